@@ -1,0 +1,105 @@
+/**
+ * The catalogue of everything that can go wrong in front of a caller: a stable code, its HTTP status and its title.
+ * A code is a promise to clients: it is never renamed and never changes its status.
+ */
+const catalogue = {
+  "malformed-json": [400, "The body is not valid JSON"],
+  "invalid-input": [400, "The input does not match what the queue accepts"],
+  "invalid-parameter": [400, "A parameter or header has a value that is not allowed"],
+  unauthenticated: [401, "A valid API key is needed"],
+  forbidden: [403, "This API key may not do that"],
+  pending: [404, "The result is not there yet"],
+  unknown: [404, "No task has this id"],
+  "unknown-queue": [404, "No queue has this name"],
+  "not-found": [404, "There is nothing at this path"],
+  "method-not-allowed": [405, "This resource does not answer that method"],
+  "id-conflict": [409, "The id is already taken by another submission"],
+  "not-retryable": [409, "Only a dead task can be retried"],
+  canceled: [410, "The task was canceled"],
+  expired: [410, "The result has expired"],
+  deleted: [410, "The result was destroyed"],
+  "invalid-task": [410, "The task can no longer be used"],
+  "payload-too-large": [413, "The body is too large"],
+  "unsupported-media-type": [415, "The queue does not accept this media type"],
+  "idempotency-conflict": [422, "The Idempotency-Key was used with another input"],
+  "rate-limited": [429, "Too many requests"],
+  "task-failed": [500, "The task failed"],
+  "task-timeout": [500, "The task took longer than it may"],
+  "worker-lost": [500, "The task lost its worker too often"],
+  internal: [500, "Something went wrong on our side"],
+  "queue-full": [503, "The queue is full"],
+  "line-too-long": [503, "The line is longer than the caller accepts"],
+  "store-unavailable": [503, "The store cannot be reached"],
+  "store-full": [503, "The store has no memory left"],
+  "not-durable": [503, "The task is not as durable as this server promises"],
+  "queue-paused": [503, "The queue is paused"],
+  "sync-timeout": [504, "The task is not finished within the time of a synchronous request"],
+} as const satisfies Record<string, readonly [status: number, title: string]>;
+
+/** One of the catalogue's codes, as it stands in a problem's `type` after `/problems/`. */
+export type ErrorCode = keyof typeof catalogue;
+
+/** What the catalogue says of one code. */
+export interface ErrorEntry {
+  readonly code: ErrorCode;
+  /** The HTTP status that goes with the code. */
+  readonly status: number;
+  readonly title: string;
+}
+
+/** Every entry of the catalogue, in its order. */
+export const errorEntries: readonly ErrorEntry[] = Object.entries(catalogue).map(([code, [status, title]]) => ({
+  code: code as ErrorCode,
+  status,
+  title,
+}));
+
+/** The entry of one code. */
+export function errorEntry(code: ErrorCode): ErrorEntry {
+  const [status, title] = catalogue[code];
+  return { code, status, title };
+}
+
+/** Where a value of the input is wrong, in the form of RFC 9457 §3. */
+export interface FieldError {
+  /** JSON Pointer as a URI fragment (RFC 6901 §6), e.g. `#/width`. */
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+/** The one error class of the project: a code of the catalogue, a detail that a caller may read, and the cause for the log. */
+export class PaihaoError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  /** Members added to the problem document, e.g. `id` or `errors`. */
+  readonly extensions: Readonly<Record<string, unknown>>;
+  /** Response headers that belong to the problem, e.g. `Retry-After`. */
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    code: ErrorCode,
+    detail?: string,
+    options: {
+      cause?: unknown;
+      extensions?: Record<string, unknown>;
+      headers?: Record<string, string>;
+    } = {},
+  ) {
+    super(detail ?? errorEntry(code).title, options.cause === undefined ? undefined : { cause: options.cause });
+    this.name = "PaihaoError";
+    this.code = code;
+    this.status = errorEntry(code).status;
+    this.extensions = options.extensions ?? {};
+    this.headers = options.headers ?? {};
+  }
+}
+
+/** A start that cannot go on because of what the operator asked for; its message is for a person and stands alone. */
+export class StartError extends Error {
+  override readonly name = "StartError";
+}
+
+/** The message of anything thrown, for a log line or a start error. */
+export function messageOf(thrown: unknown): string {
+  return thrown instanceof Error ? thrown.message : String(thrown);
+}

@@ -1,0 +1,246 @@
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
+import { DURATION_FORM, type Duration, parseDuration } from "./duration.ts";
+import type { Logger } from "./log.ts";
+import { isQueueName } from "./task.ts";
+
+/** What a handler is given beside its input. */
+export interface TaskContext {
+  readonly id: string;
+  readonly queue: string;
+  /** Which attempt this is, from 1. Losing a worker is not an attempt. */
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  /** Grows with every time any task of the queue is taken: hand it to a resource that should refuse a late writer. */
+  readonly fence: number;
+  /** Fires at the timeout, on cancel, when the lease is lost and at shutdown; its `reason` says which. */
+  readonly signal: AbortSignal;
+  /** A log whose lines carry the task's id. */
+  readonly log: Logger;
+  /** The query parameters of the submission that the server does not know itself. */
+  readonly query: Readonly<Record<string, string>>;
+  /** Media type of the input: `application/json`, or one that `consumes` names. */
+  readonly mediaType: string;
+  readonly submittedAt: Date;
+  /** Name of the API key that submitted the task; null without keys. */
+  readonly caller: string | null;
+  /** Tells callers how far the work is, 0–100. Need not be awaited; of several in short order the last wins. */
+  progress(percent: number, message?: string): void;
+  /**
+   * Does a part of the work once: its value is kept with the task, and a later attempt gets the kept value.
+   * The value must be JSON. A crash between doing and keeping does it again: make it idempotent by `task.id`.
+   */
+  step<T>(name: string, work: () => Promise<T> | T): Promise<T>;
+}
+
+/** What a handler may return: a JSON value, bytes, a WHATWG Response, or nothing (204). */
+export type HandlerResult = Response | Uint8Array | unknown;
+
+/** What {@link defineHandler} takes. Only `queue` and `run` are needed. */
+export interface HandlerOptions<I> {
+  /** Name of the queue: `a–z 0–9 . _ -`, 1–64 characters. */
+  queue: string;
+  /** Any Standard Schema; without one, any JSON is accepted. Not used for inputs that are bytes. */
+  input?: StandardSchemaV1<unknown, I>;
+  /** Media types accepted; for others than JSON the input is a Uint8Array. Default `["application/json"]`. */
+  consumes?: readonly string[];
+  /** Longest time of one attempt; default: none but the lease, which is renewed. */
+  timeout?: Duration;
+  /** Attempts before the task is dead; default ATTEMPTS. */
+  attempts?: number;
+  /** Wait before attempt n + 1: `base`·2^(n−1) at most `max`, half of it drawn by chance. Default 1 s and 1 m. */
+  backoff?: { base?: Duration; max?: Duration };
+  /** How long a silent worker keeps the task, at least 1 s; default LEASE. */
+  lease?: Duration;
+  /** How long the result is kept; default RESULT_TTL. */
+  resultTtl?: Duration;
+  /** How long "expired" is told from "unknown" after that; default TOMBSTONE_TTL. */
+  tombstoneTtl?: Duration;
+  /** Tasks run at once in each worker process; default CONCURRENCY. */
+  concurrency?: number;
+  /** How many workers a task may take down before it is dead; default 3. */
+  maxLost?: number;
+  run(input: I, task: TaskContext): Promise<HandlerResult> | HandlerResult;
+}
+
+/** Marks handlers and intents across copies of this module: a handler file may load another copy than the server. */
+const HANDLER = Symbol.for("paihao.handler");
+const INTENT = Symbol.for("paihao.intent");
+
+/** A handler as the server uses it: checked, durations in milliseconds, what was left open undefined. */
+export interface Handler<I = unknown> {
+  readonly [HANDLER]: true;
+  readonly queue: string;
+  readonly schema: StandardSchemaV1<unknown, I> | undefined;
+  readonly consumes: readonly string[];
+  readonly timeoutMs: number | undefined;
+  readonly attempts: number | undefined;
+  readonly backoff: { readonly baseMs: number; readonly maxMs: number };
+  readonly leaseMs: number | undefined;
+  readonly resultTtlMs: number | undefined;
+  readonly tombstoneTtlMs: number | undefined;
+  readonly concurrency: number | undefined;
+  readonly maxLost: number | undefined;
+  run(input: I, task: TaskContext): Promise<HandlerResult> | HandlerResult;
+}
+
+/** Defaults of what a handler may leave open and the environment does not set. */
+export const HANDLER_DEFAULTS = { backoffBaseMs: 1000, backoffMaxMs: 60_000, maxLost: 3 } as const;
+
+const MEDIA_RANGE = /^(?:\*\/\*|[a-z0-9!#$&^_.+-]+\/(?:\*|[a-z0-9!#$&^_.+-]+))$/;
+/** Names the queues that the server keeps for its own work. */
+const RESERVED_PREFIX = "paihao.";
+
+/**
+ * Declares the handler of a queue.
+ * @throws TypeError that names the option, its value and what was expected
+ */
+export function defineHandler<I = unknown>(options: HandlerOptions<I>): Handler<I> {
+  const { queue } = options;
+  const wrong = (option: string, value: unknown, expected: string) =>
+    new TypeError(
+      `handler of queue ${JSON.stringify(queue)}: ${option} is ${JSON.stringify(value)}, expected ${expected}`,
+    );
+  const duration = (option: string, value: Duration | undefined, minMs = 1): number | undefined => {
+    if (value === undefined) return undefined;
+    const ms = parseDuration(value);
+    if (ms === undefined || ms < minMs) throw wrong(option, value, `${DURATION_FORM}, at least ${minMs} ms`);
+    return ms;
+  };
+  const count = (option: string, value: number | undefined, min: number): number | undefined => {
+    if (value !== undefined && !(Number.isInteger(value) && value >= min && value <= 1_000_000)) {
+      throw wrong(option, value, `a whole number from ${min} to 1000000`);
+    }
+    return value;
+  };
+
+  if (typeof queue !== "string" || !isQueueName(queue)) {
+    throw wrong("queue", queue, "1–64 characters of a–z 0–9 . _ -, the first a letter or digit");
+  }
+  if (queue.startsWith(RESERVED_PREFIX))
+    throw wrong("queue", queue, `a name that does not start with "${RESERVED_PREFIX}"`);
+  if (typeof options.run !== "function") throw wrong("run", options.run, "a function");
+  if (options.input !== undefined && typeof options.input?.["~standard"]?.validate !== "function") {
+    throw wrong("input", options.input, "a Standard Schema, such as z.object({…}) of zod");
+  }
+  const consumes = options.consumes ?? ["application/json"];
+  if (
+    !Array.isArray(consumes) ||
+    consumes.length === 0 ||
+    !consumes.every((c) => MEDIA_RANGE.test(String(c).toLowerCase()))
+  ) {
+    throw wrong("consumes", consumes, 'media types such as ["application/json"] or ["image/*"]');
+  }
+
+  const baseMs = duration("backoff.base", options.backoff?.base) ?? HANDLER_DEFAULTS.backoffBaseMs;
+  return {
+    [HANDLER]: true,
+    queue,
+    schema: options.input,
+    consumes: consumes.map((c) => c.toLowerCase()),
+    timeoutMs: duration("timeout", options.timeout),
+    attempts: count("attempts", options.attempts, 1),
+    backoff: {
+      baseMs,
+      maxMs: Math.max(baseMs, duration("backoff.max", options.backoff?.max) ?? HANDLER_DEFAULTS.backoffMaxMs),
+    },
+    leaseMs: duration("lease", options.lease, 1000),
+    resultTtlMs: duration("resultTtl", options.resultTtl),
+    tombstoneTtlMs: duration("tombstoneTtl", options.tombstoneTtl),
+    concurrency: count("concurrency", options.concurrency, 1),
+    maxLost: count("maxLost", options.maxLost, 0),
+    run: (input, task) => options.run(input, task),
+  };
+}
+
+/** Whether a value was made by {@link defineHandler}, of this copy of the module or another. */
+export function isHandler(value: unknown): value is Handler {
+  return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[HANDLER] === true;
+}
+
+/** The JSON Schema (2020-12) of what a handler accepts, or null where its schema library cannot tell. */
+export function inputJsonSchema(handler: Handler): Record<string, unknown> | null {
+  const standard = handler.schema?.["~standard"] as Partial<StandardJSONSchemaV1["~standard"]> | undefined;
+  try {
+    return standard?.jsonSchema?.input({ target: "draft-2020-12" }) ?? null;
+  } catch {
+    // Some schemas (a transform, a custom check) have no JSON Schema; they validate all the same.
+    return null;
+  }
+}
+
+/** Whether a handler takes a media type (without parameters, in lower case). */
+export function consumesType(handler: Handler, mediaType: string): boolean {
+  return handler.consumes.some(
+    (range) =>
+      range === "*/*" || range === mediaType || (range.endsWith("/*") && mediaType.startsWith(range.slice(0, -1))),
+  );
+}
+
+/** The problem that {@link giveUp} shows the client: members of RFC 9457, and any extension. */
+export interface Problem {
+  /** HTTP status 400–599; default 500. */
+  status?: number;
+  title?: string;
+  detail?: string;
+  type?: string;
+  [extension: string]: unknown;
+}
+
+/** Thrown by a handler: the task fails for good, without another attempt, and this problem is its answer. */
+export class GiveUp extends Error {
+  readonly [INTENT] = "give-up";
+  override readonly name = "GiveUp";
+  readonly problem: Problem;
+  constructor(problem: Problem) {
+    super(problem.detail ?? problem.title ?? "the handler gave up");
+    this.problem = problem;
+  }
+}
+
+/** Thrown by a handler: run the task again after `afterMs`, without counting the attempt. */
+export class RetryLater extends Error {
+  readonly [INTENT] = "retry-later";
+  override readonly name = "RetryLater";
+  /** Milliseconds from now. */
+  readonly afterMs: number;
+  constructor(afterMs: number) {
+    super(`retry in ${afterMs} ms`);
+    this.afterMs = afterMs;
+  }
+}
+
+/**
+ * The error to throw when trying again is pointless.
+ * @throws TypeError when `status` is no HTTP error status
+ */
+export function giveUp(problem: Problem): GiveUp {
+  const { status } = problem;
+  if (status !== undefined && !(Number.isInteger(status) && status >= 400 && status <= 599)) {
+    throw new TypeError(`giveUp: status is ${JSON.stringify(status)}, expected 400–599`);
+  }
+  return new GiveUp(problem);
+}
+
+/**
+ * The error to throw when the work cannot be done now but will be possible later.
+ * @throws TypeError when `after` is no duration
+ */
+export function retryLater(after: Duration): RetryLater {
+  const ms = parseDuration(after);
+  if (ms === undefined) throw new TypeError(`retryLater: ${JSON.stringify(after)} is not ${DURATION_FORM}`);
+  return new RetryLater(ms);
+}
+
+/** Whether something thrown is a {@link GiveUp}, of this copy of the module or another. */
+export function isGiveUp(thrown: unknown): thrown is GiveUp {
+  return intentOf(thrown) === "give-up";
+}
+
+/** Whether something thrown is a {@link RetryLater}, of this copy of the module or another. */
+export function isRetryLater(thrown: unknown): thrown is RetryLater {
+  return intentOf(thrown) === "retry-later";
+}
+
+function intentOf(thrown: unknown): unknown {
+  return typeof thrown === "object" && thrown !== null ? (thrown as Record<symbol, unknown>)[INTENT] : undefined;
+}

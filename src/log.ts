@@ -1,0 +1,31 @@
+import rTracer from "cls-rtracer";
+import { type DestinationStream, type Logger, pino } from "pino";
+
+export type { Logger } from "pino";
+
+/** The levels LOG_LEVEL takes, the quietest last. */
+export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
+export type LogLevel = (typeof LOG_LEVELS)[number];
+
+/**
+ * Makes the process's log: JSON lines, or readable ones where pino-pretty is installed and the log goes to a terminal.
+ * Every line written while a request is answered or a task is run carries its id as `requestId`, without being told to:
+ * cls-rtracer keeps it through all asynchronous calls.
+ */
+export function createLog(level: LogLevel, destination?: DestinationStream): Logger {
+  const options = {
+    level,
+    base: { pid: process.pid },
+    timestamp: pino.stdTimeFunctions.isoTime,
+    mixin: () => {
+      const requestId = rTracer.id();
+      return requestId === undefined ? {} : { requestId };
+    },
+  };
+  return destination ? pino(options, destination) : pino(options);
+}
+
+/** Runs `work` so that every log line within carries `id`. */
+export function withRequestId<T>(id: string, work: () => T): T {
+  return rTracer.runWithId(work, id);
+}

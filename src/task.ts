@@ -1,0 +1,60 @@
+/** The states of a task. The last three are terminal: exactly one of them becomes a task's outcome, for ever. */
+export const STATES = ["waiting", "scheduled", "running", "retrying", "succeeded", "failed", "canceled"] as const;
+export type State = (typeof STATES)[number];
+
+/** The terminal states. */
+export type Outcome = "succeeded" | "failed" | "canceled";
+
+/** Which state may follow which. The diagram of ARCHITECTURE.md is this table, drawn. */
+export const TRANSITIONS: Readonly<Record<State, readonly State[]>> = {
+  waiting: ["running", "canceled"],
+  scheduled: ["waiting", "canceled"],
+  running: ["succeeded", "failed", "canceled", "retrying", "waiting"],
+  retrying: ["waiting", "canceled"],
+  succeeded: [],
+  // A dead task (failed, with its input kept) can be run again; any other failure is for ever.
+  failed: ["waiting"],
+  canceled: [],
+};
+
+/** Whether a state is for ever. */
+export function isOutcome(state: State): state is Outcome {
+  return state === "succeeded" || state === "failed" || state === "canceled";
+}
+
+/** What a client may choose as a task's id: 1–128 characters, the first a letter or digit. */
+const ID_FORM = /^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$/;
+
+/** Whether a value can be the id of a task. */
+export function isId(value: string): boolean {
+  return ID_FORM.test(value);
+}
+
+/** The names that queues may have: 1–64 characters of `a–z 0–9 . _ -`, the first a letter or digit. */
+const QUEUE_FORM = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+
+/** Whether a value can be the name of a queue. */
+export function isQueueName(value: string): boolean {
+  return QUEUE_FORM.test(value);
+}
+
+/** Priority classes as in RFC 9218: 0 is the most urgent. */
+export const PRIORITY = { most: 0, default: 3, least: 7 } as const;
+
+/** The input of a task as it is stored: its bytes and their media type. */
+export interface Input {
+  readonly bytes: Uint8Array;
+  /** Media type without parameters, in lower case; `application/json` is what a JSON value has. */
+  readonly mediaType: string;
+}
+
+/** The HTTP-shaped answer of a task, as `GET /v1/requests/{id}` gives it. */
+export interface Result {
+  /** HTTP status, 200–599. */
+  readonly status: number;
+  /** Content type, null where there is no body. */
+  readonly contentType: string | null;
+  /** Further response headers that the handler gave, names in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
