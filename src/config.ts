@@ -50,12 +50,17 @@ interface Variable<T> {
   read(value: string): T | undefined;
 }
 
-const duration = (fallback: string, minMs = 0): Variable<number> => ({
+/** setTimeout takes 32 bits of milliseconds, 24.8 days, and fires at once for more. */
+const LONGEST_TIMER = "24d";
+/** Far enough away that no sum of times leaves the whole numbers that Redis and JavaScript share. */
+const LONGEST_TTL = "3650d";
+
+const duration = (fallback: string, min: string, max: string): Variable<number> => ({
   fallback,
-  expected: minMs > 0 ? `${DURATION_FORM}, at least ${minMs} ms` : DURATION_FORM,
+  expected: `${DURATION_FORM}, at least ${min} and at most ${max}`,
   read(value) {
     const ms = parseDuration(value);
-    return ms !== undefined && ms >= minMs ? ms : undefined;
+    return ms !== undefined && ms >= Number(parseDuration(min)) && ms <= Number(parseDuration(max)) ? ms : undefined;
   },
 });
 
@@ -69,9 +74,9 @@ const SIZE_UNITS: Readonly<Record<string, number>> = { "": 1, k: 1024, m: 1024 *
 
 const size = (fallback: string): Variable<number> => ({
   fallback,
-  expected: "a size in bytes, or with a unit: 64kb, 1mb",
+  expected: "a size in bytes, or with a unit: 64kb, 1mb; at most 512mb",
   read(value) {
-    const match = /^(\d+)\s*([kmg]?)i?b?$/i.exec(value);
+    const match = /^(\d+)\s*(?:([kmg])i?)?b?$/i.exec(value);
     const bytes = match ? Number(match[1]) * (SIZE_UNITS[(match[2] ?? "").toLowerCase()] ?? 1) : Number.NaN;
     return bytes >= 1 && bytes <= 512 * 1024 ** 2 ? bytes : undefined;
   },
@@ -86,13 +91,21 @@ const oneOf = <T extends string>(fallback: string, values: readonly T[]): Variab
 const flag = (fallback: string): Variable<boolean> => ({
   fallback,
   expected: "true or false",
-  read: (value) => ({ true: true, "1": true, false: false, "0": false })[value.toLowerCase()],
+  read: (value) => (/^(?:true|1)$/i.test(value) ? true : /^(?:false|0)$/i.test(value) ? false : undefined),
 });
 
 const text = (fallback: string, form: RegExp, expected: string): Variable<string> => ({
   fallback,
   expected,
   read: (value) => (form.test(value) ? value : undefined),
+});
+
+/** Undefined for an address without a host: the client library would take it for localhost without a word. */
+const redisUrl = (expected: string): Variable<string> => ({
+  fallback: "",
+  expected,
+  read: (value) =>
+    /^rediss?:\/\/\S+$/.test(value) && URL.canParse(value) && new URL(value).hostname !== "" ? value : undefined,
 });
 
 const list = (fallback: string, form: RegExp, expected: string): Variable<readonly string[]> => ({
@@ -106,7 +119,7 @@ const list = (fallback: string, form: RegExp, expected: string): Variable<readon
 
 /** Every variable that the server reads. An empty default means: unset. */
 export const VARIABLES = {
-  REDIS_URL: text("", /^rediss?:\/\/\S+$/, "redis://host:port or rediss://host:port"),
+  REDIS_URL: redisUrl("redis://host:port or rediss://host:port"),
   STORE: oneOf("", STORES),
   DATA_DIR: text(".paihao", /\S/, "a directory"),
   KEY_PREFIX: text("ph", /^[A-Za-z0-9._-]{1,64}$/, "1–64 characters of A–Z a–z 0–9 . _ -"),
@@ -116,12 +129,12 @@ export const VARIABLES = {
   ROLE: oneOf("all", ROLES),
   HANDLERS: text("", /\S/, "a directory of handler files"),
   CONCURRENCY: whole("8", 1, 10_000),
-  LEASE: duration("15s", 1000),
+  LEASE: duration("15s", "1s", LONGEST_TIMER),
   ATTEMPTS: whole("3", 1, 1_000_000),
-  RESULT_TTL: duration("1h", 1),
-  TOMBSTONE_TTL: duration("24h", 0),
-  DEAD_TTL: duration("7d", 1),
-  SYNC_LIMIT: duration("25s", 1),
+  RESULT_TTL: duration("1h", "1ms", LONGEST_TTL),
+  TOMBSTONE_TTL: duration("24h", "0s", LONGEST_TTL),
+  DEAD_TTL: duration("7d", "1ms", LONGEST_TTL),
+  SYNC_LIMIT: duration("25s", "1ms", LONGEST_TIMER),
   MAX_BODY: size("1mb"),
   MAX_RESULT: size("16mb"),
   MAX_WAITING: whole("1000000", 1, 100_000_000),
@@ -130,7 +143,7 @@ export const VARIABLES = {
   TRUST_PROXY: flag("false"),
   FETCH_ALLOW: list("", /^[A-Za-z0-9.:_/-]+$/, "hosts, addresses or CIDRs with commas between"),
   LOG_LEVEL: oneOf("info", LOG_LEVELS),
-  DRAIN_TIMEOUT: duration("20s", 0),
+  DRAIN_TIMEOUT: duration("20s", "0s", LONGEST_TIMER),
 } as const;
 
 type Values = {

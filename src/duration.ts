@@ -9,9 +9,13 @@ export const DURATION_FORM = 'a duration such as "500ms", "30s", "5m", "1h", "7d
 
 /** Reads a duration; returns whole milliseconds ≥ 0, or undefined where it is none. */
 export function parseDuration(value: Duration): number | undefined {
-  if (typeof value === "number") return Number.isFinite(value) && value >= 0 ? Math.round(value) : undefined;
-  const match = FORM.exec(value.trim());
-  if (!match) return undefined;
-  const ms = Number(match[1]) * (UNITS[match[2] ?? "ms"] ?? 1);
-  return Number.isSafeInteger(Math.round(ms)) ? Math.round(ms) : undefined;
+  let ms: number;
+  if (typeof value === "number") {
+    ms = value;
+  } else {
+    const match = FORM.exec(value.trim());
+    if (!match) return undefined;
+    ms = Number(match[1]) * (UNITS[match[2] ?? "ms"] ?? 1);
+  }
+  return ms >= 0 && Number.isSafeInteger(Math.round(ms)) ? Math.round(ms) : undefined;
 }

@@ -99,7 +99,13 @@ export class StartError extends Error {
   override readonly name = "StartError";
 }
 
-/** The message of anything thrown, for a log line or a start error. */
+/** The message of anything thrown, for a log line or a start error. Never throws itself, whatever a handler has thrown. */
 export function messageOf(thrown: unknown): string {
-  return thrown instanceof Error ? thrown.message : String(thrown);
+  try {
+    const message: unknown = typeof thrown === "object" && thrown !== null && "message" in thrown && thrown.message;
+    return typeof message === "string" ? message : String(thrown);
+  } catch {
+    // An object without a prototype, or with a toString that throws.
+    return "something that cannot be shown as text";
+  }
 }

@@ -6,7 +6,7 @@ export interface Role {
 
 /** How a {@link Loop} turns. */
 export interface LoopOptions {
-  /** One turn; returns the milliseconds until the next, or nothing for the usual interval. */
+  /** One turn; returns the milliseconds until the next where that is sooner than usual, or nothing. Must not await `stop`. */
   tick(): Promise<number | undefined>;
   /** The usual time between two turns, in milliseconds; each is drawn from ±20 % so that processes do not march in step. */
   intervalMs: number;
@@ -29,7 +29,9 @@ export class Loop implements Role {
   start(): void {
     if (this.#running) return;
     this.#running = true;
-    this.#go();
+    // A turn that began before the last stop is still under way: it goes on alone, and its end starts the next one.
+    this.#awake = this.#turn !== undefined;
+    if (!this.#awake) this.#go();
   }
 
   async stop(): Promise<void> {
@@ -65,7 +67,10 @@ export class Loop implements Role {
   }
 
   async #once(): Promise<number> {
+    // The tick begins only when #turn is set: a wake from within it must not start a second turn.
+    await undefined;
     const usual = this.#options.intervalMs * (0.8 + 0.4 * Math.random());
+    if (!this.#running) return usual;
     try {
       return Math.min((await this.#options.tick()) ?? usual, usual);
     } catch (error) {

@@ -1,0 +1,36 @@
+# The image of the server: built with all dependencies, shipped with those of production, run as an ordinary user.
+#   docker build -t paihao .
+#   docker run --rm -p 127.0.0.1:3000:3000 -e REDIS_URL=redis://redis.example:6379 paihao
+# Debian, not Alpine: sharp and the embedded store are used on the libc that they are tested on.
+
+FROM node:24-bookworm-slim AS build
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --no-audit --no-fund
+COPY tsconfig.json tsconfig.build.json ./
+COPY scripts ./scripts
+COPY src ./src
+RUN npm run build
+
+FROM node:24-bookworm-slim AS production
+WORKDIR /app
+COPY package.json package-lock.json ./
+RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
+
+FROM node:24-bookworm-slim
+# HOST: a container is reached through its own network, not its loopback. Who may reach it is decided where the port is
+# published: keep that on 127.0.0.1 or behind a proxy that authenticates.
+# PORT: named, so that a process of role worker answers the health check as well.
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
+WORKDIR /app
+COPY --from=production /app/node_modules ./node_modules
+COPY --from=build /app/dist ./dist
+# Handler files mounted at /app/handlers (HANDLERS=/app/handlers) find "paihao" and its packages from here.
+COPY package.json LICENSE ./
+USER node
+EXPOSE 3000
+HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
+  CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
+# Node itself, without npm or a shell between: it must get the SIGTERM of `docker stop`, on which it drains its tasks.
+# It handles its signals and reaps its own children, so it can be process 1; --init (compose.yaml has it) does no harm.
+CMD ["node", "dist/cli/paihao.js", "start"]

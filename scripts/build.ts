@@ -1,0 +1,116 @@
+/**
+ * `npm run build`: compiles src to dist and copies what is no TypeScript (Lua, the pages' assets). `npm start` calls it
+ * every time, so it does nothing while dist was made from exactly the sources that are there. A build that fails leaves
+ * the last good dist as it was.
+ */
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import * as fs from "node:fs";
+import { dirname, extname, join, resolve } from "node:path";
+import { filesIn } from "./files.ts";
+
+/** What src may hold beside TypeScript, and where each kind may lie; anything else stops the build. */
+const ASSETS: Readonly<Record<string, string>> = {
+  ".lua": "",
+  ".css": "http/",
+  ".html": "http/",
+  ".svg": "http/",
+  ".js": "http/",
+};
+/** What `bin` of package.json names, below src and dist. */
+const COMMAND = "cli/paihao";
+/** Remembers in dist which sources it was made from. */
+const STAMP = ".built-from";
+
+/** A build that cannot be finished; the message is for a person. */
+class BuildError extends Error {}
+
+/** Brings `root`/dist up to date; returns the line that says what happened. */
+export function build(root: string): string {
+  const began = performance.now();
+  const dist = join(root, "dist");
+  const sources = filesIn(join(root, "src"));
+  const stamp = fingerprint(root, sources);
+  if (readIfThere(join(dist, STAMP)) === stamp) return "build: dist is up to date";
+
+  if (!sources.includes(`${COMMAND}.ts`)) throw new BuildError(`src/${COMMAND}.ts is missing, the package's command`);
+  const assets = sources.filter((path) => extname(path) !== ".ts");
+  for (const path of assets) {
+    const folder = ASSETS[extname(path)];
+    if (folder === undefined || !path.startsWith(folder)) {
+      throw new BuildError(`src/${path} is neither TypeScript nor an asset that scripts/build.ts knows`);
+    }
+  }
+
+  // Beside dist, not within: the paths in the source maps are relative to the folder.
+  const fresh = join(root, `dist.${process.pid}`);
+  try {
+    compile(root, fresh);
+    for (const path of assets) {
+      fs.mkdirSync(dirname(join(fresh, path)), { recursive: true });
+      fs.copyFileSync(join(root, "src", path), join(fresh, path));
+    }
+    fs.chmodSync(join(fresh, `${COMMAND}.js`), 0o755);
+    fs.writeFileSync(join(fresh, STAMP), stamp);
+    replace(dist, fresh);
+  } finally {
+    fs.rmSync(fresh, { recursive: true, force: true });
+  }
+  const seconds = ((performance.now() - began) / 1000).toFixed(1);
+  return `build: ${sources.length - assets.length} TypeScript files compiled, ${assets.length} assets copied to dist in ${seconds} s`;
+}
+
+/** Changes with every file that is added, removed, renamed or written; needs no file to be read. */
+function fingerprint(root: string, sources: readonly string[]): string {
+  const hash = createHash("sha256");
+  const settings = ["package.json", "tsconfig.json", "tsconfig.build.json"];
+  for (const path of [...settings, ...sources.map((source) => `src/${source}`)]) {
+    const { size, mtimeMs } = fs.statSync(join(root, path));
+    hash.update(`${path} ${size} ${mtimeMs}\n`);
+  }
+  return hash.digest("hex");
+}
+
+function compile(root: string, outDir: string): void {
+  const tsc = join(root, "node_modules/typescript/bin/tsc");
+  if (!fs.existsSync(tsc)) {
+    throw new BuildError("dist is not up to date and TypeScript is not installed; run `npm ci` without --omit=dev");
+  }
+  const run = spawnSync(process.execPath, [tsc, "-p", "tsconfig.build.json", "--outDir", outDir], {
+    cwd: root,
+    encoding: "utf8",
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  if (run.error) throw run.error;
+  if (run.status !== 0) throw new BuildError(`the types are wrong; dist is left as it was\n${run.stdout}${run.stderr}`);
+}
+
+/** Puts `fresh` in the place of `dist`, also when two builds end at once: the later one wins. */
+function replace(dist: string, fresh: string): void {
+  for (let attempt = 1; ; attempt += 1) {
+    const old = `${fresh}.old`;
+    try {
+      if (fs.existsSync(dist)) fs.renameSync(dist, old);
+      fs.renameSync(fresh, dist);
+      return;
+    } catch (error) {
+      if (attempt === 5) throw error;
+    } finally {
+      fs.rmSync(old, { recursive: true, force: true });
+    }
+  }
+}
+
+function readIfThere(path: string): string | undefined {
+  return fs.existsSync(path) ? fs.readFileSync(path, "utf8") : undefined;
+}
+
+if (process.argv[1] === import.meta.filename) {
+  try {
+    console.error(build(resolve(import.meta.dirname, "..")));
+  } catch (error) {
+    if (!(error instanceof BuildError)) throw error;
+    console.error(`build failed: ${error.message}`);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,28 @@
+/**
+ * `npm run redis -- [--port PORT] [--dir DIR]`: a Redis for a developer, in the foreground, on the given or a free port,
+ * its data kept in DIR. It prints the URL for REDIS_URL; Ctrl-C ends it.
+ */
+import { parseArgs } from "node:util";
+import { StartError } from "../src/errors.ts";
+import { createLog } from "../src/log.ts";
+import { startNativeStore } from "../src/store/native.ts";
+import { findServerBinary } from "../src/store/server-binary.ts";
+
+const { values } = parseArgs({
+  options: { port: { type: "string" }, dir: { type: "string", default: ".paihao/redis" } },
+});
+
+try {
+  const log = createLog("info");
+  const { fit: binary } = await findServerBinary(log);
+  if (binary === undefined) throw new StartError("there is no redis-server or valkey-server on PATH");
+  const port = values.port === undefined ? {} : { port: Number(values.port) };
+  const store = await startNativeStore({ binary, dataDir: values.dir, log, ...port });
+  console.log(`${store.description}\nREDIS_URL=${store.url}`);
+  // A second Ctrl-C changes nothing: the first one waits until everything is written.
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void store.stop());
+} catch (error) {
+  if (!(error instanceof StartError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}

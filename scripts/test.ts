@@ -1,0 +1,134 @@
+/**
+ * `npm test`: the checks, then every test on a native Redis, then those that depend on the store once more on the
+ * embedded one. Needs nothing but Node; it installs redis-server where it may and says so where it cannot.
+ *
+ *   npm test                           everything
+ *   npm test -- test/unit              only these files or folders, without the checks
+ *   npm test -- test/engine -g lease   what is no path goes to mocha
+ *   npm run test:embedded              everything, on the embedded store only
+ *
+ * The last line is always `N passed, N failed, N skipped`: tests of both runs, and each check that fails as one failed.
+ */
+import { spawnSync } from "node:child_process";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join, relative, resolve } from "node:path";
+import { filesIn } from "./files.ts";
+import { add, NONE, type Totals, totalsLine } from "./totals.ts";
+
+const ROOT = resolve(import.meta.dirname, "..");
+const BIN = join(ROOT, "node_modules/.bin");
+/** What the embedded store must do as well as a native one; the tests of test/chaos need a server of their own. */
+const ON_EVERY_STORE = ["test/store/", "test/engine/", "test/http/", "test/workers/"];
+
+const LONGEST_RUN_MS = 8 * 60_000;
+
+const CHECKS: readonly { name: string; command: readonly string[] }[] = [
+  { name: "lint and format", command: [join(BIN, "biome"), "check", "--error-on-warnings"] },
+  { name: "types", command: [join(BIN, "tsc"), "--noEmit"] },
+  { name: "floors", command: [join(BIN, "tsx"), join(ROOT, "scripts/floors.ts")] },
+];
+
+type Store = "native" | "embedded";
+
+/** Runs what the arguments ask for and returns the sum. */
+function main(args: readonly string[]): Totals {
+  const rest = args.filter((arg) => arg !== "--embedded" && arg !== "--checks");
+  const paths = rest.filter((arg) => existsSync(resolve(arg)));
+  const options = rest.filter((arg) => !paths.includes(arg));
+  const checks = paths.length === 0 ? runChecks() : NONE;
+  if (args.includes("--checks")) return checks;
+
+  const files = testFiles(paths.length === 0 ? ["test"] : paths);
+  const native = !args.includes("--embedded") && findNative();
+  if (!native) return add(checks, runMocha("embedded", files, options));
+  const totals = add(checks, runMocha("native", files, options));
+  const again = files.filter((file) => ON_EVERY_STORE.some((folder) => file.startsWith(folder)));
+  return again.length === 0 ? totals : add(totals, runMocha("embedded", again, options));
+}
+
+/** Passing checks are no tests and not counted; a failing one must not hide behind "0 failed". */
+function runChecks(): Totals {
+  let failed = 0;
+  for (const { name, command } of CHECKS) {
+    const [file = "", ...args] = command;
+    const run = spawnSync(file, args, { cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
+    if (run.status === 0) {
+      say(`${name}: ok`);
+    } else {
+      process.stdout.write(`${run.stdout}${run.stderr}${run.error ?? ""}\n`);
+      say(`${name}: FAILED`);
+      failed += 1;
+    }
+  }
+  return { ...NONE, failed };
+}
+
+/** Whether there is a Redis for the tests, installed if need be; says what was found. */
+function findNative(): boolean {
+  const install = spawnSync("sh", [join(ROOT, "scripts/install-redis.sh")], {
+    stdio: ["ignore", "inherit", "inherit"],
+  });
+  if (install.status === 0) return true;
+  say("store: no redis-server here, the tests on a native store are left out; everything runs on the embedded one");
+  return false;
+}
+
+/** The test files among and below some paths, relative to the project. */
+function testFiles(paths: readonly string[]): string[] {
+  const files = paths.flatMap((path) => {
+    const full = resolve(path);
+    if (!statSync(full).isDirectory()) return [full];
+    return filesIn(full)
+      .filter((file) => file.endsWith(".test.ts"))
+      .map((file) => join(full, file));
+  });
+  return [...new Set(files.map((file) => relative(ROOT, file).replaceAll("\\", "/")))];
+}
+
+/** One run of mocha on one kind of store; a run that dies before its end counts as one failure. */
+function runMocha(store: Store, files: readonly string[], options: readonly string[]): Totals {
+  say(`tests on the ${store} store: ${files.length} files`);
+  if (files.length === 0) return NONE;
+  const folder = mkdtempSync(join(tmpdir(), "paihao-test-"));
+  try {
+    const totals = join(folder, "totals.json");
+    const reporter = ["--reporter", join(ROOT, "scripts/mocha-reporter.ts"), "--reporter-option", `totals=${totals}`];
+    // Mocha adds the files of its settings to those of the command line, so this run's settings name its own.
+    const settings = JSON.parse(readFileSync(join(ROOT, ".mocharc.json"), "utf8"));
+    const config = join(folder, "mocharc.json");
+    writeFileSync(config, JSON.stringify({ ...settings, spec: files }));
+    const run = spawnSync(join(BIN, "mocha"), ["--config", config, ...reporter, ...options], {
+      cwd: ROOT,
+      // Something that the tests left open keeps mocha from ending: better a failure than a CI job that hangs.
+      timeout: LONGEST_RUN_MS,
+      killSignal: "SIGINT",
+      stdio: ["ignore", "inherit", "inherit"],
+      env: { ...process.env, TEST_STORE: store },
+    });
+    if (!existsSync(totals)) {
+      say(`mocha ended without a result (${run.signal ?? `exit code ${run.status}`})`);
+      return { ...NONE, failed: 1 };
+    }
+    const sums: Totals = JSON.parse(readFileSync(totals, "utf8"));
+    if (sums.failed > 0 || run.status === 0) return sums;
+    // E.g. an error after the last test, or a connection left open: mocha counts it nowhere but in its exit code.
+    const late = run.error !== undefined && "code" in run.error && run.error.code === "ETIMEDOUT";
+    say(late ? "mocha had to be ended: the tests left something open" : `mocha ended with exit code ${run.status}`);
+    return { ...sums, failed: 1 };
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function say(line: string): void {
+  process.stdout.write(`▸ ${line}\n`);
+}
+
+const totals = main(process.argv.slice(2));
+const onlyChecks = process.argv.includes("--checks");
+if (!onlyChecks) {
+  if (totals.passed + totals.failed === 0) say("nothing ran");
+  process.stdout.write(`${totalsLine(totals)}\n`);
+}
+process.exitCode = totals.failed > 0 || (!onlyChecks && totals.passed === 0) ? 1 : 0;

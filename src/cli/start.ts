@@ -1,0 +1,43 @@
+import { existsSync } from "node:fs";
+import { readConfig } from "../config.ts";
+import { createLog } from "../log.ts";
+import { type Running, start } from "../main.ts";
+
+/**
+ * `paihao start`: runs the server until SIGINT or SIGTERM, then drains. A second signal ends it at once.
+ * @param overrides variables given as options; they win over the environment, which wins over `.env`
+ */
+export async function startCommand(overrides: Readonly<Record<string, string | undefined>>): Promise<void> {
+  if (existsSync(".env")) process.loadEnvFile(".env");
+  const config = readConfig(process.env, overrides);
+  const log = createLog(config.logLevel);
+  const running = await start(config, log);
+  console.error(greeting(running, config.role));
+  const onSignal = () => {
+    for (const signal of ["SIGINT", "SIGTERM"] as const)
+      process.removeListener(signal, onSignal).once(signal, () => process.exit(130));
+    running.stop().then(
+      () => process.exit(0),
+      (error: unknown) => {
+        log.fatal({ err: error }, "could not stop in good order");
+        process.exit(1);
+      },
+    );
+  };
+  for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, onSignal);
+}
+
+/** What a person sees when the server is ready: which store, where, and one thing to try. */
+function greeting(running: Running, role: string): string {
+  const lines = [running.store, `queues: ${running.queues.join(", ")}`];
+  if (running.url === undefined || role === "worker") return [...lines, `paihao ${role} is ready`].join("\n");
+  const sample = running.queues.includes("default")
+    ? [
+        "try: curl -i -X POST",
+        `${running.url}/v1/requests`,
+        "-H 'Prefer: respond-async' -H 'Content-Type: application/json'",
+        `-d '{"html":"<title>Hi</title><p>Take a number.</p>"}'`,
+      ].join(" ")
+    : `try: curl ${running.url}/v1/queues`;
+  return [...lines, `paihao ${role} is ready on ${running.url}`, sample].join("\n");
+}

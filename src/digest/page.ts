@@ -1,0 +1,135 @@
+import { setImmediate as nextTurn } from "node:timers/promises";
+import { type Heading, PAGE_LIMITS, PageReader } from "./reader.ts";
+import { readingTime } from "./words.ts";
+
+/** What a digest holds at most. */
+export const DIGEST_LIMITS = { links: 500, title: 300, description: 1000, href: 2048 } as const;
+
+export interface Link {
+  /** Absolute; as the page has it where neither the page nor the task says what it is relative to. */
+  href: string;
+  /** What a reader sees of the link, or the `alt` of its image; may be empty. */
+  text: string;
+}
+
+/** A page in short. */
+export interface PageDigest {
+  /** Where the page was found in the end; null for HTML that came with the task. */
+  url: string | null;
+  /** The address that the page gives as its own. */
+  canonicalUrl: string | null;
+  title: string | null;
+  description: string | null;
+  /** Address of the picture that the page wants to be shown with. */
+  image: string | null;
+  /** BCP 47 tag, e.g. `en-GB`. */
+  language: string | null;
+  wordCount: number;
+  readingTimeSeconds: number;
+  /** The first 100 that are not empty. */
+  headings: Heading[];
+  /** The first 500 different ones, in the order of the page. */
+  links: Link[];
+  /** Whether the page has more links than `links`. */
+  moreLinks: boolean;
+}
+
+export interface DigestOptions {
+  /** Where the page was found. */
+  url?: string | undefined;
+  /** The Content-Language header, for a page that does not say itself. */
+  language?: string | undefined;
+  signal: AbortSignal;
+}
+
+/** Characters parsed at once; between two pieces other tasks get their turn. */
+const PIECE = 32 * 1024;
+
+/**
+ * Digests a page. Text of script, style, template, noscript, svg and the like is no text of the page.
+ * @throws NestedTooDeep
+ * @throws the signal's reason when it fires
+ */
+export async function digestPage(html: string, options: DigestOptions): Promise<PageDigest> {
+  const reader = new PageReader();
+  for (let at = 0; at < html.length; at += PIECE) {
+    options.signal.throwIfAborted();
+    reader.write(html.slice(at, at + PIECE));
+    await nextTurn();
+  }
+  reader.end();
+
+  const { meta } = reader;
+  const base = resolve(reader.base, options.url) ?? options.url;
+  const links = resolveLinks(reader, base);
+  const image = clean(meta.get("og:image") ?? meta.get("twitter:image"), DIGEST_LIMITS.href);
+  return {
+    url: options.url ?? null,
+    canonicalUrl: resolve(reader.canonical, base) ?? null,
+    title:
+      clean(reader.title?.text, DIGEST_LIMITS.title) ??
+      clean(meta.get("og:title"), DIGEST_LIMITS.title) ??
+      clean(meta.get("twitter:title"), DIGEST_LIMITS.title),
+    description:
+      clean(meta.get("description"), DIGEST_LIMITS.description) ??
+      clean(meta.get("og:description"), DIGEST_LIMITS.description) ??
+      clean(meta.get("twitter:description"), DIGEST_LIMITS.description),
+    image: image === null ? null : (resolve(image, base) ?? image),
+    language:
+      languageTag(reader.language) ?? languageTag(meta.get("content-language")) ?? languageTag(options.language),
+    wordCount: reader.words,
+    readingTimeSeconds: readingTime(reader.words),
+    headings: reader.headings.flatMap(({ level, text }) => {
+      const words = clean(text, PAGE_LIMITS.text);
+      return words === null ? [] : [{ level, text: words }];
+    }),
+    links: links.slice(0, DIGEST_LIMITS.links),
+    moreLinks: links.length > DIGEST_LIMITS.links,
+  };
+}
+
+/** Links that lead somewhere: neither within the page nor script nor data. One more than a digest holds shows that there are more. */
+function resolveLinks(reader: PageReader, base: string | undefined): Link[] {
+  const links = new Map<string, Link>();
+  for (const [written, { text }] of reader.anchors) {
+    if (links.size > DIGEST_LIMITS.links) break;
+    const trimmed = written.trim();
+    if (trimmed === "" || trimmed.startsWith("#")) continue;
+    const href = resolve(trimmed, base) ?? (base === undefined && !trimmed.includes(":") ? trimmed : undefined);
+    if (href === undefined || href.length > DIGEST_LIMITS.href || /^(?:javascript|data|blob|vbscript):/i.test(href))
+      continue;
+    const known = links.get(href);
+    const label = clean(text, PAGE_LIMITS.text) ?? "";
+    if (!known) links.set(href, { href, text: label });
+    else if (known.text === "") known.text = label;
+  }
+  return [...links.values()];
+}
+
+function resolve(href: string | undefined, base: string | undefined): string | undefined {
+  if (href === undefined || !URL.canParse(href.trim(), base)) return undefined;
+  return new URL(href.trim(), base).href;
+}
+
+/** A text on one line, cut to a length; null where nothing remains. */
+function clean(text: string | undefined, length: number): string | null {
+  const line = (text ?? "").replace(/\s+/g, " ").trim();
+  if (line === "") return null;
+  if (line.length <= length) return line;
+  // A cut through a surrogate pair would leave half a character.
+  return `${line
+    .slice(0, length - 1)
+    .replace(/[\uD800-\uDBFF]$/, "")
+    .trimEnd()}…`;
+}
+
+/** The first tag of a list, in canonical form; null for what is no language tag. */
+function languageTag(written: string | undefined): string | null {
+  const first = (written ?? "").split(",", 1)[0]?.trim().replaceAll("_", "-");
+  if (!first) return null;
+  try {
+    return Intl.getCanonicalLocales(first)[0] ?? null;
+  } catch {
+    return null;
+  }
+}

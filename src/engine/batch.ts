@@ -1,0 +1,88 @@
+import { BATCH_LIMIT } from "../store/scripts.ts";
+
+interface Entry<Item, Verdict> {
+  readonly item: Item;
+  resolve(verdict: Verdict): void;
+  reject(error: unknown): void;
+}
+
+/** How a {@link Batch} sends what it has gathered. */
+export interface BatchOptions<Item, Verdict> {
+  /** Sends items of one partition; resolves with a verdict of each, in order. */
+  send(partition: number, items: readonly Item[]): Promise<readonly Verdict[]>;
+  /** Bytes that an item adds to a call; default 0. */
+  sizeOf?(item: Item): number;
+}
+
+/** A call of more bytes than this is split: one script must not hold up Redis, nor one socket write the others. */
+const BYTES_LIMIT = 4 * 1024 ** 2;
+
+/** Gathers what arrives in one turn of the event loop and sends it as one call: a batch costs one round trip, not many. */
+export class Batch<Item, Verdict> {
+  readonly #options: BatchOptions<Item, Verdict>;
+  readonly #gathered = new Map<number, Entry<Item, Verdict>[]>();
+  #scheduled = false;
+
+  constructor(options: BatchOptions<Item, Verdict>) {
+    this.#options = options;
+  }
+
+  /** Adds an item to the turn's batch; rejects with the error of the call that carried it. */
+  add(partition: number, item: Item): Promise<Verdict> {
+    return new Promise((resolve, reject) => {
+      const entry = { item, resolve, reject };
+      const entries = this.#gathered.get(partition);
+      if (entries) entries.push(entry);
+      else this.#gathered.set(partition, [entry]);
+      if (!this.#scheduled) {
+        this.#scheduled = true;
+        // After the sockets of this turn have been read: what they brought travels together.
+        setImmediate(() => this.#flush());
+      }
+    });
+  }
+
+  #flush(): void {
+    this.#scheduled = false;
+    for (const [partition, entries] of this.#gathered) {
+      this.#gathered.delete(partition);
+      for (const chunk of this.#chunks(entries)) this.#send(partition, chunk);
+    }
+  }
+
+  *#chunks(entries: readonly Entry<Item, Verdict>[]): Iterable<readonly Entry<Item, Verdict>[]> {
+    let chunk: Entry<Item, Verdict>[] = [];
+    let bytes = 0;
+    for (const entry of entries) {
+      const size = this.#options.sizeOf?.(entry.item) ?? 0;
+      if (chunk.length === BATCH_LIMIT || (chunk.length > 0 && bytes + size > BYTES_LIMIT)) {
+        yield chunk;
+        chunk = [];
+        bytes = 0;
+      }
+      chunk.push(entry);
+      bytes += size;
+    }
+    yield chunk;
+  }
+
+  #send(partition: number, chunk: readonly Entry<Item, Verdict>[]): void {
+    this.#options
+      .send(
+        partition,
+        chunk.map((entry) => entry.item),
+      )
+      .then(
+        (verdicts) => {
+          for (const [i, entry] of chunk.entries()) {
+            const verdict = verdicts[i];
+            if (verdict === undefined) entry.reject(new Error("the store answered fewer verdicts than items"));
+            else entry.resolve(verdict);
+          }
+        },
+        (error: unknown) => {
+          for (const entry of chunk) entry.reject(error);
+        },
+      );
+  }
+}

@@ -1,0 +1,76 @@
+import type { Keys } from "../store/keys.ts";
+import { encodeResult } from "../store/result.ts";
+import type { CompleteVerdict, FailItem, FailKind, FailVerdict, Lease, Retention, Scripts } from "../store/scripts.ts";
+import type { Result } from "../task.ts";
+import { Batch } from "./batch.ts";
+import { DEAD_CAP, type QueueSettings } from "./settings.ts";
+
+/** An attempt that did not succeed. */
+export interface Failure {
+  readonly kind: FailKind;
+  /** Until the next attempt, where there is one. */
+  readonly delayMs: number;
+  /** For the record of last errors, bounded here. */
+  readonly error: string;
+  /** The catalogue's code when this is the end. */
+  readonly code: string;
+  /** The answer when this is the end: a problem document. */
+  readonly result: Result;
+}
+
+/** Longest text of an error that is kept. */
+const ERROR_LENGTH = 500;
+
+/** How long what a queue finishes stays. */
+export function retentionOf(settings: QueueSettings): Retention {
+  return { keepMs: settings.resultTtlMs, tombstoneMs: settings.tombstoneTtlMs };
+}
+
+/** Ends what a worker has taken: completes it, fails it or hands it back. Ends of one turn travel together. */
+export class Finisher {
+  readonly #keys: Keys;
+  readonly #completions: Batch<Lease & Retention & { result: Buffer }, CompleteVerdict>;
+  readonly #failures: Batch<FailItem, FailVerdict>;
+  readonly #releases: Batch<Lease & Retention, "released" | "canceled" | "stale">;
+
+  constructor(scripts: Scripts, keys: Keys) {
+    this.#keys = keys;
+    this.#completions = new Batch({
+      sizeOf: (item) => item.result.length,
+      send: (partition, items) => scripts.complete(keys.tag(partition), items),
+    });
+    this.#failures = new Batch({ send: (partition, items) => scripts.fail(keys.tag(partition), items, DEAD_CAP) });
+    this.#releases = new Batch({ send: (partition, items) => scripts.release(keys.tag(partition), items) });
+  }
+
+  /** Stores the result. Saying it twice is harmless. @throws PaihaoError store-unavailable */
+  complete(lease: Lease, result: Result, settings: QueueSettings): Promise<CompleteVerdict> {
+    return this.#completions.add(this.#keys.partitionOf(lease.id), {
+      ...lease,
+      ...retentionOf(settings),
+      result: encodeResult(result),
+    });
+  }
+
+  /** Ends an attempt: another one later, or the task's end. Saying it twice is harmless. @throws PaihaoError store-unavailable */
+  fail(lease: Lease, failure: Failure, settings: QueueSettings): Promise<FailVerdict> {
+    const keep = retentionOf(settings);
+    return this.#failures.add(this.#keys.partitionOf(lease.id), {
+      ...lease,
+      kind: failure.kind,
+      attempts: settings.attempts,
+      delayMs: failure.delayMs,
+      error: failure.error.slice(0, ERROR_LENGTH),
+      code: failure.code,
+      result: encodeResult(failure.result),
+      // What dies stays to be looked at and run again, longer than an answer would.
+      keepMs: failure.kind === "retry" ? settings.deadTtlMs : keep.keepMs,
+      tombstoneMs: keep.tombstoneMs,
+    });
+  }
+
+  /** Hands a task back to its old place; the attempt does not count. @throws PaihaoError store-unavailable */
+  release(lease: Lease, settings: QueueSettings): Promise<"released" | "canceled" | "stale"> {
+    return this.#releases.add(this.#keys.partitionOf(lease.id), { ...lease, ...retentionOf(settings) });
+  }
+}

@@ -1,0 +1,110 @@
+import type { Keys } from "../store/keys.ts";
+import { decodeResult } from "../store/result.ts";
+import type { Line, Scripts, TaskRow } from "../store/scripts.ts";
+import { isOutcome, type Result, type State } from "../task.ts";
+import { Batch } from "./batch.ts";
+import { type Eta, estimate } from "./estimate.ts";
+import { acrossPartitions } from "./partitions.ts";
+
+/** A task and its place in line, all of one instant. Times are ms of Redis's clock, null where they have not come. */
+export interface Inspection {
+  readonly id: string;
+  readonly queue: string;
+  readonly state: State;
+  /** When this was seen. */
+  readonly nowMs: number;
+  /** How many tasks of its queue will start before this one; 0 while running; null without a place in line. */
+  readonly index: number | null;
+  /** Those and the ones running now: all the work in front of it; 0 while running; null without a place in line. */
+  readonly ahead: number | null;
+  readonly line: Line;
+  readonly eta: Eta | null;
+  /** Attempts begun. */
+  readonly attempts: number;
+  readonly lost: number;
+  readonly cancelRequested: boolean;
+  readonly progress: { readonly percent: number; readonly message: string | null } | null;
+  readonly createdMs: number;
+  readonly startedMs: number | null;
+  readonly finishedMs: number | null;
+  /** When the result goes; only of finished tasks. */
+  readonly expiresMs: number | null;
+  readonly dueMs: number | null;
+  /** Finished, and the result is gone with its TTL. */
+  readonly expired: boolean;
+  /** Finished, and the result was destroyed. */
+  readonly destroyed: boolean;
+  readonly errorCode: string | null;
+  readonly caller: string | null;
+  /** Only when it was asked for and is there. */
+  readonly result: Result | null;
+}
+
+type Seen = { readonly row: TaskRow | null; readonly line: Line | null; readonly nowMs: number };
+
+/** Looks at tasks. Looks of one turn of the event loop travel together. */
+export class Inspector {
+  readonly #scripts: Scripts;
+  readonly #keys: Keys;
+  readonly #batch: Batch<{ id: string; result: boolean }, Seen>;
+
+  constructor(scripts: Scripts, keys: Keys) {
+    this.#scripts = scripts;
+    this.#keys = keys;
+    this.#batch = new Batch({
+      send: async (partition, items) => {
+        const { nowMs, lines, tasks } = await scripts.inspect(keys.tag(partition), items);
+        const byQueue = new Map(lines.map((line) => [line.queue, line]));
+        return tasks.map((row) => ({ row, nowMs, line: row ? (byQueue.get(row.queue) ?? null) : null }));
+      },
+    });
+  }
+
+  /**
+   * The task, or null when nobody has heard of it.
+   * @throws PaihaoError store-unavailable
+   */
+  async inspect(id: string, options: { result: boolean }): Promise<Inspection | null> {
+    const home = this.#keys.partitionOf(id);
+    const { row, line, nowMs } = await this.#batch.add(home, { id, result: options.result });
+    if (!row || !line) return null;
+    if (this.#keys.partitions === 1) return view(id, row, row.index, line, nowMs);
+    const place = await acrossPartitions(this.#scripts, this.#keys, home, { index: row.index, score: row.score, line });
+    return view(id, row, place.index, place.line, nowMs);
+  }
+}
+
+function view(id: string, row: TaskRow, index: number | null, line: Line, nowMs: number): Inspection {
+  const terminal = isOutcome(row.state);
+  const { state, dueMs } = row;
+  return {
+    id,
+    queue: row.queue,
+    state,
+    nowMs,
+    index,
+    ahead: state === "waiting" && index !== null ? index + line.running : index,
+    line,
+    eta: terminal ? null : estimate(line, { state, index, dueMs }, nowMs),
+    attempts: row.attempts,
+    lost: row.lost,
+    cancelRequested: row.cancelRequested,
+    progress: progressOf(row.progress),
+    createdMs: row.createdMs,
+    startedMs: row.startedMs,
+    finishedMs: row.finishedMs,
+    expiresMs: row.expiresMs,
+    dueMs,
+    expired: terminal && !row.destroyed && row.expiresMs !== null && row.expiresMs <= nowMs,
+    destroyed: row.destroyed,
+    errorCode: row.errorCode,
+    caller: row.caller || null,
+    result: row.result && decodeResult(row.result),
+  };
+}
+
+function progressOf(stored: string | null): Inspection["progress"] {
+  if (stored === null) return null;
+  const space = stored.indexOf(" ");
+  return { percent: Number(stored.slice(0, space)), message: stored.slice(space + 1) || null };
+}

@@ -1,0 +1,55 @@
+import type { Config } from "../config.ts";
+import { HANDLER_DEFAULTS, type Handler } from "../handler.ts";
+
+/** What holds for every task of a queue: the handler's word, else the environment's. All milliseconds. */
+export interface QueueSettings {
+  readonly queue: string;
+  /** Slots in each worker process. */
+  readonly concurrency: number;
+  readonly attempts: number;
+  readonly leaseMs: number;
+  /** Undefined: an attempt may take as long as its lease is renewed. */
+  readonly timeoutMs: number | undefined;
+  readonly backoff: { readonly baseMs: number; readonly maxMs: number };
+  readonly maxLost: number;
+  readonly resultTtlMs: number;
+  readonly tombstoneTtlMs: number;
+  readonly deadTtlMs: number;
+  /** Most tasks waiting and scheduled. */
+  readonly maxWaiting: number;
+}
+
+/** The most dead tasks kept of a queue; beyond it the oldest leave. */
+export const DEAD_CAP = 10_000;
+
+type Defaults = Pick<
+  Config,
+  "concurrency" | "attempts" | "leaseMs" | "resultTtlMs" | "tombstoneTtlMs" | "deadTtlMs" | "maxWaiting"
+>;
+
+/** The settings of a handler's queue. */
+export function settingsOf(handler: Handler, config: Defaults): QueueSettings {
+  return {
+    queue: handler.queue,
+    concurrency: handler.concurrency ?? config.concurrency,
+    attempts: handler.attempts ?? config.attempts,
+    leaseMs: handler.leaseMs ?? config.leaseMs,
+    timeoutMs: handler.timeoutMs,
+    backoff: handler.backoff,
+    maxLost: handler.maxLost ?? HANDLER_DEFAULTS.maxLost,
+    resultTtlMs: handler.resultTtlMs ?? config.resultTtlMs,
+    tombstoneTtlMs: handler.tombstoneTtlMs ?? config.tombstoneTtlMs,
+    deadTtlMs: config.deadTtlMs,
+    maxWaiting: config.maxWaiting,
+  };
+}
+
+/**
+ * Milliseconds before the attempt after `attempt` (from 1): base·2^(attempt−1) up to max, half of it drawn by chance so that
+ * tasks that failed together do not come back together.
+ * @param chance in [0, 1)
+ */
+export function backoffMs(backoff: QueueSettings["backoff"], attempt: number, chance: number): number {
+  const full = Math.min(backoff.maxMs, backoff.baseMs * 2 ** Math.min(attempt - 1, 30));
+  return Math.round(full / 2 + (full / 2) * chance);
+}

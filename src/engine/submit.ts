@@ -1,0 +1,111 @@
+import { createHash } from "node:crypto";
+import { PaihaoError } from "../errors.ts";
+import { INLINE_BYTES, type Keys } from "../store/keys.ts";
+import type { Line, Scripts, SubmitItem, Submitted, SubmitVerdict, UpdateVerdict } from "../store/scripts.ts";
+import type { State } from "../task.ts";
+import { Batch } from "./batch.ts";
+import { acrossPartitions } from "./partitions.ts";
+import type { QueueSettings } from "./settings.ts";
+
+/** A task as it is handed in: checked, but not yet stored. */
+export interface Submission {
+  readonly id: string;
+  readonly queue: string;
+  /** JSON text, or bytes of another media type. */
+  readonly input: string | Buffer;
+  readonly mediaType: string;
+  /** Query parameters for the handler. */
+  readonly query: Readonly<Record<string, string>>;
+  readonly caller: string | null;
+  /** 0 most urgent … 7. */
+  readonly priority: number;
+  readonly delayMs: number;
+  /** Refuse when more than this many would start before it; null for any. */
+  readonly maxIndex: number | null;
+  /** Only tell where it would stand. */
+  readonly dryRun: boolean;
+}
+
+/** What became of a submission. */
+export interface SubmissionVerdict {
+  readonly verdict: SubmitVerdict;
+  readonly state: State | null;
+  readonly index: number | null;
+  readonly line: Line;
+}
+
+interface Stored {
+  readonly submitted: Submitted;
+  readonly line: Line;
+}
+
+/** The distance between two priority classes in a score, as in lua/lib/clock.lua. */
+const CLASS = 2 ** 45;
+
+/** Hands tasks in. Submissions of one turn of the event loop travel together. */
+export class Submitter {
+  readonly #scripts: Scripts;
+  readonly #keys: Keys;
+  readonly #batch: Batch<SubmitItem, Stored>;
+
+  constructor(scripts: Scripts, keys: Keys) {
+    this.#scripts = scripts;
+    this.#keys = keys;
+    this.#batch = new Batch({
+      sizeOf: (item) => item.input.length,
+      send: async (partition, items) => {
+        const { lines, verdicts } = await scripts.submit(keys.tag(partition), items);
+        const byQueue = new Map(lines.map((line) => [line.queue, line]));
+        return verdicts.map((submitted, i) => {
+          const line = byQueue.get(items[i]?.queue ?? "");
+          if (!line) throw new PaihaoError("internal", "the store told nothing of the queue");
+          return { submitted, line };
+        });
+      },
+    });
+  }
+
+  /**
+   * Stores a task and puts it in line, or says why not.
+   * @throws PaihaoError store-unavailable (it may be stored all the same: submit again under the same id), store-full
+   */
+  async submit(submission: Submission, settings: QueueSettings): Promise<SubmissionVerdict> {
+    const partition = this.#keys.partitionOf(submission.id);
+    const { submitted, line } = await this.#batch.add(partition, this.#item(submission, settings));
+    const { verdict, state, index } = submitted;
+    if (this.#keys.partitions === 1) return { verdict, state, index, line };
+    // A dry run has no score yet: it would stand behind everything of its class.
+    const score = submitted.score || String((submission.priority + 1) * CLASS);
+    return {
+      verdict,
+      state,
+      ...(await acrossPartitions(this.#scripts, this.#keys, partition, { index, score, line })),
+    };
+  }
+
+  /** Replaces the input of a waiting or scheduled task, which keeps its place. @throws PaihaoError store-unavailable */
+  update(submission: Submission, settings: QueueSettings): Promise<UpdateVerdict> {
+    return this.#scripts.update(
+      this.#keys.tag(this.#keys.partitionOf(submission.id)),
+      this.#item(submission, settings),
+    );
+  }
+
+  #item(s: Submission, settings: QueueSettings): SubmitItem {
+    const bytes = typeof s.input === "string" ? Buffer.byteLength(s.input) : s.input.length;
+    return {
+      id: s.id,
+      queue: s.queue,
+      priority: s.priority,
+      delayMs: s.delayMs,
+      input: s.input,
+      digest: bytes > INLINE_BYTES ? createHash("sha256").update(s.input).digest("hex").slice(0, 32) : "",
+      mediaType: s.mediaType === "application/json" ? "" : s.mediaType,
+      query: Object.keys(s.query).length > 0 ? JSON.stringify(s.query) : "",
+      caller: s.caller ?? "",
+      limit: Math.ceil(settings.maxWaiting / this.#keys.partitions),
+      maxIndex: s.maxIndex,
+      dryRun: s.dryRun,
+    };
+  }
+}

@@ -1,0 +1,103 @@
+import { readdir, stat } from "node:fs/promises";
+import { register } from "node:module";
+import path from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { messageOf, StartError } from "./errors.ts";
+import { type Handler, isHandler } from "./handler.ts";
+import type { ResolveData } from "./handler-resolve.ts";
+
+/** The handlers that come with the server. */
+export const shippedHandlersDir: string = fileURLToPath(new URL("./handlers/", import.meta.url));
+
+const HANDLER_FILE = /^[^.].*\.m?[jt]s$/;
+const NO_HANDLER_FILE = /\.d\.m?ts$|\.test\.m?[jt]s$/;
+
+/** `.ts` while the sources run (under tsx), `.js` once they are compiled. */
+const OWN_EXTENSION = path.extname(fileURLToPath(import.meta.url));
+
+/**
+ * Loads every handler that a file of `dir` exports, by the name of its queue. The directories below are not looked into.
+ * Files may be TypeScript, lie anywhere, and import `paihao` and this package's dependencies without having them installed.
+ * @throws StartError, with the path and the reason, when the directory cannot be read or has no handler, when two handlers
+ *   are for one queue, and when a file cannot be loaded
+ */
+export async function loadHandlers(dir: string): Promise<ReadonlyMap<string, Handler>> {
+  const root = path.resolve(dir);
+  const files = await handlerFiles(root);
+  await prepareImports(files);
+
+  const handlers = new Map<string, Handler>();
+  const origins = new Map<string, string>();
+  // One after the other: of several mistakes always the same is told.
+  for (const file of files) {
+    for (const [name, handler] of await exportedHandlers(file)) {
+      const { queue } = handler;
+      const origin = `${file} (export ${name})`;
+      const known = handlers.get(queue);
+      // The same handler may be exported twice: under two names, or once more by an index file.
+      if (known === handler) continue;
+      if (known) throw new StartError(`two handlers for the queue "${queue}": ${origins.get(queue)} and ${origin}`);
+      handlers.set(queue, handler);
+      origins.set(queue, origin);
+    }
+  }
+  if (handlers.size === 0) {
+    throw new StartError(
+      `${root} has no handlers, expected a .ts, .mts, .js or .mjs file that exports a defineHandler()`,
+    );
+  }
+  return handlers;
+}
+
+async function handlerFiles(root: string): Promise<string[]> {
+  try {
+    const names = (await readdir(root)).filter((name) => HANDLER_FILE.test(name) && !NO_HANDLER_FILE.test(name)).sort();
+    const paths = names.map((name) => path.join(root, name));
+    // stat follows links: a mounted Kubernetes ConfigMap has nothing else.
+    const areFiles = await Promise.all(paths.map(async (file) => (await stat(file)).isFile()));
+    return paths.filter((_, i) => areFiles[i]);
+  } catch (error) {
+    const { code, path: at = root } = error as NodeJS.ErrnoException;
+    const reason = { ENOENT: "does not exist", ENOTDIR: "is not a directory", EACCES: "may not be read" }[code ?? ""];
+    const what = at === root ? "the handlers' directory" : "the handler file";
+    throw new StartError(`${what} ${at} ${reason ?? `cannot be read: ${messageOf(error)}`}`, { cause: error });
+  }
+}
+
+async function exportedHandlers(file: string): Promise<[name: string, Handler][]> {
+  let exports: Record<string, unknown>;
+  try {
+    exports = await import(pathToFileURL(file).href);
+  } catch (error) {
+    throw new StartError(`${file} cannot be loaded: ${reasonOf(error)}`, { cause: error });
+  }
+  return Object.entries(exports).filter((entry): entry is [string, Handler] => isHandler(entry[1]));
+}
+
+/** What went wrong, on one line: esbuild's errors say it on their second line, after how many there are. */
+function reasonOf(thrown: unknown): string {
+  const lines = messageOf(thrown)
+    .split("\n")
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+  const said = (/^Transform failed with \d+ error/.test(lines[0] ?? "") ? lines[1] : lines[0]) ?? "no reason given";
+  return thrown instanceof Error && !/error/i.test(said) ? `${thrown.name}: ${said}` : said;
+}
+
+let resolvesHandlers = false;
+let readsTypeScript = OWN_EXTENSION === ".ts";
+
+/** Registers, once a process, what the files need to be imported. Later hooks are asked first: ours come after tsx's. */
+async function prepareImports(files: readonly string[]): Promise<void> {
+  const tsxIsNew = !readsTypeScript && files.some((file) => /\.m?ts$/.test(file));
+  if (tsxIsNew) {
+    const tsx = await import("tsx/esm/api");
+    tsx.register();
+    readsTypeScript = true;
+  }
+  if (tsxIsNew || !resolvesHandlers) {
+    resolvesHandlers = true;
+    const data: ResolveData = { index: new URL(`./index${OWN_EXTENSION}`, import.meta.url).href };
+    register(`./handler-resolve${OWN_EXTENSION}`, import.meta.url, { data });
+  }
+}

@@ -1,0 +1,34 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { defineHandler } from "paihao";
+import { z } from "zod";
+
+/** Time between two reports of progress: a twentieth of the whole, within these bounds. */
+const STEP_MS = { min: 100, max: 1000 } as const;
+
+/** Does nothing for so many seconds, and says how far it is: for trying out how waiting, progress and cancelling look. */
+export const countdown = defineHandler({
+  queue: "countdown",
+  input: z.strictObject({
+    seconds: z
+      .number()
+      .min(0)
+      .max(3600)
+      .meta({ description: "How long to count, fractions allowed", examples: [10] }),
+  }),
+  async run({ seconds }, task) {
+    const totalMs = seconds * 1000;
+    const stepMs = Math.min(STEP_MS.max, Math.max(STEP_MS.min, totalMs / 20));
+    const startedAt = new Date();
+    const startMs = performance.now();
+    // Each step aims at its own moment after the start, so that late timers do not add up.
+    for (let dueMs = 0; dueMs < totalMs; ) {
+      task.progress((dueMs / totalMs) * 100, `${((totalMs - dueMs) / 1000).toFixed(1)} s left`);
+      dueMs = Math.min(dueMs + stepMs, totalMs);
+      // The signal's own reason says more than the timer's AbortError.
+      await sleep(Math.max(0, startMs + dueMs - performance.now()), undefined, { signal: task.signal }).catch(() => {});
+      task.signal.throwIfAborted();
+    }
+    task.progress(100, "done");
+    return { seconds, startedAt: startedAt.toISOString(), finishedAt: new Date().toISOString() };
+  },
+});

@@ -1,0 +1,70 @@
+import { defineHandler, giveUp } from "paihao";
+import sharp from "sharp";
+import { messageOf } from "../errors.ts";
+
+const WIDTH = { min: 1, max: 4096, default: 320 } as const;
+/** Pixels of the input: about a 100-megapixel camera. A few kilobytes of PNG can claim far more and would fill the memory. */
+const MAX_PIXELS = 100_000_000;
+/** The format's own limit for either side. */
+const WEBP_MAX_SIDE = 16_383;
+/** The work cannot be interrupted from here; libvips gives up by itself. */
+const TIME_LIMIT_S = 30;
+/** Pictures made of pixels. SVG and PDF are programs of a sort, which strangers had better not run here. */
+const FORMATS: readonly string[] = ["jpeg", "png", "webp", "gif", "tiff", "heif"];
+
+/**
+ * Makes a small WebP of a picture, `?width=` pixels wide (320 when absent), upright as its EXIF orientation says, never larger
+ * than the picture itself; of an animation the first frame.
+ */
+export const thumbnails = defineHandler<Uint8Array>({
+  queue: "thumbnails",
+  consumes: ["image/*"],
+  timeout: "1m",
+  async run(picture, task) {
+    const width = widthOf(task.query.width);
+    await checkPicture(picture);
+    task.signal.throwIfAborted();
+    const small = await open(picture)
+      .autoOrient()
+      .resize({ width, height: WEBP_MAX_SIDE, fit: "inside", withoutEnlargement: true })
+      .webp({ quality: 80 })
+      .timeout({ seconds: TIME_LIMIT_S })
+      .toBuffer()
+      .catch((error: unknown) => {
+        // The machine may have been busy: that is worth another attempt.
+        throw /^timeout\b/i.test(messageOf(error)) ? error : notAPicture(error);
+      });
+    return new Response(new Uint8Array(small), { headers: { "content-type": "image/webp" } });
+  },
+});
+
+function widthOf(written = String(WIDTH.default)): number {
+  const width = /^\d{1,5}$/.test(written) ? Number(written) : Number.NaN;
+  if (width >= WIDTH.min && width <= WIDTH.max) return width;
+  throw giveUp({
+    status: 400,
+    title: "A parameter has a value that is not allowed",
+    detail: `width is ${JSON.stringify(written)}, expected a whole number from ${WIDTH.min} to ${WIDTH.max}`,
+  });
+}
+
+function open(picture: Uint8Array) {
+  return sharp(picture, { limitInputPixels: MAX_PIXELS, failOn: "error" });
+}
+
+async function checkPicture(picture: Uint8Array): Promise<void> {
+  if (picture.byteLength === 0) throw notAPicture("the body is empty");
+  const { format, width, height } = await open(picture)
+    .metadata()
+    .catch((error: unknown) => {
+      throw notAPicture(error);
+    });
+  if (!FORMATS.includes(format)) throw notAPicture(`${format} is not one of ${FORMATS.join(", ")}`);
+  if (width * height > MAX_PIXELS) throw notAPicture(`${width} × ${height} are more than ${MAX_PIXELS} pixels`);
+}
+
+/** Sharp says several things on as many lines; the first is for a person. */
+function notAPicture(reason: unknown) {
+  const [detail = ""] = messageOf(reason).split("\n", 1);
+  return giveUp({ status: 422, title: "Not a picture that can be read", detail });
+}

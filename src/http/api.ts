@@ -1,0 +1,19 @@
+import type { Engine } from "../engine/engine.ts";
+import type { Handler } from "../handler.ts";
+import type { Logger } from "../log.ts";
+
+/** What the routes work with. */
+export interface Api {
+  readonly engine: Engine;
+  readonly handlers: ReadonlyMap<string, Handler>;
+  readonly log: Logger;
+  readonly maxBodyBytes: number;
+  /** Longest a synchronous request is held, ms. */
+  readonly syncLimitMs: number;
+  /** How a pending result is answered where the request does not say. */
+  readonly pendingStatus: 404 | 202;
+  /** Fires when the server is about to stop: whoever is held is let go. */
+  readonly closing: AbortSignal;
+  /** What speaks against sending work here: empty when ready. */
+  readiness(): Promise<readonly string[]>;
+}

@@ -1,0 +1,52 @@
+import Router from "@koa/router";
+import Koa, { type Middleware } from "koa";
+import type { Api } from "./api.ts";
+import { accessLog } from "./middleware/access-log.ts";
+import { correlate } from "./middleware/correlate.ts";
+import { problems } from "./middleware/problems.ts";
+import { collectRoutes } from "./routes/collect.ts";
+import { healthRoutes } from "./routes/health.ts";
+import { monitorRoutes } from "./routes/monitor.ts";
+import { problemRoutes } from "./routes/problems.ts";
+import { queueRoutes } from "./routes/queues.ts";
+import { submitRoutes } from "./routes/submit.ts";
+
+/** The application of a server that takes tasks. */
+export function createApp(api: Api, options: { trustProxy: boolean }): Koa {
+  const router = new Router();
+  submitRoutes(router, api);
+  collectRoutes(router, api);
+  monitorRoutes(router, api);
+  queueRoutes(router, api);
+  problemRoutes(router);
+  healthRoutes(router, api);
+  return assemble(router, api, options);
+}
+
+/** The application of a worker that listens: health only. */
+export function createHealthApp(api: Pick<Api, "readiness" | "log">): Koa {
+  const router = new Router();
+  healthRoutes(router, api);
+  return assemble(router, api, { trustProxy: false });
+}
+
+function assemble(router: Router, api: Pick<Api, "log">, options: { trustProxy: boolean }): Koa {
+  const app = new Koa({ proxy: options.trustProxy });
+  app.use(correlate());
+  app.use(accessLog(api.log));
+  app.use(problems(api.log));
+  app.use(varyByPrefer());
+  app.use(router.routes());
+  app.use(router.allowedMethods());
+  // Whatever reaches this is the socket's trouble (a caller gone in mid-answer), not a request's.
+  app.on("error", (error: unknown) => api.log.debug({ err: error }, "connection error"));
+  return app;
+}
+
+/** The same request with another Prefer has another answer: caches must know (RFC 7240 §2). */
+function varyByPrefer(): Middleware {
+  return (ctx, next) => {
+    if (ctx.path.startsWith("/v1/")) ctx.vary("Prefer");
+    return next();
+  };
+}

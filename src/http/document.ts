@@ -1,0 +1,95 @@
+import { timestamp } from "../clock.ts";
+import { estimatedPercent } from "../engine/estimate.ts";
+import type { Inspection } from "../engine/inspect.ts";
+import { errorEntries } from "../errors.ts";
+import { isOutcome, type Result } from "../task.ts";
+import { type Link, paths, pendingLinks } from "./links.ts";
+
+/** The monitor's document of a task. */
+export interface MonitorDocument {
+  readonly id: string;
+  readonly queue: string;
+  readonly state: string;
+  /** The same word: generic clients look for it here. */
+  readonly status: string;
+  readonly index: number | null;
+  readonly ahead: number | null;
+  readonly running: number;
+  readonly waiting: number;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly cancelRequested: boolean;
+  readonly progress: { percent: number; message: string | null; estimated: boolean } | null;
+  readonly eta: Inspection["eta"];
+  readonly createdAt: string;
+  readonly startedAt: string | null;
+  readonly finishedAt: string | null;
+  readonly expiresAt: string | null;
+  readonly error: { code: string; message: string } | null;
+  readonly links: readonly Link[];
+}
+
+/** Describes a task to whoever watches it. `seen.result` is needed of a failed task: its error stands there. */
+export function monitorDocument(seen: Inspection, maxAttempts: number): MonitorDocument {
+  const { id, state } = seen;
+  return {
+    id,
+    queue: seen.queue,
+    state,
+    status: state,
+    index: seen.index,
+    ahead: seen.ahead,
+    running: seen.line.running,
+    waiting: seen.line.waiting,
+    attempt: seen.attempts,
+    maxAttempts,
+    cancelRequested: seen.cancelRequested,
+    progress: progressOf(seen),
+    eta: seen.eta,
+    createdAt: timestamp(seen.createdMs),
+    startedAt: timestamp(seen.startedMs),
+    finishedAt: timestamp(seen.finishedMs),
+    expiresAt: state === "canceled" ? null : timestamp(seen.expiresMs),
+    error: errorOf(seen),
+    links: linksOf(seen),
+  };
+}
+
+function progressOf(seen: Inspection): MonitorDocument["progress"] {
+  if (seen.state === "succeeded") return { percent: 100, message: null, estimated: false };
+  if (seen.state !== "running") return null;
+  if (seen.progress) return { ...seen.progress, estimated: false };
+  const percent = seen.startedMs === null ? null : estimatedPercent(seen.line, seen.startedMs, seen.nowMs);
+  return percent === null ? null : { percent, message: null, estimated: true };
+}
+
+/** Why a task failed or was canceled, as a code and a sentence. */
+export function errorOf(seen: Inspection): MonitorDocument["error"] {
+  if (seen.state === "canceled") return { code: "canceled", message: "The task was canceled." };
+  if (seen.state !== "failed") return null;
+  const code = seen.errorCode ?? "task-failed";
+  const problem = seen.result ? problemMembers(seen.result) : {};
+  const title = errorEntries.find((entry) => entry.code === code)?.title ?? "The task failed";
+  return { code, message: String(problem.detail || problem.title || title) };
+}
+
+/** The members of a stored problem document; none where it is not one. */
+export function problemMembers(result: Result): Record<string, unknown> {
+  try {
+    const members: unknown = JSON.parse(Buffer.from(result.body).toString("utf8"));
+    return typeof members === "object" && members !== null ? { ...members } : {};
+  } catch {
+    return {};
+  }
+}
+
+function linksOf(seen: Inspection): Link[] {
+  if (!isOutcome(seen.state)) return pendingLinks(seen.id);
+  const self = { rel: "self", href: paths.monitor(seen.id), method: "GET" };
+  if (seen.state === "canceled" || seen.expired) return [self];
+  return [
+    self,
+    { rel: "result", href: paths.result(seen.id), method: "GET" },
+    { rel: "delete", href: paths.result(seen.id), method: "DELETE" },
+  ];
+}

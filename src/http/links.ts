@@ -1,0 +1,29 @@
+import type { Context } from "koa";
+
+/** A link as PayPal's APIs give it. */
+export interface Link {
+  readonly rel: string;
+  readonly href: string;
+  readonly method: string;
+}
+
+/** Paths of a task's resources. Ids are safe in a path as they are. */
+export const paths = {
+  result: (id: string) => `/v1/requests/${id}`,
+  monitor: (id: string) => `/v1/requests/${id}/status`,
+  events: (id: string) => `/v1/requests/${id}/events`,
+};
+
+/** The links of a task that can still be waited for and canceled. */
+export function pendingLinks(id: string): Link[] {
+  return [
+    { rel: "self", href: paths.result(id), method: "GET" },
+    { rel: "monitor", href: paths.monitor(id), method: "GET" },
+    { rel: "cancel", href: paths.result(id), method: "DELETE" },
+  ];
+}
+
+/** The absolute form of a path, as the client reached this server: behind a trusted proxy, by what that forwarded. */
+export function absolute(ctx: Context, path: string): string {
+  return ctx.host === "" ? path : `${ctx.protocol}://${ctx.host}${path}`;
+}

@@ -1,0 +1,91 @@
+import { PaihaoError } from "../errors.ts";
+import { PRIORITY } from "../task.ts";
+
+/** What a submission's query and headers decide beside its input. */
+export interface SubmitOptions {
+  readonly priority: number;
+  readonly delayMs: number;
+  readonly maxIndex: number | null;
+  readonly dryRun: boolean;
+  /** What the server does not know itself: the handler's. */
+  readonly query: Readonly<Record<string, string>>;
+}
+
+/** Query parameters that are the server's own; every other one belongs to the handler. */
+const OWN = new Set(["delay", "notBefore", "maxIndex", "dryRun", "pending", "webhook", "expires", "signature"]);
+/** Longest delay: a year. */
+const DELAY_LIMIT_S = 366 * 86_400;
+const RFC3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
+
+/**
+ * Reads the options of a submission.
+ * @throws PaihaoError invalid-parameter that names the parameter
+ */
+export function readSubmitOptions(
+  search: URLSearchParams,
+  headers: Readonly<Record<string, string | string[] | undefined>>,
+  nowMs: number,
+): SubmitOptions {
+  return {
+    priority: priorityOf(String(headers.priority ?? "")),
+    delayMs: delayOf(search, nowMs),
+    maxIndex: wholeParameter(search, "maxIndex"),
+    dryRun: booleanParameter(search, "dryRun"),
+    query: Object.fromEntries([...search].filter(([name]) => !OWN.has(name))),
+  };
+}
+
+/** The urgency of a Priority header (RFC 9218 §4.1); a malformed one is ignored, as §4 says. */
+export function priorityOf(header: string): number {
+  const urgency = /(?:^|,)\s*u=(\d)\s*(?:;[^,]*)?(?=,|$)/.exec(header)?.[1];
+  return urgency !== undefined && Number(urgency) <= PRIORITY.least ? Number(urgency) : PRIORITY.default;
+}
+
+function delayOf(search: URLSearchParams, nowMs: number): number {
+  const delay = one(search, "delay");
+  const notBefore = one(search, "notBefore");
+  if (delay !== null && notBefore !== null) {
+    throw wrongParameter("notBefore", "delay and notBefore cannot both be given");
+  }
+  if (delay !== null) {
+    const seconds = /^\d+(\.\d+)?$/.test(delay) ? Number(delay) : Number.NaN;
+    if (!(seconds <= DELAY_LIMIT_S)) throw wrongParameter("delay", `expected seconds from 0 to ${DELAY_LIMIT_S}`);
+    return Math.round(seconds * 1000);
+  }
+  if (notBefore !== null) {
+    // A "+" of the offset reads as a space when it was not escaped.
+    const at = Date.parse(notBefore.replace(" ", "+"));
+    if (!RFC3339.test(notBefore.replace(" ", "+")) || Number.isNaN(at)) {
+      throw wrongParameter("notBefore", "expected an RFC 3339 time such as 2030-01-31T12:00:00Z");
+    }
+    if (at - nowMs > DELAY_LIMIT_S * 1000) throw wrongParameter("notBefore", "expected a time within a year");
+    return Math.max(0, at - nowMs);
+  }
+  return 0;
+}
+
+/** A whole number ≥ 0, null when absent. @throws PaihaoError invalid-parameter */
+export function wholeParameter(search: URLSearchParams, name: string): number | null {
+  const value = one(search, name);
+  if (value === null) return null;
+  if (!/^\d{1,15}$/.test(value)) throw wrongParameter(name, "expected a whole number from 0");
+  return Number(value);
+}
+
+/** `true` or `false`, false when absent. @throws PaihaoError invalid-parameter */
+export function booleanParameter(search: URLSearchParams, name: string): boolean {
+  const value = one(search, name);
+  if (value !== null && value !== "true" && value !== "false") throw wrongParameter(name, "expected true or false");
+  return value === "true";
+}
+
+/** The error of a parameter that has a value it may not have. */
+export function wrongParameter(name: string, expected: string): PaihaoError {
+  return new PaihaoError("invalid-parameter", `${name}: ${expected}`, { extensions: { parameter: name } });
+}
+
+function one(search: URLSearchParams, name: string): string | null {
+  const [first, second] = search.getAll(name);
+  if (second !== undefined) throw wrongParameter(name, "given more than once");
+  return first ?? null;
+}

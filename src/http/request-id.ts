@@ -1,0 +1,65 @@
+import { randomUUID } from "node:crypto";
+import { v5 as uuidv5 } from "uuid";
+import { PaihaoError } from "../errors.ts";
+import { isId } from "../task.ts";
+
+/** The namespace of ids that are derived from an Idempotency-Key (RFC 9562 §6.6). */
+const NAMESPACE = "6f0c1f5e-8d4b-5a55-9a3e-2f6b1c1f7a10";
+/** Visible ASCII, as the header's drafts bound it. */
+const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
+
+/** The paths whose POST submits a task, with its queue. */
+const SUBMIT_PATH = /^\/v1\/(?:requests|queues\/([^/]+)\/requests)\/?$/;
+/** The paths whose PUT submits a task under the id they end with. */
+const PUT_PATH = /^\/v1\/(?:requests|queues\/[^/]+\/requests)\/([^/]+)\/?$/;
+
+/** What of a request its id depends on. */
+export interface IdSource {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>;
+}
+
+/**
+ * The correlation id of a request: the task's id where the request submits one. An Idempotency-Key makes the id from caller,
+ * queue and key, so that the same key finds the same task without a look-up; a PUT has it in its path; else it is a fit
+ * X-Request-Id or a fresh one. An unfit header is never used, since it goes into logs and headers.
+ */
+export function requestIdOf(request: IdSource, caller: string | null): string {
+  if (request.method === "POST") {
+    const key = single(request.headers["idempotency-key"]);
+    const path = key === undefined ? null : SUBMIT_PATH.exec(request.path);
+    const bare = key === undefined ? undefined : bareKey(key);
+    if (path && bare !== undefined) return uuidv5(JSON.stringify([caller, path[1] ?? "default", bare]), NAMESPACE);
+  } else if (request.method === "PUT") {
+    const id = PUT_PATH.exec(request.path)?.[1];
+    if (id !== undefined && isId(id)) return id;
+  }
+  const sent = single(request.headers["x-request-id"]);
+  return sent !== undefined && isId(sent) ? sent : randomUUID();
+}
+
+/** Refuses an Idempotency-Key that cannot be one. @throws PaihaoError invalid-parameter */
+export function checkIdempotencyKey(header: string | undefined): void {
+  if (header !== undefined && bareKey(header) === undefined) {
+    throw new PaihaoError(
+      "invalid-parameter",
+      "Idempotency-Key: expected 1–255 visible ASCII characters, quoted or bare",
+      {
+        extensions: { parameter: "Idempotency-Key" },
+      },
+    );
+  }
+}
+
+/** The key without the quotes of a structured string (RFC 9651 §3.3.3), or undefined where it is none. */
+function bareKey(header: string): string | undefined {
+  const value = header.trim();
+  const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(value);
+  const key = quoted ? (quoted[1] ?? "").replace(/\\(.)/g, "$1") : value;
+  return KEY_FORM.test(key) && (quoted !== null || !value.startsWith('"')) ? key : undefined;
+}
+
+function single(header: string | string[] | undefined): string | undefined {
+  return Array.isArray(header) ? header[0] : header;
+}

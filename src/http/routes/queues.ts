@@ -1,0 +1,71 @@
+import type Router from "@koa/router";
+import { type Eta, estimate } from "../../engine/estimate.ts";
+import { type Handler, inputJsonSchema } from "../../handler.ts";
+import type { QueueRow } from "../../store/scripts.ts";
+import type { Api } from "../api.ts";
+import { handlerOf } from "./submit.ts";
+
+/** A queue as `/v1/queues` shows it. */
+interface QueueDocument {
+  readonly name: string;
+  readonly paused: boolean;
+  readonly waiting: number;
+  readonly scheduled: number;
+  readonly running: number;
+  readonly dead: number;
+  readonly workers: number;
+  readonly slots: number;
+  readonly oldestWaitingSeconds: number | null;
+  /** Seconds. */
+  readonly serviceTime: { readonly mean: number | null; readonly samples: number };
+  /** Per second, over the last minute. */
+  readonly rate: { readonly accepted: number; readonly finished: number };
+  /** When a newcomer's turn would come. */
+  readonly eta: Eta | null;
+  readonly consumes: readonly string[];
+  readonly input: Record<string, unknown> | null;
+}
+
+/** Routes that show queues. */
+export function queueRoutes(router: Router, api: Api): void {
+  router.get("/v1/queues", async (ctx) => {
+    const handlers = [...api.handlers.values()];
+    const figures = await api.engine.figures(handlers.map((handler) => handler.queue));
+    ctx.set("Cache-Control", "no-store");
+    ctx.body = { items: handlers.flatMap((handler, i) => documentOf(handler, figures[i])) };
+  });
+  router.get("/v1/queues/:queue", async (ctx) => {
+    const handler = handlerOf(api, ctx.params.queue ?? "");
+    const [figures] = await api.engine.figures([handler.queue]);
+    ctx.set("Cache-Control", "no-store");
+    ctx.body = documentOf(handler, figures)[0];
+  });
+}
+
+const thousandth = (value: number): number => Math.round(value * 1000) / 1000;
+
+function documentOf(handler: Handler, row: QueueRow | undefined): QueueDocument[] {
+  if (!row) return [];
+  const { line } = row;
+  return [
+    {
+      name: handler.queue,
+      paused: line.paused,
+      waiting: line.waiting,
+      scheduled: line.scheduled,
+      running: line.running,
+      dead: row.dead,
+      workers: line.workers,
+      slots: line.slots,
+      oldestWaitingSeconds: row.oldestWaitingMs === null ? null : thousandth(row.oldestWaitingMs / 1000),
+      serviceTime: { mean: line.meanMs === null ? null : thousandth(line.meanMs / 1000), samples: line.samples },
+      rate: {
+        accepted: thousandth(row.acceptedLastMinute / 60),
+        finished: thousandth(row.finishedLastMinute / 60),
+      },
+      eta: estimate(line, { state: "waiting", index: line.waiting }, Date.now()),
+      consumes: handler.consumes,
+      input: inputJsonSchema(handler),
+    },
+  ];
+}

@@ -1,0 +1,178 @@
+import type Router from "@koa/router";
+import type { Context } from "koa";
+import { estimate } from "../../engine/estimate.ts";
+import type { Inspection } from "../../engine/inspect.ts";
+import type { Submission, SubmissionVerdict } from "../../engine/submit.ts";
+import type { Watch } from "../../engine/wait.ts";
+import { PaihaoError } from "../../errors.ts";
+import type { Handler } from "../../handler.ts";
+import { isId, isOutcome, isQueueName } from "../../task.ts";
+import type { Api } from "../api.ts";
+import { readInput } from "../body.ts";
+import { monitorDocument } from "../document.ts";
+import { paths } from "../links.ts";
+import { currentId } from "../middleware/correlate.ts";
+import { readSubmitOptions, wrongParameter } from "../options.ts";
+import { type Preferences, parsePrefer } from "../prefer.ts";
+import { pendingTask, replyAccepted, replyOutcome, retryAfter } from "../reply.ts";
+import { checkIdempotencyKey } from "../request-id.ts";
+
+/** The queue of `POST /v1/requests`. */
+const DEFAULT_QUEUE = "default";
+
+/** Routes that hand tasks in. */
+export function submitRoutes(router: Router, api: Api): void {
+  router.post("/v1/requests", (ctx) => submit(ctx, api, DEFAULT_QUEUE));
+  router.post("/v1/queues/:queue/requests", (ctx) => submit(ctx, api, ctx.params.queue ?? ""));
+  router.put("/v1/requests/:id", (ctx) => submit(ctx, api, DEFAULT_QUEUE, ctx.params.id));
+  router.put("/v1/queues/:queue/requests/:id", (ctx) => submit(ctx, api, ctx.params.queue ?? "", ctx.params.id));
+}
+
+/** The handler of a queue. @throws PaihaoError unknown-queue */
+export function handlerOf(api: Api, queue: string): Handler {
+  const handler = isQueueName(queue) ? api.handlers.get(queue) : undefined;
+  if (!handler) throw new PaihaoError("unknown-queue", undefined, { extensions: { queue: queue.slice(0, 64) } });
+  return handler;
+}
+
+async function submit(ctx: Context, api: Api, queue: string, pathId?: string): Promise<void> {
+  if (pathId !== undefined && !isId(pathId)) {
+    throw wrongParameter("id", "expected 1–128 characters A–Z a–z 0–9 . _ ~ -, the first a letter or digit");
+  }
+  const handler = handlerOf(api, queue);
+  if (pathId === undefined) checkIdempotencyKey(ctx.get("Idempotency-Key") || undefined);
+  const options = readSubmitOptions(ctx.URL.searchParams, ctx.headers, Date.now());
+  const prefer = parsePrefer(ctx.get("Prefer"));
+  const submission: Submission = {
+    ...options,
+    ...(await readInput(ctx.req, handler, api.maxBodyBytes)),
+    id: currentId(),
+    queue,
+    caller: null,
+  };
+  const waitMs = waitOf(prefer, api.syncLimitMs);
+  const watch = waitMs > 0 && !submission.dryRun ? await api.engine.waiter.watch(submission.id) : undefined;
+  try {
+    await answer(ctx, api, { submission, prefer, waitMs, watch, put: pathId !== undefined });
+  } finally {
+    watch?.stop();
+  }
+}
+
+/** How long the caller is held, ms: 0 is an immediate 202. */
+function waitOf(prefer: Preferences, limitMs: number): number {
+  if (prefer.wait !== undefined) return Math.min(prefer.wait * 1000, limitMs);
+  return prefer.respondAsync ? 0 : limitMs;
+}
+
+interface Asked {
+  readonly submission: Submission;
+  readonly prefer: Preferences;
+  readonly waitMs: number;
+  readonly watch: Watch | undefined;
+  readonly put: boolean;
+}
+
+async function answer(ctx: Context, api: Api, asked: Asked): Promise<void> {
+  const { submission, prefer, waitMs, watch } = asked;
+  const { id, queue } = submission;
+  const settings = api.engine.settings(queue);
+  const deadline = Date.now() + waitMs;
+  const verdict = await api.engine.submitter.submit(submission, settings);
+  if (verdict.verdict === "dry") return replyDryRun(ctx, queue, verdict);
+  if (verdict.verdict === "conflict" && asked.put) return replyUpdated(ctx, api, submission);
+  refuse(ctx, submission, verdict);
+  if (verdict.verdict === "replay") ctx.set("Idempotent-Replayed", "true");
+
+  let seen: Inspection | null = null;
+  if (watch) {
+    seen = await watch.outcome(deadline, AbortSignal.any([api.closing, gone(ctx)]));
+  } else if (verdict.verdict === "replay") {
+    seen = await api.engine.inspector.inspect(id, { result: true });
+  }
+  if (seen && isOutcome(seen.state)) {
+    if (prefer.waitAsSent !== undefined && waitMs > 0) ctx.set("Preference-Applied", prefer.waitAsSent);
+    return replyOutcome(ctx, seen);
+  }
+  if (prefer.respondAsync || prefer.wait !== undefined) {
+    const applied = [prefer.respondAsync ? "respond-async" : undefined, prefer.waitAsSent];
+    ctx.set("Preference-Applied", applied.filter((p) => p !== undefined).join(", "));
+    return replyAccepted(ctx, seen ? pendingTask(seen) : freshTask(id, queue, verdict, submission));
+  }
+  throw new PaihaoError("sync-timeout", "The task goes on: collect its result at Location.", {
+    extensions: { id, queue, state: seen?.state ?? verdict.state },
+    headers: {
+      Location: paths.result(id),
+      "Retry-After": String(seen ? pendingTask(seen).retryAfterS : 1),
+    },
+  });
+}
+
+/** Fires when the caller has gone away: nobody is held for them any longer. The task goes on. */
+function gone(ctx: Context): AbortSignal {
+  const controller = new AbortController();
+  ctx.res.once("close", () => controller.abort());
+  return controller.signal;
+}
+
+/** A task that was just stored, without a second look at it. */
+function freshTask(id: string, queue: string, verdict: SubmissionVerdict, submission: Submission) {
+  const state = verdict.state ?? "waiting";
+  const nowMs = Date.now();
+  const eta = estimate(verdict.line, { state, index: verdict.index, dueMs: nowMs + submission.delayMs }, nowMs);
+  return { id, queue, state, index: verdict.index, eta, retryAfterS: retryAfter(eta, verdict.line, null) };
+}
+
+function replyDryRun(ctx: Context, queue: string, verdict: SubmissionVerdict): void {
+  const { index, line } = verdict;
+  ctx.set("Cache-Control", "no-store");
+  ctx.body = { queue, index, eta: estimate(line, { state: "waiting", index }, Date.now()) };
+}
+
+/** A PUT under an id that is taken, with another input: replaces it while the task has not begun. */
+async function replyUpdated(ctx: Context, api: Api, submission: Submission): Promise<void> {
+  const settings = api.engine.settings(submission.queue);
+  const updated = await api.engine.submitter.update(submission, settings);
+  const seen = await api.engine.inspector.inspect(submission.id, { result: true });
+  if (updated !== "updated" || !seen)
+    throw conflict(submission.id, "The task has begun, or is finished: its input stays.");
+  ctx.set("Cache-Control", "no-store");
+  ctx.body = monitorDocument(seen, settings.attempts);
+}
+
+function conflict(id: string, detail: string): PaihaoError {
+  return new PaihaoError("id-conflict", detail, { extensions: { id } });
+}
+
+/** Refuses what was not accepted. @throws PaihaoError */
+function refuse(ctx: Context, submission: Submission, { verdict, index, line }: SubmissionVerdict): void {
+  const { id, queue } = submission;
+  switch (verdict) {
+    case "conflict":
+      if (ctx.get("Idempotency-Key") !== "" && ctx.method === "POST") {
+        throw new PaihaoError("idempotency-conflict", undefined, { extensions: { id } });
+      }
+      throw conflict(id, "The id was used with another input.");
+    case "elsewhere":
+      throw conflict(id, "The id was used for another queue.");
+    case "foreign":
+      // Nothing more is said: not even whether the input is the same.
+      throw new PaihaoError("id-conflict");
+    case "full": {
+      // When one place has come free: a mean service time over all slots.
+      const drainS = line.meanMs !== null && line.slots > 0 ? line.meanMs / line.slots / 1000 : 5;
+      throw new PaihaoError("queue-full", undefined, {
+        extensions: { queue, waiting: line.waiting, scheduled: line.scheduled },
+        headers: { "Retry-After": String(Math.max(1, Math.min(300, Math.ceil(drainS)))) },
+      });
+    }
+    case "long": {
+      const eta = estimate(line, { state: "waiting", index }, Date.now());
+      throw new PaihaoError("line-too-long", undefined, {
+        extensions: { queue, index, eta },
+        headers: { "Retry-After": String(retryAfter(eta, line, null)) },
+      });
+    }
+    default:
+  }
+}

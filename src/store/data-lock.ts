@@ -1,0 +1,128 @@
+import { mkdir, readdir, realpath, rm, writeFile } from "node:fs/promises";
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { messageOf, StartError } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import { birthOf, isRunning, UNKNOWN_BIRTH } from "./process-identity.ts";
+
+/** Another process that looks at the lock shows up in it for a moment; so often is it looked at again. */
+const LOOKS = 5;
+/** How long a store whose server was killed may take to write what it holds and end. */
+const FAREWELL_MS = 60_000;
+
+/** One line in the lock: `owner` is a server that uses the directory, `store` the Redis that it runs there. */
+interface Holder {
+  readonly file: string;
+  readonly kind: "owner" | "store";
+  readonly pid: number;
+}
+
+/** Directories that this very process holds: its own file says nothing about a second use. */
+const heldHere = new Set<string>();
+
+/**
+ * The right to use a data directory: a file for each process that does, whose name says which.
+ *
+ * A process first writes its own file and then looks for others; of two that start at once at least one sees the other,
+ * and gives up. A file is never taken over, only removed when its process is dead, so there is no moment at which two
+ * could both take a stale one. It guards processes of one machine, as their ids say nothing about another's.
+ */
+export class DataLock {
+  readonly #dir: string;
+  readonly #own: string;
+
+  private constructor(dir: string, own: string) {
+    this.#dir = dir;
+    this.#own = own;
+  }
+
+  /**
+   * Makes the directory if it is not there and takes it. Where the store of a killed server is still writing, it is waited for.
+   * @throws StartError that names the directory and the process that uses it
+   */
+  static async take(dir: string, log: Logger): Promise<DataLock> {
+    try {
+      await mkdir(dir, { recursive: true, mode: 0o700 });
+      const lock = new DataLock(await realpath(dir), fileOf("owner", process.pid));
+      if (heldHere.has(lock.#dir)) throw inUse(dir, process.pid);
+      heldHere.add(lock.#dir);
+      try {
+        await lock.#enter(log);
+      } catch (error) {
+        heldHere.delete(lock.#dir);
+        throw error;
+      }
+      return lock;
+    } catch (error) {
+      if (error instanceof StartError) throw error;
+      throw new StartError(`the data directory ${dir} cannot be used: ${messageOf(error)}; set DATA_DIR to another`, {
+        cause: error,
+      });
+    }
+  }
+
+  async #enter(log: Logger): Promise<void> {
+    const patience = performance.now() + FAREWELL_MS;
+    let told = false;
+    for (let look = 1; ; look++) {
+      await this.#write(this.#own);
+      const others = await this.#others();
+      const other = others.find(({ kind }) => kind === "owner") ?? others[0];
+      if (other === undefined) return;
+      await this.#remove(this.#own);
+      const leaving = other.kind === "store" && performance.now() < patience;
+      if (!leaving && look >= LOOKS) throw inUse(this.#dir, other.pid, other.file);
+      if (leaving && !told) {
+        told = true;
+        log.info(`waiting for the store of a server that was killed (process ${other.pid}) to finish writing`);
+      }
+      await delay(20 + Math.random() * 100);
+    }
+  }
+
+  /** Lets a store's process count as a user of the directory, also when this one is dead; returns what takes that back. */
+  async cover(pid: number): Promise<() => Promise<void>> {
+    const file = fileOf("store", pid);
+    await this.#write(file);
+    return () => this.#remove(file);
+  }
+
+  /** Gives the directory up; idempotent. */
+  async release(): Promise<void> {
+    await this.#remove(this.#own);
+    heldHere.delete(this.#dir);
+  }
+
+  /** The other processes that live; the files of dead ones are removed on the way. */
+  async #others(): Promise<Holder[]> {
+    const living: Holder[] = [];
+    for (const file of await readdir(this.#dir)) {
+      const match = /^lock-(owner|store)-(\d+)-([0-9a-f.]+)$/.exec(file);
+      if (match === null || file === this.#own) continue;
+      const pid = Number(match[2]);
+      if (isRunning(pid, match[3])) living.push({ file, kind: match[1] === "owner" ? "owner" : "store", pid });
+      else await this.#remove(file);
+    }
+    return living;
+  }
+
+  async #write(file: string): Promise<void> {
+    await writeFile(path.join(this.#dir, file), "");
+  }
+
+  async #remove(file: string): Promise<void> {
+    await rm(path.join(this.#dir, file), { force: true });
+  }
+}
+
+function fileOf(kind: Holder["kind"], pid: number): string {
+  return `lock-${kind}-${pid}-${birthOf(pid)}`;
+}
+
+function inUse(dir: string, pid: number, file = ""): StartError {
+  // Without its start time another process that was given the same id cannot be told from it; a person can.
+  const doubt = file.endsWith(`-${UNKNOWN_BIRTH}`) ? `, or, if that is another program, remove ${file} there` : "";
+  return new StartError(
+    `the data directory ${dir} is in use by process ${pid}; stop that, or set DATA_DIR to another directory${doubt}`,
+  );
+}

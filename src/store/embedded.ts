@@ -1,0 +1,155 @@
+import { type ChildProcess, fork } from "node:child_process";
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { messageOf, StartError } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import type { EmbeddedMessage } from "./embedded-server.ts";
+import { checkFitness } from "./fitness.ts";
+import { freePort } from "./free-port.ts";
+import { connectOnce } from "./probe.ts";
+import { type ChildStore, Respawner, type StoreChild } from "./respawner.ts";
+
+/** Without a sign of life for so long, a script holds the store; only killing it helps, as no SCRIPT KILL is read. */
+const FROZEN_AFTER_MS = 15_000;
+const BEATS = 15;
+const START_MS = 30_000;
+const FAREWELL_MS = 2_000;
+const PORT_TRIES = 5;
+const STDERR_TAIL = 2_000;
+
+export interface EmbeddedStoreOptions {
+  readonly log: Logger;
+  readonly frozenAfterMs?: number;
+}
+
+/**
+ * Starts Valkey in WebAssembly as a child process and keeps it alive on its port. Its data lives in memory only, at most
+ * 512 MB of them, and is lost when it ends. It ends with this process, however that ends.
+ * @throws StartError when it does not start
+ */
+export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise<ChildStore> {
+  const { log, frozenAfterMs = FROZEN_AFTER_MS } = options;
+  let respawner: Respawner | undefined;
+  try {
+    const { child, port } = await startOnFreePort(log, frozenAfterMs);
+    const kept = new Respawner(child, {
+      start: () => startEmbeddedChild(port, log, frozenAfterMs),
+      consequence: "all its data lived in memory and is lost",
+      log,
+    });
+    respawner = kept;
+    const url = `redis://127.0.0.1:${port}`;
+    const version = await versionOf(url);
+    return {
+      url,
+      description: `store: embedded Valkey ${version} (WebAssembly) on 127.0.0.1:${port}, data in memory only, lost when it stops`,
+      stop: () => kept.stop(),
+    };
+  } catch (error) {
+    await respawner?.stop();
+    throw new StartError(`the embedded store could not be started: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+async function versionOf(url: string): Promise<string> {
+  const redis = await connectOnce(url);
+  try {
+    await redis.ping();
+    return (await checkFitness(redis)).version;
+  } finally {
+    redis.disconnect();
+  }
+}
+
+class PortTakenError extends Error {}
+
+async function startOnFreePort(log: Logger, frozenAfterMs: number): Promise<{ child: StoreChild; port: number }> {
+  for (let tries = 1; ; tries++) {
+    const port = await freePort();
+    try {
+      return { child: await startEmbeddedChild(port, log, frozenAfterMs), port };
+    } catch (error) {
+      if (!(error instanceof PortTakenError) || tries >= PORT_TRIES) throw error;
+    }
+  }
+}
+
+async function startEmbeddedChild(port: number, log: Logger, frozenAfterMs: number): Promise<StoreChild> {
+  const beatMs = Math.ceil(frozenAfterMs / BEATS);
+  const server = forkServer(port, beatMs);
+  let stderr = "";
+  server.stderr?.on("data", (text: Buffer) => {
+    stderr = (stderr + text).slice(-STDERR_TAIL);
+  });
+  const gone = new Promise<string>((resolve) => {
+    server.on("exit", (code, signal) => resolve(`${signal ?? `status ${code}`}${stderr && `, ${stderr.trim()}`}`));
+    server.on("error", (error) => resolve(messageOf(error)));
+  });
+  const stop = async () => {
+    if (server.connected) server.disconnect();
+    // Frozen by a script, it does not hear that.
+    const late = setTimeout(() => server.kill("SIGKILL"), FAREWELL_MS);
+    await gone;
+    clearTimeout(late);
+  };
+  try {
+    await untilReady(server, gone);
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+  watch(server, gone, beatMs, log);
+  return { gone, stop };
+}
+
+function forkServer(port: number, beatMs: number): ChildProcess {
+  const extension = extname(fileURLToPath(import.meta.url));
+  // As TypeScript it needs the loader that this process runs under; compiled, none of its flags.
+  const loader = extension === ".ts" ? process.execArgv.filter((arg) => !arg.startsWith("--inspect")) : [];
+  return fork(
+    fileURLToPath(new URL(`./embedded-server${extension}`, import.meta.url)),
+    [String(port), String(beatMs)],
+    {
+      // WASI is experimental in Node, and says so on every start.
+      execArgv: [...loader, "--no-warnings"],
+      // A group of its own: the terminal's Ctrl-C is for the parent, which drains before it ends the store.
+      detached: true,
+      // Standard output is Valkey's own log; of what it says, the parent sees the consequences.
+      stdio: ["ignore", "ignore", "pipe", "ipc"],
+    },
+  );
+}
+
+/** Resolves when the process answers on its port. */
+function untilReady(server: ChildProcess, gone: Promise<string>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const late = setTimeout(() => reject(new Error(`it did not answer within ${START_MS / 1000} s`)), START_MS);
+    server.on("message", (message: EmbeddedMessage) => {
+      clearTimeout(late);
+      if ("ready" in message) resolve();
+      if (!("failed" in message)) return;
+      reject(message.code === "EADDRINUSE" ? new PortTakenError(message.failed) : new Error(message.failed));
+    });
+    void gone.then((how) => {
+      clearTimeout(late);
+      reject(new Error(`it ended at once: ${how}`));
+    });
+  });
+}
+
+/** Kills a process that gives no sign of life. Beats are counted, not timed: this process may itself have been asleep. */
+function watch(server: ChildProcess, gone: Promise<string>, beatMs: number, log: Logger): void {
+  let missed = 0;
+  server.on("message", () => {
+    missed = 0;
+  });
+  const timer = setInterval(() => {
+    if (++missed <= BEATS) return;
+    clearInterval(timer);
+    log.error(
+      `the embedded store has not answered for ${(beatMs * BEATS) / 1000} s, most likely an endless script: killed`,
+    );
+    server.kill("SIGKILL");
+  }, beatMs);
+  void gone.then(() => clearInterval(timer));
+}

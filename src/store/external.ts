@@ -1,0 +1,81 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { messageOf, StartError } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import { checkFitness } from "./fitness.ts";
+import { connectOnce, whenLoaded } from "./probe.ts";
+
+/** How long a Redis that cannot be reached is waited for: it may be starting at the same moment. */
+const PATIENCE_MS = 5_000;
+const RETRY_MS = 250;
+
+/**
+ * Connects to a Redis of the operator's own and checks it.
+ * @returns the line that says which store it is, without its password
+ * @throws StartError that names host, port and reason, never the password
+ */
+export async function probeExternal(url: string, log: Logger, patienceMs = PATIENCE_MS): Promise<string> {
+  const place = placeOf(url);
+  const deadline = performance.now() + patienceMs;
+  for (;;) {
+    try {
+      const redis = await connectOnce(url);
+      try {
+        await whenLoaded(redis, log);
+        const { version } = await checkFitness(redis);
+        return `store: external, version ${version}, at ${place}`;
+      } finally {
+        redis.disconnect();
+      }
+    } catch (error) {
+      if (error instanceof StartError) throw new StartError(`${place}: ${error.message}`, { cause: error });
+      const refused = refusalOf(error, place);
+      if (refused !== undefined) throw new StartError(refused, { cause: error });
+      if (performance.now() + RETRY_MS > deadline) {
+        throw new StartError(`cannot use the store at ${place}: ${reasonOf(error)}; check REDIS_URL and that it runs`, {
+          cause: error,
+        });
+      }
+    }
+    await delay(RETRY_MS);
+  }
+}
+
+/** Host, port and database of a Redis URL, without user and password. */
+function placeOf(url: string): string {
+  let parsed: URL;
+  try {
+    parsed = new URL(url);
+    decodeURIComponent(parsed.password + parsed.username);
+  } catch {
+    throw new StartError(
+      "REDIS_URL is not a valid URL, expected redis://host:port; special characters in a password must be percent-encoded",
+    );
+  }
+  const database = parsed.pathname.length > 1 ? ` database ${parsed.pathname.slice(1)}` : "";
+  const tls = parsed.protocol === "rediss:" ? " over TLS" : "";
+  return `${parsed.hostname || "localhost"}:${parsed.port || "6379"}${database}${tls}`;
+}
+
+/** The message for a server that answered and said no, which no waiting will change. */
+function refusalOf(error: unknown, place: string): string | undefined {
+  const message = messageOf(error);
+  if (/^WRONGPASS|invalid password/i.test(message)) {
+    return `the store at ${place} refuses the user name or password; check those in REDIS_URL`;
+  }
+  if (/^NOAUTH/.test(message)) {
+    return `the store at ${place} needs a password, and REDIS_URL has none: redis://user:password@host:port`;
+  }
+  if (/^NOPERM/.test(message)) return `the store at ${place} does not let this user connect: ${message}`;
+  if (/DB index/i.test(message)) return `the store at ${place} has no such database: ${message}`;
+  if (/^Protocol error|^Unknown RESP/.test(message))
+    return `what answers at ${place} is not Redis; check host and port in REDIS_URL`;
+  if (/wrong version number/.test(message)) return `what answers at ${place} does not speak TLS; is it redis:// there?`;
+  if (/certificate|SSL|TLS/i.test(message)) return `no connection with the store at ${place}: ${message.trim()}`;
+  return undefined;
+}
+
+/** A host name with several addresses fails with one error for each, and no message of its own. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(messageOf).join(", ");
+  return messageOf(error);
+}

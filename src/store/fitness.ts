@@ -1,0 +1,72 @@
+import type { Redis } from "ioredis";
+import { messageOf, StartError } from "../errors.ts";
+
+/** The oldest Redis that has every command the scripts use. */
+export const MINIMUM_REDIS = "6.2";
+
+/** What a store is found to be. */
+export interface Fitness {
+  /** Its own version: Valkey's for Valkey, not the Redis one that it claims to be compatible with. */
+  readonly version: string;
+  /** What an operator should change, each for a person, with what to do. */
+  readonly warnings: string[];
+  /** The eviction policy, or `unknown` where the server does not tell. */
+  readonly policy: string;
+}
+
+/** Whether a version, e.g. `7.0.15`, is new enough. */
+export function isFitVersion(version: string): boolean {
+  const [major = 0, minor = 0] = version.split(".").map(Number);
+  const [neededMajor = 0, neededMinor = 0] = MINIMUM_REDIS.split(".").map(Number);
+  return major > neededMajor || (major === neededMajor && minor >= neededMinor);
+}
+
+/**
+ * Checks that a store can be used, by INFO alone: hosted Redis often forbids CONFIG.
+ * @throws StartError when it is older than {@link MINIMUM_REDIS}, is a Sentinel, or does not tell
+ */
+export async function checkFitness(redis: Redis): Promise<Fitness> {
+  const info = await readInfo(redis);
+  const redisVersion = info.get("redis_version");
+  if (redisVersion === undefined)
+    throw new StartError("the store does not tell its version: its INFO has no redis_version");
+  if (info.get("redis_mode") === "sentinel" || info.get("server_mode") === "sentinel") {
+    throw new StartError("the store is a Redis Sentinel, which keeps no data; give the address of the Redis itself");
+  }
+  const valkeyVersion = info.get("valkey_version");
+  if (!isFitVersion(redisVersion)) {
+    throw new StartError(`the store is Redis ${redisVersion}, but ${MINIMUM_REDIS} or later is needed; upgrade it`);
+  }
+  const policy = info.get("maxmemory_policy") ?? "unknown";
+  return { version: valkeyVersion ?? redisVersion, warnings: policyWarnings(policy), policy };
+}
+
+function policyWarnings(policy: string): string[] {
+  if (policy === "noeviction") return [];
+  if (policy === "unknown") {
+    return ["the store does not tell its eviction policy; make sure that its maxmemory-policy is noeviction"];
+  }
+  return [
+    `the store's maxmemory-policy is ${policy}: when its memory is full it will throw tasks away; ` +
+      "set it with CONFIG SET maxmemory-policy noeviction, in redis.conf, or in your provider's settings",
+  ];
+}
+
+async function readInfo(redis: Redis): Promise<Map<string, string>> {
+  let text: string;
+  try {
+    // Without a section: several at once are only taken since 7.0.
+    text = await redis.info();
+  } catch (error) {
+    if (!messageOf(error).startsWith("NOPERM")) throw error;
+    throw new StartError(
+      "the store's user may not run INFO, which tells the version; allow it, e.g. ACL SETUSER … +info",
+    );
+  }
+  return new Map(
+    text.split(/\r?\n/).flatMap((line): [string, string][] => {
+      const colon = line.indexOf(":");
+      return colon > 0 ? [[line.slice(0, colon), line.slice(colon + 1)]] : [];
+    }),
+  );
+}

@@ -1,0 +1,125 @@
+/**
+ * Every key and channel that Paihao uses, and what is in it. This is the only place where keys are made in TypeScript;
+ * the Lua files are given a partition's tag as KEYS[1] and put the same kinds behind it.
+ *
+ * All keys of a partition share the hash tag `{prefix:P}`, so that a Redis Cluster keeps them on one node and one script
+ * may touch them all. A name that a caller chose always stands behind `kind:`.
+ *
+ * | key             | type    | content                                                                              |
+ * |-----------------|---------|--------------------------------------------------------------------------------------|
+ * | `t:<id>`        | hash    | the task, see {@link TASK_FIELDS}                                                    |
+ * | `b:<id>`        | string  | its input, when longer than {@link INLINE_BYTES}                                     |
+ * | `r:<id>`        | string  | its result: one JSON line (status, type, headers), then the body; PX = result TTL    |
+ * | `s:<id>`        | hash    | values of its durable steps                                                          |
+ * | `w:<queue>`     | zset    | waiting: score = class·2^45 + hlc                                                    |
+ * | `d:<queue>`     | zset    | scheduled and retrying: score = due ms                                               |
+ * | `l:<queue>`     | zset    | leases: score = expiry ms                                                            |
+ * | `x:<queue>`     | zset    | dead letters: score = time of death in ms; capped                                    |
+ * | `q:<queue>`     | hash    | hlc, fence, paused, statistics and counters, see {@link QUEUE_FIELDS}                |
+ * | `k:<queue>`     | hash    | live workers: worker → "expiry ms, slots"                                            |
+ * | `v:<queue>`     | hash    | each worker's last reservation: worker → "reservation id id …", for a resent request |
+ * | `partitions`    | string  | number of partitions, in partition 0 only                                            |
+ * | `n:<queue>`     | channel | "there is work" (empty), or "cancel <id>" for the worker that runs it                |
+ * | `e:<id>`        | channel | "this task changed": the letter of its state, or "p" for progress                    |
+ */
+
+/** A longer input is a key of its own: in the hash it would cost the task Redis's compact encoding. */
+export const INLINE_BYTES = 64;
+
+/**
+ * The fields of `t:<id>`; a field that has its default is left out. Only `E`, `p` and `u` may be longer than 64 bytes
+ * and so cost the task its compact encoding: the first is there only after a failure, the others where a caller wants it.
+ */
+export const TASK_FIELDS = {
+  q: "queue",
+  s: "state: w waiting, d scheduled, r running, y retrying, s succeeded, f failed, c canceled",
+  c: "created, ms",
+  i: "input, up to 64 bytes",
+  h: "digest of a longer input, which is in b:<id>",
+  m: "media type of the input; default application/json",
+  u: "query parameters for the handler, JSON",
+  z: "caller",
+  a: "attempts begun; default 0",
+  o: "place in line: the score in w:, kept while the task is not there; of a scheduled task only its class",
+  f: "fence of the last reservation",
+  b: "begun, ms",
+  w: "worker that runs it",
+  l: "workers lost; default 0",
+  p: "progress: percent, a space, message",
+  k: "1 when cancel is requested of a running task",
+  e: "ended, ms",
+  x: "expiry of the result, ms",
+  g: "1 when the result was destroyed",
+  y: "error code of a failed task",
+  E: "last errors, JSON array, newest first, truncated",
+} as const;
+
+/** The fields of `q:<queue>`, beside the rate buckets `a0…a6` (accepted) and `z0…z6` (finished) of ten seconds each. */
+export const QUEUE_FIELDS = {
+  hlc: "last hybrid clock value: unique, grows, 16 a millisecond",
+  fence: "last fence",
+  paused: "1 when no work is to be taken",
+  mean: "exponentially weighted mean of the service time, ms",
+  variance: "its variance, ms²",
+  samples: "how many tasks the mean has seen",
+  workers: "live workers at the last heartbeat",
+  slots: "their slots",
+  liveUntil: "when the last of these heartbeats ends, ms",
+  lost: "workers lost with a task in hand",
+  dead: "tasks that died",
+  healed: "entries without a task that were removed from the line",
+} as const;
+
+/** Letters of `t:<id>`'s state. */
+export const STATE_LETTERS = {
+  w: "waiting",
+  d: "scheduled",
+  r: "running",
+  y: "retrying",
+  s: "succeeded",
+  f: "failed",
+  c: "canceled",
+} as const;
+
+/** Makes the keys of one deployment: a prefix and a number of partitions. */
+export class Keys {
+  readonly prefix: string;
+  readonly partitions: number;
+  /** The tag of every partition; KEYS[1] of all scripts. */
+  readonly tags: readonly string[];
+
+  constructor(prefix: string, partitions: number) {
+    this.prefix = prefix;
+    this.partitions = partitions;
+    this.tags = Array.from({ length: partitions }, (_, p) => `{${prefix}:${p}}`);
+  }
+
+  /** The partition of a task: FNV-1a of its id, so that every process agrees. */
+  partitionOf(id: string): number {
+    if (this.partitions === 1) return 0;
+    let hash = 0x811c9dc5;
+    for (let i = 0; i < id.length; i += 1) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193);
+    return (hash >>> 0) % this.partitions;
+  }
+
+  tag(partition: number): string {
+    const tag = this.tags[partition];
+    if (tag === undefined) throw new RangeError(`partition ${partition} of ${this.partitions}`);
+    return tag;
+  }
+
+  /** The channel on which changes of a task are told. */
+  taskChannel(id: string): string {
+    return `${this.tag(this.partitionOf(id))}e:${id}`;
+  }
+
+  /** The channel on which a partition tells the workers of a queue that there is work. */
+  workChannel(partition: number, queue: string): string {
+    return `${this.tag(partition)}n:${queue}`;
+  }
+
+  /** Where the number of partitions is written at the first start. */
+  partitionsKey(): string {
+    return `${this.tag(0)}partitions`;
+  }
+}

@@ -1,0 +1,42 @@
+-- Cancels tasks; of a finished one it destroys the result.
+--
+-- KEYS[1]  base: the partition's tag
+-- ARGV[1]  count: number of tasks, each with the three arguments that follow
+-- ARGV[2…] id, keep (ms), tombstone (ms)
+--
+-- Returns a verdict of each: "canceled" (it has left the line), "requested" (it is running: its worker is told), "destroyed",
+-- "already" (canceled, expired or destroyed before), "unknown".
+-- flags: allow-oom
+local base = KEYS[1]
+--#include clock
+--#include settle
+
+local verdicts = {}
+for n = 0, tonumber(ARGV[1]) - 1 do
+  local id, keep, tombstone = unpack(ARGV, 2 + n * 3, 4 + n * 3)
+  local key = base .. 't:' .. id
+  local t = redis.call('HMGET', key, 's', 'q', 'g', 'x')
+  local state, queue = t[1], t[2]
+  if not state then
+    verdicts[n + 1] = 'unknown'
+  elseif state == 'r' then
+    redis.call('HSET', key, 'k', '1')
+    redis.call('PUBLISH', base .. 'n:' .. queue, 'cancel ' .. id)
+    redis.call('PUBLISH', base .. 'e:' .. id, 'k')
+    verdicts[n + 1] = 'requested'
+  elseif state == 'w' or state == 'd' or state == 'y' then
+    redis.call('ZREM', base .. (state == 'w' and 'w:' or 'd:') .. queue, id)
+    settle(id, 'c', nil, tonumber(keep), tonumber(tombstone))
+    verdicts[n + 1] = 'canceled'
+  elseif state == 'c' or t[3] or tonumber(t[4]) <= now then
+    verdicts[n + 1] = 'already'
+  else
+    redis.call('ZREM', base .. 'x:' .. queue, id)
+    redis.call('UNLINK', base .. 'r:' .. id, base .. 'b:' .. id, base .. 's:' .. id)
+    redis.call('HDEL', key, 'E')
+    redis.call('HSET', key, 'g', '1')
+    redis.call('PUBLISH', base .. 'e:' .. id, 'g')
+    verdicts[n + 1] = 'destroyed'
+  end
+end
+return verdicts

@@ -1,0 +1,60 @@
+-- Finishes tasks with their results.
+--
+-- KEYS[1]  base: the partition's tag
+-- ARGV[1]  count: number of tasks, each with the six arguments that follow
+-- ARGV[2…] queue, id, fence, result (its stored form), keep (ms), tombstone (ms)
+--
+-- Returns a verdict of each: "done", "canceled" (cancel was requested: the result is dropped), "already" (finished before
+-- under this fence), "stale" (no longer the worker's), "unknown".
+-- flags: allow-oom
+local base = KEYS[1]
+--#include clock
+--#include line
+--#include settle
+
+-- A new time weighs at least this much, so that a mean of many samples still follows a change.
+local LEAST_WEIGHT = 0.04
+
+local verdicts, finished, times = {}, {}, {}
+for n = 0, tonumber(ARGV[1]) - 1 do
+  local queue, id, fence, result, keep, tombstone = unpack(ARGV, 2 + n * 6, 7 + n * 6)
+  keep, tombstone = tonumber(keep), tonumber(tombstone)
+  local t = redis.call('HMGET', base .. 't:' .. id, 's', 'f', 'k', 'b')
+  if not t[1] then
+    verdicts[n + 1] = 'unknown'
+  elseif t[2] ~= fence then
+    verdicts[n + 1] = 'stale'
+  elseif t[1] ~= 'r' then
+    -- The same fence, and running no more: finished before, or handed back by a release or a reclaim.
+    verdicts[n + 1] = (t[1] == 's' or t[1] == 'f' or t[1] == 'c') and 'already' or 'stale'
+  else
+    redis.call('ZREM', base .. 'l:' .. queue, id)
+    if t[3] then
+      settle(id, 'c', nil, keep, tombstone)
+      verdicts[n + 1] = 'canceled'
+    else
+      settle(id, 's', result, keep, tombstone)
+      verdicts[n + 1] = 'done'
+      local of_queue = times[queue] or {}
+      times[queue] = of_queue
+      of_queue[#of_queue + 1] = now - tonumber(t[4])
+    end
+    finished[queue] = (finished[queue] or 0) + 1
+  end
+end
+
+for queue, n in pairs(finished) do count_rate(queue, 'z', n) end
+for queue, of_queue in pairs(times) do
+  local key = base .. 'q:' .. queue
+  local q = redis.call('HMGET', key, 'mean', 'variance', 'samples')
+  local mean, variance, samples = tonumber(q[1] or 0), tonumber(q[2] or 0), tonumber(q[3] or 0)
+  for _, time in ipairs(of_queue) do
+    samples = samples + 1
+    local weight = math.max(1 / samples, LEAST_WEIGHT)
+    local distance = time - mean
+    mean = mean + weight * distance
+    variance = (1 - weight) * (variance + weight * distance * distance)
+  end
+  redis.call('HSET', key, 'mean', string.format('%.3f', mean), 'variance', string.format('%.3f', variance), 'samples', whole(samples))
+end
+return verdicts

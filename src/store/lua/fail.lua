@@ -1,0 +1,61 @@
+-- Ends attempts that did not succeed: another one later, or the task's end.
+--
+-- KEYS[1]  base: the partition's tag
+-- ARGV[1]  count: number of tasks, each with the eleven arguments that follow
+-- ARGV[2…] queue, id, fence, kind ("retry": an attempt is used up; "later": it is not; "give-up": failed for good, an answer
+--          and not a fault), attempts (the most), delay (ms until the next attempt), error (text for the record), code,
+--          result (stored form of the problem, used when this is the end), keep (ms; of a dead task too), tombstone (ms)
+-- ARGV[#ARGV] cap: most dead tasks kept of a queue
+--
+-- Returns a verdict of each: "retrying", "failed", "dead", "canceled" (cancel was requested), "already", "stale", "unknown".
+-- flags: allow-oom
+local base = KEYS[1]
+--#include clock
+--#include line
+--#include settle
+
+local cap = tonumber(ARGV[#ARGV])
+local verdicts = {}
+for n = 0, tonumber(ARGV[1]) - 1 do
+  local queue, id, fence, kind, attempts, delay, text, code, result, keep, tombstone = unpack(ARGV, 2 + n * 11, 12 + n * 11)
+  keep, tombstone = tonumber(keep), tonumber(tombstone)
+  local key = base .. 't:' .. id
+  local t = redis.call('HMGET', key, 's', 'f', 'k', 'a')
+  if not t[1] then
+    verdicts[n + 1] = 'unknown'
+  elseif t[2] ~= fence then
+    verdicts[n + 1] = 'stale'
+  elseif t[1] ~= 'r' then
+    verdicts[n + 1] = (t[1] == 's' or t[1] == 'f' or t[1] == 'c') and 'already' or 'stale'
+  else
+    redis.call('ZREM', base .. 'l:' .. queue, id)
+    local again = kind == 'later' or (kind == 'retry' and tonumber(t[4]) < tonumber(attempts))
+    if t[3] then
+      settle(id, 'c', nil, keep, tombstone)
+      verdicts[n + 1] = 'canceled'
+    elseif again then
+      redis.call('HDEL', key, 'w', 'p')
+      redis.call('HSET', key, 's', 'y')
+      if kind == 'later' then
+        redis.call('HINCRBY', key, 'a', -1)
+      else
+        note_error(id, text)
+      end
+      redis.call('ZADD', base .. 'd:' .. queue, whole(now + tonumber(delay)), id)
+      redis.call('PUBLISH', base .. 'e:' .. id, 'y')
+      verdicts[n + 1] = 'retrying'
+    else
+      note_error(id, text)
+      redis.call('HSET', key, 'y', code)
+      if kind == 'give-up' then
+        settle(id, 'f', result, keep, tombstone)
+        verdicts[n + 1] = 'failed'
+      else
+        bury(queue, id, result, keep, tombstone, cap)
+        verdicts[n + 1] = 'dead'
+      end
+      count_rate(queue, 'z', 1)
+    end
+  end
+end
+return verdicts

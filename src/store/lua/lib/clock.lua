@@ -1,0 +1,17 @@
+-- Time is Redis's own: no client's clock orders tasks or ends a lease.
+local EPOCH = 1767225600000 -- 2026-01-01; keeps clock values below 2^45
+local CLASS = 35184372088832 -- 2^45: the distance between two priority classes
+
+local TIME = redis.call('TIME')
+local now_exact = TIME[1] * 1000 + TIME[2] / 1000
+local now = math.floor(now_exact)
+
+-- Lua writes numbers with 14 digits; scores, fences and times have up to 16.
+local function whole(number)
+  return string.format('%.0f', number)
+end
+
+-- The next place in line of a queue: unique, and later than all before even when the clock was set back.
+local function tick_hlc(last)
+  return math.max(last + 1, math.floor((now_exact - EPOCH) * 16))
+end

@@ -1,0 +1,29 @@
+-- What a caller needs to know of a queue to estimate its turn, as
+-- {queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples}.
+local function line_of(queue)
+  local q = redis.call('HMGET', base .. 'q:' .. queue, 'paused', 'workers', 'slots', 'liveUntil', 'mean', 'variance', 'samples')
+  local live = tonumber(q[4] or 0) > now
+  return {
+    queue,
+    redis.call('ZCARD', base .. 'w:' .. queue),
+    redis.call('ZCARD', base .. 'd:' .. queue),
+    redis.call('ZCARD', base .. 'l:' .. queue),
+    q[1] or '0',
+    live and q[2] or '0',
+    live and q[3] or '0',
+    q[5] or '',
+    q[6] or '',
+    q[7] or '0',
+  }
+end
+
+-- Counts n events of a kind ('a' accepted, 'z' finished) in the ten-second bucket of now. A bucket's number and its count
+-- share one value, so that an old one is known as old.
+local BUCKET_MS, BUCKETS, BUCKET_SHIFT = 10000, 7, 16777216
+local function count_rate(queue, kind, n)
+  local bucket = math.floor(now / BUCKET_MS)
+  local field = kind .. bucket % BUCKETS
+  local value = tonumber(redis.call('HGET', base .. 'q:' .. queue, field) or 0)
+  local count = math.floor(value / BUCKET_SHIFT) == bucket and value % BUCKET_SHIFT or 0
+  redis.call('HSET', base .. 'q:' .. queue, field, whole(bucket * BUCKET_SHIFT + count + n))
+end

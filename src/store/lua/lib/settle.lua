@@ -1,0 +1,47 @@
+-- Makes a state terminal. The first caller wins: every script looks at the state before it comes here.
+--   result  the stored form of the answer, or nil for none
+--   keep    how long the result stays, ms; tombstone: how much longer "expired" is told from "unknown", ms
+local function settle(id, state, result, keep, tombstone)
+  local key = base .. 't:' .. id
+  redis.call('HDEL', key, 'o', 'w', 'p', 'k')
+  redis.call('HSET', key, 's', state, 'e', whole(now), 'x', whole(now + keep))
+  redis.call('PEXPIRE', key, whole(keep + tombstone))
+  redis.call('UNLINK', base .. 'b:' .. id, base .. 's:' .. id)
+  if result then
+    redis.call('SET', base .. 'r:' .. id, result, 'PX', whole(keep))
+  end
+  redis.call('PUBLISH', base .. 'e:' .. id, state)
+end
+
+-- A dead task is a failed one whose input stays, to be run again; the oldest leave when there are more than cap.
+local function bury(queue, id, result, keep, tombstone, cap)
+  local key = base .. 't:' .. id
+  local dead = base .. 'x:' .. queue
+  redis.call('HDEL', key, 'o', 'w', 'p', 'k')
+  redis.call('HSET', key, 's', 'f', 'e', whole(now), 'x', whole(now + keep))
+  redis.call('PEXPIRE', key, whole(keep + tombstone))
+  redis.call('PEXPIRE', base .. 'b:' .. id, whole(keep))
+  redis.call('PEXPIRE', base .. 's:' .. id, whole(keep))
+  redis.call('SET', base .. 'r:' .. id, result, 'PX', whole(keep))
+  redis.call('ZADD', dead, whole(now), id)
+  redis.call('HINCRBY', base .. 'q:' .. queue, 'dead', 1)
+  local over = redis.call('ZCARD', dead) - cap
+  if over > 0 then
+    for _, old in ipairs(redis.call('ZRANGE', dead, 0, math.min(over, 100) - 1)) do
+      redis.call('ZREM', dead, old)
+      redis.call('UNLINK', base .. 'b:' .. old, base .. 's:' .. old)
+    end
+  end
+  redis.call('PUBLISH', base .. 'e:' .. id, 'f')
+end
+
+-- Puts an error at the head of the task's last errors, of which five stay.
+local function note_error(id, text)
+  local key = base .. 't:' .. id
+  local errors = {}
+  local stored = redis.call('HGET', key, 'E')
+  if stored then errors = cjson.decode(stored) end
+  table.insert(errors, 1, text)
+  while #errors > 5 do table.remove(errors) end
+  redis.call('HSET', key, 'E', cjson.encode(errors))
+end

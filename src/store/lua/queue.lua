@@ -1,0 +1,34 @@
+-- The figures of queues.
+--
+-- KEYS[1]  base: the partition's tag
+-- ARGV[1…] queue: a name each
+--
+-- Returns of each {line (see lib/line.lua), dead, oldest wait (ms, "" for none), accepted in the last minute, finished in it}.
+-- flags: no-writes
+local base = KEYS[1]
+--#include clock
+--#include line
+
+local function last_minute(values)
+  local bucket, total = math.floor(now / BUCKET_MS), 0
+  for n = 1, BUCKETS do
+    local value = tonumber(values[n] or 0)
+    if value and math.floor(value / BUCKET_SHIFT) > bucket - 6 then total = total + value % BUCKET_SHIFT end
+  end
+  return total
+end
+
+local answers = {}
+for n, queue in ipairs(ARGV) do
+  local key = base .. 'q:' .. queue
+  local first = redis.call('ZRANGE', base .. 'w:' .. queue, 0, 0)
+  local created = first[1] and redis.call('HGET', base .. 't:' .. first[1], 'c')
+  answers[n] = {
+    line_of(queue),
+    redis.call('ZCARD', base .. 'x:' .. queue),
+    created and whole(now - tonumber(created)) or '',
+    last_minute(redis.call('HMGET', key, 'a0', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6')),
+    last_minute(redis.call('HMGET', key, 'z0', 'z1', 'z2', 'z3', 'z4', 'z5', 'z6')),
+  }
+end
+return answers

@@ -1,0 +1,23 @@
+-- Prolongs leases.
+--
+-- KEYS[1]  base: the partition's tag
+-- ARGV[1]  count: number of leases, each with the four arguments that follow
+-- ARGV[2…] queue, id, fence, lease (ms)
+--
+-- Returns a verdict of each: "ok", "cancel" (prolonged, but the task is to be given up), "stale" (no longer the worker's).
+-- flags: allow-oom
+local base = KEYS[1]
+--#include clock
+
+local verdicts = {}
+for n = 0, tonumber(ARGV[1]) - 1 do
+  local queue, id, fence, lease = unpack(ARGV, 2 + n * 4, 5 + n * 4)
+  local t = redis.call('HMGET', base .. 't:' .. id, 's', 'f', 'k')
+  if t[1] == 'r' and t[2] == fence then
+    redis.call('ZADD', base .. 'l:' .. queue, whole(now + tonumber(lease)), id)
+    verdicts[n + 1] = t[3] and 'cancel' or 'ok'
+  else
+    verdicts[n + 1] = 'stale'
+  end
+end
+return verdicts

@@ -1,0 +1,102 @@
+-- What time does to a queue: due tasks join the line, tasks of lost workers return to it, old dead letters leave.
+-- Any number of processes may call it at any time.
+--
+-- KEYS[1]  base: the partition's tag
+-- ARGV[1]  limit: most tasks of each kind and queue in one call
+-- ARGV[2]  cap: most dead tasks kept of a queue
+-- ARGV[3]  count: number of queues, each with the six arguments that follow
+-- ARGV[4…] queue, lost limit (losses a task survives), keep (ms, of a canceled result), tombstone (ms), dead (ms that dead
+--          tasks stay), problem (stored form of the worker-lost answer)
+--
+-- Returns {promoted, next, lost}: how many joined the line; ms until a task is due or a lease ends ("" for none; 0 when the
+-- limit was reached); and of each task that lost its worker {queue, id, worker, losses, "waiting" | "dead" | "canceled"}.
+-- flags: allow-oom
+local base = KEYS[1]
+--#include clock
+--#include line
+--#include settle
+
+local limit, cap = tonumber(ARGV[1]), tonumber(ARGV[2])
+local promoted, soonest, lost = 0, nil, {}
+
+local function consider(due)
+  if due and (not soonest or due < soonest) then soonest = due end
+end
+
+local function first_score(key)
+  local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
+  return first[2] and tonumber(first[2])
+end
+
+local function promote(queue)
+  local due = redis.call('ZRANGEBYSCORE', base .. 'd:' .. queue, '-inf', whole(now), 'LIMIT', 0, limit)
+  if #due == 0 then return end
+  local hlc = tonumber(redis.call('HGET', base .. 'q:' .. queue, 'hlc') or 0)
+  for _, id in ipairs(due) do
+    local key = base .. 't:' .. id
+    local t = redis.call('HMGET', key, 's', 'o')
+    redis.call('ZREM', base .. 'd:' .. queue, id)
+    if t[1] == 'd' or t[1] == 'y' then
+      local score = t[2]
+      -- A scheduled task joins at the end of its class; a retrying one has stood in line before and keeps its place.
+      if t[1] == 'd' then
+        hlc = tick_hlc(hlc)
+        score = whole(tonumber(t[2]) + hlc)
+      end
+      redis.call('HDEL', key, 'o')
+      redis.call('HSET', key, 's', 'w')
+      redis.call('ZADD', base .. 'w:' .. queue, score, id)
+      redis.call('PUBLISH', base .. 'e:' .. id, 'w')
+      promoted = promoted + 1
+    end
+  end
+  redis.call('HSET', base .. 'q:' .. queue, 'hlc', whole(hlc))
+  redis.call('PUBLISH', base .. 'n:' .. queue, '')
+end
+
+local function reclaim(queue, most_lost, keep, tombstone, dead, problem)
+  local expired = redis.call('ZRANGEBYSCORE', base .. 'l:' .. queue, '-inf', whole(now), 'LIMIT', 0, limit)
+  for _, id in ipairs(expired) do
+    local key = base .. 't:' .. id
+    local t = redis.call('HMGET', key, 's', 'k', 'o', 'l', 'w')
+    redis.call('ZREM', base .. 'l:' .. queue, id)
+    if t[1] == 'r' then
+      local losses = tonumber(t[4] or 0) + 1
+      redis.call('HSET', key, 'l', whole(losses))
+      redis.call('HINCRBY', base .. 'q:' .. queue, 'lost', 1)
+      local fate
+      if t[2] then
+        settle(id, 'c', nil, keep, tombstone)
+        fate = 'canceled'
+      elseif losses > most_lost then
+        note_error(id, 'the worker was lost ' .. losses .. ' times')
+        redis.call('HSET', key, 'y', 'worker-lost')
+        bury(queue, id, problem, dead, tombstone, cap)
+        count_rate(queue, 'z', 1)
+        fate = 'dead'
+      else
+        redis.call('HDEL', key, 'o', 'w', 'p', 'b')
+        redis.call('HSET', key, 's', 'w')
+        redis.call('HINCRBY', key, 'a', -1)
+        redis.call('ZADD', base .. 'w:' .. queue, t[3], id)
+        redis.call('PUBLISH', base .. 'e:' .. id, 'w')
+        fate = 'waiting'
+      end
+      lost[#lost + 1] = { queue, id, t[5] or '', losses, fate }
+    end
+  end
+  if #expired > 0 then redis.call('PUBLISH', base .. 'n:' .. queue, '') end
+end
+
+for n = 0, tonumber(ARGV[3]) - 1 do
+  local queue, most_lost, keep, tombstone, dead, problem = unpack(ARGV, 4 + n * 6, 9 + n * 6)
+  dead = tonumber(dead)
+  promote(queue)
+  reclaim(queue, tonumber(most_lost), tonumber(keep), tonumber(tombstone), dead, problem)
+  -- What a dead letter holds has ended with its TTL; here its entry goes.
+  local old = redis.call('ZRANGEBYSCORE', base .. 'x:' .. queue, '-inf', whole(now - dead), 'LIMIT', 0, limit)
+  if #old > 0 then redis.call('ZREM', base .. 'x:' .. queue, unpack(old)) end
+  consider(first_score(base .. 'd:' .. queue))
+  consider(first_score(base .. 'l:' .. queue))
+end
+return { promoted, soonest and whole(math.max(0, soonest - now)) or '', lost }

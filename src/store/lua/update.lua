@@ -1,0 +1,33 @@
+-- Replaces the input of a task that has not begun; it keeps its place.
+--
+-- KEYS[1]  base: the partition's tag
+-- ARGV[1]  id
+-- ARGV[2]  input
+-- ARGV[3]  digest: "" when the input is stored in the hash
+-- ARGV[4]  media type: "" for JSON
+-- ARGV[5]  query: query parameters for the handler, "" for none
+--
+-- Returns "updated", "conflict" (it has begun, or is finished) or "unknown".
+local base = KEYS[1]
+
+local id, input, digest, media, query = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local key = base .. 't:' .. id
+local state = redis.call('HGET', key, 's')
+if not state then return 'unknown' end
+if state ~= 'w' and state ~= 'd' then return 'conflict' end
+
+local function put(field, value)
+  if value == '' then redis.call('HDEL', key, field) else redis.call('HSET', key, field, value) end
+end
+if digest == '' then
+  redis.call('HSET', key, 'i', input)
+  redis.call('UNLINK', base .. 'b:' .. id)
+else
+  redis.call('SET', base .. 'b:' .. id, input)
+  redis.call('HDEL', key, 'i')
+end
+put('h', digest)
+put('m', media)
+put('u', query)
+redis.call('PUBLISH', base .. 'e:' .. id, state)
+return 'updated'

@@ -1,0 +1,173 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, fstatSync, ftruncateSync, openSync } from "node:fs";
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { messageOf } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import type { DataLock } from "./data-lock.ts";
+import { connectOnce, whenLoaded } from "./probe.ts";
+import type { StoreChild } from "./respawner.ts";
+import type { ServerBinary } from "./server-binary.ts";
+
+/** How long a server may take for its first sign of life; loading its data does not count. */
+const SILENCE_MS = 60_000;
+/** How long a server may take to write what it holds and end. */
+const FAREWELL_MS = 60_000;
+const POLL_MS = 25;
+/** A log file that has grown beyond this begins anew with the next start. */
+const LOG_MAX_BYTES = 1024 ** 2;
+const LOG_TAIL_LINES = 5;
+
+/**
+ * Runs the server and ends it when standard input ends, which the system closes however the parent dies.
+ * It begins only when told to, by when the parent has written its lock; it tells the server's id on descriptor 3.
+ * It ignores signals that go to everybody, for who else would pass the end on? TERM is sent until it is heeded, as the
+ * server, while it starts, may still ignore it like its keeper. The reader is a shell's own loop: no process is left over.
+ */
+const KEEPER = `
+trap '' INT TERM HUP
+read -r go || exit 0
+exec 4<&0
+"$@" </dev/null 3>&- 4<&- &
+server=$!
+echo "$server" >&3
+exec 3>&-
+{ while read -r ignored <&4; do :; done; while kill -TERM "$server" 2>/dev/null; do sleep 1; done; } &
+reader=$!
+wait "$server"
+status=$?
+kill -KILL "$reader" 2>/dev/null
+exit "$status"
+`;
+
+export interface NativeChildOptions {
+  readonly binary: ServerBinary;
+  /** Absolute; held by `lock`. */
+  readonly dir: string;
+  readonly lock: DataLock;
+  readonly port: number;
+  readonly log: Logger;
+  readonly signal?: AbortSignal;
+}
+
+/** A start that failed because another process has the port. */
+export class PortTakenError extends Error {
+  override readonly name = "PortTakenError";
+}
+
+/** Where the server writes its own log. */
+export function logFileOf(dir: string): string {
+  return path.join(dir, "store.log");
+}
+
+/**
+ * Starts a server with its data in `dir` and waits until it has loaded them and answers.
+ * @throws PortTakenError, or an Error with the last lines of the server's log
+ */
+export async function startNativeChild(options: NativeChildOptions): Promise<StoreChild> {
+  const { binary, dir, lock, port } = options;
+  const output = openSync(logFileOf(dir), "a", 0o600);
+  if (fstatSync(output).size > LOG_MAX_BYTES) ftruncateSync(output);
+  const logStart = fstatSync(output).size;
+  // A group of its own: the terminal's Ctrl-C is for the parent, which drains before it ends the store.
+  const keeper = spawn("/bin/sh", ["-c", KEEPER, "store", binary.path, ...settings(dir, port)], {
+    cwd: dir,
+    detached: true,
+    stdio: ["pipe", output, output, "pipe"],
+  });
+  closeSync(output);
+  const { pid, stdin } = keeper;
+  const exited = new Promise<string>((resolve) => {
+    keeper.on("exit", (code, signal) => resolve(describeExit(code, signal)));
+    keeper.on("error", (error) => resolve(messageOf(error)));
+  });
+  // The keeper may be gone before it reads; its exit says so.
+  stdin?.on("error", () => {});
+  const covered = pid === undefined ? undefined : lock.cover(pid);
+  let running = true;
+  const gone = exited.then(async (how) => {
+    running = false;
+    stdin?.destroy();
+    await (await covered?.catch(() => undefined))?.();
+    return how;
+  });
+  const stop = async () => {
+    stdin?.end();
+    const late = setTimeout(() => pid !== undefined && running && process.kill(-pid, "SIGKILL"), FAREWELL_MS);
+    await gone;
+    clearTimeout(late);
+  };
+  try {
+    await covered;
+    stdin?.write("go\n");
+    await untilReady(options, await Promise.race([serverPidOf(keeper), gone]), () => running);
+    return { gone, stop };
+  } catch (error) {
+    await stop();
+    const lines = await endOf(logFileOf(dir), logStart);
+    if (/address already in use/i.test(lines)) throw new PortTakenError(`port ${port} is taken`, { cause: error });
+    throw new Error(`${messageOf(error)}${lines === "" ? "" : `; the last it said:\n${lines}`}`, { cause: error });
+  }
+}
+
+/** The server's process id, as its keeper tells it; never known if the keeper ends first. */
+async function serverPidOf(keeper: ChildProcess): Promise<string> {
+  const told = keeper.stdio[3];
+  if (told === null || told === undefined) throw new Error("the server's keeper has no output");
+  const [line] = (await once(told, "data")) as [Buffer];
+  return line.toString().trim();
+}
+
+function settings(dir: string, port: number): string[] {
+  const values: Record<string, string> = {
+    bind: "127.0.0.1",
+    port: String(port),
+    dir,
+    daemonize: "no",
+    save: "",
+    appendonly: "yes",
+    appendfsync: "everysec",
+    "maxmemory-policy": "noeviction",
+    // What goes wrong, and little else, for nobody cuts the log while the server runs.
+    loglevel: "warning",
+    logfile: "",
+  };
+  return Object.entries(values).flatMap(([name, value]) => [`--${name}`, value]);
+}
+
+/** Waits for a PING of this very server: another one may have taken the port, and would answer as well. */
+async function untilReady(options: NativeChildOptions, pid: string, isRunning: () => boolean): Promise<void> {
+  const { port, log, signal } = options;
+  let silentSince = performance.now();
+  for (;;) {
+    try {
+      const redis = await connectOnce(`redis://127.0.0.1:${port}`);
+      try {
+        await whenLoaded(redis, log, signal);
+        if (/^process_id:(\d+)/m.exec(await redis.info("server"))?.[1] === pid) return;
+      } finally {
+        redis.disconnect();
+        silentSince = performance.now();
+      }
+    } catch (error) {
+      signal?.throwIfAborted();
+      if (performance.now() - silentSince > SILENCE_MS) throw new Error("the server does not answer", { cause: error });
+    }
+    if (!isRunning()) throw new Error("the server has ended at once");
+    await delay(POLL_MS, undefined, { signal });
+  }
+}
+
+function describeExit(code: number | null, signal: NodeJS.Signals | null): string {
+  if (signal !== null) return `its keeper was ended by ${signal}`;
+  // A shell says 128 and the signal's number for a process that a signal ended.
+  return code !== null && code > 128 ? `ended by signal ${code - 128}` : `ended with status ${code}`;
+}
+
+/** The last lines of a file, from `start` on. */
+async function endOf(file: string, start: number): Promise<string> {
+  const text = (await readFile(file)).subarray(start).toString("utf8");
+  return text.trim().split("\n").slice(-LOG_TAIL_LINES).join("\n");
+}

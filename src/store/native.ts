@@ -1,0 +1,68 @@
+import path from "node:path";
+import { messageOf, StartError } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import { DataLock } from "./data-lock.ts";
+import { freePort } from "./free-port.ts";
+import { PortTakenError, startNativeChild } from "./native-child.ts";
+import { type ChildStore, Respawner, type StoreChild } from "./respawner.ts";
+import type { ServerBinary } from "./server-binary.ts";
+
+/** How often another free port is tried when the first was taken between being found and being used. */
+const PORT_TRIES = 5;
+
+export interface NativeStoreOptions {
+  readonly binary: ServerBinary;
+  /** Where the data lives; made if it is not there. */
+  readonly dataDir: string;
+  readonly log: Logger;
+  /** A free one if not given. */
+  readonly port?: number;
+}
+
+/**
+ * Starts an installed Redis or Valkey as a child, its data in an append-only file, and keeps it alive on its port.
+ * It ends with this process, however that ends.
+ * @throws StartError when the directory is in use or cannot be, or the server does not start
+ */
+export async function startNativeStore(options: NativeStoreOptions): Promise<ChildStore> {
+  const { binary, log } = options;
+  const dir = path.resolve(options.dataDir);
+  const lock = await DataLock.take(dir, log);
+  try {
+    const { child, port } = await startOnFreePort(options, dir, lock);
+    const respawner = new Respawner(child, {
+      start: (signal) => startNativeChild({ binary, dir, lock, port, log, signal }),
+      consequence: "at most the last second of what was written is lost",
+      log,
+    });
+    let stopped: Promise<void> | undefined;
+    return {
+      url: `redis://127.0.0.1:${port}`,
+      description: `store: native ${binary.name} ${binary.version} on 127.0.0.1:${port}, data in ${dir} (append-only file)`,
+      stop: () => {
+        stopped ??= respawner.stop().then(() => lock.release());
+        return stopped;
+      },
+    };
+  } catch (error) {
+    await lock.release();
+    throw error instanceof StartError
+      ? error
+      : new StartError(`${binary.path} could not be started: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+async function startOnFreePort(
+  { binary, log, port: wanted }: NativeStoreOptions,
+  dir: string,
+  lock: DataLock,
+): Promise<{ child: StoreChild; port: number }> {
+  for (let tries = 1; ; tries++) {
+    const port = wanted ?? (await freePort());
+    try {
+      return { child: await startNativeChild({ binary, dir, lock, port, log }), port };
+    } catch (error) {
+      if (!(error instanceof PortTakenError) || wanted !== undefined || tries >= PORT_TRIES) throw error;
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { messageOf } from "../errors.ts";
+import type { Logger } from "../log.ts";
+
+/** A store's process that answers. */
+export interface StoreChild {
+  /** Resolves when the process is gone, with how it went, for a log line. */
+  readonly gone: Promise<string>;
+  /** Ends the process and resolves when it is gone; idempotent. */
+  stop(): Promise<void>;
+}
+
+/** A store that this process runs, and keeps running until it is stopped. */
+export interface ChildStore {
+  readonly url: string;
+  /** Which store it is and where its data lives. */
+  readonly description: string;
+  /** Ends it and resolves when it is gone; idempotent. */
+  stop(): Promise<void>;
+}
+
+export interface RespawnerOptions {
+  /** Starts the process again on the port it had; stops trying when the signal fires. */
+  start(signal: AbortSignal): Promise<StoreChild>;
+  /** What the loss means for the data, in words: ends the log line. */
+  readonly consequence: string;
+  readonly log: Logger;
+}
+
+const BACKOFF = { firstMs: 100, maxMs: 5_000 } as const;
+/** A process that lived this long is not in a crash loop: its next start is tried at once again. */
+const STEADY_MS = 30_000;
+
+/** Keeps a store's process alive: when it ends unasked, another is started in its place, with growing pauses. */
+export class Respawner {
+  readonly #options: RespawnerOptions;
+  readonly #stopping = new AbortController();
+  readonly #watch: Promise<void>;
+  #child: StoreChild;
+
+  constructor(first: StoreChild, options: RespawnerOptions) {
+    this.#child = first;
+    this.#options = options;
+    this.#watch = this.#run();
+  }
+
+  /** Ends the process for good; idempotent. */
+  async stop(): Promise<void> {
+    this.#stopping.abort();
+    await this.#child.stop();
+    await this.#watch;
+  }
+
+  async #run(): Promise<void> {
+    const { log, consequence } = this.#options;
+    const { signal } = this.#stopping;
+    let failures = 0;
+    for (;;) {
+      const startedAt = performance.now();
+      const how = await this.#child.gone;
+      if (signal.aborted) return;
+      if (performance.now() - startedAt > STEADY_MS) failures = 0;
+      log.error({ how }, `the store has ended unasked (${how}) and is started again: ${consequence}`);
+      while (!(await this.#revive(failures++))) if (signal.aborted) return;
+      log.warn("the store is back");
+    }
+  }
+
+  /** One try to start the process again; says whether it runs. */
+  async #revive(failures: number): Promise<boolean> {
+    const { log, start } = this.#options;
+    const { signal } = this.#stopping;
+    try {
+      await delay(Math.min(BACKOFF.maxMs, BACKOFF.firstMs * 2 ** failures), undefined, { signal });
+      const child = await start(signal);
+      this.#child = child;
+      // stop() may have come while the new process was starting, and then has only seen the old one.
+      if (signal.aborted) await child.stop();
+      return true;
+    } catch (error) {
+      // Going on is all there is: every caller sees a store that cannot be reached, and says so itself.
+      if (!signal.aborted) log.error({ err: error }, `the store could not be started again: ${messageOf(error)}`);
+      return false;
+    }
+  }
+}

@@ -1,0 +1,26 @@
+import type { Result } from "../task.ts";
+
+/** The stored form of a result: one JSON line, then the body as it is. */
+interface Head {
+  s: number;
+  t?: string;
+  h?: Readonly<Record<string, string>>;
+}
+
+const NEWLINE = 0x0a;
+
+/** Writes a result as `r:<id>` holds it. */
+export function encodeResult(result: Result): Buffer {
+  const head: Head = { s: result.status };
+  if (result.contentType !== null) head.t = result.contentType;
+  if (Object.keys(result.headers).length > 0) head.h = result.headers;
+  return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), result.body]);
+}
+
+/** Reads what {@link encodeResult} wrote. @throws Error when it did not */
+export function decodeResult(stored: Buffer): Result {
+  const end = stored.indexOf(NEWLINE);
+  if (end < 0) throw new Error("a stored result has no head");
+  const head = JSON.parse(stored.toString("utf8", 0, end)) as Head;
+  return { status: head.s, contentType: head.t ?? null, headers: head.h ?? {}, body: stored.subarray(end + 1) };
+}

@@ -1,0 +1,402 @@
+import type { Redis } from "ioredis";
+import type { State } from "../task.ts";
+import { STATE_LETTERS } from "./keys.ts";
+import { type Argument, type BytesReply, type Reply, Script } from "./script.ts";
+
+/** The most items that one call of a script takes: no call may hold up Redis for long. */
+export const BATCH_LIMIT = 100;
+
+/** A queue at one instant, as the scripts tell it. */
+export interface Line {
+  readonly queue: string;
+  readonly waiting: number;
+  readonly scheduled: number;
+  readonly running: number;
+  readonly paused: boolean;
+  readonly workers: number;
+  /** Slots of the live workers together. */
+  readonly slots: number;
+  /** Exponentially weighted mean of the service time, ms; null before the first sample. */
+  readonly meanMs: number | null;
+  /** Its variance, ms²; null before the first sample. */
+  readonly variance: number | null;
+  readonly samples: number;
+}
+
+export interface SubmitItem {
+  readonly id: string;
+  readonly queue: string;
+  /** 0 most urgent … 7. */
+  readonly priority: number;
+  readonly delayMs: number;
+  readonly input: string | Buffer;
+  /** 16 bytes as 32 hex digits for an input that is not stored in the hash, else "". */
+  readonly digest: string;
+  /** "" for application/json. */
+  readonly mediaType: string;
+  /** JSON, "" for none. */
+  readonly query: string;
+  readonly caller: string;
+  /** Most tasks waiting and scheduled. */
+  readonly limit: number;
+  readonly maxIndex: number | null;
+  readonly dryRun: boolean;
+}
+export type SubmitVerdict = "new" | "replay" | "conflict" | "elsewhere" | "foreign" | "full" | "long" | "dry";
+export type UpdateVerdict = "updated" | "conflict" | "unknown";
+export interface Submitted {
+  readonly verdict: SubmitVerdict;
+  readonly state: State | null;
+  readonly index: number | null;
+  /** The place in line as a score, for counting in other partitions. */
+  readonly score: string;
+}
+
+export interface Reserved {
+  readonly id: string;
+  readonly fence: string;
+  readonly attempt: number;
+  readonly lost: number;
+  readonly createdMs: number;
+  readonly input: Buffer;
+  readonly mediaType: string;
+  readonly query: string;
+  readonly caller: string;
+}
+
+/** A lease that a worker holds: what every verb of a running task must show. */
+export interface Lease {
+  readonly queue: string;
+  readonly id: string;
+  readonly fence: string;
+}
+/** How long what is finished stays, ms. */
+export interface Retention {
+  readonly keepMs: number;
+  readonly tombstoneMs: number;
+}
+export type CompleteVerdict = "done" | "canceled" | "already" | "stale" | "unknown";
+export type FailVerdict = "retrying" | "failed" | "dead" | "canceled" | "already" | "stale" | "unknown";
+export type FailKind = "retry" | "later" | "give-up";
+export interface FailItem extends Lease, Retention {
+  readonly kind: FailKind;
+  readonly attempts: number;
+  readonly delayMs: number;
+  readonly error: string;
+  readonly code: string;
+  readonly result: Buffer;
+}
+export type CancelVerdict = "canceled" | "requested" | "destroyed" | "already" | "unknown";
+
+export interface TickQueue extends Retention {
+  readonly queue: string;
+  readonly maxLost: number;
+  readonly deadMs: number;
+  /** Stored form of the answer of a task that dies of lost workers. */
+  readonly problem: Buffer;
+}
+export interface LostTask {
+  readonly queue: string;
+  readonly id: string;
+  readonly worker: string;
+  readonly losses: number;
+  readonly fate: "waiting" | "dead" | "canceled";
+}
+export interface Ticked {
+  readonly promoted: number;
+  /** Milliseconds until something is due; null when nothing is. */
+  readonly nextMs: number | null;
+  readonly lost: readonly LostTask[];
+}
+
+/** A task as `inspect` finds it. Times are ms, null where they have not come. */
+export interface TaskRow {
+  readonly queue: string;
+  readonly state: State;
+  readonly createdMs: number;
+  readonly attempts: number;
+  readonly startedMs: number | null;
+  readonly finishedMs: number | null;
+  readonly expiresMs: number | null;
+  readonly lost: number;
+  readonly cancelRequested: boolean;
+  readonly destroyed: boolean;
+  readonly errorCode: string | null;
+  readonly progress: string | null;
+  readonly caller: string;
+  readonly index: number | null;
+  readonly score: string;
+  readonly dueMs: number | null;
+  readonly result: Buffer | null;
+}
+export interface Inspected {
+  readonly nowMs: number;
+  readonly lines: readonly Line[];
+  readonly tasks: readonly (TaskRow | null)[];
+}
+
+export interface QueueRow {
+  readonly line: Line;
+  readonly dead: number;
+  readonly oldestWaitingMs: number | null;
+  readonly acceptedLastMinute: number;
+  readonly finishedLastMinute: number;
+}
+
+const text = (reply: Reply | BytesReply | undefined): string =>
+  reply === null || reply === undefined ? "" : reply.toString();
+const number = (reply: Reply | BytesReply | undefined): number => Number(text(reply));
+const optional = (reply: Reply | BytesReply | undefined): number | null => (text(reply) === "" ? null : number(reply));
+const list = <T extends Reply | BytesReply>(reply: T | undefined): T[] => (Array.isArray(reply) ? (reply as T[]) : []);
+const buffer = (reply: BytesReply | undefined): Buffer => (Buffer.isBuffer(reply) ? reply : Buffer.alloc(0));
+const stateOf = (letter: string): State | null =>
+  letter in STATE_LETTERS ? STATE_LETTERS[letter as keyof typeof STATE_LETTERS] : null;
+
+function lineOf(reply: Reply | BytesReply | undefined): Line {
+  const [queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples] = list(reply);
+  return {
+    queue: text(queue),
+    waiting: number(waiting),
+    scheduled: number(scheduled),
+    running: number(running),
+    paused: text(paused) === "1",
+    workers: number(workers),
+    slots: number(slots),
+    meanMs: optional(mean),
+    variance: optional(variance),
+    samples: number(samples),
+  };
+}
+
+/** Every script as one typed function; nothing else runs them. `tag` is that of a partition, see keys.ts. */
+export class Scripts {
+  readonly #run: Readonly<Record<ScriptName, Script>>;
+
+  /** @param flags whether the server knows script flags (Redis 7 and later) */
+  constructor(redis: Redis, options: { flags: boolean }) {
+    this.#run = Object.fromEntries(SCRIPT_NAMES.map((name) => [name, new Script(redis, name, options)])) as Record<
+      ScriptName,
+      Script
+    >;
+  }
+
+  async submit(tag: string, items: readonly SubmitItem[]): Promise<{ lines: Line[]; verdicts: Submitted[] }> {
+    const args: Argument[] = [items.length];
+    for (const t of items) {
+      args.push(t.id, t.queue, t.priority, t.delayMs, t.input, t.digest, t.mediaType, t.query, t.caller, t.limit);
+      args.push(t.maxIndex ?? "", t.dryRun ? "1" : "");
+    }
+    const [lines, verdicts] = list(await this.#run.submit.text(tag, args));
+    return {
+      lines: list(lines).map(lineOf),
+      verdicts: list(verdicts).map((reply) => {
+        const [verdict, state, index, score] = list(reply);
+        return {
+          verdict: text(verdict) as SubmitVerdict,
+          state: stateOf(text(state)),
+          index: optional(index),
+          score: text(score),
+        };
+      }),
+    };
+  }
+
+  /** Replaces the input of a task that has not begun. */
+  async update(
+    tag: string,
+    item: Pick<SubmitItem, "id" | "input" | "digest" | "mediaType" | "query">,
+  ): Promise<UpdateVerdict> {
+    const args = [item.id, item.input, item.digest, item.mediaType, item.query];
+    return text(await this.#run.update.text(tag, args)) as UpdateVerdict;
+  }
+
+  /** `waiting` is null while the queue is paused. */
+  async reserve(
+    tag: string,
+    request: { queue: string; worker: string; reservation: string; count: number; leaseMs: number },
+  ): Promise<{ tasks: Reserved[]; waiting: number | null }> {
+    const { queue, worker, reservation, count, leaseMs } = request;
+    const [tasks, waiting] = list(
+      await this.#run.reserve.bytes(tag, [queue, worker, reservation, Math.min(count, BATCH_LIMIT), leaseMs]),
+    );
+    return {
+      tasks: list(tasks).map((reply) => {
+        const [id, fence, attempt, lost, created, input, mediaType, query, caller] = list(reply);
+        return {
+          id: text(id),
+          fence: text(fence),
+          attempt: number(attempt),
+          lost: number(lost),
+          createdMs: number(created),
+          input: buffer(input),
+          mediaType: text(mediaType) || "application/json",
+          query: text(query),
+          caller: text(caller),
+        };
+      }),
+      waiting: number(waiting) < 0 ? null : number(waiting),
+    };
+  }
+
+  async renew(tag: string, leases: readonly (Lease & { leaseMs: number })[]): Promise<("ok" | "cancel" | "stale")[]> {
+    const args = leases.flatMap((l) => [l.queue, l.id, l.fence, l.leaseMs]);
+    return (await this.#run.renew.text(tag, [leases.length, ...args])) as ("ok" | "cancel" | "stale")[];
+  }
+
+  async complete(tag: string, items: readonly (Lease & Retention & { result: Buffer })[]): Promise<CompleteVerdict[]> {
+    const args = items.flatMap((t) => [t.queue, t.id, t.fence, t.result, t.keepMs, t.tombstoneMs]);
+    return (await this.#run.complete.text(tag, [items.length, ...args])) as CompleteVerdict[];
+  }
+
+  async fail(tag: string, items: readonly FailItem[], deadCap: number): Promise<FailVerdict[]> {
+    const args = items.flatMap((t) => [
+      ...[t.queue, t.id, t.fence, t.kind, t.attempts, t.delayMs, t.error, t.code],
+      ...[t.result, t.keepMs, t.tombstoneMs],
+    ]);
+    return (await this.#run.fail.text(tag, [items.length, ...args, deadCap])) as FailVerdict[];
+  }
+
+  async release(tag: string, items: readonly (Lease & Retention)[]): Promise<("released" | "canceled" | "stale")[]> {
+    const args = items.flatMap((t) => [t.queue, t.id, t.fence, t.keepMs, t.tombstoneMs]);
+    return (await this.#run.release.text(tag, [items.length, ...args])) as ("released" | "canceled" | "stale")[];
+  }
+
+  async cancel(tag: string, items: readonly ({ id: string } & Retention)[]): Promise<CancelVerdict[]> {
+    const args = items.flatMap((t) => [t.id, t.keepMs, t.tombstoneMs]);
+    return (await this.#run.cancel.text(tag, [items.length, ...args])) as CancelVerdict[];
+  }
+
+  async progress(
+    tag: string,
+    items: readonly { id: string; fence: string; progress: string }[],
+  ): Promise<("ok" | "stale")[]> {
+    const args = items.flatMap((t) => [t.id, t.fence, t.progress]);
+    return (await this.#run.progress.text(tag, [items.length, ...args])) as ("ok" | "stale")[];
+  }
+
+  /** The steps kept of a running task, name → JSON; null when the lease is no longer the worker's. */
+  async steps(tag: string, task: { id: string; fence: string }): Promise<Map<string, string> | null> {
+    const [verdict, ...pairs] = list(await this.#run.step.text(tag, [task.id, task.fence, "", ""]));
+    if (text(verdict) !== "ok") return null;
+    const steps = new Map<string, string>();
+    for (let i = 0; i < pairs.length; i += 2) steps.set(text(pairs[i]), text(pairs[i + 1]));
+    return steps;
+  }
+
+  async keepStep(
+    tag: string,
+    step: { id: string; fence: string; name: string; value: string },
+  ): Promise<"ok" | "stale"> {
+    const [verdict] = list(await this.#run.step.text(tag, [step.id, step.fence, step.name, step.value]));
+    return text(verdict) === "ok" ? "ok" : "stale";
+  }
+
+  async tick(tag: string, queues: readonly TickQueue[], options: { limit: number; deadCap: number }): Promise<Ticked> {
+    const args = queues.flatMap((q) => [q.queue, q.maxLost, q.keepMs, q.tombstoneMs, q.deadMs, q.problem]);
+    const [promoted, next, lost] = list(
+      await this.#run.tick.text(tag, [options.limit, options.deadCap, queues.length, ...args]),
+    );
+    return {
+      promoted: number(promoted),
+      nextMs: optional(next),
+      lost: list(lost).map((reply) => {
+        const [queue, id, worker, losses, fate] = list(reply);
+        return {
+          queue: text(queue),
+          id: text(id),
+          worker: text(worker),
+          losses: number(losses),
+          fate: text(fate) as LostTask["fate"],
+        };
+      }),
+    };
+  }
+
+  /** @param ttlMs 0 says goodbye */
+  async heartbeat(tag: string, worker: string, ttlMs: number, slots: ReadonlyMap<string, number>): Promise<void> {
+    await this.#run.heartbeat.text(tag, [worker, ttlMs, slots.size, ...[...slots].flat()]);
+  }
+
+  async inspect(tag: string, items: readonly { id: string; result: boolean }[]): Promise<Inspected> {
+    const args = items.flatMap((t) => [t.id, t.result ? "1" : "0"]);
+    const [now, lines, tasks] = list(await this.#run.inspect.bytes(tag, [items.length, ...args]));
+    return { nowMs: number(now), lines: list(lines).map(lineOf), tasks: list(tasks).map(taskRow) };
+  }
+
+  /** How many of this partition stand before a score, and how long its line is. */
+  async count(
+    tag: string,
+    questions: readonly { queue: string; score: string }[],
+  ): Promise<{ before: number; waiting: number; scheduled: number; running: number }[]> {
+    const args = questions.flatMap((q) => [q.queue, q.score]);
+    return list(await this.#run.count.text(tag, [questions.length, ...args])).map((reply) => {
+      const [before, waiting, scheduled, running] = list(reply);
+      return {
+        before: number(before),
+        waiting: number(waiting),
+        scheduled: number(scheduled),
+        running: number(running),
+      };
+    });
+  }
+
+  async queues(tag: string, names: readonly string[]): Promise<QueueRow[]> {
+    return list(await this.#run.queue.text(tag, names)).map((reply) => {
+      const [line, dead, oldest, accepted, finished] = list(reply);
+      return {
+        line: lineOf(line),
+        dead: number(dead),
+        oldestWaitingMs: optional(oldest),
+        acceptedLastMinute: number(accepted),
+        finishedLastMinute: number(finished),
+      };
+    });
+  }
+}
+
+const SCRIPT_NAMES = [
+  "submit",
+  "update",
+  "reserve",
+  "renew",
+  "complete",
+  "fail",
+  "release",
+  "cancel",
+  "progress",
+  "step",
+  "tick",
+  "heartbeat",
+  "inspect",
+  "count",
+  "queue",
+] as const;
+type ScriptName = (typeof SCRIPT_NAMES)[number];
+
+function taskRow(reply: BytesReply): TaskRow | null {
+  if (!Array.isArray(reply)) return null;
+  const [queue, letter, created, attempts, begun, ended, expiry, lost, cancel, destroyed, code, progress, caller] =
+    reply;
+  const [index, score, due, result] = reply.slice(13);
+  const state = stateOf(text(letter));
+  if (state === null) return null;
+  return {
+    queue: text(queue),
+    state,
+    createdMs: number(created),
+    attempts: number(attempts),
+    startedMs: optional(begun),
+    finishedMs: optional(ended),
+    expiresMs: optional(expiry),
+    lost: number(lost),
+    cancelRequested: text(cancel) === "1",
+    destroyed: text(destroyed) === "1",
+    errorCode: text(code) || null,
+    progress: text(progress) || null,
+    caller: text(caller),
+    index: optional(index),
+    score: text(score),
+    dueMs: optional(due),
+    result: Buffer.isBuffer(result) && result.length > 0 ? result : null,
+  };
+}

@@ -1,0 +1,56 @@
+import type { Result } from "../task.ts";
+
+/** Response headers that say something of the connection or of this server, which a handler's Response does not decide. */
+const NOT_KEPT = new Set([
+  ...["connection", "keep-alive", "transfer-encoding", "content-length", "upgrade", "te", "trailer", "date", "server"],
+  ...[
+    "set-cookie",
+    "x-request-id",
+    "location",
+    "retry-after",
+    "etag",
+    "expires",
+    "cache-control",
+    "vary",
+    "content-type",
+  ],
+]);
+
+/** A handler's answer is larger than MAX_RESULT. */
+export class AnswerTooLarge extends Error {
+  override readonly name = "AnswerTooLarge";
+}
+
+/**
+ * Makes the stored result of what a handler returned: a Response keeps its status, headers and bytes; bytes become
+ * `application/octet-stream`, undefined a 204, anything else JSON.
+ * @throws AnswerTooLarge above `maxBytes`; TypeError for what JSON cannot hold
+ */
+export async function toResult(value: unknown, maxBytes: number): Promise<Result> {
+  const result = await shape(value);
+  if (result.body.length > maxBytes) {
+    throw new AnswerTooLarge(`the result has ${result.body.length} bytes, more than MAX_RESULT (${maxBytes})`);
+  }
+  return result;
+}
+
+async function shape(value: unknown): Promise<Result> {
+  if (value instanceof Response) return fromResponse(value);
+  if (value instanceof Uint8Array) {
+    return { status: 200, contentType: "application/octet-stream", headers: {}, body: value };
+  }
+  const json = JSON.stringify(value);
+  if (json === undefined) return { status: 204, contentType: null, headers: {}, body: Buffer.alloc(0) };
+  return { status: 200, contentType: "application/json", headers: {}, body: Buffer.from(json) };
+}
+
+async function fromResponse(response: Response): Promise<Result> {
+  if (response.status < 200) throw new TypeError(`a Response of status ${response.status} is no answer`);
+  const body = Buffer.from(await response.arrayBuffer());
+  return {
+    status: response.status,
+    contentType: response.headers.get("content-type") ?? (body.length > 0 ? "application/octet-stream" : null),
+    headers: Object.fromEntries([...response.headers].filter(([name]) => !NOT_KEPT.has(name))),
+    body,
+  };
+}

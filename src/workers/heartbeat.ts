@@ -1,0 +1,39 @@
+import type { Engine } from "../engine/engine.ts";
+import { messageOf } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import { Loop, type Role } from "../loop.ts";
+
+/** How often a worker says that it lives, and how long that is believed, ms. */
+export const HEARTBEAT = { intervalMs: 4000, ttlMs: 15_000 } as const;
+
+/** Tells the store which slots this worker process gives which queue: estimates rest on it. */
+export class Heartbeat implements Role {
+  readonly #engine: Engine;
+  readonly #worker: string;
+  readonly #slots: ReadonlyMap<string, number>;
+  readonly #loop: Loop;
+
+  constructor(engine: Engine, worker: string, slots: ReadonlyMap<string, number>, log: Logger) {
+    this.#engine = engine;
+    this.#worker = worker;
+    this.#slots = slots;
+    this.#loop = new Loop({
+      intervalMs: HEARTBEAT.intervalMs,
+      tick: async () => {
+        await engine.heartbeat(worker, HEARTBEAT.ttlMs, slots);
+        return undefined;
+      },
+      onError: (error) => log.warn({ reason: messageOf(error) }, "the heartbeat did not arrive"),
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  async stop(): Promise<void> {
+    await this.#loop.stop();
+    // Without a goodbye the slots would be counted until the last heartbeat ends.
+    await this.#engine.heartbeat(this.#worker, 0, this.#slots).catch(() => undefined);
+  }
+}

@@ -1,0 +1,45 @@
+import type { Engine } from "../engine/engine.ts";
+import { messageOf } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import { Loop, type Role } from "../loop.ts";
+
+/** How often time is let pass where nothing is known to be due, ms. */
+const TICK_MS = 1000;
+/** Shortest pause between two ticks while more is due than one takes, ms. */
+const LEAST_MS = 5;
+
+/** Lets time pass in the store: due tasks join the line, tasks of lost workers return to it. Every process has one. */
+export class Ticker implements Role {
+  readonly #engine: Engine;
+  readonly #log: Logger;
+  readonly #loop: Loop;
+
+  constructor(engine: Engine, log: Logger) {
+    this.#engine = engine;
+    this.#log = log;
+    this.#loop = new Loop({
+      intervalMs: TICK_MS,
+      tick: () => this.#tick(),
+      onError: (error) => log.warn({ reason: messageOf(error) }, "time could not pass in the store; trying again"),
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  async #tick(): Promise<number> {
+    const ticks = await Promise.all(this.#engine.keys.tags.map((_, partition) => this.#engine.tick(partition)));
+    for (const { queue, id, worker, losses, fate } of ticks.flatMap((tick) => tick.lost)) {
+      const line = { requestId: id, queue, worker, losses };
+      if (fate === "dead") this.#log.error(line, "the task lost its worker too often and is dead");
+      else if (fate === "canceled") this.#log.warn(line, "the task lost its worker; its cancel was requested");
+      else this.#log.warn(line, "the task lost its worker and is back at its place in line");
+    }
+    return Math.max(LEAST_MS, Math.min(...ticks.map((tick) => tick.nextMs ?? TICK_MS)));
+  }
+}

@@ -1,0 +1,148 @@
+import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "chai";
+import { parse } from "yaml";
+import { environmentOf, reachesBuilder, readDockerfile } from "../../scripts/dockerfile.ts";
+import { readConfig, VARIABLES } from "../../src/config.ts";
+import { parseDuration } from "../../src/duration.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
+const manifest = JSON.parse(read("package.json"));
+
+describe("the Dockerfile", () => {
+  const stages = readDockerfile(read("Dockerfile"));
+  const image = stages.at(-1);
+  if (image === undefined) throw new Error("the Dockerfile has no stage");
+  const lines = (word: string) => image.instructions.filter((instruction) => instruction.word === word);
+
+  it("builds in stages on one Node image that the package supports", () => {
+    expect(stages).to.have.length.above(1);
+    expect(new Set(stages.map((stage) => stage.image))).to.have.property("size", 1);
+    const major = Number(/^node:(\d+)-/.exec(image.image)?.[1]);
+    expect(major).to.be.at.least(Number(/\d+/.exec(manifest.engines.node)?.[0]));
+  });
+
+  it("copies only what exists and reaches the builder, or what an earlier stage has made", () => {
+    const ignore = read(".dockerignore");
+    for (const [number, { instructions }] of stages.entries()) {
+      for (const { args, flags } of instructions.filter(({ word }) => word === "COPY")) {
+        for (const source of args.slice(0, -1)) {
+          if (flags.from === undefined) {
+            expect(existsSync(join(ROOT, source)), source).to.equal(true);
+            expect(reachesBuilder(ignore, source), source).to.equal(true);
+          } else {
+            expect(stages.slice(0, number).map(({ name }) => name)).to.include(flags.from);
+            expect(source).to.match(/^\/app\/(?:node_modules|dist)$/);
+          }
+        }
+      }
+    }
+  });
+
+  it("sends no secrets, data or history to the builder", () => {
+    for (const path of [".env", ".git", ".paihao", "node_modules", "dist", "test", ".npmrc"]) {
+      expect(reachesBuilder(read(".dockerignore"), path), path).to.equal(false);
+    }
+  });
+
+  it("installs exactly what package-lock.json says, and ships only what production needs", () => {
+    const runs = stages.flatMap(({ instructions }) => instructions.filter(({ word }) => word === "RUN"));
+    for (const { rest } of runs) expect(rest).not.to.match(/npm (?:i|install)\b/);
+    const from = lines("COPY").find(({ args }) => args[0] === "/app/node_modules")?.flags.from;
+    const source = stages.find(({ name }) => name === from);
+    expect(source?.instructions.map(({ rest }) => rest).join("\n")).to.include("npm ci --omit=dev");
+    expect(lines("RUN")).to.deep.equal([]);
+  });
+
+  it("runs the package's command as an ordinary user, without a shell that would swallow signals", () => {
+    expect(lines("USER").map(({ rest }) => rest)).to.deep.equal(["node"]);
+    expect(lines("CMD")).to.have.length(1);
+    expect(lines("CMD")[0]?.args).to.deep.equal(["node", manifest.bin.paihao, "start"]);
+    expect(lines("ENTRYPOINT")).to.deep.equal([]);
+  });
+
+  it("sets only variables that the server reads, to values that it takes", () => {
+    const { NODE_ENV, ...env } = environmentOf(image);
+    expect(NODE_ENV).to.equal("production");
+    expect(VARIABLES).to.include.keys(Object.keys(env));
+    expect(readConfig(env)).to.include({ host: "0.0.0.0", port: 3000 });
+  });
+
+  it("asks /healthz for its health, on the port that is set for every role", () => {
+    const [check] = lines("HEALTHCHECK");
+    expect(check?.args.slice(0, 2)).to.deep.equal(["node", "-e"]);
+    expect(check?.args[2]).to.match(/process\.env\.PORT\}\/healthz/);
+    expect(check?.flags).to.include.keys("interval", "timeout", "start-period", "retries");
+    expect(environmentOf(image)).to.include.keys("PORT");
+  });
+
+  it("has a health check that fails where nothing listens", () => {
+    const [command = "", ...args] = lines("HEALTHCHECK")[0]?.args ?? [];
+    expect(spawnSync(command, args, { env: { ...process.env, PORT: "1" } }).status).to.equal(1);
+  });
+});
+
+describe("compose.yaml", () => {
+  const compose = parse(read("compose.yaml"), { merge: true });
+  const { redis, api, worker } = compose.services;
+
+  it("is Redis, the API and workers", () => {
+    expect(compose.services).to.have.all.keys("redis", "api", "worker");
+  });
+
+  it("runs a Redis that keeps what it accepted: AOF, no eviction, a volume", () => {
+    const options = redis.command.join(" ");
+    expect(redis.command[0]).to.equal("redis-server");
+    expect(options).to.include("--appendonly yes");
+    expect(options).to.include("--appendfsync everysec");
+    expect(options).to.include("--maxmemory-policy noeviction");
+    const [volume, path] = redis.volumes[0].split(":");
+    expect(compose.volumes).to.have.property(volume);
+    expect(path).to.equal("/data");
+    expect(redis.healthcheck.test.join(" ")).to.include("redis-cli ping");
+  });
+
+  it("keeps Redis and the workers to itself, and the API on this machine", () => {
+    expect(redis).not.to.have.property("ports");
+    expect(api.ports).to.deep.equal([`127.0.0.1:\${PAIHAO_PORT:-3000}:${api.environment.PORT}`]);
+  });
+
+  it("can have many workers: no name and no port of the host is theirs", () => {
+    expect(worker).not.to.have.any.keys("ports", "container_name", "hostname");
+  });
+
+  for (const [name, service] of Object.entries({ api, worker })) {
+    describe(`for ${name}`, () => {
+      it("sets only variables that the server reads, to values that it takes", () => {
+        expect(VARIABLES).to.include.keys(Object.keys(service.environment));
+        const config = readConfig(service.environment);
+        expect(config).to.include({ role: name, store: "external", port: 3000, host: "0.0.0.0" });
+        expect(new URL(config.redisUrl ?? "").hostname).to.equal("redis");
+      });
+
+      it("waits for a healthy Redis, comes back by itself and has time to drain", () => {
+        expect(service.depends_on.redis.condition).to.equal("service_healthy");
+        expect(service.restart).to.equal("unless-stopped");
+        expect(parseDuration(service.stop_grace_period)).to.be.above(readConfig({}).drainTimeoutMs);
+        expect(service.init).to.equal(true);
+      });
+
+      it("is the image that the Dockerfile builds", () => {
+        expect(service).to.include({ build: ".", image: "paihao" });
+      });
+    });
+  }
+
+  const client = spawnSync("docker", ["compose", "version"]).status === 0;
+  // Needs the client with its compose plugin, no engine.
+  (client ? it : it.skip)("is what docker compose understands", () => {
+    const run = spawnSync("docker", ["compose", "-f", "compose.yaml", "config", "--quiet"], {
+      cwd: ROOT,
+      encoding: "utf8",
+    });
+    expect(run.stderr).to.equal("");
+    expect(run.status).to.equal(0);
+  });
+});

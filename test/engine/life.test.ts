@@ -1,0 +1,230 @@
+import { expect } from "chai";
+import { catalogueResult } from "../../src/engine/problem.ts";
+import type { Reserved } from "../../src/store/scripts.ts";
+import type { Result } from "../../src/task.ts";
+import { openEngine, type TestEngine } from "../helpers/engine.ts";
+
+const result = (text: string): Result => ({
+  status: 200,
+  contentType: "text/plain",
+  headers: { "x-made-by": "test" },
+  body: Buffer.from(text),
+});
+const lease = (task: Reserved) => ({ queue: "jobs", id: task.id, fence: task.fence });
+const failure = (kind: "retry" | "later" | "give-up", delayMs = 0) => ({
+  kind,
+  delayMs,
+  error: "boom",
+  code: "task-failed",
+  result: catalogueResult("task-failed"),
+});
+
+describe("the life of a task", () => {
+  let t: TestEngine;
+  beforeEach(async () => {
+    t = await openEngine({ settings: { attempts: 2, maxLost: 1 } });
+  });
+  afterEach(() => t.close());
+
+  const look = async (id: string) => {
+    const seen = await t.engine.inspector.inspect(id, { result: true });
+    if (!seen) throw new Error(`${id} is unknown`);
+    return seen;
+  };
+  const take = async () => {
+    const [task] = await t.reserve(1);
+    if (!task) throw new Error("nothing to take");
+    return task;
+  };
+
+  it("goes from waiting through running to succeeded, with its result until the TTL ends", async () => {
+    await t.submit({ id: "a", input: '{"x":"ünï"}', query: { width: "10" } });
+    const task = await take();
+    expect(task.input.toString()).to.equal('{"x":"ünï"}');
+    expect(task).to.include({ id: "a", attempt: 1, lost: 0, query: '{"width":"10"}' });
+    expect(await look("a")).to.include({ state: "running", index: 0, ahead: 0 });
+    expect(await t.engine.finisher.complete(lease(task), result("done"), t.settings)).to.equal("done");
+    const seen = await look("a");
+    expect(seen).to.include({ state: "succeeded", index: null, expired: false });
+    expect(seen.result?.body.toString()).to.equal("done");
+    expect(seen.result?.headers).to.deep.equal({ "x-made-by": "test" });
+    expect(await t.redis.pttl(`${t.keys.tag(0)}r:a`)).to.be.within(1, t.settings.resultTtlMs);
+    expect(await t.redis.pttl(`${t.keys.tag(0)}t:a`)).to.be.above(t.settings.resultTtlMs);
+  });
+
+  it("keeps inputs of any size and bytes as they are", async () => {
+    const bytes = Buffer.from(Array.from({ length: 1024 * 1024 }, (_, n) => (n * 31) % 256));
+    await t.submit({ id: "big", input: bytes, mediaType: "image/png" });
+    await t.submit({ id: "tiny", input: Buffer.from([0, 255, 128]), mediaType: "image/png" });
+    const [big, tiny] = await t.reserve(2);
+    expect(big?.input.equals(bytes)).to.equal(true);
+    expect(big?.mediaType).to.equal("image/png");
+    expect(tiny?.input.equals(Buffer.from([0, 255, 128]))).to.equal(true);
+  });
+
+  it("takes __proto__ and other odd names as ids", async () => {
+    for (const id of ["__proto__x", "constructor", "0", "a~b.c_d-e", "x".repeat(128)]) {
+      expect((await t.submit({ id })).verdict).to.equal("new");
+      expect((await look(id)).state).to.equal("waiting");
+    }
+  });
+
+  it("answers a second completion with already, and a stale fence with stale", async () => {
+    await t.submit({ id: "a" });
+    const task = await take();
+    const stale = { ...lease(task), fence: String(Number(task.fence) - 1) };
+    expect(await t.engine.finisher.complete(stale, result("no"), t.settings)).to.equal("stale");
+    expect(await t.engine.finisher.complete(lease(task), result("yes"), t.settings)).to.equal("done");
+    expect(await t.engine.finisher.complete(lease(task), result("again"), t.settings)).to.equal("already");
+    expect(await t.engine.finisher.fail(lease(task), failure("retry"), t.settings)).to.equal("already");
+    expect((await look("a")).result?.body.toString()).to.equal("yes");
+  });
+
+  it("answers the same reservation with the same tasks", async () => {
+    await Promise.all(["a", "b", "c"].map((id) => t.submit({ id })));
+    const first = await t.reserve(2, { reservation: "same" });
+    const again = await t.reserve(2, { reservation: "same" });
+    expect(again.map((task) => [task.id, task.fence])).to.deep.equal(first.map((task) => [task.id, task.fence]));
+    expect((await t.reserve(2, { reservation: "other" })).map((task) => task.id)).to.deep.equal(["c"]);
+  });
+
+  it("knows the same submission again, and refuses another under its id", async () => {
+    const long = JSON.stringify({ text: "x".repeat(500) });
+    await t.submit({ id: "a", input: long });
+    expect(await t.submit({ id: "a", input: long })).to.include({ verdict: "replay", state: "waiting", index: 0 });
+    expect((await t.submit({ id: "a", input: `${long} ` })).verdict).to.equal("conflict");
+    expect((await t.submit({ id: "a", input: long, queue: "other" })).verdict).to.equal("elsewhere");
+    expect((await t.submit({ id: "a", input: long, caller: "bob" })).verdict).to.equal("foreign");
+    const task = await take();
+    await t.engine.finisher.complete(lease(task), result("ok"), t.settings);
+    expect(await t.submit({ id: "a", input: long })).to.include({ verdict: "replay", state: "succeeded" });
+    expect((await t.submit({ id: "a", input: "{}" })).verdict).to.equal("conflict");
+  });
+
+  it("tries again after a failure, then is dead with its input and last errors kept", async () => {
+    await t.submit({ id: "a", input: '{"keep":"me"}' });
+    expect(await t.engine.finisher.fail(lease(await take()), failure("retry"), t.settings)).to.equal("retrying");
+    expect((await look("a")).state).to.equal("retrying");
+    await t.engine.tick(0);
+    const second = await take();
+    expect(second.attempt).to.equal(2);
+    expect(await t.engine.finisher.fail(lease(second), failure("retry"), t.settings)).to.equal("dead");
+    const seen = await look("a");
+    expect(seen).to.include({ state: "failed", errorCode: "task-failed", attempts: 2 });
+    expect(seen.result?.status).to.equal(500);
+    expect(await t.redis.zscore(`${t.keys.tag(0)}x:jobs`, "a")).to.not.equal(null);
+    expect(await t.redis.hget(`${t.keys.tag(0)}t:a`, "i")).to.equal('{"keep":"me"}');
+    expect(JSON.parse((await t.redis.hget(`${t.keys.tag(0)}t:a`, "E")) ?? "")).to.deep.equal(["boom", "boom"]);
+  });
+
+  it("does not count an attempt that asks for later, and does not bury one that gives up", async () => {
+    await t.submit({ id: "a" });
+    for (let n = 0; n < 4; n += 1) {
+      const task = await take();
+      expect(task.attempt).to.equal(1);
+      expect(await t.engine.finisher.fail(lease(task), failure("later"), t.settings)).to.equal("retrying");
+      await t.engine.tick(0);
+    }
+    expect(await t.engine.finisher.fail(lease(await take()), failure("give-up"), t.settings)).to.equal("failed");
+    expect(await t.redis.zcard(`${t.keys.tag(0)}x:jobs`)).to.equal(0);
+  });
+
+  it("gives a task whose worker is lost back to its old place, then buries it when that happens too often", async () => {
+    await t.submit({ id: "a" });
+    await t.submit({ id: "b" });
+    const [first] = await t.reserve(1, { leaseMs: 1 });
+    const ticked = await untilLost(t);
+    expect(ticked).to.deep.include({ queue: "jobs", id: "a", worker: "w1", losses: 1, fate: "waiting" });
+    expect(await look("a")).to.include({ state: "waiting", index: 0, lost: 1 });
+    if (!first) throw new Error("nothing taken");
+    expect(await t.engine.finisher.complete(lease(first), result("late"), t.settings)).to.equal("stale");
+    const [again] = await t.reserve(1, { leaseMs: 1 });
+    expect(again).to.include({ id: "a", attempt: 1, lost: 1 });
+    expect(await untilLost(t)).to.include({ id: "a", losses: 2, fate: "dead" });
+    expect(await look("a")).to.include({ state: "failed", errorCode: "worker-lost" });
+  });
+
+  it("hands a released task back to its old place with the attempt refunded", async () => {
+    await Promise.all(["a", "b"].map((id) => t.submit({ id })));
+    const task = await take();
+    expect(await t.engine.finisher.release(lease(task), t.settings)).to.equal("released");
+    const again = await take();
+    expect(again).to.include({ id: "a", attempt: 1 });
+    expect(Number(again.fence)).to.be.above(Number(task.fence));
+  });
+
+  it("cancels by state: out of the line, asked for while running, destroyed when finished", async () => {
+    await Promise.all(["w", "r", "d"].map((id) => t.submit({ id })));
+    await t.submit({ id: "s", delayMs: 60_000 });
+    expect(await t.engine.cancel("w", "jobs")).to.equal("canceled");
+    expect(await t.engine.cancel("s", "jobs")).to.equal("canceled");
+    const running = await take();
+    expect(await t.engine.cancel("r", "jobs")).to.equal("requested");
+    expect(await t.engine.renew(lease(running), 1000)).to.equal("cancel");
+    expect(await t.engine.finisher.complete(lease(running), result("x"), t.settings)).to.equal("canceled");
+    expect(await look("r")).to.include({ state: "canceled", result: null });
+    await t.engine.finisher.complete(lease(await take()), result("x"), t.settings);
+    expect(await t.engine.cancel("d", "jobs")).to.equal("destroyed");
+    expect(await t.engine.cancel("d", "jobs")).to.equal("already");
+    expect(await look("d")).to.include({ state: "succeeded", destroyed: true, result: null });
+    expect(await t.engine.cancel("nobody", "jobs")).to.equal("unknown");
+  });
+
+  it("starts a scheduled task no sooner than it is due", async () => {
+    await t.submit({ id: "later", delayMs: 80 });
+    expect(await t.engine.inspector.inspect("later", { result: false })).to.include({ state: "scheduled", index: null });
+    expect(await t.reserve(1)).to.deep.equal([]);
+    const due = (await look("later")).dueMs ?? 0;
+    for (;;) {
+      await t.engine.tick(0);
+      const seen = await look("later");
+      if (seen.nowMs < due) expect(seen.state).to.equal("scheduled");
+      else if (seen.state === "waiting") break;
+    }
+    expect((await take()).id).to.equal("later");
+  });
+
+  it("promotes a hundred thousand tasks due at one instant in bites, losing none", async function () {
+    this.timeout(60_000);
+    const base = t.keys.tag(0);
+    const total = 100_000;
+    for (let n = 0; n < total; n += 1000) {
+      const pipeline = t.redis.pipeline();
+      for (let k = n; k < n + 1000; k += 1) {
+        pipeline.hset(`${base}t:d${k}`, { q: "jobs", s: "d", c: 1, i: "1", o: String(3 * 2 ** 45) });
+        pipeline.zadd(`${base}d:jobs`, 1, `d${k}`);
+      }
+      await pipeline.exec();
+    }
+    let promoted = 0;
+    while (promoted < total) promoted += (await t.engine.tick(0)).promoted;
+    expect(await t.redis.zcard(`${base}w:jobs`)).to.equal(total);
+    expect(await t.redis.zcard(`${base}d:jobs`)).to.equal(0);
+  });
+
+  it("refuses what exceeds the queue's limit or the caller's longest line, and stores nothing of it", async () => {
+    const small = await openEngine({ settings: { maxWaiting: 2 } });
+    try {
+      await small.submit({ id: "a" });
+      await small.submit({ id: "b", delayMs: 1000 });
+      expect((await small.submit({ id: "c" })).verdict).to.equal("full");
+      expect(await small.engine.inspector.inspect("c", { result: false })).to.equal(null);
+      expect((await small.submit({ id: "a" })).verdict).to.equal("replay");
+    } finally {
+      await small.close();
+    }
+    await t.submit({ id: "x" });
+    await t.submit({ id: "y" });
+    expect(await t.submit({ id: "z", maxIndex: 1 })).to.include({ verdict: "long", index: 2 });
+    expect((await t.submit({ id: "z", maxIndex: 2 })).verdict).to.equal("new");
+    expect(await t.submit({ id: "dry", dryRun: true })).to.include({ verdict: "dry", index: 3 });
+    expect(await t.engine.inspector.inspect("dry", { result: false })).to.equal(null);
+  });
+});
+
+async function untilLost(t: TestEngine) {
+  for (;;) {
+    const [lost] = (await t.engine.tick(0)).lost;
+    if (lost) return lost;
+  }
+}

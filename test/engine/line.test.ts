@@ -1,0 +1,54 @@
+import { expect } from "chai";
+import { openEngine, type TestEngine } from "../helpers/engine.ts";
+
+describe("the line of a queue", () => {
+  let t: TestEngine;
+  beforeEach(async () => {
+    t = await openEngine();
+  });
+  afterEach(() => t.close());
+
+  it("gives every task the number of those that will start before it", async () => {
+    for (let n = 0; n < 5; n += 1) expect((await t.submit({ id: `a${n}` })).index).to.equal(n);
+    const seen = await Promise.all([0, 1, 2, 3, 4].map((n) => t.engine.inspector.inspect(`a${n}`, { result: false })));
+    expect(seen.map((s) => s?.index)).to.deep.equal([0, 1, 2, 3, 4]);
+    expect(seen.map((s) => s?.ahead)).to.deep.equal([0, 1, 2, 3, 4]);
+    await t.reserve(2);
+    const later = await t.engine.inspector.inspect("a4", { result: false });
+    expect(later).to.include({ index: 2, ahead: 4, state: "waiting" });
+    expect(later?.line).to.include({ waiting: 3, running: 2 });
+  });
+
+  it("stays first in, first out for ten thousand tasks of the same instant", async () => {
+    const ids = Array.from({ length: 10_000 }, (_, n) => `f${n}`);
+    const verdicts = await Promise.all(ids.map((id) => t.submit({ id })));
+    expect(verdicts.map((v) => v.verdict)).to.not.include("replay");
+    const taken: string[] = [];
+    while (taken.length < ids.length) taken.push(...(await t.reserve(100)).map((task) => task.id));
+    expect(taken).to.deep.equal(ids);
+  });
+
+  it("puts an urgent task before all that are less so, and tells its true index", async () => {
+    await Promise.all(["n1", "n2", "n3"].map((id) => t.submit({ id })));
+    expect((await t.submit({ id: "low", priority: 7 })).index).to.equal(3);
+    expect((await t.submit({ id: "urgent", priority: 0 })).index).to.equal(0);
+    expect((await t.submit({ id: "n4" })).index).to.equal(4);
+    expect((await t.reserve(10)).map((task) => task.id)).to.deep.equal(["urgent", "n1", "n2", "n3", "n4", "low"]);
+  });
+
+  it("counts over all partitions", async () => {
+    const p = await openEngine({ partitions: 3 });
+    try {
+      const ids = Array.from({ length: 30 }, (_, n) => `p${n}`);
+      for (const [n, id] of ids.entries()) expect((await p.submit({ id })).index).to.equal(n);
+      expect(new Set(ids.map((id) => p.keys.partitionOf(id))).size).to.equal(3);
+      for (const [n, id] of ids.entries()) {
+        const seen = await p.engine.inspector.inspect(id, { result: false });
+        expect(seen).to.include({ index: n });
+        expect(seen?.line.waiting).to.equal(30);
+      }
+    } finally {
+      await p.close();
+    }
+  });
+});

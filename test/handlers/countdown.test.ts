@@ -1,0 +1,46 @@
+import { expect } from "chai";
+import { countdown } from "../../src/handlers/countdown.ts";
+import { taskContext, thrownBy } from "./context.ts";
+
+const count = async (seconds: number, given: Parameters<typeof taskContext>[0] = {}) => {
+  const { task, reports } = taskContext(given);
+  const result = (await countdown.run({ seconds }, task)) as { seconds: number; startedAt: string; finishedAt: string };
+  return { result, reports, tookMs: Date.parse(result.finishedAt) - Date.parse(result.startedAt) };
+};
+
+describe("the handler of the queue countdown", () => {
+  it("takes as long as it was asked to, also a fraction of a second", async () => {
+    const { result, tookMs } = await count(0.25);
+    expect(result.seconds).to.equal(0.25);
+    expect(tookMs).to.be.within(245, 1500);
+  });
+
+  it("reports how far it is, from 0 to 100 without a step back", async () => {
+    const { reports } = await count(0.25);
+    expect(reports.map((r) => r.percent)).to.deep.equal([0, 40, 80, 100]);
+    expect(reports.map((r) => r.message)).to.deep.equal(["0.3 s left", "0.1 s left", "0.1 s left", "done"]);
+  });
+
+  it("is done at once with nothing to count", async () => {
+    const { result, reports } = await count(0);
+    expect(result.seconds).to.equal(0);
+    expect(reports).to.deep.equal([{ percent: 100, message: "done" }]);
+  });
+
+  it("stops at once when the signal fires, with its reason", async () => {
+    const stop = new AbortController();
+    const reason = new Error("canceled");
+    const counting = count(3600, { signal: stop.signal, progress: () => stop.abort(reason) });
+    expect(await thrownBy(() => counting)).to.equal(reason);
+    expect(await thrownBy(() => count(3600, { signal: AbortSignal.abort(reason) }))).to.equal(reason);
+  });
+
+  it("accepts 0 to 3600 seconds and nothing else", async () => {
+    const accepts = async (value: unknown) =>
+      (await countdown.schema?.["~standard"].validate(value))?.issues === undefined;
+    for (const seconds of [0, 0.5, 10, 3600]) expect(await accepts({ seconds }), String(seconds)).to.equal(true);
+    for (const value of [{}, { seconds: -1 }, { seconds: 3600.1 }, { seconds: "1" }, { seconds: 1, x: 1 }, 5, null]) {
+      expect(await accepts(value), JSON.stringify(value)).to.equal(false);
+    }
+  });
+});

@@ -1,0 +1,143 @@
+import { crc32 } from "node:zlib";
+import { expect } from "chai";
+import sharp from "sharp";
+import { isGiveUp, type Problem } from "../../src/handler.ts";
+import { thumbnails } from "../../src/handlers/thumbnails.ts";
+import { taskContext, thrownBy } from "./context.ts";
+
+/** A picture whose left half is red and whose right half is blue. */
+const picture = (width: number, height: number) =>
+  sharp({ create: { width, height, channels: 3, background: "blue" } }).composite([
+    { input: { create: { width: Math.ceil(width / 2), height, channels: 3, background: "red" } }, left: 0, top: 0 },
+  ]);
+
+const run = async (input: Uint8Array, query: Record<string, string> = {}): Promise<Response> => {
+  const { task } = taskContext({ query, mediaType: "image/png" });
+  return (await thumbnails.run(input, task)) as Response;
+};
+const sizeOf = async (response: Response) => {
+  const { format, width, height, pages = 1 } = await sharp(Buffer.from(await response.arrayBuffer())).metadata();
+  return { format, width, height, pages };
+};
+const problem = async (input: Uint8Array, query: Record<string, string> = {}): Promise<Problem> => {
+  const thrown = await thrownBy(() => run(input, query));
+  if (!isGiveUp(thrown)) throw thrown;
+  return thrown.problem;
+};
+
+describe("the handler of the queue thumbnails", () => {
+  it("takes pictures only", () => {
+    expect(thumbnails.consumes).to.deep.equal(["image/*"]);
+  });
+
+  it("answers a WebP of 320 pixels' width, in proportion", async () => {
+    const response = await run(await picture(1000, 500).png().toBuffer());
+    expect(response.status).to.equal(200);
+    expect(response.headers.get("content-type")).to.equal("image/webp");
+    expect(await sizeOf(response)).to.deep.equal({ format: "webp", width: 320, height: 160, pages: 1 });
+  });
+
+  it("takes the width of the query", async () => {
+    const png = await picture(1000, 500).png().toBuffer();
+    expect(await sizeOf(await run(png, { width: "100" }))).to.include({ width: 100, height: 50 });
+    expect(await sizeOf(await run(png, { width: "1" }))).to.include({ width: 1, height: 1 });
+  });
+
+  it("never enlarges", async () => {
+    const jpeg = await picture(40, 30).jpeg().toBuffer();
+    expect(await sizeOf(await run(jpeg, { width: "4096" }))).to.include({ width: 40, height: 30 });
+  });
+
+  it("turns a photograph upright as its EXIF orientation says, and takes the width of that", async () => {
+    const lying = await picture(200, 100).jpeg().withMetadata({ orientation: 6 }).toBuffer();
+    const response = await run(lying, { width: "50" });
+    const upright = sharp(Buffer.from(await response.clone().arrayBuffer()));
+    expect(await sizeOf(response)).to.include({ width: 50, height: 100 });
+    // Turned clockwise, the left half is on top.
+    const { data } = await upright.raw().toBuffer({ resolveWithObject: true });
+    expect(data[0], "red at the top").to.be.above(200);
+    expect(data.at(-1), "blue at the bottom").to.be.above(200);
+  });
+
+  it("reads WebP, TIFF, AVIF and the first frame of an animated GIF", async () => {
+    const frames = [0, 1, 2].map((i) =>
+      picture(60, 60)
+        .linear(1 - i / 4, 0)
+        .png()
+        .toBuffer(),
+    );
+    const gif = await sharp(await Promise.all(frames), { join: { animated: true } })
+      .gif()
+      .toBuffer();
+    expect((await sharp(gif, { animated: true }).metadata()).pages).to.equal(3);
+    for (const input of [
+      gif,
+      await picture(60, 60).webp().toBuffer(),
+      await picture(60, 60).tiff().toBuffer(),
+      await picture(60, 60).avif().toBuffer(),
+    ]) {
+      expect(await sizeOf(await run(input, { width: "30" }))).to.include({ width: 30, height: 30, pages: 1 });
+    }
+  });
+
+  it("fits a picture that is taller than WebP can be", async () => {
+    const tower = await picture(10, 40_000).png().toBuffer();
+    const { height } = await sizeOf(await run(tower));
+    expect(height).to.be.within(16_000, 16_383);
+  });
+
+  it("gives up a width that is not allowed, naming it", async () => {
+    const png = await picture(10, 10).png().toBuffer();
+    for (const width of ["0", "4097", "-1", "1.5", "1e3", "", "wide", "99999999999"]) {
+      expect(await problem(png, { width }), width).to.include({
+        status: 400,
+        detail: `width is ${JSON.stringify(width)}, expected a whole number from 1 to 4096`,
+      });
+    }
+  });
+
+  it("gives up what is no picture, or only a part of one", async () => {
+    const jpeg = await picture(500, 500).jpeg().toBuffer();
+    const png = await picture(500, 500).png().toBuffer();
+    for (const input of [
+      new Uint8Array(),
+      Buffer.from("certainly no picture"),
+      jpeg.subarray(0, 20),
+      jpeg.subarray(0, jpeg.length / 2),
+      png.subarray(0, png.length / 2),
+    ]) {
+      const { status, title, detail } = await problem(input);
+      expect({ status, title }).to.deep.equal({ status: 422, title: "Not a picture that can be read" });
+      expect(detail).to.be.a("string").that.is.not.empty;
+      expect(detail).to.not.contain("\n");
+    }
+  });
+
+  it("gives up SVG, which is a program rather than a picture", async () => {
+    const svg = Buffer.from(
+      '<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"><rect width="5" height="5"/></svg>',
+    );
+    expect(await problem(svg)).to.deep.include({
+      status: 422,
+      detail: "svg is not one of jpeg, png, webp, gif, tiff, heif",
+    });
+  });
+
+  it("gives up a small file that claims to be an enormous picture", async () => {
+    const png = await picture(10, 10).png().toBuffer();
+    // Width and height stand in the header's chunk, which ends with its checksum.
+    png.writeUInt32BE(50_000, 16);
+    png.writeUInt32BE(50_000, 20);
+    png.writeUInt32BE(crc32(png.subarray(12, 29)), 29);
+    const { status, detail } = await problem(png);
+    expect(status).to.equal(422);
+    expect(detail).to.match(/pixel/);
+  });
+
+  it("does not begin once the signal has fired", async () => {
+    const reason = new Error("canceled");
+    const { task } = taskContext({ signal: AbortSignal.abort(reason) });
+    const png = await picture(10, 10).png().toBuffer();
+    expect(await thrownBy(() => thumbnails.run(png, task))).to.equal(reason);
+  });
+});

@@ -1,0 +1,88 @@
+import type { Redis } from "ioredis";
+import { readConfig } from "../../src/config.ts";
+import { Engine } from "../../src/engine/engine.ts";
+import { type QueueSettings, settingsOf } from "../../src/engine/settings.ts";
+import type { Submission } from "../../src/engine/submit.ts";
+import { defineHandler } from "../../src/handler.ts";
+import { createLog } from "../../src/log.ts";
+import { Keys } from "../../src/store/keys.ts";
+import { Notices } from "../../src/store/notices.ts";
+import { connect } from "../../src/store/redis.ts";
+import { type Reserved, Scripts } from "../../src/store/scripts.ts";
+import { storeUrl, uniquePrefix } from "./store.ts";
+
+/** An engine of its own on the run's store: a fresh key prefix, and nothing left behind. */
+export interface TestEngine {
+  readonly engine: Engine;
+  readonly redis: Redis;
+  readonly keys: Keys;
+  readonly scripts: Scripts;
+  readonly settings: QueueSettings;
+  /** Submits to the test's queue; the id is made up where none is given. */
+  submit(options?: Partial<Submission>): ReturnType<Engine["submitter"]["submit"]>;
+  /** Reserves from partition 0 for a worker. */
+  reserve(count?: number, options?: { worker?: string; reservation?: string; leaseMs?: number }): Promise<Reserved[]>;
+  close(): Promise<void>;
+}
+
+let ids = 0;
+
+/** Opens an engine with one queue named `jobs`. */
+export async function openEngine(
+  options: { partitions?: number; settings?: Partial<QueueSettings>; url?: string; prefix?: string } = {},
+): Promise<TestEngine> {
+  const config = readConfig({});
+  const log = createLog("silent");
+  const url = options.url ?? storeUrl();
+  const redis = await connect(url, "test", log);
+  const subscriber = await connect(url, "test-notices", log);
+  const keys = new Keys(options.prefix ?? uniquePrefix(), options.partitions ?? 1);
+  const scripts = new Scripts(redis, { flags: true });
+  const settings = {
+    ...settingsOf(defineHandler({ queue: "jobs", run: () => undefined }), config),
+    ...options.settings,
+  };
+  const engine = new Engine({
+    scripts,
+    keys,
+    notices: new Notices(subscriber),
+    queues: new Map([["jobs", settings]]),
+    fallback: settings,
+  });
+  return {
+    engine,
+    redis,
+    keys,
+    scripts,
+    settings,
+    submit: (submission = {}) =>
+      engine.submitter.submit(
+        {
+          id: `task-${(ids += 1)}`,
+          queue: "jobs",
+          input: '{"n":1}',
+          mediaType: "application/json",
+          query: {},
+          caller: null,
+          priority: 3,
+          delayMs: 0,
+          maxIndex: null,
+          dryRun: false,
+          ...submission,
+        },
+        settings,
+      ),
+    reserve: async (count = 1, { worker = "w1", reservation, leaseMs = 15_000 } = {}) => {
+      const request = { queue: "jobs", worker, count, leaseMs, reservation: reservation ?? `r${(ids += 1)}` };
+      return (await engine.reserve(0, request)).tasks;
+    },
+    close: async () => {
+      for (const tag of keys.tags) {
+        const stream = redis.scanStream({ match: `${tag}*`, count: 1000 });
+        for await (const found of stream) if (found.length > 0) await redis.unlink(...(found as string[]));
+      }
+      redis.disconnect();
+      subscriber.disconnect();
+    },
+  };
+}

@@ -1,0 +1,41 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { STORES, type StoreKind } from "../../src/config.ts";
+import { createLog } from "../../src/log.ts";
+import { type ProvisionedStore, provisionStore } from "../../src/store/provision.ts";
+import { publishStore } from "./store.ts";
+
+let store: ProvisionedStore | undefined;
+let dir: string | undefined;
+
+/** One store for the whole run; every test has its own key prefix in it. Mocha takes these from `.mocharc.json`. */
+export const mochaHooks = {
+  async beforeAll(this: Mocha.Context): Promise<void> {
+    this.timeout(60_000);
+    dir = await mkdtemp(path.join(tmpdir(), "paihao-test-"));
+    const kind = wantedKind();
+    // Without TEST_STORE: an installed server, else the embedded one.
+    const redisUrl = kind === "external" ? process.env.TEST_REDIS_URL : undefined;
+    store = await provisionStore({ redisUrl, store: kind, dataDir: dir }, createLog("error"));
+    publishStore(store);
+  },
+
+  async afterAll(this: Mocha.Context): Promise<void> {
+    this.timeout(60_000);
+    await store?.stop();
+    if (dir !== undefined) await rm(dir, { recursive: true, force: true });
+  },
+};
+
+/** TEST_STORE: native, embedded, or external, which wants TEST_REDIS_URL. */
+function wantedKind(): StoreKind | undefined {
+  const given = process.env.TEST_STORE;
+  if (given === undefined || given === "") return undefined;
+  const kind = STORES.find((name) => name === given);
+  if (kind === undefined) throw new Error(`TEST_STORE is ${given}, expected one of ${STORES.join(", ")}`);
+  if (kind === "external" && !process.env.TEST_REDIS_URL) {
+    throw new Error("TEST_STORE is external but TEST_REDIS_URL is not set");
+  }
+  return kind;
+}

@@ -1,0 +1,11 @@
+/** A process with a store, to be killed: `store-owner.ts KIND DIR` prints the store's URL when it answers. */
+import { STORES } from "../../src/config.ts";
+import { createLog } from "../../src/log.ts";
+import { provisionStore } from "../../src/store/provision.ts";
+
+const kind = STORES.find((name) => name === process.argv[2]);
+const store = await provisionStore(
+  { redisUrl: undefined, store: kind, dataDir: process.argv[3] ?? "" },
+  createLog("silent"),
+);
+process.stdout.write(`${store.url}\n`);

@@ -1,0 +1,70 @@
+import { expect } from "chai";
+import { Redis } from "ioredis";
+import { checkFitness, isFitVersion } from "../../src/store/fitness.ts";
+import { type FakeRedis, startFakeRedis } from "../helpers/fake-redis.ts";
+import { expectStartError } from "../helpers/start-error.ts";
+import { storeKind, storeUrl } from "../helpers/store.ts";
+
+describe("the fitness of a store", () => {
+  let fake: FakeRedis | undefined;
+  let redis: Redis | undefined;
+
+  const checked = async (info: Record<string, string>) => {
+    fake = await startFakeRedis(info);
+    redis = new Redis(fake.port, "127.0.0.1", { enableReadyCheck: false, disableClientInfo: true });
+    return checkFitness(redis);
+  };
+
+  afterEach(async () => {
+    redis?.disconnect();
+    await fake?.stop();
+    fake = undefined;
+  });
+
+  it("is there for the store of these tests", async function () {
+    if (storeKind() === "external") this.skip();
+    redis = new Redis(storeUrl());
+    const { version, warnings, policy } = await checkFitness(redis);
+    expect(version).to.match(/^\d+\.\d+\.\d+$/);
+    expect(warnings).to.deep.equal([]);
+    expect(policy).to.equal("noeviction");
+  });
+
+  it("wants Redis 6.2", () => {
+    for (const old of ["2.8.24", "5.0.14", "6.0.20"]) expect(isFitVersion(old), old).to.equal(false);
+    for (const fit of ["6.2.0", "6.10.1", "7.0.15", "10.0.0"]) expect(isFitVersion(fit), fit).to.equal(true);
+  });
+
+  it("says which version was found and which is needed", async () => {
+    await expectStartError(
+      checked({ redis_version: "5.0.7", maxmemory_policy: "noeviction" }),
+      "the store is Redis 5.0.7, but 6.2 or later is needed",
+    );
+  });
+
+  it("names Valkey's own version, not the one that it is compatible with", async () => {
+    const info = { redis_version: "7.2.4", server_name: "valkey", valkey_version: "9.1.0" };
+    expect((await checked({ ...info, maxmemory_policy: "noeviction" })).version).to.equal("9.1.0");
+  });
+
+  it("warns of a policy that throws tasks away, and says what to do", async () => {
+    const { warnings, policy } = await checked({ redis_version: "7.0.15", maxmemory_policy: "allkeys-lru" });
+    expect(policy).to.equal("allkeys-lru");
+    expect(warnings).to.have.lengthOf(1);
+    expect(warnings[0]).to.contain("maxmemory-policy is allkeys-lru").and.to.contain("noeviction");
+  });
+
+  it("warns when the policy is not told", async () => {
+    const { warnings, policy } = await checked({ redis_version: "7.0.15" });
+    expect(policy).to.equal("unknown");
+    expect(warnings).to.have.lengthOf(1);
+  });
+
+  it("refuses a Sentinel", async () => {
+    await expectStartError(checked({ redis_version: "7.0.15", redis_mode: "sentinel" }), "is a Redis Sentinel");
+  });
+
+  it("refuses a server that does not tell its version", async () => {
+    await expectStartError(checked({ maxmemory_policy: "noeviction" }), "does not tell its version");
+  });
+});

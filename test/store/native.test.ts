@@ -1,0 +1,206 @@
+import { once } from "node:events";
+import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import { Redis } from "ioredis";
+import { createLog } from "../../src/log.ts";
+import { startNativeStore } from "../../src/store/native.ts";
+import { isRunning } from "../../src/store/process-identity.ts";
+import type { ChildStore } from "../../src/store/respawner.ts";
+import { findServerBinary, type ServerBinary } from "../../src/store/server-binary.ts";
+import { eventually } from "../helpers/eventually.ts";
+import { groupOf, processGone, startStoreOwner } from "../helpers/process.ts";
+import { recordingLog } from "../helpers/recording-log.ts";
+import { expectStartError } from "../helpers/start-error.ts";
+
+const silent = createLog("silent");
+
+/** The highest id that Linux gives out, as good as never in use. */
+const deadPid = 2 ** 22 - 1;
+
+describe("the native store", () => {
+  let binary: ServerBinary;
+  let dir: string;
+  const stores: ChildStore[] = [];
+  const clients: Redis[] = [];
+
+  const start = async (log = silent, dataDir = dir) => {
+    const store = await startNativeStore({ binary, dataDir, log });
+    stores.push(store);
+    return store;
+  };
+  const connect = (url: string) => {
+    const redis = new Redis(url, { maxRetriesPerRequest: null, retryStrategy: () => 20 });
+    redis.on("error", () => {});
+    clients.push(redis);
+    return redis;
+  };
+  const pidOf = async (redis: Redis) => Number(/^process_id:(\d+)/m.exec(await redis.info("server"))?.[1]);
+  const setting = async (redis: Redis, name: string) => ((await redis.config("GET", name)) as string[])[1];
+
+  before(async function () {
+    const { fit } = await findServerBinary(silent);
+    if (fit === undefined) return this.skip();
+    binary = fit;
+  });
+
+  beforeEach(async () => {
+    dir = await mkdtemp(path.join(tmpdir(), "paihao-native-"));
+  });
+
+  afterEach(async () => {
+    for (const client of clients.splice(0)) client.disconnect();
+    for (const store of stores.splice(0)) await store.stop();
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  it("writes an append-only file, evicts nothing and listens on loopback alone", async () => {
+    const store = await start();
+    const redis = connect(store.url);
+    expect(await setting(redis, "appendonly")).to.equal("yes");
+    expect(await setting(redis, "appendfsync")).to.equal("everysec");
+    expect(await setting(redis, "maxmemory-policy")).to.equal("noeviction");
+    expect(await setting(redis, "save")).to.equal("");
+    expect(await setting(redis, "bind")).to.equal("127.0.0.1");
+    expect(store.description).to.match(
+      /^store: native (redis|valkey)-server \d+\.\d+\.\d+ on 127\.0\.0\.1:\d+, data in .+ \(append-only file\)$/,
+    );
+    expect(store.description).to.contain(dir);
+  });
+
+  it("keeps its data over a stop and a start, in a directory with spaces and umlauts", async () => {
+    const odd = path.join(dir, "a b", "Tür 排号");
+    const first = await start(silent, odd);
+    await connect(first.url).set("kept", "yes");
+    await first.stop();
+    expect(await readdir(odd)).to.have.members(["appendonlydir", "store.log"]);
+    const second = await start(silent, odd);
+    expect(await connect(second.url).get("kept")).to.equal("yes");
+  });
+
+  it("is gone after stop, which may be called twice", async () => {
+    const store = await start();
+    const pid = await pidOf(connect(store.url));
+    await Promise.all([store.stop(), store.stop()]);
+    expect(isRunning(pid)).to.equal(false);
+    await store.stop();
+  });
+
+  it("comes back on its port with its data after kill -9", async () => {
+    const { log, messages } = recordingLog();
+    const store = await start(log);
+    const redis = connect(store.url);
+    await redis.set("kept", "yes");
+    await redis.config("SET", "appendfsync", "always");
+    await redis.set("synced", "yes");
+    const before = await pidOf(redis);
+    process.kill(before, "SIGKILL");
+    await processGone(before);
+    expect(await redis.mget("kept", "synced")).to.deep.equal(["yes", "yes"]);
+    expect(await pidOf(redis)).not.to.equal(before);
+    expect(messages[0]).to.match(/^the store has ended unasked \(ended by signal 9\) and is started again/);
+    await eventually(() => messages.includes("the store is back"));
+  });
+
+  it("comes back when its keeper is killed, too", async () => {
+    const store = await start();
+    const redis = connect(store.url);
+    await redis.set("kept", "yes");
+    const before = await pidOf(redis);
+    const keeper = (await readdir(dir)).map((file) => /^lock-store-(\d+)/.exec(file)?.[1]).find(Boolean);
+    process.kill(Number(keeper), "SIGKILL");
+    await processGone(before);
+    expect(await redis.get("kept")).to.equal("yes");
+  });
+
+  it("is not brought back after a stop that comes while it is starting again", async () => {
+    const { log, messages } = recordingLog();
+    const store = await start(log);
+    const before = await pidOf(connect(store.url));
+    process.kill(before, "SIGKILL");
+    await eventually(() => messages.length > 0);
+    await store.stop();
+    expect(await readdir(dir)).to.have.members(["appendonlydir", "store.log"]);
+  });
+
+  it("ends with its parent when that is killed with SIGKILL, and writes everything first", async () => {
+    const { owner, url } = await startStoreOwner("native", dir);
+    const redis = connect(url);
+    const pid = await pidOf(redis);
+    await redis.set("kept", "yes");
+    redis.disconnect();
+    owner.kill("SIGKILL");
+    await processGone(pid);
+    const next = await start();
+    expect(await connect(next.url).get("kept")).to.equal("yes");
+  });
+
+  it("does not hear the terminal's Ctrl-C", async function () {
+    if (process.platform !== "linux") this.skip();
+    const store = await start();
+    const pid = await pidOf(connect(store.url));
+    expect(groupOf(pid)).not.to.equal(groupOf(process.pid));
+  });
+
+  describe("whose directory is in use", () => {
+    it("is refused within one process", async () => {
+      await start();
+      await expectStartError(start(), `${dir} is in use by process ${process.pid}`);
+    });
+
+    it("is refused to another process, which is named", async () => {
+      const { owner, url } = await startStoreOwner("native", dir);
+      try {
+        await expectStartError(start(), `${dir} is in use by process ${owner.pid}`);
+        expect(await connect(url).ping()).to.equal("PONG");
+      } finally {
+        owner.kill("SIGKILL");
+        await once(owner, "exit");
+      }
+    });
+
+    it("is taken over from a process that is dead", async () => {
+      await writeFile(path.join(dir, `lock-owner-${deadPid}-0`), "");
+      const store = await start();
+      expect(await connect(store.url).ping()).to.equal("PONG");
+      expect(await readdir(dir)).not.to.include(`lock-owner-${deadPid}-0`);
+    });
+
+    it("is taken over from a dead process whose id has been given to another", async function () {
+      if (process.platform !== "linux") this.skip();
+      const reused = `lock-owner-${process.ppid}-00000000.1`;
+      await writeFile(path.join(dir, reused), "");
+      await start();
+      expect(await readdir(dir)).not.to.include(reused);
+    });
+
+    it("is held by exactly one of many that start at once after a crash", async function () {
+      this.timeout(60_000);
+      await writeFile(path.join(dir, `lock-owner-${deadPid}-0`), "");
+      const tries = await Promise.allSettled(Array.from({ length: 4 }, () => startStoreOwner("native", dir)));
+      const winners = tries.filter((one) => one.status === "fulfilled");
+      expect(winners.length).to.equal(1);
+      for (const { value } of winners) {
+        value.owner.kill("SIGKILL");
+        await once(value.owner, "exit");
+      }
+    });
+  });
+
+  it("says what the server said when it does not start", async () => {
+    await mkdir(path.join(dir, "appendonlydir"));
+    await writeFile(path.join(dir, "appendonlydir", "appendonly.aof.manifest"), "no manifest\n");
+    await expectStartError(
+      start(),
+      /could not be started: the server has ended at once; the last it said:\n.*manifest/s,
+    );
+    expect(await readdir(dir)).to.have.members(["appendonlydir", "store.log"]);
+  });
+
+  it("says that a directory cannot be used", async () => {
+    const file = path.join(dir, "a file");
+    await writeFile(file, "");
+    await expectStartError(start(silent, file), `the data directory ${file} cannot be used`);
+  });
+});

@@ -1,0 +1,222 @@
+import { chmod, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import { Redis } from "ioredis";
+import type { Config } from "../../src/config.ts";
+import { probeExternal } from "../../src/store/external.ts";
+import { freePort } from "../../src/store/free-port.ts";
+import { type ProvisionedStore, provisionStore } from "../../src/store/provision.ts";
+import { findServerBinary } from "../../src/store/server-binary.ts";
+import { type FakeRedis, startFakeRedis, startPlain, startTcp } from "../helpers/fake-redis.ts";
+import { recordingLog } from "../helpers/recording-log.ts";
+import { expectStartError } from "../helpers/start-error.ts";
+import { type PrivateRedis, startRedis } from "../helpers/store.ts";
+
+describe("the store that is provided", () => {
+  const searched = process.env.PATH;
+  let dir: string;
+  let store: ProvisionedStore | undefined;
+
+  const provide = async (config: Partial<Config>, log = recordingLog().log) => {
+    store = await provisionStore(
+      { redisUrl: undefined, store: undefined, dataDir: path.join(dir, "data"), ...config },
+      log,
+    );
+    return store;
+  };
+  const installed = async () => (await findServerBinary(recordingLog().log)).fit !== undefined;
+  /** Puts a directory with nothing but this program on PATH. */
+  const onlyOnPath = async (name?: string, version?: string) => {
+    if (name !== undefined) {
+      const file = path.join(dir, name);
+      await writeFile(file, `#!/bin/sh\necho "Redis server v=${version} sha=00000000:0 malloc=libc bits=64"\n`);
+      await chmod(file, 0o755);
+    }
+    process.env.PATH = dir;
+  };
+
+  beforeEach(async () => {
+    dir = await mkdtemp(path.join(tmpdir(), "paihao-provision-"));
+  });
+
+  afterEach(async () => {
+    process.env.PATH = searched;
+    await store?.stop();
+    store = undefined;
+    await rm(dir, { recursive: true, force: true });
+  });
+
+  it("is the Redis of REDIS_URL before all others", async () => {
+    const fake = await startFakeRedis({ redis_version: "7.4.1" });
+    try {
+      const { kind, url, description } = await provide({ redisUrl: `redis://127.0.0.1:${fake.port}` });
+      expect(kind).to.equal("external");
+      expect(url).to.equal(`redis://127.0.0.1:${fake.port}`);
+      expect(description).to.equal(`store: external, version 7.4.1, at 127.0.0.1:${fake.port}`);
+    } finally {
+      await fake.stop();
+    }
+  });
+
+  it("is an installed server without REDIS_URL", async function () {
+    if (!(await installed())) this.skip();
+    const { kind, description } = await provide({});
+    expect(kind).to.equal("native");
+    expect(description).to.contain(path.join(dir, "data"));
+  });
+
+  it("is the embedded one where nothing is installed, and leaves no directory", async () => {
+    await onlyOnPath();
+    const { kind, url } = await provide({});
+    process.env.PATH = searched;
+    expect(kind).to.equal("embedded");
+    expect(await readdir(dir)).to.deep.equal([]);
+    const redis = new Redis(url);
+    expect(await redis.ping()).to.equal("PONG");
+    redis.disconnect();
+  });
+
+  it("is the one that STORE forces, whatever REDIS_URL says", async () => {
+    expect((await provide({ store: "embedded", redisUrl: "redis://127.0.0.1:1" })).kind).to.equal("embedded");
+  });
+
+  it("is not the installed server when that is too old, and says so", async () => {
+    await onlyOnPath("redis-server", "5.0.0");
+    const { log, messages } = recordingLog();
+    expect((await provide({}, log)).kind).to.equal("embedded");
+    expect(messages[0])
+      .to.contain(path.join(dir, "redis-server"))
+      .and.to.contain("version 5.0.0")
+      .and.to.contain("6.2");
+  });
+
+  it("cannot be native where nothing is installed, and says how to install it", async () => {
+    await onlyOnPath();
+    await expectStartError(
+      provide({ store: "native" }),
+      /STORE is native, but there is no redis-server or valkey-server on PATH; install one, e\.g\. with `apt-get/,
+    );
+  });
+
+  it("cannot be native where only an old one is installed, and names it", async () => {
+    await onlyOnPath("valkey-server", "6.0.9");
+    await expectStartError(provide({ store: "native" }), /valkey-server is version 6\.0\.9, too old; install one/);
+  });
+
+  it("cannot be external without REDIS_URL", async () => {
+    await expectStartError(provide({ store: "external" }), "REDIS_URL is not set");
+  });
+});
+
+describe("an external store", () => {
+  const { log } = recordingLog();
+  const probe = (url: string) => probeExternal(url, log, 300);
+  let fake: FakeRedis | undefined;
+
+  afterEach(async () => {
+    await fake?.stop();
+    fake = undefined;
+  });
+
+  it("that is not there is named with host, port and reason", async () => {
+    const port = await freePort();
+    const message = await expectStartError(
+      probe(`redis://user:s3cret@127.0.0.1:${port}`),
+      `cannot use the store at 127.0.0.1:${port}: connect ECONNREFUSED`,
+    );
+    expect(message).not.to.contain("s3cret");
+  });
+
+  it("whose name has several addresses, none of them answering, still has a reason", async () => {
+    await expectStartError(probe(`redis://localhost:${await freePort()}`), "ECONNREFUSED");
+  });
+
+  it("that comes up a little later is waited for", async () => {
+    const port = await freePort();
+    const probed = probeExternal(`redis://127.0.0.1:${port}`, log, 10_000);
+    fake = await startFakeRedis({ redis_version: "7.4.1" }, port);
+    expect(await probed).to.contain(`at 127.0.0.1:${port}`);
+  });
+
+  it("that never answers is not waited for without end", async () => {
+    fake = await startTcp(() => "");
+    await expectStartError(probe(`redis://127.0.0.1:${fake.port}`), "timed out");
+  });
+
+  it("that is too old is refused", async () => {
+    fake = await startFakeRedis({ redis_version: "5.0.7" });
+    await expectStartError(
+      probe(`redis://127.0.0.1:${fake.port}`),
+      `127.0.0.1:${fake.port}: the store is Redis 5.0.7, but 6.2 or later is needed`,
+    );
+  });
+
+  it("that is still loading is waited for, and says how far it is", async () => {
+    let asked = 0;
+    fake = await startTcp(([command]) => {
+      if (command === "info") return "$46\r\nredis_version:7.0.0\r\nloading_loaded_perc:45.2\r\n\r\n";
+      if (command !== "ping") return "-ERR unknown command 'HELLO'\r\n";
+      return ++asked < 5 ? "-LOADING Redis is loading the dataset in memory\r\n" : "+PONG\r\n";
+    });
+    expect(await probe(`redis://127.0.0.1:${fake.port}`)).to.contain("version 7.0.0");
+    expect(asked).to.equal(5);
+  });
+
+  it("that is something else altogether is told as that", async () => {
+    fake = await startPlain("HTTP/1.1 400 Bad Request\r\n\r\n");
+    await expectStartError(probe(`redis://127.0.0.1:${fake.port}`), "is not Redis");
+  });
+
+  it("that does not speak TLS is told as that", async () => {
+    fake = await startPlain("HTTP/1.1 400 Bad Request\r\n\r\n");
+    await expectStartError(
+      probe(`rediss://127.0.0.1:${fake.port}`),
+      "over TLS does not speak TLS; is it redis:// there?",
+    );
+  });
+
+  it("with a URL that is none is told without repeating it", async () => {
+    const message = await expectStartError(probe("redis://:s3cret@host:99999"), "REDIS_URL is not a valid URL");
+    expect(message).not.to.contain("s3cret");
+  });
+
+  describe("with a password", () => {
+    let redis: PrivateRedis;
+
+    before(async function () {
+      if ((await findServerBinary(log)).fit?.name !== "redis-server") return this.skip();
+      redis = await startRedis({ args: ["--requirepass", "r1ght"] });
+    });
+
+    after(() => redis?.stop());
+
+    it("is used with the right one, which is not told", async () => {
+      const description = await probe(`redis://:r1ght@127.0.0.1:${redis.port}/2`);
+      expect(description).to.match(/^store: external, version \d+\.\d+\.\d+, at 127\.0\.0\.1:\d+ database 2$/);
+    });
+
+    it("is refused with a wrong one, which is not told", async () => {
+      const message = await expectStartError(
+        probe(`redis://:s3cret@127.0.0.1:${redis.port}`),
+        `127.0.0.1:${redis.port} refuses the user name or password`,
+      );
+      expect(message).not.to.contain("s3cret");
+    });
+
+    it("is refused without one", async () => {
+      await expectStartError(probe(`redis://127.0.0.1:${redis.port}`), "needs a password");
+    });
+
+    it("is refused to a user who may not ask for the version, and says how to allow it", async () => {
+      const admin = new Redis(redis.port, "127.0.0.1", { password: "r1ght" });
+      await admin.acl("SETUSER", "limited", "on", ">pw", "~*", "+@all", "-info");
+      admin.disconnect();
+      await expectStartError(probe(`redis://limited:pw@127.0.0.1:${redis.port}`), "may not run INFO");
+    });
+
+    it("is refused with a database that it does not have", async () => {
+      await expectStartError(probe(`redis://:r1ght@127.0.0.1:${redis.port}/99`), "has no such database");
+    });
+  });
+});

@@ -1,0 +1,83 @@
+import { execFileSync } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { expect } from "chai";
+import { build } from "../../scripts/build.ts";
+
+const ROOT = join(import.meta.dirname, "../..");
+
+describe("the build", () => {
+  let root = "";
+  const put = (path: string, text: string) => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    writeFileSync(join(root, path), text);
+  };
+
+  beforeEach(() => {
+    root = mkdtempSync(join(tmpdir(), "paihao-build-"));
+    for (const file of ["package.json", "tsconfig.json", "tsconfig.build.json"])
+      cpSync(join(ROOT, file), join(root, file));
+    symlinkSync(join(ROOT, "node_modules"), join(root, "node_modules"));
+    put("src/cli/paihao.ts", '#!/usr/bin/env node\nimport { name } from "../name.ts";\nprocess.stdout.write(name);\n');
+    put("src/name.ts", 'export const name: string = "first";\n');
+    put("src/store/lua/submit.lua", "return 1\n");
+    put("src/http/dashboard/app.js", "// as it is\n");
+  });
+  afterEach(() => rmSync(root, { recursive: true }));
+
+  it("makes a dist that runs, with the assets and an executable command", () => {
+    expect(build(root)).to.match(/^build: 2 TypeScript files compiled, 2 assets copied to dist in [\d.]+ s$/);
+    expect(execFileSync(join(root, "dist/cli/paihao.js"), { encoding: "utf8" })).to.equal("first");
+    expect(readFileSync(join(root, "dist/store/lua/submit.lua"), "utf8")).to.equal("return 1\n");
+    expect(readFileSync(join(root, "dist/http/dashboard/app.js"), "utf8")).to.equal("// as it is\n");
+    expect(existsSync(join(root, "dist/name.d.ts"))).to.equal(true);
+  });
+
+  it("does nothing while nothing has changed, and all again when something has", () => {
+    build(root);
+    expect(build(root)).to.equal("build: dist is up to date");
+    put("src/name.ts", 'export const name = "second";\n');
+    build(root);
+    expect(execFileSync(join(root, "dist/cli/paihao.js"), { encoding: "utf8" })).to.equal("second");
+  });
+
+  it("leaves nothing of a source that is gone", () => {
+    put("src/old.ts", "export const old = 1;\n");
+    build(root);
+    rmSync(join(root, "src/old.ts"));
+    build(root);
+    expect(existsSync(join(root, "dist/old.js"))).to.equal(false);
+    expect(readdirSync(root).filter((name) => name.startsWith("dist"))).to.deep.equal(["dist"]);
+  });
+
+  it("fails on wrong types and leaves the last good dist", () => {
+    build(root);
+    put("src/name.ts", "export const name: string = 1;\n");
+    expect(() => build(root)).to.throw("the types are wrong");
+    expect(execFileSync(join(root, "dist/cli/paihao.js"), { encoding: "utf8" })).to.equal("first");
+    expect(() => build(root)).to.throw("the types are wrong");
+    expect(readdirSync(root).filter((name) => name.startsWith("dist"))).to.deep.equal(["dist"]);
+  });
+
+  it("fails on a file of src that it does not know, and without the package's command", () => {
+    put("src/engine/notes.txt", "");
+    expect(() => build(root)).to.throw("src/engine/notes.txt is neither TypeScript nor an asset");
+    rmSync(join(root, "src/engine"), { recursive: true });
+    put("src/store/stray.js", "");
+    expect(() => build(root)).to.throw("src/store/stray.js is neither");
+    rmSync(join(root, "src/store/stray.js"));
+    rmSync(join(root, "src/cli"), { recursive: true });
+    expect(() => build(root)).to.throw("src/cli/paihao.ts is missing");
+  });
+});

@@ -1,0 +1,19 @@
+import { expect } from "chai";
+import { systemClock, timestamp } from "../../src/clock.ts";
+
+describe("the clock", () => {
+  it("of the system is this machine's", () => {
+    const before = Date.now();
+    const now = systemClock.now();
+    expect(now).to.be.within(before, Date.now());
+  });
+
+  it("shows times as RFC 3339 in UTC, always with milliseconds", () => {
+    expect(timestamp(0)).to.equal("1970-01-01T00:00:00.000Z");
+    expect(timestamp(1_760_000_000_120)).to.equal("2025-10-09T08:53:20.120Z");
+  });
+
+  it("leaves a time that has not come as null", () => {
+    expect(timestamp(null)).to.equal(null);
+  });
+});

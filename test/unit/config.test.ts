@@ -1,0 +1,232 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "chai";
+import { readConfig, VARIABLES } from "../../src/config.ts";
+import { StartError } from "../../src/errors.ts";
+
+/** The message of the start that a setting stops, or "started". */
+function refusal(env: Record<string, string>): string {
+  try {
+    readConfig(env);
+    return "started";
+  } catch (error) {
+    expect(error).to.be.instanceOf(StartError);
+    return (error as StartError).message;
+  }
+}
+
+describe("the configuration", () => {
+  describe("by default", () => {
+    it("is one process with a store of its own, on the loopback address", () => {
+      expect(readConfig({})).to.include({
+        redisUrl: undefined,
+        store: undefined,
+        dataDir: ".paihao",
+        keyPrefix: "ph",
+        partitions: 1,
+        host: "127.0.0.1",
+        port: 3000,
+        role: "all",
+        handlersDir: undefined,
+        trustProxy: false,
+        logLevel: "info",
+        durability: "memory",
+        pendingStatus: 404,
+      });
+    });
+
+    it("has durations in milliseconds and sizes in bytes", () => {
+      expect(readConfig({})).to.include({
+        leaseMs: 15_000,
+        resultTtlMs: 3_600_000,
+        tombstoneTtlMs: 86_400_000,
+        deadTtlMs: 7 * 86_400_000,
+        syncLimitMs: 25_000,
+        drainTimeoutMs: 20_000,
+        maxBodyBytes: 1_048_576,
+        maxResultBytes: 16 * 1_048_576,
+        maxWaiting: 1_000_000,
+        concurrency: 8,
+        attempts: 3,
+      });
+      expect(readConfig({}).fetchAllow).to.deep.equal([]);
+    });
+
+    it("takes an empty or blank variable for one that is not set", () => {
+      const blank = Object.fromEntries(Object.keys(VARIABLES).map((name) => [name, " "]));
+      expect(readConfig(blank)).to.deep.equal(readConfig({}));
+    });
+  });
+
+  it("reads every variable", () => {
+    const config = readConfig({
+      REDIS_URL: "rediss://user:secret@redis.example:6380/2",
+      STORE: "external",
+      DATA_DIR: "/var/lib/paihao",
+      KEY_PREFIX: "team.a",
+      PARTITIONS: "16",
+      HOST: "::",
+      PORT: "0",
+      ROLE: "api",
+      HANDLERS: "./handlers",
+      CONCURRENCY: "2",
+      LEASE: "1m",
+      ATTEMPTS: "1",
+      RESULT_TTL: "5m",
+      TOMBSTONE_TTL: "0",
+      DEAD_TTL: "30d",
+      SYNC_LIMIT: "1500",
+      MAX_BODY: "64kb",
+      MAX_RESULT: "2MiB",
+      MAX_WAITING: "10",
+      PENDING_STATUS: "202",
+      DURABILITY: "fsync",
+      TRUST_PROXY: "TRUE",
+      FETCH_ALLOW: "intranet.example, 10.0.0.0/8,::1",
+      LOG_LEVEL: "silent",
+      DRAIN_TIMEOUT: "0s",
+    });
+    expect(config).to.deep.equal({
+      redisUrl: "rediss://user:secret@redis.example:6380/2",
+      store: "external",
+      dataDir: "/var/lib/paihao",
+      keyPrefix: "team.a",
+      partitions: 16,
+      host: "::",
+      port: 0,
+      role: "api",
+      handlersDir: "./handlers",
+      concurrency: 2,
+      leaseMs: 60_000,
+      attempts: 1,
+      resultTtlMs: 300_000,
+      tombstoneTtlMs: 0,
+      deadTtlMs: 30 * 86_400_000,
+      syncLimitMs: 1500,
+      maxBodyBytes: 65_536,
+      maxResultBytes: 2 * 1_048_576,
+      maxWaiting: 10,
+      pendingStatus: 202,
+      durability: "fsync",
+      trustProxy: true,
+      fetchAllow: ["intranet.example", "10.0.0.0/8", "::1"],
+      logLevel: "silent",
+      drainTimeoutMs: 0,
+    });
+  });
+
+  it("lets an option of the command line win over the environment", () => {
+    expect(readConfig({ PORT: "1", HOST: "h" }, { PORT: "2" })).to.include({ port: 2, host: "h" });
+    expect(readConfig({ PORT: "1" }, { PORT: undefined }).port).to.equal(1);
+  });
+
+  describe("refuses what cannot be right, naming the variable, the value and what was expected", () => {
+    const wrong: readonly [name: string, value: string, expected: string][] = [
+      ["STORE", "redis", "one of external, native, embedded"],
+      ["ROLE", "API", "one of all, api, worker"],
+      ["LOG_LEVEL", "verbose", "one of trace, debug, info, warn, error, fatal, silent"],
+      ["DURABILITY", "disk", "one of memory, fsync, replica"],
+      ["PENDING_STATUS", "200", "one of 404, 202"],
+      ["PORT", "65536", "a whole number from 0 to 65535"],
+      ["PORT", "-1", "a whole number from 0 to 65535"],
+      ["PORT", "3e3", "a whole number from 0 to 65535"],
+      ["PORT", "http", "a whole number from 0 to 65535"],
+      ["PARTITIONS", "0", "a whole number from 1 to 1024"],
+      ["CONCURRENCY", "1.5", "a whole number from 1 to 10000"],
+      ["ATTEMPTS", "0", "a whole number from 1 to 1000000"],
+      ["MAX_WAITING", "unlimited", "a whole number from 1 to 100000000"],
+      ["KEY_PREFIX", "{ph}", "1–64 characters of A–Z a–z 0–9 . _ -"],
+      ["HOST", "local host", "an address or host name"],
+      ["TRUST_PROXY", "yes", "true or false"],
+      ["TRUST_PROXY", "constructor", "true or false"],
+      ["FETCH_ALLOW", "a.example,,b.example", "hosts, addresses or CIDRs with commas between"],
+      ["FETCH_ALLOW", "https://a.example?x", "hosts, addresses or CIDRs with commas between"],
+      ["MAX_BODY", "0", "a size in bytes, or with a unit: 64kb, 1mb; at most 512mb"],
+      ["MAX_BODY", "1gb", "a size in bytes, or with a unit: 64kb, 1mb; at most 512mb"],
+      ["MAX_RESULT", "5i", "a size in bytes, or with a unit: 64kb, 1mb; at most 512mb"],
+    ];
+    for (const [name, value, expected] of wrong) {
+      it(`${name}=${value}`, () => {
+        const where = name === "ROLE" || name === "STORE" ? { REDIS_URL: "redis://h" } : {};
+        expect(refusal({ ...where, [name]: value })).to.equal(`${name} is "${value}", expected ${expected}`);
+      });
+    }
+
+    const durations: readonly [name: string, value: string, limits: string][] = [
+      ["LEASE", "999ms", "at least 1s and at most 24d"],
+      ["LEASE", "25d", "at least 1s and at most 24d"],
+      ["SYNC_LIMIT", "0", "at least 1ms and at most 24d"],
+      ["DRAIN_TIMEOUT", "4w", "at least 0s and at most 24d"],
+      ["DRAIN_TIMEOUT", "-1s", "at least 0s and at most 24d"],
+      ["RESULT_TTL", "0s", "at least 1ms and at most 3650d"],
+      ["TOMBSTONE_TTL", "4000d", "at least 0s and at most 3650d"],
+      ["DEAD_TTL", "for ever", "at least 1ms and at most 3650d"],
+    ];
+    for (const [name, value, limits] of durations) {
+      it(`${name}=${value}`, () => {
+        const message = refusal({ [name]: value });
+        expect(message).to.match(new RegExp(`^${name} is "${value}", expected a duration such as "500ms"`));
+        expect(message).to.match(new RegExp(`${limits}$`));
+      });
+    }
+  });
+
+  it("never repeats the password of a Redis address", () => {
+    for (const url of ["http://:hunter2@redis.example", "redis://:hunter2 @h", "redis://:hunter2@"]) {
+      const message = refusal({ REDIS_URL: url });
+      expect(message).to.equal("REDIS_URL is the value given, expected redis://host:port or rediss://host:port");
+    }
+  });
+
+  describe("of a role", () => {
+    const redis = { REDIS_URL: "redis://redis:6379" };
+
+    it("leaves a worker without PORT without a port, and gives one with PORT its own", () => {
+      expect(readConfig({ ...redis, ROLE: "worker" }).port).to.equal(undefined);
+      expect(readConfig({ ...redis, ROLE: "worker", PORT: "3001" }).port).to.equal(3001);
+      expect(readConfig({ ...redis, ROLE: "worker" }, { PORT: "3002" }).port).to.equal(3002);
+      expect(readConfig({ ...redis, ROLE: "api" }).port).to.equal(3000);
+    });
+
+    it("needs a Redis that the other role can reach as well", () => {
+      for (const role of ["api", "worker"]) {
+        expect(refusal({ ROLE: role })).to.match(
+          new RegExp(`^ROLE is ${role} but REDIS_URL is not set.*redis://host:port$`),
+        );
+        expect(refusal({ ...redis, ROLE: role, STORE: "native" })).to.match(
+          new RegExp(`^STORE is native, expected external with ROLE ${role}`),
+        );
+      }
+    });
+
+    it("needs REDIS_URL for an external store", () => {
+      expect(refusal({ STORE: "external" })).to.equal(
+        "STORE is external but REDIS_URL is not set, expected redis://host:port",
+      );
+    });
+
+    it("lets a store be forced although there is a Redis address", () => {
+      expect(readConfig({ ...redis, STORE: "embedded" }).store).to.equal("embedded");
+    });
+  });
+
+  describe("of .env.example", () => {
+    const lines = readFileSync(join(import.meta.dirname, "../../.env.example"), "utf8").split("\n");
+    const settings = lines.filter((line) => /^[A-Z_]+=/.test(line));
+
+    it("names every variable once, with its default, and no other", () => {
+      const shown = settings.map((line) => line.split(/=(.*)/s).slice(0, 2));
+      const known = Object.entries(VARIABLES).map(([name, variable]) => [name, variable.fallback]);
+      expect(shown).to.have.deep.members(known);
+    });
+
+    it("explains each on the lines above it", () => {
+      for (const line of settings) expect(lines[lines.indexOf(line) - 1], line).to.match(/^# \S/);
+    });
+
+    it("starts the server as it would start without it", () => {
+      const env = Object.fromEntries(settings.map((line) => line.split(/=(.*)/s).slice(0, 2)));
+      expect(readConfig(env)).to.deep.equal(readConfig({}));
+    });
+  });
+});

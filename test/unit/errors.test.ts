@@ -1,0 +1,85 @@
+import { expect } from "chai";
+import { errorEntries, errorEntry, messageOf, PaihaoError, StartError } from "../../src/errors.ts";
+
+describe("the catalogue of errors", () => {
+  it("has for every code an HTTP error status and a title that a person can read", () => {
+    for (const { code, status, title } of errorEntries) {
+      expect(code).to.match(/^[a-z]+(?:-[a-z]+)*$/);
+      expect(status, code).to.be.within(400, 599);
+      expect(title, code).to.match(/^[A-Z][^.]+$/);
+    }
+  });
+
+  it("gives each code once and no title twice", () => {
+    const titles = errorEntries.map(({ title }) => title);
+    expect(new Set(titles).size).to.equal(titles.length);
+    for (const entry of errorEntries) expect(errorEntry(entry.code)).to.deep.equal(entry);
+  });
+
+  it("keeps the promises that clients were given", () => {
+    const promised: Record<string, string> = {
+      400: "malformed-json invalid-input invalid-parameter",
+      401: "unauthenticated",
+      403: "forbidden",
+      404: "pending unknown unknown-queue not-found",
+      405: "method-not-allowed",
+      409: "id-conflict not-retryable",
+      410: "canceled expired deleted invalid-task",
+      413: "payload-too-large",
+      415: "unsupported-media-type",
+      422: "idempotency-conflict",
+      429: "rate-limited",
+      500: "task-failed task-timeout worker-lost internal",
+      503: "queue-full line-too-long store-unavailable store-full not-durable queue-paused",
+      504: "sync-timeout",
+    };
+    for (const [status, codes] of Object.entries(promised)) {
+      const there = errorEntries.filter((entry) => entry.status === Number(status)).map(({ code }) => code);
+      expect(there, status).to.include.members(codes.split(" "));
+    }
+  });
+});
+
+describe("a PaihaoError", () => {
+  it("carries the status of its code, and the catalogue's title where there is no detail", () => {
+    const error = new PaihaoError("queue-full");
+    expect(error).to.be.instanceOf(Error);
+    expect(error).to.include({ name: "PaihaoError", code: "queue-full", status: 503, message: "The queue is full" });
+    expect(error.extensions).to.deep.equal({});
+    expect(error.headers).to.deep.equal({});
+  });
+
+  it("carries a detail, extensions, headers and its cause", () => {
+    const cause = new Error("ECONNREFUSED");
+    const error = new PaihaoError("store-unavailable", "Redis does not answer", {
+      cause,
+      extensions: { id: "a" },
+      headers: { "Retry-After": "5" },
+    });
+    expect(error).to.include({ message: "Redis does not answer", cause });
+    expect(error.extensions).to.deep.equal({ id: "a" });
+    expect(error.headers).to.deep.equal({ "Retry-After": "5" });
+  });
+
+  it("has no cause where none was given", () => {
+    expect("cause" in new PaihaoError("internal")).to.equal(false);
+  });
+});
+
+describe("a StartError", () => {
+  it("is told by its name and its message alone", () => {
+    expect(new StartError("PORT is taken")).to.include({ name: "StartError", message: "PORT is taken" });
+  });
+});
+
+describe("messageOf", () => {
+  it("finds words for anything thrown", () => {
+    expect(messageOf(new TypeError("bad"))).to.equal("bad");
+    expect(messageOf("plain")).to.equal("plain");
+    expect(messageOf(undefined)).to.equal("undefined");
+    expect(messageOf(null)).to.equal("null");
+    expect(messageOf(Symbol("s"))).to.equal("Symbol(s)");
+    expect(messageOf(Object.create(null))).to.be.a("string");
+    expect(messageOf({ message: "from another realm" })).to.equal("from another realm");
+  });
+});
