@@ -1,5 +1,5 @@
 /**
- * `tsx scripts/readme-curl.ts`: starts the built server as the README says and runs the README's own curl lines against
+ * `npm run check:readme` (`-- FILE` for another than README.md): starts the built server as the README says and runs the README's own curl lines against
  * it, with the real curl; once on each store that this machine has. What the README promises, and how it says so:
  *
  *   - In a block marked `sh`, each line that begins with `curl` is run; one that ends in `\` goes on in the next.
@@ -22,6 +22,7 @@ import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { VARIABLES } from "../src/config.ts";
+import { messageOf } from "../src/errors.ts";
 import { freePort } from "../src/store/free-port.ts";
 import { type ReadmeCommand, readmeCommands } from "./readme.ts";
 import { add, NONE, type Totals, totalsLine } from "./totals.ts";
@@ -36,6 +37,8 @@ const ENDS_WITHIN_MS = 40_000;
 interface Answer {
   readonly status: number;
   readonly headers: string;
+  /** What curl printed: with -i the headers too. */
+  readonly body: string;
   /** Headers, body and what curl itself complained about. */
   readonly all: string;
 }
@@ -69,14 +72,20 @@ async function runOn(
       id = submitted ?? id;
     }
     totals = add(totals, await end(server));
-    if (totals.failed > 0) console.log(readFileSync(server.log, "utf8"));
+    if (totals.failed > 0) console.log(endOf(server.log));
     return totals;
   } catch (error) {
-    console.log(`  ✘ ${error instanceof Error ? error.message : error}\n${readFileSync(server.log, "utf8")}`);
+    console.log(`  ✘ ${messageOf(error)}\n${endOf(server.log)}`);
     return FAILED;
   } finally {
     killGroup(server.npm);
   }
+}
+
+/** The last lines of the server's output, after what it said at its start. */
+function endOf(log: string): string {
+  const lines = readFileSync(log, "utf8").trim().split("\n");
+  return lines.length <= 60 ? lines.join("\n") : [...lines.slice(0, 20), "…", ...lines.slice(-40)].join("\n");
 }
 
 async function start(store: string, folder: string): Promise<Server> {
@@ -135,7 +144,7 @@ async function check(
   folder: string,
 ): Promise<{ outcome: Totals; submitted: string | undefined }> {
   const filled = command.replaceAll(HERE, `127.0.0.1:${port}`).replaceAll("<id>", id ?? "<id>");
-  const verdict = (sign: string, text: string) => console.log(`  ${sign} README.md:${line} ${command}\n      ${text}`);
+  const verdict = (sign: string, text: string) => console.log(`  ${sign} line ${line}: ${command}\n      ${text}`);
   const reason = whySkipped(filled, port);
   if (reason !== undefined) {
     verdict("-", reason);
@@ -155,7 +164,7 @@ async function check(
     if (right || !before.includes(answer.status) || Date.now() > deadline) {
       const wanted = last ? last.join(" or ") : "a status below 400";
       verdict("✘", right ? `lacks ${lacking.join(" and ")}` : `${answer.status || "no answer"}, expected ${wanted}`);
-      console.log(answer.all.slice(0, 2000));
+      console.log((answer.body.startsWith("HTTP/") ? answer.body : answer.all).slice(0, 2000));
       return { outcome: FAILED, submitted: submittedId(filled, answer) };
     }
     await sleep(200);
@@ -184,7 +193,7 @@ function curl(command: string, folder: string): Answer {
   const headers = readFileSync(headersFile, "latin1");
   const status = Number([...headers.matchAll(/^HTTP\/\S+ (\d{3})/gm)].at(-1)?.[1] ?? 0);
   const body = Buffer.from(`${run.stdout}${run.stderr}`, "latin1").toString("utf8");
-  return { status: run.status === 0 ? status : 0, headers, all: `${headers}${body}` };
+  return { status: run.status === 0 ? status : 0, headers, body, all: `${headers}${body}` };
 }
 
 /** The task's id, where the command submitted one. */
@@ -193,10 +202,10 @@ function submittedId(command: string, answer: Answer): string | undefined {
   return submits && answer.status < 400 ? /^x-request-id:\s*(\S+)/im.exec(answer.headers)?.[1] : undefined;
 }
 
-async function main(): Promise<Totals> {
-  const commands = readmeCommands(readFileSync(join(ROOT, "README.md"), "utf8"));
+async function main(file: string): Promise<Totals> {
+  const commands = readmeCommands(readFileSync(file, "utf8"));
   if (commands.length === 0) {
-    console.log("README.md holds no curl line in a block marked sh");
+    console.log(`${file} holds no curl line in a block marked sh`);
     return FAILED;
   }
   const folder = mkdtempSync(join(tmpdir(), "paihao-readme-"));
@@ -211,7 +220,7 @@ async function main(): Promise<Totals> {
 }
 
 if (process.argv[1] === import.meta.filename) {
-  const totals = await main();
+  const totals = await main(process.argv[2] ?? join(ROOT, "README.md"));
   console.log(totalsLine(totals));
   process.exitCode = totals.failed === 0 && totals.passed > 0 ? 0 : 1;
 }

@@ -59,6 +59,8 @@ export interface HandlerOptions<I> {
   concurrency?: number;
   /** How many workers a task may take down before it is dead; default 3. */
   maxLost?: number;
+  /** Most tasks that may start within the span, over all workers; default: any number. */
+  rate?: { max: number; per: Duration };
   run(input: I, task: TaskContext): Promise<HandlerResult> | HandlerResult;
 }
 
@@ -80,11 +82,19 @@ export interface Handler<I = unknown> {
   readonly tombstoneTtlMs: number | undefined;
   readonly concurrency: number | undefined;
   readonly maxLost: number | undefined;
+  readonly rate: { readonly max: number; readonly perMs: number } | undefined;
   run(input: I, task: TaskContext): Promise<HandlerResult> | HandlerResult;
 }
 
 /** Defaults of what a handler may leave open and the environment does not set. */
 export const HANDLER_DEFAULTS = { backoffBaseMs: 1000, backoffMaxMs: 60_000, maxLost: 3 } as const;
+
+/** setTimeout takes 32 bits of milliseconds and fires at once for more. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** Ten years: no sum of times leaves the whole numbers that Redis and JavaScript share. */
+const LONGEST_MS = 3650 * 86_400_000;
+/** The store remembers so many starts of a queue at most. */
+const RATE_MOST = 10_000;
 
 const MEDIA_RANGE = /^(?:\*\/\*|[a-z0-9!#$&^_.+-]+\/(?:\*|[a-z0-9!#$&^_.+-]+))$/;
 /** Names the queues that the server keeps for its own work. */
@@ -100,15 +110,17 @@ export function defineHandler<I = unknown>(options: HandlerOptions<I>): Handler<
     new TypeError(
       `handler of queue ${JSON.stringify(queue)}: ${option} is ${JSON.stringify(value)}, expected ${expected}`,
     );
-  const duration = (option: string, value: Duration | undefined, minMs = 1): number | undefined => {
+  const duration = (option: string, value: Duration | undefined, minMs = 1, maxMs = LONGEST_MS): number | undefined => {
     if (value === undefined) return undefined;
     const ms = parseDuration(value);
-    if (ms === undefined || ms < minMs) throw wrong(option, value, `${DURATION_FORM}, at least ${minMs} ms`);
+    if (ms === undefined || ms < minMs || ms > maxMs) {
+      throw wrong(option, value, `${DURATION_FORM}, at least ${minMs} ms and at most ${maxMs} ms`);
+    }
     return ms;
   };
-  const count = (option: string, value: number | undefined, min: number): number | undefined => {
-    if (value !== undefined && !(Number.isInteger(value) && value >= min && value <= 1_000_000)) {
-      throw wrong(option, value, `a whole number from ${min} to 1000000`);
+  const count = (option: string, value: number | undefined, min: number, max = 1_000_000): number | undefined => {
+    if (value !== undefined && !(Number.isInteger(value) && value >= min && value <= max)) {
+      throw wrong(option, value, `a whole number from ${min} to ${max}`);
     }
     return value;
   };
@@ -137,17 +149,21 @@ export function defineHandler<I = unknown>(options: HandlerOptions<I>): Handler<
     queue,
     schema: options.input,
     consumes: consumes.map((c) => c.toLowerCase()),
-    timeoutMs: duration("timeout", options.timeout),
+    timeoutMs: duration("timeout", options.timeout, 1, LONGEST_TIMER_MS),
     attempts: count("attempts", options.attempts, 1),
     backoff: {
       baseMs,
       maxMs: Math.max(baseMs, duration("backoff.max", options.backoff?.max) ?? HANDLER_DEFAULTS.backoffMaxMs),
     },
-    leaseMs: duration("lease", options.lease, 1000),
+    leaseMs: duration("lease", options.lease, 1000, LONGEST_TIMER_MS),
     resultTtlMs: duration("resultTtl", options.resultTtl),
     tombstoneTtlMs: duration("tombstoneTtl", options.tombstoneTtl),
     concurrency: count("concurrency", options.concurrency, 1),
     maxLost: count("maxLost", options.maxLost, 0),
+    rate: options.rate && {
+      max: count("rate.max", options.rate.max, 1, RATE_MOST) ?? 1,
+      perMs: duration("rate.per", options.rate.per) ?? 1000,
+    },
     run: (input, task) => options.run(input, task),
   };
 }

@@ -11,6 +11,9 @@ export const PAGE_LIMITS = {
   text: 300,
 } as const;
 
+/** Characters without a block element between them that are counted at once. */
+const LONG_TEXT = 64 * 1024;
+
 /** A page that no browser would show either: its elements lie too deep within one another. */
 export class NestedTooDeep extends Error {
   override readonly name = "NestedTooDeep";
@@ -128,6 +131,8 @@ export class PageReader {
       return;
     }
     this.#pending += text;
+    // Counting takes a while and cannot be interrupted; a text without an end is counted in parts, which may cut a word.
+    if (this.#pending.length > LONG_TEXT) this.#endWord();
     if (this.#heading) addText(this.#heading, text);
     if (this.#anchor) addText(this.#anchor, text);
   }

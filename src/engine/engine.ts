@@ -1,7 +1,20 @@
 import type { Keys } from "../store/keys.ts";
 import type { Notices } from "../store/notices.ts";
 import { encodeResult } from "../store/result.ts";
-import type { CancelVerdict, Lease, QueueRow, Reserved, Scripts, Ticked } from "../store/scripts.ts";
+import type {
+  CancelVerdict,
+  Lease,
+  LoseVerdict,
+  PageKind,
+  Place,
+  QueueRow,
+  Reservation,
+  RetryVerdict,
+  Scripts,
+  Ticked,
+  TickQueue,
+} from "../store/scripts.ts";
+import { BATCH_LIMIT } from "../store/scripts.ts";
 import { Batch } from "./batch.ts";
 import { Finisher, retentionOf } from "./finish.ts";
 import { Inspector } from "./inspect.ts";
@@ -38,6 +51,8 @@ export class Engine {
   readonly #scripts: Scripts;
   readonly #fallback: QueueSettings;
   readonly #cancels: Batch<{ id: string; keepMs: number; tombstoneMs: number }, CancelVerdict>;
+  readonly #losses: Batch<Lease & TickQueue, LoseVerdict>;
+  readonly #retries: Batch<string, RetryVerdict>;
   readonly #renewals: Batch<Lease & { leaseMs: number }, "ok" | "cancel" | "stale">;
   readonly #reports: Batch<{ id: string; fence: string; progress: string }, "ok" | "stale">;
 
@@ -53,6 +68,8 @@ export class Engine {
     this.finisher = new Finisher(scripts, keys);
     this.waiter = new Waiter(keys, notices, this.inspector);
     this.#cancels = new Batch({ send: (p, items) => scripts.cancel(keys.tag(p), items) });
+    this.#losses = new Batch({ send: (p, items) => scripts.lose(keys.tag(p), items, DEAD_CAP) });
+    this.#retries = new Batch({ send: (p, ids) => scripts.retry(keys.tag(p), ids) });
     this.#renewals = new Batch({ send: (p, items) => scripts.renew(keys.tag(p), items) });
     this.#reports = new Batch({ send: (p, items) => scripts.progress(keys.tag(p), items) });
   }
@@ -62,12 +79,15 @@ export class Engine {
     return this.queues.get(queue) ?? { ...this.#fallback, queue };
   }
 
-  /** Takes up to `count` tasks of a queue from one partition. @throws PaihaoError store-unavailable */
-  reserve(
-    partition: number,
-    request: { queue: string; worker: string; reservation: string; count: number; leaseMs: number },
-  ): Promise<{ tasks: Reserved[]; waiting: number | null }> {
-    return this.#scripts.reserve(this.keys.tag(partition), request);
+  /**
+   * Takes up to `count` tasks of a queue from one partition.
+   * A rate is shared out: each partition has all of it, over as many times the span as there are partitions.
+   * @throws PaihaoError store-unavailable
+   */
+  reserve(partition: number, request: Reservation): ReturnType<Scripts["reserve"]> {
+    const { rate } = request;
+    const shared = rate && { max: rate.max, perMs: rate.perMs * this.keys.partitions };
+    return this.#scripts.reserve(this.keys.tag(partition), { ...request, rate: shared });
   }
 
   /** Prolongs a lease; "cancel" asks the worker to give the task up, "stale" says it is no longer the worker's. */
@@ -78,6 +98,53 @@ export class Engine {
   /** Cancels a task, or destroys the result of a finished one. */
   cancel(id: string, queue: string): Promise<CancelVerdict> {
     return this.#cancels.add(this.keys.partitionOf(id), { id, ...retentionOf(this.settings(queue)) });
+  }
+
+  /** Reports a task whose process died under it, while this worker lives. */
+  lose(lease: Lease, settings: QueueSettings): Promise<LoseVerdict> {
+    return this.#losses.add(this.keys.partitionOf(lease.id), { ...lease, ...lossOf(settings) });
+  }
+
+  /** Runs a dead task again, at the end of the line and with fresh attempts. */
+  retry(id: string): Promise<RetryVerdict> {
+    return this.#retries.add(this.keys.partitionOf(id), id);
+  }
+
+  /** Runs all dead tasks of a queue again; returns how many. */
+  async retryAll(queue: string): Promise<number> {
+    let retried = 0;
+    for (let after: Place | null = null; ; ) {
+      const page: Place[] = await this.page("x", queue, after, BATCH_LIMIT);
+      const verdicts = await Promise.all(page.map(({ id }) => this.retry(id)));
+      retried += verdicts.filter((verdict) => verdict === "waiting").length;
+      after = page.at(-1) ?? null;
+      if (after === null) return retried;
+    }
+  }
+
+  /** Forgets all dead tasks of a queue; returns how many. */
+  async forgetDead(queue: string): Promise<number> {
+    let forgotten = 0;
+    for (const tag of this.keys.tags) {
+      for (let some = BATCH_LIMIT; some === BATCH_LIMIT; forgotten += some) {
+        some = await this.#scripts.forget(tag, queue);
+      }
+    }
+    return forgotten;
+  }
+
+  /** Stops or starts the taking of work from a queue. */
+  async pause(queue: string, paused: boolean): Promise<void> {
+    await Promise.all(this.keys.tags.map((tag) => this.#scripts.pause(tag, queue, paused)));
+  }
+
+  /** The tasks of an index after a place in it, over all partitions, in order. */
+  async page(kind: PageKind, queue: string, after: Place | null, limit: number): Promise<Place[]> {
+    const pages = await Promise.all(
+      this.keys.tags.map((tag) => this.#scripts.page(tag, { kind, queue, after, limit })),
+    );
+    const order = (a: Place, b: Place) => Number(a.score) - Number(b.score) || (a.id < b.id ? -1 : 1);
+    return pages.flat().sort(order).slice(0, limit);
   }
 
   /** Keeps how far a running task is. */
@@ -101,13 +168,7 @@ export class Engine {
 
   /** Does what time does to all queues of a partition: promotes, reclaims, purges. */
   async tick(partition: number): Promise<Ticked> {
-    const queues = [...this.queues.values()].map((settings) => ({
-      queue: settings.queue,
-      maxLost: settings.maxLost,
-      ...retentionOf(settings),
-      deadMs: settings.deadTtlMs,
-      problem: encodeResult(catalogueResult("worker-lost")),
-    }));
+    const queues = [...this.queues.values()].map(lossOf);
     const ticks: Ticked[] = [];
     for (let i = 0; i < queues.length; i += TICK_QUEUES) {
       const some = queues.slice(i, i + TICK_QUEUES);
@@ -133,6 +194,17 @@ export class Engine {
     const [first = [], ...rest] = parts;
     return first.map((row, i) => rest.reduce((sum, part) => addFigures(sum, part[i]), row));
   }
+}
+
+/** What a loss of its worker means to a task of a queue. */
+function lossOf(settings: QueueSettings): TickQueue {
+  return {
+    queue: settings.queue,
+    maxLost: settings.maxLost,
+    ...retentionOf(settings),
+    deadMs: settings.deadTtlMs,
+    problem: encodeResult(catalogueResult("worker-lost")),
+  };
 }
 
 function addFigures(a: QueueRow, b: QueueRow | undefined): QueueRow {

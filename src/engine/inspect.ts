@@ -38,6 +38,8 @@ export interface Inspection {
   readonly caller: string | null;
   /** Only when it was asked for and is there. */
   readonly result: Result | null;
+  /** The last errors of its attempts, newest first; only of a failed task whose result was asked for. */
+  readonly errors: readonly string[];
 }
 
 type Seen = { readonly row: TaskRow | null; readonly line: Line | null; readonly nowMs: number };
@@ -100,6 +102,7 @@ function view(id: string, row: TaskRow, index: number | null, line: Line, nowMs:
     errorCode: row.errorCode,
     caller: row.caller || null,
     result: row.result && decodeResult(row.result),
+    errors: row.errors,
   };
 }
 

@@ -12,6 +12,8 @@ export interface QueueSettings {
   readonly timeoutMs: number | undefined;
   readonly backoff: { readonly baseMs: number; readonly maxMs: number };
   readonly maxLost: number;
+  /** Most starts within a span, over all workers. */
+  readonly rate: { readonly max: number; readonly perMs: number } | undefined;
   readonly resultTtlMs: number;
   readonly tombstoneTtlMs: number;
   readonly deadTtlMs: number;
@@ -37,6 +39,7 @@ export function settingsOf(handler: Handler, config: Defaults): QueueSettings {
     timeoutMs: handler.timeoutMs,
     backoff: handler.backoff,
     maxLost: handler.maxLost ?? HANDLER_DEFAULTS.maxLost,
+    rate: handler.rate,
     resultTtlMs: handler.resultTtlMs ?? config.resultTtlMs,
     tombstoneTtlMs: handler.tombstoneTtlMs ?? config.tombstoneTtlMs,
     deadTtlMs: config.deadTtlMs,

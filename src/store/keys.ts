@@ -18,6 +18,7 @@
  * | `q:<queue>`     | hash    | hlc, fence, paused, statistics and counters, see {@link QUEUE_FIELDS}                |
  * | `k:<queue>`     | hash    | live workers: worker → "expiry ms, slots"                                            |
  * | `v:<queue>`     | hash    | each worker's last reservation: worker → "reservation id id …", for a resent request |
+ * | `y:<queue>`     | list    | times of the last starts, ms, as many as the queue's rate allows in its span          |
  * | `partitions`    | string  | number of partitions, in partition 0 only                                            |
  * | `n:<queue>`     | channel | "there is work" (empty), or "cancel <id>" for the worker that runs it                |
  * | `e:<id>`        | channel | "this task changed": the letter of its state, or "p" for progress                    |
@@ -40,6 +41,7 @@ export const TASK_FIELDS = {
   u: "query parameters for the handler, JSON",
   z: "caller",
   a: "attempts begun; default 0",
+  O: "priority class; default 3",
   o: "place in line: the score in w:, kept while the task is not there; of a scheduled task only its class",
   f: "fence of the last reservation",
   b: "begun, ms",
@@ -116,6 +118,11 @@ export class Keys {
   /** The channel on which a partition tells the workers of a queue that there is work. */
   workChannel(partition: number, queue: string): string {
     return `${this.tag(partition)}n:${queue}`;
+  }
+
+  /** An index of a queue in one partition. */
+  index(tag: string, kind: "w" | "d" | "l" | "x", queue: string): string {
+    return `${tag}${kind}:${queue}`;
   }
 
   /** Where the number of partitions is written at the first start. */

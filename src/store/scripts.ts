@@ -1,27 +1,12 @@
 import type { Redis } from "ioredis";
 import type { State } from "../task.ts";
-import { STATE_LETTERS } from "./keys.ts";
-import { type Argument, type BytesReply, type Reply, Script } from "./script.ts";
+import { buffer, type Line, lineOf, list, number, optional, stateOf, type TaskRow, taskRow, text } from "./rows.ts";
+import { type Argument, Script } from "./script.ts";
+
+export type { Line, TaskRow } from "./rows.ts";
 
 /** The most items that one call of a script takes: no call may hold up Redis for long. */
 export const BATCH_LIMIT = 100;
-
-/** A queue at one instant, as the scripts tell it. */
-export interface Line {
-  readonly queue: string;
-  readonly waiting: number;
-  readonly scheduled: number;
-  readonly running: number;
-  readonly paused: boolean;
-  readonly workers: number;
-  /** Slots of the live workers together. */
-  readonly slots: number;
-  /** Exponentially weighted mean of the service time, ms; null before the first sample. */
-  readonly meanMs: number | null;
-  /** Its variance, ms²; null before the first sample. */
-  readonly variance: number | null;
-  readonly samples: number;
-}
 
 export interface SubmitItem {
   readonly id: string;
@@ -52,6 +37,16 @@ export interface Submitted {
   readonly score: string;
 }
 
+export interface Reservation {
+  readonly queue: string;
+  readonly worker: string;
+  /** Unique to this request; sent again, it is answered with the same tasks. */
+  readonly reservation: string;
+  readonly count: number;
+  readonly leaseMs: number;
+  /** Most starts within a span, over all workers; undefined for any number. */
+  readonly rate: { readonly max: number; readonly perMs: number } | undefined;
+}
 export interface Reserved {
   readonly id: string;
   readonly fence: string;
@@ -88,6 +83,18 @@ export interface FailItem extends Lease, Retention {
 }
 export type CancelVerdict = "canceled" | "requested" | "destroyed" | "already" | "unknown";
 
+export type LoseVerdict = "waiting" | "dead" | "canceled" | "stale";
+export type RetryVerdict = "waiting" | "not-dead" | "unknown";
+/** The indexes of a queue: waiting, scheduled and retrying, leases, dead. */
+export const INDEX_KINDS = ["w", "d", "l", "x"] as const;
+export type IndexKind = (typeof INDEX_KINDS)[number];
+export type PageKind = Exclude<IndexKind, "d">;
+/** Where a task stands in an index. */
+export interface Place {
+  readonly id: string;
+  readonly score: string;
+}
+
 export interface TickQueue extends Retention {
   readonly queue: string;
   readonly maxLost: number;
@@ -109,26 +116,6 @@ export interface Ticked {
   readonly lost: readonly LostTask[];
 }
 
-/** A task as `inspect` finds it. Times are ms, null where they have not come. */
-export interface TaskRow {
-  readonly queue: string;
-  readonly state: State;
-  readonly createdMs: number;
-  readonly attempts: number;
-  readonly startedMs: number | null;
-  readonly finishedMs: number | null;
-  readonly expiresMs: number | null;
-  readonly lost: number;
-  readonly cancelRequested: boolean;
-  readonly destroyed: boolean;
-  readonly errorCode: string | null;
-  readonly progress: string | null;
-  readonly caller: string;
-  readonly index: number | null;
-  readonly score: string;
-  readonly dueMs: number | null;
-  readonly result: Buffer | null;
-}
 export interface Inspected {
   readonly nowMs: number;
   readonly lines: readonly Line[];
@@ -141,31 +128,6 @@ export interface QueueRow {
   readonly oldestWaitingMs: number | null;
   readonly acceptedLastMinute: number;
   readonly finishedLastMinute: number;
-}
-
-const text = (reply: Reply | BytesReply | undefined): string =>
-  reply === null || reply === undefined ? "" : reply.toString();
-const number = (reply: Reply | BytesReply | undefined): number => Number(text(reply));
-const optional = (reply: Reply | BytesReply | undefined): number | null => (text(reply) === "" ? null : number(reply));
-const list = <T extends Reply | BytesReply>(reply: T | undefined): T[] => (Array.isArray(reply) ? (reply as T[]) : []);
-const buffer = (reply: BytesReply | undefined): Buffer => (Buffer.isBuffer(reply) ? reply : Buffer.alloc(0));
-const stateOf = (letter: string): State | null =>
-  letter in STATE_LETTERS ? STATE_LETTERS[letter as keyof typeof STATE_LETTERS] : null;
-
-function lineOf(reply: Reply | BytesReply | undefined): Line {
-  const [queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples] = list(reply);
-  return {
-    queue: text(queue),
-    waiting: number(waiting),
-    scheduled: number(scheduled),
-    running: number(running),
-    paused: text(paused) === "1",
-    workers: number(workers),
-    slots: number(slots),
-    meanMs: optional(mean),
-    variance: optional(variance),
-    samples: number(samples),
-  };
 }
 
 /** Every script as one typed function; nothing else runs them. `tag` is that of a partition, see keys.ts. */
@@ -210,14 +172,15 @@ export class Scripts {
     return text(await this.#run.update.text(tag, args)) as UpdateVerdict;
   }
 
-  /** `waiting` is null while the queue is paused. */
+  /** `waiting` is null while the queue is paused; `pauseMs` is for how long the rate allows no more. */
   async reserve(
     tag: string,
-    request: { queue: string; worker: string; reservation: string; count: number; leaseMs: number },
-  ): Promise<{ tasks: Reserved[]; waiting: number | null }> {
-    const { queue, worker, reservation, count, leaseMs } = request;
-    const [tasks, waiting] = list(
-      await this.#run.reserve.bytes(tag, [queue, worker, reservation, Math.min(count, BATCH_LIMIT), leaseMs]),
+    request: Reservation,
+  ): Promise<{ tasks: Reserved[]; waiting: number | null; pauseMs: number }> {
+    const { queue, worker, reservation, count, leaseMs, rate } = request;
+    const most = Math.min(count, BATCH_LIMIT);
+    const [tasks, waiting, pause] = list(
+      await this.#run.reserve.bytes(tag, [queue, worker, reservation, most, leaseMs, rate?.max ?? 0, rate?.perMs ?? 0]),
     );
     return {
       tasks: list(tasks).map((reply) => {
@@ -235,6 +198,7 @@ export class Scripts {
         };
       }),
       waiting: number(waiting) < 0 ? null : number(waiting),
+      pauseMs: number(pause),
     };
   }
 
@@ -264,6 +228,47 @@ export class Scripts {
   async cancel(tag: string, items: readonly ({ id: string } & Retention)[]): Promise<CancelVerdict[]> {
     const args = items.flatMap((t) => [t.id, t.keepMs, t.tombstoneMs]);
     return (await this.#run.cancel.text(tag, [items.length, ...args])) as CancelVerdict[];
+  }
+
+  /** Reports tasks whose process died under them. */
+  async lose(tag: string, items: readonly (Lease & TickQueue)[], deadCap: number): Promise<LoseVerdict[]> {
+    const args = items.flatMap((t) => [
+      ...[t.queue, t.id, t.fence, t.maxLost, t.problem, t.keepMs, t.tombstoneMs, t.deadMs],
+    ]);
+    return (await this.#run.lose.text(tag, [items.length, ...args, deadCap])) as LoseVerdict[];
+  }
+
+  /** Runs dead tasks again. */
+  async retry(tag: string, ids: readonly string[]): Promise<RetryVerdict[]> {
+    return (await this.#run.retry.text(tag, [ids.length, ...ids])) as RetryVerdict[];
+  }
+
+  /** Forgets dead tasks, the oldest first; returns how many. */
+  async forget(tag: string, queue: string): Promise<number> {
+    return number(await this.#run.forget.text(tag, [queue, BATCH_LIMIT]));
+  }
+
+  async pause(tag: string, queue: string, paused: boolean): Promise<void> {
+    await this.#run.pause.text(tag, [queue, paused ? "1" : "0"]);
+  }
+
+  /** The tasks of an index that come after a place in it, in order. */
+  async page(
+    tag: string,
+    request: { kind: PageKind; queue: string; after: Place | null; limit: number },
+  ): Promise<Place[]> {
+    const { kind, queue, after, limit } = request;
+    const reply = list(
+      await this.#run.page.text(tag, [kind, queue, after?.score ?? "-inf", after?.id ?? "", Math.min(limit, 200)]),
+    );
+    const places: Place[] = [];
+    for (let i = 0; i < reply.length; i += 2) places.push({ id: text(reply[i]), score: text(reply[i + 1]) });
+    return places;
+  }
+
+  /** Holds tasks (kind "t") or the entries of an index against each other; returns the ids of those healed. */
+  async audit(tag: string, kind: "t" | IndexKind, queue: string, ids: readonly string[]): Promise<string[]> {
+    return list(await this.#run.audit.text(tag, [kind, queue, ...ids])).map(text);
   }
 
   async progress(
@@ -363,6 +368,12 @@ const SCRIPT_NAMES = [
   "fail",
   "release",
   "cancel",
+  "lose",
+  "retry",
+  "forget",
+  "pause",
+  "page",
+  "audit",
   "progress",
   "step",
   "tick",
@@ -372,31 +383,3 @@ const SCRIPT_NAMES = [
   "queue",
 ] as const;
 type ScriptName = (typeof SCRIPT_NAMES)[number];
-
-function taskRow(reply: BytesReply): TaskRow | null {
-  if (!Array.isArray(reply)) return null;
-  const [queue, letter, created, attempts, begun, ended, expiry, lost, cancel, destroyed, code, progress, caller] =
-    reply;
-  const [index, score, due, result] = reply.slice(13);
-  const state = stateOf(text(letter));
-  if (state === null) return null;
-  return {
-    queue: text(queue),
-    state,
-    createdMs: number(created),
-    attempts: number(attempts),
-    startedMs: optional(begun),
-    finishedMs: optional(ended),
-    expiresMs: optional(expiry),
-    lost: number(lost),
-    cancelRequested: text(cancel) === "1",
-    destroyed: text(destroyed) === "1",
-    errorCode: text(code) || null,
-    progress: text(progress) || null,
-    caller: text(caller),
-    index: optional(index),
-    score: text(score),
-    dueMs: optional(due),
-    result: Buffer.isBuffer(result) && result.length > 0 ? result : null,
-  };
-}

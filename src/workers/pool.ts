@@ -74,29 +74,34 @@ export class Pool implements Role {
     else if (this.#busy < this.slots) this.#loop.wake();
   }
 
-  async #tick(): Promise<undefined> {
+  /** @returns ms until the queue's rate allows more, where that is what holds it up */
+  async #tick(): Promise<number | undefined> {
     const { partitions } = this.#engine.keys;
+    let soonest: number | undefined;
     this.#first = (this.#first + 1) % partitions;
     for (let i = 0; i < partitions && this.#busy < this.slots; i += 1) {
-      await this.#takeFrom((this.#first + i) % partitions);
+      const pauseMs = await this.#takeFrom((this.#first + i) % partitions);
+      if (pauseMs > 0) soonest = Math.min(pauseMs, soonest ?? pauseMs);
     }
-    return undefined;
+    return soonest;
   }
 
-  /** Takes from one partition until it is empty or every slot is busy. */
-  async #takeFrom(partition: number): Promise<void> {
+  /** Takes from one partition until it is empty, every slot is busy, or the rate allows no more for the ms returned. */
+  async #takeFrom(partition: number): Promise<number> {
     for (;;) {
       const request = this.#open.get(partition) ?? { reservation: randomUUID(), count: this.slots - this.#busy };
       this.#open.set(partition, request);
-      const { tasks, waiting } = await this.#engine.reserve(partition, {
+      const { tasks, waiting, pauseMs } = await this.#engine.reserve(partition, {
         queue: this.queue,
         worker: this.#worker,
         leaseMs: this.#settings.leaseMs,
+        rate: this.#settings.rate,
         ...request,
       });
       this.#open.delete(partition);
       for (const task of tasks) void this.#run(task);
-      if (waiting === null || waiting === 0 || tasks.length === 0 || this.#busy >= this.slots) return;
+      if (waiting === null || waiting === 0 || this.#busy >= this.slots) return 0;
+      if (tasks.length === 0) return pauseMs;
     }
   }
 

@@ -26,6 +26,10 @@ export interface TestEngine {
 }
 
 let ids = 0;
+const fresh = (kind: string): string => {
+  ids += 1;
+  return `${kind}${ids}`;
+};
 
 /** Opens an engine with one queue named `jobs`. */
 export async function openEngine(
@@ -58,7 +62,7 @@ export async function openEngine(
     submit: (submission = {}) =>
       engine.submitter.submit(
         {
-          id: `task-${(ids += 1)}`,
+          id: fresh("task-"),
           queue: "jobs",
           input: '{"n":1}',
           mediaType: "application/json",
@@ -73,7 +77,14 @@ export async function openEngine(
         settings,
       ),
     reserve: async (count = 1, { worker = "w1", reservation, leaseMs = 15_000 } = {}) => {
-      const request = { queue: "jobs", worker, count, leaseMs, reservation: reservation ?? `r${(ids += 1)}` };
+      const request = {
+        queue: "jobs",
+        worker,
+        count,
+        leaseMs,
+        rate: settings.rate,
+        reservation: reservation ?? fresh("r"),
+      };
       return (await engine.reserve(0, request)).tasks;
     },
     close: async () => {

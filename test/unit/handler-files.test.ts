@@ -1,5 +1,6 @@
 import { execFile } from "node:child_process";
 import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -90,7 +91,7 @@ describe("the loader of handler files", () => {
       "a.ts":
         'import { where } from "./lib/where.ts"; import { js } from "./lib/esm.js"; import cjs from "./lib/common.js";\n' +
         'import data from "./data.json" with { type: "json" };\nimport { defineHandler } from "paihao";\n' +
-        "export const a = defineHandler({ queue: `${where}-${js}-${cjs.word}-${data.word}`, run() {} });",
+        "export const a = defineHandler({ queue: [where, js, cjs.word, data.word].join('-'), run() {} });",
       "lib/where.ts":
         'import { defineHandler } from "paihao";\nexport const where: string = await Promise.resolve(typeof defineHandler);',
       "lib/esm.js": 'import { z } from "zod";\nexport const js = typeof z.object;',
@@ -175,7 +176,7 @@ describe("the loader of handler files", () => {
       expect(stderr).to.equal("");
       return JSON.parse(stdout) as { told: unknown[]; same: boolean };
     };
-    const underTsx = ["--import", import.meta.resolve("tsx")];
+    const underTsx = ["--import", pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href];
     const seen = "globalThis.seen = defineHandler;\n";
 
     it("gives the files this very package and its dependencies, though another copy lies beside them", async () => {

@@ -6,7 +6,7 @@
 --
 -- Returns {now, lines, tasks}: ms; a line of each queue (see lib/line.lua); and of each task
 -- {queue, state, created, attempts, begun, ended, expiry, lost, cancel requested, destroyed, error code, progress, caller,
--- index, score, due, result} with "" for what it does not have, or "" for an unknown task.
+-- index, score, due, result, last errors} with "" for what it does not have, or "" for an unknown task.
 -- flags: no-writes
 local base = KEYS[1]
 --#include clock
@@ -25,7 +25,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
       lines[#lines + 1] = line_of(queue)
     end
     for field = 1, 13 do t[field] = t[field] or '' end
-    t[14], t[15], t[16], t[17] = '', '', '', ''
+    t[14], t[15], t[16], t[17], t[18] = '', '', '', '', ''
     if state == 'w' then
       local rank = redis.call('ZRANK', base .. 'w:' .. queue, id)
       t[14] = rank and whole(rank) or ''
@@ -36,6 +36,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
       t[16] = redis.call('ZSCORE', base .. 'd:' .. queue, id) or ''
     elseif wanted then
       t[17] = redis.call('GET', base .. 'r:' .. id) or ''
+      if state == 'f' then t[18] = redis.call('HGET', base .. 't:' .. id, 'E') or '' end
     end
     tasks[n + 1] = t
   end

@@ -7,18 +7,22 @@
 -- ARGV[3]  reservation: unique to this request of the worker
 -- ARGV[4]  count: the most tasks to take
 -- ARGV[5]  lease: ms
+-- ARGV[6]  rate: most tasks that may start within the span, over all workers; 0 for any number
+-- ARGV[7]  span: ms
 --
--- Returns {tasks, waiting}: each task {id, fence, attempt, lost, created, input, media type, query, caller} with "" for
--- what it does not have, and how many still wait; waiting is -1 while the queue is paused.
+-- Returns {tasks, waiting, pause}: each task {id, fence, attempt, lost, created, input, media type, query, caller} with ""
+-- for what it does not have; how many still wait, -1 while the queue is paused; and for how many ms the rate allows no more.
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
 
 local queue, worker, reservation = ARGV[1], ARGV[2], ARGV[3]
 local count, lease = tonumber(ARGV[4]), tonumber(ARGV[5])
+local rate, span = tonumber(ARGV[6]), tonumber(ARGV[7])
 local line, leases = base .. 'w:' .. queue, base .. 'l:' .. queue
 local counters = base .. 'q:' .. queue
 local reservations = base .. 'v:' .. queue
+local starts = base .. 'y:' .. queue
 
 local function handed(id, t)
   local input = t[1] or redis.call('GET', base .. 'b:' .. id) or ''
@@ -32,11 +36,27 @@ if last and string.sub(last, 1, #reservation + 1) == reservation .. ' ' then
     local t = redis.call('HMGET', base .. 't:' .. id, 'i', 'f', 'a', 'l', 'c', 'm', 'u', 'z', 's', 'w')
     if t[9] == 'r' and t[10] == worker then tasks[#tasks + 1] = handed(id, t) end
   end
-  return { tasks, redis.call('ZCARD', line) }
+  return { tasks, redis.call('ZCARD', line), 0 }
 end
 
 local q = redis.call('HMGET', counters, 'paused', 'fence')
-if q[1] == '1' then return { {}, -1 } end
+if q[1] == '1' then return { {}, -1, 0 } end
+
+-- The times of the last starts, as many as the rate allows in a span: one more may start when the oldest of them is a span
+-- ago. This holds for every span, where counting by the clock would let twice as many through around its edges.
+local function until_free(n)
+  local nth = redis.call('LINDEX', starts, rate - n)
+  return nth and math.max(0, tonumber(nth) + span - now) or 0
+end
+
+local pause = 0
+if rate > 0 then
+  local allowed = math.min(count, rate)
+  while allowed > 0 and until_free(allowed) > 0 do allowed = allowed - 1 end
+  if allowed < count then pause = until_free(allowed + 1) end
+  count = allowed
+  if count == 0 then return { {}, redis.call('ZCARD', line), whole(pause) } end
+end
 
 local fence = tonumber(q[2] or 0)
 local tasks, ids, healed = {}, {}, 0
@@ -61,6 +81,11 @@ end
 if #ids > 0 then
   redis.call('HSET', counters, 'fence', whole(fence))
   redis.call('HSET', reservations, worker, reservation .. ' ' .. table.concat(ids, ' '))
+  if rate > 0 then
+    for _ = 1, #ids do redis.call('LPUSH', starts, whole(now)) end
+    redis.call('LTRIM', starts, 0, rate - 1)
+    redis.call('PEXPIRE', starts, whole(span))
+  end
 end
 if healed > 0 then redis.call('HINCRBY', counters, 'healed', healed) end
-return { tasks, redis.call('ZCARD', line) }
+return { tasks, redis.call('ZCARD', line), whole(pause) }

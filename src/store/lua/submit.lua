@@ -84,6 +84,7 @@ for n = 0, count - 1 do
       if query ~= '' then put('u', query) end
       if caller ~= '' then put('z', caller) end
       if delay > 0 then put('o', whole(class * CLASS)) end
+      if class ~= 3 then put('O', class) end
       redis.call('HSET', key, unpack(fields))
       if digest ~= '' then redis.call('SET', base .. 'b:' .. id, input) end
       state.accepted = state.accepted + 1

@@ -15,6 +15,7 @@ local base = KEYS[1]
 --#include clock
 --#include line
 --#include settle
+--#include lose
 
 local limit, cap = tonumber(ARGV[1]), tonumber(ARGV[2])
 local promoted, soonest, lost = 0, nil, {}
@@ -59,30 +60,11 @@ local function reclaim(queue, most_lost, keep, tombstone, dead, problem)
   for _, id in ipairs(expired) do
     local key = base .. 't:' .. id
     local t = redis.call('HMGET', key, 's', 'k', 'o', 'l', 'w')
-    redis.call('ZREM', base .. 'l:' .. queue, id)
     if t[1] == 'r' then
-      local losses = tonumber(t[4] or 0) + 1
-      redis.call('HSET', key, 'l', whole(losses))
-      redis.call('HINCRBY', base .. 'q:' .. queue, 'lost', 1)
-      local fate
-      if t[2] then
-        settle(id, 'c', nil, keep, tombstone)
-        fate = 'canceled'
-      elseif losses > most_lost then
-        note_error(id, 'the worker was lost ' .. losses .. ' times')
-        redis.call('HSET', key, 'y', 'worker-lost')
-        bury(queue, id, problem, dead, tombstone, cap)
-        count_rate(queue, 'z', 1)
-        fate = 'dead'
-      else
-        redis.call('HDEL', key, 'o', 'w', 'p', 'b')
-        redis.call('HSET', key, 's', 'w')
-        redis.call('HINCRBY', key, 'a', -1)
-        redis.call('ZADD', base .. 'w:' .. queue, t[3], id)
-        redis.call('PUBLISH', base .. 'e:' .. id, 'w')
-        fate = 'waiting'
-      end
+      local fate, losses = lose(queue, id, { t[2], t[3], t[4] }, most_lost, problem, keep, tombstone, dead, cap)
       lost[#lost + 1] = { queue, id, t[5] or '', losses, fate }
+    else
+      redis.call('ZREM', base .. 'l:' .. queue, id)
     end
   end
   if #expired > 0 then redis.call('PUBLISH', base .. 'n:' .. queue, '') end

@@ -1,0 +1,31 @@
+-- Reports tasks whose process died under them while the worker lives: the losses count at once, not when the lease ends.
+--
+-- KEYS[1]  base: the partition's tag
+-- ARGV[1]  count: number of tasks, each with the eight arguments that follow
+-- ARGV[2…] queue, id, fence, lost limit (losses a task survives), problem (stored form of the worker-lost answer), keep (ms),
+--          tombstone (ms), dead (ms that dead tasks stay)
+-- ARGV[#ARGV] cap: most dead tasks kept of a queue
+--
+-- Returns a verdict of each: "waiting", "dead", "canceled", "stale".
+-- flags: allow-oom
+local base = KEYS[1]
+--#include clock
+--#include line
+--#include settle
+--#include lose
+
+local cap = tonumber(ARGV[#ARGV])
+local verdicts = {}
+for n = 0, tonumber(ARGV[1]) - 1 do
+  local queue, id, fence, most_lost, problem, keep, tombstone, dead = unpack(ARGV, 2 + n * 8, 9 + n * 8)
+  local t = redis.call('HMGET', base .. 't:' .. id, 's', 'f', 'k', 'o', 'l')
+  if t[1] ~= 'r' or t[2] ~= fence then
+    verdicts[n + 1] = 'stale'
+  else
+    local fate = lose(queue, id, { t[3], t[4], t[5] }, tonumber(most_lost), problem, tonumber(keep), tonumber(tombstone),
+      tonumber(dead), cap)
+    if fate == 'waiting' then redis.call('PUBLISH', base .. 'n:' .. queue, '') end
+    verdicts[n + 1] = fate
+  end
+end
+return verdicts

@@ -1,0 +1,28 @@
+-- A page of the tasks of a queue, in the order of their scores and, where these are equal, of their ids.
+--
+-- KEYS[1]  base: the partition's tag
+-- ARGV[1]  kind: "w" waiting, "l" running, "x" dead
+-- ARGV[2]  queue
+-- ARGV[3]  score: that of the last task of the page before; "-inf" for the first page
+-- ARGV[4]  id: of that task; "" for the first page
+-- ARGV[5]  limit: the most to return
+--
+-- Returns {id, score, …}.
+-- flags: no-writes
+local base = KEYS[1]
+
+local kind, queue, score, id, limit = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
+local key = base .. kind .. ':' .. queue
+local page, offset = {}, 0
+repeat
+  local some = redis.call('ZRANGEBYSCORE', key, score, '+inf', 'WITHSCORES', 'LIMIT', offset, limit + 1)
+  for n = 1, #some, 2 do
+    -- Tasks of the same millisecond may stand on both sides of the page's end.
+    if #page < limit * 2 and (score == '-inf' or tonumber(some[n + 1]) > tonumber(score) or some[n] > id) then
+      page[#page + 1] = some[n]
+      page[#page + 1] = some[n + 1]
+    end
+  end
+  offset = offset + limit + 1
+until #some < (limit + 1) * 2 or #page >= limit * 2
+return page

@@ -1,0 +1,106 @@
+import type { State } from "../task.ts";
+import { STATE_LETTERS } from "./keys.ts";
+import type { BytesReply, Reply } from "./script.ts";
+
+/** A queue at one instant, as the scripts tell it. */
+export interface Line {
+  readonly queue: string;
+  readonly waiting: number;
+  readonly scheduled: number;
+  readonly running: number;
+  readonly paused: boolean;
+  readonly workers: number;
+  /** Slots of the live workers together. */
+  readonly slots: number;
+  /** Exponentially weighted mean of the service time, ms; null before the first sample. */
+  readonly meanMs: number | null;
+  /** Its variance, ms²; null before the first sample. */
+  readonly variance: number | null;
+  readonly samples: number;
+}
+
+/** A task as `inspect` finds it. Times are ms, null where they have not come. */
+export interface TaskRow {
+  readonly queue: string;
+  readonly state: State;
+  readonly createdMs: number;
+  readonly attempts: number;
+  readonly startedMs: number | null;
+  readonly finishedMs: number | null;
+  readonly expiresMs: number | null;
+  readonly lost: number;
+  readonly cancelRequested: boolean;
+  readonly destroyed: boolean;
+  readonly errorCode: string | null;
+  readonly progress: string | null;
+  readonly caller: string;
+  readonly index: number | null;
+  readonly score: string;
+  readonly dueMs: number | null;
+  readonly result: Buffer | null;
+  /** The last errors, newest first; of a failed task whose result was asked for. */
+  readonly errors: readonly string[];
+}
+/** A bulk string; "" where there is none. */
+export const text = (reply: Reply | BytesReply | undefined): string =>
+  reply === null || reply === undefined ? "" : reply.toString();
+/** A number that is always there. */
+export const number = (reply: Reply | BytesReply | undefined): number => Number(text(reply));
+/** A number; null where the script says "". */
+export const optional = (reply: Reply | BytesReply | undefined): number | null =>
+  text(reply) === "" ? null : number(reply);
+/** The members of an array. */
+export const list = <T extends Reply | BytesReply>(reply: T | undefined): T[] =>
+  Array.isArray(reply) ? (reply as T[]) : [];
+/** Bytes; none where there are none. */
+export const buffer = (reply: BytesReply | undefined): Buffer => (Buffer.isBuffer(reply) ? reply : Buffer.alloc(0));
+/** The state of a letter; null where it is none. */
+export const stateOf = (letter: string): State | null =>
+  letter in STATE_LETTERS ? STATE_LETTERS[letter as keyof typeof STATE_LETTERS] : null;
+
+/** Reads what lib/line.lua answers. */
+export function lineOf(reply: Reply | BytesReply | undefined): Line {
+  const [queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples] = list(reply);
+  return {
+    queue: text(queue),
+    waiting: number(waiting),
+    scheduled: number(scheduled),
+    running: number(running),
+    paused: text(paused) === "1",
+    workers: number(workers),
+    slots: number(slots),
+    meanMs: optional(mean),
+    variance: optional(variance),
+    samples: number(samples),
+  };
+}
+
+/** Reads one task of what inspect.lua answers. */
+export function taskRow(reply: BytesReply): TaskRow | null {
+  if (!Array.isArray(reply)) return null;
+  const [queue, letter, created, attempts, begun, ended, expiry, lost, cancel, destroyed, code, progress, caller] =
+    reply;
+  const [index, score, due, result, errors] = reply.slice(13);
+  const state = stateOf(text(letter));
+  if (state === null) return null;
+  return {
+    queue: text(queue),
+    state,
+    createdMs: number(created),
+    attempts: number(attempts),
+    startedMs: optional(begun),
+    finishedMs: optional(ended),
+    expiresMs: optional(expiry),
+    lost: number(lost),
+    cancelRequested: text(cancel) === "1",
+    destroyed: text(destroyed) === "1",
+    errorCode: text(code) || null,
+    progress: text(progress) || null,
+    caller: text(caller),
+    index: optional(index),
+    score: text(score),
+    dueMs: optional(due),
+    result: Buffer.isBuffer(result) && result.length > 0 ? result : null,
+    errors: text(errors) === "" ? [] : (JSON.parse(text(errors)) as string[]),
+  };
+}

@@ -1,0 +1,209 @@
+import { expect } from "chai";
+import { z } from "zod";
+import {
+  consumesType,
+  defineHandler,
+  GiveUp,
+  giveUp,
+  type HandlerOptions,
+  inputJsonSchema,
+  isGiveUp,
+  isHandler,
+  isRetryLater,
+  RetryLater,
+  retryLater,
+} from "../../src/handler.ts";
+import { taskContext, thrownBy } from "../handlers/context.ts";
+
+const run = () => null;
+const define = (options: Partial<HandlerOptions<unknown>>) => defineHandler({ queue: "q", run, ...options });
+
+describe("defineHandler", () => {
+  it("needs a queue and run alone, and leaves what the server decides open", () => {
+    const handler = defineHandler({ queue: "plain", run });
+    expect(handler).to.include({
+      queue: "plain",
+      schema: undefined,
+      timeoutMs: undefined,
+      attempts: undefined,
+      leaseMs: undefined,
+      resultTtlMs: undefined,
+      tombstoneTtlMs: undefined,
+      concurrency: undefined,
+    });
+    expect(handler.consumes).to.deep.equal(["application/json"]);
+    expect(handler.backoff).to.deep.equal({ baseMs: 1000, maxMs: 60_000 });
+  });
+
+  it("reads durations in their units", () => {
+    const handler = define({
+      timeout: "1.5s",
+      lease: "5m",
+      resultTtl: "1h",
+      tombstoneTtl: "7d",
+      backoff: { base: 250, max: "2s" },
+    });
+    expect(handler).to.include({ timeoutMs: 1500, leaseMs: 300_000, resultTtlMs: 3_600_000 });
+    expect(handler.tombstoneTtlMs).to.equal(604_800_000);
+    expect(handler.backoff).to.deep.equal({ baseMs: 250, maxMs: 2000 });
+  });
+
+  it("never has a longest backoff below the first", () => {
+    expect(define({ backoff: { base: "5m" } }).backoff).to.deep.equal({ baseMs: 300_000, maxMs: 300_000 });
+    expect(define({ backoff: { base: "10s", max: "1s" } }).backoff).to.deep.equal({ baseMs: 10_000, maxMs: 10_000 });
+  });
+
+  it("hands input and task to run, with the options as its this", async () => {
+    const options = {
+      queue: "q",
+      factor: 2,
+      run(this: { factor: number }, input: number) {
+        return input * this.factor;
+      },
+    };
+    const { task } = taskContext();
+    expect(await defineHandler<number>(options).run(21, task)).to.equal(42);
+    const passed = defineHandler({ queue: "q", run: (_input, given) => given.id === task.id });
+    expect(await passed.run(null, task)).to.equal(true);
+  });
+
+  it("refuses an option with its queue, its name, its value and what was expected", () => {
+    const wrong: [options: Record<string, unknown>, message: string][] = [
+      [{ queue: undefined }, "queue is undefined, expected"],
+      [{ queue: "" }, 'queue is "", expected'],
+      [{ queue: "Upper" }, 'queue is "Upper", expected'],
+      [{ queue: "a b" }, 'queue is "a b", expected'],
+      [{ queue: "x".repeat(65) }, "expected 1–64 characters"],
+      [{ queue: "paihao.webhooks" }, 'a name that does not start with "paihao."'],
+      [{ run: undefined }, "run is undefined, expected a function"],
+      [{ run: "x" }, 'run is "x", expected a function'],
+      [{ input: {} }, "input is {}, expected a Standard Schema"],
+      [{ input: null }, "input is null, expected a Standard Schema"],
+      [{ timeout: "soon" }, 'timeout is "soon", expected a duration'],
+      [{ timeout: 0 }, "timeout is 0, expected a duration"],
+      [{ lease: "999ms" }, 'lease is "999ms", expected'],
+      [{ backoff: { base: -1 } }, "backoff.base is -1, expected"],
+      [{ backoff: { max: "1 week" } }, 'backoff.max is "1 week", expected'],
+      [{ resultTtl: "never" }, 'resultTtl is "never", expected'],
+      [{ tombstoneTtl: Number.NaN }, "tombstoneTtl is null, expected"],
+      [{ attempts: 0 }, "attempts is 0, expected a whole number from 1"],
+      [{ attempts: 1.5 }, "attempts is 1.5, expected a whole number"],
+      [{ concurrency: "4" }, 'concurrency is "4", expected a whole number'],
+      [{ maxLost: -1 }, "maxLost is -1, expected a whole number from 0"],
+      [{ consumes: [] }, "consumes is [], expected media types"],
+      [{ consumes: "image/*" }, 'consumes is "image/*", expected media types'],
+      [{ consumes: ["image"] }, 'consumes is ["image"], expected media types'],
+      [{ consumes: ["*/png"] }, 'consumes is ["*/png"], expected media types'],
+    ];
+    for (const [options, message] of wrong) {
+      expect(() => define(options as Partial<HandlerOptions<unknown>>), message).to.throw(TypeError, message);
+    }
+    expect(() => define({ attempts: 0 })).to.throw('handler of queue "q": ');
+  });
+
+  it("takes every name that a queue may have", () => {
+    for (const queue of ["a", "0", "a.b_c-d", "x".repeat(64), "paihao"]) {
+      expect(define({ queue }).queue).to.equal(queue);
+    }
+  });
+});
+
+describe("a handler", () => {
+  it("takes the media types that it consumes, ranges and all, whatever case they were written in", () => {
+    const pictures = define({ consumes: ["image/*", "Application/PDF"] });
+    for (const type of ["image/png", "image/svg+xml", "application/pdf"]) {
+      expect(consumesType(pictures, type), type).to.equal(true);
+    }
+    for (const type of ["application/json", "imagex/png", "application/pdf2", "image"]) {
+      expect(consumesType(pictures, type), type).to.equal(false);
+    }
+    expect(consumesType(define({ consumes: ["*/*"] }), "text/plain")).to.equal(true);
+    expect(consumesType(define({}), "application/json")).to.equal(true);
+  });
+
+  it("has the JSON Schema of its input, or null where there is none to tell", () => {
+    const sized = define({ input: z.object({ width: z.int().min(1) }) });
+    expect(inputJsonSchema(sized)).to.deep.include({ type: "object", required: ["width"] });
+    expect(inputJsonSchema(define({}))).to.equal(null);
+    expect(inputJsonSchema(define({ input: z.custom(() => true) }))).to.satisfy(
+      (schema: unknown) => schema === null || typeof schema === "object",
+    );
+    expect(inputJsonSchema(define({ input: z.date() }))).to.equal(null);
+    const bare = { "~standard": { version: 1 as const, vendor: "own", validate: (value: unknown) => ({ value }) } };
+    expect(inputJsonSchema(define({ input: bare }))).to.equal(null);
+  });
+
+  it("is told from everything else", () => {
+    expect(isHandler(define({}))).to.equal(true);
+    for (const value of [null, undefined, {}, { queue: "q", run }, run, "handler"])
+      expect(isHandler(value)).to.equal(false);
+  });
+});
+
+describe("an intent", () => {
+  it("to give up carries the problem that the client sees", () => {
+    const problem = { status: 422, title: "Not an image", detail: "it is a song", code: "x-1" };
+    const intent = giveUp(problem);
+    expect(intent).to.be.instanceOf(GiveUp).and.an("error");
+    expect(intent.problem).to.deep.equal(problem);
+    expect(intent.message).to.equal("it is a song");
+    expect(giveUp({ title: "T" }).message).to.equal("T");
+    expect(giveUp({}).message).to.equal("the handler gave up");
+    expect(isGiveUp(intent)).to.equal(true);
+    expect(isRetryLater(intent)).to.equal(false);
+  });
+
+  it("to give up has an HTTP error status", () => {
+    for (const status of [400, 599]) expect(giveUp({ status }).problem.status).to.equal(status);
+    for (const status of [200, 399, 600, 404.5, Number.NaN]) {
+      expect(() => giveUp({ status }), String(status)).to.throw(TypeError, "expected 400–599");
+    }
+  });
+
+  it("to retry later carries when", () => {
+    const intent = retryLater("20s");
+    expect(intent).to.be.instanceOf(RetryLater).and.an("error");
+    expect(intent.afterMs).to.equal(20_000);
+    expect(retryLater(0).afterMs).to.equal(0);
+    expect(isRetryLater(intent)).to.equal(true);
+    expect(isGiveUp(intent)).to.equal(false);
+    for (const after of ["soon", -1, Number.POSITIVE_INFINITY]) {
+      expect(() => retryLater(after), String(after)).to.throw(TypeError, "is not a duration");
+    }
+  });
+
+  it("is told from every other thing that may be thrown", () => {
+    for (const thrown of [new Error("x"), "give-up", null, undefined, { name: "GiveUp" }, 7]) {
+      expect(isGiveUp(thrown)).to.equal(false);
+      expect(isRetryLater(thrown)).to.equal(false);
+    }
+  });
+});
+
+describe("another copy of the module", () => {
+  let copy: typeof import("../../src/handler.ts");
+  before(async () => {
+    // A query makes it another module to the loader.
+    copy = await import(`${new URL("../../src/handler.ts", import.meta.url).href}?copy`);
+    expect(copy.GiveUp).to.not.equal(GiveUp);
+  });
+
+  it("makes handlers that this one knows", () => {
+    expect(isHandler(copy.defineHandler({ queue: "q", run }))).to.equal(true);
+    expect(copy.isHandler(define({}))).to.equal(true);
+  });
+
+  it("throws intents that this one knows", async () => {
+    const { task } = taskContext();
+    const gaveUp = copy.defineHandler({
+      queue: "q",
+      run: () => {
+        throw copy.giveUp({ status: 404 });
+      },
+    });
+    const thrown = await thrownBy(() => gaveUp.run(null, task));
+    expect(thrown).to.not.be.instanceOf(GiveUp);
+    expect(isGiveUp(thrown) && thrown.problem.status).to.equal(404);
+    expect(isRetryLater(copy.retryLater("1s"))).to.equal(true);
+  });
+});
