@@ -99,6 +99,12 @@ export class StartError extends Error {
   override readonly name = "StartError";
 }
 
+/** The message of anything thrown and of what caused it, for a log line: a PaihaoError's own is for callers and says little. */
+export function reasonOf(thrown: unknown): string {
+  const cause = thrown instanceof Error ? thrown.cause : undefined;
+  return cause === undefined ? messageOf(thrown) : `${messageOf(thrown)}: ${messageOf(cause)}`;
+}
+
 /** The message of anything thrown, for a log line or a start error. Never throws itself, whatever a handler has thrown. */
 export function messageOf(thrown: unknown): string {
   try {

@@ -8,7 +8,7 @@ export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /**
- * Makes the process's log: JSON lines, or readable ones where pino-pretty is installed and the log goes to a terminal.
+ * Makes the process's log: JSON lines on standard output.
  * Every line written while a request is answered or a task is run carries its id as `requestId`, without being told to:
  * cls-rtracer keeps it through all asynchronous calls.
  */

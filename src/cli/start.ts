@@ -9,7 +9,7 @@ import { type Running, start } from "../main.ts";
  */
 export async function startCommand(overrides: Readonly<Record<string, string | undefined>>): Promise<void> {
   if (existsSync(".env")) process.loadEnvFile(".env");
-  const config = readConfig(process.env, overrides);
+  const config = readConfig(undefined, overrides);
   const log = createLog(config.logLevel);
   const running = await start(config, log);
   console.error(greeting(running, config.role));

@@ -1,5 +1,5 @@
 import type { Engine } from "../engine/engine.ts";
-import { messageOf } from "../errors.ts";
+import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
 
@@ -23,7 +23,7 @@ export class Heartbeat implements Role {
         await engine.heartbeat(worker, HEARTBEAT.ttlMs, slots);
         return undefined;
       },
-      onError: (error) => log.warn({ reason: messageOf(error) }, "the heartbeat did not arrive"),
+      onError: (error) => log.warn({ reason: reasonOf(error) }, "the heartbeat did not arrive"),
     });
   }
 

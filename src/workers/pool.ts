@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import type { Engine } from "../engine/engine.ts";
 import type { QueueSettings } from "../engine/settings.ts";
-import { messageOf } from "../errors.ts";
+import { reasonOf } from "../errors.ts";
 import type { Handler } from "../handler.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
@@ -49,7 +49,7 @@ export class Pool implements Role {
     this.#loop = new Loop({
       intervalMs: POLL_MS,
       tick: () => this.#tick(),
-      onError: (error) => this.#log.warn({ reason: messageOf(error) }, "no work could be taken; trying again"),
+      onError: (error) => this.#log.warn({ reason: reasonOf(error) }, "no work could be taken; trying again"),
     });
   }
 

@@ -1,5 +1,5 @@
 import type { Engine } from "../engine/engine.ts";
-import { messageOf } from "../errors.ts";
+import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
 
@@ -20,7 +20,7 @@ export class Ticker implements Role {
     this.#loop = new Loop({
       intervalMs: TICK_MS,
       tick: () => this.#tick(),
-      onError: (error) => log.warn({ reason: messageOf(error) }, "time could not pass in the store; trying again"),
+      onError: (error) => log.warn({ reason: reasonOf(error) }, "time could not pass in the store; trying again"),
     });
   }
 

@@ -172,7 +172,10 @@ describe("the life of a task", () => {
 
   it("starts a scheduled task no sooner than it is due", async () => {
     await t.submit({ id: "later", delayMs: 80 });
-    expect(await t.engine.inspector.inspect("later", { result: false })).to.include({ state: "scheduled", index: null });
+    expect(await t.engine.inspector.inspect("later", { result: false })).to.include({
+      state: "scheduled",
+      index: null,
+    });
     expect(await t.reserve(1)).to.deep.equal([]);
     const due = (await look("later")).dueMs ?? 0;
     for (;;) {
