@@ -28,8 +28,18 @@ export interface TaskContext {
   /**
    * Does a part of the work once: its value is kept with the task, and a later attempt gets the kept value.
    * The value must be JSON. A crash between doing and keeping does it again: make it idempotent by `task.id`.
+   * With `undo`, the step is undone when the task fails for good, is canceled while it runs, or its result is destroyed.
    */
-  step<T>(name: string, work: () => Promise<T> | T): Promise<T>;
+  step<T>(name: string, work: () => Promise<T> | T, options?: StepOptions<T>): Promise<T>;
+}
+
+/** How a durable step is undone. */
+export interface StepOptions<T> {
+  /**
+   * Undoes what the step did; given its value. Called at least once, after the later steps have been undone. To find it,
+   * `run` is called again and left at its first step that was not done: what stands between steps must bear that.
+   */
+  undo?(value: T): Promise<unknown> | unknown;
 }
 
 /** What a handler may return: a JSON value, bytes, a WHATWG Response, or nothing (204). */
@@ -62,6 +72,8 @@ export interface HandlerOptions<I> {
   /** Most tasks that may start within the span, over all workers; default: any number. */
   rate?: { max: number; per: Duration };
   run(input: I, task: TaskContext): Promise<HandlerResult> | HandlerResult;
+  /** Undoes what the task did, after its steps have been undone; called at least once when the task does not stand. */
+  undo?(input: I, task: TaskContext): Promise<unknown> | unknown;
 }
 
 /** Marks handlers and intents across copies of this module: a handler file may load another copy than the server. */
@@ -84,6 +96,7 @@ export interface Handler<I = unknown> {
   readonly maxLost: number | undefined;
   readonly rate: { readonly max: number; readonly perMs: number } | undefined;
   run(input: I, task: TaskContext): Promise<HandlerResult> | HandlerResult;
+  undo?(input: I, task: TaskContext): Promise<unknown> | unknown;
 }
 
 /** Defaults of what a handler may leave open and the environment does not set. */
@@ -99,6 +112,16 @@ const RATE_MOST = 10_000;
 const MEDIA_RANGE = /^(?:\*\/\*|[a-z0-9!#$&^_.+-]+\/(?:\*|[a-z0-9!#$&^_.+-]+))$/;
 /** Names the queues that the server keeps for its own work. */
 const RESERVED_PREFIX = "paihao.";
+/** The queues of its own work; the Lua files put tasks into them by these names. */
+export const INTERNAL_QUEUES = { webhooks: "paihao.webhooks", undo: "paihao.undo" } as const;
+
+const internal = new WeakSet<object>();
+
+/** Declares a handler of the server's own work, whose queue has a name that others may not use. */
+export function defineInternalHandler<I>(options: HandlerOptions<I>): Handler<I> {
+  internal.add(options);
+  return defineHandler(options);
+}
 
 /**
  * Declares the handler of a queue.
@@ -128,7 +151,7 @@ export function defineHandler<I = unknown>(options: HandlerOptions<I>): Handler<
   if (typeof queue !== "string" || !isQueueName(queue)) {
     throw wrong("queue", queue, "1–64 characters of a–z 0–9 . _ -, the first a letter or digit");
   }
-  if (queue.startsWith(RESERVED_PREFIX))
+  if (queue.startsWith(RESERVED_PREFIX) && !internal.has(options))
     throw wrong("queue", queue, `a name that does not start with "${RESERVED_PREFIX}"`);
   if (typeof options.run !== "function") throw wrong("run", options.run, "a function");
   if (options.input !== undefined && typeof options.input?.["~standard"]?.validate !== "function") {
@@ -165,6 +188,7 @@ export function defineHandler<I = unknown>(options: HandlerOptions<I>): Handler<
       perMs: duration("rate.per", options.rate.per) ?? 1000,
     },
     run: (input, task) => options.run(input, task),
+    ...(options.undo && { undo: options.undo.bind(options) }),
   };
 }
 

@@ -14,6 +14,7 @@ import { Notices } from "./store/notices.ts";
 import { provisionStore } from "./store/provision.ts";
 import { connect } from "./store/redis.ts";
 import { Scripts } from "./store/scripts.ts";
+import { supervisor } from "./workers/supervisor.ts";
 import { Ticker } from "./workers/ticker.ts";
 import { Worker } from "./workers/worker.ts";
 
@@ -53,11 +54,13 @@ export async function start(config: Config, log: Logger): Promise<Running> {
 
     const keys = new Keys(config.keyPrefix, config.partitions);
     await claimPartitions(redis, keys);
+    const undoing = supervisor(handlers);
+    const all = new Map([...handlers, [undoing.queue, undoing]]);
     const engine = new Engine({
       scripts: new Scripts(redis, { flags: Number.parseInt(fitness.version, 10) >= FLAGS_SINCE }),
       keys,
       notices: new Notices(subscriber),
-      queues: new Map([...handlers].map(([queue, handler]) => [queue, settingsOf(handler, config)])),
+      queues: new Map([...all].map(([queue, handler]) => [queue, settingsOf(handler, config)])),
       fallback: settingsOf(defineHandler({ queue: "unknown", run: () => undefined }), config),
     });
 
@@ -82,7 +85,7 @@ export async function start(config: Config, log: Logger): Promise<Running> {
       server = new HttpServer(app, { host: config.host, port: config.port });
       await server.start();
     }
-    const worker = config.role === "api" ? undefined : new Worker({ engine, handlers, log, ...config });
+    const worker = config.role === "api" ? undefined : new Worker({ engine, handlers: all, log, ...config });
     await worker?.start();
 
     // Callers may still collect while the worker drains; then those who are held are let go.

@@ -161,9 +161,10 @@ export class Engine {
     return this.#scripts.steps(this.keys.tag(this.keys.partitionOf(lease.id)), lease);
   }
 
-  keepStep(lease: Lease, name: string, value: string): Promise<"ok" | "stale"> {
+  /** Keeps the value of a step as JSON; `undo` says that the step can be undone. */
+  keepStep(lease: Lease, name: string, value: string, undo: boolean): Promise<"ok" | "stale"> {
     const { id, fence } = lease;
-    return this.#scripts.keepStep(this.keys.tag(this.keys.partitionOf(id)), { id, fence, name, value });
+    return this.#scripts.keepStep(this.keys.tag(this.keys.partitionOf(id)), { id, fence, name, value, undo });
   }
 
   /** Does what time does to all queues of a partition: promotes, reclaims, purges. */

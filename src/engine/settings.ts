@@ -14,6 +14,8 @@ export interface QueueSettings {
   readonly maxLost: number;
   /** Most starts within a span, over all workers. */
   readonly rate: { readonly max: number; readonly perMs: number } | undefined;
+  /** The handler can undo what a task has done. */
+  readonly undo: boolean;
   readonly resultTtlMs: number;
   readonly tombstoneTtlMs: number;
   readonly deadTtlMs: number;
@@ -40,6 +42,7 @@ export function settingsOf(handler: Handler, config: Defaults): QueueSettings {
     backoff: handler.backoff,
     maxLost: handler.maxLost ?? HANDLER_DEFAULTS.maxLost,
     rate: handler.rate,
+    undo: handler.undo !== undefined,
     resultTtlMs: handler.resultTtlMs ?? config.resultTtlMs,
     tombstoneTtlMs: handler.tombstoneTtlMs ?? config.tombstoneTtlMs,
     deadTtlMs: config.deadTtlMs,

@@ -24,6 +24,8 @@ export interface Submission {
   readonly maxIndex: number | null;
   /** Only tell where it would stand. */
   readonly dryRun: boolean;
+  /** URL that is told of the task's end; null for none. */
+  readonly webhook: string | null;
 }
 
 /** What became of a submission. */
@@ -106,6 +108,8 @@ export class Submitter {
       limit: Math.ceil(settings.maxWaiting / this.#keys.partitions),
       maxIndex: s.maxIndex,
       dryRun: s.dryRun,
+      webhook: s.webhook ?? "",
+      undo: settings.undo,
     };
   }
 }

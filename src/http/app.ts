@@ -13,7 +13,8 @@ import { submitRoutes } from "./routes/submit.ts";
 
 /** The application of a server that takes tasks. */
 export function createApp(api: Api, options: { trustProxy: boolean }): Koa {
-  const router = new Router();
+  // The id of a PUT is read from its path before the router looks at it: both must see the same paths.
+  const router = new Router({ sensitive: true });
   submitRoutes(router, api);
   collectRoutes(router, api);
   monitorRoutes(router, api);

@@ -49,10 +49,8 @@ export async function readBytes(req: IncomingMessage, maxBytes: number): Promise
   } catch (error) {
     const type = (error as { type?: unknown }).type;
     if (type === "entity.too.large") {
-      // The rest of the body is not read: the connection cannot be used again.
-      throw new PaihaoError("payload-too-large", `The body is larger than ${maxBytes} bytes.`, {
-        headers: { Connection: "close" },
-      });
+      // Node reads on and throws away: a connection closed with unread bytes is reset, and the answer with it.
+      throw new PaihaoError("payload-too-large", `The body is larger than ${maxBytes} bytes.`);
     }
     throw new PaihaoError("invalid-parameter", "The body did not arrive whole.", { cause: error });
   }

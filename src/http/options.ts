@@ -1,5 +1,6 @@
+import type { Context } from "koa";
 import { PaihaoError } from "../errors.ts";
-import { PRIORITY } from "../task.ts";
+import { urgencyOf } from "./priority.ts";
 
 /** What a submission's query and headers decide beside its input. */
 export interface SubmitOptions {
@@ -15,7 +16,13 @@ export interface SubmitOptions {
 const OWN = new Set(["delay", "notBefore", "maxIndex", "dryRun", "pending", "webhook", "expires", "signature"]);
 /** Longest delay: a year. */
 const DELAY_LIMIT_S = 366 * 86_400;
-const RFC3339 = /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
+const RFC3339 =
+  /^(\d{4})-(0[1-9]|1[0-2])-(\d\d)[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+
+/** The query of a request. Not `ctx.URL`, which is nothing at all when the Host header is no host. */
+export function searchOf(ctx: Context): URLSearchParams {
+  return new URLSearchParams(ctx.querystring);
+}
 
 /**
  * Reads the options of a submission.
@@ -27,18 +34,12 @@ export function readSubmitOptions(
   nowMs: number,
 ): SubmitOptions {
   return {
-    priority: priorityOf(String(headers.priority ?? "")),
+    priority: urgencyOf(String(headers.priority ?? "")),
     delayMs: delayOf(search, nowMs),
     maxIndex: wholeParameter(search, "maxIndex"),
     dryRun: booleanParameter(search, "dryRun"),
     query: Object.fromEntries([...search].filter(([name]) => !OWN.has(name))),
   };
-}
-
-/** The urgency of a Priority header (RFC 9218 §4.1); a malformed one is ignored, as §4 says. */
-export function priorityOf(header: string): number {
-  const urgency = /(?:^|,)\s*u=(\d)\s*(?:;[^,]*)?(?=,|$)/.exec(header)?.[1];
-  return urgency !== undefined && Number(urgency) <= PRIORITY.least ? Number(urgency) : PRIORITY.default;
 }
 
 function delayOf(search: URLSearchParams, nowMs: number): number {
@@ -54,14 +55,22 @@ function delayOf(search: URLSearchParams, nowMs: number): number {
   }
   if (notBefore !== null) {
     // A "+" of the offset reads as a space when it was not escaped.
-    const at = Date.parse(notBefore.replace(" ", "+"));
-    if (!RFC3339.test(notBefore.replace(" ", "+")) || Number.isNaN(at)) {
+    const at = instantOf(notBefore.replace(" ", "+"));
+    if (at === undefined) {
       throw wrongParameter("notBefore", "expected an RFC 3339 time such as 2030-01-31T12:00:00Z");
     }
     if (at - nowMs > DELAY_LIMIT_S * 1000) throw wrongParameter("notBefore", "expected a time within a year");
     return Math.max(0, at - nowMs);
   }
   return 0;
+}
+
+/** Milliseconds of an RFC 3339 time; undefined where it is none, such as 30 February, which Date.parse takes for March. */
+function instantOf(text: string): number | undefined {
+  const [, year, month, day] = RFC3339.exec(text) ?? [];
+  if (day === undefined || Number(day) < 1) return undefined;
+  const daysOfMonth = new Date(Date.UTC(Number(year), Number(month), 0)).getUTCDate();
+  return Number(day) <= daysOfMonth ? Date.parse(text.toUpperCase()) : undefined;
 }
 
 /** A whole number ≥ 0, null when absent. @throws PaihaoError invalid-parameter */
@@ -84,6 +93,7 @@ export function wrongParameter(name: string, expected: string): PaihaoError {
   return new PaihaoError("invalid-parameter", `${name}: ${expected}`, { extensions: { parameter: name } });
 }
 
+/** The value of a parameter, null when absent. @throws PaihaoError invalid-parameter when it is given twice */
 function one(search: URLSearchParams, name: string): string | null {
   const [first, second] = search.getAll(name);
   if (second !== undefined) throw wrongParameter(name, "given more than once");

@@ -1,3 +1,5 @@
+import { type NameValue, nameValue, splitField, trimField } from "./fields.ts";
+
 /** What `Prefer` asks for, as far as this server knows it (RFC 7240). */
 export interface Preferences {
   /** `respond-async` was sent. */
@@ -8,16 +10,6 @@ export interface Preferences {
   readonly waitAsSent: string | undefined;
 }
 
-/** A preference: token, optional value (token or quoted string), parameters that are skipped. RFC 7240 §2, RFC 9110 §5.6. */
-const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
-const QUOTED = '"(?:[^"\\\\]|\\\\.)*"';
-const WORD = `(?:${TOKEN}|${QUOTED})`;
-const PREFERENCE = new RegExp(
-  `^(${TOKEN})(?:\\s*=\\s*(${WORD})?)?\\s*(?:;\\s*(?:${TOKEN}(?:\\s*=\\s*${WORD}?)?)?\\s*)*$`,
-);
-/** Commas between preferences, but not those within quoted strings. */
-const ELEMENTS = /(?:[^,"]|"(?:[^"\\]|\\.)*"?)+/g;
-
 const NONE: Preferences = { respondAsync: false, wait: undefined, waitAsSent: undefined };
 
 /**
@@ -27,24 +19,26 @@ const NONE: Preferences = { respondAsync: false, wait: undefined, waitAsSent: un
 export function parsePrefer(header: string | undefined): Preferences {
   if (!header) return NONE;
   const seen = new Map<string, string>();
-  for (const element of header.match(ELEMENTS) ?? []) {
-    const match = PREFERENCE.exec(element.trim());
-    const name = match?.[1]?.toLowerCase();
-    // An empty value is the same as none (§2).
-    if (name !== undefined && !seen.has(name)) seen.set(name, unquote(match?.[2] ?? ""));
+  for (const element of splitField(header, ",")) {
+    const preference = readPreference(element);
+    if (preference && !seen.has(preference.name)) seen.set(preference.name, preference.value);
   }
   const value = seen.get("wait");
+  // An empty value is the same as none (§2).
   const wait = value === undefined ? undefined : value === "" ? Number.POSITIVE_INFINITY : seconds(value);
   const asSent = wait === undefined ? undefined : value === "" ? "wait" : `wait=${value}`;
   // A value makes another preference of it: `respond-async=no` is none that is known.
   return { respondAsync: seen.get("respond-async") === "", wait, waitAsSent: asSent };
 }
 
+/** One preference: `token [ BWS "=" BWS word ] *( OWS ";" [ OWS parameter ] )`. Its parameters are only checked. */
+function readPreference(element: string): NameValue | undefined {
+  const [first = "", ...parameters] = splitField(element, ";");
+  const wellFormed = parameters.every((part) => trimField(part) === "" || nameValue(part) !== undefined);
+  return wellFormed ? nameValue(first) : undefined;
+}
+
 /** delta-seconds of RFC 9110 §10.2.3: digits only. */
 function seconds(value: string): number | undefined {
   return /^\d+$/.test(value) ? Number(value) : undefined;
-}
-
-function unquote(value: string): string {
-  return value.startsWith('"') ? value.slice(1, -1).replace(/\\(.)/g, "$1") : value;
 }

@@ -155,7 +155,7 @@ export function replyOutcome(ctx: Context, seen: Inspection): void {
   ctx.set("X-Content-Type-Options", "nosniff");
   ctx.body = Buffer.from(result.body.buffer, result.body.byteOffset, result.body.byteLength);
   if (result.contentType === null) ctx.remove("Content-Type");
-  if (ctx.method === "GET" && ctx.fresh) {
+  if ((ctx.method === "GET" || ctx.method === "HEAD") && ctx.fresh) {
     ctx.status = 304;
     ctx.body = null;
   }

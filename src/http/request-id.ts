@@ -30,17 +30,20 @@ export function requestIdOf(request: IdSource, caller: string | null): string {
     const key = single(request.headers["idempotency-key"]);
     const path = key === undefined ? null : SUBMIT_PATH.exec(request.path);
     const bare = key === undefined ? undefined : bareKey(key);
-    if (path && bare !== undefined) return uuidv5(JSON.stringify([caller, path[1] ?? "default", bare]), NAMESPACE);
+    if (path && bare !== undefined) {
+      return uuidv5(JSON.stringify([caller, decoded(path[1] ?? "default"), bare]), NAMESPACE);
+    }
   } else if (request.method === "PUT") {
-    const id = PUT_PATH.exec(request.path)?.[1];
-    if (id !== undefined && isId(id)) return id;
+    const id = decoded(PUT_PATH.exec(request.path)?.[1] ?? "");
+    if (isId(id)) return id;
   }
   const sent = single(request.headers["x-request-id"]);
   return sent !== undefined && isId(sent) ? sent : randomUUID();
 }
 
 /** Refuses an Idempotency-Key that cannot be one. @throws PaihaoError invalid-parameter */
-export function checkIdempotencyKey(header: string | undefined): void {
+export function checkIdempotencyKey(headers: IdSource["headers"]): void {
+  const header = single(headers["idempotency-key"]);
   if (header !== undefined && bareKey(header) === undefined) {
     throw new PaihaoError(
       "invalid-parameter",
@@ -58,6 +61,15 @@ function bareKey(header: string): string | undefined {
   const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(value);
   const key = quoted ? (quoted[1] ?? "").replace(/\\(.)/g, "$1") : value;
   return KEY_FORM.test(key) && (quoted !== null || !value.startsWith('"')) ? key : undefined;
+}
+
+/** A segment of a path as the router hands it on; one that cannot be decoded will be refused by it. */
+function decoded(segment: string): string {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
 }
 
 function single(header: string | string[] | undefined): string | undefined {

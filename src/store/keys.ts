@@ -48,6 +48,8 @@ export const TASK_FIELDS = {
   w: "worker that runs it",
   l: "workers lost; default 0",
   p: "progress: percent, a space, message",
+  W: "URL that is told of its end",
+  U: "1 when what it has done can be undone",
   k: "1 when cancel is requested of a running task",
   e: "ended, ms",
   x: "expiry of the result, ms",
@@ -99,8 +101,11 @@ export class Keys {
   /** The partition of a task: FNV-1a of its id, so that every process agrees. */
   partitionOf(id: string): number {
     if (this.partitions === 1) return 0;
+    // What follows from a task (its webhook, its undoing) has an id of "<id>:…" and lives beside it.
+    const end = id.indexOf(":");
+    const length = end < 0 ? id.length : end;
     let hash = 0x811c9dc5;
-    for (let i = 0; i < id.length; i += 1) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193);
+    for (let i = 0; i < length; i += 1) hash = Math.imul(hash ^ id.charCodeAt(i), 0x01000193);
     return (hash >>> 0) % this.partitions;
   }
 

@@ -26,6 +26,10 @@ export interface SubmitItem {
   readonly limit: number;
   readonly maxIndex: number | null;
   readonly dryRun: boolean;
+  /** URL that is told of the task's end, "" for none. */
+  readonly webhook: string;
+  /** What the task does can be undone. */
+  readonly undo: boolean;
 }
 export type SubmitVerdict = "new" | "replay" | "conflict" | "elsewhere" | "foreign" | "full" | "long" | "dry";
 export type UpdateVerdict = "updated" | "conflict" | "unknown";
@@ -146,7 +150,7 @@ export class Scripts {
     const args: Argument[] = [items.length];
     for (const t of items) {
       args.push(t.id, t.queue, t.priority, t.delayMs, t.input, t.digest, t.mediaType, t.query, t.caller, t.limit);
-      args.push(t.maxIndex ?? "", t.dryRun ? "1" : "");
+      args.push(t.maxIndex ?? "", t.dryRun ? "1" : "", t.webhook, t.undo ? "1" : "");
     }
     const [lines, verdicts] = list(await this.#run.submit.text(tag, args));
     return {
@@ -281,7 +285,7 @@ export class Scripts {
 
   /** The steps kept of a running task, name → JSON; null when the lease is no longer the worker's. */
   async steps(tag: string, task: { id: string; fence: string }): Promise<Map<string, string> | null> {
-    const [verdict, ...pairs] = list(await this.#run.step.text(tag, [task.id, task.fence, "", ""]));
+    const [verdict, ...pairs] = list(await this.#run.step.text(tag, [task.id, task.fence, "", "", ""]));
     if (text(verdict) !== "ok") return null;
     const steps = new Map<string, string>();
     for (let i = 0; i < pairs.length; i += 2) steps.set(text(pairs[i]), text(pairs[i + 1]));
@@ -290,9 +294,10 @@ export class Scripts {
 
   async keepStep(
     tag: string,
-    step: { id: string; fence: string; name: string; value: string },
+    step: { id: string; fence: string; name: string; value: string; undo: boolean },
   ): Promise<"ok" | "stale"> {
-    const [verdict] = list(await this.#run.step.text(tag, [step.id, step.fence, step.name, step.value]));
+    const args = [step.id, step.fence, step.name, step.value, step.undo ? "1" : ""];
+    const [verdict] = list(await this.#run.step.text(tag, args));
     return text(verdict) === "ok" ? "ok" : "stale";
   }
 

@@ -69,7 +69,7 @@ export class Attempt {
       submittedAt: new Date(task.createdMs),
       caller: task.caller === "" ? null : task.caller,
       progress: (percent, message) => this.#reporter.report(percent, message ?? ""),
-      step: (name, work) => this.#steps.step(name, work),
+      step: (name, work, options) => this.#steps.step(name, work, options?.undo !== undefined),
     };
   }
 

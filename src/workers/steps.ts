@@ -22,22 +22,22 @@ export class Steps {
   }
 
   /** @throws LeaseLost, PaihaoError store-unavailable, and what the work throws */
-  step<T>(name: string, work: () => Promise<T> | T): Promise<T> {
+  step<T>(name: string, work: () => Promise<T> | T, undo = false): Promise<T> {
     if (typeof name !== "string" || name === "") throw new TypeError("a step needs a name");
     const running = this.#running.get(name);
     if (running !== undefined) return running as Promise<T>;
-    const step = this.#once(name, work);
+    const step = this.#once(name, work, undo);
     this.#running.set(name, step);
     return step;
   }
 
-  async #once<T>(name: string, work: () => Promise<T> | T): Promise<T> {
+  async #once<T>(name: string, work: () => Promise<T> | T, undo: boolean): Promise<T> {
     this.#kept ??= this.#load();
     const kept = (await this.#kept).get(name);
     if (kept !== undefined) return JSON.parse(kept) as T;
     const value = await work();
     const json = JSON.stringify(value) ?? "null";
-    if ((await this.#engine.keepStep(this.#lease, name, json)) === "stale") throw new LeaseLost(this.#lease.id);
+    if ((await this.#engine.keepStep(this.#lease, name, json, undo)) === "stale") throw new LeaseLost(this.#lease.id);
     return value;
   }
 

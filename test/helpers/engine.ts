@@ -72,6 +72,7 @@ export async function openEngine(
           delayMs: 0,
           maxIndex: null,
           dryRun: false,
+          webhook: null,
           ...submission,
         },
         settings,

@@ -10,9 +10,10 @@ import { isId, isOutcome, isQueueName } from "../../task.ts";
 import type { Api } from "../api.ts";
 import { readInput } from "../body.ts";
 import { monitorDocument } from "../document.ts";
+import { untilGone } from "../held.ts";
 import { paths } from "../links.ts";
 import { currentId } from "../middleware/correlate.ts";
-import { readSubmitOptions, wrongParameter } from "../options.ts";
+import { readSubmitOptions, searchOf, wrongParameter } from "../options.ts";
 import { type Preferences, parsePrefer } from "../prefer.ts";
 import { pendingTask, replyAccepted, replyOutcome, retryAfter } from "../reply.ts";
 import { checkIdempotencyKey } from "../request-id.ts";
@@ -40,18 +41,20 @@ async function submit(ctx: Context, api: Api, queue: string, pathId?: string): P
     throw wrongParameter("id", "expected 1–128 characters A–Z a–z 0–9 . _ ~ -, the first a letter or digit");
   }
   const handler = handlerOf(api, queue);
-  if (pathId === undefined) checkIdempotencyKey(ctx.get("Idempotency-Key") || undefined);
-  const options = readSubmitOptions(ctx.URL.searchParams, ctx.headers, Date.now());
+  if (pathId === undefined) checkIdempotencyKey(ctx.headers);
+  const options = readSubmitOptions(searchOf(ctx), ctx.headers, Date.now());
   const prefer = parsePrefer(ctx.get("Prefer"));
   const submission: Submission = {
     ...options,
     ...(await readInput(ctx.req, handler, api.maxBodyBytes)),
-    id: currentId(),
+    id: pathId ?? currentId(),
     queue,
     caller: null,
+    webhook: null,
   };
   const waitMs = waitOf(prefer, api.syncLimitMs);
-  const watch = waitMs > 0 && !submission.dryRun ? await api.engine.waiter.watch(submission.id) : undefined;
+  // Both at once: with the store away, one after the other would keep the caller for twice the time.
+  const watch = waitMs > 0 && !submission.dryRun ? api.engine.waiter.watch(submission.id) : undefined;
   try {
     await answer(ctx, api, { submission, prefer, waitMs, watch, put: pathId !== undefined });
   } finally {
@@ -86,7 +89,7 @@ async function answer(ctx: Context, api: Api, asked: Asked): Promise<void> {
 
   let seen: Inspection | null = null;
   if (watch) {
-    seen = await watch.outcome(deadline, AbortSignal.any([api.closing, gone(ctx)]));
+    seen = await watch.outcome(deadline, untilGone(ctx, api));
   } else if (verdict.verdict === "replay") {
     seen = await api.engine.inspector.inspect(id, { result: true });
   }
@@ -106,13 +109,6 @@ async function answer(ctx: Context, api: Api, asked: Asked): Promise<void> {
       "Retry-After": String(seen ? pendingTask(seen).retryAfterS : 1),
     },
   });
-}
-
-/** Fires when the caller has gone away: nobody is held for them any longer. The task goes on. */
-function gone(ctx: Context): AbortSignal {
-  const controller = new AbortController();
-  ctx.res.once("close", () => controller.abort());
-  return controller.signal;
 }
 
 /** A task that was just stored, without a second look at it. */

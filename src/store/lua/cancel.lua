@@ -9,13 +9,14 @@
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
+--#include follow
 --#include settle
 
 local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local id, keep, tombstone = unpack(ARGV, 2 + n * 3, 4 + n * 3)
   local key = base .. 't:' .. id
-  local t = redis.call('HMGET', key, 's', 'q', 'g', 'x')
+  local t = redis.call('HMGET', key, 's', 'q', 'g', 'x', 'W', 'U')
   local state, queue = t[1], t[2]
   if not state then
     verdicts[n + 1] = 'unknown'
@@ -26,12 +27,15 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     verdicts[n + 1] = 'requested'
   elseif state == 'w' or state == 'd' or state == 'y' then
     redis.call('ZREM', base .. (state == 'w' and 'w:' or 'd:') .. queue, id)
-    settle(id, 'c', nil, tonumber(keep), tonumber(tombstone))
+    -- A retrying task has run: what it did is undone. One that never began has nothing to undo.
+    settle(id, 'c', nil, tonumber(keep), tonumber(tombstone), t[5], state == 'y' and t[6])
     verdicts[n + 1] = 'canceled'
   elseif state == 'c' or t[3] or tonumber(t[4]) <= now then
     verdicts[n + 1] = 'already'
   else
     redis.call('ZREM', base .. 'x:' .. queue, id)
+    -- Of a failed task it was undone when it failed.
+    if t[6] and state == 's' then undo_work(id) end
     redis.call('UNLINK', base .. 'r:' .. id, base .. 'b:' .. id, base .. 's:' .. id)
     redis.call('HDEL', key, 'E')
     redis.call('HSET', key, 'g', '1')

@@ -10,6 +10,7 @@
 local base = KEYS[1]
 --#include clock
 --#include line
+--#include follow
 --#include settle
 
 -- A new time weighs at least this much, so that a mean of many samples still follows a change.
@@ -19,7 +20,7 @@ local verdicts, finished, times = {}, {}, {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local queue, id, fence, result, keep, tombstone = unpack(ARGV, 2 + n * 6, 7 + n * 6)
   keep, tombstone = tonumber(keep), tonumber(tombstone)
-  local t = redis.call('HMGET', base .. 't:' .. id, 's', 'f', 'k', 'b')
+  local t = redis.call('HMGET', base .. 't:' .. id, 's', 'f', 'k', 'b', 'W', 'U')
   if not t[1] then
     verdicts[n + 1] = 'unknown'
   elseif t[2] ~= fence then
@@ -30,10 +31,10 @@ for n = 0, tonumber(ARGV[1]) - 1 do
   else
     redis.call('ZREM', base .. 'l:' .. queue, id)
     if t[3] then
-      settle(id, 'c', nil, keep, tombstone)
+      settle(id, 'c', nil, keep, tombstone, t[5], t[6])
       verdicts[n + 1] = 'canceled'
     else
-      settle(id, 's', result, keep, tombstone)
+      settle(id, 's', result, keep, tombstone, t[5], t[6])
       verdicts[n + 1] = 'done'
       local of_queue = times[queue] or {}
       times[queue] = of_queue

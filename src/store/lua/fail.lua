@@ -12,6 +12,7 @@
 local base = KEYS[1]
 --#include clock
 --#include line
+--#include follow
 --#include settle
 
 local cap = tonumber(ARGV[#ARGV])
@@ -20,7 +21,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
   local queue, id, fence, kind, attempts, delay, text, code, result, keep, tombstone = unpack(ARGV, 2 + n * 11, 12 + n * 11)
   keep, tombstone = tonumber(keep), tonumber(tombstone)
   local key = base .. 't:' .. id
-  local t = redis.call('HMGET', key, 's', 'f', 'k', 'a')
+  local t = redis.call('HMGET', key, 's', 'f', 'k', 'a', 'W', 'U')
   if not t[1] then
     verdicts[n + 1] = 'unknown'
   elseif t[2] ~= fence then
@@ -31,7 +32,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     redis.call('ZREM', base .. 'l:' .. queue, id)
     local again = kind == 'later' or (kind == 'retry' and tonumber(t[4]) < tonumber(attempts))
     if t[3] then
-      settle(id, 'c', nil, keep, tombstone)
+      settle(id, 'c', nil, keep, tombstone, t[5], t[6])
       verdicts[n + 1] = 'canceled'
     elseif again then
       redis.call('HDEL', key, 'w', 'p')
@@ -48,10 +49,10 @@ for n = 0, tonumber(ARGV[1]) - 1 do
       note_error(id, text)
       redis.call('HSET', key, 'y', code)
       if kind == 'give-up' then
-        settle(id, 'f', result, keep, tombstone)
+        settle(id, 'f', result, keep, tombstone, t[5], t[6])
         verdicts[n + 1] = 'failed'
       else
-        bury(queue, id, result, keep, tombstone, cap)
+        bury(queue, id, result, keep, tombstone, cap, t[5], t[6])
         verdicts[n + 1] = 'dead'
       end
       count_rate(queue, 'z', 1)

@@ -11,6 +11,7 @@
 local base = KEYS[1]
 --#include clock
 --#include line
+--#include follow
 --#include settle
 --#include lose
 
@@ -18,11 +19,11 @@ local cap = tonumber(ARGV[#ARGV])
 local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local queue, id, fence, most_lost, problem, keep, tombstone, dead = unpack(ARGV, 2 + n * 8, 9 + n * 8)
-  local t = redis.call('HMGET', base .. 't:' .. id, 's', 'f', 'k', 'o', 'l')
+  local t = redis.call('HMGET', base .. 't:' .. id, 's', 'f', 'k', 'o', 'l', 'W', 'U')
   if t[1] ~= 'r' or t[2] ~= fence then
     verdicts[n + 1] = 'stale'
   else
-    local fate = lose(queue, id, { t[3], t[4], t[5] }, tonumber(most_lost), problem, tonumber(keep), tonumber(tombstone),
+    local fate = lose(queue, id, { t[3], t[4], t[5], t[6], t[7] }, tonumber(most_lost), problem, tonumber(keep), tonumber(tombstone),
       tonumber(dead), cap)
     if fate == 'waiting' then redis.call('PUBLISH', base .. 'n:' .. queue, '') end
     verdicts[n + 1] = fate

@@ -8,19 +8,20 @@
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
+--#include follow
 --#include settle
 
 local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local queue, id, fence, keep, tombstone = unpack(ARGV, 2 + n * 5, 6 + n * 5)
   local key = base .. 't:' .. id
-  local t = redis.call('HMGET', key, 's', 'f', 'k', 'o')
+  local t = redis.call('HMGET', key, 's', 'f', 'k', 'o', 'W', 'U')
   if t[1] ~= 'r' or t[2] ~= fence then
     verdicts[n + 1] = 'stale'
   else
     redis.call('ZREM', base .. 'l:' .. queue, id)
     if t[3] then
-      settle(id, 'c', nil, tonumber(keep), tonumber(tombstone))
+      settle(id, 'c', nil, tonumber(keep), tonumber(tombstone), t[5], t[6])
       verdicts[n + 1] = 'canceled'
     else
       redis.call('HDEL', key, 'w', 'p', 'o', 'b')

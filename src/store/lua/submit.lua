@@ -1,10 +1,11 @@
 -- Stores tasks and puts them in line.
 --
 -- KEYS[1]  base: the partition's tag
--- ARGV[1]  count: number of tasks, each with the twelve arguments that follow
+-- ARGV[1]  count: number of tasks, each with the fourteen arguments that follow
 -- ARGV[2…] id, queue, class (0 most urgent … 7), delay (ms, "0" for none), input, digest ("" when the input is stored in the
 --          hash), media type ("" for JSON), query ("" for none), caller ("" for none), limit (most tasks waiting and
---          scheduled), most (largest index the caller accepts, "" for any), dry ("1" stores nothing)
+--          scheduled), most (largest index the caller accepts, "" for any), dry ("1" stores nothing), webhook (URL, "" for none),
+--          undo ("1" when what the task does can be undone)
 --
 -- Returns {lines, verdicts}: a line of each queue (see lib/line.lua) as it is afterwards, and of each task
 -- {verdict, state, index, score}: "new", "replay" (the same submission), "conflict" (another input), "elsewhere" (another
@@ -14,7 +15,7 @@ local base = KEYS[1]
 --#include line
 
 local count = tonumber(ARGV[1])
-local ARITY = 12
+local ARITY = 14
 local verdicts, queues, seen = {}, {}, {}
 
 local function queue_state(queue)
@@ -85,6 +86,8 @@ for n = 0, count - 1 do
       if caller ~= '' then put('z', caller) end
       if delay > 0 then put('o', whole(class * CLASS)) end
       if class ~= 3 then put('O', class) end
+      if ARGV[at + 13] ~= '' then put('W', ARGV[at + 13]) end
+      if ARGV[at + 14] == '1' then put('U', '1') end
       redis.call('HSET', key, unpack(fields))
       if digest ~= '' then redis.call('SET', base .. 'b:' .. id, input) end
       state.accepted = state.accepted + 1

@@ -14,6 +14,7 @@
 local base = KEYS[1]
 --#include clock
 --#include line
+--#include follow
 --#include settle
 --#include lose
 
@@ -59,9 +60,9 @@ local function reclaim(queue, most_lost, keep, tombstone, dead, problem)
   local expired = redis.call('ZRANGEBYSCORE', base .. 'l:' .. queue, '-inf', whole(now), 'LIMIT', 0, limit)
   for _, id in ipairs(expired) do
     local key = base .. 't:' .. id
-    local t = redis.call('HMGET', key, 's', 'k', 'o', 'l', 'w')
+    local t = redis.call('HMGET', key, 's', 'k', 'o', 'l', 'w', 'W', 'U')
     if t[1] == 'r' then
-      local fate, losses = lose(queue, id, { t[2], t[3], t[4] }, most_lost, problem, keep, tombstone, dead, cap)
+      local fate, losses = lose(queue, id, { t[2], t[3], t[4], t[6], t[7] }, most_lost, problem, keep, tombstone, dead, cap)
       lost[#lost + 1] = { queue, id, t[5] or '', losses, fate }
     else
       redis.call('ZREM', base .. 'l:' .. queue, id)

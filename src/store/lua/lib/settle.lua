@@ -1,12 +1,21 @@
--- Makes a state terminal. The first caller wins: every script looks at the state before it comes here.
+-- Makes a state terminal. The first caller wins: every script looks at the state before it comes here. Needs follow.
 --   result  the stored form of the answer, or nil for none
 --   keep    how long the result stays, ms; tombstone: how much longer "expired" is told from "unknown", ms
-local function settle(id, state, result, keep, tombstone)
+--   hook    the task's webhook, or nil
+--   undo    what it has done can be undone: at once when it did not succeed, later when its result is destroyed
+local function settle(id, state, result, keep, tombstone, hook, undo)
   local key = base .. 't:' .. id
   redis.call('HDEL', key, 'o', 'w', 'p', 'k')
   redis.call('HSET', key, 's', state, 'e', whole(now), 'x', whole(now + keep))
   redis.call('PEXPIRE', key, whole(keep + tombstone))
-  redis.call('UNLINK', base .. 'b:' .. id, base .. 's:' .. id)
+  if undo and state == 's' then
+    redis.call('PEXPIRE', base .. 'b:' .. id, whole(keep))
+    redis.call('PEXPIRE', base .. 's:' .. id, whole(keep))
+  else
+    if undo then undo_work(id) end
+    redis.call('UNLINK', base .. 'b:' .. id, base .. 's:' .. id)
+  end
+  if hook then tell_webhook(id, state, hook) end
   if result then
     redis.call('SET', base .. 'r:' .. id, result, 'PX', whole(keep))
   end
@@ -14,7 +23,7 @@ local function settle(id, state, result, keep, tombstone)
 end
 
 -- A dead task is a failed one whose input stays, to be run again; the oldest leave when there are more than cap.
-local function bury(queue, id, result, keep, tombstone, cap)
+local function bury(queue, id, result, keep, tombstone, cap, hook, undo)
   local key = base .. 't:' .. id
   local dead = base .. 'x:' .. queue
   redis.call('HDEL', key, 'o', 'w', 'p', 'k')
@@ -22,6 +31,8 @@ local function bury(queue, id, result, keep, tombstone, cap)
   redis.call('PEXPIRE', key, whole(keep + tombstone))
   redis.call('PEXPIRE', base .. 'b:' .. id, whole(keep))
   redis.call('PEXPIRE', base .. 's:' .. id, whole(keep))
+  if undo then undo_work(id) end
+  if hook then tell_webhook(id, 'f', hook) end
   redis.call('SET', base .. 'r:' .. id, result, 'PX', whole(keep))
   redis.call('ZADD', dead, whole(now), id)
   redis.call('HINCRBY', base .. 'q:' .. queue, 'dead', 1)

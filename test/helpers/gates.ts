@@ -1,0 +1,66 @@
+import { randomUUID } from "node:crypto";
+import type { TaskContext } from "../../src/handler.ts";
+
+/** Holds the tasks of the queue `gated` until a test lets them go on. */
+export interface Gate {
+  readonly name: string;
+  /** The input that makes a task stop here. */
+  readonly input: { readonly gate: string };
+  /** Resolves with what the handler was given when a task has come to the gate. */
+  readonly entered: Promise<TaskContext>;
+  /** Lets the task finish with this value. */
+  open(value?: unknown): void;
+  /** Lets the task throw this. */
+  break(error: unknown): void;
+}
+
+interface Held extends Gate {
+  enter(task: TaskContext): void;
+  readonly passed: Promise<unknown>;
+}
+
+/** Handlers are loaded into the test's own process, but perhaps by another instance of this module. */
+const shared = globalThis as { paihaoTestGates?: Map<string, Held> };
+shared.paihaoTestGates ??= new Map();
+const gates = shared.paihaoTestGates;
+
+/** Makes a closed gate. */
+export function closedGate(): Gate {
+  const name = randomUUID();
+  const entered = resolvers<TaskContext>();
+  const passed = resolvers<unknown>();
+  // A gate that breaks after its task was aborted has nobody to tell.
+  passed.promise.catch(() => undefined);
+  const gate: Held = {
+    name,
+    input: { gate: name },
+    entered: entered.promise,
+    passed: passed.promise,
+    enter: entered.resolve,
+    open: (value) => passed.resolve(value),
+    break: passed.reject,
+  };
+  gates.set(name, gate);
+  return gate;
+}
+
+function resolvers<T>() {
+  let resolve: (value: T) => void = () => undefined;
+  let reject: (error: unknown) => void = () => undefined;
+  const promise = new Promise<T>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  return { promise, resolve, reject };
+}
+
+/** What the handler does: says that it has come, and waits until the gate opens or its signal fires. */
+export function passGate(name: string, task: TaskContext): Promise<unknown> {
+  const gate = gates.get(name);
+  if (!gate) throw new Error(`no gate ${name}`);
+  gate.enter(task);
+  return new Promise((resolve, reject) => {
+    gate.passed.then(resolve, reject);
+    task.signal.addEventListener("abort", () => reject(task.signal.reason));
+  });
+}

@@ -1,0 +1,145 @@
+import { once } from "node:events";
+import http, { type IncomingHttpHeaders } from "node:http";
+import path from "node:path";
+import { readConfig } from "../../src/config.ts";
+import { createLog } from "../../src/log.ts";
+import { type Running, start } from "../../src/main.ts";
+import { connectOnce } from "../../src/store/probe.ts";
+import { eventually } from "./eventually.ts";
+import { storeUrl, uniquePrefix } from "./store.ts";
+
+/** An answer of a server, whole. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: Buffer;
+  readonly text: string;
+  /** The body as JSON; throws where it is none. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach into documents whose shape is what they test
+  readonly json: any;
+}
+
+/** What is sent. */
+export interface Sent {
+  readonly method?: string;
+  /** A header may have several values, each a line of its own. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>;
+  /** Bytes and text as they are, anything else as JSON; with a Content-Length. */
+  readonly body?: unknown;
+  /** In place of a body: sent as chunks, without a Content-Length. */
+  readonly chunks?: readonly (string | Buffer)[];
+}
+
+/** A line of the log. */
+export type LogLine = Readonly<Record<string, unknown>>;
+
+/** A real server in this process, on the run's store but with a key prefix of its own. */
+export interface TestServer {
+  readonly url: string;
+  readonly prefix: string;
+  /** What it has logged so far. */
+  readonly log: readonly LogLine[];
+  send(path: string, sent?: Sent): Promise<Answer>;
+  /** Submits to a queue. */
+  post(queue: string, input: unknown, headers?: Sent["headers"]): Promise<Answer>;
+  /** Submits to a queue without waiting for it; returns the id. */
+  enqueue(queue: string, input: unknown, search?: string): Promise<string>;
+  /** Asks the monitor until the task is in this state. */
+  until(id: string, state: string): Promise<Answer>;
+  /** Stops it, and removes its keys unless they are kept for another one. */
+  stop(options?: { keep?: boolean }): Promise<void>;
+}
+
+const HANDLERS = path.join(import.meta.dirname, "../fixtures/handlers");
+
+/** Starts a server; `env` wins over what tests usually need. */
+export async function startServer(env: Readonly<Record<string, string>> = {}): Promise<TestServer> {
+  const variables = {
+    REDIS_URL: storeUrl(),
+    KEY_PREFIX: uniquePrefix(),
+    PORT: "0",
+    HANDLERS,
+    DRAIN_TIMEOUT: "0s",
+    ...env,
+  };
+  const log: LogLine[] = [];
+  const running: Running = await start(
+    readConfig(variables),
+    createLog("debug", { write: (line) => log.push(JSON.parse(line) as LogLine) }),
+  );
+  const { url = "" } = running;
+  const send: TestServer["send"] = (at, sent) => exchange(new URL(at, url), sent);
+  const post: TestServer["post"] = (queue, input, headers = {}) =>
+    send(`/v1/queues/${queue}/requests`, { method: "POST", headers, body: input });
+  return {
+    url,
+    prefix: variables.KEY_PREFIX,
+    log,
+    send,
+    post,
+    async enqueue(queue, input, search = "") {
+      const headers = { Prefer: "respond-async" };
+      const answer = await send(`/v1/queues/${queue}/requests${search}`, { method: "POST", headers, body: input });
+      if (answer.status !== 202) throw new Error(`not accepted: ${answer.status} ${answer.text}`);
+      return String(answer.headers["x-request-id"]);
+    },
+    until: (id, state) =>
+      eventually(async () => {
+        const answer = await send(`/v1/requests/${id}/status`);
+        return answer.json.state === state && answer;
+      }) as Promise<Answer>,
+    async stop({ keep = false } = {}) {
+      await running.stop();
+      if (!keep) await removeKeys(variables.REDIS_URL, variables.KEY_PREFIX);
+    },
+  };
+}
+
+/** One request, on a connection of its own. */
+export async function exchange(url: URL, { method = "GET", headers = {}, body, chunks }: Sent = {}): Promise<Answer> {
+  const isJson = body !== undefined && typeof body !== "string" && !Buffer.isBuffer(body);
+  const bytes = body === undefined ? undefined : bytesOf(body);
+  const request = http.request(url, {
+    method,
+    agent: false,
+    headers: {
+      ...(isJson ? { "Content-Type": "application/json" } : {}),
+      ...(bytes ? { "Content-Length": bytes.length } : {}),
+      ...(headers as Record<string, string | string[]>),
+    },
+  });
+  // A server may answer and close before it has read everything: the answer counts.
+  request.on("error", () => undefined);
+  for (const chunk of chunks ?? []) request.write(chunk);
+  request.end(bytes);
+  const [response] = (await Promise.race([
+    once(request, "response"),
+    once(request, "close").then(() => {
+      throw new Error("the connection was closed without an answer");
+    }),
+  ])) as [http.IncomingMessage];
+  const received: Buffer[] = [];
+  for await (const chunk of response) received.push(chunk as Buffer);
+  const whole = Buffer.concat(received);
+  return {
+    status: response.statusCode ?? 0,
+    headers: response.headers,
+    body: whole,
+    text: whole.toString("utf8"),
+    get json() {
+      return JSON.parse(whole.toString("utf8"));
+    },
+  };
+}
+
+function bytesOf(body: unknown): Buffer {
+  if (Buffer.isBuffer(body)) return body;
+  return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
+}
+
+async function removeKeys(url: string, prefix: string): Promise<void> {
+  const redis = await connectOnce(url);
+  const stream = redis.scanStream({ match: `{${prefix}:*`, count: 1000 });
+  for await (const found of stream) if (found.length > 0) await redis.unlink(...(found as string[]));
+  redis.disconnect();
+}
