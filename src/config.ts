@@ -1,5 +1,24 @@
-import { DURATION_FORM, parseDuration } from "./duration.ts";
-import { StartError } from "./errors.ts";
+import { type ApiKey, checkNamesUnique, KEY_FORM, parseApiKey } from "./api-key.ts";
+import {
+  allowList,
+  duration,
+  flag,
+  LONGEST_TIMER,
+  LONGEST_TTL,
+  listOf,
+  oneOf,
+  type Rate,
+  rate,
+  readOrigin,
+  readWebhookSecret,
+  redisUrl,
+  size,
+  text,
+  type Variable,
+  whole,
+} from "./config-values.ts";
+import { messageOf, StartError } from "./errors.ts";
+import type { AllowList } from "./guard.ts";
 import { LOG_LEVELS, type LogLevel } from "./log.ts";
 
 export const ROLES = ["all", "api", "worker"] as const;
@@ -35,87 +54,27 @@ export interface Config {
   readonly maxWaiting: number;
   readonly pendingStatus: 404 | 202;
   readonly durability: Durability;
+  /** The keys that are given in the environment itself. */
+  readonly apiKeys: readonly ApiKey[];
+  /** A file of more keys. */
+  readonly apiKeysFile: string | undefined;
+  /** With it, links to a task can be read by whoever has them. */
+  readonly urlSigningKey: string | undefined;
+  readonly urlTtlMs: number;
+  /** Undefined: as many requests as anyone likes. */
+  readonly rateLimit: Rate | undefined;
+  /** Origins of web pages that may read what we answer, or `*`. */
+  readonly corsOrigins: readonly string[];
   readonly trustProxy: boolean;
-  /** Hosts, addresses and CIDRs that may be fetched though they are not public. */
-  readonly fetchAllow: readonly string[];
+  /** Secrets of Standard Webhooks, the one that is valid from now on first. */
+  readonly webhookSecrets: readonly string[];
+  /** Who may be told by webhook though they are not public, or by plain http. */
+  readonly webhookAllow: AllowList;
+  /** Who may be fetched though they are not public. */
+  readonly fetchAllow: AllowList;
   readonly logLevel: LogLevel;
   readonly drainTimeoutMs: number;
 }
-
-/** One variable: how it is read, and its default as it stands in `.env.example`. */
-interface Variable<T> {
-  readonly fallback: string;
-  /** Ends "expected …" of the error. */
-  readonly expected: string;
-  read(value: string): T | undefined;
-}
-
-/** setTimeout takes 32 bits of milliseconds, 24.8 days, and fires at once for more. */
-const LONGEST_TIMER = "24d";
-/** Far enough away that no sum of times leaves the whole numbers that Redis and JavaScript share. */
-const LONGEST_TTL = "3650d";
-
-const duration = (fallback: string, min: string, max: string): Variable<number> => ({
-  fallback,
-  expected: `${DURATION_FORM}, at least ${min} and at most ${max}`,
-  read(value) {
-    const ms = parseDuration(value);
-    return ms !== undefined && ms >= Number(parseDuration(min)) && ms <= Number(parseDuration(max)) ? ms : undefined;
-  },
-});
-
-const whole = (fallback: string, min: number, max: number): Variable<number> => ({
-  fallback,
-  expected: `a whole number from ${min} to ${max}`,
-  read: (value) => (/^\d+$/.test(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined),
-});
-
-const SIZE_UNITS: Readonly<Record<string, number>> = { "": 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
-
-const size = (fallback: string): Variable<number> => ({
-  fallback,
-  expected: "a size in bytes, or with a unit: 64kb, 1mb; at most 512mb",
-  read(value) {
-    const match = /^(\d+)\s*(?:([kmg])i?)?b?$/i.exec(value);
-    const bytes = match ? Number(match[1]) * (SIZE_UNITS[(match[2] ?? "").toLowerCase()] ?? 1) : Number.NaN;
-    return bytes >= 1 && bytes <= 512 * 1024 ** 2 ? bytes : undefined;
-  },
-});
-
-const oneOf = <T extends string>(fallback: string, values: readonly T[]): Variable<T> => ({
-  fallback,
-  expected: `one of ${values.join(", ")}`,
-  read: (value) => values.find((v) => v === value),
-});
-
-const flag = (fallback: string): Variable<boolean> => ({
-  fallback,
-  expected: "true or false",
-  read: (value) => (/^(?:true|1)$/i.test(value) ? true : /^(?:false|0)$/i.test(value) ? false : undefined),
-});
-
-const text = (fallback: string, form: RegExp, expected: string): Variable<string> => ({
-  fallback,
-  expected,
-  read: (value) => (form.test(value) ? value : undefined),
-});
-
-/** Undefined for an address without a host: the client library would take it for localhost without a word. */
-const redisUrl = (expected: string): Variable<string> => ({
-  fallback: "",
-  expected,
-  read: (value) =>
-    /^rediss?:\/\/\S+$/.test(value) && URL.canParse(value) && new URL(value).hostname !== "" ? value : undefined,
-});
-
-const list = (fallback: string, form: RegExp, expected: string): Variable<readonly string[]> => ({
-  fallback,
-  expected,
-  read(value) {
-    const items = value.split(",").map((item) => item.trim());
-    return items.every((item) => form.test(item)) ? items : undefined;
-  },
-});
 
 /** Every variable that the server reads. An empty default means: unset. */
 export const VARIABLES = {
@@ -140,8 +99,23 @@ export const VARIABLES = {
   MAX_WAITING: whole("1000000", 1, 100_000_000),
   PENDING_STATUS: oneOf("404", ["404", "202"] as const),
   DURABILITY: oneOf("memory", DURABILITIES),
+  AUTH: oneOf("", ["none"] as const),
+  API_KEYS: listOf(`${KEY_FORM}, with commas between`, parseApiKey, {
+    secret: true,
+    check: checkNamesUnique,
+  }),
+  API_KEYS_FILE: text("", /\S/, `a file with a line ${KEY_FORM} for each key`),
+  URL_SIGNING_KEY: { ...text("", /^\S.{14,}\S$/, "a secret of at least 16 characters"), secret: true },
+  URL_TTL: duration("24h", "1s", LONGEST_TTL),
+  RATE_LIMIT: rate(),
+  CORS_ORIGINS: listOf("* or origins such as https://app.example with commas between", readOrigin),
   TRUST_PROXY: flag("false"),
-  FETCH_ALLOW: list("", /^[A-Za-z0-9.:_/-]+$/, "hosts, addresses or CIDRs with commas between"),
+  WEBHOOK_SECRET: listOf("whsec_ and the base64 of 24 to 64 bytes, or two of them with a comma", readWebhookSecret, {
+    most: 2,
+    secret: true,
+  }),
+  WEBHOOK_ALLOW: allowList(),
+  FETCH_ALLOW: allowList(),
   LOG_LEVEL: oneOf("info", LOG_LEVELS),
   DRAIN_TIMEOUT: duration("20s", "0s", LONGEST_TIMER),
 } as const;
@@ -150,26 +124,53 @@ type Values = {
   [K in keyof typeof VARIABLES]: (typeof VARIABLES)[K] extends Variable<infer T> ? T | undefined : never;
 };
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** Nobody may be contacted who is not public. */
+const NOBODY: AllowList = { hosts: new Set(), ranges: [] };
+
+/** Where it says nothing of keys, whoever reaches this address may do anything. */
+const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/i;
+
+/** One variable's value; undefined where it is neither set nor has a default. @throws StartError */
+function readVariable<T>(name: string, variable: Variable<T>, given: string | undefined): T | undefined {
+  const value = (given ?? "").trim() || variable.fallback;
+  if (value === "") return undefined;
+  const shown = variable.secret ? "the value given" : JSON.stringify(value);
+  const refusal = `${name} is ${shown}, expected ${variable.expected}`;
+  let read: T | undefined;
+  try {
+    read = variable.read(value);
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    throw new StartError(`${refusal}: ${messageOf(error)}`);
+  }
+  if (read === undefined) throw new StartError(refusal);
+  return read;
+}
+
+/** FETCH_ALLOW alone, for the handler that fetches: what is wrong with another variable is none of its business. */
+export function readFetchAllow(env: Environment = process.env): AllowList {
+  return readVariable("FETCH_ALLOW", VARIABLES.FETCH_ALLOW, env.FETCH_ALLOW) ?? NOBODY;
+}
+
+/** Where keys are, for the commands that manage them. */
+export function readKeySources(env: Environment = process.env): Pick<Config, "apiKeys" | "apiKeysFile"> {
+  return {
+    apiKeys: readVariable("API_KEYS", VARIABLES.API_KEYS, env.API_KEYS) ?? [],
+    apiKeysFile: readVariable("API_KEYS_FILE", VARIABLES.API_KEYS_FILE, env.API_KEYS_FILE),
+  };
+}
+
 /**
  * Reads the environment.
  * @param overrides values that win over the environment, e.g. those of command-line options
  * @throws StartError that names the variable, its value and what was expected
  */
-export function readConfig(
-  env: Readonly<Record<string, string | undefined>> = process.env,
-  overrides: Readonly<Record<string, string | undefined>> = {},
-): Config {
+export function readConfig(env: Environment = process.env, overrides: Environment = {}): Config {
   const given = (name: string): string => (overrides[name] ?? env[name] ?? "").trim();
   const values = Object.fromEntries(
-    Object.entries(VARIABLES).map(([name, variable]) => {
-      const value = given(name) || variable.fallback;
-      if (value === "") return [name, undefined];
-      const read = variable.read(value);
-      // A URL may hold a password: it is not repeated.
-      const shown = name === "REDIS_URL" ? "the value given" : JSON.stringify(value);
-      if (read === undefined) throw new StartError(`${name} is ${shown}, expected ${variable.expected}`);
-      return [name, read];
-    }),
+    Object.entries(VARIABLES).map(([name, variable]) => [name, readVariable<unknown>(name, variable, given(name))]),
   ) as Values;
   const required = <K extends keyof Values>(name: K): NonNullable<Values[K]> => {
     const value = values[name];
@@ -192,14 +193,23 @@ export function readConfig(
       `STORE is ${values.STORE}, expected external with ROLE ${role}: a child store serves one process`,
     );
   }
+  const port = role === "worker" && given("PORT") === "" ? undefined : required("PORT");
+  const host = required("HOST");
+  const apiKeys = values.API_KEYS ?? [];
+  const guarded = apiKeys.length > 0 || values.API_KEYS_FILE !== undefined;
+  if (port !== undefined && !LOOPBACK.test(host) && !guarded && values.AUTH !== "none") {
+    throw new StartError(
+      `HOST is ${JSON.stringify(host)} but there are no API_KEYS: whoever reaches it could do anything, expected API_KEYS or API_KEYS_FILE, a loopback address, or AUTH=none where that is meant`,
+    );
+  }
   return {
     redisUrl: values.REDIS_URL,
     store: values.STORE,
     dataDir: required("DATA_DIR"),
     keyPrefix: required("KEY_PREFIX"),
     partitions: required("PARTITIONS"),
-    host: required("HOST"),
-    port: role === "worker" && given("PORT") === "" ? undefined : required("PORT"),
+    host,
+    port,
     role,
     handlersDir: values.HANDLERS,
     concurrency: required("CONCURRENCY"),
@@ -214,8 +224,16 @@ export function readConfig(
     maxWaiting: required("MAX_WAITING"),
     pendingStatus: required("PENDING_STATUS") === "202" ? 202 : 404,
     durability: required("DURABILITY"),
+    apiKeys,
+    apiKeysFile: values.API_KEYS_FILE,
+    urlSigningKey: values.URL_SIGNING_KEY,
+    urlTtlMs: required("URL_TTL"),
+    rateLimit: values.RATE_LIMIT,
+    corsOrigins: values.CORS_ORIGINS ?? [],
     trustProxy: required("TRUST_PROXY"),
-    fetchAllow: values.FETCH_ALLOW ?? [],
+    webhookSecrets: values.WEBHOOK_SECRET ?? [],
+    webhookAllow: values.WEBHOOK_ALLOW ?? NOBODY,
+    fetchAllow: values.FETCH_ALLOW ?? NOBODY,
     logLevel: required("LOG_LEVEL"),
     drainTimeoutMs: required("DRAIN_TIMEOUT"),
   };

@@ -1,19 +1,12 @@
 import type { Config } from "./config.ts";
-import { Engine } from "./engine/engine.ts";
-import { claimPartitions } from "./engine/partitions.ts";
-import { settingsOf } from "./engine/settings.ts";
+import { Coverage } from "./engine/coverage.ts";
+import { openEngine } from "./engine/open.ts";
 import { messageOf } from "./errors.ts";
-import { defineHandler } from "./handler.ts";
 import { loadHandlers, shippedHandlersDir } from "./handler-files.ts";
 import { createApp, createHealthApp } from "./http/app.ts";
 import { HttpServer } from "./http/server.ts";
 import type { Logger } from "./log.ts";
-import { checkFitness } from "./store/fitness.ts";
-import { Keys } from "./store/keys.ts";
-import { Notices } from "./store/notices.ts";
 import { provisionStore } from "./store/provision.ts";
-import { connect } from "./store/redis.ts";
-import { Scripts } from "./store/scripts.ts";
 import { supervisor } from "./workers/supervisor.ts";
 import { Ticker } from "./workers/ticker.ts";
 import { Worker } from "./workers/worker.ts";
@@ -29,83 +22,68 @@ export interface Running {
   stop(): Promise<void>;
 }
 
-/** Script flags came with Redis 7. */
-const FLAGS_SINCE = 7;
-
 /**
  * Starts what the configuration asks for: store, engine, and the roles of this process.
  * @throws StartError with a message for a person
  */
 export async function start(config: Config, log: Logger): Promise<Running> {
   const handlers = await loadHandlers(config.handlersDir ?? shippedHandlersDir);
-  const store = await provisionStore(config, log);
-  const undo: (() => Promise<unknown>)[] = [() => store.stop()];
-  const unwind = async () => {
-    for (const step of undo.splice(0).reverse())
-      await step().catch((error: unknown) => log.warn({ reason: messageOf(error) }, "stopping"));
+  const undoing = supervisor(handlers);
+  const all = new Map([...handlers, [undoing.queue, undoing]]);
+  const closing = new AbortController();
+  /** What has been started, the last first to be stopped. */
+  const started: (() => unknown)[] = [];
+  let unwound: Promise<void> | undefined;
+  const unwind = () => {
+    unwound ??= stopAll(started.reverse(), log);
+    return unwound;
   };
   try {
-    const redis = await connect(store.url, "commands", log);
-    undo.push(async () => redis.disconnect());
-    const subscriber = await connect(store.url, "notices", log);
-    undo.push(async () => subscriber.disconnect());
-    const fitness = await checkFitness(redis);
-    for (const warning of fitness.warnings) log.warn(warning);
+    const store = await provisionStore(config, log);
+    started.push(() => store.stop());
+    const { engine, readiness, close } = await openEngine(config, store.url, all.values(), log);
+    started.push(close);
+    const roles = [new Ticker(engine, log), new Coverage(engine, log)];
+    for (const role of roles) {
+      role.start();
+      started.push(() => role.stop());
+    }
 
-    const keys = new Keys(config.keyPrefix, config.partitions);
-    await claimPartitions(redis, keys);
-    const undoing = supervisor(handlers);
-    const all = new Map([...handlers, [undoing.queue, undoing]]);
-    const engine = new Engine({
-      scripts: new Scripts(redis, { flags: Number.parseInt(fitness.version, 10) >= FLAGS_SINCE }),
-      keys,
-      notices: new Notices(subscriber),
-      queues: new Map([...all].map(([queue, handler]) => [queue, settingsOf(handler, config)])),
-      fallback: settingsOf(defineHandler({ queue: "unknown", run: () => undefined }), config),
-    });
-
-    const closing = new AbortController();
-    const readiness = async (): Promise<string[]> => {
-      if (closing.signal.aborted) return ["the server is stopping"];
-      try {
-        await redis.ping();
-        return (await checkFitness(redis)).warnings;
-      } catch (error) {
-        return [`the store cannot be reached: ${messageOf(error)}`];
-      }
-    };
-
-    const ticker = new Ticker(engine, log);
-    ticker.start();
-    undo.push(() => ticker.stop());
     let server: HttpServer | undefined;
     if (config.port !== undefined) {
-      const api = { engine, handlers, log, readiness, closing: closing.signal, ...config };
+      const ready = () => (closing.signal.aborted ? Promise.resolve(["the server is stopping"]) : readiness());
+      const api = { engine, handlers, log, readiness: ready, closing: closing.signal, ...config };
       const app = config.role === "worker" ? createHealthApp(api) : createApp(api, config);
-      server = new HttpServer(app, { host: config.host, port: config.port });
-      await server.start();
+      const listening = new HttpServer(app, { host: config.host, port: config.port });
+      await listening.start();
+      started.push(() => listening.stop());
+      server = listening;
     }
-    const worker = config.role === "api" ? undefined : new Worker({ engine, handlers: all, log, ...config });
-    await worker?.start();
-
-    // Callers may still collect while the worker drains; then those who are held are let go.
-    let stopped: Promise<void> | undefined;
-    const stop = async () => {
-      log.info("stopping");
-      await worker?.stop();
-      closing.abort();
-      await server?.stop();
-      await unwind();
-      log.info("stopped");
-    };
+    // Stopped before the server: callers may still collect while the worker drains; then those who are held are let go.
+    started.push(() => closing.abort());
+    if (config.role !== "api") {
+      const worker = new Worker({ engine, handlers: all, log, ...config });
+      await worker.start();
+      started.push(() => worker.stop());
+    }
     return {
       url: server && `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${server.port}`,
       queues: [...handlers.keys()],
       store: store.description,
-      stop: () => (stopped ??= stop()),
+      stop: unwind,
     };
   } catch (error) {
     await unwind();
     throw error;
+  }
+}
+
+async function stopAll(parts: readonly (() => unknown)[], log: Logger): Promise<void> {
+  for (const stop of parts) {
+    try {
+      await stop();
+    } catch (error) {
+      log.warn({ reason: messageOf(error) }, "a part did not stop in good order");
+    }
   }
 }

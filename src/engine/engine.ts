@@ -1,3 +1,4 @@
+import { Metrics } from "../metrics.ts";
 import type { Keys } from "../store/keys.ts";
 import type { Notices } from "../store/notices.ts";
 import { encodeResult } from "../store/result.ts";
@@ -16,6 +17,7 @@ import type {
 } from "../store/scripts.ts";
 import { BATCH_LIMIT } from "../store/scripts.ts";
 import { Batch } from "./batch.ts";
+import { Sample } from "./coverage.ts";
 import { Finisher, retentionOf } from "./finish.ts";
 import { Inspector } from "./inspect.ts";
 import { catalogueResult } from "./problem.ts";
@@ -32,6 +34,17 @@ export interface EngineParts {
   readonly queues: ReadonlyMap<string, QueueSettings>;
   /** What holds for tasks of other queues that are still in the store. */
   readonly fallback: QueueSettings;
+  /** How submissions are made durable; left out, Redis's memory is enough. */
+  readonly submissions?: Submissions;
+  /** Left out, nobody reads what is counted. */
+  readonly metrics?: Metrics;
+}
+
+/** Submissions on a connection of their own, so that waiting for a disk or a replica holds up nothing else. */
+export interface Submissions {
+  readonly scripts: Scripts;
+  /** Tells whether what these scripts have written so far is as durable as promised. */
+  confirm(): Promise<boolean>;
 }
 
 /** Most tasks of each kind and queue that one tick moves. */
@@ -48,6 +61,9 @@ export class Engine {
   readonly inspector: Inspector;
   readonly finisher: Finisher;
   readonly waiter: Waiter;
+  readonly metrics: Metrics;
+  /** Estimates that were given, to be held against what happens. */
+  readonly sample: Sample;
   readonly #scripts: Scripts;
   readonly #fallback: QueueSettings;
   readonly #cancels: Batch<{ id: string; keepMs: number; tombstoneMs: number }, CancelVerdict>;
@@ -61,11 +77,19 @@ export class Engine {
     this.keys = keys;
     this.notices = notices;
     this.queues = parts.queues;
+    this.metrics = parts.metrics ?? new Metrics();
     this.#scripts = scripts;
     this.#fallback = parts.fallback;
-    this.submitter = new Submitter(scripts, keys);
+    this.sample = new Sample();
+    this.submitter = new Submitter({
+      scripts: parts.submissions?.scripts ?? scripts,
+      keys,
+      metrics: this.metrics,
+      confirm: () => parts.submissions?.confirm() ?? Promise.resolve(true),
+      accepted: ({ id }, index, line) => this.sample.offer(id, index, line),
+    });
     this.inspector = new Inspector(scripts, keys);
-    this.finisher = new Finisher(scripts, keys);
+    this.finisher = new Finisher(scripts, keys, this.metrics);
     this.waiter = new Waiter(keys, notices, this.inspector);
     this.#cancels = new Batch({ send: (p, items) => scripts.cancel(keys.tag(p), items) });
     this.#losses = new Batch({ send: (p, items) => scripts.lose(keys.tag(p), items, DEAD_CAP) });
@@ -176,6 +200,7 @@ export class Engine {
       ticks.push(await this.#scripts.tick(this.keys.tag(partition), some, { limit: TICK_LIMIT, deadCap: DEAD_CAP }));
     }
     const nexts = ticks.flatMap((t) => (t.nextMs === null ? [] : [t.nextMs]));
+    for (const { queue, fate } of ticks.flatMap((t) => t.lost)) this.metrics.lost.count(queue, fate);
     return {
       promoted: ticks.reduce((sum, t) => sum + t.promoted, 0),
       nextMs: nexts.length > 0 ? Math.min(...nexts) : null,

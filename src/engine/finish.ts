@@ -1,3 +1,4 @@
+import type { Metrics } from "../metrics.ts";
 import type { Keys } from "../store/keys.ts";
 import { encodeResult } from "../store/result.ts";
 import type { CompleteVerdict, FailItem, FailKind, FailVerdict, Lease, Retention, Scripts } from "../store/scripts.ts";
@@ -29,12 +30,14 @@ export function retentionOf(settings: QueueSettings): Retention {
 /** Ends what a worker has taken: completes it, fails it or hands it back. Ends of one turn travel together. */
 export class Finisher {
   readonly #keys: Keys;
+  readonly #metrics: Metrics;
   readonly #completions: Batch<Lease & Retention & { result: Buffer }, CompleteVerdict>;
   readonly #failures: Batch<FailItem, FailVerdict>;
   readonly #releases: Batch<Lease & Retention, "released" | "canceled" | "stale">;
 
-  constructor(scripts: Scripts, keys: Keys) {
+  constructor(scripts: Scripts, keys: Keys, metrics: Metrics) {
     this.#keys = keys;
+    this.#metrics = metrics;
     this.#completions = new Batch({
       sizeOf: (item) => item.result.length,
       send: (partition, items) => scripts.complete(keys.tag(partition), items),
@@ -45,32 +48,47 @@ export class Finisher {
 
   /** Stores the result. Saying it twice is harmless. @throws PaihaoError store-unavailable */
   complete(lease: Lease, result: Result, settings: QueueSettings): Promise<CompleteVerdict> {
-    return this.#completions.add(this.#keys.partitionOf(lease.id), {
-      ...lease,
-      ...retentionOf(settings),
-      result: encodeResult(result),
-    });
+    return this.#counted(
+      lease.queue,
+      this.#completions.add(this.#keys.partitionOf(lease.id), {
+        ...lease,
+        ...retentionOf(settings),
+        result: encodeResult(result),
+      }),
+    );
   }
 
   /** Ends an attempt: another one later, or the task's end. Saying it twice is harmless. @throws PaihaoError store-unavailable */
   fail(lease: Lease, failure: Failure, settings: QueueSettings): Promise<FailVerdict> {
     const keep = retentionOf(settings);
-    return this.#failures.add(this.#keys.partitionOf(lease.id), {
-      ...lease,
-      kind: failure.kind,
-      attempts: settings.attempts,
-      delayMs: failure.delayMs,
-      error: failure.error.slice(0, ERROR_LENGTH),
-      code: failure.code,
-      result: encodeResult(failure.result),
-      // What dies stays to be looked at and run again, longer than an answer would.
-      keepMs: failure.kind === "retry" ? settings.deadTtlMs : keep.keepMs,
-      tombstoneMs: keep.tombstoneMs,
-    });
+    return this.#counted(
+      lease.queue,
+      this.#failures.add(this.#keys.partitionOf(lease.id), {
+        ...lease,
+        kind: failure.kind,
+        attempts: settings.attempts,
+        delayMs: failure.delayMs,
+        error: failure.error.slice(0, ERROR_LENGTH),
+        code: failure.code,
+        result: encodeResult(failure.result),
+        // What dies stays to be looked at and run again, longer than an answer would.
+        keepMs: failure.kind === "retry" ? settings.deadTtlMs : keep.keepMs,
+        tombstoneMs: keep.tombstoneMs,
+      }),
+    );
   }
 
   /** Hands a task back to its old place; the attempt does not count. @throws PaihaoError store-unavailable */
   release(lease: Lease, settings: QueueSettings): Promise<"released" | "canceled" | "stale"> {
-    return this.#releases.add(this.#keys.partitionOf(lease.id), { ...lease, ...retentionOf(settings) });
+    return this.#counted(
+      lease.queue,
+      this.#releases.add(this.#keys.partitionOf(lease.id), { ...lease, ...retentionOf(settings) }),
+    );
+  }
+
+  async #counted<V extends string>(queue: string, verdict: Promise<V>): Promise<V> {
+    const ending = await verdict;
+    this.#metrics.endings.count(queue, ending);
+    return ending;
   }
 }

@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { PaihaoError } from "../errors.ts";
+import type { Metrics } from "../metrics.ts";
 import { INLINE_BYTES, type Keys } from "../store/keys.ts";
 import type { Line, Scripts, SubmitItem, Submitted, SubmitVerdict, UpdateVerdict } from "../store/scripts.ts";
 import type { State } from "../task.ts";
@@ -34,34 +35,52 @@ export interface SubmissionVerdict {
   readonly state: State | null;
   readonly index: number | null;
   readonly line: Line;
+  /** Whether it is as durable as this server promises; when not, it is stored all the same and may run. */
+  readonly durable: boolean;
 }
 
 interface Stored {
   readonly submitted: Submitted;
+  readonly durable: boolean;
   readonly line: Line;
 }
 
 /** The distance between two priority classes in a score, as in lua/lib/clock.lua. */
 const CLASS = 2 ** 45;
 
+/** What a submitter is made of. */
+export interface SubmitterParts {
+  readonly scripts: Scripts;
+  readonly keys: Keys;
+  readonly metrics: Metrics;
+  /** Tells whether what `scripts` has written so far is as durable as promised. */
+  confirm(): Promise<boolean>;
+  /** Told of each task that was accepted. */
+  accepted(submission: Submission, index: number | null, line: Line): void;
+}
+
 /** Hands tasks in. Submissions of one turn of the event loop travel together. */
 export class Submitter {
   readonly #scripts: Scripts;
   readonly #keys: Keys;
+  readonly #parts: SubmitterParts;
   readonly #batch: Batch<SubmitItem, Stored>;
 
-  constructor(scripts: Scripts, keys: Keys) {
+  constructor(parts: SubmitterParts) {
+    const { scripts, keys } = parts;
+    this.#parts = parts;
     this.#scripts = scripts;
     this.#keys = keys;
     this.#batch = new Batch({
       sizeOf: (item) => item.input.length,
       send: async (partition, items) => {
         const { lines, verdicts } = await scripts.submit(keys.tag(partition), items);
+        const durable = await parts.confirm();
         const byQueue = new Map(lines.map((line) => [line.queue, line]));
         return verdicts.map((submitted, i) => {
           const line = byQueue.get(items[i]?.queue ?? "");
           if (!line) throw new PaihaoError("internal", "the store told nothing of the queue");
-          return { submitted, line };
+          return { submitted, line, durable };
         });
       },
     });
@@ -73,14 +92,18 @@ export class Submitter {
    */
   async submit(submission: Submission, settings: QueueSettings): Promise<SubmissionVerdict> {
     const partition = this.#keys.partitionOf(submission.id);
-    const { submitted, line } = await this.#batch.add(partition, this.#item(submission, settings));
+    const { submitted, line, durable } = await this.#batch.add(partition, this.#item(submission, settings));
     const { verdict, state, index } = submitted;
-    if (this.#keys.partitions === 1) return { verdict, state, index, line };
+    this.#parts.metrics.submissions.count(submission.queue, verdict);
+    if (!durable) this.#parts.metrics.submissions.count(submission.queue, "not-durable");
+    if (verdict === "new") this.#parts.accepted(submission, index, line);
+    if (this.#keys.partitions === 1) return { verdict, state, index, line, durable };
     // A dry run has no score yet: it would stand behind everything of its class.
     const score = submitted.score || String((submission.priority + 1) * CLASS);
     return {
       verdict,
       state,
+      durable,
       ...(await acrossPartitions(this.#scripts, this.#keys, partition, { index, score, line })),
     };
   }

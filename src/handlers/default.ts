@@ -1,10 +1,10 @@
 import { defineHandler, giveUp, type TaskContext } from "paihao";
 import { z } from "zod";
-import { readConfig } from "../config.ts";
+import { readFetchAllow } from "../config.ts";
 import { digestPage, type PageDigest } from "../digest/page.ts";
 import { NestedTooDeep } from "../digest/reader.ts";
 import { FetchError, fetchPage, type Page } from "../fetch.ts";
-import { AddressGuard, parseAllowList } from "../guard.ts";
+import { AddressGuard } from "../guard.ts";
 
 const input = z
   .strictObject({
@@ -51,7 +51,7 @@ async function digested(page: { html: string } & Partial<Page>, { signal }: Task
 }
 
 async function fetched(url: string, signal: AbortSignal): Promise<Page> {
-  const guard = new AddressGuard(parseAllowList(readConfig().fetchAllow));
+  const guard = new AddressGuard(readFetchAllow());
   try {
     return await fetchPage(url, { guard, signal });
   } catch (error) {

@@ -4,8 +4,10 @@ import type { Api } from "./api.ts";
 import { accessLog } from "./middleware/access-log.ts";
 import { correlate } from "./middleware/correlate.ts";
 import { problems } from "./middleware/problems.ts";
+import { batchRoutes } from "./routes/batches.ts";
 import { collectRoutes } from "./routes/collect.ts";
 import { healthRoutes } from "./routes/health.ts";
+import { metricsRoutes } from "./routes/metrics.ts";
 import { monitorRoutes } from "./routes/monitor.ts";
 import { problemRoutes } from "./routes/problems.ts";
 import { queueRoutes } from "./routes/queues.ts";
@@ -13,21 +15,29 @@ import { submitRoutes } from "./routes/submit.ts";
 
 /** The application of a server that takes tasks. */
 export function createApp(api: Api, options: { trustProxy: boolean }): Koa {
+  return assemble(createRouter(api), api, options);
+}
+
+/** Every route of a server that takes tasks. */
+export function createRouter(api: Api): Router {
   // The id of a PUT is read from its path before the router looks at it: both must see the same paths.
   const router = new Router({ sensitive: true });
   submitRoutes(router, api);
+  batchRoutes(router, api);
   collectRoutes(router, api);
   monitorRoutes(router, api);
   queueRoutes(router, api);
   problemRoutes(router);
   healthRoutes(router, api);
-  return assemble(router, api, options);
+  metricsRoutes(router, api);
+  return router;
 }
 
-/** The application of a worker that listens: health only. */
-export function createHealthApp(api: Pick<Api, "readiness" | "log">): Koa {
+/** The application of a worker that listens: health and metrics only. */
+export function createHealthApp(api: Pick<Api, "readiness" | "log" | "engine">): Koa {
   const router = new Router();
   healthRoutes(router, api);
+  metricsRoutes(router, api);
   return assemble(router, api, { trustProxy: false });
 }
 

@@ -43,8 +43,8 @@ export function readSubmitOptions(
 }
 
 function delayOf(search: URLSearchParams, nowMs: number): number {
-  const delay = one(search, "delay");
-  const notBefore = one(search, "notBefore");
+  const delay = oneParameter(search, "delay");
+  const notBefore = oneParameter(search, "notBefore");
   if (delay !== null && notBefore !== null) {
     throw wrongParameter("notBefore", "delay and notBefore cannot both be given");
   }
@@ -75,7 +75,7 @@ function instantOf(text: string): number | undefined {
 
 /** A whole number ≥ 0, null when absent. @throws PaihaoError invalid-parameter */
 export function wholeParameter(search: URLSearchParams, name: string): number | null {
-  const value = one(search, name);
+  const value = oneParameter(search, name);
   if (value === null) return null;
   if (!/^\d{1,15}$/.test(value)) throw wrongParameter(name, "expected a whole number from 0");
   return Number(value);
@@ -83,7 +83,7 @@ export function wholeParameter(search: URLSearchParams, name: string): number | 
 
 /** `true` or `false`, false when absent. @throws PaihaoError invalid-parameter */
 export function booleanParameter(search: URLSearchParams, name: string): boolean {
-  const value = one(search, name);
+  const value = oneParameter(search, name);
   if (value !== null && value !== "true" && value !== "false") throw wrongParameter(name, "expected true or false");
   return value === "true";
 }
@@ -94,7 +94,7 @@ export function wrongParameter(name: string, expected: string): PaihaoError {
 }
 
 /** The value of a parameter, null when absent. @throws PaihaoError invalid-parameter when it is given twice */
-function one(search: URLSearchParams, name: string): string | null {
+export function oneParameter(search: URLSearchParams, name: string): string | null {
   const [first, second] = search.getAll(name);
   if (second !== undefined) throw wrongParameter(name, "given more than once");
   return first ?? null;

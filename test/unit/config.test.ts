@@ -1,8 +1,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { readConfig, VARIABLES } from "../../src/config.ts";
+import { readConfig, readFetchAllow, readKeySources, VARIABLES } from "../../src/config.ts";
 import { StartError } from "../../src/errors.ts";
+import { parseAllowList } from "../../src/guard.ts";
 
 /** The message of the start that a setting stops, or "started". */
 function refusal(env: Record<string, string>): string {
@@ -14,6 +15,14 @@ function refusal(env: Record<string, string>): string {
     return (error as StartError).message;
   }
 }
+
+/** The one of the Standard Webhooks' own examples. */
+const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
+const HASH = "0".repeat(64);
+const ALLOW = "hosts, addresses or CIDRs with commas between";
+const NO_ITEM = "in an allow list is not a host name, an address or a CIDR";
+const RATE = "a number of requests and a span of whole seconds, such as 100/1m, at most 24h";
+const ORIGINS = "* or origins such as https://app.example with commas between";
 
 describe("the configuration", () => {
   describe("by default", () => {
@@ -49,7 +58,21 @@ describe("the configuration", () => {
         concurrency: 8,
         attempts: 3,
       });
-      expect(readConfig({}).fetchAllow).to.deep.equal([]);
+    });
+
+    it("is open to whoever reaches the loopback address: no keys, no signed links, no limit, no web pages", () => {
+      const nobody = { hosts: new Set(), ranges: [] };
+      expect(readConfig({})).to.deep.include({
+        apiKeys: [],
+        apiKeysFile: undefined,
+        urlSigningKey: undefined,
+        urlTtlMs: 86_400_000,
+        rateLimit: undefined,
+        corsOrigins: [],
+        webhookSecrets: [],
+        webhookAllow: nobody,
+        fetchAllow: nobody,
+      });
     });
 
     it("takes an empty or blank variable for one that is not set", () => {
@@ -82,6 +105,15 @@ describe("the configuration", () => {
       PENDING_STATUS: "202",
       DURABILITY: "fsync",
       TRUST_PROXY: "TRUE",
+      AUTH: "none",
+      API_KEYS: `ci:submit+read:${"ab".repeat(32)}, ops:admin:${"CD".repeat(32)}`,
+      API_KEYS_FILE: "/run/secrets/keys",
+      URL_SIGNING_KEY: "a secret, with a comma",
+      URL_TTL: "10m",
+      RATE_LIMIT: "100/1m",
+      CORS_ORIGINS: "https://app.example, http://localhost:5173",
+      WEBHOOK_SECRET: `${SECRET}, whsec_${"A".repeat(32)}`,
+      WEBHOOK_ALLOW: "hooks.internal",
       FETCH_ALLOW: "intranet.example, 10.0.0.0/8,::1",
       LOG_LEVEL: "silent",
       DRAIN_TIMEOUT: "0s",
@@ -109,14 +141,25 @@ describe("the configuration", () => {
       pendingStatus: 202,
       durability: "fsync",
       trustProxy: true,
-      fetchAllow: ["intranet.example", "10.0.0.0/8", "::1"],
+      apiKeys: [
+        { name: "ci", scopes: new Set(["submit", "read"]), hash: Buffer.alloc(32, 0xab) },
+        { name: "ops", scopes: new Set(["admin"]), hash: Buffer.alloc(32, 0xcd) },
+      ],
+      apiKeysFile: "/run/secrets/keys",
+      urlSigningKey: "a secret, with a comma",
+      urlTtlMs: 600_000,
+      rateLimit: { max: 100, perS: 60 },
+      corsOrigins: ["https://app.example", "http://localhost:5173"],
+      webhookSecrets: [SECRET, `whsec_${"A".repeat(32)}`],
+      webhookAllow: parseAllowList(["hooks.internal"]),
+      fetchAllow: parseAllowList(["intranet.example", "10.0.0.0/8", "::1"]),
       logLevel: "silent",
       drainTimeoutMs: 0,
     });
   });
 
   it("lets an option of the command line win over the environment", () => {
-    expect(readConfig({ PORT: "1", HOST: "h" }, { PORT: "2" })).to.include({ port: 2, host: "h" });
+    expect(readConfig({ PORT: "1", LEASE: "2s" }, { PORT: "2" })).to.include({ port: 2, leaseMs: 2000 });
     expect(readConfig({ PORT: "1" }, { PORT: undefined }).port).to.equal(1);
   });
 
@@ -139,8 +182,17 @@ describe("the configuration", () => {
       ["HOST", "local host", "an address or host name"],
       ["TRUST_PROXY", "yes", "true or false"],
       ["TRUST_PROXY", "constructor", "true or false"],
-      ["FETCH_ALLOW", "a.example,,b.example", "hosts, addresses or CIDRs with commas between"],
-      ["FETCH_ALLOW", "https://a.example?x", "hosts, addresses or CIDRs with commas between"],
+      ["FETCH_ALLOW", "a.example,,b.example", `${ALLOW}: "" ${NO_ITEM}`],
+      ["FETCH_ALLOW", "https://a.example?x", `${ALLOW}: "https://a.example?x" ${NO_ITEM}`],
+      ["WEBHOOK_ALLOW", "hooks.internal, 10.0.0.0/33", `${ALLOW}: "10.0.0.0/33" ${NO_ITEM}`],
+      ["AUTH", "off", "one of none"],
+      ["RATE_LIMIT", "100", RATE],
+      ["RATE_LIMIT", "0/1m", RATE],
+      ["RATE_LIMIT", "100/1500ms", RATE],
+      ["RATE_LIMIT", "100/25h", RATE],
+      ["CORS_ORIGINS", "https://a.example/", `${ORIGINS}: "https://a.example/" is not an origin`],
+      ["CORS_ORIGINS", "*, null", `${ORIGINS}: "null" is not an origin`],
+      ["CORS_ORIGINS", "https://*.example", `${ORIGINS}: "https://*.example" is not an origin`],
       ["MAX_BODY", "0", "a size in bytes, or with a unit: 64kb, 1mb; at most 512mb"],
       ["MAX_BODY", "1gb", "a size in bytes, or with a unit: 64kb, 1mb; at most 512mb"],
       ["MAX_RESULT", "5i", "a size in bytes, or with a unit: 64kb, 1mb; at most 512mb"],
@@ -176,6 +228,79 @@ describe("the configuration", () => {
       const message = refusal({ REDIS_URL: url });
       expect(message).to.equal("REDIS_URL is the value given, expected redis://host:port or rediss://host:port");
     }
+  });
+
+  describe("of secrets", () => {
+    const keys = "the value given, expected name:scope+scope:<sha256 hex of the key>, with commas between";
+    const webhook = "the value given, expected whsec_ and the base64 of 24 to 64 bytes, or two of them with a comma";
+    const wrong: readonly [name: string, value: string, message: string][] = [
+      [
+        "API_KEYS",
+        `ci:submit:hunter2`,
+        `${keys}: the key ci has no SHA-256 of 64 hexadecimal digits in its third place`,
+      ],
+      ["API_KEYS", `ci:write:${HASH}`, `${keys}: the key ci has a scope that is none of submit, read, admin, work`],
+      ["API_KEYS", `ci::${HASH}`, `${keys}: the key ci has a scope that is none of submit, read, admin, work`],
+      ["API_KEYS", `ci:read:${HASH},ci:work:${HASH}`, `${keys}: two keys are named ci`],
+      ["URL_SIGNING_KEY", "hunter2", "the value given, expected a secret of at least 16 characters"],
+      ["WEBHOOK_SECRET", "hunter2", `${webhook}: one of them is not that`],
+      ["WEBHOOK_SECRET", `whsec_${"A".repeat(31)}`, `${webhook}: one of them is not that`],
+      ["WEBHOOK_SECRET", `whsec_${"A".repeat(28)}`, `${webhook}: one of them is not that`],
+      ["WEBHOOK_SECRET", [SECRET, SECRET, SECRET].join(), webhook],
+    ];
+    for (const [name, value, message] of wrong) {
+      it(`says what is wrong with ${name} and never repeats it: ${value.slice(0, 24)}`, () => {
+        const refused = refusal({ [name]: value });
+        expect(refused).to.equal(`${name} is ${message}`);
+        expect(refused).not.to.contain("hunter2");
+      });
+    }
+
+    it("does not take the name of a key for good when it could be the key", () => {
+      expect(refusal({ API_KEYS: `ph_hunter2:submit:${HASH}` }))
+        .to.match(/: the name of a key has 1–64 characters/)
+        .and.not.match(/hunt/);
+    });
+  });
+
+  describe("of an address that others reach", () => {
+    it("stops a start without keys, and says what would let it start", () => {
+      for (const HOST of ["0.0.0.0", "::", "192.0.2.1", "host.example", "127.0.0.1.example"]) {
+        const message = refusal({ HOST });
+        expect(message).to.match(new RegExp(`^HOST is "${HOST}" but there are no API_KEYS`));
+        expect(message).to.match(/expected API_KEYS or API_KEYS_FILE, a loopback address, or AUTH=none/);
+      }
+    });
+
+    it("starts with keys, with a file of keys, and where it is said to be meant", () => {
+      const keys = [{ API_KEYS: `ci:submit:${HASH}` }, { API_KEYS_FILE: "keys" }, { AUTH: "none" }];
+      for (const env of keys) expect(readConfig({ HOST: "0.0.0.0", ...env }).host).to.equal("0.0.0.0");
+    });
+
+    it("starts without keys on every loopback address, and where nothing listens", () => {
+      for (const HOST of ["127.0.0.1", "127.8.9.10", "::1", "localhost"])
+        expect(readConfig({ HOST }).host).to.equal(HOST);
+      const worker = { HOST: "0.0.0.0", ROLE: "worker", REDIS_URL: "redis://redis" };
+      expect(readConfig(worker).port).to.equal(undefined);
+      expect(refusal({ ...worker, PORT: "3000" })).to.match(/^HOST is "0\.0\.0\.0"/);
+    });
+  });
+
+  describe("read in part", () => {
+    it("tells the handler that fetches whom it may fetch, whatever is wrong elsewhere", () => {
+      const env = { PORT: "none", FETCH_ALLOW: "10.0.0.0/8" };
+      expect(readFetchAllow(env)).to.deep.equal(parseAllowList(["10.0.0.0/8"]));
+      expect(readFetchAllow({})).to.deep.equal(parseAllowList([]));
+      expect(() => readFetchAllow({ FETCH_ALLOW: "10.0.0.0/33" })).to.throw(
+        StartError,
+        /^FETCH_ALLOW is .*10\.0\.0\.0\/33/,
+      );
+    });
+
+    it("tells the commands that manage keys where they are, whatever is wrong elsewhere", () => {
+      expect(readKeySources({ PORT: "none", API_KEYS_FILE: "k" })).to.deep.equal({ apiKeys: [], apiKeysFile: "k" });
+      expect(readKeySources({ API_KEYS: `ci:work:${HASH}` }).apiKeys.map(({ name }) => name)).to.deep.equal(["ci"]);
+    });
   });
 
   describe("of a role", () => {

@@ -4,7 +4,7 @@ import { PaihaoError } from "../../errors.ts";
 import { isId, isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";
 import { monitorDocument } from "../document.ts";
-import { searchOf, wrongParameter } from "../options.ts";
+import { oneParameter, searchOf, wrongParameter } from "../options.ts";
 import { pendingTask, replyOutcome, replyPending, unknownTask } from "../reply.ts";
 
 /** Routes of the result resource. */
@@ -22,7 +22,7 @@ async function collect(ctx: Context, api: Api, id: string): Promise<void> {
 }
 
 function pendingStatus(ctx: Context, api: Api): 404 | 202 {
-  const asked = searchOf(ctx).get("pending");
+  const asked = oneParameter(searchOf(ctx), "pending");
   if (asked === null) return api.pendingStatus;
   if (asked !== "202" && asked !== "404") throw wrongParameter("pending", "expected 202 or 404");
   return asked === "202" ? 202 : 404;

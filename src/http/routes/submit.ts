@@ -85,6 +85,12 @@ async function answer(ctx: Context, api: Api, asked: Asked): Promise<void> {
   if (verdict.verdict === "dry") return replyDryRun(ctx, queue, verdict);
   if (verdict.verdict === "conflict" && asked.put) return replyUpdated(ctx, api, submission);
   refuse(ctx, submission, verdict);
+  if (!verdict.durable) {
+    throw new PaihaoError("not-durable", "The task is stored and may run: submit it again under the same id.", {
+      extensions: { id, queue },
+      headers: { Location: paths.result(id) },
+    });
+  }
   if (verdict.verdict === "replay") ctx.set("Idempotent-Replayed", "true");
 
   let seen: Inspection | null = null;

@@ -1,0 +1,61 @@
+/** How a benchmark is run. */
+export interface BenchOptions {
+  /** A short run that shows whether it works and roughly where it stands; it is not for the record. */
+  readonly quick: boolean;
+  /** How often the peers take turns. */
+  readonly pairs: number;
+  /** Tells whoever waits how far it is. */
+  say(line: string): void;
+}
+
+/** What a figure has to reach, in its own unit. */
+export type Target = { readonly atLeast: number } | { readonly atMost: number };
+
+/** One figure of the table. */
+export interface Figure {
+  /** What was measured. */
+  readonly figure: string;
+  /** What it is held against. */
+  readonly against: string;
+  /** The store's settings, where there is one. */
+  readonly store: string;
+  /** The medians behind it, for illustration: absolute figures depend on the machine. */
+  readonly ours: string;
+  readonly theirs: string;
+  /** What is judged. */
+  readonly value: number;
+  readonly unit: "×" | "ms" | "" | "%" | "B" | "/s" | "µs";
+  /** Null for a figure that is only told. */
+  readonly target: Target | null;
+}
+
+/** A curve for the plot. */
+export interface Series {
+  readonly plot: "concurrency" | "depth";
+  readonly name: string;
+  readonly unit: string;
+  readonly points: readonly { readonly x: number; readonly y: number }[];
+}
+
+/** What a benchmark found. */
+export interface Measured {
+  readonly figures: readonly Figure[];
+  readonly series?: readonly Series[];
+  /** Sentences that belong to the figures. */
+  readonly notes?: readonly string[];
+  /** Every single measurement, as it was. */
+  readonly raw: unknown;
+}
+
+/** A benchmark: one row (or a few that belong together) of the table, and one command. */
+export interface Bench {
+  readonly name: string;
+  readonly title: string;
+  run(options: BenchOptions): Promise<Measured>;
+}
+
+/** Whether a figure reaches its target; null where it has none. */
+export function isReached({ value, target }: Figure): boolean | null {
+  if (target === null) return null;
+  return "atLeast" in target ? value >= target.atLeast : value <= target.atMost;
+}

@@ -1,0 +1,81 @@
+import { appendFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import { type Bench, type Figure, isReached, type Measured } from "./bench.ts";
+import { describeMachine, type Machine, machineLine } from "./machine.ts";
+
+const BENCH_DIR = path.resolve(import.meta.dirname, "..");
+/** Where the single measurements lie, a file for each run. */
+export const RESULTS_DIR: string = path.join(BENCH_DIR, "results");
+const RESULTS = path.join(BENCH_DIR, "results.md");
+
+/** A run as it is kept in bench/results. */
+export interface Recorded extends Measured {
+  readonly bench: string;
+  readonly quick: boolean;
+  readonly machine: Machine;
+}
+
+/** Prints what was found, keeps it as JSON, and adds it to the dated tables unless it was a quick run. */
+export function record(bench: Bench, measured: Measured, quick: boolean): void {
+  const machine = describeMachine();
+  const lines = [
+    `### ${machine.date.slice(0, 16).replace("T", " ")} · ${bench.title}${quick ? " (quick)" : ""}`,
+    "",
+    machineLine(machine),
+    "",
+    ...tableOf(measured.figures),
+    ...(measured.notes ?? []).flatMap((note) => ["", note]),
+    "",
+  ];
+  console.log(`\n${lines.join("\n")}`);
+  mkdirSync(RESULTS_DIR, { recursive: true });
+  const stamp = machine.date.slice(0, 19).replace(/[-:]/g, "");
+  const file = path.join(RESULTS_DIR, `${bench.name}-${stamp}${quick ? ".quick" : ""}.json`);
+  writeFileSync(file, `${JSON.stringify({ bench: bench.name, quick, machine, ...measured } satisfies Recorded)}\n`);
+  if (quick) return;
+  if (!existsSync(RESULTS)) writeFileSync(RESULTS, HEADER);
+  appendFileSync(RESULTS, `\n${lines.join("\n")}`);
+}
+
+const HEADER = `# Results
+
+Each run of \`npm run bench -- NAME\` adds a table, what fell short as well. Peers took turns on one machine and one Redis;
+only the ratios of one run count, absolute figures are an illustration. The single measurements are in \`results/\`.
+`;
+
+function tableOf(figures: readonly Figure[]): string[] {
+  return [
+    "| figure | store | ours | against | theirs | measured | target | reached |",
+    "|---|---|---|---|---|---|---|---|",
+    ...figures.map((f) =>
+      [
+        "",
+        f.figure,
+        f.store,
+        f.ours,
+        f.against,
+        f.theirs,
+        `${shown(f.value)} ${f.unit}`.trim(),
+        targetOf(f),
+        reachedOf(f),
+        "",
+      ]
+        .join(" | ")
+        .trim(),
+    ),
+  ];
+}
+
+function shown(value: number): string {
+  return Number.isInteger(value) || Math.abs(value) >= 1000 ? String(Math.round(value)) : value.toFixed(2);
+}
+
+function targetOf({ target, unit }: Figure): string {
+  if (target === null) return "–";
+  return "atLeast" in target ? `≥ ${target.atLeast} ${unit}`.trim() : `≤ ${target.atMost} ${unit}`.trim();
+}
+
+function reachedOf(figure: Figure): string {
+  const reached = isReached(figure);
+  return reached === null ? "–" : reached ? "yes" : "**no**";
+}

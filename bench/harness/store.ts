@@ -1,0 +1,68 @@
+import { Redis } from "ioredis";
+import { startRedis } from "../../test/helpers/store.ts";
+import { cpuSecondsOf } from "./process.ts";
+
+/** A Redis of the bench's own. */
+export interface BenchStore {
+  readonly url: string;
+  readonly port: number;
+  /** How it persists, for the table. */
+  readonly mode: StoreMode;
+  /** For what the bench itself asks. */
+  readonly redis: Redis;
+  cpuSeconds(): number;
+  /** Bytes that the data takes, as Redis counts them. */
+  usedMemory(): Promise<number>;
+  /** Calls and µs of a command so far; of all scripts for `evalsha`. */
+  command(name: string): Promise<{ calls: number; micros: number }>;
+  /** Empties it: between two turns both peers begin with nothing. */
+  clear(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Ways of persisting under which every figure is taken. */
+export const STORE_MODES = ["no persistence", "AOF everysec"] as const;
+export type StoreMode = (typeof STORE_MODES)[number];
+
+/** Starts a redis-server for one benchmark. */
+export async function openStore(mode: StoreMode): Promise<BenchStore> {
+  const aof = mode === "AOF everysec";
+  // No rewrite of the file in the middle of a turn: it would fall on one peer and not on the other.
+  const args = aof ? ["--appendonly", "yes", "--appendfsync", "everysec", "--auto-aof-rewrite-percentage", "0"] : [];
+  const server = await startRedis({ args });
+  const redis = new Redis(server.url);
+  const info = async (section: string, field: RegExp) => field.exec(await redis.info(section));
+  return {
+    url: server.url,
+    port: server.port,
+    mode,
+    redis,
+    cpuSeconds: () => cpuSecondsOf(server.pid),
+    usedMemory: async () => Number((await info("memory", /^used_memory:(\d+)/m))?.[1]),
+    async command(name) {
+      const match = await info("commandstats", new RegExp(`^cmdstat_${name}:calls=(\\d+),usec=(\\d+)`, "m"));
+      return { calls: Number(match?.[1] ?? 0), micros: Number(match?.[2] ?? 0) };
+    },
+    clear: async () => {
+      await redis.flushall("SYNC");
+    },
+    async stop() {
+      redis.disconnect();
+      await server.stop("SIGKILL");
+    },
+  };
+}
+
+/** Runs a benchmark once with each way of persisting. */
+export async function withEachStore<T>(work: (store: BenchStore) => Promise<T>): Promise<T[]> {
+  const results: T[] = [];
+  for (const mode of STORE_MODES) {
+    const store = await openStore(mode);
+    try {
+      results.push(await work(store));
+    } finally {
+      await store.stop();
+    }
+  }
+  return results;
+}

@@ -1,0 +1,32 @@
+/** The middle of some values; the mean of the middle two where they are even in number. */
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? Number.NaN) + upper) / 2;
+}
+
+/**
+ * Lets peers take turns, A B C A B C …: what disturbs the machine disturbs all of them. The first round warms up and is
+ * not counted.
+ * @returns what each peer measured, turn by turn
+ */
+export async function inTurns<K extends string, T>(
+  pairs: number,
+  peers: Readonly<Record<K, () => Promise<T>>>,
+): Promise<Record<K, T[]>> {
+  const names = Object.keys(peers) as K[];
+  const measured = Object.fromEntries(names.map((name) => [name, [] as T[]])) as Record<K, T[]>;
+  for (let turn = 0; turn <= pairs; turn += 1) {
+    for (const name of names) {
+      const value = await peers[name]();
+      if (turn > 0) measured[name].push(value);
+    }
+  }
+  return measured;
+}
+
+/** The median over the turns of ours ÷ theirs: both of a turn met the same machine. */
+export function medianRatio(ours: readonly number[], theirs: readonly number[]): number {
+  return median(ours.map((value, i) => value / (theirs[i] ?? Number.NaN)));
+}

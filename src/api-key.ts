@@ -1,0 +1,86 @@
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { StartError } from "./errors.ts";
+
+/** What a key may be for. */
+export const SCOPES = ["submit", "read", "admin", "work"] as const;
+export type Scope = (typeof SCOPES)[number];
+
+/** A key as the server knows it: by its hash alone. */
+export interface ApiKey {
+  /** Whose it is: the caller of the tasks that are submitted with it. */
+  readonly name: string;
+  readonly scopes: ReadonlySet<Scope>;
+  /** SHA-256 of the key. It is random enough that nothing slower is needed. */
+  readonly hash: Buffer;
+}
+
+/** Begins every key that is made here, so that people and secret scanners recognise one. */
+const PREFIX = "ph_";
+/** Never a key itself, put in the wrong place by mistake: names are shown and logged. */
+const NAME_FORM = /^(?!ph_)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
+/** What a key's line looks like, for error messages. */
+export const KEY_FORM = "name:scope+scope:<sha256 hex of the key>";
+
+/**
+ * Reads `name:scope+scope:<sha256 hex>`.
+ * @throws StartError that says what is wrong and repeats nothing behind the name: somebody may have put the key itself there
+ */
+export function parseApiKey(line: string): ApiKey {
+  const [name = "", scopeList = "", hex = "", ...rest] = line.trim().split(":");
+  checkKeyName(name);
+  if (!/^[0-9a-f]{64}$/i.test(hex) || rest.length > 0) {
+    throw new StartError(`the key ${name} has no SHA-256 of 64 hexadecimal digits in its third place`);
+  }
+  return { name, scopes: parseScopes(scopeList, "+", name), hash: Buffer.from(hex, "hex") };
+}
+
+/** @throws StartError when a key cannot be called so */
+export function checkKeyName(name: string): void {
+  if (NAME_FORM.test(name)) return;
+  throw new StartError(
+    "the name of a key has 1–64 characters of A–Z a–z 0–9 . _ -, the first a letter or digit, and no ph_ in front",
+  );
+}
+
+/** Reads scopes with a separator between. @throws StartError that names the one that is none */
+export function parseScopes(list: string, separator: string, name: string): ReadonlySet<Scope> {
+  const scopes = list.split(separator).map((word) => {
+    const scope = SCOPES.find((known) => known === word.trim());
+    if (!scope) throw new StartError(`the key ${name} has a scope that is none of ${SCOPES.join(", ")}`);
+    return scope;
+  });
+  return new Set(scopes);
+}
+
+/** The line by which a server knows a key. */
+export function formatApiKey({ name, scopes, hash }: ApiKey): string {
+  return `${name}:${[...scopes].join("+")}:${hash.toString("hex")}`;
+}
+
+/** Makes a new key of 32 random bytes; the key itself is nowhere but in what is returned. */
+export function makeKey(name: string, scopes: ReadonlySet<Scope>): { key: string; entry: ApiKey } {
+  checkKeyName(name);
+  const key = PREFIX + randomBytes(32).toString("base64url");
+  return { key, entry: { name, scopes, hash: hashOf(key) } };
+}
+
+/** @throws StartError that names the first name that two of them have */
+export function checkNamesUnique(keys: readonly ApiKey[]): void {
+  const seen = new Set<string>();
+  for (const { name } of keys) {
+    if (seen.has(name)) throw new StartError(`two keys are named ${name}`);
+    seen.add(name);
+  }
+}
+
+/** The entry of a key. All are compared, and each in constant time: how long it takes tells nothing of any of them. */
+export function findKey(entries: readonly ApiKey[], key: string): ApiKey | undefined {
+  const hash = hashOf(key);
+  let found: ApiKey | undefined;
+  for (const entry of entries) if (timingSafeEqual(entry.hash, hash)) found = entry;
+  return found;
+}
+
+function hashOf(key: string): Buffer {
+  return createHash("sha256").update(key).digest();
+}

@@ -1,0 +1,145 @@
+import { DURATION_FORM, parseDuration } from "./duration.ts";
+import { StartError } from "./errors.ts";
+import { type AllowList, parseAllowList } from "./guard.ts";
+
+/** One variable of the environment: how it is read, and its default as it stands in `.env.example`. */
+export interface Variable<T> {
+  readonly fallback: string;
+  /** Ends "expected …" of the error. */
+  readonly expected: string;
+  /** The value is not repeated in an error, and never logged. */
+  readonly secret?: true;
+  /** Undefined for what cannot be right. @throws StartError where it can say which part of it is wrong, and why */
+  read(value: string): T | undefined;
+}
+
+/** setTimeout takes 32 bits of milliseconds, 24.8 days, and fires at once for more. */
+export const LONGEST_TIMER = "24d";
+/** Far enough away that no sum of times leaves the whole numbers that Redis and JavaScript share. */
+export const LONGEST_TTL = "3650d";
+
+/** Milliseconds. */
+export const duration = (fallback: string, min: string, max: string): Variable<number> => ({
+  fallback,
+  expected: `${DURATION_FORM}, at least ${min} and at most ${max}`,
+  read(value) {
+    const ms = parseDuration(value);
+    return ms !== undefined && ms >= Number(parseDuration(min)) && ms <= Number(parseDuration(max)) ? ms : undefined;
+  },
+});
+
+export const whole = (fallback: string, min: number, max: number): Variable<number> => ({
+  fallback,
+  expected: `a whole number from ${min} to ${max}`,
+  read: (value) => (/^\d+$/.test(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined),
+});
+
+const SIZE_UNITS: Readonly<Record<string, number>> = { "": 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
+
+/** Bytes. */
+export const size = (fallback: string): Variable<number> => ({
+  fallback,
+  expected: "a size in bytes, or with a unit: 64kb, 1mb; at most 512mb",
+  read(value) {
+    const match = /^(\d+)\s*(?:([kmg])i?)?b?$/i.exec(value);
+    const bytes = match ? Number(match[1]) * (SIZE_UNITS[(match[2] ?? "").toLowerCase()] ?? 1) : Number.NaN;
+    return bytes >= 1 && bytes <= 512 * 1024 ** 2 ? bytes : undefined;
+  },
+});
+
+export const oneOf = <T extends string>(fallback: string, values: readonly T[]): Variable<T> => ({
+  fallback,
+  expected: `one of ${values.join(", ")}`,
+  read: (value) => values.find((v) => v === value),
+});
+
+export const flag = (fallback: string): Variable<boolean> => ({
+  fallback,
+  expected: "true or false",
+  read: (value) => (/^(?:true|1)$/i.test(value) ? true : /^(?:false|0)$/i.test(value) ? false : undefined),
+});
+
+export const text = (fallback: string, form: RegExp, expected: string): Variable<string> => ({
+  fallback,
+  expected,
+  read: (value) => (form.test(value) ? value : undefined),
+});
+
+/** Undefined for an address without a host: the client library would take it for localhost without a word. */
+export const redisUrl = (expected: string): Variable<string> => ({
+  fallback: "",
+  expected,
+  // It may hold a password.
+  secret: true,
+  read: (value) =>
+    /^rediss?:\/\/\S+$/.test(value) && URL.canParse(value) && new URL(value).hostname !== "" ? value : undefined,
+});
+
+/** The items of a value that has commas between them, without white space around. */
+const itemsOf = (value: string): string[] => value.split(",").map((item) => item.trim());
+
+/** How a list is to be as a whole. */
+interface ListOptions<T> {
+  readonly most?: number;
+  readonly secret?: true;
+  /** @throws StartError when the items do not go together */
+  check?(items: readonly T[]): void;
+}
+
+/** Items with commas between, each read by itself. `read` throws a StartError that says what is wrong with an item. */
+export const listOf = <T>(
+  expected: string,
+  read: (item: string) => T,
+  { most = Number.POSITIVE_INFINITY, secret, check }: ListOptions<T> = {},
+): Variable<readonly T[]> => ({
+  fallback: "",
+  expected,
+  ...(secret ? { secret } : {}),
+  read(value) {
+    const items = itemsOf(value).map(read);
+    check?.(items);
+    return items.length <= most ? items : undefined;
+  },
+});
+
+/** Who may be contacted though they are not public. */
+export const allowList = (): Variable<AllowList> => ({
+  fallback: "",
+  expected: "hosts, addresses or CIDRs with commas between",
+  read: (value) => parseAllowList(itemsOf(value)),
+});
+
+/** So many in so long. */
+export interface Rate {
+  readonly max: number;
+  /** Whole seconds: the headers that tell of it know no fractions. */
+  readonly perS: number;
+}
+
+/** A rate such as `100/1m`. */
+export const rate = (): Variable<Rate> => ({
+  fallback: "",
+  expected: "a number of requests and a span of whole seconds, such as 100/1m, at most 24h",
+  read(value) {
+    const [, max, span = ""] = /^(\d{1,9})\s*\/\s*(.+)$/.exec(value) ?? [];
+    const perS = (parseDuration(span) ?? Number.NaN) / 1000;
+    const fits = Number.isInteger(perS) && perS >= 1 && perS <= 86_400 && Number(max) >= 1;
+    return fits ? { max: Number(max), perS } : undefined;
+  },
+});
+
+/** An origin as browsers send it (RFC 6454 §6.1), or `*`. */
+export function readOrigin(item: string): string {
+  const isOrigin = /^[^*]+$/.test(item) && URL.canParse(item) && new URL(item).origin === item;
+  if (isOrigin || item === "*") return item;
+  throw new StartError(`${JSON.stringify(item)} is not an origin`);
+}
+
+/** A secret of Standard Webhooks 1.0: `whsec_` and the base64 of 24 to 64 bytes. Never repeated in the error. */
+export function readWebhookSecret(item: string): string {
+  const base64 = /^whsec_([A-Za-z0-9+/]+={0,2})$/.exec(item)?.[1] ?? "";
+  const bytes = Buffer.from(base64, "base64");
+  const canonical = bytes.toString("base64").replace(/=+$/, "") === base64.replace(/=+$/, "");
+  if (canonical && bytes.length >= 24 && bytes.length <= 64) return item;
+  throw new StartError("one of them is not that");
+}

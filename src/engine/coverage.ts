@@ -1,0 +1,78 @@
+import { messageOf } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import { Loop, type Role } from "../loop.ts";
+import type { Metrics } from "../metrics.ts";
+import type { Line } from "../store/scripts.ts";
+import { estimate } from "./estimate.ts";
+import type { Inspector } from "./inspect.ts";
+
+/** One of so many estimates is held against what happened. */
+const ONE_IN = 20;
+/** Most estimates remembered at a time. */
+const REMEMBERED = 500;
+/** How often the true starts are looked up, ms. */
+const LOOK_MS = 5000;
+/** Times are told to a tenth of a second: what lies within one of low…high counts as within. */
+const TOLERANCE_MS = 100;
+
+interface Told {
+  readonly queue: string;
+  readonly lowMs: number;
+  readonly highMs: number;
+}
+
+/** Some of the estimates that callers were given, by task. */
+export class Sample {
+  readonly told = new Map<string, Told>();
+  #offered = 0;
+
+  /** Remembers the estimate of a task that was just accepted, if it is one of the sample. */
+  offer(id: string, index: number | null, line: Line): void {
+    this.#offered += 1;
+    if (this.#offered % ONE_IN !== 0 || this.told.size >= REMEMBERED) return;
+    const nowMs = Date.now();
+    const eta = estimate(line, { state: "waiting", index }, nowMs);
+    if (eta?.basis !== "history") return;
+    this.told.set(id, { queue: line.queue, lowMs: nowMs + eta.low * 1000, highMs: nowMs + eta.high * 1000 });
+  }
+}
+
+/** Measures how good the estimates are that callers were given: a sample of them is held against the true starts. */
+export class Coverage implements Role {
+  readonly #parts: { readonly inspector: Inspector; readonly metrics: Metrics; readonly sample: Sample };
+  readonly #loop: Loop;
+
+  constructor(parts: { inspector: Inspector; metrics: Metrics; sample: Sample }, log: Logger) {
+    this.#parts = parts;
+    this.#loop = new Loop({
+      intervalMs: LOOK_MS,
+      tick: () => this.#tick(),
+      onError: (error) => log.debug({ reason: messageOf(error) }, "estimates were not held against the starts"),
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  stop(): Promise<void> {
+    return this.#loop.stop();
+  }
+
+  async #tick(): Promise<undefined> {
+    await Promise.all([...this.#parts.sample.told].map(([id, told]) => this.#look(id, told)));
+    return undefined;
+  }
+
+  async #look(id: string, { queue, lowMs, highMs }: Told): Promise<void> {
+    const { inspector, metrics, sample } = this.#parts;
+    const seen = await inspector.inspect(id, { result: false });
+    if (seen?.state === "waiting") return;
+    sample.told.delete(id);
+    // A second attempt has another start; a canceled task has none.
+    if (!seen || seen.startedMs === null || seen.attempts > 1 || seen.lost > 0) return;
+    if (seen.startedMs < lowMs - TOLERANCE_MS) metrics.estimates.count(queue, "sooner");
+    else if (seen.startedMs > highMs + TOLERANCE_MS) metrics.estimates.count(queue, "later");
+    else metrics.estimates.count(queue, "within");
+  }
+}

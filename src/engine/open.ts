@@ -1,0 +1,84 @@
+import type { Config } from "../config.ts";
+import { messageOf } from "../errors.ts";
+import { defineHandler, type Handler } from "../handler.ts";
+import type { Logger } from "../log.ts";
+import { Metrics } from "../metrics.ts";
+import { Confirmation, checkDurability } from "../store/durability.ts";
+import { checkFitness } from "../store/fitness.ts";
+import { Keys } from "../store/keys.ts";
+import { Notices } from "../store/notices.ts";
+import { connect } from "../store/redis.ts";
+import { Scripts } from "../store/scripts.ts";
+import { Engine, type Submissions } from "./engine.ts";
+import { claimPartitions } from "./partitions.ts";
+import { settingsOf } from "./settings.ts";
+
+/** Script flags came with this major version of Redis. */
+const FLAGS_SINCE = 7;
+
+/** An engine on a store of its own connections. */
+export interface OpenedEngine {
+  readonly engine: Engine;
+  /** What speaks against using the store: empty when nothing does. */
+  readiness(): Promise<readonly string[]>;
+  close(): void;
+}
+
+/**
+ * Connects to a store, holds it against what the configuration asks for, and makes an engine on it.
+ * @throws StartError when the store is too old, was used with other partitions, or cannot be as durable as asked for
+ */
+export async function openEngine(
+  config: Config,
+  url: string,
+  handlers: Iterable<Handler>,
+  log: Logger,
+): Promise<OpenedEngine> {
+  const connections: { disconnect(): void }[] = [];
+  const open = async (name: string) => {
+    const redis = await connect(url, name, log);
+    connections.push(redis);
+    return redis;
+  };
+  const close = () => {
+    for (const redis of connections.splice(0)) redis.disconnect();
+  };
+  try {
+    const redis = await open("commands");
+    const { version, warnings } = await checkFitness(redis);
+    for (const warning of warnings) log.warn(warning);
+    await checkDurability(redis, config.durability, version);
+    const keys = new Keys(config.keyPrefix, config.partitions);
+    await claimPartitions(redis, keys);
+
+    const flags = Number.parseInt(version, 10) >= FLAGS_SINCE;
+    let submissions: Submissions | undefined;
+    if (config.durability !== "memory") {
+      const durable = await open("submissions");
+      const confirmation = new Confirmation(durable, config.durability);
+      submissions = { scripts: new Scripts(durable, { flags }), confirm: () => confirmation.confirm() };
+    }
+    const metrics = new Metrics();
+    metrics.observeProcess();
+    const engine = new Engine({
+      scripts: new Scripts(redis, { flags }),
+      keys,
+      notices: new Notices(await open("notices")),
+      queues: new Map([...handlers].map((handler) => [handler.queue, settingsOf(handler, config)])),
+      fallback: settingsOf(defineHandler({ queue: "unknown", run: () => undefined }), config),
+      metrics,
+      ...(submissions && { submissions }),
+    });
+    const readiness = async (): Promise<readonly string[]> => {
+      try {
+        return (await checkFitness(redis)).warnings;
+      } catch (error) {
+        return [`the store cannot be reached: ${messageOf(error)}`];
+      }
+    };
+    return { engine, readiness, close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}

@@ -1,0 +1,52 @@
+import type { Submission } from "../engine/submit.ts";
+import { isId, PRIORITY } from "../task.ts";
+import { parseJson } from "./body.ts";
+import { wrongParameter } from "./options.ts";
+
+/** What a line of a batch says of its task: its input as JSON text, and what else it may decide. */
+export type Envelope = Pick<Submission, "input"> & { input: string } & Partial<
+    Pick<Submission, "id" | "priority" | "delayMs">
+  >;
+
+const MEMBERS = new Set(["id", "input", "priority", "delay"]);
+/** Longest delay: a year, as everywhere. */
+const DELAY_LIMIT_S = 366 * 86_400;
+
+/**
+ * Reads `{ "id"?, "input", "priority"?, "delay"? }`. A member of another name is refused: a misspelt one would be lost.
+ * @throws PaihaoError malformed-json, or invalid-parameter that names the member
+ */
+export function readEnvelope(text: string): Envelope {
+  const value = parseJson(text);
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw wrongParameter("envelope", 'expected an object such as {"input":{},"priority":0}');
+  }
+  const unknown = Object.keys(value).find((name) => !MEMBERS.has(name));
+  if (unknown !== undefined) {
+    throw wrongParameter(unknown.slice(0, 64), `not a member of an envelope, expected ${[...MEMBERS].join(", ")}`);
+  }
+  const { id, input, priority, delay }: { id?: unknown; input?: unknown; priority?: unknown; delay?: unknown } = value;
+  if (input === undefined) throw wrongParameter("input", "missing");
+  return {
+    input: JSON.stringify(input),
+    ...(id === undefined ? {} : { id: checkedId(id) }),
+    ...(priority === undefined ? {} : { priority: checkedPriority(priority) }),
+    ...(delay === undefined ? {} : { delayMs: checkedDelay(delay) }),
+  };
+}
+
+function checkedId(id: unknown): string {
+  if (typeof id === "string" && isId(id)) return id;
+  throw wrongParameter("id", "expected 1–128 characters A–Z a–z 0–9 . _ ~ -, the first a letter or digit");
+}
+
+function checkedPriority(priority: unknown): number {
+  const { most, least } = PRIORITY;
+  if (Number.isInteger(priority) && Number(priority) >= most && Number(priority) <= least) return Number(priority);
+  throw wrongParameter("priority", `expected a whole number from ${most} to ${least}`);
+}
+
+function checkedDelay(delay: unknown): number {
+  if (typeof delay === "number" && delay >= 0 && delay <= DELAY_LIMIT_S) return Math.round(delay * 1000);
+  throw wrongParameter("delay", `expected seconds from 0 to ${DELAY_LIMIT_S}`);
+}

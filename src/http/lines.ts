@@ -1,0 +1,81 @@
+const LF = 0x0a;
+const CR = 0x0d;
+
+/** A line of a body, without its end: its bytes, or null where it was longer than it may be. */
+export interface BodyLine {
+  /** From 0; empty lines count. */
+  readonly number: number;
+  readonly bytes: Buffer | null;
+}
+
+/** The body went beyond what may be sent at once. */
+export class TooMuch extends Error {
+  override readonly name = "TooMuch";
+  /** The number that the first line beyond it would have had. */
+  readonly line: number;
+  constructor(line: number, message: string) {
+    super(message);
+    this.line = line;
+  }
+}
+
+/**
+ * Takes a stream of bytes apart into lines, however they are cut into chunks, and holds no more than one line of it. Lines end
+ * with LF or CR LF; the last need not. Lines without anything but white space are passed over. It is split as bytes, since in
+ * UTF-8 no other character contains the byte of a line's end.
+ * @throws TooMuch that names the first line which was not handed on
+ */
+export async function* splitLines(
+  chunks: AsyncIterable<Buffer>,
+  bounds: { readonly lineBytes: number; readonly bodyBytes: number; readonly lines: number },
+): AsyncGenerator<BodyLine, void, void> {
+  let number = 0;
+  let received = 0;
+  let begun: Buffer[] = [];
+  let begunBytes = 0;
+
+  const take = (part: Buffer): void => {
+    // Of a line that is too long only its end is still looked for.
+    if (begunBytes <= bounds.lineBytes) begun.push(part);
+    begunBytes += part.length;
+  };
+  const end = (): BodyLine | undefined => {
+    const tooLong = begunBytes > bounds.lineBytes + 1;
+    const bytes = tooLong ? null : trimEnd(begun.length === 1 ? (begun[0] ?? Buffer.alloc(0)) : Buffer.concat(begun));
+    begun = [];
+    begunBytes = 0;
+    number += 1;
+    if (bytes !== null && bytes.length > bounds.lineBytes) return { number: number - 1, bytes: null };
+    return bytes === null || !isBlank(bytes) ? { number: number - 1, bytes } : undefined;
+  };
+
+  for await (const chunk of chunks) {
+    received += chunk.length;
+    if (received > bounds.bodyBytes) throw new TooMuch(number, `The body is longer than ${bounds.bodyBytes} bytes.`);
+    for (let from = 0; ; ) {
+      const to = chunk.indexOf(LF, from);
+      if (number >= bounds.lines && from < chunk.length) {
+        throw new TooMuch(number, `The body has more than ${bounds.lines} lines.`);
+      }
+      take(chunk.subarray(from, to < 0 ? chunk.length : to));
+      if (to < 0) break;
+      const line = end();
+      if (line) yield line;
+      from = to + 1;
+    }
+  }
+  if (begunBytes > 0) {
+    const line = end();
+    if (line) yield line;
+  }
+}
+
+/** Without the CR of a CR LF. */
+function trimEnd(line: Buffer): Buffer {
+  return line.at(-1) === CR ? line.subarray(0, -1) : line;
+}
+
+/** JSON's white space only (RFC 8259 §2). */
+function isBlank(line: Buffer): boolean {
+  return line.every((byte) => byte === 0x20 || byte === 0x09 || byte === CR);
+}

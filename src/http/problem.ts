@@ -1,0 +1,29 @@
+import { type ErrorCode, errorEntry, PaihaoError } from "../errors.ts";
+import type { Logger } from "../log.ts";
+
+/** A problem document of the catalogue (RFC 9457). */
+export interface ProblemDocument {
+  readonly type: string;
+  readonly title: string;
+  readonly status: number;
+  readonly detail?: string;
+  /** Further members, e.g. `id`. */
+  [extension: string]: unknown;
+}
+
+/** The document of a code of the catalogue. */
+export function problemDocument(
+  code: ErrorCode,
+  detail?: string,
+  extensions: Readonly<Record<string, unknown>> = {},
+): ProblemDocument {
+  const { status, title } = errorEntry(code);
+  return { type: `/problems/${code}`, title, status, ...(detail === undefined ? {} : { detail }), ...extensions };
+}
+
+/** The document of anything thrown; what nobody foresaw is logged whole and shown as `internal`. */
+export function problemOf(error: unknown, log: Logger): ProblemDocument {
+  if (error instanceof PaihaoError) return problemDocument(error.code, error.message || undefined, error.extensions);
+  log.error({ err: error }, "unforeseen error");
+  return problemDocument("internal");
+}

@@ -1,0 +1,49 @@
+import { estimate } from "../engine/estimate.ts";
+import type { SubmissionVerdict } from "../engine/submit.ts";
+import { PaihaoError } from "../errors.ts";
+import { retryAfter } from "./reply.ts";
+
+/** Seconds until a place has come free, where the queue has no history. */
+const UNKNOWN_DRAIN_S = 5;
+const LONGEST_DRAIN_S = 300;
+
+/** Why a submission was not accepted; undefined where it was. `byKey`: its id was derived from an Idempotency-Key. */
+export function refusalOf(
+  { id, queue }: { readonly id: string; readonly queue: string },
+  { verdict, index, line }: SubmissionVerdict,
+  options: { byKey: boolean },
+): PaihaoError | undefined {
+  switch (verdict) {
+    case "conflict":
+      return options.byKey
+        ? new PaihaoError("idempotency-conflict", undefined, { extensions: { id } })
+        : conflict(id, "The id was used with another input.");
+    case "elsewhere":
+      return conflict(id, "The id was used for another queue.");
+    case "foreign":
+      // Nothing more is said: not even whether the input is the same.
+      return new PaihaoError("id-conflict");
+    case "full": {
+      // When one place has come free: a mean service time over all slots.
+      const drainS = line.meanMs !== null && line.slots > 0 ? line.meanMs / line.slots / 1000 : UNKNOWN_DRAIN_S;
+      return new PaihaoError("queue-full", undefined, {
+        extensions: { queue, waiting: line.waiting, scheduled: line.scheduled },
+        headers: { "Retry-After": String(Math.max(1, Math.min(LONGEST_DRAIN_S, Math.ceil(drainS)))) },
+      });
+    }
+    case "long": {
+      const eta = estimate(line, { state: "waiting", index }, Date.now());
+      return new PaihaoError("line-too-long", undefined, {
+        extensions: { queue, index, eta },
+        headers: { "Retry-After": String(retryAfter(eta, line, null)) },
+      });
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** The error of an id that is taken. */
+export function conflict(id: string, detail: string): PaihaoError {
+  return new PaihaoError("id-conflict", detail, { extensions: { id } });
+}

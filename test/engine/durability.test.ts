@@ -1,0 +1,76 @@
+import { expect } from "chai";
+import type { Redis } from "ioredis";
+import { readConfig } from "../../src/config.ts";
+import { type OpenedEngine, openEngine } from "../../src/engine/open.ts";
+import { defineHandler } from "../../src/handler.ts";
+import { createLog } from "../../src/log.ts";
+import { connect } from "../../src/store/redis.ts";
+import { findServerBinary } from "../../src/store/server-binary.ts";
+import { eventually } from "../helpers/eventually.ts";
+import { type PrivateRedis, startRedis, uniquePrefix } from "../helpers/store.ts";
+
+const handler = defineHandler({ queue: "jobs", run: () => undefined });
+
+const submission = (id: string) => ({
+  ...{ id, queue: "jobs", input: "1", mediaType: "application/json", query: {}, caller: null },
+  ...{ priority: 3, delayMs: 0, maxIndex: null, dryRun: false, webhook: null },
+});
+
+describe("durability", () => {
+  let master: PrivateRedis;
+  let replica: PrivateRedis;
+  let admin: Redis;
+  let opened: OpenedEngine | undefined;
+
+  before(async function () {
+    if ((await findServerBinary(createLog("silent"))).fit === undefined) return this.skip();
+    master = await startRedis();
+    replica = await startRedis({ args: ["--replicaof", "127.0.0.1", String(master.port)] });
+    admin = await connect(master.url, "admin", createLog("silent"));
+  });
+  afterEach(() => opened?.close());
+  after(async () => {
+    admin?.disconnect();
+    await replica?.stop();
+    await master?.stop();
+  });
+
+  const open = async (durability: string) => {
+    const config = readConfig({ REDIS_URL: master.url, DURABILITY: durability, KEY_PREFIX: uniquePrefix() });
+    opened = await openEngine(config, master.url, [handler], createLog("silent"));
+    return opened.engine;
+  };
+  const replicated = () => eventually(async () => /slave0:.*state=online/.test(await admin.info("replication")));
+
+  it("refuses to promise a disk to a Redis that cannot tell", async () => {
+    const error = await open("fsync").then(
+      () => null,
+      (thrown: unknown) => thrown as Error,
+    );
+    expect(error?.message).to.match(/^DURABILITY is fsync, but the store has version \d.*expected 7\.2 or later/);
+  });
+
+  it("accepts when a replica has the task, and tells when none has it, once for all that wait", async () => {
+    const engine = await open("replica");
+    await replicated();
+    const many = await Promise.all(
+      Array.from({ length: 250 }, (_, n) => engine.submitter.submit(submission(`a${n}`), engine.settings("jobs"))),
+    );
+    expect(new Set(many.map((v) => `${v.verdict} ${v.durable}`))).to.deep.equal(new Set(["new true"]));
+    const waits = Number(/cmdstat_wait:calls=(\d+)/.exec(await admin.info("commandstats"))?.[1]);
+    expect(waits, "confirmations for 250 submissions").to.be.at.most(3);
+
+    await replica.stop("SIGKILL");
+    const alone = await engine.submitter.submit(submission("b"), engine.settings("jobs"));
+    expect(alone).to.include({ verdict: "new", durable: false });
+    expect(await engine.inspector.inspect("b", { result: false })).to.include({ state: "waiting" });
+    expect(await engine.metrics.exposition([])).to.match(
+      /paihao_submissions_total\{queue="jobs",verdict="not-durable"\} 1/,
+    );
+
+    await replica.restart();
+    await replicated();
+    const again = await engine.submitter.submit(submission("b"), engine.settings("jobs"));
+    expect(again).to.include({ verdict: "replay", durable: true });
+  });
+});

@@ -1,0 +1,168 @@
+import { expect } from "chai";
+import type { Inspection } from "../../src/engine/inspect.ts";
+import { STATE_LETTERS } from "../../src/store/keys.ts";
+import { isOutcome, type State, TRANSITIONS } from "../../src/task.ts";
+import { MODEL_DEAD_CAP, type Model, type ModelTask } from "./model.ts";
+import type { Dump, StoredQueue, StoredTask } from "./model-store.ts";
+
+/** How long what is finished stays in these tests, ms. */
+export const KEPT = { result: 3_600_000, tombstone: 86_400_000, dead: 604_800_000 } as const;
+/** A run takes less than this from when a TTL was set. */
+const RUN_MS = 120_000;
+/** The index that a state stands in. */
+const HOME: Readonly<Record<State, "w" | "d" | "l" | "">> = {
+  ...{ waiting: "w", scheduled: "d", retrying: "d", running: "l", succeeded: "", failed: "", canceled: "" },
+};
+const INDEXES = ["w", "d", "l", "x"] as const;
+/** The distance between two priority classes in a score. */
+const CLASS = 2 ** 45;
+
+/** Holds a store against the model after each step, and each step against what was seen before. */
+export class Checker {
+  readonly #model: Model;
+  /** What was last seen of a task, by when it was created: an id may live again after its tombstone. */
+  readonly #states = new Map<string, { created: string; state: State; fence: number }>();
+  readonly #counters = new Map<string, { hlc: number; fence: number }>();
+  /** The score of each place: a task that comes back to the line comes back to it. */
+  readonly #scores = new Map<number, string>();
+
+  constructor(model: Model) {
+    this.#model = model;
+  }
+
+  /** @throws AssertionError that names the task or queue and the promise that is broken */
+  check(dump: Dump, seen: ReadonlyMap<string, Inspection | null>): void {
+    for (const [id, task] of this.#model.tasks) {
+      const stored = dump.tasks.get(id);
+      if (task.died === Infinity) task.died = Number(stored?.t.e);
+    }
+    this.#model.cap();
+    for (const [id, stored] of dump.tasks) {
+      const task = this.#model.tasks.get(id);
+      if (task) this.#checkTask(task, stored, dump, seen.get(id) ?? null);
+      else checkUnknown(id, stored, seen.get(id) ?? null);
+    }
+    for (const [name, queue] of dump.queues) this.#checkQueue(name, queue);
+  }
+
+  #checkTask(task: ModelTask, stored: StoredTask, dump: Dump, seen: Inspection | null): void {
+    const { id } = task;
+    const { t } = stored;
+    expect(STATE_LETTERS[t.s as keyof typeof STATE_LETTERS], `state of ${id}`).to.equal(task.state);
+    expect({ queue: t.q, attempts: Number(t.a ?? 0), lost: Number(t.l ?? 0) }, `counters of ${id}`).to.deep.equal({
+      ...{ queue: task.queue, attempts: task.attempts, lost: task.lost },
+    });
+    this.#checkHistory(task, t);
+    checkHome(task, dump);
+    checkInput(task, stored);
+    checkLives(task, stored);
+    expect(stored.steps, `steps of ${id}`).to.deep.equal(Object.fromEntries(task.steps));
+    const line = this.#model.line(task.queue);
+    const running = this.#model.of(task.queue, "running").length;
+    const index = this.#model.indexOf(task);
+    expect(seen, `inspection of ${id}`).to.deep.include({
+      ...{ state: task.state, index, ahead: task.state === "waiting" ? Number(index) + running : index },
+      ...{ attempts: task.attempts, lost: task.lost, cancelRequested: task.cancelRequested },
+      ...{ destroyed: task.destroyed, expired: task.expired, errorCode: task.errorCode, caller: task.caller || null },
+      ...{ errors: task.state === "failed" ? task.errors : [] },
+    });
+    expect(seen?.result?.body.toString() ?? null, `result of ${id}`).to.equal(task.result);
+    expect(seen?.progress?.message ?? null, `progress of ${id}`).to.equal(task.progress);
+    expect(seen?.line, `line of ${id}`).to.include({
+      ...{ waiting: line.length, running, paused: this.#model.queue(task.queue).paused },
+      scheduled: this.#model.of(task.queue, "scheduled", "retrying").length,
+    });
+  }
+
+  /** Of the store alone, whatever the model thinks: no state follows one that it must not, no fence comes twice. */
+  #checkHistory(task: ModelTask, t: StoredTask["t"]): void {
+    const created = t.c ?? "";
+    const before = this.#states.get(task.id);
+    const fence = Number(t.f ?? 0);
+    if (before && before.created === created && before.state !== task.state) {
+      expect(TRANSITIONS[before.state], `after ${before.state} of ${task.id}`).to.include(task.state);
+    }
+    if (before && before.created === created && fence !== 0) expect(fence).to.be.at.least(before.fence);
+    this.#states.set(task.id, { created, state: task.state, fence: Math.max(fence, before?.fence ?? 0) });
+    if (t.f !== undefined) expect(t.f, `fence of ${task.id}`).to.equal(task.fence);
+  }
+
+  #checkQueue(name: string, stored: StoredQueue): void {
+    const line = this.#model.line(name);
+    expect(names(stored.w), `order of ${name}`).to.deep.equal(line.map((task) => task.id));
+    for (const [n, task] of line.entries()) {
+      const score = stored.w[2 * n + 1] ?? "";
+      expect(Math.floor(Number(score) / CLASS), `class of ${task.id}`).to.equal(task.priority);
+      const place = task.place ?? 0;
+      expect(this.#scores.get(place) ?? score, `place of ${task.id}`).to.equal(score);
+      this.#scores.set(place, score);
+    }
+    expect(names(stored.x).sort(), `dead of ${name}`).to.deep.equal(
+      this.#model
+        .dead(name)
+        .map((task) => task.id)
+        .sort(),
+    );
+    expect(stored.x.length / 2, `dead of ${name}`).to.be.at.most(MODEL_DEAD_CAP);
+    const queue = this.#model.queue(name);
+    const { hlc = 0, fence = 0, lost = 0, dead = 0, paused = 0, healed = 0 } = numbers(stored.q);
+    expect({ lost, dead, paused, healed }, `counters of ${name}`).to.deep.equal({
+      ...{ lost: queue.losses, dead: queue.deaths, paused: queue.paused ? 1 : 0, healed: 0 },
+    });
+    const before = this.#counters.get(name) ?? { hlc: 0, fence: 0 };
+    expect(hlc, `hlc of ${name}`).to.be.at.least(before.hlc);
+    expect(fence, `fence of ${name}`).to.be.at.least(before.fence);
+    this.#counters.set(name, { hlc, fence });
+  }
+}
+
+const names = (index: readonly string[]): string[] => index.filter((_, n) => n % 2 === 0);
+const numbers = (fields: Readonly<Record<string, string>>): Record<string, number> =>
+  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, Number(value)]));
+
+function checkUnknown(id: string, stored: StoredTask, seen: Inspection | null): void {
+  expect(seen, `inspection of ${id}`).to.equal(null);
+  expect(stored, `what is left of ${id}`).to.deep.include({ ttl: -2, inputTtl: -2, resultTtl: -2, stepsTtl: -2 });
+}
+
+/** In exactly one index of its queue and in none of another, or in none at all when it is finished and not dead. */
+function checkHome(task: ModelTask, dump: Dump): void {
+  const places = [...dump.queues].flatMap(([name, queue]) =>
+    INDEXES.filter((kind) => names(queue[kind]).includes(task.id)).map((kind) => `${kind}:${name}`),
+  );
+  const home = task.died === null ? HOME[task.state] : "x";
+  expect(places, `indexes of ${task.id}`).to.deep.equal(home === "" ? [] : [`${home}:${task.queue}`]);
+}
+
+/** A long input has a key of its own for as long as it may be needed; a short one stays to know a replay by. */
+function checkInput(task: ModelTask, stored: StoredTask): void {
+  const { id, input } = task;
+  if (input.length > 64) {
+    expect(stored.input, `input of ${id}`).to.equal(task.inputKept ? input : "");
+    expect(stored.t, `input of ${id}`).to.have.property("h").with.length(32);
+    expect(stored.t, `input of ${id}`).not.to.have.property("i");
+  } else {
+    expect(stored.t.i, `input of ${id}`).to.equal(input);
+    expect(stored.inputTtl, `input of ${id}`).to.equal(-2);
+  }
+  expect(stored.t.m ?? "application/json", `media type of ${id}`).to.equal(task.mediaType);
+}
+
+/** Everything finished has a time to live, and nothing else has. */
+function checkLives(task: ModelTask, stored: StoredTask): void {
+  const { id, kept } = task;
+  const lives = (what: string, ttl: number, ms: number) =>
+    expect(ttl, `TTL of ${what} ${id}`).to.be.within(ms - RUN_MS, ms);
+  expect(isOutcome(task.state), `end of ${id}`).to.equal(kept !== null);
+  if (kept === null) {
+    expect(stored.ttl, `TTL of ${id}`).to.equal(-1);
+    expect(stored.inputTtl, `TTL of the input of ${id}`).to.be.below(0);
+    expect(stored.stepsTtl, `TTL of the steps of ${id}`).to.be.below(0);
+    expect(stored.resultTtl, `a result of ${id}`).to.equal(-2);
+    return;
+  }
+  lives("the task", stored.ttl, KEPT[kept] + KEPT.tombstone);
+  if (task.result === null) expect(stored.resultTtl, `a result of ${id}`).to.equal(-2);
+  else lives("the result of", stored.resultTtl, KEPT[kept]);
+  for (const ttl of [stored.inputTtl, stored.stepsTtl]) if (ttl !== -2) lives("what is kept of", ttl, KEPT.dead);
+}

@@ -1,0 +1,340 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import type { Engine } from "../../src/engine/engine.ts";
+import { catalogueResult } from "../../src/engine/problem.ts";
+import type { QueueSettings } from "../../src/engine/settings.ts";
+import type { FailKind, Lease, PageKind } from "../../src/store/scripts.ts";
+import type { Result } from "../../src/task.ts";
+import { LONG_AGO, type Model } from "./model.ts";
+import type { TimeTravel } from "./model-store.ts";
+
+/** Few ids, so that the same one is met again and again; some of them odd. */
+export const IDS = ["a", "b", "c", "__proto__", "constructor", "F"] as const;
+export const QUEUES = ["jobs", "other"] as const;
+const WORKERS = ["w1", "w2"] as const;
+const INPUTS = ["1", '{"n":2}', `"${"x".repeat(80)}"`, `"${"y".repeat(300)}"`] as const;
+const MEDIA_TYPES = ["application/json", "text/plain"] as const;
+const HOUR_MS = 3_600_000;
+
+/** What a step is played on: the model, the engine beside it, and what has been handed out so far. */
+export interface World {
+  readonly model: Model;
+  readonly engine: Engine;
+  readonly time: TimeTravel;
+  /** Every lease ever handed out, stale ones too: a late worker shows them all. */
+  readonly leases: Lease[];
+  /** The last reservation of each worker and queue, to be sent again. */
+  readonly reservations: Map<string, string>;
+  /** Counts what is named by number. */
+  serial: number;
+}
+
+/** One call of one verb, with as many items as travel in it. Items name what they are about by number. */
+export type Op =
+  | { op: "submit"; items: readonly SubmitOp[] }
+  | { op: "update"; id: number; input: number; media: number }
+  | { op: "reserve"; queue: number; worker: number; count: number; again: boolean }
+  | { op: "renew" | "complete" | "release" | "lose" | "progress"; leases: readonly number[] }
+  | { op: "fail"; items: readonly { lease: number; kind: FailKind; delayed: boolean }[] }
+  | { op: "cancel" | "retry"; ids: readonly number[] }
+  | { op: "retryAll" | "forget" | "span"; queue: number }
+  | { op: "pause"; queue: number; paused: boolean }
+  | { op: "step"; lease: number; name: number }
+  | { op: "tick" }
+  | { op: "elapse" | "expire"; ids: readonly number[]; when: number }
+  | { op: "entomb"; id: number }
+  | { op: "page"; queue: number; kind: PageKind; limit: number };
+
+interface SubmitOp {
+  readonly id: number;
+  readonly queue: number;
+  readonly input: number;
+  readonly media: number;
+  readonly caller: boolean;
+  readonly priority: number;
+  readonly delayed: boolean;
+  readonly limit: number;
+  readonly maxIndex: number | null;
+  readonly dryRun: boolean;
+}
+
+const rarely = <T>(often: T, seldom: fc.Arbitrary<T>): fc.Arbitrary<T> =>
+  fc.oneof({ weight: 7, arbitrary: fc.constant(often) }, { weight: 1, arbitrary: seldom });
+const id = fc.nat({ max: IDS.length - 1 });
+const queue = fc.nat({ max: 1 });
+const few = <T>(of: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(of, { minLength: 1, maxLength: 3 });
+/** Mostly of the last that were handed out: the older ones are stale. */
+const lease = fc.oneof({ weight: 4, arbitrary: fc.nat({ max: 2 }) }, { weight: 1, arbitrary: fc.nat({ max: 12 }) });
+
+const submission: fc.Arbitrary<SubmitOp> = fc.record({
+  id,
+  queue: rarely(0, fc.constant(1)),
+  input: fc.nat({ max: INPUTS.length - 1 }),
+  media: rarely(0, fc.constant(1)),
+  caller: rarely(false, fc.constant(true)),
+  priority: rarely(3, fc.constantFrom(0, 7)),
+  delayed: rarely(false, fc.constant(true)),
+  limit: rarely(1_000_000, fc.constant(2)),
+  maxIndex: rarely<number | null>(null, fc.constantFrom(0, 1)),
+  dryRun: rarely(false, fc.constant(true)),
+});
+
+/** A step: one call, now and then sent twice because its first reply was lost. */
+export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.record({
+  twice: rarely(false, fc.constant(true)),
+  call: fc.oneof(
+    { weight: 8, arbitrary: fc.record({ op: fc.constant("submit"), items: few(submission) }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({ op: fc.constant("update"), id, input: fc.nat({ max: 3 }), media: rarely(0, fc.nat(1)) }),
+    },
+    {
+      weight: 7,
+      arbitrary: fc.record({
+        ...{ op: fc.constant("reserve"), queue: rarely(0, fc.constant(1)), worker: fc.nat({ max: 1 }) },
+        ...{ count: fc.integer({ min: 1, max: 3 }), again: rarely(false, fc.constant(true)) },
+      }),
+    },
+    { weight: 3, arbitrary: fc.record({ op: fc.constant("complete"), leases: few(lease) }) },
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        op: fc.constant("fail"),
+        items: few(
+          fc.record({
+            lease,
+            kind: fc.constantFrom<FailKind>("retry", "retry", "later", "give-up"),
+            delayed: fc.boolean(),
+          }),
+        ),
+      }),
+    },
+    {
+      weight: 4,
+      arbitrary: fc.record({ op: fc.constantFrom("renew", "release", "lose", "progress"), leases: few(lease) }),
+    },
+    { weight: 4, arbitrary: fc.record({ op: fc.constantFrom("cancel", "cancel", "retry"), ids: few(id) }) },
+    { weight: 1, arbitrary: fc.record({ op: fc.constantFrom("retryAll", "forget", "span"), queue }) },
+    { weight: 1, arbitrary: fc.record({ op: fc.constant("pause"), queue, paused: rarely(false, fc.constant(true)) }) },
+    { weight: 1, arbitrary: fc.record({ op: fc.constant("step"), lease, name: fc.nat({ max: 2 }) }) },
+    { weight: 5, arbitrary: fc.record({ op: fc.constant("tick") }) },
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        ...{ op: fc.constantFrom("elapse", "elapse", "elapse", "expire"), ids: few(id) },
+        when: fc.integer({ min: LONG_AGO, max: 3 }),
+      }),
+    },
+    { weight: 1, arbitrary: fc.record({ op: fc.constant("entomb"), id }) },
+    {
+      weight: 1,
+      arbitrary: fc.record({
+        ...{ op: fc.constant("page"), queue, kind: fc.constantFrom<PageKind>("w", "l", "x") },
+        limit: fc.integer({ min: 1, max: 3 }),
+      }),
+    },
+  ) as fc.Arbitrary<Op>,
+});
+
+const idOf = (n: number): string => IDS[n % IDS.length] ?? "a";
+const queueOf = (n: number): string => QUEUES[n % QUEUES.length] ?? "jobs";
+const text = (body: string): Result => ({
+  ...{ status: 200, contentType: "text/plain", headers: {}, body: Buffer.from(body) },
+});
+const WORKER_LOST = Buffer.from(catalogueResult("worker-lost").body).toString();
+
+/** Plays one call on engine and model, and holds the answers against each other. */
+export async function play(world: World, call: Op): Promise<void> {
+  const { model, engine } = world;
+  switch (call.op) {
+    case "submit":
+      return submit(world, call.items);
+    case "update": {
+      const [input = "", mediaType = ""] = [INPUTS[call.input], MEDIA_TYPES[call.media]];
+      const verdict = await engine.submitter.update(
+        { ...submissionOf(call), id: idOf(call.id), input, mediaType },
+        engine.settings(queueOf(0)),
+      );
+      expect(verdict).to.equal(model.update(idOf(call.id), input, mediaType));
+      return;
+    }
+    case "reserve":
+      return reserve(world, call);
+    case "fail": {
+      const items = call.items.map((item) => ({ ...item, lease: leaseOf(world, item.lease), error: name(world, "e") }));
+      const verdicts = await Promise.all(
+        items.map(({ lease: of, kind, delayed, error }) =>
+          engine.finisher.fail(
+            of,
+            { kind, delayMs: delayed ? HOUR_MS : 0, error, code: "task-failed", result: text(error) },
+            engine.settings(of.queue),
+          ),
+        ),
+      );
+      expect(verdicts).to.deep.equal(
+        items.map(({ lease: of, kind, delayed, error }) => model.fail(of, kind, { delayed, error, result: error })),
+      );
+      return;
+    }
+    case "renew":
+    case "complete":
+    case "release":
+    case "lose":
+    case "progress":
+      return withLeases(world, call.op, call.leases);
+    case "cancel": {
+      const queues = call.ids.map((n) => model.tasks.get(idOf(n))?.queue ?? queueOf(0));
+      const verdicts = await Promise.all(call.ids.map((n, i) => engine.cancel(idOf(n), queues[i] ?? "")));
+      expect(verdicts).to.deep.equal(call.ids.map((n) => model.cancel(idOf(n))));
+      return;
+    }
+    case "retry": {
+      const verdicts = await Promise.all(call.ids.map((n) => engine.retry(idOf(n))));
+      expect(verdicts).to.deep.equal(call.ids.map((n) => model.retry(idOf(n))));
+      return;
+    }
+    case "retryAll": {
+      const dead = (await allPages(engine, "x", queueOf(call.queue), 2)).map((place) => place.id);
+      const retried = await engine.retryAll(queueOf(call.queue));
+      expect(retried).to.equal(dead.filter((of) => model.retry(of) === "waiting").length);
+      return;
+    }
+    case "forget":
+      expect(await engine.forgetDead(queueOf(call.queue))).to.equal(model.forgetDead(queueOf(call.queue)));
+      return;
+    case "pause":
+      await engine.pause(queueOf(call.queue), call.paused);
+      model.queue(queueOf(call.queue)).paused = call.paused;
+      return;
+    case "step": {
+      const of = leaseOf(world, call.lease);
+      const [step, value] = [`step-${call.name}`, JSON.stringify(name(world, "v"))];
+      expect(await engine.keepStep(of, step, value)).to.equal(model.keepStep(of, step, value));
+      const held = model.tasks.get(of.id)?.fence === of.fence && model.tasks.get(of.id)?.state === "running";
+      expect(await engine.steps(of)).to.deep.equal(held ? model.task(of.id).steps : null);
+      return;
+    }
+    case "tick": {
+      const ticked = await engine.tick(0);
+      const expected = model.tick(WORKER_LOST);
+      expect(ticked.promoted, "promoted").to.equal(expected.promoted);
+      expect(ticked.lost.map(({ id: of, losses, fate }) => ({ id: of, losses, fate }))).to.deep.equal(expected.lost);
+      const timed = [...model.tasks.values()].some((t) => ["scheduled", "retrying", "running"].includes(t.state));
+      expect(ticked.nextMs !== null, "something is due").to.equal(timed);
+      return;
+    }
+    case "elapse":
+      for (const n of call.ids) await world.time.elapse(idOf(n), call.when);
+      return;
+    case "expire":
+      for (const n of call.ids) await world.time.expire(idOf(n), LONG_AGO);
+      return;
+    case "entomb":
+      return world.time.forget(idOf(call.id));
+    case "span":
+      return world.time.passSpan(queueOf(call.queue));
+    case "page": {
+      const places = await allPages(engine, call.kind, queueOf(call.queue), call.limit);
+      const [whole, of] = [await engine.page(call.kind, queueOf(call.queue), null, 200), queueOf(call.queue)];
+      expect(places, "pages one after the other").to.deep.equal(whole);
+      const tasks = { w: model.line(of), l: model.of(of, "running"), x: model.dead(of) }[call.kind];
+      expect(places.map((p) => p.id).sort()).to.deep.equal(tasks.map((t) => t.id).sort());
+      return;
+    }
+  }
+}
+
+function name(world: World, kind: string): string {
+  world.serial += 1;
+  return `${kind}${world.serial}`;
+}
+
+function leaseOf(world: World, n: number): Lease {
+  return world.leases.at(-1 - n) ?? { queue: queueOf(0), id: idOf(n), fence: String(n + 1) };
+}
+
+function submissionOf(s: Partial<SubmitOp>) {
+  return {
+    ...{ id: idOf(s.id ?? 0), queue: queueOf(s.queue ?? 0), input: INPUTS[s.input ?? 0] ?? "", query: {} },
+    ...{ mediaType: MEDIA_TYPES[s.media ?? 0] ?? "", caller: s.caller === true ? "bob" : null },
+    ...{ priority: s.priority ?? 3, delayMs: s.delayed === true ? HOUR_MS : 0 },
+    ...{ maxIndex: s.maxIndex ?? null, dryRun: s.dryRun ?? false },
+  };
+}
+
+async function submit({ model, engine }: World, items: readonly SubmitOp[]): Promise<void> {
+  const settings = (s: SubmitOp): QueueSettings => ({ ...engine.settings(queueOf(s.queue)), maxWaiting: s.limit });
+  const verdicts = await Promise.all(items.map((s) => engine.submitter.submit(submissionOf(s), settings(s))));
+  const expected = items.map((s) =>
+    model.submit({ ...submissionOf(s), caller: s.caller ? "bob" : "", delayed: s.delayed, limit: s.limit }),
+  );
+  expect(verdicts.map(({ verdict, state, index }) => ({ verdict, state, index }))).to.deep.equal(expected);
+  for (const [i, s] of items.entries()) {
+    expect(verdicts[i]?.line).to.include({ queue: queueOf(s.queue), waiting: model.line(queueOf(s.queue)).length });
+  }
+}
+
+async function reserve(world: World, call: Extract<Op, { op: "reserve" }>): Promise<void> {
+  const { model, engine, leases, reservations } = world;
+  const [of, worker] = [queueOf(call.queue), WORKERS[call.worker] ?? ""];
+  const key = `${of} ${worker}`;
+  const reservation = (call.again ? reservations.get(key) : undefined) ?? name(world, "r");
+  reservations.set(key, reservation);
+  const { rate } = model.queue(of);
+  const request = { queue: of, worker, reservation, count: call.count, leaseMs: HOUR_MS, rate };
+  const reply = await engine.reserve(0, request);
+  const before = new Map([...model.tasks].map(([known, task]) => [known, task.fence]));
+  const expected = model.reserve(of, worker, reservation, call.count);
+  expect(reply.tasks.map((task) => task.id)).to.deep.equal(expected.ids);
+  expect(reply.waiting).to.equal(expected.waiting);
+  if (rate === undefined) expect(reply.pauseMs).to.equal(0);
+  for (const { id: taken, fence, attempt, lost, input, mediaType, caller } of reply.tasks) {
+    const task = model.task(taken);
+    expect(
+      { attempt, lost, mediaType, caller, input: input.toString() },
+      `what is handed out of ${taken}`,
+    ).to.deep.equal({
+      attempt: task.attempts,
+      lost: task.lost,
+      mediaType: task.mediaType,
+      caller: task.caller,
+      input: task.input,
+    });
+    if (fence === before.get(taken)) continue;
+    for (const other of leases) if (other.queue === of) expect(Number(fence)).to.be.above(Number(other.fence));
+    model.fenced(taken, fence);
+    leases.push({ queue: of, id: taken, fence });
+  }
+}
+
+async function withLeases(
+  world: World,
+  op: "renew" | "complete" | "release" | "lose" | "progress",
+  which: readonly number[],
+) {
+  const { engine, model } = world;
+  const items = which.map((n) => ({ of: leaseOf(world, n), word: name(world, op) }));
+  const one = {
+    renew: (of: Lease) => [engine.renew(of, HOUR_MS), () => model.renew(of)],
+    complete: (of: Lease, word: string) => [
+      engine.finisher.complete(of, text(word), engine.settings(of.queue)),
+      () => model.complete(of, word),
+    ],
+    release: (of: Lease) => [engine.finisher.release(of, engine.settings(of.queue)), () => model.release(of)],
+    lose: (of: Lease) => [engine.lose(of, engine.settings(of.queue)), () => model.lose(of, WORKER_LOST)],
+    progress: (of: Lease, word: string) => [engine.progress(of, 50, word), () => model.progress(of, word)],
+  } satisfies Record<string, (of: Lease, word: string) => [Promise<string>, () => string]>;
+  const calls = items.map(({ of, word }) => one[op](of, word) as [Promise<string>, () => string]);
+  const verdicts = await Promise.all(calls.map(([verdict]) => verdict));
+  expect(verdicts, op).to.deep.equal(calls.map(([, expected]) => expected()));
+}
+
+async function allPages(engine: Engine, kind: PageKind, queue: string, limit: number) {
+  const places = [];
+  for (let after = null; ; ) {
+    const page = await engine.page(kind, queue, after, limit);
+    places.push(...page);
+    after = page.at(-1) ?? null;
+    if (after === null) return places;
+  }
+}

@@ -1,0 +1,139 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { readConfig } from "../../src/config.ts";
+import { audit } from "../../src/engine/audit.ts";
+import { Engine } from "../../src/engine/engine.ts";
+import { settingsOf } from "../../src/engine/settings.ts";
+import { defineHandler } from "../../src/handler.ts";
+import { createLog } from "../../src/log.ts";
+import { Keys } from "../../src/store/keys.ts";
+import { Notices } from "../../src/store/notices.ts";
+import { connect } from "../../src/store/redis.ts";
+import { type FailItem, type Lease, Scripts, type TickQueue } from "../../src/store/scripts.ts";
+import { uniquePrefix } from "../helpers/store.ts";
+import { MODEL_DEAD_CAP, Model } from "./model.ts";
+import { Checker, KEPT } from "./model-check.ts";
+import { IDS, type Op, play, QUEUES, stepArbitrary, type World } from "./model-ops.ts";
+import { dump, sendingTwice, TimeTravel } from "./model-store.ts";
+
+/** The scripts with a smaller cap on dead letters, which a short run meets. */
+class CappedScripts extends Scripts {
+  override fail(tag: string, items: readonly FailItem[]) {
+    return super.fail(tag, items, MODEL_DEAD_CAP);
+  }
+  override lose(tag: string, items: readonly (Lease & TickQueue)[]) {
+    return super.lose(tag, items, MODEL_DEAD_CAP);
+  }
+  override tick(tag: string, queues: readonly TickQueue[], options: { limit: number }) {
+    return super.tick(tag, queues, { ...options, deadCap: MODEL_DEAD_CAP });
+  }
+}
+
+const RULES = [
+  { name: QUEUES[0], attempts: 2, maxLost: 1, rate: undefined },
+  { name: QUEUES[1], attempts: 1, maxLost: 0, rate: { max: 3, perMs: 3_600_000 } },
+];
+
+/** How many runs, of how many calls each, and for how long at most; a seed and a path play one failure again. */
+export interface PropertyOptions {
+  readonly runs: number;
+  readonly steps: number;
+  readonly limitMs?: number;
+  readonly seed?: number;
+  readonly path?: string;
+  /** Told of each run that went well. */
+  onRun?(runs: number): void;
+}
+
+/**
+ * Plays random calls on the engine and on the model, and holds every promise after each of them.
+ * @throws Error with the seed and the shortest sequence of calls that breaks a promise
+ */
+export async function holdAgainstModel(
+  url: string,
+  options: PropertyOptions,
+): Promise<{ runs: number; steps: number }> {
+  const log = createLog("silent");
+  const redis = await connect(url, "model", log);
+  const subscriber = await connect(url, "model-notices", log);
+  const parts = { redis, notices: new Notices(subscriber) };
+  const played = { runs: 0, steps: 0 };
+  try {
+    await fc.assert(
+      fc.asyncProperty(fc.array(stepArbitrary, { minLength: 1, maxLength: options.steps }), async (steps) => {
+        await runOnce(parts, steps);
+        played.runs += 1;
+        played.steps += steps.length;
+        options.onRun?.(played.runs);
+      }),
+      {
+        numRuns: options.runs,
+        ...(options.seed === undefined ? {} : { seed: options.seed }),
+        ...(options.path === undefined ? {} : { path: options.path }),
+        ...(options.limitMs === undefined ? {} : { interruptAfterTimeLimit: options.limitMs }),
+        endOnFailure: false,
+      },
+    );
+  } finally {
+    redis.disconnect();
+    subscriber.disconnect();
+  }
+  return played;
+}
+
+async function runOnce(
+  { redis, notices }: { redis: Awaited<ReturnType<typeof connect>>; notices: Notices },
+  steps: readonly { twice: boolean; call: Op }[],
+): Promise<void> {
+  const keys = new Keys(uniquePrefix(), 1);
+  const tag = keys.tag(0);
+  let twice = false;
+  const scripts = new CappedScripts(
+    sendingTwice(redis, () => twice),
+    { flags: true },
+  );
+  const model = new Model(RULES);
+  const engine = new Engine({ scripts, keys, notices, queues: new Map(RULES.map(settings)), fallback: fallback() });
+  const world: World = {
+    ...{ model, engine, time: new TimeTravel(redis, keys, model) },
+    ...{ leases: [], reservations: new Map(), serial: 0 },
+  };
+  const checker = new Checker(model);
+  try {
+    for (const step of steps) {
+      twice = step.twice;
+      await play(world, step.call);
+      twice = false;
+      const [instant, ...seen] = await Promise.all([
+        dump(redis, tag, IDS, QUEUES),
+        ...IDS.map((id) => engine.inspector.inspect(id, { result: true })),
+      ]);
+      checker.check(instant, new Map(IDS.map((id, n) => [id, seen[n] ?? null])));
+    }
+    const report = await audit(redis, scripts, keys, QUEUES);
+    expect(report, "audit").to.deep.include({ tasks: model.tasks.size, healed: [] });
+  } finally {
+    await clean(redis, tag);
+  }
+}
+
+function settings(rule: (typeof RULES)[number]) {
+  return [rule.name, { ...fallback(), queue: rule.name, ...rule }] as const;
+}
+
+function fallback() {
+  const config = readConfig({});
+  return {
+    ...settingsOf(defineHandler({ queue: QUEUES[0], run: () => undefined }), config),
+    ...{ resultTtlMs: KEPT.result, tombstoneTtlMs: KEPT.tombstone, deadTtlMs: KEPT.dead },
+  };
+}
+
+/** Removes a run's keys, and makes sure that they are of kinds and names that are known. */
+async function clean(redis: Awaited<ReturnType<typeof connect>>, tag: string): Promise<void> {
+  const names = [
+    ...["t", "b", "r", "s"].flatMap((kind) => IDS.map((id) => `${tag}${kind}:${id}`)),
+    ...["w", "d", "l", "x", "q", "k", "v", "y"].flatMap((kind) => QUEUES.map((queue) => `${tag}${kind}:${queue}`)),
+  ];
+  await redis.unlink(...names);
+}

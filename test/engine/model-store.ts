@@ -1,0 +1,175 @@
+import type { Redis } from "ioredis";
+import type { Keys } from "../../src/store/keys.ts";
+import type { Model } from "./model.ts";
+
+/** Everything that the store holds of one task. Times to live are ms; -1 for none, -2 for a key that is not there. */
+export interface StoredTask {
+  readonly t: Readonly<Record<string, string>>;
+  readonly ttl: number;
+  readonly input: string;
+  readonly inputTtl: number;
+  readonly result: string;
+  readonly resultTtl: number;
+  readonly steps: Readonly<Record<string, string>>;
+  readonly stepsTtl: number;
+}
+
+/** Everything that the store holds of one queue; an index is [id, score, …] in its order. */
+export interface StoredQueue {
+  readonly w: readonly string[];
+  readonly d: readonly string[];
+  readonly l: readonly string[];
+  readonly x: readonly string[];
+  readonly q: Readonly<Record<string, string>>;
+}
+
+/** One instant of one partition. */
+export interface Dump {
+  readonly now: number;
+  readonly tasks: ReadonlyMap<string, StoredTask>;
+  readonly queues: ReadonlyMap<string, StoredQueue>;
+}
+
+const DUMP = `
+local base, ids, queues = KEYS[1], cjson.decode(ARGV[1]), cjson.decode(ARGV[2])
+local function hash(key)
+  local flat, map = redis.call('HGETALL', key), { [''] = '' }
+  for n = 1, #flat, 2 do map[flat[n]] = flat[n + 1] end
+  return map
+end
+local out = { tasks = { [''] = '' }, queues = { [''] = '' } }
+for _, id in ipairs(ids) do
+  out.tasks[id] = {
+    t = hash(base .. 't:' .. id), ttl = redis.call('PTTL', base .. 't:' .. id),
+    input = redis.call('GET', base .. 'b:' .. id) or '', inputTtl = redis.call('PTTL', base .. 'b:' .. id),
+    result = redis.call('GET', base .. 'r:' .. id) or '', resultTtl = redis.call('PTTL', base .. 'r:' .. id),
+    steps = hash(base .. 's:' .. id), stepsTtl = redis.call('PTTL', base .. 's:' .. id),
+  }
+end
+for _, queue in ipairs(queues) do
+  local of = { q = hash(base .. 'q:' .. queue) }
+  for _, kind in ipairs({ 'w', 'd', 'l', 'x' }) do
+    -- An empty table would be encoded as an object.
+    of[kind] = { '', unpack(redis.call('ZRANGE', base .. kind .. ':' .. queue, 0, -1, 'WITHSCORES')) }
+  end
+  out.queues[queue] = of
+end
+local time = redis.call('TIME')
+out.now = time[1] * 1000 + math.floor(time[2] / 1000)
+return cjson.encode(out)`;
+
+/** Reads what one partition holds of some tasks and queues. */
+export async function dump(
+  redis: Redis,
+  tag: string,
+  ids: readonly string[],
+  queues: readonly string[],
+): Promise<Dump> {
+  const reply = (await redis.eval(DUMP, 1, tag, JSON.stringify(ids), JSON.stringify(queues))) as string;
+  // A Map keeps `__proto__` an ordinary name; JSON.parse does so too, where an object literal would not.
+  const {
+    now,
+    tasks,
+    queues: of,
+  } = JSON.parse(reply) as {
+    now: number;
+    tasks: Record<string, StoredTask>;
+    queues: Record<string, StoredQueue>;
+  };
+  const named = <T>(all: Record<string, T>) => new Map(Object.entries(all).filter(([name]) => name !== ""));
+  return {
+    now,
+    tasks: new Map(
+      [...named(tasks)].map(([id, task]) => [id, { ...task, t: withoutMark(task.t), steps: withoutMark(task.steps) }]),
+    ),
+    queues: new Map(
+      [...named(of)].map(([name, queue]) => [
+        name,
+        {
+          q: withoutMark(queue.q),
+          w: queue.w.slice(1),
+          d: queue.d.slice(1),
+          l: queue.l.slice(1),
+          x: queue.x.slice(1),
+        },
+      ]),
+    ),
+  };
+}
+
+function withoutMark(map: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(map).filter(([name]) => name !== ""));
+}
+
+/** Lets time pass without waiting: what Redis's clock would come to do is written, for one task. */
+export class TimeTravel {
+  readonly #redis: Redis;
+  readonly #tag: string;
+  readonly #model: Model;
+
+  constructor(redis: Redis, keys: Keys, model: Model) {
+    this.#redis = redis;
+    this.#tag = keys.tag(0);
+    this.#model = model;
+  }
+
+  /** The lease of a running task ended `when`, or the delay of a scheduled or retrying one. */
+  async elapse(id: string, when: number): Promise<void> {
+    const task = this.#model.tasks.get(id);
+    if (task?.state === "running") {
+      task.lapsed = when;
+      await this.#redis.zadd(`${this.#tag}l:${task.queue}`, "XX", when, id);
+    } else if (task?.state === "scheduled" || task?.state === "retrying") {
+      task.due = when;
+      await this.#redis.zadd(`${this.#tag}d:${task.queue}`, "XX", when, id);
+    }
+  }
+
+  /** The result of a finished task expires; of a dead one everything that its TTL keeps. */
+  async expire(id: string, when: number): Promise<void> {
+    const task = this.#model.tasks.get(id);
+    if (!task || (task.state !== "succeeded" && task.state !== "failed" && task.state !== "canceled")) return;
+    Object.assign(task, { expired: !task.destroyed, result: null });
+    await this.#redis.hset(`${this.#tag}t:${id}`, "x", when);
+    await this.#redis.unlink(`${this.#tag}r:${id}`);
+    if (task.died === null) return;
+    const long = task.input.length > 64;
+    Object.assign(task, { died: when, inputKept: !long });
+    task.steps.clear();
+    await this.#redis.unlink(`${this.#tag}b:${id}`, `${this.#tag}s:${id}`);
+    await this.#redis.zadd(`${this.#tag}x:${task.queue}`, "XX", when, id);
+  }
+
+  /** The tombstone of a finished task goes; a dead letter's cannot go before its entry. */
+  async forget(id: string): Promise<void> {
+    const task = this.#model.tasks.get(id);
+    if (!task?.expired || task.died !== null) return;
+    this.#model.tasks.delete(id);
+    await this.#redis.unlink(`${this.#tag}t:${id}`);
+  }
+
+  /** The span of a queue's rate passes. */
+  async passSpan(queue: string): Promise<void> {
+    this.#model.queue(queue).starts = 0;
+    await this.#redis.unlink(`${this.#tag}y:${queue}`);
+  }
+}
+
+/** A connection that sends every script twice, as one does that lost the first reply; the first reply is given. */
+export function sendingTwice(redis: Redis, twice: () => boolean): Redis {
+  const doubled = new Set(["evalsha", "eval", "callBuffer"]);
+  return new Proxy(redis, {
+    get(target, name) {
+      const member: unknown = Reflect.get(target, name, target);
+      if (typeof member !== "function") return member;
+      if (!doubled.has(String(name))) return member.bind(target);
+      return async (...args: unknown[]) => {
+        const first = member.apply(target, args) as Promise<unknown>;
+        if (!twice()) return first;
+        const [reply] = await Promise.allSettled([first, member.apply(target, args) as Promise<unknown>]);
+        if (reply.status === "rejected") throw reply.reason;
+        return reply.value;
+      };
+    },
+  });
+}

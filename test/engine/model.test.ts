@@ -1,0 +1,15 @@
+import { storeUrl } from "../helpers/store.ts";
+import { holdAgainstModel } from "./model-run.ts";
+
+/** Runs in a test run; the long form is `npm run properties -- --runs N`. */
+const RUNS = 400;
+const STEPS = 40;
+/** A slow machine plays fewer runs rather than fail. */
+const LIMIT_MS = 50_000;
+
+describe("the engine, held against a plain model", () => {
+  it(`keeps every promise after each of ${RUNS} random sequences of calls`, async function () {
+    this.timeout(LIMIT_MS + 60_000);
+    await holdAgainstModel(storeUrl(), { runs: RUNS, steps: STEPS, limitMs: LIMIT_MS });
+  });
+});

@@ -1,0 +1,382 @@
+import type {
+  CancelVerdict,
+  CompleteVerdict,
+  FailKind,
+  FailVerdict,
+  LoseVerdict,
+  RetryVerdict,
+  SubmitVerdict,
+  UpdateVerdict,
+} from "../../src/store/scripts.ts";
+import { isOutcome, type State } from "../../src/task.ts";
+
+/** A task as the model has it: what a caller, a worker and an operator may rely on, and nothing of how it is stored. */
+export interface ModelTask {
+  readonly id: string;
+  readonly queue: string;
+  readonly caller: string;
+  readonly priority: number;
+  state: State;
+  input: string;
+  mediaType: string;
+  /** Its place within its class; null before it has joined the line. It never changes but by {@link Model.retry}. */
+  place: number | null;
+  /** When its delay ends; Infinity for an hour from now, anything else is past. */
+  due: number;
+  /** When its lease ended; Infinity while it holds. */
+  lapsed: number;
+  attempts: number;
+  lost: number;
+  fence: string | null;
+  worker: string;
+  cancelRequested: boolean;
+  progress: string | null;
+  readonly steps: Map<string, string>;
+  /** Newest first. */
+  errors: string[];
+  errorCode: string | null;
+  /** What can be collected. */
+  result: string | null;
+  /** How long what is left of it stays; null while it is not finished. */
+  kept: "result" | "dead" | null;
+  /** When it died, ms, for the order in which dead letters leave; null when it is no dead letter. */
+  died: number | null;
+  inputKept: boolean;
+  destroyed: boolean;
+  expired: boolean;
+}
+
+export interface ModelQueue {
+  readonly name: string;
+  readonly attempts: number;
+  readonly maxLost: number;
+  readonly rate: { readonly max: number; readonly perMs: number } | undefined;
+  paused: boolean;
+  /** Starts that the rate still counts. */
+  starts: number;
+  /** Each worker's last reservation that brought something. */
+  readonly reservations: Map<string, { reservation: string; ids: readonly string[] }>;
+  /** Entries of the counters that only grow. */
+  deaths: number;
+  losses: number;
+}
+
+export interface ModelSubmission {
+  readonly id: string;
+  readonly queue: string;
+  readonly input: string;
+  readonly mediaType: string;
+  readonly caller: string;
+  readonly priority: number;
+  readonly delayed: boolean;
+  readonly limit: number;
+  readonly maxIndex: number | null;
+  readonly dryRun: boolean;
+}
+export interface ModelLease {
+  readonly id: string;
+  readonly fence: string;
+}
+
+/** Most dead letters of a queue here, so that the cap is met in a short run. */
+export const MODEL_DEAD_CAP = 3;
+/** Most errors that are kept of a task. */
+const MOST_ERRORS = 5;
+/** A moment on the store's clock that is long gone. */
+export const LONG_AGO = 1;
+
+/** The engine as its promises have it: maps and arrays, no Redis, no clock. Every verb answers what the engine must answer. */
+export class Model {
+  readonly tasks = new Map<string, ModelTask>();
+  readonly queues: ReadonlyMap<string, ModelQueue>;
+  #places = 0;
+
+  constructor(queues: readonly Pick<ModelQueue, "name" | "attempts" | "maxLost" | "rate">[]) {
+    this.queues = new Map(
+      queues.map((q) => [
+        q.name,
+        { ...q, paused: false, starts: 0, reservations: new Map(), deaths: 0, losses: 0 } satisfies ModelQueue,
+      ]),
+    );
+  }
+
+  queue(name: string): ModelQueue {
+    const queue = this.queues.get(name);
+    if (!queue) throw new Error(`the model has no queue ${name}`);
+    return queue;
+  }
+
+  /** The line of a queue, the next first. */
+  line(queue: string): ModelTask[] {
+    return this.of(queue, "waiting").sort((a, b) => a.priority - b.priority || (a.place ?? 0) - (b.place ?? 0));
+  }
+
+  /** The tasks of a queue in any of some states. */
+  of(queue: string, ...states: State[]): ModelTask[] {
+    return [...this.tasks.values()].filter((t) => t.queue === queue && states.includes(t.state));
+  }
+
+  dead(queue: string): ModelTask[] {
+    return [...this.tasks.values()].filter((t) => t.queue === queue && t.died !== null);
+  }
+
+  indexOf(task: ModelTask): number | null {
+    if (task.state === "running") return 0;
+    return task.state === "waiting" ? this.line(task.queue).indexOf(task) : null;
+  }
+
+  submit(s: ModelSubmission): { verdict: SubmitVerdict; state: State | null; index: number | null } {
+    const known = this.tasks.get(s.id);
+    if (known && !s.dryRun) {
+      const same = known.input === s.input && known.mediaType === s.mediaType;
+      const verdict =
+        known.caller !== s.caller ? "foreign" : known.queue !== s.queue ? "elsewhere" : same ? "replay" : "conflict";
+      return { verdict, state: known.state, index: this.indexOf(known) };
+    }
+    const index = this.line(s.queue).filter((t) => t.priority <= s.priority).length;
+    if (s.dryRun) return { verdict: "dry", state: "waiting", index };
+    if (this.of(s.queue, "waiting", "scheduled", "retrying").length >= s.limit) {
+      return { verdict: "full", state: null, index: null };
+    }
+    if (s.maxIndex !== null && index > s.maxIndex && !s.delayed) return { verdict: "long", state: null, index };
+    const task: ModelTask = {
+      ...{ id: s.id, queue: s.queue, caller: s.caller, priority: s.priority, input: s.input, mediaType: s.mediaType },
+      ...{ state: s.delayed ? "scheduled" : "waiting", place: s.delayed ? null : this.#join(), steps: new Map() },
+      ...{ due: Infinity, lapsed: Infinity, attempts: 0, lost: 0, fence: null, worker: "", cancelRequested: false },
+      ...{ progress: null, errors: [], errorCode: null, result: null, kept: null, died: null },
+      ...{ inputKept: true, destroyed: false, expired: false },
+    };
+    this.tasks.set(s.id, task);
+    return { verdict: "new", state: task.state, index: this.indexOf(task) };
+  }
+
+  update(id: string, input: string, mediaType: string): UpdateVerdict {
+    const task = this.tasks.get(id);
+    if (!task) return "unknown";
+    if (task.state !== "waiting" && task.state !== "scheduled") return "conflict";
+    Object.assign(task, { input, mediaType });
+    // What was kept of the steps belongs to the input that is gone.
+    task.steps.clear();
+    return "updated";
+  }
+
+  /** The tasks handed out; their fences are the store's to choose: see {@link fenced}. */
+  reserve(
+    queue: string,
+    worker: string,
+    reservation: string,
+    count: number,
+  ): { ids: string[]; waiting: number | null } {
+    const q = this.queue(queue);
+    const last = q.reservations.get(worker);
+    if (last?.reservation === reservation) {
+      const held = last.ids.filter((id) => {
+        const task = this.tasks.get(id);
+        return task?.state === "running" && task.worker === worker;
+      });
+      for (const id of held) this.task(id).lapsed = Infinity;
+      return { ids: held, waiting: this.line(queue).length };
+    }
+    if (q.paused) return { ids: [], waiting: null };
+    const allowed = q.rate ? Math.min(count, q.rate.max - q.starts) : count;
+    const taken = this.line(queue).slice(0, allowed);
+    for (const task of taken) {
+      Object.assign(task, { state: "running", worker, lapsed: Infinity, attempts: task.attempts + 1 });
+    }
+    const ids = taken.map((task) => task.id);
+    q.starts += ids.length;
+    if (ids.length > 0) q.reservations.set(worker, { reservation, ids });
+    return { ids, waiting: this.line(queue).length };
+  }
+
+  fenced(id: string, fence: string): void {
+    this.task(id).fence = fence;
+  }
+
+  task(id: string): ModelTask {
+    const task = this.tasks.get(id);
+    if (!task) throw new Error(`the model does not know ${id}`);
+    return task;
+  }
+
+  renew(lease: ModelLease): "ok" | "cancel" | "stale" {
+    const task = this.#held(lease);
+    if (!task) return "stale";
+    task.lapsed = Infinity;
+    return task.cancelRequested ? "cancel" : "ok";
+  }
+
+  complete(lease: ModelLease, result: string): CompleteVerdict {
+    const refusal = this.#refusal(lease);
+    if (refusal) return refusal;
+    const task = this.task(lease.id);
+    if (task.cancelRequested) return this.#settle(task, "canceled");
+    this.#settle(task, "succeeded", result);
+    return "done";
+  }
+
+  fail(lease: ModelLease, kind: FailKind, options: { delayed: boolean; error: string; result: string }): FailVerdict {
+    const refusal = this.#refusal(lease);
+    if (refusal) return refusal;
+    const task = this.task(lease.id);
+    if (task.cancelRequested) return this.#settle(task, "canceled");
+    const { attempts } = this.queue(task.queue);
+    if (kind === "later" || (kind === "retry" && task.attempts < attempts)) {
+      if (kind === "later") task.attempts -= 1;
+      else this.#note(task, options.error);
+      Object.assign(task, { state: "retrying", due: options.delayed ? Infinity : LONG_AGO, progress: null });
+      return "retrying";
+    }
+    this.#note(task, options.error);
+    task.errorCode = "task-failed";
+    if (kind === "give-up") {
+      this.#settle(task, "failed", options.result);
+      return "failed";
+    }
+    this.#bury(task, options.result);
+    return "dead";
+  }
+
+  release(lease: ModelLease): "released" | "canceled" | "stale" {
+    const task = this.#held(lease);
+    if (!task) return "stale";
+    if (task.cancelRequested) return this.#settle(task, "canceled");
+    this.#backInLine(task);
+    return "released";
+  }
+
+  lose(lease: ModelLease, result: string): LoseVerdict {
+    const task = this.#held(lease);
+    return task ? this.#lose(task, result) : "stale";
+  }
+
+  cancel(id: string): CancelVerdict {
+    const task = this.tasks.get(id);
+    if (!task) return "unknown";
+    if (task.state === "running") {
+      task.cancelRequested = true;
+      return "requested";
+    }
+    if (!isOutcome(task.state)) return this.#settle(task, "canceled");
+    if (task.state === "canceled" || task.destroyed || task.expired) return "already";
+    this.#destroy(task);
+    return "destroyed";
+  }
+
+  retry(id: string): RetryVerdict {
+    const task = this.tasks.get(id);
+    if (!task) return "unknown";
+    if (task.died === null || !task.inputKept) return "not-dead";
+    Object.assign(task, { state: "waiting", place: this.#join(), attempts: 0, lost: 0, fence: null, errors: [] });
+    Object.assign(task, { errorCode: null, result: null, kept: null, died: null, expired: false });
+    return "waiting";
+  }
+
+  forgetDead(queue: string): number {
+    const dead = this.dead(queue);
+    for (const task of dead) this.#destroy(task);
+    return dead.length;
+  }
+
+  progress(lease: ModelLease, progress: string): "ok" | "stale" {
+    const task = this.#held(lease);
+    if (task) task.progress = progress;
+    return task ? "ok" : "stale";
+  }
+
+  keepStep(lease: ModelLease, name: string, value: string): "ok" | "stale" {
+    const task = this.#held(lease);
+    task?.steps.set(name, value);
+    return task ? "ok" : "stale";
+  }
+
+  /** What time has brought: returns how many joined the line, and the losses. */
+  tick(result: string): { promoted: number; lost: { id: string; losses: number; fate: LoseVerdict }[] } {
+    let promoted = 0;
+    const lost: { id: string; losses: number; fate: LoseVerdict }[] = [];
+    const byId = (a: ModelTask, b: ModelTask) => (a.id < b.id ? -1 : 1);
+    for (const queue of this.queues.keys()) {
+      const due = this.of(queue, "scheduled", "retrying").filter((task) => task.due < Infinity);
+      for (const task of due.sort((a, b) => a.due - b.due || byId(a, b))) {
+        task.place ??= this.#join();
+        Object.assign(task, { state: "waiting", due: Infinity });
+        promoted += 1;
+      }
+      const lapsed = this.of(queue, "running").filter((task) => task.lapsed < Infinity);
+      for (const task of lapsed.sort((a, b) => a.lapsed - b.lapsed || byId(a, b))) {
+        lost.push({ id: task.id, fate: this.#lose(task, result), losses: task.lost });
+      }
+      for (const task of this.dead(queue)) if (task.died === LONG_AGO) task.died = null;
+    }
+    return { promoted, lost };
+  }
+
+  /** Brings the dead letters within their cap, the oldest leaving first; called when it is known when each has died. */
+  cap(): void {
+    for (const queue of this.queues.keys()) {
+      const dead = this.dead(queue).sort((a, b) => (a.died ?? 0) - (b.died ?? 0) || (a.id < b.id ? -1 : 1));
+      for (const task of dead.slice(0, Math.max(0, dead.length - MODEL_DEAD_CAP))) {
+        Object.assign(task, { died: null, inputKept: false });
+        task.steps.clear();
+      }
+    }
+  }
+
+  #join(): number {
+    this.#places += 1;
+    return this.#places;
+  }
+
+  #held({ id, fence }: ModelLease): ModelTask | undefined {
+    const task = this.tasks.get(id);
+    return task?.state === "running" && task.fence === fence ? task : undefined;
+  }
+
+  #refusal({ id, fence }: ModelLease): "unknown" | "stale" | "already" | undefined {
+    const task = this.tasks.get(id);
+    if (!task) return "unknown";
+    if (task.fence !== fence) return "stale";
+    if (task.state === "running") return undefined;
+    return isOutcome(task.state) ? "already" : "stale";
+  }
+
+  #note(task: ModelTask, error: string): void {
+    task.errors = [error, ...task.errors].slice(0, MOST_ERRORS);
+  }
+
+  #lose(task: ModelTask, result: string): "waiting" | "dead" | "canceled" {
+    const queue = this.queue(task.queue);
+    task.lost += 1;
+    queue.losses += 1;
+    if (task.cancelRequested) return this.#settle(task, "canceled");
+    if (task.lost <= queue.maxLost) {
+      this.#backInLine(task);
+      return "waiting";
+    }
+    this.#note(task, `the worker was lost ${task.lost} times`);
+    task.errorCode = "worker-lost";
+    this.#bury(task, result);
+    return "dead";
+  }
+
+  #backInLine(task: ModelTask): void {
+    Object.assign(task, { state: "waiting", attempts: task.attempts - 1, progress: null, lapsed: Infinity });
+  }
+
+  #settle(task: ModelTask, state: "succeeded" | "failed" | "canceled", result: string | null = null): "canceled" {
+    Object.assign(task, { state, result, kept: "result", inputKept: false, cancelRequested: false, progress: null });
+    task.steps.clear();
+    return "canceled";
+  }
+
+  #bury(task: ModelTask, result: string): void {
+    // When exactly is the store's clock's to say: until it is asked, after all others.
+    Object.assign(task, { state: "failed", result, kept: "dead", died: Infinity, progress: null });
+    this.queue(task.queue).deaths += 1;
+  }
+
+  #destroy(task: ModelTask): void {
+    Object.assign(task, { destroyed: true, died: null, result: null, inputKept: false, errors: [] });
+    task.steps.clear();
+  }
+}

@@ -1,0 +1,51 @@
+import { once } from "node:events";
+import http, { type IncomingHttpHeaders } from "node:http";
+import { createInterface } from "node:readline";
+
+/** A batch that is being sent while its verdicts are read. */
+export interface OpenBatch {
+  /** Resolves with the head of the answer. */
+  readonly head: Promise<{ readonly status: number; readonly headers: IncomingHttpHeaders }>;
+  write(part: string | Buffer): void;
+  /** Ends the body. */
+  end(part?: string | Buffer): void;
+  /** Goes away without a word. */
+  leave(): void;
+  /** The next verdict; undefined after the last. */
+  // biome-ignore lint/suspicious/noExplicitAny: tests reach into documents whose shape is what they test
+  next(): Promise<any>;
+}
+
+/** Begins a batch as a stream. */
+export function openBatch(url: string, path: string, headers: Readonly<Record<string, string>> = {}): OpenBatch {
+  const request = http.request(new URL(path, url), {
+    method: "POST",
+    agent: false,
+    headers: { "Content-Type": "application/x-ndjson", ...headers },
+  });
+  // One that leaves is told so by its socket.
+  request.on("error", () => undefined);
+  request.flushHeaders();
+  const response = once(request, "response").then(([message]) => message as http.IncomingMessage);
+  const lines = response.then((message) => createInterface({ input: message })[Symbol.asyncIterator]());
+  for (const promise of [response, lines]) promise.catch(() => undefined);
+  return {
+    head: response.then(({ statusCode = 0, headers: sent }) => ({ status: statusCode, headers: sent })),
+    write: (part) => void request.write(part),
+    end: (part) => void request.end(part),
+    leave: () => void request.destroy(),
+    next: async () => {
+      const line = await (await lines).next();
+      return line.done ? undefined : JSON.parse(line.value);
+    },
+  };
+}
+
+/** The verdicts of an answer that is there whole. */
+// biome-ignore lint/suspicious/noExplicitAny: as above
+export function verdictsOf(text: string): any[] {
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line));
+}

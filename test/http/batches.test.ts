@@ -1,0 +1,292 @@
+import { expect } from "chai";
+import { openBatch, verdictsOf } from "../helpers/batch.ts";
+import { eventually } from "../helpers/eventually.ts";
+import { closedGate } from "../helpers/gates.ts";
+import { type Sent, startServer, type TestServer } from "../helpers/server.ts";
+
+const NDJSON = { "Content-Type": "application/x-ndjson" };
+const MIB = 1024 ** 2;
+
+describe("batches over HTTP (API: Batches)", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({ MAX_BODY: "2kb" });
+  });
+  after(() => server.stop());
+
+  const send = (queue: string, sent: Pick<Sent, "body" | "chunks" | "headers">, search = "") =>
+    server.send(`/v1/queues/${queue}/batches${search}`, {
+      method: "POST",
+      ...sent,
+      headers: { ...NDJSON, ...sent.headers },
+    });
+
+  it("answers 202 with a verdict a line, in order, and every task runs", async () => {
+    const answer = await send("default", { body: '{"n":0}\n[1,2]\n"zwei 世界"\nnull\n' });
+    expect(answer.status).to.equal(202);
+    expect(answer.headers).to.include({ "content-type": "application/x-ndjson", "cache-control": "no-store" });
+    const verdicts = verdictsOf(answer.text);
+    expect(verdicts.map((v) => v.line)).to.deep.equal([0, 1, 2, 3]);
+    const inputs = [];
+    for (const verdict of verdicts) {
+      expect(verdict).to.have.all.keys("line", "id", "href", "index");
+      expect(verdict.href).to.equal(`/v1/requests/${verdict.id}`);
+      await server.until(verdict.id, "succeeded");
+      inputs.push((await server.send(verdict.href)).json.input);
+    }
+    expect(inputs).to.deep.equal([{ n: 0 }, [1, 2], "zwei 世界", null]);
+  });
+
+  it("puts tasks in line in the order of their lines", async () => {
+    const gate = closedGate();
+    await server.enqueue("gated", gate.input);
+    await gate.entered;
+    const lines = Array.from({ length: 250 }, () => JSON.stringify(gate.input)).join("\n");
+    const verdicts = verdictsOf((await send("gated", { body: lines })).text);
+    expect(verdicts.map((v) => v.index)).to.deep.equal(Array.from({ length: 250 }, (_, i) => i));
+    gate.open();
+    await server.until(verdicts.at(-1)?.id, "succeeded");
+  });
+
+  it("never lets a bad line spoil the others: each has a problem of the catalogue (RFC 9457)", async () => {
+    const lines = ['{"width":5}', '{"width":', '{"width":0,"tags":[{}]}', `{"width":"${"x".repeat(2100)}"}`];
+    const body = Buffer.concat([
+      ...lines.map((l) => Buffer.from(`${l}\n`)),
+      Buffer.from([0xff, 0x0a]),
+      Buffer.from("{}"),
+    ]);
+    const verdicts = verdictsOf((await send("checked", { body })).text);
+    const codes = verdicts.map((v) => v.problem?.type);
+    const bad = ["malformed-json", "invalid-input", "payload-too-large", "malformed-json", "invalid-input"];
+    expect(codes).to.deep.equal([undefined, ...bad.map((code) => `/problems/${code}`)]);
+    expect(verdicts[2].problem).to.include({ status: 400 });
+    expect(verdicts[2].problem.errors.map((e: { pointer: string }) => e.pointer)).to.deep.equal([
+      "#/width",
+      "#/tags/0/%C3%BCn%C3%AF",
+    ]);
+    expect(verdicts[3].problem).to.include({ status: 413 });
+    await server.until(verdicts[0].id, "succeeded");
+  });
+
+  it("takes lines however the bytes are cut: within a character, before LF, with CR LF, without a last line end", async () => {
+    const body = Buffer.from('"ü世🎫"\r\n\n  \t\r\n{"b":2}\r\n"end"');
+    const cuts = [...Array(body.length).keys()].map((i) => body.subarray(i, i + 1));
+    for (const chunks of [[body], cuts, [body.subarray(0, 2), body.subarray(2, 12), body.subarray(12)]]) {
+      const answer = await send("default", { chunks });
+      const verdicts = verdictsOf(answer.text);
+      // Empty lines have no verdict, but count: a line has the number that an editor shows, less one.
+      expect(verdicts.map((v) => v.line)).to.deep.equal([0, 3, 4]);
+      await server.until(verdicts[0].id, "succeeded");
+      expect((await server.send(verdicts[0].href)).json.input).to.equal("ü世🎫");
+    }
+  });
+
+  it("answers an empty batch with 202 and nothing", async () => {
+    for (const body of ["", "\n\r\n\n"]) {
+      const answer = await send("default", { body });
+      expect([answer.status, answer.text]).to.deep.equal([202, ""]);
+    }
+  });
+
+  it("takes id, priority and delay from envelopes", async () => {
+    const gate = closedGate();
+    await server.enqueue("gated-too", gate.input);
+    await gate.entered;
+    const body = [
+      { id: "chosen-1", input: gate.input },
+      { id: "chosen-2", input: gate.input, priority: 0 },
+      { id: "chosen-3", input: gate.input, delay: 3600 },
+    ];
+    const answer = await send("gated-too", { body: body.map((e) => JSON.stringify(e)).join("\n") }, "?envelope=true");
+    expect(verdictsOf(answer.text).map(({ id, index }) => [id, index])).to.deep.equal([
+      ["chosen-1", 0],
+      ["chosen-2", 0],
+      ["chosen-3", null],
+    ]);
+    expect((await server.send("/v1/requests/chosen-1")).json.index).to.equal(1);
+    expect((await server.send("/v1/requests/chosen-3")).json).to.include({ state: "scheduled", index: null });
+    gate.open();
+    await server.until("chosen-1", "succeeded");
+  });
+
+  it("refuses an envelope that is none, and names what is wrong", async () => {
+    const bad: [string, string][] = [
+      ["[1]", "envelope"],
+      ["7", "envelope"],
+      ["{}", "input"],
+      ['{"input":1,"prio":0}', "prio"],
+      ['{"input":1,"__proto__":{"priority":1}}', "__proto__"],
+      ['{"input":1,"id":"../x"}', "id"],
+      ['{"input":1,"id":7}', "id"],
+      ['{"input":1,"priority":8}', "priority"],
+      ['{"input":1,"priority":1.5}', "priority"],
+      ['{"input":1,"priority":"0"}', "priority"],
+      ['{"input":1,"delay":-1}', "delay"],
+      ['{"input":1,"delay":1e99}', "delay"],
+      ['{"input":1,"delay":"5"}', "delay"],
+    ];
+    const answer = await send("default", { body: bad.map(([line]) => line).join("\n") }, "?envelope=true");
+    const verdicts = verdictsOf(answer.text);
+    expect(verdicts.map((v) => v.problem?.type)).to.deep.equal(bad.map(() => "/problems/invalid-parameter"));
+    expect(verdicts.map((v) => v.problem?.parameter)).to.deep.equal(bad.map(([, name]) => name));
+  });
+
+  it("takes the same id again for the same task, and another input under it for a conflict", async () => {
+    const batch = (...inputs: unknown[]) =>
+      send(
+        "default",
+        { body: inputs.map((input) => JSON.stringify({ id: "again", input })).join("\n") },
+        "?envelope=true",
+      );
+    const first = verdictsOf((await batch({ a: 1 }, { a: 1 }, { a: 2 })).text);
+    expect(first[0]).to.include({ id: "again" }).and.not.have.property("replayed");
+    expect(first[1]).to.include({ id: "again", replayed: true });
+    expect(first[2].problem).to.include({ type: "/problems/id-conflict", status: 409, id: "again" });
+    await server.until("again", "succeeded");
+    expect(verdictsOf((await batch({ a: 1 })).text)[0]).to.include({ replayed: true, index: null });
+  });
+
+  it("lets query and Priority header speak for all lines, and hands on what it does not know", async () => {
+    const answer = await send("default", { body: "1\n2" }, "?delay=3600&colour=red&envelope=false");
+    const [first] = verdictsOf(answer.text);
+    expect(first.index).to.equal(null);
+    expect((await server.send(first.href)).json.state).to.equal("scheduled");
+    const now = verdictsOf((await send("default", { body: "1" }, "?colour=red")).text)[0];
+    await server.until(now.id, "succeeded");
+    expect((await server.send(now.href)).json.query).to.deep.equal({ colour: "red" });
+  });
+
+  it("refuses the whole batch where its queue, options or media type are wrong", async () => {
+    const refused = async (queue: string, search: string, headers: Record<string, string>) => {
+      const answer = await send(queue, { body: "1", headers }, search);
+      return [answer.status, answer.json.type, answer.json.parameter];
+    };
+    expect(await refused("nowhere", "", {})).to.deep.equal([404, "/problems/unknown-queue", undefined]);
+    for (const [search, name] of [
+      ["?envelope=yes", "envelope"],
+      ["?delay=x", "delay"],
+      ["?dryRun=true", "dryRun"],
+    ]) {
+      expect(await refused("default", String(search), {})).to.deep.equal([400, "/problems/invalid-parameter", name]);
+    }
+    const unsupported = [415, "/problems/unsupported-media-type", undefined];
+    expect(await refused("images", "", {})).to.deep.equal(unsupported);
+    for (const type of ["application/json", "application/x-ndjsonp", "text/plain"]) {
+      expect(await refused("default", "", { "Content-Type": type }), type).to.deep.equal(unsupported);
+    }
+    expect(await refused("default", "", { "Content-Encoding": "gzip" })).to.deep.equal(unsupported);
+    const mixed = await send("default", {
+      body: "1",
+      headers: { "Content-Type": "Application/X-NDJSON; charset=utf-8" },
+    });
+    expect(mixed.status).to.equal(202);
+  });
+
+  it("answers 413 to a Content-Length above 32 MiB without reading on", async () => {
+    const answer = await send("default", { chunks: ["1\n"], headers: { "Content-Length": String(32 * MIB + 1) } });
+    expect(answer.status).to.equal(413);
+    expect(answer.json.type).to.equal("/problems/payload-too-large");
+  });
+
+  it("takes 10,000 lines and ends with payload-too-large at one more", async () => {
+    const lines = (count: number) => "{}\n".repeat(count);
+    const answer = await send("later", { body: `${lines(10_000)}{}\n{}\n` }, "?delay=3600");
+    const verdicts = verdictsOf(answer.text);
+    expect(verdicts).to.have.length(10_001);
+    expect(verdicts.slice(0, -1).every((v, i) => v.line === i && typeof v.id === "string")).to.equal(true);
+    expect(verdicts.at(-1)).to.deep.include({ line: 10_000 });
+    expect(verdicts.at(-1).problem).to.include({ type: "/problems/payload-too-large", status: 413 });
+  });
+
+  it("ends a stream that grows beyond 32 MiB with payload-too-large, and holds little of it", async () => {
+    const batch = openBatch(server.url, "/v1/queues/default/batches");
+    batch.write("1\n");
+    expect(await batch.next()).to.include({ line: 0 });
+    const before = process.memoryUsage().rss;
+    const part = Buffer.alloc(MIB, "x");
+    for (let i = 0; i < 33; i += 1) batch.write(part);
+    expect((await batch.next()).problem.type).to.equal("/problems/payload-too-large");
+    expect(await batch.next()).to.equal(undefined);
+    expect(process.memoryUsage().rss - before).to.be.below(64 * MIB);
+    batch.leave();
+  });
+
+  it("answers a line while the next has not been sent: both ways a stream", async () => {
+    const batch = openBatch(server.url, "/v1/queues/default/batches");
+    for (let i = 0; i < 3; i += 1) {
+      batch.write(`${i}\n`);
+      expect(await batch.next()).to.include({ line: i });
+    }
+    expect((await batch.head).status).to.equal(202);
+    batch.end("3");
+    expect(await batch.next()).to.include({ line: 3 });
+    expect(await batch.next()).to.equal(undefined);
+  });
+
+  it("keeps what was read of a caller who goes away, and lives on", async () => {
+    const batch = openBatch(server.url, "/v1/queues/default/batches?envelope=true");
+    batch.write('{"id":"left-behind","input":1}\n{"id":"half-a-li');
+    expect(await batch.next()).to.include({ id: "left-behind" });
+    batch.leave();
+    await server.until("left-behind", "succeeded");
+    expect((await server.send("/v1/requests/half-a-li")).json.type).to.equal("/problems/unknown");
+    expect((await send("default", { body: "1" })).status).to.equal(202);
+  });
+
+  it("stops reading while nobody takes the verdicts, and goes on when somebody does", async () => {
+    // Each line names ten wrong places: 10,000 of them are more than may wait.
+    const wrong = JSON.stringify({ width: 0, tags: Array(10).fill({}) });
+    const batch = openBatch(server.url, "/v1/queues/checked/batches");
+    batch.end(`${wrong}\n`.repeat(10_000));
+    let count = 0;
+    for (let verdict = await batch.next(); verdict !== undefined; verdict = await batch.next()) {
+      expect(verdict.line).to.equal(count);
+      expect(verdict.problem.errors).to.have.length(10);
+      count += 1;
+    }
+    expect(count).to.equal(10_000);
+  });
+});
+
+describe("batches and a full queue", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({ MAX_WAITING: "3" });
+  });
+  after(() => server.stop());
+
+  it("refuses line by line what exceeds MAX_WAITING", async () => {
+    const gate = closedGate();
+    await server.enqueue("gated", gate.input);
+    await gate.entered;
+    const answer = await server.send("/v1/queues/gated/batches", {
+      method: "POST",
+      headers: NDJSON,
+      body: `${JSON.stringify(gate.input)}\n`.repeat(5),
+    });
+    expect(answer.status).to.equal(202);
+    const verdicts = verdictsOf(answer.text);
+    expect(verdicts.slice(0, 3).map((v) => v.index)).to.deep.equal([0, 1, 2]);
+    for (const { problem } of verdicts.slice(3)) {
+      expect(problem).to.include({ type: "/problems/queue-full", status: 503, queue: "gated", waiting: 3 });
+    }
+    gate.open();
+    await server.until(verdicts[2].id, "succeeded");
+  });
+
+  it("refuses line by line where the line is longer than maxIndex", async () => {
+    const gate = closedGate();
+    await server.enqueue("gated-too", gate.input);
+    await gate.entered;
+    const answer = await server.send("/v1/queues/gated-too/batches?maxIndex=0", {
+      method: "POST",
+      headers: NDJSON,
+      body: `${JSON.stringify(gate.input)}\n`.repeat(2),
+    });
+    const [first, second] = verdictsOf(answer.text);
+    expect(first.index).to.equal(0);
+    expect(second.problem).to.include({ type: "/problems/line-too-long", index: 1 });
+    gate.open();
+    await eventually(async () => (await server.send("/v1/queues/gated-too")).json.running === 0);
+  });
+});
