@@ -1,6 +1,6 @@
 # The image of the server: built with all dependencies, shipped with those of production, run as an ordinary user.
 #   docker build -t paihao .
-#   docker run --rm -p 127.0.0.1:3000:3000 -e REDIS_URL=redis://redis.example:6379 paihao
+#   docker run --rm -p 127.0.0.1:3000:3000 -e REDIS_URL=redis://redis.example:6379 -e AUTH=none paihao
 # Debian, not Alpine: sharp and the embedded store are used on the libc that they are tested on.
 
 FROM node:24-bookworm-slim AS build
@@ -18,8 +18,8 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
 
 FROM node:24-bookworm-slim
-# HOST: a container is reached through its own network, not its loopback. Who may reach it is decided where the port is
-# published: keep that on 127.0.0.1 or behind a proxy that authenticates.
+# HOST: a container is reached through its own network, not its loopback. So it starts with API_KEYS (or API_KEYS_FILE), or
+# with AUTH=none where whoever reaches the port may do anything: published on 127.0.0.1, or behind a proxy that authenticates.
 # PORT: named, so that a process of role worker answers the health check as well.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 WORKDIR /app

@@ -23,12 +23,14 @@ export const KEY_FORM = "name:scope+scope:<sha256 hex of the key>";
 
 /**
  * Reads `name:scope+scope:<sha256 hex>`.
- * @throws StartError that says what is wrong and repeats nothing behind the name: somebody may have put the key itself there
+ * @throws StartError that says what is wrong and repeats nothing that may be the key itself, put there by mistake
  */
 export function parseApiKey(line: string): ApiKey {
-  const [name = "", scopeList = "", hex = "", ...rest] = line.trim().split(":");
+  const parts = line.trim().split(":");
+  const [name = "", scopeList = "", hex = ""] = parts;
+  if (parts.length !== 3) throw new StartError("a key has three parts with colons between");
   checkKeyName(name);
-  if (!/^[0-9a-f]{64}$/i.test(hex) || rest.length > 0) {
+  if (!/^[0-9a-f]{64}$/i.test(hex)) {
     throw new StartError(`the key ${name} has no SHA-256 of 64 hexadecimal digits in its third place`);
   }
   return { name, scopes: parseScopes(scopeList, "+", name), hash: Buffer.from(hex, "hex") };

@@ -1,6 +1,7 @@
 import { DURATION_FORM, parseDuration } from "./duration.ts";
 import { StartError } from "./errors.ts";
 import { type AllowList, parseAllowList } from "./guard.ts";
+import { parseRedisUrl, REDIS_URL_FORMS } from "./redis-url.ts";
 
 /** One variable of the environment: how it is read, and its default as it stands in `.env.example`. */
 export interface Variable<T> {
@@ -65,14 +66,16 @@ export const text = (fallback: string, form: RegExp, expected: string): Variable
   read: (value) => (form.test(value) ? value : undefined),
 });
 
-/** Undefined for an address without a host: the client library would take it for localhost without a word. */
-export const redisUrl = (expected: string): Variable<string> => ({
+/** One of the forms of {@link REDIS_URL_FORMS}. */
+export const redisUrl = (): Variable<string> => ({
   fallback: "",
-  expected,
+  expected: REDIS_URL_FORMS,
   // It may hold a password.
   secret: true,
-  read: (value) =>
-    /^rediss?:\/\/\S+$/.test(value) && URL.canParse(value) && new URL(value).hostname !== "" ? value : undefined,
+  read(value) {
+    parseRedisUrl(value);
+    return value;
+  },
 });
 
 /** The items of a value that has commas between them, without white space around. */

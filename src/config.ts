@@ -78,7 +78,7 @@ export interface Config {
 
 /** Every variable that the server reads. An empty default means: unset. */
 export const VARIABLES = {
-  REDIS_URL: redisUrl("redis://host:port or rediss://host:port"),
+  REDIS_URL: redisUrl(),
   STORE: oneOf("", STORES),
   DATA_DIR: text(".paihao", /\S/, "a directory"),
   KEY_PREFIX: text("ph", /^[A-Za-z0-9._-]{1,64}$/, "1–64 characters of A–Z a–z 0–9 . _ -"),

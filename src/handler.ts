@@ -71,6 +71,11 @@ export interface HandlerOptions<I> {
   maxLost?: number;
   /** Most tasks that may start within the span, over all workers; default: any number. */
   rate?: { max: number; per: Duration };
+  /**
+   * Runs the handler in a thread of its own, for work that holds the CPU: it then costs no lease, and is ended when it goes on
+   * for 2 s after its signal has fired. `memoryMb` is the most that its heap may hold (default 1024). Only for handlers in files.
+   */
+  isolate?: boolean | { memoryMb: number };
   run(input: I, task: TaskContext): Promise<HandlerResult> | HandlerResult;
   /** Undoes what the task did, after its steps have been undone; called at least once when the task does not stand. */
   undo?(input: I, task: TaskContext): Promise<unknown> | unknown;
@@ -95,12 +100,18 @@ export interface Handler<I = unknown> {
   readonly concurrency: number | undefined;
   readonly maxLost: number | undefined;
   readonly rate: { readonly max: number; readonly perMs: number } | undefined;
+  readonly isolate: { readonly memoryMb: number } | undefined;
   run(input: I, task: TaskContext): Promise<HandlerResult> | HandlerResult;
   undo?(input: I, task: TaskContext): Promise<unknown> | unknown;
 }
 
 /** Defaults of what a handler may leave open and the environment does not set. */
-export const HANDLER_DEFAULTS = { backoffBaseMs: 1000, backoffMaxMs: 60_000, maxLost: 3 } as const;
+export const HANDLER_DEFAULTS = {
+  backoffBaseMs: 1000,
+  backoffMaxMs: 60_000,
+  maxLost: 3,
+  isolateMemoryMb: 1024,
+} as const;
 
 /** setTimeout takes 32 bits of milliseconds and fires at once for more. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -166,6 +177,13 @@ export function defineHandler<I = unknown>(options: HandlerOptions<I>): Handler<
     throw wrong("consumes", consumes, 'media types such as ["application/json"] or ["image/*"]');
   }
 
+  const isolation = (value: HandlerOptions<I>["isolate"]): Handler["isolate"] => {
+    if (value === undefined || value === false) return undefined;
+    if (value === true) return { memoryMb: HANDLER_DEFAULTS.isolateMemoryMb };
+    if (typeof value !== "object" || value === null) throw wrong("isolate", value, "true, false or { memoryMb }");
+    return { memoryMb: count("isolate.memoryMb", value.memoryMb, 16) ?? HANDLER_DEFAULTS.isolateMemoryMb };
+  };
+
   const baseMs = duration("backoff.base", options.backoff?.base) ?? HANDLER_DEFAULTS.backoffBaseMs;
   return {
     [HANDLER]: true,
@@ -187,6 +205,7 @@ export function defineHandler<I = unknown>(options: HandlerOptions<I>): Handler<
       max: count("rate.max", options.rate.max, 1, RATE_MOST) ?? 1,
       perMs: duration("rate.per", options.rate.per) ?? 1000,
     },
+    isolate: isolation(options.isolate),
     run: (input, task) => options.run(input, task),
     ...(options.undo && { undo: options.undo.bind(options) }),
   };
@@ -249,6 +268,18 @@ export class RetryLater extends Error {
   }
 }
 
+/** Thrown by handlers of the server's own: the attempt failed and counts; the next comes after this time, whatever the backoff. */
+export class RetryAfter extends Error {
+  readonly [INTENT] = "retry-after";
+  override readonly name = "RetryAfter";
+  /** Milliseconds from now. */
+  readonly afterMs: number;
+  constructor(afterMs: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.afterMs = afterMs;
+  }
+}
+
 /**
  * The error to throw when trying again is pointless.
  * @throws TypeError when `status` is no HTTP error status
@@ -279,6 +310,11 @@ export function isGiveUp(thrown: unknown): thrown is GiveUp {
 /** Whether something thrown is a {@link RetryLater}, of this copy of the module or another. */
 export function isRetryLater(thrown: unknown): thrown is RetryLater {
   return intentOf(thrown) === "retry-later";
+}
+
+/** Whether something thrown is a {@link RetryAfter}. */
+export function isRetryAfter(thrown: unknown): thrown is RetryAfter {
+  return intentOf(thrown) === "retry-after";
 }
 
 function intentOf(thrown: unknown): unknown {

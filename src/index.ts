@@ -1,3 +1,4 @@
+export { defineGateway, type Gateway, type GatewayOptions } from "./gateway.ts";
 export {
   defineHandler,
   giveUp,

@@ -2,11 +2,18 @@ import type { Config } from "./config.ts";
 import { Coverage } from "./engine/coverage.ts";
 import { openEngine } from "./engine/open.ts";
 import { messageOf } from "./errors.ts";
+import { AddressGuard } from "./guard.ts";
+import type { Handler } from "./handler.ts";
 import { loadHandlers, shippedHandlersDir } from "./handler-files.ts";
 import { createApp, createHealthApp } from "./http/app.ts";
+import { monitorDocument } from "./http/document.ts";
+import { LinkSigner } from "./http/link-signer.ts";
+import { openSecurity } from "./http/security.ts";
 import { HttpServer } from "./http/server.ts";
 import type { Logger } from "./log.ts";
 import { provisionStore } from "./store/provision.ts";
+import { deliverer } from "./webhooks/delivery.ts";
+import { checkTarget } from "./webhooks/target.ts";
 import { supervisor } from "./workers/supervisor.ts";
 import { Ticker } from "./workers/ticker.ts";
 import { Worker } from "./workers/worker.ts";
@@ -18,6 +25,8 @@ export interface Running {
   readonly queues: readonly string[];
   /** Which store, and where the data lives. */
   readonly store: string;
+  /** Reads the file of API keys again. */
+  reload(): void;
   /** Lets what runs end, then closes everything; idempotent. */
   stop(): Promise<void>;
 }
@@ -29,7 +38,8 @@ export interface Running {
 export async function start(config: Config, log: Logger): Promise<Running> {
   const handlers = await loadHandlers(config.handlersDir ?? shippedHandlersDir);
   const undoing = supervisor(handlers);
-  const all = new Map([...handlers, [undoing.queue, undoing]]);
+  const guard = new AddressGuard(config.webhookAllow, { plainHttp: "listed" });
+  const signer = config.urlSigningKey === undefined ? undefined : new LinkSigner(config.urlSigningKey, config.urlTtlMs);
   const closing = new AbortController();
   /** What has been started, the last first to be stopped. */
   const started: (() => unknown)[] = [];
@@ -41,6 +51,14 @@ export async function start(config: Config, log: Logger): Promise<Running> {
   try {
     const store = await provisionStore(config, log);
     started.push(() => store.stop());
+    const delivering: Handler = deliverer({
+      guard,
+      secrets: config.webhookSecrets,
+      // Called once the worker runs: the engine is there by then.
+      look: (id) => engine.inspector.inspect(id, { result: true }),
+      describe: (seen) => monitorDocument(seen, engine.settings(seen.queue).attempts, signer?.sign(seen.id)),
+    });
+    const all = new Map([...handlers, [undoing.queue, undoing], [delivering.queue, delivering]]);
     const { engine, readiness, close } = await openEngine(config, store.url, all.values(), log);
     started.push(close);
     const roles = [new Ticker(engine, log), new Coverage(engine, log)];
@@ -50,10 +68,16 @@ export async function start(config: Config, log: Logger): Promise<Running> {
     }
 
     let server: HttpServer | undefined;
+    let reload = () => {};
     if (config.port !== undefined) {
       const ready = () => (closing.signal.aborted ? Promise.resolve(["the server is stopping"]) : readiness());
-      const api = { engine, handlers, log, readiness: ready, closing: closing.signal, ...config };
-      const app = config.role === "worker" ? createHealthApp(api) : createApp(api, config);
+      const checkWebhook = (url: string) => checkTarget(url, guard);
+      const api = { engine, handlers, log, readiness: ready, closing: closing.signal, checkWebhook, ...config };
+      const security = await openSecurity(config, { url: store.url, keys: engine.keys, log });
+      started.push(() => security.close());
+      reload = () => security.keyRing?.reload();
+      const options = { ...config, security };
+      const app = config.role === "worker" ? createHealthApp(api, options) : createApp(api, options);
       const listening = new HttpServer(app, { host: config.host, port: config.port });
       await listening.start();
       started.push(() => listening.stop());
@@ -70,6 +94,7 @@ export async function start(config: Config, log: Logger): Promise<Running> {
       url: server && `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${server.port}`,
       queues: [...handlers.keys()],
       store: store.description,
+      reload,
       stop: unwind,
     };
   } catch (error) {

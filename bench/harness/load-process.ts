@@ -169,13 +169,13 @@ class Connection {
       return;
     }
     this.#received = undefined;
-    const status = bytes.latin1Slice(9, 12);
+    const status = bytes.toString("latin1", 9, 12);
     this.#generator.answered(this, status, bytes.includes('"problem"'));
   }
 }
 
 function isWhole(bytes: Buffer, bodyAt: number): boolean {
-  const head = bytes.latin1Slice(0, bodyAt);
+  const head = bytes.toString("latin1", 0, bodyAt);
   const length = /\r\ncontent-length: *(\d+)/i.exec(head)?.[1];
   if (length !== undefined) return bytes.length >= bodyAt + Number(length);
   return !/\r\ntransfer-encoding: *chunked/i.test(head) || bytes.subarray(-LAST_CHUNK.length).equals(LAST_CHUNK);

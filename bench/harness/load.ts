@@ -61,9 +61,7 @@ const DEFAULTS = {
 } as const;
 
 /** Makes load in a process of its own, which costs the server under test as little as it can. */
-export async function makeLoad(
-  plan: Partial<LoadPlan> & Pick<LoadPlan, "port" | "seconds">,
-): Promise<Load> {
+export async function makeLoad(plan: Partial<LoadPlan> & Pick<LoadPlan, "port" | "seconds">): Promise<Load> {
   const child = forkSubject(path.join("..", "harness", "load-process"), [JSON.stringify({ ...DEFAULTS, ...plan })]);
   const [load] = (await Promise.race([
     once(child, "message"),

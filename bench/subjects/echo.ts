@@ -12,9 +12,7 @@ import { noop } from "../handlers/default.ts";
 
 const direct = process.argv[2] === "direct";
 const app = new Koa();
-app.use(
-  rTracer.koaMiddleware({ requestIdFactory: () => randomUUID(), echoHeader: true }) as unknown as Middleware,
-);
+app.use(rTracer.koaMiddleware({ requestIdFactory: () => randomUUID(), echoHeader: true }) as unknown as Middleware);
 const router = new Router();
 router.post("/v1/requests", async (ctx) => {
   const text = await getRawBody(ctx.req, { limit: "1mb", length: ctx.get("Content-Length"), encoding: "utf8" });

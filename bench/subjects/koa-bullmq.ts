@@ -9,9 +9,7 @@ import getRawBody from "raw-body";
 
 const queue = new Queue("bench", { connection: { host: "127.0.0.1", port: Number(process.argv[2]) } });
 const app = new Koa();
-app.use(
-  rTracer.koaMiddleware({ requestIdFactory: () => randomUUID(), echoHeader: true }) as unknown as Middleware,
-);
+app.use(rTracer.koaMiddleware({ requestIdFactory: () => randomUUID(), echoHeader: true }) as unknown as Middleware);
 const router = new Router();
 router.post("/v1/requests", async (ctx) => {
   const text = await getRawBody(ctx.req, { limit: "1mb", length: ctx.get("Content-Length"), encoding: "utf8" });

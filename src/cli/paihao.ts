@@ -2,7 +2,7 @@
 import { Command } from "commander";
 import { ROLES } from "../config.ts";
 import { StartError } from "../errors.ts";
-import { startCommand } from "./start.ts";
+import { keysCommand } from "./keys.ts";
 
 const program = new Command("paihao").description(
   "Take a number: a task server that tells everyone their place in line",
@@ -14,9 +14,13 @@ program
   .option("--role <role>", `what this process does: ${ROLES.join(", ")} (ROLE)`)
   .option("--handlers <dir>", "directory of handler files (HANDLERS)")
   .option("--port <port>", "port to listen on (PORT)")
-  .action((options: { role?: string; handlers?: string; port?: string }) =>
-    startCommand({ ROLE: options.role, HANDLERS: options.handlers, PORT: options.port }),
-  );
+  .action(async (options: { role?: string; handlers?: string; port?: string }) => {
+    // The whole server: the other commands need not wait for it to be loaded.
+    const { startCommand } = await import("./start.ts");
+    await startCommand({ ROLE: options.role, HANDLERS: options.handlers, PORT: options.port });
+  });
+
+program.addCommand(keysCommand());
 
 try {
   await program.parseAsync();

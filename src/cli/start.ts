@@ -25,6 +25,8 @@ export async function startCommand(overrides: Readonly<Record<string, string | u
     );
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, onSignal);
+  // Only where there is something to read again: else a terminal that is closed ends the server, as people expect.
+  if (config.apiKeysFile !== undefined) process.on("SIGHUP", () => running.reload());
 }
 
 /** What a person sees when the server is ready: which store, where, and one thing to try. */

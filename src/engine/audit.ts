@@ -1,5 +1,5 @@
-import type { Redis } from "ioredis";
 import type { Keys } from "../store/keys.ts";
+import { type Connection, mastersOf } from "../store/redis.ts";
 import { BATCH_LIMIT, INDEX_KINDS, type Scripts } from "../store/scripts.ts";
 
 /** What an audit found. */
@@ -17,7 +17,7 @@ export interface AuditReport {
  * task, and heals what disagrees. Safe beside all other work; costs one pass over the keys of the store.
  */
 export async function audit(
-  redis: Redis,
+  connection: Connection,
   scripts: Scripts,
   keys: Keys,
   queues: readonly string[],
@@ -28,18 +28,20 @@ export async function audit(
   for (const tag of keys.tags) {
     const prefix = `${tag}t:`;
     // The tag's braces mean nothing in a pattern; its prefix has none of a pattern's own characters.
-    for (let cursor = "0", first = true; first || cursor !== "0"; first = false) {
-      const [next, found] = await redis.scan(cursor, "MATCH", `${prefix}*`, "COUNT", 1000);
-      cursor = next;
-      for (const ids of chunks(found.map((key) => key.slice(prefix.length)))) {
-        tasks += ids.length;
-        healed.push(...(await scripts.audit(tag, "t", "", ids)));
+    for (const node of mastersOf(connection)) {
+      for (let cursor = "0", first = true; first || cursor !== "0"; first = false) {
+        const [next, found] = await node.scan(cursor, "MATCH", `${prefix}*`, "COUNT", 1000);
+        cursor = next;
+        for (const ids of chunks(found.map((key) => key.slice(prefix.length)))) {
+          tasks += ids.length;
+          healed.push(...(await scripts.audit(tag, "t", "", ids)));
+        }
       }
     }
     for (const queue of queues) {
       for (const kind of INDEX_KINDS) {
         for (let cursor = "0", first = true; first || cursor !== "0"; first = false) {
-          const [next, found] = await redis.zscan(keys.index(tag, kind, queue), cursor, "COUNT", 1000);
+          const [next, found] = await connection.zscan(keys.index(tag, kind, queue), cursor, "COUNT", 1000);
           cursor = next;
           for (const ids of chunks(found.filter((_, i) => i % 2 === 0))) {
             entries += ids.length;

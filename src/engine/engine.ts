@@ -16,6 +16,7 @@ import type {
   TickQueue,
 } from "../store/scripts.ts";
 import { BATCH_LIMIT } from "../store/scripts.ts";
+import { Allocations } from "./allocations.ts";
 import { Batch } from "./batch.ts";
 import { Sample } from "./coverage.ts";
 import { Finisher, retentionOf } from "./finish.ts";
@@ -34,17 +35,10 @@ export interface EngineParts {
   readonly queues: ReadonlyMap<string, QueueSettings>;
   /** What holds for tasks of other queues that are still in the store. */
   readonly fallback: QueueSettings;
-  /** How submissions are made durable; left out, Redis's memory is enough. */
-  readonly submissions?: Submissions;
+  /** Scripts for submissions alone, that make them durable; left out, Redis's memory is enough. */
+  readonly submissions?: Scripts;
   /** Left out, nobody reads what is counted. */
   readonly metrics?: Metrics;
-}
-
-/** Submissions on a connection of their own, so that waiting for a disk or a replica holds up nothing else. */
-export interface Submissions {
-  readonly scripts: Scripts;
-  /** Tells whether what these scripts have written so far is as durable as promised. */
-  confirm(): Promise<boolean>;
 }
 
 /** Most tasks of each kind and queue that one tick moves. */
@@ -61,6 +55,7 @@ export class Engine {
   readonly inspector: Inspector;
   readonly finisher: Finisher;
   readonly waiter: Waiter;
+  readonly allocations: Allocations;
   readonly metrics: Metrics;
   /** Estimates that were given, to be held against what happens. */
   readonly sample: Sample;
@@ -82,15 +77,15 @@ export class Engine {
     this.#fallback = parts.fallback;
     this.sample = new Sample();
     this.submitter = new Submitter({
-      scripts: parts.submissions?.scripts ?? scripts,
+      scripts: parts.submissions ?? scripts,
       keys,
       metrics: this.metrics,
-      confirm: () => parts.submissions?.confirm() ?? Promise.resolve(true),
       accepted: ({ id }, index, line) => this.sample.offer(id, index, line),
     });
     this.inspector = new Inspector(scripts, keys);
     this.finisher = new Finisher(scripts, keys, this.metrics);
     this.waiter = new Waiter(keys, notices, this.inspector);
+    this.allocations = new Allocations(scripts, keys);
     this.#cancels = new Batch({ send: (p, items) => scripts.cancel(keys.tag(p), items) });
     this.#losses = new Batch({ send: (p, items) => scripts.lose(keys.tag(p), items, DEAD_CAP) });
     this.#retries = new Batch({ send: (p, ids) => scripts.retry(keys.tag(p), ids) });

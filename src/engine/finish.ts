@@ -60,7 +60,6 @@ export class Finisher {
 
   /** Ends an attempt: another one later, or the task's end. Saying it twice is harmless. @throws PaihaoError store-unavailable */
   fail(lease: Lease, failure: Failure, settings: QueueSettings): Promise<FailVerdict> {
-    const keep = retentionOf(settings);
     return this.#counted(
       lease.queue,
       this.#failures.add(this.#keys.partitionOf(lease.id), {
@@ -71,9 +70,9 @@ export class Finisher {
         error: failure.error.slice(0, ERROR_LENGTH),
         code: failure.code,
         result: encodeResult(failure.result),
+        ...retentionOf(settings),
         // What dies stays to be looked at and run again, longer than an answer would.
-        keepMs: failure.kind === "retry" ? settings.deadTtlMs : keep.keepMs,
-        tombstoneMs: keep.tombstoneMs,
+        deadMs: settings.deadTtlMs,
       }),
     );
   }

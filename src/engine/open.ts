@@ -3,17 +3,17 @@ import { messageOf } from "../errors.ts";
 import { defineHandler, type Handler } from "../handler.ts";
 import type { Logger } from "../log.ts";
 import { Metrics } from "../metrics.ts";
-import { Confirmation, checkDurability } from "../store/durability.ts";
+import { checkDurability } from "../store/durability.ts";
 import { checkFitness } from "../store/fitness.ts";
 import { Keys } from "../store/keys.ts";
 import { Notices } from "../store/notices.ts";
 import { connect } from "../store/redis.ts";
 import { Scripts } from "../store/scripts.ts";
-import { Engine, type Submissions } from "./engine.ts";
+import { Engine } from "./engine.ts";
 import { claimPartitions } from "./partitions.ts";
 import { settingsOf } from "./settings.ts";
 
-/** Script flags came with this major version of Redis. */
+/** Script flags and sharded messages came with this major version of Redis. */
 const FLAGS_SINCE = 7;
 
 /** An engine on a store of its own connections. */
@@ -52,18 +52,15 @@ export async function openEngine(
     await claimPartitions(redis, keys);
 
     const flags = Number.parseInt(version, 10) >= FLAGS_SINCE;
-    let submissions: Submissions | undefined;
-    if (config.durability !== "memory") {
-      const durable = await open("submissions");
-      const confirmation = new Confirmation(durable, config.durability);
-      submissions = { scripts: new Scripts(durable, { flags }), confirm: () => confirmation.confirm() };
-    }
+    const { durability } = config;
+    const submissions =
+      durability === "memory" ? undefined : new Scripts(await open("submissions"), { flags, durability });
     const metrics = new Metrics();
     metrics.observeProcess();
     const engine = new Engine({
       scripts: new Scripts(redis, { flags }),
       keys,
-      notices: new Notices(await open("notices")),
+      notices: new Notices(await open("notices"), { sharded: flags }),
       queues: new Map([...handlers].map((handler) => [handler.queue, settingsOf(handler, config)])),
       fallback: settingsOf(defineHandler({ queue: "unknown", run: () => undefined }), config),
       metrics,

@@ -1,6 +1,6 @@
-import type { Redis } from "ioredis";
 import { StartError } from "../errors.ts";
 import type { Keys } from "../store/keys.ts";
+import type { Connection } from "../store/redis.ts";
 import type { Line, Scripts } from "../store/scripts.ts";
 
 /**
@@ -8,9 +8,13 @@ import type { Line, Scripts } from "../store/scripts.ts";
  * number tasks would be looked for where they are not.
  * @throws StartError when the store was first used with another number
  */
-export async function claimPartitions(redis: Redis, keys: Keys): Promise<void> {
-  await redis.setnx(keys.partitionsKey(), String(keys.partitions));
-  const stored = await redis.get(keys.partitionsKey());
+export async function claimPartitions(redis: Connection, keys: Keys): Promise<void> {
+  let stored = await redis.get(keys.partitionsKey());
+  if (stored === null) {
+    // Only where there is none: at its memory limit Redis refuses every write, and workers must start then to drain it.
+    await redis.setnx(keys.partitionsKey(), String(keys.partitions));
+    stored = await redis.get(keys.partitionsKey());
+  }
   if (stored !== String(keys.partitions)) {
     throw new StartError(
       `PARTITIONS is ${keys.partitions}, but the store with KEY_PREFIX ${keys.prefix} was first used with ${stored}; expected ${stored}`,

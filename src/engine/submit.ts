@@ -53,8 +53,6 @@ export interface SubmitterParts {
   readonly scripts: Scripts;
   readonly keys: Keys;
   readonly metrics: Metrics;
-  /** Tells whether what `scripts` has written so far is as durable as promised. */
-  confirm(): Promise<boolean>;
   /** Told of each task that was accepted. */
   accepted(submission: Submission, index: number | null, line: Line): void;
 }
@@ -74,8 +72,7 @@ export class Submitter {
     this.#batch = new Batch({
       sizeOf: (item) => item.input.length,
       send: async (partition, items) => {
-        const { lines, verdicts } = await scripts.submit(keys.tag(partition), items);
-        const durable = await parts.confirm();
+        const { lines, verdicts, durable } = await scripts.submit(keys.tag(partition), items);
         const byQueue = new Map(lines.map((line) => [line.queue, line]));
         return verdicts.map((submitted, i) => {
           const line = byQueue.get(items[i]?.queue ?? "");

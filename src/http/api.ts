@@ -8,12 +8,15 @@ export interface Api {
   readonly handlers: ReadonlyMap<string, Handler>;
   readonly log: Logger;
   readonly maxBodyBytes: number;
+  readonly maxResultBytes: number;
   /** Longest a synchronous request is held, ms. */
   readonly syncLimitMs: number;
   /** How a pending result is answered where the request does not say. */
   readonly pendingStatus: 404 | 202;
   /** Fires when the server is about to stop: whoever is held is let go. */
   readonly closing: AbortSignal;
+  /** The webhook as it will be told. @throws PaihaoError invalid-parameter when it may not be */
+  checkWebhook(url: string): Promise<string>;
   /** What speaks against sending work here: empty when ready. */
   readiness(): Promise<readonly string[]>;
 }

@@ -1,20 +1,42 @@
 import Router from "@koa/router";
 import Koa, { type Middleware } from "koa";
+import { Watchers } from "../engine/watchers.ts";
 import type { Api } from "./api.ts";
 import { accessLog } from "./middleware/access-log.ts";
+import { authorize } from "./middleware/authorize.ts";
 import { correlate } from "./middleware/correlate.ts";
+import { cors } from "./middleware/cors.ts";
+import { identify } from "./middleware/identify.ts";
 import { problems } from "./middleware/problems.ts";
+import { rateLimit } from "./middleware/rate-limit.ts";
+import { allocationRoutes } from "./routes/allocations.ts";
 import { batchRoutes } from "./routes/batches.ts";
 import { collectRoutes } from "./routes/collect.ts";
+import { dashboardRoutes } from "./routes/dashboard.ts";
+import { deadRoutes } from "./routes/dead.ts";
+import { eventRoutes } from "./routes/events.ts";
+import { gatewayRoutes } from "./routes/gateway.ts";
 import { healthRoutes } from "./routes/health.ts";
+import { leaseRoutes } from "./routes/leases.ts";
+import { lineRoutes } from "./routes/line.ts";
 import { metricsRoutes } from "./routes/metrics.ts";
 import { monitorRoutes } from "./routes/monitor.ts";
+import { openApiRoutes } from "./routes/openapi.ts";
+import { pageRoutes } from "./routes/pages.ts";
 import { problemRoutes } from "./routes/problems.ts";
 import { queueRoutes } from "./routes/queues.ts";
 import { submitRoutes } from "./routes/submit.ts";
+import type { Security } from "./security.ts";
+
+/** How an application is reached, and by whom. */
+export interface AppOptions {
+  /** X-Forwarded-* headers are believed. */
+  readonly trustProxy: boolean;
+  readonly security: Security;
+}
 
 /** The application of a server that takes tasks. */
-export function createApp(api: Api, options: { trustProxy: boolean }): Koa {
+export function createApp(api: Api, options: AppOptions): Koa {
   return assemble(createRouter(api), api, options);
 }
 
@@ -25,28 +47,45 @@ export function createRouter(api: Api): Router {
   submitRoutes(router, api);
   batchRoutes(router, api);
   collectRoutes(router, api);
-  monitorRoutes(router, api);
+  const watchers = new Watchers(api.engine, {
+    onError: (error) => api.log.debug({ err: error }, "watched tasks could not be looked at"),
+  });
+  monitorRoutes(router, api, watchers);
+  eventRoutes(router, api, watchers);
+  pageRoutes(router);
   queueRoutes(router, api);
+  lineRoutes(router, api);
+  deadRoutes(router, api);
+  allocationRoutes(router, api);
   problemRoutes(router);
+  openApiRoutes(router, api);
   healthRoutes(router, api);
   metricsRoutes(router, api);
+  leaseRoutes(router, api);
+  gatewayRoutes(router, api);
+  dashboardRoutes(router);
   return router;
 }
 
 /** The application of a worker that listens: health and metrics only. */
-export function createHealthApp(api: Pick<Api, "readiness" | "log" | "engine">): Koa {
+export function createHealthApp(api: Pick<Api, "readiness" | "log" | "engine">, options: AppOptions): Koa {
   const router = new Router();
   healthRoutes(router, api);
   metricsRoutes(router, api);
-  return assemble(router, api, { trustProxy: false });
+  return assemble(router, api, options);
 }
 
-function assemble(router: Router, api: Pick<Api, "log">, options: { trustProxy: boolean }): Koa {
-  const app = new Koa({ proxy: options.trustProxy });
+function assemble(router: Router, api: Pick<Api, "log">, { trustProxy, security }: AppOptions): Koa {
+  // Of the addresses in X-Forwarded-For only the last is our proxy's word, the others are the caller's.
+  const app = new Koa({ proxy: trustProxy, maxIpsCount: 1 });
+  app.use(identify(security));
   app.use(correlate());
   app.use(accessLog(api.log));
   app.use(problems(api.log));
   app.use(varyByPrefer());
+  app.use(cors(security.corsOrigins));
+  if (security.rateLimit) app.use(rateLimit(security.rateLimit));
+  app.use(authorize(router));
   app.use(router.routes());
   app.use(router.allowedMethods());
   // Whatever reaches this is the socket's trouble (a caller gone in mid-answer), not a request's.

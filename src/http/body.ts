@@ -1,5 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import getRawBody from "raw-body";
 import { type FieldError, PaihaoError } from "../errors.ts";
 import { consumesType, type Handler } from "../handler.ts";
@@ -26,13 +27,30 @@ export async function readInput(req: IncomingMessage, handler: Handler, maxBytes
   return { input, mediaType };
 }
 
+/**
+ * Reads a JSON body of one of the server's own resources; an empty one stands for `{}`.
+ * @throws PaihaoError payload-too-large, malformed-json, invalid-input
+ */
+export async function readJson<T>(
+  req: IncomingMessage,
+  schema: StandardSchemaV1<unknown, T>,
+  maxBytes: number,
+): Promise<T> {
+  const bytes = await readBytes(req, maxBytes);
+  return checked(schema, bytes.length === 0 ? {} : parseJson(jsonText(bytes)));
+}
+
 /** Parses JSON text and checks it with the handler's schema. @throws PaihaoError malformed-json, invalid-input */
 export async function checkJson(text: string, handler: Handler): Promise<void> {
   const value = parseJson(text);
-  if (!handler.schema) return;
-  const checked = await handler.schema["~standard"].validate(value);
-  if (!checked.issues) return;
-  const errors = checked.issues.map(
+  if (handler.schema) await checked(handler.schema, value);
+}
+
+/** What a schema makes of a value. @throws PaihaoError invalid-input that points to what is wrong */
+async function checked<T>(schema: StandardSchemaV1<unknown, T>, value: unknown): Promise<T> {
+  const verdict = await schema["~standard"].validate(value);
+  if (!verdict.issues) return verdict.value;
+  const errors = verdict.issues.map(
     (issue): FieldError => ({
       pointer: pointerOf((issue.path ?? []).map((part) => (typeof part === "object" ? part.key : part))),
       detail: issue.message,

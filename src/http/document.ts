@@ -29,8 +29,11 @@ export interface MonitorDocument {
   readonly links: readonly Link[];
 }
 
-/** Describes a task to whoever watches it. `seen.result` is needed of a failed task: its error stands there. */
-export function monitorDocument(seen: Inspection, maxAttempts: number): MonitorDocument {
+/**
+ * Describes a task to whoever watches it. `seen.result` is needed of a failed task: its error stands there.
+ * @param signature what lets others follow the links that read, see `signatureOf`
+ */
+export function monitorDocument(seen: Inspection, maxAttempts: number, signature = ""): MonitorDocument {
   const { id, state } = seen;
   return {
     id,
@@ -51,7 +54,7 @@ export function monitorDocument(seen: Inspection, maxAttempts: number): MonitorD
     finishedAt: timestamp(seen.finishedMs),
     expiresAt: state === "canceled" ? null : timestamp(seen.expiresMs),
     error: errorOf(seen),
-    links: linksOf(seen),
+    links: linksOf(seen, signature),
   };
 }
 
@@ -83,13 +86,13 @@ export function problemMembers(result: Result): Record<string, unknown> {
   }
 }
 
-function linksOf(seen: Inspection): Link[] {
-  if (!isOutcome(seen.state)) return pendingLinks(seen.id);
-  const self = { rel: "self", href: paths.monitor(seen.id), method: "GET" };
+function linksOf(seen: Inspection, signature: string): Link[] {
+  if (!isOutcome(seen.state)) return pendingLinks(seen.id, signature);
+  const self = { rel: "self", href: paths.monitor(seen.id, signature), method: "GET" };
   if (seen.state === "canceled" || seen.expired) return [self];
   return [
     self,
-    { rel: "result", href: paths.result(seen.id), method: "GET" },
+    { rel: "result", href: paths.result(seen.id, signature), method: "GET" },
     { rel: "delete", href: paths.result(seen.id), method: "DELETE" },
   ];
 }

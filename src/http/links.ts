@@ -7,18 +7,22 @@ export interface Link {
   readonly method: string;
 }
 
-/** Paths of a task's resources. Ids are safe in a path as they are. */
+/**
+ * Paths of a task's resources. Ids are safe in a path as they are. `signature` is the query that lets whoever has the link
+ * read the task, see `signatureOf`; what does more than read is never given one.
+ */
 export const paths = {
-  result: (id: string) => `/v1/requests/${id}`,
-  monitor: (id: string) => `/v1/requests/${id}/status`,
-  events: (id: string) => `/v1/requests/${id}/events`,
+  result: (id: string, signature = "") => `/v1/requests/${id}${signature}`,
+  monitor: (id: string, signature = "") => `/v1/requests/${id}/status${signature}`,
+  events: (id: string, signature = "") => `/v1/requests/${id}/events${signature}`,
 };
 
 /** The links of a task that can still be waited for and canceled. */
-export function pendingLinks(id: string): Link[] {
+export function pendingLinks(id: string, signature = ""): Link[] {
   return [
-    { rel: "self", href: paths.result(id), method: "GET" },
-    { rel: "monitor", href: paths.monitor(id), method: "GET" },
+    { rel: "self", href: paths.result(id, signature), method: "GET" },
+    { rel: "monitor", href: paths.monitor(id, signature), method: "GET" },
+    { rel: "events", href: paths.events(id, signature), method: "GET" },
     { rel: "cancel", href: paths.result(id), method: "DELETE" },
   ];
 }

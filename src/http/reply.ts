@@ -6,6 +6,7 @@ import { PROBLEM_TYPE } from "../engine/problem.ts";
 import { type ErrorCode, errorEntry, PaihaoError } from "../errors.ts";
 import type { Line } from "../store/scripts.ts";
 import type { State } from "../task.ts";
+import { signatureOf } from "./access.ts";
 import { problemMembers } from "./document.ts";
 import { absolute, type Link, paths, pendingLinks } from "./links.ts";
 
@@ -54,25 +55,27 @@ export function pendingTask(seen: Inspection): PendingTask {
   return { id, queue, state, index, eta, retryAfterS: retryAfter(eta, line, runningFor) };
 }
 
-function pendingBody(task: PendingTask): PendingBody {
+function pendingBody(task: PendingTask, signature: string): PendingBody {
   return {
     rel: "self",
-    href: paths.result(task.id),
+    href: paths.result(task.id, signature),
     method: "GET",
     index: task.index,
     id: task.id,
     queue: task.queue,
     state: task.state,
     eta: task.eta,
-    links: pendingLinks(task.id),
+    links: pendingLinks(task.id, signature),
   };
 }
 
 /** The headers that tell of a pending task, for gateways that replace bodies. */
-function pendingHeaders(ctx: Context, task: PendingTask): void {
-  ctx.set("Location", paths.result(task.id));
-  ctx.set("Operation-Location", absolute(ctx, paths.monitor(task.id)));
-  ctx.set("Link", `<${paths.monitor(task.id)}>; rel="monitor"`);
+export function pendingHeaders(ctx: Context, task: PendingTask, signature = signatureOf(ctx, task.id)): void {
+  const monitor = paths.monitor(task.id, signature);
+  ctx.set("Location", paths.result(task.id, signature));
+  ctx.set("Operation-Location", absolute(ctx, monitor));
+  const events = `<${paths.events(task.id, signature)}>; rel="alternate"; type="text/event-stream"`;
+  ctx.set("Link", `<${monitor}>; rel="monitor", ${events}`);
   ctx.set("Retry-After", String(task.retryAfterS));
   ctx.set("X-Task-State", task.state);
   if (task.index !== null) ctx.set("X-Queue-Index", String(task.index));
@@ -82,10 +85,11 @@ function pendingHeaders(ctx: Context, task: PendingTask): void {
 
 /** Answers 202: the task is accepted and has to be waited for. */
 export function replyAccepted(ctx: Context, task: PendingTask): void {
-  pendingHeaders(ctx, task);
+  const signature = signatureOf(ctx, task.id);
+  pendingHeaders(ctx, task, signature);
   ctx.status = 202;
   ctx.type = "application/json";
-  ctx.body = JSON.stringify(pendingBody(task));
+  ctx.body = JSON.stringify(pendingBody(task, signature));
 }
 
 /** Answers 404 `pending`, or 202 to clients that take a 404 for the end of it. */
@@ -94,8 +98,9 @@ export function replyPending(ctx: Context, task: PendingTask, status: 404 | 202)
     replyAccepted(ctx, task);
     return;
   }
-  pendingHeaders(ctx, task);
-  replyProblem(ctx, "pending", undefined, { ...pendingBody(task) });
+  const signature = signatureOf(ctx, task.id);
+  pendingHeaders(ctx, task, signature);
+  replyProblem(ctx, "pending", undefined, { ...pendingBody(task, signature) });
 }
 
 /** Answers with a problem document of the catalogue (RFC 9457). */
@@ -153,12 +158,21 @@ export function replyOutcome(ctx: Context, seen: Inspection): void {
   if (result.contentType !== null) ctx.set("Content-Type", result.contentType);
   // A result may be anything a handler made of what others sent: a browser is not to guess.
   ctx.set("X-Content-Type-Options", "nosniff");
+  // Nor is a page in a result to run as one of ours, with what the dashboard beside it may do.
+  if (isActive(result.contentType) && !ctx.response.get("Content-Security-Policy")) {
+    ctx.set("Content-Security-Policy", "sandbox");
+  }
   ctx.body = Buffer.from(result.body.buffer, result.body.byteOffset, result.body.byteLength);
   if (result.contentType === null) ctx.remove("Content-Type");
   if ((ctx.method === "GET" || ctx.method === "HEAD") && ctx.fresh) {
     ctx.status = 304;
     ctx.body = null;
   }
+}
+
+/** Whether a browser runs scripts that it finds in this. */
+function isActive(contentType: string | null): boolean {
+  return contentType !== null && /^\s*[^;]*\b(?:html|xml)\b/i.test(contentType);
 }
 
 /** The task that was asked for, when nobody has heard of it. */

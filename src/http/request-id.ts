@@ -10,6 +10,8 @@ const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
 /** The paths whose POST submits a task, with its queue. */
 const SUBMIT_PATH = /^\/v1\/(?:requests|queues\/([^/]+)\/requests)\/?$/;
+/** The paths behind which another API waits in line; any method submits. */
+const GATEWAY_PATH = /^\/v1\/gateway\/([^/]+)(?:\/.*)?$/;
 /** The paths whose PUT submits a task under the id they end with. */
 const PUT_PATH = /^\/v1\/(?:requests|queues\/[^/]+\/requests)\/([^/]+)\/?$/;
 
@@ -26,9 +28,10 @@ export interface IdSource {
  * X-Request-Id or a fresh one. An unfit header is never used, since it goes into logs and headers.
  */
 export function requestIdOf(request: IdSource, caller: string | null): string {
-  if (request.method === "POST") {
+  const gateway = GATEWAY_PATH.exec(request.path);
+  if (request.method === "POST" || gateway) {
     const key = single(request.headers["idempotency-key"]);
-    const path = key === undefined ? null : SUBMIT_PATH.exec(request.path);
+    const path = key === undefined ? null : (gateway ?? SUBMIT_PATH.exec(request.path));
     const bare = key === undefined ? undefined : bareKey(key);
     if (path && bare !== undefined) {
       return uuidv5(JSON.stringify([caller, decoded(path[1] ?? "default"), bare]), NAMESPACE);

@@ -11,9 +11,13 @@ export const HTTP_DEFAULTS = {
   /** Its headers within this. */
   headersMs: 10_000,
   keepAliveMs: 10_000,
+  /** How often connections are held against these limits. */
+  checkEveryMs: 1000,
   /** How often connections are asked to end while the server stops. */
   closeEveryMs: 50,
 } as const;
+
+type ArrivalLimits = Record<"requestMs" | "headersMs" | "keepAliveMs" | "checkEveryMs", number>;
 
 /** An HTTP server that stops gracefully: what is being answered is answered, idle connections are closed. */
 export class HttpServer implements Role {
@@ -22,14 +26,15 @@ export class HttpServer implements Role {
   readonly #port: number;
   #stopping = false;
 
-  constructor(app: Koa, options: { host: string; port: number }) {
+  constructor(app: Koa, options: { host: string; port: number; limits?: Partial<ArrivalLimits> }) {
     const handle = app.callback();
+    const limits = { ...HTTP_DEFAULTS, ...options.limits };
     this.#server = createServer(
       {
-        requestTimeout: HTTP_DEFAULTS.requestMs,
-        headersTimeout: HTTP_DEFAULTS.headersMs,
-        keepAliveTimeout: HTTP_DEFAULTS.keepAliveMs,
-        connectionsCheckingInterval: 1000,
+        requestTimeout: limits.requestMs,
+        headersTimeout: limits.headersMs,
+        keepAliveTimeout: limits.keepAliveMs,
+        connectionsCheckingInterval: limits.checkEveryMs,
         maxHeaderSize: 16_384,
       },
       (req, res) => {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { messageOf, StartError } from "../errors.ts";
 import type { Logger } from "../log.ts";
+import { parseRedisUrl, placeOf, REDIS_URL_FORMS } from "../redis-url.ts";
 import { checkFitness } from "./fitness.ts";
 import { connectOnce, whenLoaded } from "./probe.ts";
 
@@ -14,7 +15,7 @@ const RETRY_MS = 250;
  * @throws StartError that names host, port and reason, never the password
  */
 export async function probeExternal(url: string, log: Logger, patienceMs = PATIENCE_MS): Promise<string> {
-  const place = placeOf(url);
+  const place = placeIn(url);
   const deadline = performance.now() + patienceMs;
   for (;;) {
     try {
@@ -40,20 +41,13 @@ export async function probeExternal(url: string, log: Logger, patienceMs = PATIE
   }
 }
 
-/** Host, port and database of a Redis URL, without user and password. */
-function placeOf(url: string): string {
-  let parsed: URL;
+/** Which one REDIS_URL means, without user and password. */
+function placeIn(url: string): string {
   try {
-    parsed = new URL(url);
-    decodeURIComponent(parsed.password + parsed.username);
-  } catch {
-    throw new StartError(
-      "REDIS_URL is not a valid URL, expected redis://host:port; special characters in a password must be percent-encoded",
-    );
+    return placeOf(parseRedisUrl(url));
+  } catch (error) {
+    throw new StartError(`REDIS_URL is not a valid URL, expected ${REDIS_URL_FORMS}: ${messageOf(error)}`);
   }
-  const database = parsed.pathname.length > 1 ? ` database ${parsed.pathname.slice(1)}` : "";
-  const tls = parsed.protocol === "rediss:" ? " over TLS" : "";
-  return `${parsed.hostname || "localhost"}:${parsed.port || "6379"}${database}${tls}`;
 }
 
 /** The message for a server that answered and said no, which no waiting will change. */
@@ -63,7 +57,10 @@ function refusalOf(error: unknown, place: string): string | undefined {
     return `the store at ${place} refuses the user name or password; check those in REDIS_URL`;
   }
   if (/^NOAUTH/.test(message)) {
-    return `the store at ${place} needs a password, and REDIS_URL has none: redis://user:password@host:port`;
+    return `the store at ${place} needs a password, and REDIS_URL has none: user:password@ before the host`;
+  }
+  if (/cluster support disabled/.test(message)) {
+    return `what answers at ${place} is no Redis Cluster; give redis://host:port`;
   }
   if (/^NOPERM/.test(message)) return `the store at ${place} does not let this user connect: ${message}`;
   if (/DB index/i.test(message)) return `the store at ${place} has no such database: ${message}`;

@@ -1,5 +1,6 @@
 import type { Redis } from "ioredis";
 import { messageOf, StartError } from "../errors.ts";
+import { type Connection, isCluster, mastersOf } from "./redis.ts";
 
 /** The oldest Redis that has every command the scripts use. */
 export const MINIMUM_REDIS = "6.2";
@@ -16,29 +17,45 @@ export interface Fitness {
 
 /** Whether a version, e.g. `7.0.15`, is new enough. */
 export function isFitVersion(version: string): boolean {
-  const [major = 0, minor = 0] = version.split(".").map(Number);
-  const [neededMajor = 0, neededMinor = 0] = MINIMUM_REDIS.split(".").map(Number);
-  return major > neededMajor || (major === neededMajor && minor >= neededMinor);
+  return !isNewer(MINIMUM_REDIS, version);
+}
+
+/** Whether `a` is of a later major or minor version than `b`. */
+function isNewer(a: string, b: string): boolean {
+  const [major = 0, minor = 0] = a.split(".").map(Number);
+  const [otherMajor = 0, otherMinor = 0] = b.split(".").map(Number);
+  return major > otherMajor || (major === otherMajor && minor > otherMinor);
 }
 
 /**
- * Checks that a store can be used, by INFO alone: hosted Redis often forbids CONFIG.
- * @throws StartError when it is older than {@link MINIMUM_REDIS}, is a Sentinel, or does not tell
+ * Checks that a store can be used, by INFO alone: hosted Redis often forbids CONFIG. Of a cluster, every master.
+ * @throws StartError when it is older than {@link MINIMUM_REDIS}, is a Sentinel, does not tell, or is a node of a cluster
+ *   that was given as a server by itself
  */
-export async function checkFitness(redis: Redis): Promise<Fitness> {
+export async function checkFitness(connection: Connection): Promise<Fitness> {
+  const all = await Promise.all(mastersOf(connection).map((node) => checkServer(node, isCluster(connection))));
+  const [oldest] = [...all].sort((a, b) => (isNewer(a.version, b.version) ? 1 : -1));
+  if (oldest === undefined) throw new Error("no master of the cluster is known");
+  const policy = all.find((one) => one.policy !== "noeviction")?.policy ?? oldest.policy;
+  return { version: oldest.version, policy, warnings: policyWarnings(policy) };
+}
+
+async function checkServer(redis: Redis, ofCluster: boolean): Promise<Omit<Fitness, "warnings">> {
   const info = await readInfo(redis);
   const redisVersion = info.get("redis_version");
   if (redisVersion === undefined)
     throw new StartError("the store does not tell its version: its INFO has no redis_version");
   if (info.get("redis_mode") === "sentinel" || info.get("server_mode") === "sentinel") {
-    throw new StartError("the store is a Redis Sentinel, which keeps no data; give the address of the Redis itself");
+    throw new StartError("the store is a Redis Sentinel, which keeps no data; give redis+sentinel://host:port/master, or the address of the Redis itself");
   }
   const valkeyVersion = info.get("valkey_version");
   if (!isFitVersion(redisVersion)) {
     throw new StartError(`the store is Redis ${redisVersion}, but ${MINIMUM_REDIS} or later is needed; upgrade it`);
   }
-  const policy = info.get("maxmemory_policy") ?? "unknown";
-  return { version: valkeyVersion ?? redisVersion, warnings: policyWarnings(policy), policy };
+  if (!ofCluster && (info.get("cluster_enabled") === "1" || info.get("redis_mode") === "cluster")) {
+    throw new StartError("the store is a node of a Redis Cluster; give redis+cluster://host:port, with some of its nodes");
+  }
+  return { version: valkeyVersion ?? redisVersion, policy: info.get("maxmemory_policy") ?? "unknown" };
 }
 
 function policyWarnings(policy: string): string[] {

@@ -19,6 +19,8 @@
  * | `k:<queue>`     | hash    | live workers: worker → "expiry ms, slots"                                            |
  * | `v:<queue>`     | hash    | each worker's last reservation: worker → "reservation id id …", for a resent request |
  * | `y:<queue>`     | list    | times of the last starts, ms, as many as the queue's rate allows in its span          |
+ * | `a:<subject>`   | string  | requests of a key or an address in its span of RATE_LIMIT; PX = what is left of it   |
+ * | `i:<id>`        | string  | an id that a caller was given for a task to come: JSON of queue and caller; PX       |
  * | `partitions`    | string  | number of partitions, in partition 0 only                                            |
  * | `n:<queue>`     | channel | "there is work" (empty), or "cancel <id>" for the worker that runs it                |
  * | `e:<id>`        | channel | "this task changed": the letter of its state, or "p" for progress                    |
@@ -66,6 +68,8 @@ export const QUEUE_FIELDS = {
   mean: "exponentially weighted mean of the service time, ms",
   variance: "its variance, ms²",
   samples: "how many tasks the mean has seen",
+  total: "sum of all service times, ms",
+  foretold: "how far the mean was off as a forecast, see lua/lib/service.lua",
   workers: "live workers at the last heartbeat",
   slots: "their slots",
   liveUntil: "when the last of these heartbeats ends, ms",
@@ -128,6 +132,11 @@ export class Keys {
   /** An index of a queue in one partition. */
   index(tag: string, kind: "w" | "d" | "l" | "x", queue: string): string {
     return `${tag}${kind}:${queue}`;
+  }
+
+  /** Where the requests of one sender are counted; senders are spread over the partitions. */
+  requests(subject: string): string {
+    return `${this.tag(this.partitionOf(subject))}a:${subject}`;
   }
 
   /** Where the number of partitions is written at the first start. */

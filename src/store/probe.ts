@@ -1,42 +1,65 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { Redis } from "ioredis";
+import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
+import { parseRedisUrl } from "../redis-url.ts";
+import { type Connection, identityOf, isCluster, sentinelOptions } from "./redis.ts";
 
 const TIMEOUT_MS = 2_000;
 const PROGRESS_EVERY_MS = 3_000;
 const LOADING_POLL_MS = 100;
 
+const ONCE = {
+  lazyConnect: true,
+  enableReadyCheck: false,
+  autoResendUnfulfilledCommands: false,
+  connectTimeout: TIMEOUT_MS,
+  commandTimeout: TIMEOUT_MS,
+} satisfies RedisOptions;
+
 /**
  * Connects once: no retry, nothing queued or sent twice. The caller disconnects.
  * @throws the first reason there is, e.g. the system's ECONNREFUSED or the server's WRONGPASS
  */
-export async function connectOnce(url: string): Promise<Redis> {
-  const redis = new Redis(url, {
-    lazyConnect: true,
-    enableReadyCheck: false,
-    retryStrategy: () => null,
-    autoResendUnfulfilledCommands: false,
-    connectTimeout: TIMEOUT_MS,
-    commandTimeout: TIMEOUT_MS,
-  });
+export async function connectOnce(url: string): Promise<Connection> {
+  const connection = makeOnce(url);
   let first: Error | undefined;
-  redis.on("error", (error: Error) => {
+  connection.on("error", (error: Error) => {
     first ??= error;
   });
+  // A cluster tells of its nodes apart, and then no more than that none would do.
+  let firstOfNodes: Error | undefined;
+  connection.on("node error", (error: Error) => {
+    firstOfNodes ??= error;
+  });
   try {
-    await redis.connect();
+    await connection.connect();
     // A database that is not there is only told as an event.
-    if (first !== undefined) throw first;
-    return redis;
+    if (first !== undefined && !isCluster(connection)) throw first;
+    return connection;
   } catch (error) {
-    redis.disconnect();
-    throw first ?? error;
+    connection.disconnect();
+    throw firstOfNodes ?? first ?? error;
   }
 }
 
+function makeOnce(url: string): Connection {
+  const address = parseRedisUrl(url);
+  if (address.kind === "cluster") {
+    return new Cluster([...address.nodes], {
+      lazyConnect: true,
+      enableReadyCheck: false,
+      clusterRetryStrategy: () => null,
+      redisOptions: { ...identityOf(address), connectTimeout: TIMEOUT_MS, commandTimeout: TIMEOUT_MS },
+    });
+  }
+  const options = { ...ONCE, retryStrategy: () => null };
+  if (address.kind === "single") return new Redis(address.url, options);
+  return new Redis({ ...options, ...sentinelOptions(address), sentinelRetryStrategy: () => null });
+}
+
 /** Waits until the server answers PING, for as long as it loads its data, and tells every few seconds how far it is. */
-export async function whenLoaded(redis: Redis, log: Logger, signal?: AbortSignal): Promise<void> {
+export async function whenLoaded(redis: Connection, log: Logger, signal?: AbortSignal): Promise<void> {
   let toldAt = performance.now();
   for (;;) {
     try {

@@ -1,6 +1,7 @@
-import { Redis, type RedisOptions } from "ioredis";
+import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
+import { type Endpoint, parseRedisUrl, type RedisAddress } from "../redis-url.ts";
 
 /** How connections behave, in one place. All milliseconds. */
 export const CONNECTION_DEFAULTS = {
@@ -15,6 +16,30 @@ export const CONNECTION_DEFAULTS = {
   pulseMs: 5000,
 } as const;
 
+/** The same on a cluster, where there is somewhere else to turn to within {@link CONNECTION_DEFAULTS}.commandMs. */
+export const CLUSTER_DEFAULTS = {
+  connectMs: 1000,
+  /** A node without an answer for so long is given up, and the command tried again where the slot then is. */
+  commandMs: 1500,
+  silentMs: 2000,
+  /** How often the nodes are asked who has which slots, beside whenever one says that a slot has moved. */
+  refreshMs: 2000,
+  /** How long one node may take to tell. */
+  refreshTimeoutMs: 500,
+} as const;
+
+/** A connection to the store: to one server, be it found through sentinels, or to the nodes of a cluster. */
+export type Connection = Redis | Cluster;
+
+/** Whether it is one to a cluster. */
+export const isCluster = (connection: Connection): connection is Cluster => connection instanceof Cluster;
+
+/** A connection to each server that has keys: itself, or a cluster's masters as far as they are known. */
+export const mastersOf = (connection: Connection): readonly Redis[] =>
+  isCluster(connection) ? connection.nodes("master") : [connection];
+
+const backoff = (attempt: number): number => Math.min(50 * 2 ** Math.min(attempt, 10), CONNECTION_DEFAULTS.retryMs);
+
 function options(name: string) {
   return {
     connectionName: `paihao-${name}`,
@@ -26,10 +51,60 @@ function options(name: string) {
     enableOfflineQueue: false,
     // Commands under way when a connection breaks are sent again; the scripts are made for that.
     maxRetriesPerRequest: null,
-    retryStrategy: (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 10), CONNECTION_DEFAULTS.retryMs),
+    retryStrategy: backoff,
     // A master that became a replica: connect anew, where the name may lead to the new master, and send again.
     reconnectOnError: (error: Error) => (error.message.startsWith("READONLY") ? 2 : false),
   } satisfies RedisOptions;
+}
+
+/** Who we say we are, and whether over TLS; of all nodes of an address. */
+export function identityOf({ login, tls }: Exclude<RedisAddress, { kind: "single" }>) {
+  return { ...login, ...(tls ? { tls: {} } : {}) };
+}
+
+/** What leads to the master through its sentinels. */
+export function sentinelOptions(address: Extract<RedisAddress, { kind: "sentinel" }>) {
+  return {
+    ...identityOf(address),
+    sentinels: address.sentinels.map((sentinel: Endpoint) => ({ ...sentinel })),
+    name: address.master,
+    db: address.database,
+    ...(address.tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
+    sentinelCommandTimeout: CLUSTER_DEFAULTS.commandMs,
+  } satisfies RedisOptions;
+}
+
+function make(address: RedisAddress, name: string): Connection {
+  const common = options(name);
+  if (address.kind === "single") return new Redis(address.url, common);
+  if (address.kind === "sentinel") {
+    return new Redis({
+      ...common,
+      ...sentinelOptions(address),
+      sentinelRetryStrategy: backoff,
+      // A master that hangs keeps its connections: the sentinels tell when there is another.
+      failoverDetector: true,
+    });
+  }
+  return new Cluster([...address.nodes], {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    // A cluster of which a part is down still serves the rest.
+    enableReadyCheck: false,
+    clusterRetryStrategy: backoff,
+    slotsRefreshInterval: CLUSTER_DEFAULTS.refreshMs,
+    slotsRefreshTimeout: CLUSTER_DEFAULTS.refreshTimeoutMs,
+    // Connected only where a channel is listened to.
+    shardedSubscribers: true,
+    redisOptions: {
+      ...identityOf(address),
+      connectionName: common.connectionName,
+      connectTimeout: CLUSTER_DEFAULTS.connectMs,
+      commandTimeout: CLUSTER_DEFAULTS.commandMs,
+      socketTimeout: CLUSTER_DEFAULTS.silentMs,
+      maxRetriesPerRequest: null,
+    },
+  });
 }
 
 /**
@@ -37,27 +112,62 @@ function options(name: string) {
  * @param name what it is for, as CLIENT LIST shows it
  * @throws Error of the first attempt when that fails
  */
-export async function connect(url: string, name: string, log: Logger): Promise<Redis> {
-  const redis = new Redis(url, options(name));
+export async function connect(url: string, name: string, log: Logger): Promise<Connection> {
+  const connection = make(parseRedisUrl(url), name);
   let lost = false;
   let lastError = "";
-  redis.on("error", (error) => {
+  connection.on("error", (error: unknown) => {
     lastError = messageOf(error);
   });
-  redis.on("close", () => {
-    if (!lost && redis.status !== "end")
+  connection.on("close", () => {
+    if (!lost && connection.status !== "end")
       log.warn({ connection: name, reason: lastError }, "connection to the store lost");
     lost = true;
   });
-  redis.on("ready", () => {
+  connection.on("ready", () => {
     if (lost) log.info({ connection: name }, "connection to the store is back");
     lost = false;
   });
+  if (isCluster(connection)) tellOfNodes(connection, name, log);
   // A quiet connection that has died silently would be noticed only by the next command: ask now and then.
   const pulse = setInterval(() => {
-    if (redis.status === "ready") redis.ping().catch(() => undefined);
+    for (const node of mastersOf(connection)) if (node.status === "ready") node.ping().catch(() => undefined);
   }, CONNECTION_DEFAULTS.pulseMs);
-  redis.on("end", () => clearInterval(pulse));
-  await redis.connect();
-  return redis;
+  connection.on("end", () => clearInterval(pulse));
+  try {
+    await withinMs(CONNECTION_DEFAULTS.commandMs, connection.connect(), () => lastError);
+    return connection;
+  } catch (error) {
+    connection.disconnect();
+    clearInterval(pulse);
+    throw error;
+  }
+}
+
+/** Logs once when a node of a cluster is away, and once when it is back. */
+function tellOfNodes(cluster: Cluster, name: string, log: Logger): void {
+  const away = new Set<string>();
+  cluster.on("node error", (error: unknown, node: string) => {
+    if (!away.has(node)) log.warn({ connection: name, node, reason: messageOf(error) }, "a node of the store is away");
+    away.add(node);
+  });
+  cluster.on("+node", (node: Redis) => {
+    const key = `${node.options.host}:${node.options.port}`;
+    node.on("ready", () => {
+      if (away.delete(key)) log.info({ connection: name, node: key }, "a node of the store is back");
+    });
+  });
+}
+
+/** Sentinels that know no master and a cluster that tells no slots are asked again for ever: a start must not be. */
+async function withinMs<T>(ms: number, work: Promise<T>, reason: () => string): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(reason() || `no answer within ${ms} ms`)), ms);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
 }

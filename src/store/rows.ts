@@ -17,6 +17,10 @@ export interface Line {
   /** Its variance, ms²; null before the first sample. */
   readonly variance: number | null;
   readonly samples: number;
+  /** Mean square errors of the mean as a forecast for the next 16, 64, 256, 1024 tasks, ms²; 0 before the first of each. */
+  readonly misses: readonly number[];
+  /** For how long some of the running tasks have been running, ms; only told while every slot is busy. */
+  readonly agesMs: readonly number[];
 }
 
 /** A task as `inspect` finds it. Times are ms, null where they have not come. */
@@ -61,6 +65,7 @@ export const stateOf = (letter: string): State | null =>
 /** Reads what lib/line.lua answers. */
 export function lineOf(reply: Reply | BytesReply | undefined): Line {
   const [queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples] = list(reply);
+  const [foretold, ages] = list(reply).slice(10);
   return {
     queue: text(queue),
     waiting: number(waiting),
@@ -72,6 +77,11 @@ export function lineOf(reply: Reply | BytesReply | undefined): Line {
     meanMs: optional(mean),
     variance: optional(variance),
     samples: number(samples),
+    // Of each length of block: what was foretold, a total, and the mean square error.
+    misses: text(foretold)
+      .split(" ")
+      .flatMap((word, i) => (i % 3 === 2 ? Number(word) : [])),
+    agesMs: list(ages).map(number),
   };
 }
 

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Redis } from "ioredis";
 import { PaihaoError } from "../errors.ts";
+import type { Nodes, Served } from "./nodes.ts";
 
 const LUA_DIR = new URL("./lua/", import.meta.url);
 
@@ -21,42 +22,61 @@ export function luaSource(name: string): string {
   return flags === undefined ? body : `#!lua flags=${flags}\n${body}`;
 }
 
-/** One Lua file on one connection: sent by its digest, and whole when the server does not know it (yet, or any more). */
+/** What the server that runs the scripts knows. */
+export interface ScriptOptions {
+  /** Script flags: Redis 7 and later. */
+  readonly flags: boolean;
+  /** Messages go to the listeners of a shard alone: a cluster of Redis 7 or later. */
+  readonly sharded: boolean;
+}
+
+/** One Lua file: sent by its digest, and whole when the server does not know it (yet, or any more). */
 export class Script {
-  readonly #redis: Redis;
+  readonly #nodes: Nodes;
   readonly #source: string;
   readonly #sha: string;
 
-  constructor(redis: Redis, name: string, options: { flags: boolean }) {
-    const source = luaSource(name);
-    this.#redis = redis;
-    this.#source = options.flags ? source : source.replace(/^#!.*\n/, "\n");
-    this.#sha = createHash("sha1").update(this.#source).digest("hex");
+  constructor(nodes: Nodes, name: string, options: ScriptOptions) {
+    let source = luaSource(name);
+    if (!options.flags) source = source.replace(/^#!.*\n/, "\n");
+    if (options.sharded) source = source.replaceAll("redis.call('PUBLISH'", "redis.call('SPUBLISH'");
+    this.#nodes = nodes;
+    this.#source = source;
+    this.#sha = createHash("sha1").update(source).digest("hex");
   }
 
   /** Runs the script on a partition; the reply's strings are decoded as UTF-8. @throws PaihaoError, see {@link storeError} */
   async text(tag: string, args: readonly Argument[]): Promise<Reply> {
-    try {
-      return (await this.#redis.evalsha(this.#sha, 1, tag, ...args)) as Reply;
-    } catch (error) {
-      if (!isUnknownScript(error)) throw storeError(error);
-    }
-    try {
-      return (await this.#redis.eval(this.#source, 1, tag, ...args)) as Reply;
-    } catch (error) {
-      throw storeError(error);
-    }
+    return (await this.served(tag, args)).reply;
+  }
+
+  /** The same, and which connection it went through. @throws PaihaoError, see {@link storeError} */
+  served(tag: string, args: readonly Argument[]): Promise<Served<Reply>> {
+    return this.#run(tag, async (node, known) => {
+      if (known) return (await node.evalsha(this.#sha, 1, tag, ...args)) as Reply;
+      return (await node.eval(this.#source, 1, tag, ...args)) as Reply;
+    });
   }
 
   /** The same with the reply's strings as bytes. @throws PaihaoError, see {@link storeError} */
   async bytes(tag: string, args: readonly Argument[]): Promise<BytesReply> {
+    const served = await this.#run(tag, async (node, known) => {
+      if (known) return (await node.callBuffer("EVALSHA", this.#sha, 1, tag, ...args)) as BytesReply;
+      return (await node.callBuffer("EVAL", this.#source, 1, tag, ...args)) as BytesReply;
+    });
+    return served.reply;
+  }
+
+  async #run<T>(tag: string, send: (node: Redis, known: boolean) => Promise<T>): Promise<Served<T>> {
     try {
-      return (await this.#redis.callBuffer("EVALSHA", this.#sha, 1, tag, ...args)) as BytesReply;
-    } catch (error) {
-      if (!isUnknownScript(error)) throw storeError(error);
-    }
-    try {
-      return (await this.#redis.callBuffer("EVAL", this.#source, 1, tag, ...args)) as BytesReply;
+      return await this.#nodes.run(tag, async (node) => {
+        try {
+          return await send(node, true);
+        } catch (error) {
+          if (!isUnknownScript(error)) throw error;
+        }
+        return await send(node, false);
+      });
     } catch (error) {
       throw storeError(error);
     }
@@ -69,7 +89,7 @@ function isUnknownScript(error: unknown): boolean {
 
 /** Replies of a Redis that is there but cannot serve now, and ioredis's own words for a connection that is not. */
 const AWAY =
-  /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|BUSY|NOREPLICAS|MISCONF)|Connection is closed|Stream isn't writeable|Command timed out|Socket (timeout|closed)|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|max retries|MaxRetries/i;
+  /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF)|Connection is closed|no node has the slot|Cluster (isn't ready|is ended)|slots cache|redirections|startup nodes|sentinels are unreachable|Stream isn't writeable|Command timed out|Socket (timeout|closed)|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|max retries|MaxRetries/i;
 
 /** The catalogue's word for what the store answered: store-full, store-unavailable, or else internal. */
 export function storeError(error: unknown): PaihaoError {

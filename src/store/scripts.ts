@@ -1,5 +1,8 @@
-import type { Redis } from "ioredis";
+import type { Durability } from "../config.ts";
 import type { State } from "../task.ts";
+import { Confirmation } from "./durability.ts";
+import { nodesOf } from "./nodes.ts";
+import { type Connection, isCluster } from "./redis.ts";
 import { buffer, type Line, lineOf, list, number, optional, stateOf, type TaskRow, taskRow, text } from "./rows.ts";
 import { type Argument, Script } from "./script.ts";
 
@@ -84,6 +87,8 @@ export interface FailItem extends Lease, Retention {
   readonly error: string;
   readonly code: string;
   readonly result: Buffer;
+  /** How long it stays when it dies, ms. */
+  readonly deadMs: number;
 }
 export type CancelVerdict = "canceled" | "requested" | "destroyed" | "already" | "unknown";
 
@@ -138,22 +143,38 @@ export interface QueueRow {
 export class Scripts {
   readonly #run: Readonly<Record<ScriptName, Script>>;
 
-  /** @param flags whether the server knows script flags (Redis 7 and later) */
-  constructor(redis: Redis, options: { flags: boolean }) {
-    this.#run = Object.fromEntries(SCRIPT_NAMES.map((name) => [name, new Script(redis, name, options)])) as Record<
+  readonly #confirmation: Confirmation;
+
+  /**
+   * @param flags whether the server knows script flags and sharded messages (Redis 7 and later)
+   * @param durability what a submission is to reach; above `memory`, on a connection of its own: the wait for a disk or
+   *   a replica holds up all that comes behind it
+   */
+  constructor(connection: Connection, { flags, durability = "memory" }: { flags: boolean; durability?: Durability }) {
+    const nodes = nodesOf(connection);
+    const options = { flags, sharded: flags && isCluster(connection) };
+    this.#confirmation = new Confirmation(durability);
+    this.#run = Object.fromEntries(SCRIPT_NAMES.map((name) => [name, new Script(nodes, name, options)])) as Record<
       ScriptName,
       Script
     >;
   }
 
-  async submit(tag: string, items: readonly SubmitItem[]): Promise<{ lines: Line[]; verdicts: Submitted[] }> {
+  /** `durable` tells whether all of it is as durable as asked for. */
+  async submit(
+    tag: string,
+    items: readonly SubmitItem[],
+  ): Promise<{ lines: Line[]; verdicts: Submitted[]; durable: boolean }> {
     const args: Argument[] = [items.length];
     for (const t of items) {
       args.push(t.id, t.queue, t.priority, t.delayMs, t.input, t.digest, t.mediaType, t.query, t.caller, t.limit);
       args.push(t.maxIndex ?? "", t.dryRun ? "1" : "", t.webhook, t.undo ? "1" : "");
     }
-    const [lines, verdicts] = list(await this.#run.submit.text(tag, args));
+    const { reply, node } = await this.#run.submit.served(tag, args);
+    const durable = await this.#confirmation.confirm(node);
+    const [lines, verdicts] = list(reply);
     return {
+      durable,
       lines: list(lines).map(lineOf),
       verdicts: list(verdicts).map((reply) => {
         const [verdict, state, index, score] = list(reply);
@@ -219,7 +240,7 @@ export class Scripts {
   async fail(tag: string, items: readonly FailItem[], deadCap: number): Promise<FailVerdict[]> {
     const args = items.flatMap((t) => [
       ...[t.queue, t.id, t.fence, t.kind, t.attempts, t.delayMs, t.error, t.code],
-      ...[t.result, t.keepMs, t.tombstoneMs],
+      ...[t.result, t.keepMs, t.tombstoneMs, t.deadMs],
     ]);
     return (await this.#run.fail.text(tag, [items.length, ...args, deadCap])) as FailVerdict[];
   }
@@ -333,6 +354,20 @@ export class Scripts {
     return { nowMs: number(now), lines: list(lines).map(lineOf), tasks: list(tasks).map(taskRow) };
   }
 
+  /** Keeps an id for a task that is to come; "taken" when it is one already. */
+  async allocate(tag: string, id: string, value: string, ttlMs: number): Promise<"kept" | "taken"> {
+    return text(await this.#run.allocate.text(tag, [id, value, ttlMs])) as "kept" | "taken";
+  }
+
+  /** What was kept with an id; null when it was not allocated, or its time is over. */
+  async allocation(tag: string, id: string): Promise<string | null> {
+    return text(await this.#run.allocation.text(tag, [id])) || null;
+  }
+
+  async deallocate(tag: string, id: string): Promise<void> {
+    await this.#run.deallocate.text(tag, [id]);
+  }
+
   /** How many of this partition stand before a score, and how long its line is. */
   async count(
     tag: string,
@@ -386,5 +421,8 @@ const SCRIPT_NAMES = [
   "inspect",
   "count",
   "queue",
+  "allocate",
+  "allocation",
+  "deallocate",
 ] as const;
 type ScriptName = (typeof SCRIPT_NAMES)[number];

@@ -1,4 +1,5 @@
 import type { Result } from "../task.ts";
+import { Unfit } from "./outcome.ts";
 
 /** Response headers that say something of the connection or of this server, which a handler's Response does not decide. */
 const NOT_KEPT = new Set([
@@ -16,20 +17,15 @@ const NOT_KEPT = new Set([
   ],
 ]);
 
-/** A handler's answer is larger than MAX_RESULT. */
-export class AnswerTooLarge extends Error {
-  override readonly name = "AnswerTooLarge";
-}
-
 /**
  * Makes the stored result of what a handler returned: a Response keeps its status, headers and bytes; bytes become
  * `application/octet-stream`, undefined a 204, anything else JSON.
- * @throws AnswerTooLarge above `maxBytes`; TypeError for what JSON cannot hold
+ * @throws Unfit above `maxBytes`; TypeError for what JSON cannot hold
  */
 export async function toResult(value: unknown, maxBytes: number): Promise<Result> {
   const result = await shape(value);
   if (result.body.length > maxBytes) {
-    throw new AnswerTooLarge(`the result has ${result.body.length} bytes, more than MAX_RESULT (${maxBytes})`);
+    throw new Unfit(`the result has ${result.body.length} bytes, more than MAX_RESULT (${maxBytes})`);
   }
   return result;
 }

@@ -1,41 +1,52 @@
 import type { Engine } from "../engine/engine.ts";
 import type { QueueSettings } from "../engine/settings.ts";
-import type { Handler, TaskContext } from "../handler.ts";
+import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Lease, Reserved } from "../store/scripts.ts";
+import type { Input } from "../task.ts";
+import { type AbortCause, abortCauseOf, TaskAborted } from "./abort.ts";
+import { insist } from "./insist.ts";
 import { Reporter } from "./reporter.ts";
-import { Steps } from "./steps.ts";
+import type { StepStore } from "./steps.ts";
+import type { TaskFacts } from "./task-context.ts";
 
-/** Why a handler is asked to stop. */
-export type AbortCause = "timeout" | "canceled" | "lease-lost" | "shutdown";
-
-/** The reason of a task's AbortSignal. */
-export class TaskAborted extends Error {
-  override readonly name = "AbortError";
-  override readonly cause: AbortCause;
-  constructor(cause: AbortCause) {
-    super(`the task is to stop: ${cause}`);
-    this.cause = cause;
-  }
-}
-
-/** One attempt at one task: its lease, its signal and what the handler is given. */
+/** One attempt at one task: its lease, its signal, its time, and its lines to the store. */
 export class Attempt {
   readonly task: Reserved;
   readonly settings: QueueSettings;
   readonly lease: Lease;
+  /** Its lines carry the attempt; those written while it is run carry the task's id too. */
+  readonly log: Logger;
   /** Monotonic ms of the last time the lease was known to hold. */
-  renewedAt = performance.now();
+  renewedAt: number;
+  readonly reporter: Reporter;
+  readonly steps: StepStore;
   readonly #abort = new AbortController();
-  readonly #reporter: Reporter;
-  readonly #steps: Steps;
+  #timer: NodeJS.Timeout | undefined;
 
-  constructor(task: Reserved, settings: QueueSettings, engine: Engine, log: Logger) {
+  /** @param takenAt monotonic ms from when the lease counts at the latest */
+  constructor(task: Reserved, settings: QueueSettings, parts: { engine: Engine; log: Logger; takenAt: number }) {
+    const { engine } = parts;
+    const lease = { queue: settings.queue, id: task.id, fence: task.fence };
+    const log = parts.log.child({ queue: settings.queue, attempt: task.attempt });
     this.task = task;
     this.settings = settings;
-    this.lease = { queue: settings.queue, id: task.id, fence: task.fence };
-    this.#reporter = new Reporter(engine, this.lease, log);
-    this.#steps = new Steps(engine, this.lease);
+    this.lease = lease;
+    this.log = log;
+    this.renewedAt = parts.takenAt;
+    this.reporter = new Reporter(
+      (percent, message) => engine.progress(lease, percent, message),
+      // Progress is a courtesy: the task goes on, and the next report may arrive.
+      (error) => log.debug({ reason: messageOf(error) }, "progress was not reported"),
+    );
+    const away = {
+      done: () => this.signal.aborted,
+      onFailure: (error: unknown) => log.warn({ reason: messageOf(error) }, "a step waits for the store"),
+    };
+    this.steps = {
+      load: () => insist(() => engine.steps(lease), away),
+      keep: (name, json, undo) => insist(() => engine.keepStep(lease, name, json, undo), away),
+    };
   }
 
   get signal(): AbortSignal {
@@ -44,8 +55,7 @@ export class Attempt {
 
   /** Why the handler was asked to stop; undefined while it was not. */
   get aborted(): AbortCause | undefined {
-    const reason: unknown = this.signal.reason;
-    return reason instanceof TaskAborted ? reason.cause : undefined;
+    return abortCauseOf(this.signal);
   }
 
   /** Asks the handler to stop; the first cause stays. */
@@ -53,40 +63,24 @@ export class Attempt {
     if (!this.signal.aborted) this.#abort.abort(new TaskAborted(cause));
   }
 
-  /** What the handler is given beside its input. */
-  context(log: Logger): TaskContext {
-    const { task, settings } = this;
-    return {
-      id: task.id,
-      queue: settings.queue,
-      attempt: task.attempt,
-      maxAttempts: settings.attempts,
-      fence: Number(task.fence),
-      signal: this.signal,
-      log,
-      query: task.query === "" ? {} : (JSON.parse(task.query) as Record<string, string>),
-      mediaType: task.mediaType,
-      submittedAt: new Date(task.createdMs),
-      caller: task.caller === "" ? null : task.caller,
-      progress: (percent, message) => this.#reporter.report(percent, message ?? ""),
-      step: (name, work, options) => this.#steps.step(name, work, options?.undo !== undefined),
-    };
+  /** The handler starts: its time begins. */
+  begin(): void {
+    const { timeoutMs } = this.settings;
+    if (timeoutMs !== undefined) this.#timer = setTimeout(() => this.abort("timeout"), timeoutMs);
   }
 
-  /** The input as the handler takes it: parsed and checked JSON, or bytes. @throws InvalidInput */
-  async input(handler: Handler): Promise<unknown> {
-    const { input, mediaType } = this.task;
-    if (mediaType !== "application/json") return new Uint8Array(input);
-    const value: unknown = JSON.parse(input.toString("utf8"));
-    if (!handler.schema) return value;
-    // Checked when it was submitted; once more since the schema may fill in defaults, or have changed with a new version.
-    const checked = await handler.schema["~standard"].validate(value);
-    if (checked.issues) throw new InvalidInput(checked.issues.map((issue) => issue.message).join("; "));
-    return checked.value;
+  /** The handler has ended, or is no longer waited for. */
+  end(): void {
+    clearTimeout(this.#timer);
   }
-}
 
-/** A stored input that the handler's schema no longer accepts. */
-export class InvalidInput extends Error {
-  override readonly name = "InvalidInput";
+  get input(): Input {
+    return { bytes: this.task.input, mediaType: this.task.mediaType };
+  }
+
+  get facts(): TaskFacts {
+    const { id, attempt, fence, query, mediaType, createdMs, caller } = this.task;
+    const { queue, attempts: maxAttempts } = this.settings;
+    return { id, queue, attempt, maxAttempts, fence, query, mediaType, createdMs, caller };
+  }
 }

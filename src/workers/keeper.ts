@@ -1,8 +1,9 @@
 import type { Engine } from "../engine/engine.ts";
-import { messageOf } from "../errors.ts";
+import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
-import type { AbortCause, Attempt } from "./attempt.ts";
+import type { AbortCause } from "./abort.ts";
+import type { Attempt } from "./attempt.ts";
 
 /** How often the keeper looks, ms: a third of the shortest lease there can be. */
 const LOOK_MS = 300;
@@ -12,16 +13,19 @@ export class Keeper implements Role {
   readonly #engine: Engine;
   readonly #log: Logger;
   readonly #held = new Map<string, Attempt>();
+  readonly #renewing = new Set<Attempt>();
   readonly #loop: Loop;
   #settled: (() => void) | undefined;
+  /** The store was away at the last renewal; it is said once. */
+  #failing = false;
 
   constructor(engine: Engine, log: Logger) {
     this.#engine = engine;
     this.#log = log;
     this.#loop = new Loop({
       intervalMs: LOOK_MS,
-      tick: () => this.#tick(),
-      onError: (error) => log.warn({ reason: messageOf(error) }, "leases were not renewed"),
+      tick: async () => this.#tick(),
+      onError: (error) => log.error({ err: error }, "leases were not renewed"),
     });
   }
 
@@ -39,6 +43,8 @@ export class Keeper implements Role {
   }
 
   hold(attempt: Attempt): void {
+    // This worker was given the task once more: it had lost it, and has not heard of that yet.
+    this.#held.get(attempt.task.id)?.abort("lease-lost");
     this.#held.set(attempt.task.id, attempt);
   }
 
@@ -64,28 +70,31 @@ export class Keeper implements Role {
     return this.#held.size === 0;
   }
 
-  /** Hands every task still held back to the line. */
-  async release(): Promise<void> {
-    await Promise.allSettled(
-      [...this.#held.values()].map((attempt) => this.#engine.finisher.release(attempt.lease, attempt.settings)),
-    );
-  }
-
-  async #tick(): Promise<undefined> {
+  #tick(): undefined {
     const now = performance.now();
-    const due = [...this.#held.values()].filter((a) => now - a.renewedAt >= a.settings.leaseMs / 3 - LOOK_MS);
-    await Promise.all(due.map((attempt) => this.#renew(attempt, now)));
-    return undefined;
+    for (const attempt of this.#held.values()) {
+      if (now - attempt.renewedAt < attempt.settings.leaseMs / 3 - LOOK_MS || this.#renewing.has(attempt)) continue;
+      // Not waited for: one partition that does not answer must not cost the leases in the others.
+      void this.#renew(attempt, now);
+    }
   }
 
   async #renew(attempt: Attempt, now: number): Promise<void> {
-    const { lease, settings } = attempt;
-    const verdict = await this.#engine.renew(lease, settings.leaseMs);
-    attempt.renewedAt = now;
-    // A task that ended while its renewal was on the way is no longer held, and its lease is rightly gone.
-    if (verdict === "ok" || this.#held.get(lease.id) !== attempt) return;
-    if (verdict === "stale")
-      this.#log.warn({ requestId: lease.id, queue: lease.queue }, "the lease of a running task was lost");
-    attempt.abort(verdict === "stale" ? "lease-lost" : "canceled");
+    const { lease, settings, log } = attempt;
+    this.#renewing.add(attempt);
+    try {
+      const verdict = await this.#engine.renew(lease, settings.leaseMs);
+      attempt.renewedAt = now;
+      this.#failing = false;
+      // A task that ended while its renewal was on the way is no longer held, and its lease is rightly gone.
+      if (verdict === "ok" || this.#held.get(lease.id) !== attempt) return;
+      if (verdict === "stale") log.warn({ requestId: lease.id }, "the lease of a running task was lost");
+      attempt.abort(verdict === "stale" ? "lease-lost" : "canceled");
+    } catch (error) {
+      if (!this.#failing) this.#log.warn({ reason: reasonOf(error) }, "leases are not renewed; trying again");
+      this.#failing = true;
+    } finally {
+      this.#renewing.delete(attempt);
+    }
   }
 }

@@ -11,6 +11,8 @@ import type { Runner } from "./runner.ts";
 
 /** How often an idle pool looks for work that nobody announced, ms. */
 const POLL_MS = 2000;
+/** Pause after a partition could not be asked, ms. */
+const RETRY_MS = 500;
 
 /** The slots of one queue in one worker process: takes as many tasks as it has free slots, and runs them. */
 export class Pool implements Role {
@@ -27,8 +29,10 @@ export class Pool implements Role {
   #busy = 0;
   /** The partition that is asked first, so that none is always last. */
   #first = 0;
-  /** The reservation of a request that has not been answered: sent again, it brings the same tasks. */
-  #open = new Map<number, { reservation: string; count: number }>();
+  /** By partition, the reservation of a request that has not been answered: sent again, it brings the same tasks. */
+  readonly #open = new Map<number, string>();
+  #started = false;
+  #stopped = false;
   #unlisten: (() => void)[] = [];
 
   constructor(
@@ -49,24 +53,32 @@ export class Pool implements Role {
     this.#loop = new Loop({
       intervalMs: POLL_MS,
       tick: () => this.#tick(),
-      onError: (error) => this.#log.warn({ reason: reasonOf(error) }, "no work could be taken; trying again"),
+      onError: (error) => this.#log.error({ err: error }, "the pool stumbled; trying again"),
     });
   }
 
   async start(): Promise<void> {
+    if (this.#started) return;
+    this.#started = true;
     const { keys, notices } = this.#engine;
-    this.#unlisten = await Promise.all(
-      keys.tags.map((_, partition) =>
-        notices.listen(keys.workChannel(partition, this.queue), (message) => this.#notice(message)),
-      ),
+    const listening = keys.tags.map((_, partition) =>
+      notices.listen(keys.workChannel(partition, this.queue), (message) => this.#notice(message)),
     );
-    this.#loop.start();
+    this.#unlisten = await Promise.all(listening);
+    // It may have been stopped in the meantime.
+    if (this.#stopped) this.#deafen();
+    else this.#loop.start();
   }
 
   /** Takes no more work; what runs goes on. */
   async stop(): Promise<void> {
-    for (const unlisten of this.#unlisten.splice(0)) unlisten();
+    this.#stopped = true;
+    this.#deafen();
     await this.#loop.stop();
+  }
+
+  #deafen(): void {
+    for (const unlisten of this.#unlisten.splice(0)) unlisten();
   }
 
   #notice(message: string | null): void {
@@ -74,13 +86,17 @@ export class Pool implements Role {
     else if (this.#busy < this.slots) this.#loop.wake();
   }
 
-  /** @returns ms until the queue's rate allows more, where that is what holds it up */
+  /** @returns ms until the next look where that is sooner than usual: the queue's rate allows more then, or the store is away */
   async #tick(): Promise<number | undefined> {
     const { partitions } = this.#engine.keys;
     let soonest: number | undefined;
     this.#first = (this.#first + 1) % partitions;
     for (let i = 0; i < partitions && this.#busy < this.slots; i += 1) {
-      const pauseMs = await this.#takeFrom((this.#first + i) % partitions);
+      const pauseMs = await this.#takeFrom((this.#first + i) % partitions).catch((error: unknown) => {
+        // The other partitions may well answer.
+        this.#log.warn({ reason: reasonOf(error) }, "no work could be taken; trying again");
+        return RETRY_MS;
+      });
       if (pauseMs > 0) soonest = Math.min(pauseMs, soonest ?? pauseMs);
     }
     return soonest;
@@ -89,26 +105,38 @@ export class Pool implements Role {
   /** Takes from one partition until it is empty, every slot is busy, or the rate allows no more for the ms returned. */
   async #takeFrom(partition: number): Promise<number> {
     for (;;) {
-      const request = this.#open.get(partition) ?? { reservation: randomUUID(), count: this.slots - this.#busy };
-      this.#open.set(partition, request);
+      const reservation = this.#open.get(partition) ?? randomUUID();
+      this.#open.set(partition, reservation);
+      const takenAt = performance.now();
       const { tasks, waiting, pauseMs } = await this.#engine.reserve(partition, {
         queue: this.queue,
         worker: this.#worker,
+        reservation,
+        count: this.slots - this.#busy,
         leaseMs: this.#settings.leaseMs,
         rate: this.#settings.rate,
-        ...request,
       });
       this.#open.delete(partition);
-      for (const task of tasks) void this.#run(task);
+      // A request that is sent again brings what it brought at first, for which there may be too few slots by now.
+      const free = this.slots - this.#busy;
+      for (const task of tasks.slice(0, free)) void this.#run(task, takenAt);
+      for (const task of tasks.slice(free)) this.#handBack(task);
       if (waiting === null || waiting === 0 || this.#busy >= this.slots) return 0;
-      if (tasks.length === 0) return pauseMs;
+      if (tasks.length === 0 && pauseMs > 0) return pauseMs;
     }
   }
 
-  async #run(task: Reserved): Promise<void> {
+  async #run(task: Reserved, takenAt: number): Promise<void> {
     this.#busy += 1;
-    await this.#runner.run(task, this.#handler, this.#settings);
+    await this.#runner.run(task, this.#handler, this.#settings, takenAt);
     this.#busy -= 1;
     this.#loop.wake();
+  }
+
+  #handBack(task: Reserved): void {
+    const lease = { queue: this.queue, id: task.id, fence: task.fence };
+    this.#engine.finisher.release(lease, this.#settings).catch((error: unknown) => {
+      this.#log.warn({ requestId: task.id, reason: reasonOf(error) }, "not handed back: it waits until its lease ends");
+    });
   }
 }

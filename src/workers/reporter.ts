@@ -1,47 +1,53 @@
-import type { Engine } from "../engine/engine.ts";
-import { messageOf } from "../errors.ts";
-import type { Logger } from "../log.ts";
-import type { Lease } from "../store/scripts.ts";
-
 /** Shortest time between two reports of one task, ms. */
 const LEAST_MS = 100;
 /** Longest message kept. */
 const MESSAGE_LENGTH = 200;
 
-/** Sends the progress of one task: at most one report at a time and ten a second, of which the last always arrives. */
+/** Passes on the progress of one task: at most one report at a time and ten a second, of which the last always arrives. */
 export class Reporter {
-  readonly #engine: Engine;
-  readonly #lease: Lease;
-  readonly #log: Logger;
+  readonly #send: (percent: number, message: string) => Promise<unknown> | unknown;
+  readonly #onError: (error: unknown) => void;
   #latest: { percent: number; message: string } | undefined;
+  #sentAt = Number.NEGATIVE_INFINITY;
+  #timer: NodeJS.Timeout | undefined;
   #busy = false;
 
-  constructor(engine: Engine, lease: Lease, log: Logger) {
-    this.#engine = engine;
-    this.#lease = lease;
-    this.#log = log;
+  /** @param onError told of a report that did not arrive; the next one may */
+  constructor(
+    send: (percent: number, message: string) => Promise<unknown> | unknown,
+    onError: (error: unknown) => void = () => undefined,
+  ) {
+    this.#send = send;
+    this.#onError = onError;
   }
 
   /** @param percent 0–100; anything beyond is brought within, what is no number is 0 */
   report(percent: number, message: string): void {
     const within = Number.isFinite(percent) ? Math.round(Math.max(0, Math.min(100, percent)) * 10) / 10 : 0;
-    this.#latest = { percent: within, message: message.slice(0, MESSAGE_LENGTH) };
-    if (!this.#busy) void this.#send();
+    this.#latest = { percent: within, message: String(message).slice(0, MESSAGE_LENGTH) };
+    this.#go();
   }
 
-  async #send(): Promise<void> {
-    this.#busy = true;
-    while (this.#latest) {
-      const { percent, message } = this.#latest;
-      this.#latest = undefined;
-      try {
-        await this.#engine.progress(this.#lease, percent, message);
-      } catch (error) {
-        // Progress is a courtesy: the task goes on, and the next report may arrive.
-        this.#log.debug({ reason: messageOf(error) }, "progress was not reported");
-      }
-      await new Promise((resolve) => setTimeout(resolve, LEAST_MS).unref());
+  /** Sends now if it may: a handler that holds the CPU gives no timer a chance, and yet its progress should be seen. */
+  #go(): void {
+    if (this.#busy || this.#latest === undefined) return;
+    const pauseMs = this.#sentAt + LEAST_MS - performance.now();
+    if (pauseMs > 0) {
+      this.#timer ??= setTimeout(() => {
+        this.#timer = undefined;
+        this.#go();
+      }, pauseMs).unref();
+      return;
     }
-    this.#busy = false;
+    const { percent, message } = this.#latest;
+    this.#latest = undefined;
+    this.#sentAt = performance.now();
+    const sent = this.#send(percent, message);
+    if (!(sent instanceof Promise)) return;
+    this.#busy = true;
+    void sent.catch(this.#onError).then(() => {
+      this.#busy = false;
+      this.#go();
+    });
   }
 }

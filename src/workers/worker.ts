@@ -4,6 +4,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { Handler } from "../handler.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
+import { Executors } from "./executors.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { Keeper } from "./keeper.ts";
 import { Pool } from "./pool.ts";
@@ -15,12 +16,14 @@ export interface WorkerOptions {
   readonly handlers: ReadonlyMap<string, Handler>;
   readonly log: Logger;
   readonly maxResultBytes: number;
+  /** The directory that the handlers were loaded from, if they were: from it, threads and child processes load them too. */
+  readonly handlersDir?: string | undefined;
   /** How long running tasks may go on after {@link Worker.stop}, ms; then they are handed back. */
   readonly drainTimeoutMs: number;
 }
 
-/** Time for handlers to settle once their signal has fired at the end of the drain, ms. */
-const SETTLE_MS = 500;
+/** Once their signal has fired at the end of the drain: time for handlers to settle and for the store to hear of it, ms. */
+const SETTLE_MS = 10_000;
 
 /** A worker process's work: slots of every queue, leases kept, and a heartbeat. */
 export class Worker implements Role {
@@ -29,15 +32,18 @@ export class Worker implements Role {
   readonly #options: WorkerOptions;
   readonly #pools: readonly Pool[];
   readonly #keeper: Keeper;
+  readonly #executors: Executors;
   readonly #heartbeat: Heartbeat;
   #stopped: Promise<void> | undefined;
 
+  /** @throws StartError when a handler asks for isolate that was not loaded from a file */
   constructor(options: WorkerOptions) {
-    const { engine, log, maxResultBytes } = options;
+    const { engine, handlers, handlersDir, log, maxResultBytes } = options;
     this.#options = options;
     this.#keeper = new Keeper(engine, log);
-    const runner = new Runner({ engine, keeper: this.#keeper, log, maxResultBytes });
-    this.#pools = [...options.handlers.values()].map(
+    this.#executors = new Executors({ handlers, handlersDir, maxResultBytes });
+    const runner = new Runner({ engine, keeper: this.#keeper, executors: this.#executors, log });
+    this.#pools = [...handlers.values()].map(
       (handler) => new Pool(this.id, handler, { engine, runner, keeper: this.#keeper, log }),
     );
     const slots = new Map(this.#pools.map((pool) => [pool.queue, pool.slots]));
@@ -45,6 +51,7 @@ export class Worker implements Role {
   }
 
   async start(): Promise<void> {
+    if (this.#stopped !== undefined) return;
     this.#heartbeat.start();
     this.#keeper.start();
     await Promise.all(this.#pools.map((pool) => pool.start()));
@@ -68,8 +75,8 @@ export class Worker implements Role {
       );
       this.#keeper.abort("shutdown");
       await this.#keeper.settled(SETTLE_MS);
-      await this.#keeper.release();
     }
+    await this.#executors.stop();
     await this.#keeper.stop();
     await this.#heartbeat.stop();
   }

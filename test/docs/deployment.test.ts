@@ -67,7 +67,13 @@ describe("the Dockerfile", () => {
     const { NODE_ENV, ...env } = environmentOf(image);
     expect(NODE_ENV).to.equal("production");
     expect(VARIABLES).to.include.keys(Object.keys(env));
-    expect(readConfig(env)).to.include({ host: "0.0.0.0", port: 3000 });
+    expect(readConfig({ ...env, AUTH: "none" })).to.include({ host: "0.0.0.0", port: 3000 });
+  });
+
+  it("does not start without keys, unless it is said to be meant", () => {
+    const { NODE_ENV, ...env } = environmentOf(image);
+    expect(() => readConfig(env)).to.throw(/^HOST is "0\.0\.0\.0" but there are no API_KEYS/);
+    expect(readConfig({ ...env, API_KEYS: `ci:submit:${"0".repeat(64)}` }).apiKeys).to.have.length(1);
   });
 
   it("asks /healthz for its health, on the port that is set for every role", () => {
@@ -107,6 +113,12 @@ describe("compose.yaml", () => {
   it("keeps Redis and the workers to itself, and the API on this machine", () => {
     expect(redis).not.to.have.property("ports");
     expect(api.ports).to.deep.equal([`127.0.0.1:\${PAIHAO_PORT:-3000}:${api.environment.PORT}`]);
+  });
+
+  it("is open only because it is reached from this machine alone; keys close it", () => {
+    expect(api.environment.AUTH).to.equal("none");
+    expect(api.ports).to.satisfy((ports: string[]) => ports.every((port) => port.startsWith("127.0.0.1:")));
+    expect(readConfig({ ...api.environment, API_KEYS: `ci:submit:${"0".repeat(64)}` }).apiKeys).to.have.length(1);
   });
 
   it("can have many workers: no name and no port of the host is theirs", () => {

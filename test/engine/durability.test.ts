@@ -1,10 +1,9 @@
 import { expect } from "chai";
-import type { Redis } from "ioredis";
 import { readConfig } from "../../src/config.ts";
 import { type OpenedEngine, openEngine } from "../../src/engine/open.ts";
 import { defineHandler } from "../../src/handler.ts";
 import { createLog } from "../../src/log.ts";
-import { connect } from "../../src/store/redis.ts";
+import { type Connection, connect } from "../../src/store/redis.ts";
 import { findServerBinary } from "../../src/store/server-binary.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { type PrivateRedis, startRedis, uniquePrefix } from "../helpers/store.ts";
@@ -19,7 +18,7 @@ const submission = (id: string) => ({
 describe("durability", () => {
   let master: PrivateRedis;
   let replica: PrivateRedis;
-  let admin: Redis;
+  let admin: Connection;
   let opened: OpenedEngine | undefined;
 
   before(async function () {

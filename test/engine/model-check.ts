@@ -2,8 +2,9 @@ import { expect } from "chai";
 import type { Inspection } from "../../src/engine/inspect.ts";
 import { STATE_LETTERS } from "../../src/store/keys.ts";
 import { isOutcome, type State, TRANSITIONS } from "../../src/task.ts";
-import { MODEL_DEAD_CAP, type Model, type ModelTask } from "./model.ts";
+import type { Model } from "./model.ts";
 import type { Dump, StoredQueue, StoredTask } from "./model-store.ts";
+import { MODEL_DEAD_CAP, type ModelTask } from "./model-task.ts";
 
 /** How long what is finished stays in these tests, ms. */
 export const KEPT = { result: 3_600_000, tombstone: 86_400_000, dead: 604_800_000 } as const;
@@ -13,6 +14,8 @@ const RUN_MS = 120_000;
 const HOME: Readonly<Record<State, "w" | "d" | "l" | "">> = {
   ...{ waiting: "w", scheduled: "d", retrying: "d", running: "l", succeeded: "", failed: "", canceled: "" },
 };
+/** Where ends wait to be told to webhooks. */
+export const WEBHOOK_QUEUE = "paihao.webhooks";
 const INDEXES = ["w", "d", "l", "x"] as const;
 /** The distance between two priority classes in a score. */
 const CLASS = 2 ** 45;
@@ -42,7 +45,9 @@ export class Checker {
       if (task) this.#checkTask(task, stored, dump, seen.get(id) ?? null);
       else checkUnknown(id, stored, seen.get(id) ?? null);
     }
-    for (const [name, queue] of dump.queues) this.#checkQueue(name, queue);
+    for (const [name, queue] of dump.queues) if (name !== WEBHOOK_QUEUE) this.#checkQueue(name, queue);
+    const told = names(dump.queues.get(WEBHOOK_QUEUE)?.w ?? []).map((id) => id.replace(/:webhook:\d+$/, ""));
+    expect(told, "webhooks").to.deep.equal(this.#model.told.map(({ id }) => id));
   }
 
   #checkTask(task: ModelTask, stored: StoredTask, dump: Dump, seen: Inspection | null): void {
@@ -164,5 +169,5 @@ function checkLives(task: ModelTask, stored: StoredTask): void {
   lives("the task", stored.ttl, KEPT[kept] + KEPT.tombstone);
   if (task.result === null) expect(stored.resultTtl, `a result of ${id}`).to.equal(-2);
   else lives("the result of", stored.resultTtl, KEPT[kept]);
-  for (const ttl of [stored.inputTtl, stored.stepsTtl]) if (ttl !== -2) lives("what is kept of", ttl, KEPT.dead);
+  for (const ttl of [stored.inputTtl, stored.stepsTtl]) if (ttl !== -2) lives("what is kept of", ttl, KEPT[kept]);
 }

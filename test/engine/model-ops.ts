@@ -5,12 +5,13 @@ import { catalogueResult } from "../../src/engine/problem.ts";
 import type { QueueSettings } from "../../src/engine/settings.ts";
 import type { FailKind, Lease, PageKind } from "../../src/store/scripts.ts";
 import type { Result } from "../../src/task.ts";
-import { LONG_AGO, type Model } from "./model.ts";
+import type { Model } from "./model.ts";
 import type { TimeTravel } from "./model-store.ts";
+import { LONG_AGO, UNDO_QUEUE } from "./model-task.ts";
 
 /** Few ids, so that the same one is met again and again; some of them odd. */
 export const IDS = ["a", "b", "c", "__proto__", "constructor", "F"] as const;
-export const QUEUES = ["jobs", "other"] as const;
+export const QUEUES = ["jobs", "other", UNDO_QUEUE] as const;
 const WORKERS = ["w1", "w2"] as const;
 const INPUTS = ["1", '{"n":2}', `"${"x".repeat(80)}"`, `"${"y".repeat(300)}"`] as const;
 const MEDIA_TYPES = ["application/json", "text/plain"] as const;
@@ -39,7 +40,7 @@ export type Op =
   | { op: "cancel" | "retry"; ids: readonly number[] }
   | { op: "retryAll" | "forget" | "span"; queue: number }
   | { op: "pause"; queue: number; paused: boolean }
-  | { op: "step"; lease: number; name: number }
+  | { op: "step"; lease: number; name: number; undo: boolean }
   | { op: "tick" }
   | { op: "elapse" | "expire"; ids: readonly number[]; when: number }
   | { op: "entomb"; id: number }
@@ -56,12 +57,13 @@ interface SubmitOp {
   readonly limit: number;
   readonly maxIndex: number | null;
   readonly dryRun: boolean;
+  readonly webhook: boolean;
 }
 
 const rarely = <T>(often: T, seldom: fc.Arbitrary<T>): fc.Arbitrary<T> =>
   fc.oneof({ weight: 7, arbitrary: fc.constant(often) }, { weight: 1, arbitrary: seldom });
 const id = fc.nat({ max: IDS.length - 1 });
-const queue = fc.nat({ max: 1 });
+const queue = fc.nat({ max: QUEUES.length - 1 });
 const few = <T>(of: fc.Arbitrary<T>): fc.Arbitrary<T[]> => fc.array(of, { minLength: 1, maxLength: 3 });
 /** Mostly of the last that were handed out: the older ones are stale. */
 const lease = fc.oneof({ weight: 4, arbitrary: fc.nat({ max: 2 }) }, { weight: 1, arbitrary: fc.nat({ max: 12 }) });
@@ -77,6 +79,7 @@ const submission: fc.Arbitrary<SubmitOp> = fc.record({
   limit: rarely(1_000_000, fc.constant(2)),
   maxIndex: rarely<number | null>(null, fc.constantFrom(0, 1)),
   dryRun: rarely(false, fc.constant(true)),
+  webhook: rarely(false, fc.constant(true)),
 });
 
 /** A step: one call, now and then sent twice because its first reply was lost. */
@@ -91,7 +94,7 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
     {
       weight: 7,
       arbitrary: fc.record({
-        ...{ op: fc.constant("reserve"), queue: rarely(0, fc.constant(1)), worker: fc.nat({ max: 1 }) },
+        ...{ op: fc.constant("reserve"), queue: fc.constantFrom(0, 0, 0, 1, 1, 2), worker: fc.nat({ max: 1 }) },
         ...{ count: fc.integer({ min: 1, max: 3 }), again: rarely(false, fc.constant(true)) },
       }),
     },
@@ -114,9 +117,12 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
       arbitrary: fc.record({ op: fc.constantFrom("renew", "release", "lose", "progress"), leases: few(lease) }),
     },
     { weight: 4, arbitrary: fc.record({ op: fc.constantFrom("cancel", "cancel", "retry"), ids: few(id) }) },
-    { weight: 1, arbitrary: fc.record({ op: fc.constantFrom("retryAll", "forget", "span"), queue }) },
+    { weight: 3, arbitrary: fc.record({ op: fc.constantFrom("retryAll", "retryAll", "forget", "span"), queue }) },
     { weight: 1, arbitrary: fc.record({ op: fc.constant("pause"), queue, paused: rarely(false, fc.constant(true)) }) },
-    { weight: 1, arbitrary: fc.record({ op: fc.constant("step"), lease, name: fc.nat({ max: 2 }) }) },
+    {
+      weight: 3,
+      arbitrary: fc.record({ op: fc.constant("step"), lease, name: fc.nat({ max: 2 }), undo: fc.boolean() }),
+    },
     { weight: 5, arbitrary: fc.record({ op: fc.constant("tick") }) },
     {
       weight: 5,
@@ -136,6 +142,9 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
   ) as fc.Arbitrary<Op>,
 });
 
+/** Most ids have one queue that they are submitted to; now and then it is another. */
+const home = ({ id: n = 0, queue: other = 0 }: Partial<SubmitOp>): string =>
+  queueOf(((n % 3 === 2 ? 1 : 0) + other) % 2);
 const idOf = (n: number): string => IDS[n % IDS.length] ?? "a";
 const queueOf = (n: number): string => QUEUES[n % QUEUES.length] ?? "jobs";
 const text = (body: string): Result => ({
@@ -209,7 +218,7 @@ export async function play(world: World, call: Op): Promise<void> {
     case "step": {
       const of = leaseOf(world, call.lease);
       const [step, value] = [`step-${call.name}`, JSON.stringify(name(world, "v"))];
-      expect(await engine.keepStep(of, step, value)).to.equal(model.keepStep(of, step, value));
+      expect(await engine.keepStep(of, step, value, call.undo)).to.equal(model.keepStep(of, step, value, call.undo));
       const held = model.tasks.get(of.id)?.fence === of.fence && model.tasks.get(of.id)?.state === "running";
       expect(await engine.steps(of)).to.deep.equal(held ? model.task(of.id).steps : null);
       return;
@@ -255,22 +264,29 @@ function leaseOf(world: World, n: number): Lease {
 
 function submissionOf(s: Partial<SubmitOp>) {
   return {
-    ...{ id: idOf(s.id ?? 0), queue: queueOf(s.queue ?? 0), input: INPUTS[s.input ?? 0] ?? "", query: {} },
+    ...{ id: idOf(s.id ?? 0), queue: home(s), input: INPUTS[s.input ?? 0] ?? "", query: {} },
     ...{ mediaType: MEDIA_TYPES[s.media ?? 0] ?? "", caller: s.caller === true ? "bob" : null },
     ...{ priority: s.priority ?? 3, delayMs: s.delayed === true ? HOUR_MS : 0 },
     ...{ maxIndex: s.maxIndex ?? null, dryRun: s.dryRun ?? false },
+    webhook: s.webhook === true ? "https://example.com/hook" : null,
   };
 }
 
 async function submit({ model, engine }: World, items: readonly SubmitOp[]): Promise<void> {
-  const settings = (s: SubmitOp): QueueSettings => ({ ...engine.settings(queueOf(s.queue)), maxWaiting: s.limit });
+  const settings = (s: SubmitOp): QueueSettings => ({ ...engine.settings(home(s)), maxWaiting: s.limit });
   const verdicts = await Promise.all(items.map((s) => engine.submitter.submit(submissionOf(s), settings(s))));
   const expected = items.map((s) =>
-    model.submit({ ...submissionOf(s), caller: s.caller ? "bob" : "", delayed: s.delayed, limit: s.limit }),
+    model.submit({
+      ...submissionOf(s),
+      caller: s.caller ? "bob" : "",
+      delayed: s.delayed,
+      limit: s.limit,
+      webhook: s.webhook,
+    }),
   );
   expect(verdicts.map(({ verdict, state, index }) => ({ verdict, state, index }))).to.deep.equal(expected);
   for (const [i, s] of items.entries()) {
-    expect(verdicts[i]?.line).to.include({ queue: queueOf(s.queue), waiting: model.line(queueOf(s.queue)).length });
+    expect(verdicts[i]?.line).to.include({ queue: home(s), waiting: model.line(home(s)).length });
   }
 }
 

@@ -8,13 +8,15 @@ import { defineHandler } from "../../src/handler.ts";
 import { createLog } from "../../src/log.ts";
 import { Keys } from "../../src/store/keys.ts";
 import { Notices } from "../../src/store/notices.ts";
-import { connect } from "../../src/store/redis.ts";
+import { type Connection, connect } from "../../src/store/redis.ts";
 import { type FailItem, type Lease, Scripts, type TickQueue } from "../../src/store/scripts.ts";
+import { keysLike } from "../helpers/scan.ts";
 import { uniquePrefix } from "../helpers/store.ts";
-import { MODEL_DEAD_CAP, Model } from "./model.ts";
-import { Checker, KEPT } from "./model-check.ts";
+import { Model } from "./model.ts";
+import { Checker, KEPT, WEBHOOK_QUEUE } from "./model-check.ts";
 import { IDS, type Op, play, QUEUES, stepArbitrary, type World } from "./model-ops.ts";
 import { dump, sendingTwice, TimeTravel } from "./model-store.ts";
+import { MODEL_DEAD_CAP, UNDO_QUEUE } from "./model-task.ts";
 
 /** The scripts with a smaller cap on dead letters, which a short run meets. */
 class CappedScripts extends Scripts {
@@ -30,8 +32,9 @@ class CappedScripts extends Scripts {
 }
 
 const RULES = [
-  { name: QUEUES[0], attempts: 2, maxLost: 1, rate: undefined },
-  { name: QUEUES[1], attempts: 1, maxLost: 0, rate: { max: 3, perMs: 3_600_000 } },
+  { name: "jobs", attempts: 2, maxLost: 1, rate: undefined, undo: false },
+  { name: "other", attempts: 1, maxLost: 0, rate: { max: 4, perMs: 3_600_000 }, undo: true },
+  { name: UNDO_QUEUE, attempts: 2, maxLost: 1, rate: undefined, undo: false },
 ];
 
 /** How many runs, of how many calls each, and for how long at most; a seed and a path play one failure again. */
@@ -60,12 +63,15 @@ export async function holdAgainstModel(
   const played = { runs: 0, steps: 0 };
   try {
     await fc.assert(
-      fc.asyncProperty(fc.array(stepArbitrary, { minLength: 1, maxLength: options.steps }), async (steps) => {
-        await runOnce(parts, steps);
-        played.runs += 1;
-        played.steps += steps.length;
-        options.onRun?.(played.runs);
-      }),
+      fc.asyncProperty(
+        fc.array(stepArbitrary, { minLength: 1, maxLength: options.steps, size: "max" }),
+        async (steps) => {
+          await runOnce(parts, steps);
+          played.runs += 1;
+          played.steps += steps.length;
+          options.onRun?.(played.runs);
+        },
+      ),
       {
         numRuns: options.runs,
         ...(options.seed === undefined ? {} : { seed: options.seed }),
@@ -82,7 +88,7 @@ export async function holdAgainstModel(
 }
 
 async function runOnce(
-  { redis, notices }: { redis: Awaited<ReturnType<typeof connect>>; notices: Notices },
+  { redis, notices }: { redis: Connection; notices: Notices },
   steps: readonly { twice: boolean; call: Op }[],
 ): Promise<void> {
   const keys = new Keys(uniquePrefix(), 1);
@@ -104,17 +110,38 @@ async function runOnce(
       twice = step.twice;
       await play(world, step.call);
       twice = false;
-      const [instant, ...seen] = await Promise.all([
-        dump(redis, tag, IDS, QUEUES),
-        ...IDS.map((id) => engine.inspector.inspect(id, { result: true })),
+      const ids = [...new Set([...IDS, ...model.tasks.keys()])];
+      const [instant, healed, ...seen] = await Promise.all([
+        dump(redis, tag, ids, [...QUEUES, WEBHOOK_QUEUE]),
+        scripts.audit(tag, "t", "", ids),
+        ...ids.map((id) => engine.inspector.inspect(id, { result: true })),
       ]);
-      checker.check(instant, new Map(IDS.map((id, n) => [id, seen[n] ?? null])));
+      checker.check(instant, new Map(ids.map((id, n) => [id, seen[n] ?? null])));
+      expect(healed, "audit").to.deep.equal([]);
     }
-    const report = await audit(redis, scripts, keys, QUEUES);
-    expect(report, "audit").to.deep.include({ tasks: model.tasks.size, healed: [] });
+    await checkAll(redis, scripts, keys, model);
   } finally {
-    await clean(redis, tag);
+    const found = await keysOf(redis, tag);
+    if (found.length > 0) await redis.unlink(...found);
   }
+}
+
+/** At the end of a run: nothing is in the store that the model does not account for, and an audit of it all heals nothing. */
+async function checkAll(redis: Connection, scripts: Scripts, keys: Keys, model: Model): Promise<void> {
+  const tag = keys.tag(0);
+  const told = model.told.length;
+  const report = await audit(redis, scripts, keys, [...QUEUES, WEBHOOK_QUEUE]);
+  expect(report, "audit").to.deep.include({ tasks: model.tasks.size + told, healed: [] });
+  const ownerless = (await keysOf(redis, tag)).filter((key) => {
+    const [kind, ...id] = key.slice(tag.length).split(":");
+    if (!["t", "b", "r", "s"].includes(kind ?? "")) return false;
+    return !model.tasks.has(id.join(":")) && !id.includes("webhook");
+  });
+  expect(ownerless, "keys of no task").to.deep.equal([]);
+}
+
+async function keysOf(redis: Connection, tag: string): Promise<string[]> {
+  return await keysLike(redis, `${tag}*`);
 }
 
 function settings(rule: (typeof RULES)[number]) {
@@ -127,13 +154,4 @@ function fallback() {
     ...settingsOf(defineHandler({ queue: QUEUES[0], run: () => undefined }), config),
     ...{ resultTtlMs: KEPT.result, tombstoneTtlMs: KEPT.tombstone, deadTtlMs: KEPT.dead },
   };
-}
-
-/** Removes a run's keys, and makes sure that they are of kinds and names that are known. */
-async function clean(redis: Awaited<ReturnType<typeof connect>>, tag: string): Promise<void> {
-  const names = [
-    ...["t", "b", "r", "s"].flatMap((kind) => IDS.map((id) => `${tag}${kind}:${id}`)),
-    ...["w", "d", "l", "x", "q", "k", "v", "y"].flatMap((kind) => QUEUES.map((queue) => `${tag}${kind}:${queue}`)),
-  ];
-  await redis.unlink(...names);
 }

@@ -1,5 +1,6 @@
-import type { Redis } from "ioredis";
-import type { Keys } from "../../src/store/keys.ts";
+import { INLINE_BYTES, type Keys } from "../../src/store/keys.ts";
+import type { Connection } from "../../src/store/redis.ts";
+import { isOutcome } from "../../src/task.ts";
 import type { Model } from "./model.ts";
 
 /** Everything that the store holds of one task. Times to live are ms; -1 for none, -2 for a key that is not there. */
@@ -60,7 +61,7 @@ return cjson.encode(out)`;
 
 /** Reads what one partition holds of some tasks and queues. */
 export async function dump(
-  redis: Redis,
+  redis: Connection,
   tag: string,
   ids: readonly string[],
   queues: readonly string[],
@@ -103,11 +104,11 @@ function withoutMark(map: Readonly<Record<string, string>>): Record<string, stri
 
 /** Lets time pass without waiting: what Redis's clock would come to do is written, for one task. */
 export class TimeTravel {
-  readonly #redis: Redis;
+  readonly #redis: Connection;
   readonly #tag: string;
   readonly #model: Model;
 
-  constructor(redis: Redis, keys: Keys, model: Model) {
+  constructor(redis: Connection, keys: Keys, model: Model) {
     this.#redis = redis;
     this.#tag = keys.tag(0);
     this.#model = model;
@@ -128,22 +129,21 @@ export class TimeTravel {
   /** The result of a finished task expires; of a dead one everything that its TTL keeps. */
   async expire(id: string, when: number): Promise<void> {
     const task = this.#model.tasks.get(id);
-    if (!task || (task.state !== "succeeded" && task.state !== "failed" && task.state !== "canceled")) return;
+    if (!task || !isOutcome(task.state)) return;
     Object.assign(task, { expired: !task.destroyed, result: null });
-    await this.#redis.hset(`${this.#tag}t:${id}`, "x", when);
-    await this.#redis.unlink(`${this.#tag}r:${id}`);
-    if (task.died === null) return;
-    const long = task.input.length > 64;
-    Object.assign(task, { died: when, inputKept: !long });
+    if (task.input.length > INLINE_BYTES) task.inputKept = false;
     task.steps.clear();
-    await this.#redis.unlink(`${this.#tag}b:${id}`, `${this.#tag}s:${id}`);
+    await this.#redis.hset(`${this.#tag}t:${id}`, "x", when);
+    await this.#redis.unlink(...["r", "b", "s"].map((kind) => `${this.#tag}${kind}:${id}`));
+    if (task.died === null) return;
+    task.died = when;
     await this.#redis.zadd(`${this.#tag}x:${task.queue}`, "XX", when, id);
   }
 
   /** The tombstone of a finished task goes; a dead letter's cannot go before its entry. */
   async forget(id: string): Promise<void> {
     const task = this.#model.tasks.get(id);
-    if (!task?.expired || task.died !== null) return;
+    if (!(task?.expired || task?.destroyed) || task.died !== null) return;
     this.#model.tasks.delete(id);
     await this.#redis.unlink(`${this.#tag}t:${id}`);
   }
@@ -156,7 +156,7 @@ export class TimeTravel {
 }
 
 /** A connection that sends every script twice, as one does that lost the first reply; the first reply is given. */
-export function sendingTwice(redis: Redis, twice: () => boolean): Redis {
+export function sendingTwice(redis: Connection, twice: () => boolean): Connection {
   const doubled = new Set(["evalsha", "eval", "callBuffer"]);
   return new Proxy(redis, {
     get(target, name) {

@@ -10,88 +10,28 @@ import type {
 } from "../../src/store/scripts.ts";
 import { isOutcome, type State } from "../../src/task.ts";
 
-/** A task as the model has it: what a caller, a worker and an operator may rely on, and nothing of how it is stored. */
-export interface ModelTask {
-  readonly id: string;
-  readonly queue: string;
-  readonly caller: string;
-  readonly priority: number;
-  state: State;
-  input: string;
-  mediaType: string;
-  /** Its place within its class; null before it has joined the line. It never changes but by {@link Model.retry}. */
-  place: number | null;
-  /** When its delay ends; Infinity for an hour from now, anything else is past. */
-  due: number;
-  /** When its lease ended; Infinity while it holds. */
-  lapsed: number;
-  attempts: number;
-  lost: number;
-  fence: string | null;
-  worker: string;
-  cancelRequested: boolean;
-  progress: string | null;
-  readonly steps: Map<string, string>;
-  /** Newest first. */
-  errors: string[];
-  errorCode: string | null;
-  /** What can be collected. */
-  result: string | null;
-  /** How long what is left of it stays; null while it is not finished. */
-  kept: "result" | "dead" | null;
-  /** When it died, ms, for the order in which dead letters leave; null when it is no dead letter. */
-  died: number | null;
-  inputKept: boolean;
-  destroyed: boolean;
-  expired: boolean;
-}
+import {
+  LONG_AGO,
+  MODEL_DEAD_CAP,
+  type ModelLease,
+  type ModelQueue,
+  type ModelSubmission,
+  type ModelTask,
+  UNDO_QUEUE,
+} from "./model-task.ts";
 
-export interface ModelQueue {
-  readonly name: string;
-  readonly attempts: number;
-  readonly maxLost: number;
-  readonly rate: { readonly max: number; readonly perMs: number } | undefined;
-  paused: boolean;
-  /** Starts that the rate still counts. */
-  starts: number;
-  /** Each worker's last reservation that brought something. */
-  readonly reservations: Map<string, { reservation: string; ids: readonly string[] }>;
-  /** Entries of the counters that only grow. */
-  deaths: number;
-  losses: number;
-}
-
-export interface ModelSubmission {
-  readonly id: string;
-  readonly queue: string;
-  readonly input: string;
-  readonly mediaType: string;
-  readonly caller: string;
-  readonly priority: number;
-  readonly delayed: boolean;
-  readonly limit: number;
-  readonly maxIndex: number | null;
-  readonly dryRun: boolean;
-}
-export interface ModelLease {
-  readonly id: string;
-  readonly fence: string;
-}
-
-/** Most dead letters of a queue here, so that the cap is met in a short run. */
-export const MODEL_DEAD_CAP = 3;
 /** Most errors that are kept of a task. */
 const MOST_ERRORS = 5;
-/** A moment on the store's clock that is long gone. */
-export const LONG_AGO = 1;
 
 /** The engine as its promises have it: maps and arrays, no Redis, no clock. Every verb answers what the engine must answer. */
 export class Model {
   readonly tasks = new Map<string, ModelTask>();
   readonly queues: ReadonlyMap<string, ModelQueue>;
+  /** The ends that webhooks are told of, in their order. */
+  readonly told: { id: string; state: State }[] = [];
   #places = 0;
 
-  constructor(queues: readonly Pick<ModelQueue, "name" | "attempts" | "maxLost" | "rate">[]) {
+  constructor(queues: readonly Pick<ModelQueue, "name" | "attempts" | "maxLost" | "rate" | "undo">[]) {
     this.queues = new Map(
       queues.map((q) => [
         q.name,
@@ -139,23 +79,16 @@ export class Model {
       return { verdict: "full", state: null, index: null };
     }
     if (s.maxIndex !== null && index > s.maxIndex && !s.delayed) return { verdict: "long", state: null, index };
-    const task: ModelTask = {
-      ...{ id: s.id, queue: s.queue, caller: s.caller, priority: s.priority, input: s.input, mediaType: s.mediaType },
-      ...{ state: s.delayed ? "scheduled" : "waiting", place: s.delayed ? null : this.#join(), steps: new Map() },
-      ...{ due: Infinity, lapsed: Infinity, attempts: 0, lost: 0, fence: null, worker: "", cancelRequested: false },
-      ...{ progress: null, errors: [], errorCode: null, result: null, kept: null, died: null },
-      ...{ inputKept: true, destroyed: false, expired: false },
-    };
-    this.tasks.set(s.id, task);
+    const task = this.#fresh(s, s.delayed ? "scheduled" : "waiting");
     return { verdict: "new", state: task.state, index: this.indexOf(task) };
   }
 
   update(id: string, input: string, mediaType: string): UpdateVerdict {
     const task = this.tasks.get(id);
     if (!task) return "unknown";
-    if (task.state !== "waiting" && task.state !== "scheduled") return "conflict";
+    if ((task.state !== "waiting" && task.state !== "scheduled") || task.begun) return "conflict";
     Object.assign(task, { input, mediaType });
-    // What was kept of the steps belongs to the input that is gone.
+    // What a dead task kept of its steps until it was retried belongs to the input that is gone.
     task.steps.clear();
     return "updated";
   }
@@ -181,7 +114,7 @@ export class Model {
     const allowed = q.rate ? Math.min(count, q.rate.max - q.starts) : count;
     const taken = this.line(queue).slice(0, allowed);
     for (const task of taken) {
-      Object.assign(task, { state: "running", worker, lapsed: Infinity, attempts: task.attempts + 1 });
+      Object.assign(task, { state: "running", worker, lapsed: Infinity, attempts: task.attempts + 1, begun: true });
     }
     const ids = taken.map((task) => task.id);
     q.starts += ids.length;
@@ -259,6 +192,8 @@ export class Model {
     }
     if (!isOutcome(task.state)) return this.#settle(task, "canceled");
     if (task.state === "canceled" || task.destroyed || task.expired) return "already";
+    // A failed one was undone when it failed.
+    if (task.state === "succeeded") this.#undo(task);
     this.#destroy(task);
     return "destroyed";
   }
@@ -269,6 +204,7 @@ export class Model {
     if (task.died === null || !task.inputKept) return "not-dead";
     Object.assign(task, { state: "waiting", place: this.#join(), attempts: 0, lost: 0, fence: null, errors: [] });
     Object.assign(task, { errorCode: null, result: null, kept: null, died: null, expired: false });
+    task.begun = false;
     return "waiting";
   }
 
@@ -284,10 +220,12 @@ export class Model {
     return task ? "ok" : "stale";
   }
 
-  keepStep(lease: ModelLease, name: string, value: string): "ok" | "stale" {
+  keepStep(lease: ModelLease, name: string, value: string, undo: boolean): "ok" | "stale" {
     const task = this.#held(lease);
-    task?.steps.set(name, value);
-    return task ? "ok" : "stale";
+    if (!task) return "stale";
+    task.steps.set(name, value);
+    task.undoable ||= undo;
+    return "ok";
   }
 
   /** What time has brought: returns how many joined the line, and the losses. */
@@ -364,19 +302,55 @@ export class Model {
   }
 
   #settle(task: ModelTask, state: "succeeded" | "failed" | "canceled", result: string | null = null): "canceled" {
-    Object.assign(task, { state, result, kept: "result", inputKept: false, cancelRequested: false, progress: null });
-    task.steps.clear();
+    Object.assign(task, { state, result, kept: "result", cancelRequested: false, progress: null });
+    if (state !== "succeeded") this.#undo(task);
+    if (state !== "succeeded" || !task.undoable) {
+      task.inputKept = false;
+      task.steps.clear();
+    }
+    if (task.webhook) this.told.push({ id: task.id, state });
     return "canceled";
   }
 
   #bury(task: ModelTask, result: string): void {
     // When exactly is the store's clock's to say: until it is asked, after all others.
     Object.assign(task, { state: "failed", result, kept: "dead", died: Infinity, progress: null });
+    this.#undo(task);
+    if (task.webhook) this.told.push({ id: task.id, state: "failed" });
     this.queue(task.queue).deaths += 1;
   }
 
   #destroy(task: ModelTask): void {
-    Object.assign(task, { destroyed: true, died: null, result: null, inputKept: false, errors: [] });
+    Object.assign(task, { destroyed: true, expired: false, died: null, result: null, inputKept: false, errors: [] });
     task.steps.clear();
+  }
+
+  /** What a task has done is undone by a task of its own, which gets its steps; one that never began has done nothing. */
+  #undo(task: ModelTask): void {
+    if (!task.undoable || !task.begun) return;
+    const plain = `${task.id}:undo:${task.queue}`;
+    const id = this.tasks.has(plain) ? `${plain}:${task.fence}` : plain;
+    const { caller, input, mediaType } = task;
+    const undoing = this.#fresh(
+      { id, queue: UNDO_QUEUE, caller, priority: 3, input, mediaType, webhook: false },
+      "waiting",
+    );
+    for (const [name, value] of task.steps) undoing.steps.set(name, value);
+    task.steps.clear();
+  }
+
+  #fresh(
+    s: Pick<ModelTask, "id" | "queue" | "caller" | "priority" | "input" | "mediaType" | "webhook">,
+    state: "waiting" | "scheduled",
+  ): ModelTask {
+    const task: ModelTask = {
+      ...{ id: s.id, queue: s.queue, caller: s.caller, priority: s.priority, input: s.input, mediaType: s.mediaType },
+      ...{ state, place: state === "waiting" ? this.#join() : null, steps: new Map(), webhook: s.webhook },
+      ...{ due: Infinity, lapsed: Infinity, attempts: 0, lost: 0, fence: null, worker: "", cancelRequested: false },
+      ...{ progress: null, errors: [], errorCode: null, result: null, kept: null, died: null, begun: false },
+      ...{ inputKept: true, destroyed: false, expired: false, undoable: this.queue(s.queue).undo },
+    };
+    this.tasks.set(s.id, task);
+    return task;
   }
 }

@@ -1,4 +1,3 @@
-import type { Redis } from "ioredis";
 import { readConfig } from "../../src/config.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { type QueueSettings, settingsOf } from "../../src/engine/settings.ts";
@@ -7,14 +6,15 @@ import { defineHandler } from "../../src/handler.ts";
 import { createLog } from "../../src/log.ts";
 import { Keys } from "../../src/store/keys.ts";
 import { Notices } from "../../src/store/notices.ts";
-import { connect } from "../../src/store/redis.ts";
+import { type Connection, connect } from "../../src/store/redis.ts";
 import { type Reserved, Scripts } from "../../src/store/scripts.ts";
+import { removeKeysLike } from "./scan.ts";
 import { storeUrl, uniquePrefix } from "./store.ts";
 
 /** An engine of its own on the run's store: a fresh key prefix, and nothing left behind. */
 export interface TestEngine {
   readonly engine: Engine;
-  readonly redis: Redis;
+  readonly redis: Connection;
   readonly keys: Keys;
   readonly scripts: Scripts;
   readonly settings: QueueSettings;
@@ -89,10 +89,7 @@ export async function openEngine(
       return (await engine.reserve(0, request)).tasks;
     },
     close: async () => {
-      for (const tag of keys.tags) {
-        const stream = redis.scanStream({ match: `${tag}*`, count: 1000 });
-        for await (const found of stream) if (found.length > 0) await redis.unlink(...(found as string[]));
-      }
+      for (const tag of keys.tags) await removeKeysLike(redis, `${tag}*`);
       redis.disconnect();
       subscriber.disconnect();
     },

@@ -4,8 +4,10 @@ import path from "node:path";
 import { readConfig } from "../../src/config.ts";
 import { createLog } from "../../src/log.ts";
 import { type Running, start } from "../../src/main.ts";
+import { Keys } from "../../src/store/keys.ts";
 import { connectOnce } from "../../src/store/probe.ts";
 import { eventually } from "./eventually.ts";
+import { removeKeysLike } from "./scan.ts";
 import { storeUrl, uniquePrefix } from "./store.ts";
 
 /** An answer of a server, whole. */
@@ -46,6 +48,8 @@ export interface TestServer {
   enqueue(queue: string, input: unknown, search?: string): Promise<string>;
   /** Asks the monitor until the task is in this state. */
   until(id: string, state: string): Promise<Answer>;
+  /** Resolves when someone in some process waits to hear of the task. */
+  untilHeld(id: string): Promise<void>;
   /** Stops it, and removes its keys unless they are kept for another one. */
   stop(options?: { keep?: boolean }): Promise<void>;
 }
@@ -88,6 +92,13 @@ export async function startServer(env: Readonly<Record<string, string>> = {}): P
         const answer = await send(`/v1/requests/${id}/status`);
         return answer.json.state === state && answer;
       }) as Promise<Answer>,
+    async untilHeld(id) {
+      const redis = await connectOnce(variables.REDIS_URL);
+      const channel = new Keys(variables.KEY_PREFIX, 1).taskChannel(id);
+      await eventually(async () => Number((await redis.pubsub("NUMSUB", channel))[1]) > 0).finally(() =>
+        redis.disconnect(),
+      );
+    },
     async stop({ keep = false } = {}) {
       await running.stop();
       if (!keep) await removeKeys(variables.REDIS_URL, variables.KEY_PREFIX);
@@ -139,7 +150,6 @@ function bytesOf(body: unknown): Buffer {
 
 async function removeKeys(url: string, prefix: string): Promise<void> {
   const redis = await connectOnce(url);
-  const stream = redis.scanStream({ match: `{${prefix}:*`, count: 1000 });
-  for await (const found of stream) if (found.length > 0) await redis.unlink(...(found as string[]));
+  await removeKeysLike(redis, `{${prefix}:*`);
   redis.disconnect();
 }

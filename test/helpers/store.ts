@@ -46,6 +46,7 @@ export interface PrivateRedis {
   readonly dir: string;
   /** Of the process that runs now. */
   readonly pid: number;
+  readonly running: boolean;
   /** Sends the signal and resolves when the process is gone; idempotent. */
   stop(signal?: NodeJS.Signals): Promise<void>;
   /** Starts it again on its port and directory, with other arguments if given; it must be stopped. */
@@ -80,6 +81,9 @@ export async function startRedis(
     dir,
     get pid() {
       return child.pid ?? Number.NaN;
+    },
+    get running() {
+      return alive.has(child);
     },
     async stop(signal = "SIGTERM") {
       if (!alive.has(child)) return;

@@ -1,5 +1,6 @@
 import rTracer from "cls-rtracer";
 import type { Middleware, Request } from "koa";
+import { callerOf } from "../access.ts";
 import { requestIdOf } from "../request-id.ts";
 
 /**
@@ -9,7 +10,7 @@ import { requestIdOf } from "../request-id.ts";
 export function correlate(): Middleware {
   const middleware = rTracer.koaMiddleware({
     // Never useHeader: it would take any value that a caller sends into logs and headers.
-    requestIdFactory: (request: unknown) => requestIdOf(request as Request, null),
+    requestIdFactory: (request: unknown) => requestIdOf(request as Request, callerOf((request as Request).ctx)),
     echoHeader: true,
   });
   // Its types were written for Koa 2, where a context could be told from less.

@@ -7,6 +7,7 @@ import type { QueueSettings } from "../../engine/settings.ts";
 import type { Submission } from "../../engine/submit.ts";
 import { PaihaoError } from "../../errors.ts";
 import { consumesType, type Handler } from "../../handler.ts";
+import { callerOf, signatureOf } from "../access.ts";
 import type { Api } from "../api.ts";
 import { checkJson } from "../body.ts";
 import { type Envelope, readEnvelope } from "../envelope.ts";
@@ -16,6 +17,7 @@ import { paths } from "../links.ts";
 import { booleanParameter, readSubmitOptions, searchOf, wrongParameter } from "../options.ts";
 import { type ProblemDocument, problemDocument, problemOf } from "../problem.ts";
 import { refusalOf } from "../refusal.ts";
+import { readWebhook } from "../webhook.ts";
 import { handlerOf } from "./submit.ts";
 
 /** The media type of a batch and of its answer: a JSON value a line. */
@@ -44,6 +46,8 @@ interface BatchRequest {
   readonly envelopes: boolean;
   /** What a line does not say itself: priority, delay, query … */
   readonly defaults: Omit<Submission, "id" | "input">;
+  /** The query that makes a link to a task good without a key; "" where links are not signed. */
+  signature(id: string): string;
   /** The store did not answer in time: to try line after line would take as long for each. */
   storeAway: boolean;
 }
@@ -67,12 +71,14 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
   if (options.dryRun) throw wrongParameter("dryRun", "a batch cannot be tried without being submitted");
   checkType(ctx, handler);
   checkLength(ctx);
+  const webhook = await readWebhook(search, api);
   const request: BatchRequest = {
     api,
     handler,
     settings: api.engine.settings(queue),
     envelopes,
-    defaults: { ...options, queue, mediaType: "application/json", caller: null, webhook: null },
+    defaults: { ...options, queue, mediaType: "application/json", caller: callerOf(ctx), webhook },
+    signature: (id) => signatureOf(ctx, id),
     storeAway: false,
   };
   const verdicts = new InOrder(BATCH_DEFAULTS.inFlight);
@@ -156,8 +162,9 @@ async function store(request: BatchRequest, submission: Submission): Promise<Ver
     const verdict = await api.engine.submitter.submit(submission, settings);
     const refusal = refusalOf(submission, verdict, { byKey: false });
     if (refusal) throw refusal;
+    if (!verdict.durable) throw new PaihaoError("not-durable", "The task is stored and may run.");
     const replayed = verdict.verdict === "replay" ? { replayed: true } : {};
-    return { id, href: paths.result(id), index: verdict.index, ...replayed };
+    return { id, href: paths.result(id, request.signature(id)), index: verdict.index, ...replayed };
   } catch (error) {
     const problem = lineProblem(error, api).problem;
     const code = error instanceof PaihaoError ? error.code : undefined;

@@ -1,9 +1,12 @@
 import type Router from "@koa/router";
 import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
-import { isId, isOutcome } from "../../task.ts";
+import { isOutcome } from "../../task.ts";
+import { accessOf, mayEnd, signatureOf } from "../access.ts";
 import type { Api } from "../api.ts";
 import { monitorDocument } from "../document.ts";
+import { findTask } from "../find-task.ts";
+import { forbidden } from "../middleware/authorize.ts";
 import { oneParameter, searchOf, wrongParameter } from "../options.ts";
 import { pendingTask, replyOutcome, replyPending, unknownTask } from "../reply.ts";
 
@@ -15,8 +18,7 @@ export function collectRoutes(router: Router, api: Api): void {
 
 async function collect(ctx: Context, api: Api, id: string): Promise<void> {
   const status = pendingStatus(ctx, api);
-  const seen = isId(id) ? await api.engine.inspector.inspect(id, { result: true }) : null;
-  if (!seen) throw unknownTask(id.slice(0, 128));
+  const seen = await findTask(ctx, api, id, { result: true });
   if (isOutcome(seen.state)) replyOutcome(ctx, seen);
   else replyPending(ctx, pendingTask(seen), status);
 }
@@ -30,8 +32,8 @@ function pendingStatus(ctx: Context, api: Api): 404 | 202 {
 
 async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
   const { engine } = api;
-  const before = isId(id) ? await engine.inspector.inspect(id, { result: false }) : null;
-  if (!before) throw unknownTask(id.slice(0, 128));
+  const before = await findTask(ctx, api, id, { result: false });
+  if (!mayEnd(accessOf(ctx), before)) throw forbidden(["admin"]);
   const verdict = await engine.cancel(id, before.queue);
   ctx.set("Cache-Control", "no-store");
   if (verdict === "unknown") throw unknownTask(id);
@@ -42,5 +44,5 @@ async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
   const after = await engine.inspector.inspect(id, { result: false });
   if (!after) throw new PaihaoError("internal", "the task vanished while it was canceled");
   ctx.status = verdict === "requested" && !isOutcome(after.state) ? 202 : 200;
-  ctx.body = monitorDocument(after, engine.settings(after.queue).attempts);
+  ctx.body = monitorDocument(after, engine.settings(after.queue).attempts, signatureOf(ctx, id));
 }

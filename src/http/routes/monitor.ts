@@ -1,42 +1,114 @@
 import type Router from "@koa/router";
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/inspect.ts";
+import type { Watchers } from "../../engine/watchers.ts";
 import { PaihaoError } from "../../errors.ts";
-import { isId, isOutcome } from "../../task.ts";
+import { isOutcome } from "../../task.ts";
+import { prefersHtml } from "../accept.ts";
+import { signatureOf } from "../access.ts";
 import type { Api } from "../api.ts";
 import { monitorDocument } from "../document.ts";
-import { versionTag } from "../etag.ts";
+import { isAny, namesVersion, versionTag } from "../etag.ts";
+import { findTask } from "../find-task.ts";
+import { holdUntil } from "../held.ts";
 import { paths } from "../links.ts";
-import { pendingTask, unknownTask } from "../reply.ts";
+import { type MonitorOptions, readMonitorOptions } from "../monitor-options.ts";
+import { replyMissingPage, replyTaskPage } from "../monitor-page.ts";
+import { searchOf } from "../options.ts";
+import { parsePrefer } from "../prefer.ts";
+import { pendingTask, replyOutcome, replyPending, unknownTask } from "../reply.ts";
 
 /** Routes of the monitor: state, place in line, progress and estimate of a task. */
-export function monitorRoutes(router: Router, api: Api): void {
-  router.get("/v1/requests/:id/status", (ctx) => monitor(ctx, api, ctx.params.id ?? ""));
-  router.get("/v1/queue/requests/:id", (ctx) => monitor(ctx, api, ctx.params.id ?? ""));
+export function monitorRoutes(router: Router, api: Api, watchers: Watchers): void {
+  router.get("/v1/requests/:id/status", (ctx) => monitor(ctx, api, watchers, ctx.params.id ?? ""));
+  router.get("/v1/queue/requests/:id", (ctx) => monitor(ctx, api, watchers, ctx.params.id ?? ""));
 }
 
 /** Looks at a task with its error, where it has one. @throws PaihaoError unknown, deleted */
-export async function observe(api: Api, id: string): Promise<Inspection> {
+export async function observe(ctx: Pick<Context, "state">, api: Api, id: string): Promise<Inspection> {
   const { inspector } = api.engine;
-  const seen = isId(id) ? await inspector.inspect(id, { result: false }) : null;
-  if (!seen) throw unknownTask(id.slice(0, 128));
+  const seen = await findTask(ctx, api, id, { result: false });
   if (seen.destroyed) throw new PaihaoError("deleted", undefined, { extensions: { id, queue: seen.queue } });
   // Results can be large: only of a failed task, where it is a problem document, is it looked at here.
   return seen.state === "failed" ? ((await inspector.inspect(id, { result: true })) ?? seen) : seen;
 }
 
-async function monitor(ctx: Context, api: Api, id: string): Promise<void> {
-  const seen = await observe(api, id);
-  ctx.set("ETag", versionTag(seen));
+async function monitor(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {
+  const options = readMonitorOptions(searchOf(ctx));
+  ctx.vary("Accept");
+  if (prefersHtml(ctx.get("Accept"))) return showPage(ctx, api, id, options);
+  if (options.onPending === "synchronous") await untilDone(ctx, api, watchers, id);
+  else await untilChanged(ctx, api, watchers, id);
+  const seen = await observe(ctx, api, id);
+  if (isOutcome(seen.state) && options.onComplete !== undefined) return complete(ctx, api, seen, options);
+  if (!isOutcome(seen.state) && options.onPending === "synchronous") {
+    return replyPending(ctx, pendingTask(seen), api.pendingStatus);
+  }
+  replyDocument(ctx, api, seen);
+}
+
+/** Answers with the document, or that it is the one the caller has. */
+function replyDocument(ctx: Context, api: Api, seen: Inspection): void {
+  const tag = versionTag(seen);
+  ctx.set("ETag", tag);
   ctx.set("Cache-Control", "no-store");
   if (!isOutcome(seen.state)) {
     ctx.set("Retry-After", String(pendingTask(seen).retryAfterS));
-    ctx.set("Location", paths.monitor(id));
+    ctx.set("Location", paths.monitor(seen.id, signatureOf(ctx, seen.id)));
   }
   ctx.status = isOutcome(seen.state) ? 200 : 202;
-  ctx.body = monitorDocument(seen, api.engine.settings(seen.queue).attempts);
-  if (ctx.get("If-None-Match") !== "" && ctx.get("If-None-Match") === versionTag(seen)) {
+  ctx.body = monitorDocument(seen, api.engine.settings(seen.queue).attempts, signatureOf(ctx, seen.id));
+  const condition = ctx.get("If-None-Match");
+  if (condition !== "" && namesVersion(condition, tag)) {
     ctx.status = 304;
     ctx.body = null;
+  }
+}
+
+/** A terminal task of which the caller wants more than the document. */
+async function complete(ctx: Context, api: Api, seen: Inspection, { onComplete }: MonitorOptions): Promise<void> {
+  if (onComplete === "redirect") {
+    ctx.set("Cache-Control", "no-store");
+    ctx.set("Location", paths.result(seen.id, signatureOf(ctx, seen.id)));
+    ctx.status = 303;
+    ctx.body = "";
+    return;
+  }
+  const whole = await api.engine.inspector.inspect(seen.id, { result: true });
+  if (!whole) throw unknownTask(seen.id);
+  replyOutcome(ctx, whole);
+}
+
+/** Holds the caller until the task is terminal, at most for the time of a synchronous request. */
+async function untilDone(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {
+  const isDone = (seen: Inspection | null) => seen === null || isOutcome(seen.state);
+  if (isDone(await observe(ctx, api, id))) return;
+  await holdUntil(ctx, api, watchers, { id, ms: api.syncLimitMs, ready: isDone });
+}
+
+/**
+ * A conditional long poll: with If-None-Match and `Prefer: wait=N`, holds the caller as long as the task is still of a version
+ * that they have, at most N seconds. `*` is matched by every version: there is no change to wait for.
+ */
+async function untilChanged(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {
+  const condition = ctx.get("If-None-Match");
+  const { wait = 0, waitAsSent } = parsePrefer(ctx.get("Prefer"));
+  const ms = Math.min(wait * 1000, api.syncLimitMs);
+  if (condition === "" || isAny(condition) || waitAsSent === undefined || ms <= 0) return;
+  const isNew = (seen: Inspection | null) => seen === null || !namesVersion(condition, versionTag(seen));
+  if (isNew(await observe(ctx, api, id))) return;
+  await holdUntil(ctx, api, watchers, { id, ms, ready: isNew });
+  ctx.set("Preference-Applied", waitAsSent);
+}
+
+/** A page for a person, who would not know what to do with a problem document. */
+async function showPage(ctx: Context, api: Api, id: string, options: MonitorOptions): Promise<void> {
+  try {
+    const seen = await observe(ctx, api, id);
+    if (isOutcome(seen.state) && options.onComplete !== undefined) return await complete(ctx, api, seen, options);
+    replyTaskPage(ctx, monitorDocument(seen, api.engine.settings(seen.queue).attempts, signatureOf(ctx, seen.id)));
+  } catch (error) {
+    if (!(error instanceof PaihaoError)) throw error;
+    replyMissingPage(ctx, error);
   }
 }

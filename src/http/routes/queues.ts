@@ -6,7 +6,7 @@ import type { Api } from "../api.ts";
 import { handlerOf } from "./submit.ts";
 
 /** A queue as `/v1/queues` shows it. */
-interface QueueDocument {
+export interface QueueDocument {
   readonly name: string;
   readonly paused: boolean;
   readonly waiting: number;
@@ -36,10 +36,15 @@ export function queueRoutes(router: Router, api: Api): void {
   });
   router.get("/v1/queues/:queue", async (ctx) => {
     const handler = handlerOf(api, ctx.params.queue ?? "");
-    const [figures] = await api.engine.figures([handler.queue]);
     ctx.set("Cache-Control", "no-store");
-    ctx.body = documentOf(handler, figures)[0];
+    ctx.body = await queueDocument(api, handler);
   });
+}
+
+/** A queue as it is now. */
+export async function queueDocument(api: Api, handler: Handler): Promise<QueueDocument | undefined> {
+  const [figures] = await api.engine.figures([handler.queue]);
+  return documentOf(handler, figures)[0];
 }
 
 const thousandth = (value: number): number => Math.round(value * 1000) / 1000;

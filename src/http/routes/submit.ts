@@ -7,6 +7,7 @@ import type { Watch } from "../../engine/wait.ts";
 import { PaihaoError } from "../../errors.ts";
 import type { Handler } from "../../handler.ts";
 import { isId, isOutcome, isQueueName } from "../../task.ts";
+import { callerOf, signatureOf } from "../access.ts";
 import type { Api } from "../api.ts";
 import { readInput } from "../body.ts";
 import { monitorDocument } from "../document.ts";
@@ -15,11 +16,13 @@ import { paths } from "../links.ts";
 import { currentId } from "../middleware/correlate.ts";
 import { readSubmitOptions, searchOf, wrongParameter } from "../options.ts";
 import { type Preferences, parsePrefer } from "../prefer.ts";
+import { conflict, refusalOf } from "../refusal.ts";
 import { pendingTask, replyAccepted, replyOutcome, retryAfter } from "../reply.ts";
 import { checkIdempotencyKey } from "../request-id.ts";
+import { readWebhook } from "../webhook.ts";
 
 /** The queue of `POST /v1/requests`. */
-const DEFAULT_QUEUE = "default";
+export const DEFAULT_QUEUE = "default";
 
 /** Routes that hand tasks in. */
 export function submitRoutes(router: Router, api: Api): void {
@@ -43,20 +46,26 @@ async function submit(ctx: Context, api: Api, queue: string, pathId?: string): P
   const handler = handlerOf(api, queue);
   if (pathId === undefined) checkIdempotencyKey(ctx.headers);
   const options = readSubmitOptions(searchOf(ctx), ctx.headers, Date.now());
-  const prefer = parsePrefer(ctx.get("Prefer"));
+  const id = pathId ?? currentId();
   const submission: Submission = {
     ...options,
     ...(await readInput(ctx.req, handler, api.maxBodyBytes)),
-    id: pathId ?? currentId(),
+    id,
     queue,
-    caller: null,
-    webhook: null,
+    caller: callerOf(ctx),
+    webhook: await readWebhook(searchOf(ctx), api, id),
   };
+  await handIn(ctx, api, submission, { put: pathId !== undefined });
+}
+
+/** Hands in what has been read and checked, and answers as Prefer asks. */
+export async function handIn(ctx: Context, api: Api, submission: Submission, options: { put: boolean }): Promise<void> {
+  const prefer = parsePrefer(ctx.get("Prefer"));
   const waitMs = waitOf(prefer, api.syncLimitMs);
   // Both at once: with the store away, one after the other would keep the caller for twice the time.
   const watch = waitMs > 0 && !submission.dryRun ? api.engine.waiter.watch(submission.id) : undefined;
   try {
-    await answer(ctx, api, { submission, prefer, waitMs, watch, put: pathId !== undefined });
+    await answer(ctx, api, { submission, prefer, waitMs, watch, ...options });
   } finally {
     watch?.stop();
   }
@@ -84,11 +93,12 @@ async function answer(ctx: Context, api: Api, asked: Asked): Promise<void> {
   const verdict = await api.engine.submitter.submit(submission, settings);
   if (verdict.verdict === "dry") return replyDryRun(ctx, queue, verdict);
   if (verdict.verdict === "conflict" && asked.put) return replyUpdated(ctx, api, submission);
-  refuse(ctx, submission, verdict);
+  const refusal = refusalOf(submission, verdict, { byKey: !asked.put && ctx.get("Idempotency-Key") !== "" });
+  if (refusal) throw refusal;
   if (!verdict.durable) {
     throw new PaihaoError("not-durable", "The task is stored and may run: submit it again under the same id.", {
       extensions: { id, queue },
-      headers: { Location: paths.result(id) },
+      headers: { Location: paths.result(id, signatureOf(ctx, id)) },
     });
   }
   if (verdict.verdict === "replay") ctx.set("Idempotent-Replayed", "true");
@@ -111,7 +121,7 @@ async function answer(ctx: Context, api: Api, asked: Asked): Promise<void> {
   throw new PaihaoError("sync-timeout", "The task goes on: collect its result at Location.", {
     extensions: { id, queue, state: seen?.state ?? verdict.state },
     headers: {
-      Location: paths.result(id),
+      Location: paths.result(id, signatureOf(ctx, id)),
       "Retry-After": String(seen ? pendingTask(seen).retryAfterS : 1),
     },
   });
@@ -139,42 +149,5 @@ async function replyUpdated(ctx: Context, api: Api, submission: Submission): Pro
   if (updated !== "updated" || !seen)
     throw conflict(submission.id, "The task has begun, or is finished: its input stays.");
   ctx.set("Cache-Control", "no-store");
-  ctx.body = monitorDocument(seen, settings.attempts);
-}
-
-function conflict(id: string, detail: string): PaihaoError {
-  return new PaihaoError("id-conflict", detail, { extensions: { id } });
-}
-
-/** Refuses what was not accepted. @throws PaihaoError */
-function refuse(ctx: Context, submission: Submission, { verdict, index, line }: SubmissionVerdict): void {
-  const { id, queue } = submission;
-  switch (verdict) {
-    case "conflict":
-      if (ctx.get("Idempotency-Key") !== "" && ctx.method === "POST") {
-        throw new PaihaoError("idempotency-conflict", undefined, { extensions: { id } });
-      }
-      throw conflict(id, "The id was used with another input.");
-    case "elsewhere":
-      throw conflict(id, "The id was used for another queue.");
-    case "foreign":
-      // Nothing more is said: not even whether the input is the same.
-      throw new PaihaoError("id-conflict");
-    case "full": {
-      // When one place has come free: a mean service time over all slots.
-      const drainS = line.meanMs !== null && line.slots > 0 ? line.meanMs / line.slots / 1000 : 5;
-      throw new PaihaoError("queue-full", undefined, {
-        extensions: { queue, waiting: line.waiting, scheduled: line.scheduled },
-        headers: { "Retry-After": String(Math.max(1, Math.min(300, Math.ceil(drainS)))) },
-      });
-    }
-    case "long": {
-      const eta = estimate(line, { state: "waiting", index }, Date.now());
-      throw new PaihaoError("line-too-long", undefined, {
-        extensions: { queue, index, eta },
-        headers: { "Retry-After": String(retryAfter(eta, line, null)) },
-      });
-    }
-    default:
-  }
+  ctx.body = monitorDocument(seen, settings.attempts, signatureOf(ctx, seen.id));
 }

@@ -16,7 +16,7 @@ local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local id, keep, tombstone = unpack(ARGV, 2 + n * 3, 4 + n * 3)
   local key = base .. 't:' .. id
-  local t = redis.call('HMGET', key, 's', 'q', 'g', 'x', 'W', 'U')
+  local t = redis.call('HMGET', key, 's', 'q', 'g', 'x', 'W', 'U', 'f')
   local state, queue = t[1], t[2]
   if not state then
     verdicts[n + 1] = 'unknown'
@@ -27,8 +27,8 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     verdicts[n + 1] = 'requested'
   elseif state == 'w' or state == 'd' or state == 'y' then
     redis.call('ZREM', base .. (state == 'w' and 'w:' or 'd:') .. queue, id)
-    -- A retrying task has run: what it did is undone. One that never began has nothing to undo.
-    settle(id, 'c', nil, tonumber(keep), tonumber(tombstone), t[5], state == 'y' and t[6])
+    -- A fence says that a worker has had it: what it did is undone. One that never began has nothing to undo.
+    settle(id, 'c', nil, tonumber(keep), tonumber(tombstone), t[5], t[6] and t[7])
     verdicts[n + 1] = 'canceled'
   elseif state == 'c' or t[3] or tonumber(t[4]) <= now then
     verdicts[n + 1] = 'already'

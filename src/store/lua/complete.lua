@@ -12,9 +12,7 @@ local base = KEYS[1]
 --#include line
 --#include follow
 --#include settle
-
--- A new time weighs at least this much, so that a mean of many samples still follows a change.
-local LEAST_WEIGHT = 0.04
+--#include service
 
 local verdicts, finished, times = {}, {}, {}
 for n = 0, tonumber(ARGV[1]) - 1 do
@@ -45,17 +43,5 @@ for n = 0, tonumber(ARGV[1]) - 1 do
 end
 
 for queue, n in pairs(finished) do count_rate(queue, 'z', n) end
-for queue, of_queue in pairs(times) do
-  local key = base .. 'q:' .. queue
-  local q = redis.call('HMGET', key, 'mean', 'variance', 'samples')
-  local mean, variance, samples = tonumber(q[1] or 0), tonumber(q[2] or 0), tonumber(q[3] or 0)
-  for _, time in ipairs(of_queue) do
-    samples = samples + 1
-    local weight = math.max(1 / samples, LEAST_WEIGHT)
-    local distance = time - mean
-    mean = mean + weight * distance
-    variance = (1 - weight) * (variance + weight * distance * distance)
-  end
-  redis.call('HSET', key, 'mean', string.format('%.3f', mean), 'variance', string.format('%.3f', variance), 'samples', whole(samples))
-end
+for queue, of_queue in pairs(times) do note_service(queue, of_queue) end
 return verdicts

@@ -1,10 +1,10 @@
 -- Ends attempts that did not succeed: another one later, or the task's end.
 --
 -- KEYS[1]  base: the partition's tag
--- ARGV[1]  count: number of tasks, each with the eleven arguments that follow
+-- ARGV[1]  count: number of tasks, each with the twelve arguments that follow
 -- ARGV[2…] queue, id, fence, kind ("retry": an attempt is used up; "later": it is not; "give-up": failed for good, an answer
 --          and not a fault), attempts (the most), delay (ms until the next attempt), error (text for the record), code,
---          result (stored form of the problem, used when this is the end), keep (ms; of a dead task too), tombstone (ms)
+--          result (stored form of the problem, used when this is the end), keep (ms), tombstone (ms), dead (ms that dead tasks stay)
 -- ARGV[#ARGV] cap: most dead tasks kept of a queue
 --
 -- Returns a verdict of each: "retrying", "failed", "dead", "canceled" (cancel was requested), "already", "stale", "unknown".
@@ -18,8 +18,9 @@ local base = KEYS[1]
 local cap = tonumber(ARGV[#ARGV])
 local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
-  local queue, id, fence, kind, attempts, delay, text, code, result, keep, tombstone = unpack(ARGV, 2 + n * 11, 12 + n * 11)
-  keep, tombstone = tonumber(keep), tonumber(tombstone)
+  local queue, id, fence, kind, attempts, delay, text, code, result, keep, tombstone, dead =
+    unpack(ARGV, 2 + n * 12, 13 + n * 12)
+  keep, tombstone, dead = tonumber(keep), tonumber(tombstone), tonumber(dead)
   local key = base .. 't:' .. id
   local t = redis.call('HMGET', key, 's', 'f', 'k', 'a', 'W', 'U')
   if not t[1] then
@@ -52,7 +53,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
         settle(id, 'f', result, keep, tombstone, t[5], t[6])
         verdicts[n + 1] = 'failed'
       else
-        bury(queue, id, result, keep, tombstone, cap, t[5], t[6])
+        bury(queue, id, result, dead, tombstone, cap, t[5], t[6])
         verdicts[n + 1] = 'dead'
       end
       count_rate(queue, 'z', 1)

@@ -14,11 +14,21 @@ local base = KEYS[1]
 local kind, queue, score, id, limit = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
 local key = base .. kind .. ':' .. queue
 local page, offset = {}, 0
+
+-- Whether id a stands behind id b of the same score: by bytes, as Redis sorts; Lua would compare by the server's locale.
+local function behind(a, b)
+  for n = 1, math.min(#a, #b) do
+    local x, y = string.byte(a, n), string.byte(b, n)
+    if x ~= y then return x > y end
+  end
+  return #a > #b
+end
+
 repeat
   local some = redis.call('ZRANGEBYSCORE', key, score, '+inf', 'WITHSCORES', 'LIMIT', offset, limit + 1)
   for n = 1, #some, 2 do
     -- Tasks of the same millisecond may stand on both sides of the page's end.
-    if #page < limit * 2 and (score == '-inf' or tonumber(some[n + 1]) > tonumber(score) or some[n] > id) then
+    if #page < limit * 2 and (score == '-inf' or tonumber(some[n + 1]) > tonumber(score) or behind(some[n], id)) then
       page[#page + 1] = some[n]
       page[#page + 1] = some[n + 1]
     end

@@ -34,7 +34,11 @@ if last and string.sub(last, 1, #reservation + 1) == reservation .. ' ' then
   local tasks = {}
   for id in string.gmatch(string.sub(last, #reservation + 2), '%S+') do
     local t = redis.call('HMGET', base .. 't:' .. id, 'i', 'f', 'a', 'l', 'c', 'm', 'u', 'z', 's', 'w')
-    if t[9] == 'r' and t[10] == worker then tasks[#tasks + 1] = handed(id, t) end
+    if t[9] == 'r' and t[10] == worker then
+      tasks[#tasks + 1] = handed(id, t)
+      -- The worker counts the lease from this answer; much of the first one has gone while the reply was lost.
+      redis.call('ZADD', leases, whole(now + lease), id)
+    end
   end
   return { tasks, redis.call('ZCARD', line), 0 }
 end

@@ -7,14 +7,16 @@
 -- ARGV[4]  media type: "" for JSON
 -- ARGV[5]  query: query parameters for the handler, "" for none
 --
--- Returns "updated", "conflict" (it has begun, or is finished) or "unknown".
+-- Returns "updated", "conflict" (a worker has or had it, or it is finished) or "unknown".
 local base = KEYS[1]
 
 local id, input, digest, media, query = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local key = base .. 't:' .. id
-local state = redis.call('HGET', key, 's')
+local t = redis.call('HMGET', key, 's', 'f')
+local state = t[1]
 if not state then return 'unknown' end
-if state ~= 'w' and state ~= 'd' then return 'conflict' end
+-- A fence says that a worker has had it: what it has done for the old input must not be taken for done for the new one.
+if (state ~= 'w' and state ~= 'd') or t[2] then return 'conflict' end
 
 local function put(field, value)
   if value == '' then redis.call('HDEL', key, field) else redis.call('HSET', key, field, value) end
@@ -29,5 +31,7 @@ end
 put('h', digest)
 put('m', media)
 put('u', query)
+-- Those that a dead task kept until it was retried.
+redis.call('UNLINK', base .. 's:' .. id)
 redis.call('PUBLISH', base .. 'e:' .. id, state)
 return 'updated'

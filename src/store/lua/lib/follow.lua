@@ -18,8 +18,10 @@ end
 
 -- Has undone what the task has done: its steps move to the undoing task, its input is copied there.
 local function undo_work(id)
-  local t = redis.call('HMGET', base .. 't:' .. id, 'q', 'i', 'h', 'm', 'u', 'z')
+  local t = redis.call('HMGET', base .. 't:' .. id, 'q', 'i', 'h', 'm', 'u', 'z', 'f')
   local follower = id .. ':undo:' .. t[1]
+  -- It was undone before, died of that, was retried, and has done it all again.
+  if redis.call('EXISTS', base .. 't:' .. follower) == 1 then follower = follower .. ':' .. t[7] end
   local fields = {}
   for n, field in ipairs({ 'q', 'i', 'h', 'm', 'u', 'z' }) do
     if n > 1 and t[n] then

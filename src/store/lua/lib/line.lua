@@ -1,19 +1,33 @@
 -- What a caller needs to know of a queue to estimate its turn, as
--- {queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples}.
+-- {queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples, foretold (see lib/service.lua), ages}:
+-- for how many ms some of the running tasks have been running, which matters only while every slot is busy.
+local AGES = 16
 local function line_of(queue)
-  local q = redis.call('HMGET', base .. 'q:' .. queue, 'paused', 'workers', 'slots', 'liveUntil', 'mean', 'variance', 'samples')
+  local q = redis.call(
+    'HMGET', base .. 'q:' .. queue, 'paused', 'workers', 'slots', 'liveUntil', 'mean', 'variance', 'samples', 'foretold'
+  )
   local live = tonumber(q[4] or 0) > now
+  local leases = base .. 'l:' .. queue
+  local running = redis.call('ZCARD', leases)
+  local ages = {}
+  if live and running > 0 and running >= tonumber(q[3] or 0) then
+    for n, id in ipairs(redis.call('ZRANDMEMBER', leases, AGES)) do
+      ages[n] = whole(math.max(0, now - tonumber(redis.call('HGET', base .. 't:' .. id, 'b') or now)))
+    end
+  end
   return {
     queue,
     redis.call('ZCARD', base .. 'w:' .. queue),
     redis.call('ZCARD', base .. 'd:' .. queue),
-    redis.call('ZCARD', base .. 'l:' .. queue),
+    running,
     q[1] or '0',
     live and q[2] or '0',
     live and q[3] or '0',
     q[5] or '',
     q[6] or '',
     q[7] or '0',
+    q[8] or '',
+    ages,
   }
 end
 

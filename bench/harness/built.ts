@@ -1,0 +1,88 @@
+import type { Engine } from "../../src/engine/engine.ts";
+import type { Submission } from "../../src/engine/submit.ts";
+import type { Handler } from "../../src/handler.ts";
+import type { Logger } from "../../src/log.ts";
+import type { Connection } from "../../src/store/redis.ts";
+
+/** A module as it is built: what is measured is what is shipped. Its types are those of its source. */
+export function built<T>(module: string): Promise<T> {
+  return import(new URL(`../../dist/${module}`, import.meta.url).href) as Promise<T>;
+}
+
+/** An engine as it is built, with everything it needs. */
+export interface BuiltEngine {
+  readonly engine: Engine;
+  readonly redis: Connection;
+  readonly handlers: ReadonlyMap<string, Handler>;
+  readonly log: Logger;
+  close(): void;
+}
+
+/** What a handler of the bench is made of. */
+export interface BenchHandler {
+  readonly queue: string;
+  readonly concurrency: number;
+  run(): unknown;
+}
+
+/** Puts an engine together on a store, as main.ts does. */
+export async function openBuiltEngine(
+  url: string,
+  prefix: string,
+  wanted: readonly BenchHandler[],
+): Promise<BuiltEngine> {
+  const [{ readConfig }, { createLog }, { defineHandler }, { connect }, { Keys }, { Scripts }, { Notices }] =
+    await Promise.all([
+      built<typeof import("../../src/config.ts")>("config.js"),
+      built<typeof import("../../src/log.ts")>("log.js"),
+      built<typeof import("../../src/handler.ts")>("handler.js"),
+      built<typeof import("../../src/store/redis.ts")>("store/redis.js"),
+      built<typeof import("../../src/store/keys.ts")>("store/keys.js"),
+      built<typeof import("../../src/store/scripts.ts")>("store/scripts.js"),
+      built<typeof import("../../src/store/notices.ts")>("store/notices.js"),
+    ]);
+  const [{ Engine }, { settingsOf }] = await Promise.all([
+    built<typeof import("../../src/engine/engine.ts")>("engine/engine.js"),
+    built<typeof import("../../src/engine/settings.ts")>("engine/settings.js"),
+  ]);
+  const config = readConfig({ MAX_WAITING: "100000000" });
+  const log = createLog("warn");
+  const redis = await connect(url, "bench", log);
+  const subscriber = await connect(url, "bench-notices", log);
+  const handlers = new Map(wanted.map((handler) => [handler.queue, defineHandler(handler)]));
+  const settings = new Map([...handlers].map(([queue, handler]) => [queue, settingsOf(handler, config)]));
+  const engine = new Engine({
+    scripts: new Scripts(redis, { flags: true }),
+    keys: new Keys(prefix, 1),
+    notices: new Notices(subscriber),
+    queues: settings,
+    fallback: settingsOf(defineHandler({ queue: "unknown", run: () => undefined }), config),
+  });
+  return {
+    engine,
+    redis,
+    handlers,
+    log,
+    close() {
+      redis.disconnect();
+      subscriber.disconnect();
+    },
+  };
+}
+
+/** A plain submission to a queue. */
+export function submissionOf(id: string, queue: string, input: string): Submission {
+  return {
+    id,
+    queue,
+    input,
+    mediaType: "application/json",
+    query: {},
+    caller: null,
+    priority: 3,
+    delayMs: 0,
+    maxIndex: null,
+    dryRun: false,
+    webhook: null,
+  };
+}

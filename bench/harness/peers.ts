@@ -1,0 +1,26 @@
+import type { Callable } from "./rpc.ts";
+
+/** The calls that the subject of every task queue answers, so that each is asked the same. */
+export type PeerCalls = {
+  /** Hands in tasks in bulk, with UUIDs as ids; resolves with how many ms it took. */
+  fill(args: { count: number; bytes: number }): Promise<number>;
+  /** Runs a worker of no-op tasks until `count` are finished; ms from the first start to the last end in the store. */
+  work(args: { count: number; concurrency: number }): Promise<number>;
+  /** Starts a worker that tells of each start, as {@link Began}. */
+  listen(args: null): Promise<void>;
+  /** Submits one task; resolves with the monotonic ns at which the call began. */
+  add(args: null): Promise<string>;
+};
+
+/** A peer's process. */
+export type Peer = Callable<PeerCalls>;
+
+/** Told by a worker that listens: the monotonic ns at which a handler was called. All processes share that clock. */
+export interface Began {
+  readonly began: string;
+}
+
+/** Monotonic ns, as text: JSON has no whole numbers of that size. */
+export function monotonicNs(): string {
+  return process.hrtime.bigint().toString();
+}

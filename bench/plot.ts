@@ -1,0 +1,45 @@
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import path from "node:path";
+import type { Series } from "./harness/bench.ts";
+import { drawChart } from "./harness/chart.ts";
+import { machineLine } from "./harness/machine.ts";
+import { RESULTS_DIR, type Recorded } from "./harness/record.ts";
+
+const PLOTS = [
+  {
+    plot: "concurrency",
+    bench: "run",
+    title: "No-op tasks a second by concurrency, one worker process",
+    xLabel: "concurrency (log)",
+    yLabel: "tasks/s",
+  },
+  {
+    plot: "depth",
+    bench: "depth",
+    title: "Cost of a look at one's place, by depth of the line",
+    xLabel: "tasks waiting (log)",
+    yLabel: "µs of CPU a look",
+  },
+] as const;
+
+/** Draws the newest measurements of each curve, those for the record before quick ones; returns what was written. */
+export function plot(): string[] {
+  return PLOTS.flatMap(({ plot: kind, bench, ...labels }) => {
+    const recorded = newest(bench);
+    const series = recorded?.series?.filter((one: Series) => one.plot === kind) ?? [];
+    if (!recorded || series.length === 0) return [`no measurements yet: npm run bench -- ${bench}`];
+    const file = path.join(RESULTS_DIR, `${kind}.svg`);
+    const caption = `${recorded.quick ? "quick run, not for the record · " : ""}${machineLine(recorded.machine).split(", koa")[0]}`;
+    writeFileSync(file, drawChart(series, { ...labels, caption }));
+    return [path.relative(process.cwd(), file)];
+  });
+}
+
+function newest(bench: string): Recorded | undefined {
+  const name = new RegExp(`^${bench}-\\d{8}T\\d{6}(\\.quick)?\\.json$`);
+  const files = readdirSync(RESULTS_DIR).filter((file) => name.test(file));
+  const isQuick = (file: string) => (file.endsWith(".quick.json") ? 0 : 1);
+  const [file] = files.sort((a, b) => isQuick(b) - isQuick(a) || (a < b ? 1 : -1));
+  if (file === undefined) return undefined;
+  return JSON.parse(readFileSync(path.join(RESULTS_DIR, file), "utf8")) as Recorded;
+}

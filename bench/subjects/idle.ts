@@ -1,0 +1,22 @@
+/** Many workers of one process, each whole: connections, ticker, heartbeat, pools. Called by the bench: `idle URL`. */
+import path from "node:path";
+import { built } from "../harness/built.ts";
+import { serve } from "../harness/rpc.ts";
+
+const [url = ""] = process.argv.slice(2);
+
+const calls = {
+  async start({ workers }: { workers: number }): Promise<void> {
+    const { readConfig } = await built<typeof import("../../src/config.ts")>("config.js");
+    const { createLog } = await built<typeof import("../../src/log.ts")>("log.js");
+    const { start } = await built<typeof import("../../src/main.ts")>("main.js");
+    const config = readConfig({
+      REDIS_URL: url,
+      ROLE: "worker",
+      HANDLERS: path.resolve(import.meta.dirname, "../handlers"),
+    });
+    for (let n = 0; n < workers; n += 1) await start(config, createLog("warn"));
+  },
+};
+export type IdleCalls = typeof calls;
+serve(calls);

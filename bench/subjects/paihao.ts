@@ -1,0 +1,88 @@
+/** Paihao's engine and worker, called by the bench: `paihao URL PREFIX`. */
+import { randomUUID } from "node:crypto";
+import type { Engine } from "../../src/engine/engine.ts";
+import { built, openBuiltEngine, submissionOf } from "../harness/built.ts";
+import { benchId, bodyOf } from "../harness/load.ts";
+import { monotonicNs, type PeerCalls } from "../harness/peers.ts";
+import { serve, tell } from "../harness/rpc.ts";
+
+const [url = "", prefix = "ph"] = process.argv.slice(2);
+const QUEUE = "default";
+/** Tasks handed to the engine before the first of them are awaited: as many as BullMQ takes in one addBulk. */
+const CHUNK = 1000;
+
+const { Worker } = await built<typeof import("../../src/workers/worker.ts")>("workers/worker.js");
+
+async function startWorker(concurrency: number, run: () => unknown) {
+  const { engine, handlers, log, close } = await openBuiltEngine(url, prefix, [{ queue: QUEUE, concurrency, run }]);
+  const worker = new Worker({ engine, handlers, log, maxResultBytes: 1 << 20, drainTimeoutMs: 1000 });
+  await worker.start();
+  return {
+    engine,
+    stop: async () => {
+      await worker.stop();
+      close();
+    },
+  };
+}
+
+const client = await openBuiltEngine(url, prefix, [{ queue: QUEUE, concurrency: 1, run: () => undefined }]);
+
+/** Submits tasks in chunks; ids are UUIDs, or those of {@link benchId} from a number on. */
+async function submitMany(engine: Engine, count: number, bytes: number, idOf: (n: number) => string): Promise<number> {
+  const settings = engine.settings(QUEUE);
+  const input = bodyOf(bytes);
+  const began = performance.now();
+  for (let n = 0; n < count; n += CHUNK) {
+    const chunk: Promise<unknown>[] = [];
+    for (let k = n; k < Math.min(n + CHUNK, count); k += 1) {
+      chunk.push(engine.submitter.submit(submissionOf(idOf(k), QUEUE, input), settings));
+    }
+    await Promise.all(chunk);
+  }
+  return performance.now() - began;
+}
+
+/** What this subject answers beside what every peer does. */
+export type PaihaoCalls = PeerCalls & {
+  /** Fills the line with tasks whose ids a load generator can draw. */
+  fillKnown(args: { count: number; bytes: number; from: number }): Promise<number>;
+};
+
+const calls: PaihaoCalls = {
+  fill: ({ count, bytes }) => submitMany(client.engine, count, bytes, () => randomUUID()),
+  fillKnown: ({ count, bytes, from }) => submitMany(client.engine, count, bytes, (n) => benchId(from + n)),
+  async work({ count, concurrency }) {
+    let started = 0;
+    let began = 0;
+    let allStarted = (): void => undefined;
+    const all = new Promise<void>((resolve) => {
+      allStarted = resolve;
+    });
+    const worker = await startWorker(concurrency, () => {
+      if (started === 0) began = performance.now();
+      started += 1;
+      if (started === count) allStarted();
+      return { ok: true };
+    });
+    await all;
+    // The last are finished when their leases are gone.
+    const leases = worker.engine.keys.index(worker.engine.keys.tag(0), "l", QUEUE);
+    while ((await client.redis.zcard(leases)) > 0);
+    const took = performance.now() - began;
+    await worker.stop();
+    return took;
+  },
+  async listen() {
+    await startWorker(8, () => {
+      tell({ began: monotonicNs() });
+      return { ok: true };
+    });
+  },
+  async add() {
+    const at = monotonicNs();
+    await client.engine.submitter.submit(submissionOf(randomUUID(), QUEUE, bodyOf(56)), client.engine.settings(QUEUE));
+    return at;
+  },
+};
+serve(calls);

@@ -1,0 +1,97 @@
+import type { Context } from "koa";
+import { timestamp } from "../clock.ts";
+import type { Allocation } from "../engine/allocations.ts";
+import { type Eta, estimatedPercent } from "../engine/estimate.ts";
+import type { Inspection } from "../engine/inspect.ts";
+import { PaihaoError } from "../errors.ts";
+import { isOutcome } from "../task.ts";
+import { accessOf, callerOf, maySee } from "./access.ts";
+import type { Api } from "./api.ts";
+import { errorOf } from "./document.ts";
+import { findTask } from "./find-task.ts";
+import { pendingTask, unknownTask } from "./reply.ts";
+
+/** A task as the server-allocated dialect shows it. */
+export interface AllocatedTask {
+  readonly id: string;
+  /** `allocated` before the input has come, then the task's state. */
+  readonly status: string;
+  /** Percent: 0–99 until it has succeeded, then 100. */
+  readonly progress: number;
+  readonly eta: Eta | null;
+}
+
+/** What an id of the dialect stands for: one of the two. */
+export interface Found {
+  readonly queue: string;
+  readonly task?: Inspection;
+  /** Its input has not come yet. */
+  readonly allocation?: Allocation;
+}
+
+/** Path of a task in the dialect. */
+export const allocatedPath = (id: string): string => `/api/v1/task/${id}`;
+
+/**
+ * What an id stands for. Whoever may only read sees a task, but an id without one is its caller's alone to use.
+ * @throws PaihaoError unknown; invalid-task, expired of a task that is of no more use
+ */
+export async function findAllocated(ctx: Context, api: Api, id: string, options: { use: boolean }): Promise<Found> {
+  const [task, allocation] = await Promise.all([
+    findTask(ctx, api, id, { result: false }).catch(nullIfUnknown),
+    api.engine.allocations.find(id),
+  ]);
+  if (task) {
+    await refuseEnded(ctx, api, task);
+    return { queue: task.queue, task };
+  }
+  const allowed = allocation && (options.use ? callerOf(ctx) === allocation.caller : maySee(accessOf(ctx), allocation));
+  if (!allowed) throw unknownTask(id.slice(0, 128));
+  return { queue: allocation.queue, allocation };
+}
+
+function nullIfUnknown(error: unknown): null {
+  if (error instanceof PaihaoError && error.code === "unknown") return null;
+  throw error;
+}
+
+/** @throws PaihaoError invalid-task of what failed, was canceled or destroyed; expired of a result whose time is over */
+async function refuseEnded(ctx: Context, api: Api, task: Inspection): Promise<void> {
+  const { id, state } = task;
+  const invalid = (reason: string, more: object = {}) =>
+    new PaihaoError("invalid-task", undefined, { extensions: { id, reason, ...more } });
+  if (task.destroyed) throw invalid("deleted");
+  if (state === "canceled") throw invalid("canceled");
+  if (state === "failed") {
+    // Why it failed stands in its result.
+    throw invalid("failed", { error: errorOf(await findTask(ctx, api, id, { result: true })) });
+  }
+  if (task.expired) throw expiredTask(task);
+}
+
+/** The error of a task whose result has expired. */
+export function expiredTask({ id, queue, state, finishedMs, expiresMs }: Inspection): PaihaoError {
+  const times = { finishedAt: timestamp(finishedMs), expiredAt: timestamp(expiresMs) };
+  return new PaihaoError("expired", undefined, { extensions: { id, queue, state, ...times } });
+}
+
+/** The document of a task that is pending or has succeeded. */
+export function allocatedTask(task: Inspection): AllocatedTask {
+  return { id: task.id, status: task.state, progress: percentOf(task), eta: task.eta };
+}
+
+function percentOf(task: Inspection): number {
+  if (task.state === "succeeded") return 100;
+  if (task.state !== "running" || task.startedMs === null) return 0;
+  const percent = task.progress?.percent ?? estimatedPercent(task.line, task.startedMs, task.nowMs) ?? 0;
+  return Math.max(0, Math.min(99, Math.floor(percent)));
+}
+
+/** Answers with the document of a task; of a pending one with when and where to ask again. */
+export function replyAllocated(ctx: Context, status: 200 | 202, task: Inspection): void {
+  ctx.set("Cache-Control", "no-store");
+  ctx.set("Location", allocatedPath(task.id));
+  if (!isOutcome(task.state)) ctx.set("Retry-After", String(pendingTask(task).retryAfterS));
+  ctx.status = status;
+  ctx.body = allocatedTask(task);
+}

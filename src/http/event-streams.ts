@@ -1,0 +1,137 @@
+import type { ServerResponse } from "node:http";
+
+/** How streams of events behave. */
+export const STREAM_DEFAULTS = {
+  /** What a client is told to wait before it connects again, ms. */
+  retryMs: 2000,
+  /** Each stream gets a comment once in a turn of the wheel, which has a spoke a second. */
+  spokes: 8,
+  spokeMs: 1000,
+  /** A client that has taken nothing for so many turns is given up. */
+  patienceTurns: 8,
+} as const;
+
+/** A comment: keeps proxies from taking the silence for the end, and finds out who has gone. */
+const HEARTBEAT = ":\n\n";
+
+/** One event as it goes over the wire (WHATWG HTML §9.2.5). `data` must not have line breaks: JSON has none. */
+export function eventText(event: { name: string; id?: string; data: string }): string {
+  const id = event.id === undefined ? "" : `id: ${event.id}\n`;
+  return `event: ${event.name}\n${id}data: ${event.data}\n\n`;
+}
+
+/**
+ * All streams of events of this process. Made for many idle ones: they share one timer, which makes the round of them all
+ * once in {@link STREAM_DEFAULTS.spokes} seconds, and one word from the server that it stops.
+ */
+export class EventStreams {
+  readonly #closing: AbortSignal;
+  readonly #wheel: readonly Set<EventStream>[];
+  #timer: NodeJS.Timeout | undefined;
+  #spoke = 0;
+  #opened = 0;
+
+  constructor(closing: AbortSignal) {
+    this.#closing = closing;
+    this.#wheel = Array.from({ length: STREAM_DEFAULTS.spokes }, () => new Set());
+  }
+
+  /** How many are open. */
+  get size(): number {
+    return this.#wheel.reduce((sum, spoke) => sum + spoke.size, 0);
+  }
+
+  /** Sends the head of a stream and keeps it alive until either side closes; `onClose` is then called, once. */
+  open(res: ServerResponse, onClose: () => void): EventStream {
+    this.#opened += 1;
+    const stream = new EventStream(res);
+    const spoke = this.#wheel[this.#opened % this.#wheel.length];
+    spoke?.add(stream);
+    if (this.#timer === undefined) {
+      this.#timer = setInterval(() => this.#turn(), STREAM_DEFAULTS.spokeMs);
+      this.#closing.addEventListener("abort", this.#endAll);
+    }
+    res.once("close", () => {
+      spoke?.delete(stream);
+      if (this.size === 0) this.#rest();
+      onClose();
+    });
+    if (this.#closing.aborted) stream.end();
+    return stream;
+  }
+
+  #turn(): void {
+    this.#spoke = (this.#spoke + 1) % this.#wheel.length;
+    for (const stream of this.#wheel[this.#spoke] ?? []) stream.beat();
+  }
+
+  #rest(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    this.#closing.removeEventListener("abort", this.#endAll);
+  }
+
+  readonly #endAll = (): void => {
+    for (const spoke of this.#wheel) for (const stream of spoke) stream.end();
+  };
+}
+
+/** One client's stream. A client that reads slowly is sent the latest state when it is ready again, and never what lay between. */
+export class EventStream {
+  readonly #res: ServerResponse;
+  /** The connection's buffer is full; what comes meanwhile replaces `#next`. */
+  #blocked = false;
+  #next = "";
+  #last = false;
+  #missed = 0;
+
+  constructor(res: ServerResponse) {
+    this.#res = res;
+    res.writeHead(200, {
+      "Content-Type": "text/event-stream",
+      "Cache-Control": "no-cache, no-transform",
+      "X-Accel-Buffering": "no",
+    });
+    res.on("drain", () => this.#drained());
+    // A write to a connection that has just gone: its close follows.
+    res.on("error", () => undefined);
+    this.#write(`retry: ${STREAM_DEFAULTS.retryMs}\n\n`);
+  }
+
+  /** Sends the state as text, or keeps it in place of the one that could not be sent yet. */
+  send(text: string): void {
+    if (this.#last) return;
+    if (this.#blocked) this.#next = text;
+    else this.#write(text);
+  }
+
+  /** Sends the last text, where there is one, and closes. */
+  end(text = ""): void {
+    if (this.#last) return;
+    this.#last = true;
+    if (this.#blocked) this.#next = text;
+    else this.#res.end(text);
+  }
+
+  /** Sends a comment; gives up a client that takes nothing. */
+  beat(): void {
+    if (!this.#blocked) this.#write(HEARTBEAT);
+    else {
+      this.#missed += 1;
+      if (this.#missed > STREAM_DEFAULTS.patienceTurns) this.#res.destroy();
+    }
+  }
+
+  #write(text: string): void {
+    if (!this.#res.write(text)) this.#blocked = true;
+  }
+
+  #drained(): void {
+    const text = this.#next;
+    this.#blocked = false;
+    this.#next = "";
+    this.#missed = 0;
+    if (this.#last) this.#res.end(text);
+    else if (text !== "") this.#write(text);
+  }
+}

@@ -1,0 +1,22 @@
+import type { Context } from "koa";
+import type { Inspection } from "../engine/inspect.ts";
+import { isId } from "../task.ts";
+import { accessOf, maySee } from "./access.ts";
+import type { Api } from "./api.ts";
+import { unknownTask } from "./reply.ts";
+
+/**
+ * Looks at a task for whoever asks. Every route that is given an id finds its task here and nowhere else: what the caller may
+ * not see is answered as what nobody has heard of, after the same look.
+ * @throws PaihaoError unknown, store-unavailable
+ */
+export async function findTask(
+  ctx: Pick<Context, "state">,
+  api: Pick<Api, "engine">,
+  id: string,
+  look: { readonly result: boolean },
+): Promise<Inspection> {
+  const seen = isId(id) ? await api.engine.inspector.inspect(id, look) : null;
+  if (!seen || !maySee(accessOf(ctx), seen)) throw unknownTask(id.slice(0, 128));
+  return seen;
+}

@@ -1,0 +1,103 @@
+import { statSync } from "node:fs";
+import { type ApiKey, checkNamesUnique, findKey } from "../api-key.ts";
+import { messageOf, StartError } from "../errors.ts";
+import { type KeyFile, readKeyFile } from "../key-file.ts";
+import type { Logger } from "../log.ts";
+
+/** How often the file of keys is looked at, at most, ms: so long may a key be used after it was revoked. */
+export const LOOK_MS = 1000;
+
+/**
+ * The keys that this server takes: those of its environment, and those of a file as that is now. Looking a key up is
+ * synchronous, since the id of a request depends on who sends it.
+ */
+export class KeyRing {
+  readonly #fixed: readonly ApiKey[];
+  readonly #file: string | undefined;
+  readonly #log: Logger;
+  readonly #now: () => number;
+  #keys: readonly ApiKey[];
+  /** Which version of the file the keys are of; "" for none. */
+  #version = "";
+  #lookedMs: number;
+
+  /**
+   * @param options.now milliseconds of any clock that does not jump
+   * @throws StartError when the file cannot be read, a line of it is no key, or two keys have one name
+   */
+  constructor(
+    fixed: readonly ApiKey[],
+    file: string | undefined,
+    { log, now = () => performance.now() }: { log: Logger; now?: () => number },
+  ) {
+    this.#fixed = fixed;
+    this.#file = file;
+    this.#log = log;
+    this.#now = now;
+    this.#lookedMs = now();
+    this.#keys = file === undefined ? fixed : this.#firstKeys(file);
+  }
+
+  /** The entry of a key; undefined where nobody has it. */
+  find(key: string): ApiKey | undefined {
+    if (this.#file !== undefined && this.#now() - this.#lookedMs >= LOOK_MS) this.#look(this.#file);
+    return findKey(this.#keys, key);
+  }
+
+  /** Reads the file again, changed or not. */
+  reload(): void {
+    this.#version = "";
+    if (this.#file !== undefined) this.#look(this.#file);
+  }
+
+  #firstKeys(file: string): readonly ApiKey[] {
+    let read: KeyFile;
+    try {
+      this.#version = versionOf(file);
+      read = readKeyFile(file);
+    } catch (error) {
+      throw new StartError(`API_KEYS_FILE is ${JSON.stringify(file)}, expected a file to read: ${messageOf(error)}`);
+    }
+    const [fault] = read.faults;
+    if (fault !== undefined) throw new StartError(`API_KEYS_FILE is ${JSON.stringify(file)}, ${fault}`);
+    const keys = [...this.#fixed, ...read.keys];
+    checkNamesUnique(keys);
+    return keys;
+  }
+
+  #look(file: string): void {
+    this.#lookedMs = this.#now();
+    try {
+      // Its version first: whoever writes meanwhile makes another one, which is seen the next time.
+      const version = versionOf(file);
+      if (version === this.#version) return;
+      const { keys, faults } = readKeyFile(file);
+      this.#version = version;
+      const names = new Set(this.#fixed.map(({ name }) => name));
+      const [taken, fresh] = [keys.filter(({ name }) => names.has(name)), keys.filter(({ name }) => !names.has(name))];
+      this.#keys = [...this.#fixed, ...fresh];
+      // Nobody gets in by what cannot be read, and nobody else is kept out by it.
+      for (const fault of faults) this.#log.error({ file, fault }, "a line of the file of keys is no key: passed over");
+      for (const { name } of taken)
+        this.#log.error({ file, key: name }, "a key of this name is in API_KEYS: passed over");
+      this.#log.info({ file, keys: this.#keys.length }, "keys read");
+    } catch (error) {
+      const gone = (error as NodeJS.ErrnoException).code === "ENOENT";
+      // A file that was taken away is a way to lock everyone out. Any other trouble may pass, and is no reason to.
+      if (gone) this.#keys = this.#fixed;
+      if (gone ? this.#version !== GONE : true) {
+        this.#log.error({ file, reason: messageOf(error), kept: !gone }, "the file of keys cannot be read");
+      }
+      if (gone) this.#version = GONE;
+    }
+  }
+}
+
+/** The version of a file that is not there. */
+const GONE = "gone";
+
+/** Changes whenever the content does. */
+function versionOf(file: string): string {
+  const { mtimeNs, size, ino } = statSync(file, { bigint: true });
+  return `${ino} ${size} ${mtimeNs}`;
+}

@@ -1,0 +1,49 @@
+import { z } from "zod";
+
+/** A fence as leases carry it: a number up to 2^53, or its digits. */
+const fence = z.union([z.int().min(1), z.string().regex(/^\d{1,16}$/)]).transform(String);
+
+/** What a worker asks for. */
+export const takeBody = z.strictObject({
+  /** Its name, the same in all its requests. */
+  worker: z
+    .string()
+    .regex(/^[A-Za-z0-9._:-]{1,128}$/)
+    .optional(),
+  /** Most tasks to take. */
+  count: z.int().min(1).max(100).default(1),
+  /** How long it may be silent, seconds; default: the queue's. */
+  lease: z.number().min(1).max(86_400).optional(),
+});
+
+/** Prolongs a lease, by as long as it was taken for or by so many seconds. */
+export const renewBody = z.strictObject({ fence, lease: z.number().min(1).max(86_400).optional() });
+
+export const progressBody = z.strictObject({
+  fence,
+  percent: z.number().min(0).max(100),
+  message: z.string().max(200).default(""),
+});
+
+/** The result: JSON, or bytes in base64 with their content type. */
+export const completeBody = z
+  .strictObject({
+    fence,
+    result: z.json().optional(),
+    body: z.base64().optional(),
+    status: z.int().min(200).max(599).optional(),
+    contentType: z.string().min(3).max(200).optional(),
+  })
+  .refine(({ result, body }) => result === undefined || body === undefined, {
+    error: "give result (JSON) or body (base64), not both",
+    path: ["body"],
+  });
+
+/** Why the attempt did not succeed: retried by default; `giveUp` ends the task with this problem; `after` is not counted. */
+export const failBody = z.strictObject({
+  fence,
+  error: z.string().max(2000).default("the worker reported a failure"),
+  giveUp: z.looseObject({ status: z.int().min(400).max(599).optional() }).optional(),
+  /** Run it again after so many seconds, without counting the attempt. */
+  after: z.number().min(0).max(31_622_400).optional(),
+});

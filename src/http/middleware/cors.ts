@@ -1,0 +1,64 @@
+import type { Middleware } from "koa";
+import { PaihaoError } from "../../errors.ts";
+import { accessOf } from "../access.ts";
+
+/** Every header of our answers that a page has a use for and may not read unasked; `*` is for those that handlers set. */
+const EXPOSED = [
+  "X-Request-Id",
+  "Location",
+  "Operation-Location",
+  "Link",
+  "Preference-Applied",
+  "Retry-After",
+  "X-Task-State",
+  "X-Queue-Index",
+  "X-Queue-ETA",
+  "Idempotent-Replayed",
+  "ETag",
+  "Vary",
+  "Allow",
+  "WWW-Authenticate",
+  "RateLimit",
+  "RateLimit-Policy",
+  "X-Accel-Buffering",
+  "*",
+].join(", ");
+
+const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
+/** The gateway hands on whatever is sent; the star does not mean Authorization (Fetch standard, "CORS protocol"). */
+const REQUEST_HEADERS = "*, Authorization";
+/** How long a browser need not ask again, seconds. */
+const MAX_AGE = "600";
+const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/**
+ * Lets web pages of some origins read what we answer. Never with credentials: keys are sent by whoever has them, not by the
+ * browser of its own accord. A page of any other site may not change anything on a server without keys, which would take the
+ * browser of someone within reach for a caller.
+ * @param origins exact ones, or `*`; none: off
+ */
+export function cors(origins: readonly string[]): Middleware {
+  const all = origins.includes("*");
+  const allowed = new Set(origins);
+  return (ctx, next) => {
+    const origin = ctx.get("Origin");
+    if (allowed.size > 0) ctx.vary("Origin");
+    if (origin !== "" && (all || allowed.has(origin))) {
+      ctx.set("Access-Control-Allow-Origin", all ? "*" : origin);
+      if (ctx.method === "OPTIONS" && ctx.get("Access-Control-Request-Method") !== "") {
+        ctx.set("Access-Control-Allow-Methods", METHODS);
+        ctx.set("Access-Control-Allow-Headers", REQUEST_HEADERS);
+        ctx.set("Access-Control-Max-Age", MAX_AGE);
+        ctx.status = 204;
+        return;
+      }
+      ctx.set("Access-Control-Expose-Headers", EXPOSED);
+    } else if (!SAFE.has(ctx.method) && ctx.get("Sec-Fetch-Site") === "cross-site" && accessOf(ctx).key === "off") {
+      throw new PaihaoError(
+        "forbidden",
+        "A page of another site may do this only where CORS_ORIGINS names its origin.",
+      );
+    }
+    return next();
+  };
+}

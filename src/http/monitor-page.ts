@@ -1,0 +1,49 @@
+import type { Context } from "koa";
+import { errorEntry, type PaihaoError } from "../errors.ts";
+import { isOutcome, type State } from "../task.ts";
+import type { MonitorDocument } from "./document.ts";
+import { paths } from "./links.ts";
+import { replyPage } from "./pages.ts";
+
+/** What is said of a task first, by its state; task.js says the same when the state changes. */
+const HEADLINES: Readonly<Record<State, string>> = {
+  waiting: "Place in line",
+  scheduled: "Scheduled for later",
+  running: "In progress",
+  retrying: "Waiting to try again",
+  succeeded: "Done",
+  failed: "Failed",
+  canceled: "Canceled",
+};
+
+/** Answers with the page of a task: what it is now, which its script then keeps up to date. */
+export function replyTaskPage(ctx: Context, task: MonitorDocument): void {
+  const { state } = task;
+  const place = state === "waiting" && task.index !== null ? task.index + 1 : null;
+  const done = isOutcome(task.state as State);
+  ctx.status = done ? 200 : 202;
+  replyPage(ctx, "task.html", {
+    title: place === null ? HEADLINES[state as State] : `${place}. in line`,
+    state,
+    headline: HEADLINES[state as State],
+    place: place === null ? "" : String(place),
+    detail: task.error?.message ?? task.progress?.message ?? "",
+    wait: task.eta && !done ? `about ${Math.ceil(task.eta.seconds)} s` : "",
+    percent: String(task.progress?.percent ?? 0),
+    queue: task.queue,
+    id: task.id,
+    created: task.createdAt,
+    result: task.links.find((link) => link.rel === (done ? "result" : "self"))?.href ?? paths.result(task.id),
+    events: task.links.find((link) => link.rel === "events")?.href ?? paths.events(task.id),
+    task: JSON.stringify(task),
+  });
+}
+
+/** Answers with a page in place of a problem: the task is unknown, destroyed, or cannot be looked at now. */
+export function replyMissingPage(ctx: Context, error: PaihaoError): void {
+  const { status, title } = errorEntry(error.code);
+  ctx.status = status;
+  ctx.set(error.headers);
+  if (status === 503 && ctx.response.get("Retry-After") === "") ctx.set("Retry-After", "2");
+  replyPage(ctx, "missing.html", { title, detail: error.message === title ? "" : error.message });
+}

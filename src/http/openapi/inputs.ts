@@ -1,0 +1,62 @@
+import { consumesType, type Handler, inputJsonSchema } from "../../handler.ts";
+import type { RequestBody, Schema } from "./types.ts";
+
+/** Members of a schema that hold values, not schemas: a `$ref` in them is only text. */
+const VALUES = new Set(["const", "default", "enum", "examples", "example"]);
+
+/** The name of a queue's input among the schemas. */
+export const inputName = (queue: string): string => `input.${queue}`;
+
+/** The schemas of what a handler accepts, as components; none where its schema library cannot tell. */
+export function inputSchemas(handler: Handler): Record<string, Schema> {
+  const schema = inputJsonSchema(handler);
+  return schema === null ? {} : asComponents(inputName(handler.queue), schema);
+}
+
+/**
+ * A schema as a component of this name. Its definitions become components too, since `#/$defs/…` would be looked for in the
+ * whole document.
+ */
+export function asComponents(name: string, schema: Schema): Record<string, Schema> {
+  const { $defs, $schema: _, ...root } = schema;
+  const definitions = Object.entries(typeof $defs === "object" && $defs !== null ? $defs : {});
+  const names = new Map([["#", name]]);
+  for (const [key] of definitions) {
+    names.set(`#/$defs/${key}`, `${name}.${key.replace(/[^A-Za-z0-9._-]/g, "_")}`);
+  }
+  const entries = [["#", root] as const, ...definitions.map(([key, value]) => [`#/$defs/${key}`, value] as const)];
+  return Object.fromEntries(
+    entries.map(([pointer, value]) => [names.get(pointer) ?? name, relocated(value, names) as Schema]),
+  );
+}
+
+/** A schema whose references point to where the definitions are now. */
+function relocated(value: unknown, names: ReadonlyMap<string, string>): unknown {
+  if (Array.isArray(value)) return value.map((item) => relocated(item, names));
+  if (typeof value !== "object" || value === null) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, member]) => {
+      const target = key === "$ref" ? names.get(String(member)) : undefined;
+      if (target !== undefined) return [key, `#/components/schemas/${target}`];
+      return [key, VALUES.has(key) ? member : relocated(member, names)];
+    }),
+  );
+}
+
+/** The body of a submission to a queue. */
+export function inputBody(handler: Handler): RequestBody {
+  const known = inputJsonSchema(handler) !== null;
+  const schema = known ? { $ref: `#/components/schemas/${inputName(handler.queue)}` } : {};
+  const types = handler.consumes.map((range) => {
+    const isJson = consumesType({ ...handler, consumes: [range] }, "application/json") && range !== "*/*";
+    return [range === "application/*" ? "application/json" : range, isJson ? { schema } : {}] as const;
+  });
+  return { required: true, content: Object.fromEntries(types) };
+}
+
+/** The body of a submission to a queue that is not named. */
+export const ANY_INPUT: RequestBody = {
+  description: "What the queue's handler accepts; see the paths of the single queues.",
+  required: true,
+  content: { "application/json": {}, "*/*": {} },
+};

@@ -1,0 +1,125 @@
+import { PROBLEM_TYPE } from "../../engine/problem.ts";
+import { type ErrorCode, errorEntry } from "../../errors.ts";
+import { type HeaderName, headerRefs } from "./headers.ts";
+import { object, type Response, type Responses, type Schema, schemaRef } from "./types.ts";
+
+/** Headers that come with the problems of a code. */
+const PROBLEM_HEADERS: Readonly<Partial<Record<ErrorCode, readonly HeaderName[]>>> = {
+  pending: ["Location", "Operation-Location", "Link", "Retry-After", "X-Task-State", "X-Queue-Index", "X-Queue-ETA"],
+  unauthenticated: ["WWW-Authenticate"],
+  forbidden: ["WWW-Authenticate"],
+  "method-not-allowed": ["Allow"],
+  "unsupported-media-type": ["Accept"],
+  "rate-limited": ["Retry-After"],
+  "not-durable": ["Location"],
+  "sync-timeout": ["Location"],
+};
+
+/** Members that problems of a code have beside those of all. */
+const PROBLEM_MEMBERS: Readonly<Partial<Record<ErrorCode, Schema>>> = {
+  "invalid-input": object({ errors: { type: "array", items: schemaRef("FieldError") } }),
+  "invalid-task": object({ id: { type: "string" }, reason: { type: "string" } }),
+  pending: schemaRef("Pending"),
+};
+
+/** What may happen to every request. */
+const EVERYWHERE: readonly ErrorCode[] = [
+  ...(["invalid-parameter", "unauthenticated", "forbidden", "rate-limited", "internal"] as const),
+  ...(["store-unavailable", "store-full"] as const),
+];
+
+/** The problems of an operation, those included that every operation has: one answer a status. */
+export function problems(...codes: readonly ErrorCode[]): Responses {
+  return grouped(codes, false);
+}
+
+/** The same where the problem that a handler gave up with may come with any of their statuses. */
+export function problemsBesideResults(...codes: readonly ErrorCode[]): Responses {
+  return grouped(codes, true);
+}
+
+function grouped(codes: readonly ErrorCode[], open: boolean): Responses {
+  const byStatus = new Map<number, ErrorCode[]>();
+  for (const code of [...codes, ...EVERYWHERE.filter((c) => !codes.includes(c))]) {
+    const { status } = errorEntry(code);
+    byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
+  }
+  return Object.fromEntries([...byStatus].map(([status, its]) => [String(status), problemResponse(status, its, open)]));
+}
+
+function problemResponse(status: number, codes: readonly ErrorCode[], open: boolean): Response {
+  const names = new Set(codes.flatMap((code) => PROBLEM_HEADERS[code] ?? []));
+  if (status === 503 || status === 504) names.add("Retry-After");
+  return {
+    description: codes.map((code) => `\`${code}\`: ${errorEntry(code).title}.`).join(" "),
+    ...(names.size > 0 && { headers: headerRefs(...names) }),
+    content: { [PROBLEM_TYPE]: { schema: problemSchema(codes, open) } },
+  };
+}
+
+function problemSchema(codes: readonly ErrorCode[], open: boolean): Schema {
+  const kinds = codes.map((code): Schema => {
+    const members = object({ type: { const: `/problems/${code}` } });
+    const more = PROBLEM_MEMBERS[code];
+    return more ? { allOf: [members, more] } : members;
+  });
+  if (open) return { anyOf: [...kinds.map((kind) => ({ allOf: [schemaRef("Problem"), kind] })), schemaRef("Problem")] };
+  return { allOf: [schemaRef("Problem"), kinds.length === 1 ? (kinds[0] ?? {}) : { oneOf: kinds }] };
+}
+
+/** An answer of JSON. */
+export function json(description: string, schema: Schema, ...names: readonly HeaderName[]): Response {
+  return {
+    description,
+    ...(names.length > 0 && { headers: headerRefs(...names) }),
+    content: { "application/json": { schema } },
+  };
+}
+
+/** An answer without a body. */
+export function empty(description: string, ...names: readonly HeaderName[]): Response {
+  return { description, ...(names.length > 0 && { headers: headerRefs(...names) }) };
+}
+
+const PENDING_HEADERS = [
+  ...(["Location", "Operation-Location", "Link", "Retry-After"] as const),
+  ...(["X-Task-State", "X-Queue-Index", "X-Queue-ETA"] as const),
+];
+
+/** 202: the task is stored and has to be waited for. */
+export const accepted: Response = json(
+  "The task is stored, and is to be waited for.",
+  schemaRef("Pending"),
+  ...PENDING_HEADERS,
+  "Preference-Applied",
+  "Idempotent-Replayed",
+);
+
+/** 202 with the monitor's document. */
+export const acceptedTask = (description: string): Response => json(description, schemaRef("Task"), ...PENDING_HEADERS);
+
+const RESULT_HEADERS: readonly HeaderName[] = [
+  ...(["ETag", "Expires", "X-Task-State", "Preference-Applied", "Idempotent-Replayed", "Location"] as const),
+];
+
+/**
+ * Every answer that a result may be: a handler chooses status, type and bytes, and so may the problem that it gave up with.
+ */
+export function results(): Responses {
+  const problem = { [PROBLEM_TYPE]: { schema: schemaRef("Problem") } };
+  const headers = headerRefs(...RESULT_HEADERS);
+  const any = { "*/*": {} };
+  return {
+    "200": { description: "The result of the task, as its handler made it.", headers, content: any },
+    "2XX": { description: "The result, under the status that the handler chose.", headers, content: any },
+    "304": { description: "The result is the one that the caller has.", headers },
+    "3XX": { description: "The result, under the status that the handler chose.", headers, content: any },
+    "4XX": { description: "The problem that the handler gave up with.", headers, content: problem },
+    "5XX": { description: "The problem that the handler gave up with.", headers, content: problem },
+  };
+}
+
+/** The codes of tasks that have ended without a result that can be had. */
+export const ENDED: readonly ErrorCode[] = ["canceled", "expired", "deleted"];
+/** The codes of tasks that failed. */
+export const FAILED: readonly ErrorCode[] = ["task-failed", "task-timeout", "worker-lost"];

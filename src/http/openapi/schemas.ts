@@ -1,0 +1,177 @@
+import { errorEntries } from "../../errors.ts";
+import { PRIORITY, STATES } from "../../task.ts";
+import { nullable, object, type Schema, schemaRef } from "./types.ts";
+
+const text: Schema = { type: "string" };
+const count: Schema = { type: "integer", minimum: 0 };
+const seconds: Schema = { type: "number", minimum: 0 };
+const flag: Schema = { type: "boolean" };
+const time: Schema = { type: "string", format: "date-time", description: "RFC 3339, UTC, with milliseconds." };
+const links: Schema = { type: "array", items: schemaRef("Link") };
+const index: Schema = {
+  type: ["integer", "null"],
+  minimum: 0,
+  description: "How many tasks of its queue will start before this one; null without a place in line.",
+};
+
+/** The form of a task's id. */
+export const ID: Schema = { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$" };
+/** The form of a queue's name. */
+export const QUEUE: Schema = { type: "string", pattern: "^[a-z0-9][a-z0-9._-]{0,63}$" };
+/** The form of a priority. */
+export const PRIORITY_SCHEMA: Schema = {
+  type: "integer",
+  minimum: PRIORITY.most,
+  maximum: PRIORITY.least,
+  default: PRIORITY.default,
+};
+
+const taskMembers = {
+  id: ID,
+  queue: text,
+  state: schemaRef("State"),
+  status: { ...schemaRef("State"), description: "The same word as `state`: generic clients look for it here." },
+  index,
+  ahead: { type: ["integer", "null"], minimum: 0, description: "All the work in front of it: index and running." },
+  running: count,
+  waiting: count,
+  attempt: count,
+  maxAttempts: count,
+  cancelRequested: flag,
+  progress: nullable(
+    object({
+      percent: { type: "number", minimum: 0, maximum: 100 },
+      message: { type: ["string", "null"] },
+      estimated: flag,
+    }),
+  ),
+  eta: nullable(schemaRef("Eta")),
+  createdAt: time,
+  startedAt: nullable(time),
+  finishedAt: nullable(time),
+  expiresAt: nullable(time),
+  error: nullable(schemaRef("TaskError")),
+  links,
+} satisfies Record<string, Schema>;
+
+const allocatedMembers = {
+  id: ID,
+  status: { enum: ["allocated", ...STATES] },
+  progress: { type: "integer", minimum: 0, maximum: 100 },
+  eta: nullable(schemaRef("Eta")),
+} satisfies Record<string, Schema>;
+
+/** What answers are made of, by name. */
+export const schemas: Readonly<Record<string, Schema>> = {
+  State: { enum: STATES },
+  Link: object({ rel: text, href: { type: "string", format: "uri-reference" }, method: text }),
+  Eta: {
+    ...object({
+      seconds,
+      low: seconds,
+      high: seconds,
+      basis: { enum: ["running", "idle", "schedule", "history"] },
+      samples: count,
+    }),
+    description:
+      "When the task is expected to start, seconds from now; the true start lies between low and high in 80 of 100 cases.",
+  },
+  TaskError: object({ code: text, message: { type: "string", minLength: 1 } }),
+  Pending: object({
+    rel: { const: "self" },
+    href: text,
+    method: { const: "GET" },
+    index,
+    id: ID,
+    queue: text,
+    state: schemaRef("State"),
+    eta: nullable(schemaRef("Eta")),
+    links,
+  }),
+  Task: object(taskMembers),
+  DeadTask: object({
+    ...taskMembers,
+    errors: { type: "array", items: text, description: "The last errors of its attempts, newest first." },
+  }),
+  DryRun: object({ queue: text, index: count, eta: nullable(schemaRef("Eta")) }),
+  Queue: object({
+    name: QUEUE,
+    paused: flag,
+    waiting: count,
+    scheduled: count,
+    running: count,
+    dead: count,
+    workers: count,
+    slots: count,
+    oldestWaitingSeconds: nullable(seconds),
+    serviceTime: object({ mean: nullable(seconds), samples: count }),
+    rate: object({ accepted: seconds, finished: seconds }),
+    eta: nullable(schemaRef("Eta")),
+    consumes: { type: "array", items: text },
+    input: {
+      type: ["object", "null"],
+      description: "JSON Schema of what the queue accepts; null where it is not known.",
+    },
+  }),
+  BatchVerdict: {
+    description: "A line of the answer to a batch: accepted, or the problem of that line alone.",
+    oneOf: [
+      object({ line: count, id: ID, href: text, index, replayed: { const: true } }, ["replayed"]),
+      object({ line: count, problem: schemaRef("Problem") }),
+    ],
+  },
+  Envelope: {
+    ...object({ id: ID, input: {}, priority: PRIORITY_SCHEMA, delay: seconds }, ["id", "priority", "delay"]),
+    additionalProperties: false,
+  },
+  AllocatedTask: object(allocatedMembers),
+  AllocatedResult: object(
+    {
+      ...allocatedMembers,
+      result: { description: "What the handler returned; null where that is no JSON." },
+      contentType: { type: ["string", "null"], description: "Of a result that is no JSON." },
+      href: { type: "string", description: "Where the bytes of a result that is no JSON are." },
+    },
+    ["result", "contentType", "href"],
+  ),
+  Problem: {
+    ...object(
+      {
+        type: { type: "string", format: "uri-reference", description: "`/problems/{code}` explains the code." },
+        title: text,
+        status: { type: "integer", minimum: 400, maximum: 599 },
+        detail: text,
+      },
+      ["title", "detail"],
+    ),
+    description: "A problem document (RFC 9457); further members depend on the code.",
+  },
+  FieldError: object({ pointer: { type: "string", description: "JSON Pointer as a URI fragment." }, detail: text }),
+  ProblemExplanation: object({
+    type: text,
+    code: { enum: errorEntries.map(({ code }) => code) },
+    status: { type: "integer" },
+    title: text,
+    meaning: text,
+    action: text,
+    example: schemaRef("Problem"),
+  }),
+  Lease: object(
+    {
+      id: text,
+      queue: text,
+      fence: { type: "integer", minimum: 1 },
+      attempt: { type: "integer", minimum: 1 },
+      maxAttempts: { type: "integer", minimum: 1 },
+      leaseSeconds: seconds,
+      mediaType: text,
+      input: { description: "Of JSON." },
+      body: { type: "string", contentEncoding: "base64", description: "Of any other media type." },
+      query: { type: "object", additionalProperties: text },
+      caller: { type: ["string", "null"] },
+      submittedAt: time,
+      links,
+    },
+    ["input", "body"],
+  ),
+};

@@ -1,0 +1,89 @@
+/** A JSON Schema (2020-12), as OpenAPI 3.1 takes it. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+/** Points to a part of the components. A type, since as an interface it would be no {@link Schema}. */
+export type Reference = { readonly $ref: string };
+
+export interface Header {
+  readonly description: string;
+  readonly required?: boolean;
+  readonly schema: Schema;
+}
+
+export interface MediaType {
+  readonly schema?: Schema;
+  readonly example?: unknown;
+}
+
+export interface Response {
+  readonly description: string;
+  readonly headers?: Readonly<Record<string, Header | Reference>>;
+  readonly content?: Readonly<Record<string, MediaType>>;
+}
+
+export type Responses = Readonly<Record<string, Response>>;
+
+export interface Parameter {
+  readonly name: string;
+  readonly in: "path" | "query" | "header";
+  readonly required?: boolean;
+  readonly description: string;
+  readonly schema: Schema;
+  readonly style?: string;
+  readonly explode?: boolean;
+}
+
+export interface RequestBody {
+  readonly description?: string;
+  readonly required?: boolean;
+  readonly content: Readonly<Record<string, MediaType>>;
+}
+
+export interface Operation {
+  readonly operationId: string;
+  readonly summary: string;
+  readonly description?: string;
+  readonly tags: readonly string[];
+  readonly parameters?: readonly (Parameter | Reference)[];
+  readonly requestBody?: RequestBody;
+  readonly responses: Responses;
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
+}
+
+export type Method = "get" | "head" | "post" | "put" | "patch" | "delete";
+
+/** The operations of paths, by path and method. */
+export type Paths = Readonly<Record<string, Readonly<Partial<Record<Method, Operation>>>>>;
+
+/** An OpenAPI 3.1 document, as much of it as is used here. */
+export interface OpenApiDocument {
+  readonly openapi: "3.1.0";
+  readonly info: Schema;
+  readonly servers: readonly Schema[];
+  readonly tags: readonly { readonly name: string; readonly description: string }[];
+  readonly paths: Paths;
+  readonly components: {
+    readonly schemas: Readonly<Record<string, Schema>>;
+    readonly parameters: Readonly<Record<string, Parameter>>;
+    readonly headers: Readonly<Record<string, Header>>;
+    readonly securitySchemes: Readonly<Record<string, Schema>>;
+  };
+}
+
+/** A schema of the components. */
+export const schemaRef = (name: string): Reference => ({ $ref: `#/components/schemas/${name}` });
+
+/** A schema that also takes null. */
+export const nullable = (schema: Schema | Reference): Schema => ({ anyOf: [schema, { type: "null" }] });
+
+/** An object that has all of these members, but for the optional ones. */
+export function object(
+  properties: Readonly<Record<string, Schema | Reference>>,
+  optional: readonly string[] = [],
+): Schema {
+  return {
+    type: "object",
+    required: Object.keys(properties).filter((name) => !optional.includes(name)),
+    properties,
+  };
+}

@@ -1,0 +1,154 @@
+import type Router from "@koa/router";
+import type { Context } from "koa";
+import { isAllocated } from "../../engine/allocations.ts";
+import type { Submission } from "../../engine/submit.ts";
+import { PaihaoError } from "../../errors.ts";
+import { consumesType } from "../../handler.ts";
+import { isOutcome, type Result } from "../../task.ts";
+import { accessOf, callerOf, mayEnd, signatureOf } from "../access.ts";
+import {
+  type AllocatedTask,
+  allocatedPath,
+  allocatedTask,
+  expiredTask,
+  findAllocated,
+  replyAllocated,
+} from "../allocated-task.ts";
+import type { Api } from "../api.ts";
+import { readInput } from "../body.ts";
+import { findTask } from "../find-task.ts";
+import { paths } from "../links.ts";
+import { forbidden } from "../middleware/authorize.ts";
+import { oneParameter, readSubmitOptions, searchOf, wrongParameter } from "../options.ts";
+import { conflict, refusalOf } from "../refusal.ts";
+import { unknownTask } from "../reply.ts";
+import { readWebhook } from "../webhook.ts";
+import { DEFAULT_QUEUE, handlerOf } from "./submit.ts";
+
+/**
+ * Routes of the dialect in which the server hands out ids first: a caller fetches one, posts the input under it as often as it
+ * takes to get through, and polls it.
+ */
+export function allocationRoutes(router: Router, api: Api): void {
+  router.get("/api/v1/task", (ctx) => allocate(ctx, api));
+  router.post("/api/v1/task/:id", (ctx) => post(ctx, api, idOf(ctx)));
+  router.get("/api/v1/task/:id", (ctx) => look(ctx, api, idOf(ctx)));
+  router.put("/api/v1/task/:id", (ctx) => put(ctx, api, idOf(ctx)));
+  router.delete("/api/v1/task/:id", (ctx) => remove(ctx, api, idOf(ctx)));
+}
+
+/** @throws PaihaoError unknown for an id that cannot have been handed out */
+function idOf(ctx: Context): string {
+  const id = String(ctx.params.id);
+  if (!isAllocated(id)) throw unknownTask(id.slice(0, 128));
+  return id;
+}
+
+async function allocate(ctx: Context, api: Api): Promise<void> {
+  const handler = handlerOf(api, oneParameter(searchOf(ctx), "queue") ?? DEFAULT_QUEUE);
+  if (!consumesType(handler, "application/json")) {
+    throw wrongParameter("queue", `expected one that accepts application/json, not ${handler.consumes.join(", ")}`);
+  }
+  const { id } = await api.engine.allocations.allocate(handler.queue, callerOf(ctx));
+  ctx.set("Cache-Control", "no-store");
+  ctx.set("Location", allocatedPath(id));
+  ctx.body = { id };
+}
+
+async function post(ctx: Context, api: Api, id: string): Promise<void> {
+  const { queue, allocation } = await findAllocated(ctx, api, id, { use: true });
+  const submission = await readSubmission(ctx, api, id, queue);
+  if ((await submit(api, submission)) === "conflict") throw conflict(id, "The id was used with another input.");
+  if (allocation) await api.engine.allocations.drop(id);
+  replyAllocated(ctx, 202, await findTask(ctx, api, id, { result: false }));
+}
+
+/** Replaces the input of a task that waits; of an id whose input has not come yet it is the first. */
+async function put(ctx: Context, api: Api, id: string): Promise<void> {
+  const { queue, allocation } = await findAllocated(ctx, api, id, { use: true });
+  const submission = await readSubmission(ctx, api, id, queue);
+  const { engine } = api;
+  // Submitted first: that tells whose task it is.
+  if ((await submit(api, submission)) === "conflict") {
+    if ((await engine.submitter.update(submission, engine.settings(queue))) !== "updated") {
+      throw conflict(id, "The task has begun, or is finished: its input stays.");
+    }
+  }
+  if (allocation) await engine.allocations.drop(id);
+  replyAllocated(ctx, allocation ? 202 : 200, await findTask(ctx, api, id, { result: false }));
+}
+
+async function readSubmission(ctx: Context, api: Api, id: string, queue: string): Promise<Submission> {
+  const search = searchOf(ctx);
+  const options = readSubmitOptions(search, ctx.headers, Date.now());
+  if (options.dryRun) throw wrongParameter("dryRun", "an allocated id cannot be tried without being used");
+  return {
+    ...options,
+    ...(await readInput(ctx.req, handlerOf(api, queue), api.maxBodyBytes)),
+    id,
+    queue,
+    caller: callerOf(ctx),
+    webhook: await readWebhook(search, api, id),
+  };
+}
+
+/** Stores a task, or finds that it is stored; `conflict` when that has another input. @throws PaihaoError */
+async function submit(api: Api, submission: Submission): Promise<"stored" | "conflict"> {
+  const { id, queue } = submission;
+  const verdict = await api.engine.submitter.submit(submission, api.engine.settings(queue));
+  if (verdict.verdict === "conflict") return "conflict";
+  const refusal = refusalOf(submission, verdict, { byKey: false });
+  if (refusal) throw refusal;
+  if (!verdict.durable) {
+    const detail = "The task is stored and may run: send its input again.";
+    throw new PaihaoError("not-durable", detail, { extensions: { id, queue } });
+  }
+  return "stored";
+}
+
+async function look(ctx: Context, api: Api, id: string): Promise<void> {
+  const { task } = await findAllocated(ctx, api, id, { use: false });
+  if (task && !isOutcome(task.state)) return replyAllocated(ctx, 202, task);
+  ctx.set("Cache-Control", "no-store");
+  if (!task) {
+    ctx.body = { id, status: "allocated", progress: 0, eta: null } satisfies AllocatedTask;
+    return;
+  }
+  const seen = await findTask(ctx, api, id, { result: true });
+  if (!seen.result) throw expiredTask(seen);
+  ctx.type = "application/json";
+  ctx.body = succeeded(allocatedTask(seen), seen.result, signatureOf(ctx, id));
+}
+
+/** The document of a task that has succeeded, with its result; of one that is no JSON, where its bytes are. */
+function succeeded(document: AllocatedTask, result: Result, signature: string): string {
+  const text = Buffer.from(result.body).toString("utf8");
+  if (text !== "" && !isJson(result.contentType, text)) {
+    const { contentType } = result;
+    return JSON.stringify({ ...document, result: null, contentType, href: paths.result(document.id, signature) });
+  }
+  // As the handler wrote it: parsed and written again, a large number would come out as another.
+  return `${JSON.stringify(document).slice(0, -1)},"result":${text === "" ? "null" : text}}`;
+}
+
+function isJson(contentType: string | null, text: string): boolean {
+  if (!/^application\/(?:json|[^;]+\+json)\s*(?:;|$)/i.test(contentType ?? "")) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+async function remove(ctx: Context, api: Api, id: string): Promise<void> {
+  const { queue, task } = await findAllocated(ctx, api, id, { use: true });
+  ctx.set("Cache-Control", "no-store");
+  ctx.status = 204;
+  if (!task) return api.engine.allocations.drop(id);
+  if (!mayEnd(accessOf(ctx), task)) throw forbidden(["admin"]);
+  if ((await api.engine.cancel(id, queue)) !== "requested") return;
+  const after = await findTask(ctx, api, id, { result: false });
+  // Its handler still runs; what it has made is undone when it has settled.
+  if (!isOutcome(after.state)) replyAllocated(ctx, 202, after);
+}

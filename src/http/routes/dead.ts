@@ -1,0 +1,43 @@
+import type Router from "@koa/router";
+import type { Context } from "koa";
+import { PaihaoError } from "../../errors.ts";
+import { isOutcome } from "../../task.ts";
+import { signatureOf } from "../access.ts";
+import type { Api } from "../api.ts";
+import { monitorDocument } from "../document.ts";
+import { findTask } from "../find-task.ts";
+import { pendingHeaders, pendingTask, unknownTask } from "../reply.ts";
+import { handlerOf } from "./submit.ts";
+
+/** Routes of dead letters: what to do with tasks whose attempts are used up. */
+export function deadRoutes(router: Router, api: Api): void {
+  router.post("/v1/requests/:id/retry", (ctx) => retry(ctx, api, ctx.params.id ?? ""));
+  router.post("/v1/queues/:queue/dead/retry", async (ctx) => {
+    const { queue } = handlerOf(api, ctx.params.queue ?? "");
+    ctx.set("Cache-Control", "no-store");
+    ctx.body = { retried: await api.engine.retryAll(queue) };
+  });
+  router.delete("/v1/queues/:queue/dead", async (ctx) => {
+    const { queue } = handlerOf(api, ctx.params.queue ?? "");
+    ctx.set("Cache-Control", "no-store");
+    ctx.body = { forgotten: await api.engine.forgetDead(queue) };
+  });
+}
+
+/** Answers as a submission that is to be waited for does, with the monitor's document. */
+async function retry(ctx: Context, api: Api, id: string): Promise<void> {
+  const { engine } = api;
+  const before = await findTask(ctx, api, id, { result: false });
+  const verdict = await engine.retry(id);
+  if (verdict === "unknown") throw unknownTask(id);
+  if (verdict === "not-dead") {
+    const { queue, state } = before;
+    throw new PaihaoError("not-retryable", undefined, { extensions: { id, queue, state } });
+  }
+  const seen = await findTask(ctx, api, id, { result: false });
+  // It may have run by now: there is nothing to wait for then.
+  if (!isOutcome(seen.state)) pendingHeaders(ctx, pendingTask(seen));
+  ctx.set("Cache-Control", "no-store");
+  ctx.status = 202;
+  ctx.body = monitorDocument(seen, engine.settings(seen.queue).attempts, signatureOf(ctx, id));
+}

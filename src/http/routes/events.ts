@@ -1,0 +1,102 @@
+import type Router from "@koa/router";
+import type { Context } from "koa";
+import type { Inspection } from "../../engine/inspect.ts";
+import type { Watchers } from "../../engine/watchers.ts";
+import { isOutcome } from "../../task.ts";
+import { signatureOf } from "../access.ts";
+import type { Api } from "../api.ts";
+import { monitorDocument } from "../document.ts";
+import { versionId } from "../etag.ts";
+import { type EventStream, EventStreams, eventText } from "../event-streams.ts";
+import { oneParameter, searchOf } from "../options.ts";
+import { observe } from "./monitor.ts";
+
+/** Routes of the monitor as Server-Sent Events. */
+export function eventRoutes(router: Router, api: Api, watchers: Watchers): void {
+  const streams = new EventStreams(api.closing);
+  router.get("/v1/requests/:id/events", (ctx) => events(ctx, api, watchers, streams));
+}
+
+async function events(ctx: Context, api: Api, watchers: Watchers, streams: EventStreams): Promise<void> {
+  const id: string = ctx.params.id ?? "";
+  const known = ctx.get("Last-Event-ID") || oneParameter(searchOf(ctx), "lastEventId");
+  const seen = await observe(ctx, api, id);
+  if (isOutcome(seen.state) && known === versionId(seen)) {
+    // The client has had the end of it: 204 tells an EventSource not to come again (WHATWG HTML §9.2.3).
+    ctx.status = 204;
+    return;
+  }
+  if (ctx.method === "HEAD") {
+    ctx.type = "text/event-stream";
+    ctx.status = 200;
+    return;
+  }
+  const follower = new Follower({ state: ctx.state }, api);
+  const watched = await watchers.watch(id, (news) => follower.tell(news));
+  if (ctx.res.destroyed) return watched.stop();
+  ctx.respond = false;
+  ctx.status = 200;
+  follower.follow(
+    streams.open(ctx.res, () => watched.stop()),
+    watched.first,
+  );
+}
+
+/** Turns what becomes of one task into the events of one stream. */
+class Follower {
+  readonly #api: Api;
+  /** Of the request, only what says who follows: a stream may live for hours. */
+  readonly #ctx: Pick<Context, "state">;
+  #stream: EventStream | undefined;
+  /** Of the last event sent: the same is not sent again. */
+  #sent = "";
+  /** Told before the stream was open. */
+  #early: Inspection | null | undefined;
+
+  constructor(ctx: Pick<Context, "state">, api: Api) {
+    this.#api = api;
+    this.#ctx = ctx;
+  }
+
+  /** Begins with the task as it was when the watch began, or as it has been told since. */
+  follow(stream: EventStream, first: Inspection | null): void {
+    this.#stream = stream;
+    this.tell(this.#early === undefined ? first : this.#early);
+  }
+
+  /** Sends what the task has become; null when it is no longer known. */
+  tell(seen: Inspection | null): void {
+    const stream = this.#stream;
+    if (!stream) {
+      this.#early = seen;
+      return;
+    }
+    // Gone or destroyed: whoever comes again will be told so.
+    if (!seen || seen.destroyed) return stream.end();
+    const version = versionId(seen);
+    if (version === this.#sent) return;
+    this.#sent = version;
+    if (isOutcome(seen.state)) this.#finish(stream, seen.id, version);
+    else stream.send(eventText({ name: "status", id: version, data: this.#documentOf(seen) }));
+  }
+
+  /**
+   * The last change as an event like any other, and `done`. Only the latter has an id: a client that was cut off between them
+   * must not be taken for one that has had both.
+   */
+  #finish(stream: EventStream, id: string, version: string): void {
+    observe(this.#ctx, this.#api, id).then(
+      (seen) => {
+        const data = this.#documentOf(seen);
+        stream.end(eventText({ name: "status", data }) + eventText({ name: "done", id: version, data }));
+      },
+      // The store is away, or the task was destroyed in this moment: the client comes again and will see.
+      () => stream.end(),
+    );
+  }
+
+  #documentOf(seen: Inspection): string {
+    const { attempts } = this.#api.engine.settings(seen.queue);
+    return JSON.stringify(monitorDocument(seen, attempts, signatureOf(this.#ctx, seen.id)));
+  }
+}

@@ -1,0 +1,159 @@
+import type Router from "@koa/router";
+import type { Context } from "koa";
+import type { z } from "zod";
+import { timestamp } from "../../clock.ts";
+import { catalogueResult, problemResult } from "../../engine/problem.ts";
+import { backoffMs } from "../../engine/settings.ts";
+import { takeOrWait } from "../../engine/take.ts";
+import { PaihaoError } from "../../errors.ts";
+import type { Lease, Reserved } from "../../store/scripts.ts";
+import { isId, type Result } from "../../task.ts";
+import { callerOf } from "../access.ts";
+import type { Api } from "../api.ts";
+import { readJson } from "../body.ts";
+import { untilGone } from "../held.ts";
+import { completeBody, failBody, progressBody, renewBody, takeBody } from "../lease-bodies.ts";
+import { currentId } from "../middleware/correlate.ts";
+import { parsePrefer } from "../prefer.ts";
+import { unknownTask } from "../reply.ts";
+import { handlerOf } from "./submit.ts";
+
+/** How much longer than its request a worker that asks for work is believed to live, ms. */
+const WORKER_TTL_MS = 15_000;
+
+/** Routes of workers in any language: take work, keep its lease, end it. */
+export function leaseRoutes(router: Router, api: Api): void {
+  router.post("/v1/queues/:queue/leases", (ctx) => take(ctx, api, ctx.params.queue ?? ""));
+  router.post("/v1/leases/:id/renew", (ctx) => renew(ctx, api));
+  router.post("/v1/leases/:id/progress", (ctx) => progress(ctx, api));
+  router.post("/v1/leases/:id/complete", (ctx) => complete(ctx, api));
+  router.post("/v1/leases/:id/fail", (ctx) => fail(ctx, api));
+}
+
+/** Waits for work as long as `Prefer: wait=N` says, at most and by default the server's limit; 204 when none has come. */
+async function take(ctx: Context, api: Api, queue: string): Promise<void> {
+  handlerOf(api, queue);
+  const { engine } = api;
+  const settings = engine.settings(queue);
+  const asked = await readJson(ctx.req, takeBody, api.maxBodyBytes);
+  const leaseMs = asked.lease === undefined ? settings.leaseMs : Math.round(asked.lease * 1000);
+  const { wait } = parsePrefer(ctx.get("Prefer"));
+  const waitMs = Math.min((wait ?? Number.POSITIVE_INFINITY) * 1000, api.syncLimitMs);
+  const worker = asked.worker ?? callerOf(ctx) ?? "remote";
+  const signal = untilGone(ctx, api);
+  await engine.heartbeat(worker, waitMs + WORKER_TTL_MS, new Map([[queue, asked.count]]));
+  const request = { queue, worker, reservation: currentId(), count: asked.count, leaseMs };
+  const tasks = await takeOrWait(engine, request, Date.now() + waitMs, signal);
+  ctx.set("Cache-Control", "no-store");
+  if (ctx.res.destroyed) {
+    // Nobody is there to do the work: it goes back to its place at once, not when the lease ends.
+    await Promise.allSettled(tasks.map(({ id, fence }) => engine.finisher.release({ queue, id, fence }, settings)));
+    return;
+  }
+  if (tasks.length === 0) {
+    ctx.status = 204;
+    return;
+  }
+  ctx.body = { items: tasks.map((task) => leaseDocument(task, queue, settings.attempts, leaseMs)) };
+}
+
+function leaseDocument(task: Reserved, queue: string, maxAttempts: number, leaseMs: number) {
+  const json = task.mediaType === "application/json";
+  return {
+    id: task.id,
+    queue,
+    fence: Number(task.fence),
+    attempt: task.attempt,
+    maxAttempts,
+    leaseSeconds: leaseMs / 1000,
+    mediaType: task.mediaType,
+    ...(json ? { input: JSON.parse(task.input.toString("utf8")) as unknown } : { body: task.input.toString("base64") }),
+    query: task.query === "" ? {} : (JSON.parse(task.query) as Record<string, string>),
+    caller: task.caller === "" ? null : task.caller,
+    submittedAt: timestamp(task.createdMs),
+    links: ["renew", "progress", "complete", "fail"].map((rel) => ({
+      rel,
+      href: `/v1/leases/${task.id}/${rel}`,
+      method: "POST",
+    })),
+  };
+}
+
+/** The lease that a request is about. @throws PaihaoError unknown, and what reading the body throws */
+async function leaseOf<T extends { fence: string }>(
+  ctx: Context,
+  api: Api,
+  schema: z.ZodType<T>,
+): Promise<{ lease: Lease; asked: T }> {
+  const id: string = ctx.params.id ?? "";
+  const asked = await readJson(ctx.req, schema, Math.ceil(api.maxResultBytes * 1.4) + 4096);
+  const seen = isId(id) ? await api.engine.inspector.inspect(id, { result: false }) : null;
+  if (!seen) throw unknownTask(id.slice(0, 128));
+  ctx.set("Cache-Control", "no-store");
+  return { lease: { queue: seen.queue, id, fence: asked.fence }, asked };
+}
+
+/** Whoever lost the lease is told so: another worker has the task, or it has ended. */
+function lost(id: string): PaihaoError {
+  return new PaihaoError("invalid-task", "The lease is no longer yours: drop the work.", {
+    extensions: { id, reason: "lease-lost" },
+  });
+}
+
+async function renew(ctx: Context, api: Api): Promise<void> {
+  const { lease, asked } = await leaseOf(ctx, api, renewBody);
+  const leaseMs = asked.lease === undefined ? api.engine.settings(lease.queue).leaseMs : Math.round(asked.lease * 1000);
+  const verdict = await api.engine.renew(lease, leaseMs);
+  if (verdict === "stale") throw lost(lease.id);
+  ctx.body = { id: lease.id, cancelRequested: verdict === "cancel", leaseSeconds: leaseMs / 1000 };
+}
+
+async function progress(ctx: Context, api: Api): Promise<void> {
+  const { lease, asked } = await leaseOf(ctx, api, progressBody);
+  if ((await api.engine.progress(lease, asked.percent, asked.message)) === "stale") throw lost(lease.id);
+  ctx.status = 204;
+}
+
+async function complete(ctx: Context, api: Api): Promise<void> {
+  const { lease, asked } = await leaseOf(ctx, api, completeBody);
+  const result = resultOf(asked);
+  if (result.body.length > api.maxResultBytes) {
+    throw new PaihaoError("payload-too-large", `The result is larger than ${api.maxResultBytes} bytes.`);
+  }
+  const verdict = await api.engine.finisher.complete(lease, result, api.engine.settings(lease.queue));
+  if (verdict === "stale" || verdict === "unknown") throw lost(lease.id);
+  ctx.body = { id: lease.id, verdict };
+}
+
+function resultOf(asked: z.infer<typeof completeBody>): Result {
+  const { result, body, status, contentType } = asked;
+  if (body !== undefined) {
+    const bytes = Buffer.from(body, "base64");
+    return { status: status ?? 200, contentType: contentType ?? "application/octet-stream", headers: {}, body: bytes };
+  }
+  if (result === undefined) return { status: status ?? 204, contentType: null, headers: {}, body: Buffer.alloc(0) };
+  const json = Buffer.from(JSON.stringify(result));
+  return { status: status ?? 200, contentType: contentType ?? "application/json", headers: {}, body: json };
+}
+
+async function fail(ctx: Context, api: Api): Promise<void> {
+  const { lease, asked } = await leaseOf(ctx, api, failBody);
+  const { engine } = api;
+  const settings = engine.settings(lease.queue);
+  const seen = await engine.inspector.inspect(lease.id, { result: false });
+  const { giveUp, after, error } = asked;
+  const problem = { type: "/problems/task-failed", title: "The task failed", ...giveUp, status: giveUp?.status ?? 500 };
+  const verdict = await engine.finisher.fail(
+    lease,
+    {
+      kind: giveUp ? "give-up" : after === undefined ? "retry" : "later",
+      delayMs: after === undefined ? backoffMs(settings.backoff, seen?.attempts ?? 1, Math.random()) : after * 1000,
+      error,
+      code: "task-failed",
+      result: giveUp ? problemResult(problem) : catalogueResult("task-failed"),
+    },
+    settings,
+  );
+  if (verdict === "stale" || verdict === "unknown") throw lost(lease.id);
+  ctx.body = { id: lease.id, verdict };
+}

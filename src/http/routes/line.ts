@@ -1,0 +1,71 @@
+import type Router from "@koa/router";
+import type { Context } from "koa";
+import type { Inspection } from "../../engine/inspect.ts";
+import type { PageKind } from "../../store/scripts.ts";
+import type { State } from "../../task.ts";
+import { signatureOf } from "../access.ts";
+import type { Api } from "../api.ts";
+import { cursorOf, readCursor } from "../cursor.ts";
+import { type MonitorDocument, monitorDocument } from "../document.ts";
+import { searchOf, wholeParameter, wrongParameter } from "../options.ts";
+import { queueDocument } from "./queues.ts";
+import { handlerOf } from "./submit.ts";
+
+/** Tasks of a page, where the caller does not say, and the most that they may say. */
+export const PAGE = { default: 50, most: 200 } as const;
+
+/** The lists of a queue: the index behind each, and the state that its tasks are in. */
+const LISTS: Readonly<Record<"waiting" | "running" | "dead", { kind: PageKind; state: State }>> = {
+  waiting: { kind: "w", state: "waiting" },
+  running: { kind: "l", state: "running" },
+  dead: { kind: "x", state: "failed" },
+};
+
+/** A task of a page; a dead one has the last errors of its attempts, newest first. */
+type Item = MonitorDocument & { readonly errors?: readonly string[] };
+
+/** Routes of a queue's line: who stands in it, and whether it moves. */
+export function lineRoutes(router: Router, api: Api): void {
+  router.get("/v1/queues/:queue/waiting", (ctx) => page(ctx, api, "waiting"));
+  router.get("/v1/queues/:queue/running", (ctx) => page(ctx, api, "running"));
+  router.get("/v1/queues/:queue/dead", (ctx) => page(ctx, api, "dead"));
+  router.post("/v1/queues/:queue/pause", (ctx) => pause(ctx, api, true));
+  router.post("/v1/queues/:queue/resume", (ctx) => pause(ctx, api, false));
+}
+
+async function page(ctx: Context, api: Api, list: keyof typeof LISTS): Promise<void> {
+  const { engine } = api;
+  const { queue } = handlerOf(api, ctx.params.queue ?? "");
+  const search = searchOf(ctx);
+  const limit = wholeParameter(search, "limit") ?? PAGE.default;
+  if (limit < 1 || limit > PAGE.most) throw wrongParameter("limit", `expected a whole number from 1 to ${PAGE.most}`);
+  const [cursor, second] = search.getAll("cursor");
+  if (second !== undefined) throw wrongParameter("cursor", "given more than once");
+  const after = cursor === undefined ? null : readCursor(cursor);
+
+  const { kind, state } = LISTS[list];
+  const places = await engine.page(kind, queue, after, limit);
+  // Of dead tasks the problem is small, and it is their error; other results are not looked at.
+  const look = { result: list === "dead" };
+  const seen = await Promise.all(places.map(({ id }) => engine.inspector.inspect(id, look)));
+  const last = places.at(-1);
+  ctx.set("Cache-Control", "no-store");
+  ctx.body = {
+    // Whoever has left the list between the two looks is not shown with a state that would surprise here.
+    items: seen.flatMap((task) => (task?.state === state ? [itemOf(ctx, api, task, look.result)] : [])),
+    next: last && places.length === limit ? cursorOf(last) : null,
+  };
+}
+
+function itemOf(ctx: Context, api: Api, task: Inspection, errors: boolean): Item {
+  const document = monitorDocument(task, api.engine.settings(task.queue).attempts, signatureOf(ctx, task.id));
+  return errors ? { ...document, errors: task.errors } : document;
+}
+
+/** Stops or starts the taking of work; what runs goes on. Either may be asked for again. */
+async function pause(ctx: Context, api: Api, paused: boolean): Promise<void> {
+  const handler = handlerOf(api, ctx.params.queue ?? "");
+  await api.engine.pause(handler.queue, paused);
+  ctx.set("Cache-Control", "no-store");
+  ctx.body = await queueDocument(api, handler);
+}

@@ -1,0 +1,48 @@
+import type { Config } from "../config.ts";
+import type { Logger } from "../log.ts";
+import type { Keys } from "../store/keys.ts";
+import { connect } from "../store/redis.ts";
+import { KeyRing } from "./key-ring.ts";
+import { LinkSigner } from "./link-signer.ts";
+import { RateLimit } from "./rate-limit.ts";
+
+/** Who may do what, and how often; what is not there is off. */
+export interface Security {
+  readonly keyRing?: KeyRing;
+  readonly signer?: LinkSigner;
+  readonly rateLimit?: RateLimit;
+  readonly corsOrigins: readonly string[];
+}
+
+/** {@link Security} with what it holds open. */
+export interface OpenedSecurity extends Security {
+  close(): void;
+}
+
+type SecurityConfig = Pick<
+  Config,
+  "host" | "apiKeys" | "apiKeysFile" | "urlSigningKey" | "urlTtlMs" | "rateLimit" | "corsOrigins"
+>;
+
+/**
+ * Makes what the configuration asks for.
+ * @throws StartError when the file of keys is not as it should be
+ */
+export async function openSecurity(
+  config: SecurityConfig,
+  { url, keys, log }: { url: string; keys: Keys; log: Logger },
+): Promise<OpenedSecurity> {
+  const { apiKeys, apiKeysFile, urlSigningKey, rateLimit } = config;
+  const guarded = apiKeys.length > 0 || apiKeysFile !== undefined;
+  const keyRing = guarded ? new KeyRing(apiKeys, apiKeysFile, { log }) : undefined;
+  const signer = urlSigningKey === undefined ? undefined : new LinkSigner(urlSigningKey, config.urlTtlMs);
+  // A connection of its own: to be counted, nobody waits behind somebody's megabytes.
+  const redis = rateLimit && (await connect(url, "limits", log));
+  return {
+    ...(keyRing && { keyRing }),
+    ...(signer && { signer }),
+    ...(redis && rateLimit && { rateLimit: new RateLimit(rateLimit, { redis, keys, log }) }),
+    corsOrigins: config.corsOrigins,
+    close: () => redis?.disconnect(),
+  };
+}

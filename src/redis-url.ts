@@ -1,0 +1,112 @@
+import { StartError } from "./errors.ts";
+
+/** One host and its port. */
+export interface Endpoint {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Who says to a Redis that it may be used. */
+export interface Credentials {
+  readonly username?: string;
+  readonly password?: string;
+}
+
+/** Where a store is, in one of the forms of {@link REDIS_URL_FORMS}. */
+export type RedisAddress =
+  | { readonly kind: "single"; readonly url: string }
+  | { readonly kind: "cluster"; readonly nodes: readonly Endpoint[]; readonly login: Credentials; readonly tls: boolean }
+  | {
+      readonly kind: "sentinel";
+      readonly sentinels: readonly Endpoint[];
+      /** The name under which the sentinels watch the master. */
+      readonly master: string;
+      readonly database: number;
+      readonly login: Credentials;
+      /** Also the sentinels are spoken to over TLS. */
+      readonly tls: boolean;
+    };
+
+/** What REDIS_URL may look like, for an error or a guide. */
+export const REDIS_URL_FORMS =
+  "redis://host:port, redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/master; rediss for TLS";
+
+const PORTS = { cluster: 6379, sentinel: 26_379 } as const;
+
+/**
+ * Reads an address. Every part of it may hold a piece of a password that was not encoded, so no error repeats any.
+ * @throws StartError that says which part is wrong, not as what it stands there
+ */
+export function parseRedisUrl(value: string): RedisAddress {
+  const form = /^(rediss?)(?:\+(cluster|sentinel))?:\/\/(?:([^@/]*)@)?([^@/?#]*)(\/[^?#]*)?$/.exec(value);
+  const [, scheme, kind, login = "", hosts = "", path = "/"] = form ?? [];
+  if (kind === undefined) return parseSingle(value);
+  const tls = scheme === "rediss";
+  const endpoints = hosts.split(",").map((host) => endpointOf(host, PORTS[kind as keyof typeof PORTS]));
+  if (kind === "cluster") {
+    if (path !== "/" && path !== "/0") throw new StartError("a Redis Cluster has no database but 0");
+    return { kind, nodes: endpoints, login: credentialsOf(login), tls };
+  }
+  const [, master = "", database = "0"] = /^\/([^/]+)(?:\/(\d{1,5}))?$/.exec(path) ?? [];
+  if (master === "") throw new StartError("after the sentinels comes /name of the master, and a database if not 0");
+  return {
+    kind: "sentinel",
+    sentinels: endpoints,
+    master: decoded(master),
+    database: Number(database),
+    login: credentialsOf(login),
+    tls,
+  };
+}
+
+/** An address for a person: hosts, ports and names, without user and password. */
+export function placeOf(address: RedisAddress): string {
+  if (address.kind === "single") {
+    const { hostname, port, pathname, protocol } = new URL(address.url);
+    const database = pathname.length > 1 ? ` database ${pathname.slice(1)}` : "";
+    return `${hostname || "localhost"}:${port || "6379"}${database}${protocol === "rediss:" ? " over TLS" : ""}`;
+  }
+  const tls = address.tls ? " over TLS" : "";
+  const list = (address.kind === "cluster" ? address.nodes : address.sentinels)
+    .map(({ host, port }) => (host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`))
+    .join(",");
+  if (address.kind === "cluster") return `cluster ${list}${tls}`;
+  const database = address.database === 0 ? "" : ` database ${address.database}`;
+  return `${address.master} of sentinels ${list}${database}${tls}`;
+}
+
+/** The client library would take an address without a host for localhost without a word. */
+function parseSingle(url: string): RedisAddress {
+  if (!/^rediss?:\/\/\S+$/.test(url) || !URL.canParse(url) || new URL(url).hostname === "") {
+    throw new StartError("it is no such address; special characters in a password must be percent-encoded");
+  }
+  const { username, password } = new URL(url);
+  decoded(username + password);
+  return { kind: "single", url };
+}
+
+function endpointOf(text: string, fallback: number): Endpoint {
+  const [, bracketed, plain, digits] = /^(?:\[([0-9A-Fa-f:.]+)\]|([^\s:[\]]+))(?::(\d{1,5}))?$/.exec(text.trim()) ?? [];
+  const host = bracketed ?? plain;
+  const port = digits === undefined ? fallback : Number(digits);
+  if (host === undefined || port < 1 || port > 65_535) {
+    throw new StartError("its hosts are to be host:port with commas between, an IPv6 address in brackets");
+  }
+  return { host, port };
+}
+
+function credentialsOf(login: string): Credentials {
+  if (login === "") return {};
+  const colon = login.indexOf(":");
+  const username = decoded(colon < 0 ? login : login.slice(0, colon));
+  const password = colon < 0 ? "" : decoded(login.slice(colon + 1));
+  return { ...(username === "" ? {} : { username }), ...(password === "" ? {} : { password }) };
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    throw new StartError("special characters in a password must be percent-encoded");
+  }
+}

@@ -1,0 +1,101 @@
+import type { Inspection } from "../engine/inspect.ts";
+import { messageOf } from "../errors.ts";
+import type { AddressGuard } from "../guard.ts";
+import {
+  defineInternalHandler,
+  giveUp,
+  type Handler,
+  INTERNAL_QUEUES,
+  RetryAfter,
+  type TaskContext,
+} from "../handler.ts";
+import { eventBody, type TaskEnd } from "./event.ts";
+import { post, type ReceiverAnswer } from "./request.ts";
+import { ATTEMPTS, pauseMs, retryAfterMs, SCHEDULE } from "./schedule.ts";
+import { messageId, signatureOf } from "./signature.ts";
+
+/** What deliveries are made with. */
+export interface DeliveryParts {
+  readonly guard: AddressGuard;
+  /** Each `whsec_` and base64; without any, events are not signed. */
+  readonly secrets: readonly string[];
+  /** Looks at a task, with its result. */
+  look(id: string): Promise<Inspection | null>;
+  /** The monitor document of a task. */
+  describe(seen: Inspection): object;
+  /** Longest time of an attempt; default 15 s. */
+  readonly timeoutMs?: number;
+  /** Default: as `schedule.ts` has it. */
+  pauseMs?(attempt: number): number;
+}
+
+/** Slots in each worker process. Many, since almost all of a delivery is waiting for somebody else. */
+const CONCURRENCY = 32;
+/** A delivery takes down no worker: it is not to die of workers that die of something else. */
+const MOST_LOST = 1000;
+
+/**
+ * The handler of the queue from which the ends of tasks are told to their webhooks. An event is delivered at least once: it is
+ * tried again over a day, and then waits in the dead letters for a person.
+ */
+export function deliverer(parts: DeliveryParts): Handler<TaskEnd> {
+  return defineInternalHandler<TaskEnd>({
+    queue: INTERNAL_QUEUES.webhooks,
+    concurrency: CONCURRENCY,
+    attempts: ATTEMPTS,
+    maxLost: MOST_LOST,
+    // Only of trouble of our own; a receiver's is followed by a pause of the schedule.
+    backoff: { base: SCHEDULE.firstMs, max: SCHEDULE.longestMs },
+    resultTtl: "10m",
+    tombstoneTtl: 1,
+    run: (end, task) => deliver(parts, end, task),
+  });
+}
+
+async function deliver(parts: DeliveryParts, end: TaskEnd, task: TaskContext): Promise<void> {
+  // Made once: the result may expire before the receiver is back, and whoever gets an event twice gets the same bytes.
+  const body = await task.step("body", async () =>
+    eventBody(end, task.submittedAt.getTime(), await parts.look(end.id), parts.describe),
+  );
+  const id = messageId(task.id);
+  const answer = await attempt(parts, { id, body, url: end.url }, task);
+  const { status } = answer;
+  task.log.debug({ webhookId: id, status }, "the receiver has answered");
+  if (status >= 200 && status <= 299) return;
+  if (status === 410) throw giveUp({ status: 410, title: "The receiver wants to hear no more of this (410)" });
+  const note = status >= 300 && status <= 399 ? ": redirects are not followed" : "";
+  const askedMs = retryAfterMs(answer.retryAfter, Date.now()) ?? 0;
+  throw new RetryAfter(Math.max(askedMs, pauseAfter(parts, task)), `the receiver answered ${status}${note}`);
+}
+
+/** @throws RetryAfter when there is no answer */
+async function attempt(
+  parts: DeliveryParts,
+  { id, body, url }: { id: string; body: string; url: string },
+  task: TaskContext,
+): Promise<ReceiverAnswer> {
+  const timestampS = Math.floor(Date.now() / 1000);
+  const signature = signatureOf(parts.secrets, { id, timestampS, body });
+  try {
+    return await post({
+      url,
+      body,
+      headers: {
+        "content-type": "application/json",
+        "user-agent": "Paihao-Webhooks/1.0",
+        "webhook-id": id,
+        "webhook-timestamp": String(timestampS),
+        ...(signature === "" ? {} : { "webhook-signature": signature }),
+      },
+      guard: parts.guard,
+      signal: task.signal,
+      ...(parts.timeoutMs !== undefined && { timeoutMs: parts.timeoutMs }),
+    });
+  } catch (error) {
+    throw new RetryAfter(pauseAfter(parts, task), messageOf(error), { cause: error });
+  }
+}
+
+function pauseAfter(parts: DeliveryParts, task: TaskContext): number {
+  return parts.pauseMs?.(task.attempt) ?? pauseMs(task.attempt, Math.random());
+}

@@ -1,0 +1,43 @@
+import { messageOf, PaihaoError } from "../errors.ts";
+import { type AddressGuard, TargetRefused } from "../guard.ts";
+
+/** What is asked of a webhook's URL when it is handed in. */
+export const TARGET_DEFAULTS = {
+  length: 2048,
+  /** How long its host name may take to resolve: the caller waits for it. */
+  resolveMs: 3000,
+} as const;
+
+/**
+ * Judges the URL of a webhook ahead of time, and gives it in its canonical form. What passes is judged again whenever an
+ * event is delivered.
+ * @throws PaihaoError invalid-parameter that names `webhook` and says why it is refused
+ */
+export async function checkTarget(
+  given: string,
+  guard: AddressGuard,
+  resolveMs: number = TARGET_DEFAULTS.resolveMs,
+): Promise<string> {
+  if (given.length > TARGET_DEFAULTS.length) throw refused(`longer than ${TARGET_DEFAULTS.length} characters`);
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(refused(`its host name does not resolve within ${resolveMs} ms`)), resolveMs);
+  });
+  try {
+    // Of a name that does not resolve nobody can say where it leads.
+    const { href } = await Promise.race([guard.check(given), late]);
+    if (href.length > TARGET_DEFAULTS.length) throw refused(`longer than ${TARGET_DEFAULTS.length} characters`);
+    return href;
+  } catch (error) {
+    if (error instanceof PaihaoError) throw error;
+    if (error instanceof TargetRefused) throw refused(error.message);
+    const reason = (error as NodeJS.ErrnoException).code ?? messageOf(error);
+    throw refused(`its host name does not resolve (${reason})`);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function refused(reason: string): PaihaoError {
+  return new PaihaoError("invalid-parameter", `webhook: ${reason}`, { extensions: { parameter: "webhook" } });
+}

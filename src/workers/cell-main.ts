@@ -1,0 +1,113 @@
+/**
+ * The inside of a cell: the entry of a thread (`new Worker(this)`) or of a child process (`fork(this)`), which runs one handler
+ * at a time on behalf of the worker that started it. It lives as long as that worker does.
+ */
+import { isMainThread, parentPort, Worker } from "node:worker_threads";
+import type { Handler } from "../handler.ts";
+import { loadHandlers } from "../handler-files.ts";
+import { createLog, type LogLevel } from "../log.ts";
+import { TaskAborted } from "./abort.ts";
+import type { FromCell, Reply, ToCell } from "./cell-messages.ts";
+import { describe, type Outcome } from "./outcome.ts";
+import { perform } from "./perform.ts";
+import { Reporter } from "./reporter.ts";
+import { Steps } from "./steps.ts";
+import { supervisor } from "./supervisor.ts";
+import { taskContext } from "./task-context.ts";
+
+/** How often a child process looks whether its parent still lives, ms. */
+const PARENT_LOOK_MS = 1000;
+
+const say = (message: FromCell, said?: () => void): void => {
+  if (parentPort) parentPort.postMessage(message);
+  else process.send?.(message, () => said?.());
+};
+
+let handlers: ReadonlyMap<string, Handler> = new Map();
+let current: { run: number; abort: AbortController } | undefined;
+let calls = 0;
+const replies = new Map<number, { resolve(value: Reply): void; reject(error: Error): void }>();
+
+async function open(handlersDir: string): Promise<void> {
+  try {
+    const loaded = await loadHandlers(handlersDir);
+    const undoing = supervisor(loaded);
+    handlers = new Map([...loaded, [undoing.queue, undoing]]);
+    say({ type: "ready" });
+  } catch (error) {
+    say({ type: "broken", error: describe(error) });
+  }
+}
+
+async function run(message: Extract<ToCell, { type: "run" }>): Promise<void> {
+  const { run: id } = message;
+  const abort = new AbortController();
+  current = { run: id, abort };
+  const outcome = await attempt(message, abort.signal);
+  say({ type: "done", run: id, outcome: compact(outcome) });
+}
+
+async function attempt(message: Extract<ToCell, { type: "run" }>, signal: AbortSignal): Promise<Outcome> {
+  const { run: id, facts, input, maxResultBytes, logLevel } = message;
+  const handler = handlers.get(facts.queue);
+  if (!handler) {
+    return { kind: "error", error: describe(new Error(`no handler file has the queue ${facts.queue} any more`)) };
+  }
+  const ask = <T extends Reply>(question: (call: number) => FromCell) =>
+    new Promise<T>((resolve, reject) => {
+      calls += 1;
+      replies.set(calls, { resolve: resolve as (value: Reply) => void, reject });
+      say(question(calls));
+    });
+  const context = taskContext(facts, {
+    signal,
+    log: createLog(logLevel as LogLevel, { write: (line) => say({ type: "log", run: id, line }) }),
+    reporter: new Reporter((percent, text) => say({ type: "progress", run: id, percent, message: text })),
+    steps: new Steps(facts.id, {
+      load: () => ask((call) => ({ type: "load", run: id, call })),
+      keep: (name, json, undo) => ask((call) => ({ type: "keep", run: id, call, name, json, undo })),
+    }),
+  });
+  return perform(handler, { bytes: input, mediaType: facts.mediaType }, context, maxResultBytes);
+}
+
+/** A body that is a view into a larger buffer would take all of it along. */
+function compact(outcome: Outcome): Outcome {
+  if (outcome.kind !== "result") return outcome;
+  const { result } = outcome;
+  return { kind: "result", result: { ...result, body: new Uint8Array(result.body) } };
+}
+
+function receive(message: ToCell): void {
+  if (message.type === "open") void open(message.handlersDir);
+  else if (message.type === "run") void run(message);
+  else if (message.type === "abort") {
+    if (current?.run === message.run) current.abort.abort(new TaskAborted(message.cause));
+  } else {
+    const waiting = replies.get(message.call);
+    replies.delete(message.call);
+    if ("error" in message) waiting?.reject(new Error(message.error));
+    else waiting?.resolve(message.value);
+  }
+}
+
+/** A child process ends with its parent, however that ends, and heeds no signal that goes to everybody. */
+function mindTheParent(): void {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
+  process.on("disconnect", () => process.exit(1));
+  // A handler that holds the CPU lets no event come; a thread of its own still sees that the parent has gone.
+  const watch = `const { workerData } = require("node:worker_threads");
+    setInterval(() => process.ppid === workerData || process.kill(process.pid, "SIGKILL"), ${PARENT_LOOK_MS});`;
+  new Worker(watch, { eval: true, workerData: process.ppid, execArgv: [], stdout: false, stderr: false }).unref();
+}
+
+if (parentPort && !isMainThread) {
+  parentPort.on("message", receive);
+} else {
+  mindTheParent();
+  process.on("message", (message) => receive(message as ToCell));
+  // Else the process would end without a word of what went wrong, which would count as a loss.
+  process.on("uncaughtException", (error) => {
+    if (current) say({ type: "done", run: current.run, outcome: { kind: "error", error: describe(error) } });
+  });
+}

@@ -1,0 +1,44 @@
+import type { AbortCause } from "./abort.ts";
+import type { Outcome, Thrown } from "./outcome.ts";
+import type { TaskFacts } from "./task-context.ts";
+
+/*
+ * What a worker and a cell (a thread or a child process that runs one handler at a time) say to each other. All of it is plain
+ * data. `run` numbers the attempts that a cell has run: what is left over from an earlier one is not taken for the present one's.
+ */
+
+export type ToCell =
+  /** The first message: where the handlers are. Answered with `ready` or `broken`. */
+  | { readonly type: "open"; readonly handlersDir: string }
+  | {
+      readonly type: "run";
+      readonly run: number;
+      readonly facts: TaskFacts;
+      readonly input: Uint8Array;
+      readonly maxResultBytes: number;
+      readonly logLevel: string;
+    }
+  | { readonly type: "abort"; readonly run: number; readonly cause: AbortCause }
+  /** Answers a call; `error` is the message of what went wrong. */
+  | { readonly type: "reply"; readonly call: number; readonly value: Reply }
+  | { readonly type: "reply"; readonly call: number; readonly error: string };
+
+/** What {@link StepStore} answers: the steps kept, or how the keeping went. */
+export type Reply = Map<string, string> | null | "ok" | "stale";
+
+export type FromCell =
+  | { readonly type: "ready" }
+  | { readonly type: "broken"; readonly error: Thrown }
+  | { readonly type: "progress"; readonly run: number; readonly percent: number; readonly message: string }
+  /** A line of the handler's log, as JSON. */
+  | { readonly type: "log"; readonly run: number; readonly line: string }
+  | { readonly type: "load"; readonly run: number; readonly call: number }
+  | {
+      readonly type: "keep";
+      readonly run: number;
+      readonly call: number;
+      readonly name: string;
+      readonly json: string;
+      readonly undo: boolean;
+    }
+  | { readonly type: "done"; readonly run: number; readonly outcome: Outcome };

@@ -1,0 +1,113 @@
+import { messageOf } from "../errors.ts";
+import { withRequestId } from "../log.ts";
+import { abortCauseOf } from "./abort.ts";
+import type { Attempt } from "./attempt.ts";
+import type { FromCell, Reply } from "./cell-messages.ts";
+import type { CellPort } from "./cell-port.ts";
+import { withinGrace } from "./executor.ts";
+import type { Outcome } from "./outcome.ts";
+import { relayLog } from "./relay-log.ts";
+
+/** Longest time that a cell may take to load the handlers, ms. */
+const BOOT_MS = 60_000;
+
+/** A thread or child process that runs one handler at a time, seen from the worker. */
+export class Cell {
+  /** Resolves when the cell can run handlers; rejects when it never will. */
+  readonly ready: Promise<void>;
+  readonly #port: CellPort;
+  readonly #maxResultBytes: number;
+  #gone = false;
+  #runs = 0;
+  #current: { run: number; attempt: Attempt; done(outcome: Outcome): void } | undefined;
+  #onBoot: (error?: Error) => void = () => {};
+
+  constructor(port: CellPort, options: { handlersDir: string; maxResultBytes: number }) {
+    this.#port = port;
+    this.#maxResultBytes = options.maxResultBytes;
+    this.ready = new Promise((resolve, reject) => {
+      const late = setTimeout(() => this.#onBoot(new Error(`the handlers were not loaded in ${BOOT_MS} ms`)), BOOT_MS);
+      this.#onBoot = (error) => {
+        clearTimeout(late);
+        if (error) reject(error);
+        else resolve();
+      };
+    });
+    // Whoever waits for it hears of it; if nobody does, the cell is not used.
+    this.ready.catch(() => this.kill());
+    void port.gone.then((how) => {
+      this.#gone = true;
+      this.#onBoot(new Error(how));
+    });
+    port.listen((message) => this.#receive(message));
+    port.post({ type: "open", handlersDir: options.handlersDir });
+  }
+
+  /** Whether it can be used again. */
+  get alive(): boolean {
+    return !this.#gone;
+  }
+
+  /** Runs the handler of an attempt; one that is still at it a grace after its signal has fired ends with the cell. */
+  async run(attempt: Attempt): Promise<Outcome> {
+    const { signal, facts, input, log } = attempt;
+    this.#runs += 1;
+    const run = this.#runs;
+    const answered = new Promise<Outcome>((done) => {
+      this.#current = { run, attempt, done };
+    });
+    const lost = this.#port.gone.then((how): Outcome => ({ kind: "lost", how }));
+    const onAbort = () => this.#port.post({ type: "abort", run, cause: abortCauseOf(signal) ?? "shutdown" });
+    this.#port.post({
+      type: "run",
+      run,
+      facts,
+      // A copy of its own: the stored one may be a view into a larger buffer, all of which would travel.
+      input: new Uint8Array(input.bytes),
+      maxResultBytes: this.#maxResultBytes,
+      logLevel: log.level,
+    });
+    attempt.begin();
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort);
+    try {
+      const outcome = await withinGrace(attempt, Promise.race([answered, lost]));
+      if (outcome.kind === "overdue") await this.kill();
+      return outcome;
+    } finally {
+      signal.removeEventListener("abort", onAbort);
+      this.#current = undefined;
+    }
+  }
+
+  /** Ends the cell; what runs in it is lost. */
+  async kill(): Promise<void> {
+    this.#gone = true;
+    await this.#port.kill();
+  }
+
+  #receive(message: FromCell): void {
+    if (message.type === "ready") return this.#onBoot();
+    if (message.type === "broken") return this.#onBoot(new Error(message.error.message));
+    const current = this.#current;
+    // What an earlier handler left behind still speaks.
+    if (current === undefined || message.run !== current.run) return;
+    const { attempt } = current;
+    // The event comes in the context in which the cell was started, perhaps for another task.
+    withRequestId(attempt.task.id, () => {
+      if (message.type === "done") current.done(message.outcome);
+      else if (message.type === "progress") attempt.reporter.report(message.percent, message.message);
+      else if (message.type === "log") relayLog(attempt.log, message.line);
+      else if (message.type === "load") this.#reply(message.call, attempt.steps.load());
+      else if (message.type === "keep")
+        this.#reply(message.call, attempt.steps.keep(message.name, message.json, message.undo));
+    });
+  }
+
+  #reply(call: number, answer: Promise<Reply>): void {
+    answer.then(
+      (value) => this.#port.post({ type: "reply", call, value }),
+      (error: unknown) => this.#port.post({ type: "reply", call, error: messageOf(error) }),
+    );
+  }
+}

@@ -1,0 +1,45 @@
+import { fork } from "node:child_process";
+import { once } from "node:events";
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { messageOf } from "../errors.ts";
+import type { FromCell } from "./cell-messages.ts";
+import type { CellPort } from "./cell-port.ts";
+
+const ENTRY = new URL(`./cell-main${extname(fileURLToPath(import.meta.url))}`, import.meta.url);
+/** A process that has ended may have said something that is not read yet; but a child of its own may keep its line open, ms. */
+const LAST_WORDS_MS = 500;
+
+/** Starts a cell in a child process. */
+export function openChild(): CellPort {
+  const child = fork(ENTRY, {
+    // Results hold bytes, which JSON does not.
+    serialization: "advanced",
+    stdio: ["ignore", "inherit", "inherit", "ipc"],
+    // The port that a debugger listens on is taken by this process.
+    execArgv: process.execArgv.filter((flag) => !flag.startsWith("--inspect")),
+  });
+  const gone = new Promise<string>((resolve) => {
+    child.once("exit", (code, signal) => {
+      const how = signal === null ? `its process ended with exit code ${code}` : `its process was ended by ${signal}`;
+      const heard = () => resolve(how);
+      if (!child.connected) return heard();
+      setTimeout(heard, LAST_WORDS_MS);
+      once(child, "disconnect").then(heard, heard);
+    });
+    child.on("error", (error) => {
+      if (child.pid === undefined) resolve(`no process could be started: ${messageOf(error)}`);
+    });
+  });
+  return {
+    post: (message) => {
+      if (child.connected) child.send(message, () => undefined);
+    },
+    listen: (listener) => child.on("message", (message) => listener(message as FromCell)),
+    gone,
+    kill: async () => {
+      child.kill("SIGKILL");
+      await gone;
+    },
+  };
+}

@@ -1,0 +1,56 @@
+import type { Handler } from "../handler.ts";
+import type { AbortCause } from "./abort.ts";
+import type { Attempt } from "./attempt.ts";
+import type { Outcome } from "./outcome.ts";
+
+/** Where handlers run. */
+export interface Executor {
+  /** Runs the handler of an attempt. Never rejects; ends at the latest a grace after the attempt's signal has fired. */
+  execute(attempt: Attempt, handler: Handler): Promise<Outcome>;
+  /** Ends what it has started; idempotent. What still runs there ends with it. */
+  stop(): Promise<void>;
+}
+
+/** How long a handler may go on after its signal has fired, ms; then the attempt is over without it. */
+export const GRACE_MS: Readonly<Record<AbortCause, number>> = {
+  timeout: 2000,
+  canceled: 2000,
+  "lease-lost": 2000,
+  shutdown: 500,
+};
+
+/** Waits for the outcome, but no longer than a grace after the signal has fired. */
+export async function withinGrace(attempt: Attempt, outcome: Promise<Outcome>): Promise<Outcome> {
+  const { signal } = attempt;
+  let timer: NodeJS.Timeout | undefined;
+  let onAbort = () => {};
+  const overdue = new Promise<Outcome>((resolve) => {
+    onAbort = () => {
+      timer = setTimeout(() => resolve({ kind: "overdue" }), GRACE_MS[attempt.aborted ?? "shutdown"]);
+    };
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort);
+  });
+  try {
+    return await Promise.race([outcome, overdue]);
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", onAbort);
+  }
+}
+
+/** Waits until a handler can start; tells at once when its signal fires before, for then nothing has begun. @throws what `ready` throws */
+export async function started(attempt: Attempt, ready: Promise<void>): Promise<Outcome | undefined> {
+  const { signal } = attempt;
+  let onAbort = () => {};
+  const aborted = new Promise<Outcome>((resolve) => {
+    onAbort = () => resolve({ kind: "overdue" });
+    if (signal.aborted) onAbort();
+    else signal.addEventListener("abort", onAbort);
+  });
+  try {
+    return await Promise.race([ready.then(() => undefined), aborted]);
+  } finally {
+    signal.removeEventListener("abort", onAbort);
+  }
+}

@@ -1,0 +1,53 @@
+import { StartError } from "../errors.ts";
+import { type Handler, INTERNAL_QUEUES } from "../handler.ts";
+import type { Reserved } from "../store/scripts.ts";
+import { Children } from "./children.ts";
+import type { Executor } from "./executor.ts";
+import { InProcess } from "./in-process.ts";
+import { Threads } from "./threads.ts";
+
+/** What {@link Executors} are made of. */
+export interface ExecutorsOptions {
+  readonly handlers: ReadonlyMap<string, Handler>;
+  /** Where the handlers' files are; undefined when they were not loaded from files. */
+  readonly handlersDir: string | undefined;
+  readonly maxResultBytes: number;
+}
+
+/** Decides where each attempt runs: in this process, in a thread when its handler asks for that, alone when it is suspect. */
+export class Executors {
+  readonly #inProcess: Executor;
+  readonly #threads = new Map<string, Executor>();
+  readonly #children: Executor | undefined;
+
+  constructor({ handlers, handlersDir, maxResultBytes }: ExecutorsOptions) {
+    this.#inProcess = new InProcess(maxResultBytes);
+    if (handlersDir !== undefined) this.#children = new Children({ handlersDir, maxResultBytes });
+    for (const { queue, isolate } of handlers.values()) {
+      if (isolate === undefined) continue;
+      if (handlersDir === undefined) {
+        throw new StartError(
+          `the handler of queue "${queue}" asks for isolate, but a thread can only load handlers from files: name their directory (handlersDir)`,
+        );
+      }
+      this.#threads.set(queue, new Threads({ handlersDir, maxResultBytes }, isolate.memoryMb));
+    }
+  }
+
+  /** Where an attempt at a task is to run. */
+  of(task: Reserved, queue: string): Executor {
+    if (task.lost > 0 && this.#children && isInFiles(queue)) return this.#children;
+    return this.#threads.get(queue) ?? this.#inProcess;
+  }
+
+  async stop(): Promise<void> {
+    const all = [this.#inProcess, ...this.#threads.values(), ...(this.#children ? [this.#children] : [])];
+    await Promise.all(all.map((executor) => executor.stop()));
+  }
+}
+
+/** Of the server's own handlers only the one that undoes is made from the files. */
+function isInFiles(queue: string): boolean {
+  const own: readonly string[] = Object.values(INTERNAL_QUEUES);
+  return queue === INTERNAL_QUEUES.undo || !own.includes(queue);
+}

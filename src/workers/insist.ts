@@ -1,0 +1,32 @@
+import { PaihaoError } from "../errors.ts";
+
+/** Pauses between two tries, ms. */
+const PAUSE_MS = { first: 100, most: 2000 } as const;
+/** So often a store may refuse in a way that time does not heal; then it will not take it. */
+const MOST_REFUSALS = 5;
+
+/** How long {@link insist} insists. */
+export interface InsistOptions {
+  /** Whether it no longer matters. */
+  done(): boolean;
+  /** Told of each try that failed and is followed by another. */
+  onFailure(error: unknown): void;
+}
+
+/**
+ * Tells the store something until it hears it: it may be away for a while.
+ * @throws the last error when it no longer matters, or when the store refuses it for another reason than being away
+ */
+export async function insist<T>(say: () => Promise<T>, options: InsistOptions): Promise<T> {
+  let refusals = 0;
+  for (let pauseMs: number = PAUSE_MS.first; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS.most)) {
+    try {
+      return await say();
+    } catch (error) {
+      if (!(error instanceof PaihaoError) || error.code === "internal") refusals += 1;
+      if (options.done() || refusals === MOST_REFUSALS) throw error;
+      options.onFailure(error);
+    }
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+}

@@ -1,0 +1,84 @@
+import { messageOf } from "../errors.ts";
+import { isGiveUp, isRetryAfter, isRetryLater, type Problem } from "../handler.ts";
+import type { Result } from "../task.ts";
+
+/** How a handler ended: plain data, which crosses to another thread or process as it is. */
+export type Outcome =
+  | { readonly kind: "result"; readonly result: Result }
+  /** The handler has given up: no further attempt, this problem is the answer. */
+  | { readonly kind: "give-up"; readonly problem: Problem & { readonly status: number }; readonly message: string }
+  /** Once more, and this attempt does not count. */
+  | { readonly kind: "later"; readonly afterMs: number }
+  /** The input or the answer cannot be used, and another attempt would change nothing. */
+  | { readonly kind: "unfit"; readonly message: string }
+  /** Something was thrown; `afterMs` says when to try again where that is not left to the backoff. */
+  | { readonly kind: "error"; readonly error: Thrown; readonly afterMs?: number }
+  /** It has not settled, though its signal fired a grace ago. */
+  | { readonly kind: "overdue" }
+  /** Its process died under it. */
+  | { readonly kind: "lost"; readonly how: string };
+
+/** What is kept of something thrown. */
+export interface Thrown {
+  readonly type: string;
+  readonly message: string;
+  readonly stack: string;
+}
+
+/** An input or an answer that no further attempt would make better. */
+export class Unfit extends Error {
+  override readonly name = "Unfit";
+}
+
+/** Ten years: no sum of times leaves the whole numbers that Redis and JavaScript share. */
+const LONGEST_MS = 3650 * 86_400_000;
+/** Most causes of an error that are told, and most characters of all of them. */
+const CAUSES = 5;
+const STACK_LENGTH = 10_000;
+
+/** Makes an outcome of whatever a handler has thrown. Never throws itself. */
+export function outcomeOf(thrown: unknown): Outcome {
+  try {
+    if (thrown instanceof Unfit) return { kind: "unfit", message: thrown.message };
+    if (isRetryLater(thrown)) return { kind: "later", afterMs: within(thrown.afterMs) };
+    if (isGiveUp(thrown)) return { kind: "give-up", problem: plain(thrown.problem), message: messageOf(thrown) };
+    if (isRetryAfter(thrown)) return { kind: "error", error: describe(thrown), afterMs: within(thrown.afterMs) };
+  } catch (error) {
+    // A problem that JSON cannot hold, or an object whose properties throw when they are read.
+    return { kind: "error", error: describe(error) };
+  }
+  return { kind: "error", error: describe(thrown) };
+}
+
+/** The parts of something thrown that can be logged and kept. Never throws itself. */
+export function describe(thrown: unknown): Thrown {
+  const message = messageOf(thrown);
+  try {
+    if (thrown instanceof Error) {
+      return { type: String(thrown.name), message, stack: stackOf(thrown, CAUSES).slice(0, STACK_LENGTH) };
+    }
+  } catch {
+    // A getter that throws: its message must do.
+  }
+  return { type: typeof thrown, message, stack: message };
+}
+
+function stackOf(error: Error, causes: number): string {
+  const stack = String(error.stack);
+  if (causes === 0 || error.cause === undefined) return stack;
+  const { cause } = error;
+  return `${stack}\ncaused by: ${cause instanceof Error ? stackOf(cause, causes - 1) : messageOf(cause)}`;
+}
+
+/** Handlers may make these errors without the functions that check their values. */
+function within(ms: number): number {
+  return Number.isFinite(ms) ? Math.min(Math.max(0, Math.round(ms)), LONGEST_MS) : 0;
+}
+
+/** @throws TypeError for what JSON cannot hold */
+function plain(problem: Problem): Problem & { status: number } {
+  const copy = JSON.parse(JSON.stringify(problem)) as Problem;
+  const { status } = copy;
+  const isError = Number.isInteger(status) && Number(status) >= 400 && Number(status) <= 599;
+  return { ...copy, status: isError ? Number(status) : 500 };
+}

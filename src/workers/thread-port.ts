@@ -1,0 +1,48 @@
+import { extname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { Worker } from "node:worker_threads";
+import { messageOf } from "../errors.ts";
+import type { FromCell } from "./cell-messages.ts";
+import type { CellPort } from "./cell-port.ts";
+
+/** `.ts` while the sources run (under tsx), `.js` once they are compiled. */
+const OWN_EXTENSION = extname(fileURLToPath(import.meta.url));
+const ENTRY = new URL(`./cell-main${OWN_EXTENSION}`, import.meta.url);
+
+/** Node 20 gives a new thread nothing of tsx, later ones all of it; registering it twice would slow down every import. */
+const BOOT_FROM_SOURCE = `
+const { entry, tsx } = require("node:worker_threads").workerData;
+import(entry).catch(async (error) => {
+  if (error.code !== "ERR_UNKNOWN_FILE_EXTENSION") throw error;
+  (await import(tsx)).register();
+  await import(entry);
+});`;
+
+/** Starts a cell in a thread of this process, whose heap has at most so many MB. */
+export function openThread(memoryMb: number): CellPort {
+  const options = { name: "paihao-cell", resourceLimits: { maxOldGenerationSizeMb: memoryMb } };
+  const worker =
+    OWN_EXTENSION === ".ts"
+      ? new Worker(BOOT_FROM_SOURCE, {
+          ...options,
+          eval: true,
+          workerData: { entry: ENTRY.href, tsx: import.meta.resolve("tsx/esm/api") },
+        })
+      : new Worker(ENTRY, options);
+  let reason: string | undefined;
+  worker.on("error", (error) => {
+    reason ??= messageOf(error);
+  });
+  const gone = new Promise<string>((resolve) => {
+    // What it said before its end has been delivered by then.
+    worker.once("exit", (code) => resolve(reason ?? `the thread ended with exit code ${code}`));
+  });
+  return {
+    post: (message) => worker.postMessage(message),
+    listen: (listener) => worker.on("message", (message: FromCell) => listener(message)),
+    gone,
+    kill: async () => {
+      await worker.terminate();
+    },
+  };
+}

@@ -1,0 +1,57 @@
+import { messageOf } from "../errors.ts";
+import type { Attempt } from "./attempt.ts";
+import { Cell } from "./cell.ts";
+import { type Executor, started } from "./executor.ts";
+import { describe, type Outcome } from "./outcome.ts";
+import { openThread } from "./thread-port.ts";
+
+/**
+ * Runs the handlers of one queue in threads: what holds the CPU holds up nothing else, and can be ended. Threads are started when
+ * they are needed and used again; there are never more than attempts under way at once, which are at most the queue's slots.
+ */
+export class Threads implements Executor {
+  readonly #options: { readonly handlersDir: string; readonly maxResultBytes: number };
+  readonly #memoryMb: number;
+  readonly #idle: Cell[] = [];
+  readonly #all = new Set<Cell>();
+  #stopped = false;
+
+  constructor(options: { handlersDir: string; maxResultBytes: number }, memoryMb: number) {
+    this.#options = options;
+    this.#memoryMb = memoryMb;
+  }
+
+  async execute(attempt: Attempt): Promise<Outcome> {
+    const cell = this.#take();
+    const begun = await started(attempt, cell.ready).catch((error: unknown): Outcome => {
+      return { kind: "error", error: describe(new Error(`no thread for the handler: ${messageOf(error)}`)) };
+    });
+    const outcome = begun ?? (await cell.run(attempt));
+    this.#giveBack(cell);
+    // No process has died, only a thread: the attempt failed.
+    return outcome.kind === "lost" ? { kind: "error", error: describe(new Error(outcome.how)) } : outcome;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await Promise.all([...this.#all].map((cell) => cell.kill()));
+  }
+
+  #take(): Cell {
+    for (let cell = this.#idle.pop(); cell; cell = this.#idle.pop()) {
+      if (cell.alive) return cell;
+      this.#all.delete(cell);
+    }
+    const cell = new Cell(openThread(this.#memoryMb), this.#options);
+    this.#all.add(cell);
+    return cell;
+  }
+
+  #giveBack(cell: Cell): void {
+    if (cell.alive && !this.#stopped) this.#idle.push(cell);
+    else {
+      this.#all.delete(cell);
+      void cell.kill();
+    }
+  }
+}

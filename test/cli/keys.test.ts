@@ -1,0 +1,128 @@
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import { readKeyFile } from "../../src/key-file.ts";
+import { freePort } from "../../src/store/free-port.ts";
+import { eventually } from "../helpers/eventually.ts";
+import { testKeys } from "../helpers/keys.ts";
+import { storeUrl, uniquePrefix } from "../helpers/store.ts";
+
+const PROGRAM = ["--import", import.meta.resolve("tsx"), path.join(import.meta.dirname, "../../src/cli/paihao.ts")];
+const HASH = "0".repeat(64);
+
+describe("paihao keys", () => {
+  let dir: string;
+  let file: string;
+  beforeEach(() => {
+    dir = mkdtempSync(path.join(tmpdir(), "paihao-cli-"));
+    file = path.join(dir, "keys");
+  });
+  afterEach(() => rmSync(dir, { recursive: true }));
+
+  const run = (args: readonly string[], env: Record<string, string> = {}) => {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [...PROGRAM, "keys", ...args], {
+      cwd: dir,
+      env: { PATH: process.env.PATH ?? "", ...env },
+      encoding: "utf8",
+      timeout: 15_000,
+    });
+    return { status, lines: stdout.split("\n").slice(0, -1), stderr };
+  };
+
+  it("create prints the key once, and the line that goes into API_KEYS", () => {
+    const { status, lines, stderr } = run(["create", "ci", "--scopes", "submit,read"]);
+    expect(status).to.equal(0);
+    const [key = "", line] = lines;
+    expect(lines).to.have.length(2);
+    expect(key).to.match(/^ph_[A-Za-z0-9_-]{43}$/);
+    expect(line).to.equal(`ci:submit+read:${createHash("sha256").update(key).digest("hex")}`);
+    expect(stderr)
+      .to.match(/shown this once/)
+      .and.match(/API_KEYS/);
+  });
+
+  it("create adds the line to the file of API_KEYS_FILE, or --file, or .env; the key itself is in none", () => {
+    const [first = ""] = run(["create", "a", "--scopes", "work"], { API_KEYS_FILE: "keys" }).lines;
+    const second = JSON.parse(run(["create", "b", "--scopes", "admin", "--json", "--file", file]).lines[0] ?? "");
+    writeFileSync(path.join(dir, ".env"), "API_KEYS_FILE=keys\n");
+    expect(run(["create", "c", "--scopes", "read"]).status).to.equal(0);
+    const { keys, faults } = readKeyFile(file);
+    expect([keys.map(({ name }) => name), faults]).to.deep.equal([["a", "b", "c"], []]);
+    expect(second).to.include({ name: "b", line: readFileSync(file, "utf8").split("\n")[1], file });
+    expect(statSync(file).mode & 0o777).to.equal(0o600);
+    for (const key of [first, second.key]) expect(readFileSync(file, "utf8")).not.to.contain(key);
+  });
+
+  it("create refuses a name that is taken, a scope that is none, and a file it cannot write, with status 1", () => {
+    writeFileSync(file, `a:read:${HASH}\n`);
+    const wrong: readonly [args: string[], message: RegExp][] = [
+      [["create", "a", "--scopes", "read", "--file", file], /has a key named a already/],
+      [["create", "b", "--scopes", "write"], /scope that is none of submit, read, admin, work/],
+      [["create", "no way", "--scopes", "read"], /the name of a key has 1–64 characters/],
+      [["create", "b", "--scopes", "read", "--file", path.join(dir, "nowhere/keys")], /nowhere\/keys: ENOENT/],
+      [["create", "b", "--file", file], /required option '--scopes/],
+    ];
+    for (const [args, message] of wrong) {
+      const { status, lines, stderr } = run(args);
+      expect([status, lines], args.join(" ")).to.deep.equal([1, []]);
+      expect(stderr).to.match(message);
+    }
+    expect(run(["create", "e", "--scopes", "read"], { API_KEYS: `e:read:${HASH}` }).stderr).to.match(
+      /API_KEYS has a key named e/,
+    );
+    expect(readFileSync(file, "utf8")).to.equal(`a:read:${HASH}\n`);
+  });
+
+  it("revoke takes a key out of the file, and says where a key is that it cannot take out", () => {
+    writeFileSync(file, `a:read:${HASH}\nb:read:${HASH}\n`);
+    expect(run(["revoke", "a", "--file", file]).status).to.equal(0);
+    expect(readKeyFile(file).keys.map(({ name }) => name)).to.deep.equal(["b"]);
+    expect(run(["revoke", "a", "--file", file])).to.include({
+      status: 1,
+      stderr: `paihao: ${file} has no key named a\n`,
+    });
+    expect(run(["revoke", "a"]).stderr).to.match(/expected --file, or API_KEYS_FILE/);
+    expect(run(["revoke", "e"], { API_KEYS: `e:read:${HASH}` }).stderr).to.match(/e is in API_KEYS: take it out there/);
+  });
+
+  it("ls lists names, scopes and where from, and never a hash", () => {
+    writeFileSync(file, `longer:submit+read:${HASH}\n# old:read:${HASH}\nbroken\n`);
+    const env = { API_KEYS: `e:admin:${HASH}`, API_KEYS_FILE: file };
+    const { lines, stderr } = run(["ls"], env);
+    expect(lines).to.deep.equal(["e       admin  API_KEYS", `longer  submit+read  ${file}`]);
+    expect(stderr).to.equal(`paihao: ${file}, line 3: a key has three parts with colons between\n`);
+    expect(JSON.parse(run(["ls", "--json"], env).lines[0] ?? "")).to.deep.equal([
+      { name: "e", scopes: ["admin"], from: "API_KEYS" },
+      { name: "longer", scopes: ["submit", "read"], from: file },
+    ]);
+  });
+
+  it("reach a running server, at once with SIGHUP, which does not end it", async () => {
+    const keys = testKeys({ ann: ["read"], bob: ["read"] });
+    writeFileSync(file, `${keys.lines[0]}\n`);
+    const port = await freePort();
+    const env = { PATH: process.env.PATH, REDIS_URL: storeUrl(), KEY_PREFIX: uniquePrefix(), API_KEYS_FILE: file };
+    const server: ChildProcess = spawn(process.execPath, [...PROGRAM, "start", "--port", String(port)], {
+      cwd: dir,
+      env: { ...env, ROLE: "api" },
+      stdio: ["ignore", "ignore", "pipe"],
+    });
+    const status = async (name: "ann" | "bob") =>
+      (await fetch(`http://127.0.0.1:${port}/v1/queues`, { headers: keys.as(name) })).status;
+    try {
+      await eventually(async () => (await status("ann")) === 200);
+      expect(await status("bob")).to.equal(401);
+      appendFileSync(file, `${keys.lines[1]}\n`);
+      server.kill("SIGHUP");
+      await eventually(async () => (await status("bob")) === 200);
+      expect(server.exitCode).to.equal(null);
+    } finally {
+      server.kill("SIGTERM");
+      if (server.exitCode === null) await once(server, "exit");
+    }
+  });
+});

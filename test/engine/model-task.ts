@@ -1,0 +1,84 @@
+import type { State } from "../../src/task.ts";
+
+/** A task as the model has it: what a caller, a worker and an operator may rely on, and nothing of how it is stored. */
+export interface ModelTask {
+  readonly id: string;
+  readonly queue: string;
+  readonly caller: string;
+  readonly priority: number;
+  state: State;
+  input: string;
+  mediaType: string;
+  /** Its place within its class; null before it has joined the line. It never changes but by a retry. */
+  place: number | null;
+  /** When its delay ends; Infinity for an hour from now, anything else is past. */
+  due: number;
+  /** When its lease ended; Infinity while it holds. */
+  lapsed: number;
+  attempts: number;
+  lost: number;
+  fence: string | null;
+  worker: string;
+  cancelRequested: boolean;
+  progress: string | null;
+  readonly steps: Map<string, string>;
+  /** Newest first. */
+  errors: string[];
+  errorCode: string | null;
+  /** What can be collected. */
+  result: string | null;
+  /** How long what is left of it stays; null while it is not finished. */
+  kept: "result" | "dead" | null;
+  /** When it died, ms, for the order in which dead letters leave; null when it is no dead letter. */
+  died: number | null;
+  inputKept: boolean;
+  destroyed: boolean;
+  expired: boolean;
+  /** A webhook is told of its end. */
+  readonly webhook: boolean;
+  /** What it does can be undone. */
+  undoable: boolean;
+  /** A worker has had it since it was submitted or retried. */
+  begun: boolean;
+}
+
+export interface ModelQueue {
+  readonly name: string;
+  readonly attempts: number;
+  readonly maxLost: number;
+  readonly rate: { readonly max: number; readonly perMs: number } | undefined;
+  readonly undo: boolean;
+  paused: boolean;
+  /** Starts that the rate still counts. */
+  starts: number;
+  /** Each worker's last reservation that brought something. */
+  readonly reservations: Map<string, { reservation: string; ids: readonly string[] }>;
+  /** Entries of the counters that only grow. */
+  deaths: number;
+  losses: number;
+}
+
+export interface ModelSubmission {
+  readonly id: string;
+  readonly queue: string;
+  readonly input: string;
+  readonly mediaType: string;
+  readonly caller: string;
+  readonly priority: number;
+  readonly delayed: boolean;
+  readonly limit: number;
+  readonly maxIndex: number | null;
+  readonly dryRun: boolean;
+  readonly webhook: boolean;
+}
+export interface ModelLease {
+  readonly id: string;
+  readonly fence: string;
+}
+
+/** Most dead letters of a queue here, so that the cap is met in a short run. */
+export const MODEL_DEAD_CAP = 3;
+/** Where what follows from a task's end waits. */
+export const UNDO_QUEUE = "paihao.undo";
+/** A moment on the store's clock that is long gone. */
+export const LONG_AGO = 1;

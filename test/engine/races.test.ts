@@ -1,0 +1,299 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { expect } from "chai";
+import { catalogueResult } from "../../src/engine/problem.ts";
+import type { Lease } from "../../src/store/scripts.ts";
+import type { Result } from "../../src/task.ts";
+import { openEngine, type TestEngine } from "../helpers/engine.ts";
+import { keysLike, keysLike } from "../helpers/scan.ts";
+import { uniquePrefix } from "../helpers/store.ts";
+
+/** Clients, each on connections of its own. */
+const CLIENTS = 8;
+/** How often each race is run; all at once, so that they cross one another. */
+const ROUNDS = 120;
+
+const result = (text: string): Result => ({
+  ...{ status: 200, contentType: "text/plain", headers: {}, body: Buffer.from(text) },
+});
+const failure = (kind: "retry" | "give-up") => ({
+  ...{ kind, delayMs: 0, error: "boom", code: "task-failed", result: catalogueResult("task-failed") },
+});
+
+describe("of two clients at once", () => {
+  let clients: TestEngine[];
+  let one: TestEngine;
+  let two: TestEngine;
+  /** The tag of all keys. */
+  let tag: string;
+
+  beforeEach(async () => {
+    const prefix = uniquePrefix();
+    const settings = { attempts: 1, maxLost: 1 };
+    clients = await Promise.all(Array.from({ length: CLIENTS }, () => openEngine({ prefix, settings })));
+    [one, two] = clients as [TestEngine, TestEngine];
+    tag = one.keys.tag(0);
+  });
+  afterEach(async () => {
+    const { tasks } = await dumpStates(one);
+    await Promise.all(clients.map((client) => client.close()));
+    expect(tasks, "tasks that are in no index of their state, or in two").to.deep.equal([]);
+  });
+
+  const ids = Array.from({ length: ROUNDS }, (_, n) => `r${n}`);
+  const look = async (id: string) => {
+    const seen = await one.engine.inspector.inspect(id, { result: true });
+    if (!seen) throw new Error(`${id} is unknown`);
+    return seen;
+  };
+
+  /** Submits all ids and takes them; returns their leases. */
+  const running = async (leaseMs = 60_000): Promise<Lease[]> => {
+    await Promise.all(ids.map((id) => one.submit({ id })));
+    const leases: Lease[] = [];
+    while (leases.length < ids.length) {
+      for (const { id, fence } of await one.reserve(100, { leaseMs })) leases.push({ queue: "jobs", id, fence });
+    }
+    return leases;
+  };
+
+  /** Lets two calls meet, now the one first and now the other; counts the pairs of answers. */
+  const meet = async <T>(
+    of: readonly T[],
+    first: (item: T) => Promise<unknown>,
+    second: (item: T) => Promise<unknown>,
+  ) => {
+    const counts: Record<string, number> = {};
+    await Promise.all(
+      of.map(async (item, n) => {
+        const late = (call: (item: T) => Promise<unknown>, ms: number) => delay(ms).then(() => call(item));
+        const pair = await Promise.all([late(first, n % 5), late(second, (n * 3) % 5)]);
+        const key = pair.map((answer) => String(answer)).join(" ");
+        counts[key] = (counts[key] ?? 0) + 1;
+      }),
+    );
+    return counts;
+  };
+
+  it("one completes a task and the other is told so, and the result is the first one's", async () => {
+    const leases = await running();
+    const pairs = await meet(
+      leases,
+      (lease) => one.engine.finisher.complete(lease, result("one"), one.settings),
+      (lease) => two.engine.finisher.complete(lease, result("two"), two.settings),
+    );
+    expect(pairs).to.have.all.keys("done already", "already done");
+    const texts = await Promise.all(ids.map(async (id) => (await look(id)).result?.body.toString()));
+    expect(texts.filter((text) => text === "one")).to.have.length(pairs["done already"] ?? 0);
+    expect(texts.filter((text) => text === "two")).to.have.length(pairs["already done"] ?? 0);
+  });
+
+  it("a completion and a cancel leave a task succeeded and destroyed, or canceled", async () => {
+    const leases = await running();
+    const pairs = await meet(
+      leases,
+      (lease) => one.engine.finisher.complete(lease, result("x"), one.settings),
+      (lease) => two.engine.cancel(lease.id, "jobs"),
+    );
+    expect(pairs).to.have.all.keys("done destroyed", "canceled requested");
+    const states = await Promise.all(ids.map(look));
+    expect(states.filter((seen) => seen.state === "canceled")).to.have.length(pairs["canceled requested"] ?? 0);
+    expect(
+      states.filter((seen) => seen.state === "succeeded" && seen.destroyed && seen.result === null),
+    ).to.have.length(pairs["done destroyed"] ?? 0);
+  });
+
+  it("a completion and a reclaim leave a task done, or waiting at its place with the completion refused", async () => {
+    const leases = await running();
+    await Promise.all(ids.map((id, n) => one.redis.zadd(`${tag}l:jobs`, "XX", n + 1, id)));
+    const lost: string[] = [];
+    const verdicts = await Promise.all([
+      ...leases.map(async (lease, n) => {
+        await delay(n % 4);
+        return one.engine.finisher.complete(lease, result("x"), one.settings);
+      }),
+      // The first tick takes what is left: here it comes into the middle.
+      delay(2).then(async () => {
+          lost.push(...(await two.engine.tick(0)).lost.map((task) => task.id));
+          return "ticked";
+        }),
+    ]);
+    for (const [n, { id }] of leases.entries()) {
+      expect(verdicts[n], id).to.equal(lost.includes(id) ? "stale" : "done");
+      expect(await look(id)).to.include(
+        lost.includes(id) ? { state: "waiting", lost: 1, attempts: 0 } : { state: "succeeded", lost: 0, attempts: 1 },
+      );
+    }
+  });
+
+  it("a release and a reclaim refund the attempt once", async () => {
+    const leases = await running();
+    await Promise.all(ids.map((id, n) => one.redis.zadd(`${tag}l:jobs`, "XX", n + 1, id)));
+    const pairs = await meet(
+      leases,
+      (lease) => one.engine.finisher.release(lease, one.settings),
+      (lease) => two.engine.lose(lease, two.settings),
+    );
+    expect(pairs).to.have.all.keys("released stale", "stale waiting");
+    for (const id of ids) expect(await look(id)).to.include({ state: "waiting", attempts: 0 });
+    expect(await one.redis.hget(`${tag}q:jobs`, "lost")).to.equal(String(pairs["stale waiting"]));
+  });
+
+  it("a cancel takes a task out of the line before a worker, or asks that worker to stop", async () => {
+    await Promise.all(ids.map((id) => one.submit({ id })));
+    const taken: string[] = [];
+    const verdicts = await Promise.all([
+      ...ids.map(async (id, n) => {
+        await delay(n % 4);
+        return one.engine.cancel(id, "jobs");
+      }),
+      ...clients.map(async (client, n) => {
+        await delay(n % 4);
+        taken.push(...(await client.reserve(5, { worker: `w${n}` })).map((task) => task.id));
+        return "taken";
+      }),
+    ]);
+    for (const [n, id] of ids.entries()) {
+      expect(verdicts[n], id).to.equal(taken.includes(id) ? "requested" : "canceled");
+      expect(await look(id)).to.include(
+        taken.includes(id)
+          ? { state: "running", cancelRequested: true }
+          : { state: "canceled", cancelRequested: false },
+      );
+    }
+    expect(new Set(taken).size, "each taken once").to.equal(taken.length);
+  });
+
+  it("a cancel wins over a promotion whichever comes first", async () => {
+    await Promise.all(ids.map((id) => one.submit({ id, delayMs: 60_000 })));
+    await Promise.all(ids.map((id) => one.redis.zadd(`${tag}d:jobs`, "XX", 1, id)));
+    const verdicts = await Promise.all([
+      ...ids.map(async (id, n) => {
+        await delay(n % 4);
+        return one.engine.cancel(id, "jobs");
+      }),
+      delay(2).then(() => two.engine.tick(0)),
+    ]);
+    expect(new Set(verdicts.slice(0, -1))).to.deep.equal(new Set(["canceled"]));
+    expect(await two.engine.tick(0)).to.include({ promoted: 0 });
+    expect(await one.redis.exists(`${tag}w:jobs`, `${tag}d:jobs`)).to.equal(0);
+  });
+
+  it("a failure and a completion end an attempt once", async () => {
+    const leases = await running();
+    const pairs = await meet(
+      leases,
+      (lease) => one.engine.finisher.complete(lease, result("x"), one.settings),
+      (lease) => two.engine.finisher.fail(lease, failure("retry"), two.settings),
+    );
+    expect(pairs).to.have.all.keys("done already", "already dead");
+    expect(await one.redis.zcard(`${tag}x:jobs`)).to.equal(pairs["already dead"]);
+    const [lease] = leases;
+    if (lease) expect(await one.engine.finisher.fail(lease, failure("give-up"), one.settings)).to.equal("already");
+  });
+
+  it("one submits a task and the other replays it, or is refused when it means something else", async () => {
+    const submit = (client: TestEngine, input: string) => (id: string) =>
+      client.submit({ id, input }).then(({ verdict }) => verdict);
+    expect(await meet(ids, submit(one, "1"), submit(two, "1"))).to.have.all.keys("new replay", "replay new");
+    expect(await one.redis.zcard(`${tag}w:jobs`)).to.equal(ids.length);
+    const others = ids.map((id) => `other-${id}`);
+    const pairs = await meet(others, submit(one, '"one"'), submit(two, '"two"'));
+    expect(pairs).to.have.all.keys("new conflict", "conflict new");
+    const inputs = await Promise.all(others.map((id) => one.redis.hget(`${tag}t:${id}`, "i")));
+    expect(inputs.filter((input) => input === '"one"')).to.have.length(pairs["new conflict"] ?? 0);
+  });
+
+  it("a worker gets the input that an update reported as taken, and no other", async () => {
+    await Promise.all(ids.map((id) => one.submit({ id, input: '"old"' })));
+    const taken = new Map<string, string>();
+    const update = { queue: "jobs", input: '"new"', mediaType: "application/json", query: {}, caller: null } as const;
+    const rest = { priority: 3, delayMs: 0, maxIndex: null, dryRun: false, webhook: null };
+    const verdicts = await Promise.all([
+      ...ids.map(async (id, n) => {
+        await delay(n % 4);
+        return one.engine.submitter.update({ id, ...update, ...rest }, one.settings);
+      }),
+      ...clients.map(async (client, n) => {
+        await delay(n % 4);
+        for (const task of await client.reserve(8, { worker: `w${n}` })) taken.set(task.id, task.input.toString());
+        return "taken";
+      }),
+    ]);
+    for (const [id, input] of taken) {
+      expect(input, id).to.equal(verdicts[ids.indexOf(id)] === "updated" ? '"new"' : '"old"');
+    }
+    expect(taken.size).to.equal(8 * CLIENTS);
+  });
+
+  it("one runs a dead task again, or the other forgets it", async () => {
+    const leases = await running();
+    await Promise.all(leases.map((lease) => one.engine.finisher.fail(lease, failure("retry"), one.settings)));
+    const forgotten: Promise<number>[] = [];
+    const verdicts = await Promise.all(
+      ids.map(async (id, n) => {
+        await delay(n % 6);
+        if (n === 2) forgotten.push(two.engine.forgetDead("jobs"));
+        return one.engine.retry(id);
+      }),
+    );
+    const [count = 0] = await Promise.all(forgotten);
+    expect(verdicts.filter((verdict) => verdict === "waiting")).to.have.length(ids.length - count);
+    for (const [n, id] of ids.entries()) {
+      expect(await look(id)).to.include(
+        verdicts[n] === "waiting" ? { state: "waiting", destroyed: false } : { state: "failed", destroyed: true },
+      );
+    }
+  });
+
+  it("of eight that let time pass each due task joins the line once, and each loss counts once", async () => {
+    const due = Array.from({ length: 500 }, (_, n) => `d${n}`);
+    await Promise.all(due.map((id) => one.submit({ id, delayMs: 60_000 })));
+    await Promise.all(due.map((id, n) => one.redis.zadd(`${tag}d:jobs`, "XX", n + 1, id)));
+    const ticks = await Promise.all(clients.flatMap((client) => [client.engine.tick(0), client.engine.tick(0)]));
+    expect(ticks.reduce((sum, tick) => sum + tick.promoted, 0)).to.equal(due.length);
+    expect(await one.redis.zrange(`${tag}w:jobs`, "0", "-1")).to.deep.equal(due);
+    const taken = await Promise.all(clients.map((client, n) => client.reserve(50, { worker: `w${n}` })));
+    await Promise.all(taken.flat().map((task) => one.redis.zadd(`${tag}l:jobs`, "XX", 1, task.id)));
+    const lost = (await Promise.all(clients.map((client) => client.engine.tick(0)))).flatMap((tick) => tick.lost);
+    expect(lost.map((task) => task.id).sort()).to.deep.equal(
+      taken
+        .flat()
+        .map((task) => task.id)
+        .sort(),
+    );
+    expect(await one.redis.zrange(`${tag}w:jobs`, "0", "-1")).to.deep.equal(due);
+  });
+
+  it("of eight that take work each task goes to one, under a fence of its own", async () => {
+    const all = Array.from({ length: 1000 }, (_, n) => `t${n}`);
+    await Promise.all(all.map((id) => one.submit({ id })));
+    const taken = await Promise.all(
+      clients.map(async (client, n) => {
+        const mine = [];
+        for (;;) {
+          const some = await client.reserve(7, { worker: `w${n}` });
+          if (some.length === 0) return mine;
+          mine.push(...some);
+        }
+      }),
+    );
+    expect(taken.flat().map((task) => task.id)).to.have.members(all);
+    expect(new Set(taken.flat().map((task) => task.fence)).size).to.equal(all.length);
+    for (const mine of taken) {
+      const places = mine.map((task) => all.indexOf(task.id));
+      expect(places, "in line order").to.deep.equal([...places].sort((a, b) => a - b));
+    }
+  });
+});
+
+/** The ids of tasks whose state and index disagree. */
+async function dumpStates({ redis, scripts, keys }: TestEngine): Promise<{ tasks: string[] }> {
+  const tag = keys.tag(0);
+  const found = await keysLike(redis, `${tag}t:*`);
+  const tasks: string[] = [];
+  for (let n = 0; n < found.length; n += 100) {
+    const ids = found.slice(n, n + 100).map((key) => key.slice(`${tag}t:`.length));
+    tasks.push(...(await scripts.audit(tag, "t", "", ids)));
+  }
+  return { tasks };
+}

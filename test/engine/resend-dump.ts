@@ -1,0 +1,38 @@
+import type { Connection } from "../../src/store/redis.ts";
+import { keysLike } from "../helpers/scan.ts";
+
+/** Fields that hold a time, or what follows from the times of calls. */
+const OF_TIME = /^(?:c|b|e|x|hlc|fence|mean|variance|liveUntil)$/;
+/** A rate bucket holds its number above its count. */
+const BUCKET = /^[az]\d$/;
+const BUCKET_SHIFT = 2 ** 24;
+
+/** Everything in a partition that does not tell when it was written: for holding two stores against each other. */
+export async function contents(redis: Connection, tag: string): Promise<Record<string, unknown>> {
+  const keys = await keysLike(redis, `${tag}*`);
+  const all = await Promise.all(
+    keys.sort().map(async (key): Promise<[string, unknown]> => {
+      const ttl = await redis.pttl(key);
+      return [key.slice(tag.length), { value: await valueOf(redis, key, tag), expires: ttl > 0 }];
+    }),
+  );
+  return Object.fromEntries(all);
+}
+
+async function valueOf(redis: Connection, key: string, tag: string): Promise<unknown> {
+  const kind = key.slice(tag.length)[0];
+  const type = await redis.type(key);
+  if (type === "string") return redis.get(key);
+  if (type === "zset") return redis.zrange(key, "0", "-1");
+  // Starts are times, and live workers carry one: how many there are is what counts.
+  if (type === "list") return redis.llen(key);
+  const fields = Object.entries(await redis.hgetall(key)).filter(([name]) => !OF_TIME.test(name));
+  return Object.fromEntries(
+    fields.map(([name, value]) => {
+      if (kind === "q" && BUCKET.test(name)) return ["rate", Number(value) % BUCKET_SHIFT];
+      if (kind === "k") return [name, value.split(" ")[1]];
+      if (kind === "t" && (name === "f" || name === "o")) return [name, "some"];
+      return [name, value];
+    }),
+  );
+}

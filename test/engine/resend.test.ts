@@ -1,0 +1,294 @@
+import { readdirSync } from "node:fs";
+import { expect } from "chai";
+import { createLog } from "../../src/log.ts";
+import { connect } from "../../src/store/redis.ts";
+import { encodeResult } from "../../src/store/result.ts";
+import { type Lease, Scripts, type TickQueue } from "../../src/store/scripts.ts";
+import { openEngine, type TestEngine } from "../helpers/engine.ts";
+import { storeUrl } from "../helpers/store.ts";
+import { startTcpProxy } from "../helpers/tcp-proxy.ts";
+import { contents } from "./resend-dump.ts";
+
+const KEEP = { keepMs: 60_000, tombstoneMs: 60_000 };
+const CAP = 10;
+const answer = encodeResult({ status: 200, contentType: "text/plain", headers: {}, body: Buffer.from("ok") });
+const LONG = `"${"x".repeat(500)}"`;
+
+/** A store in some state, before the call that is to be sent twice. */
+class Scene {
+  readonly t: TestEngine;
+  readonly tag: string;
+  lease: Lease = { queue: "jobs", id: "a", fence: "0" };
+
+  constructor(t: TestEngine) {
+    this.t = t;
+    this.tag = t.keys.tag(0);
+  }
+
+  get scripts(): Scripts {
+    return this.t.scripts;
+  }
+
+  get tickQueue(): TickQueue {
+    return { queue: "jobs", maxLost: 1, deadMs: 60_000, problem: answer, ...KEEP };
+  }
+
+  async waiting(options: { input?: string; delayMs?: number; webhook?: string } = {}): Promise<void> {
+    for (const id of ["a", "b"]) await this.t.submit({ id, ...options });
+  }
+
+  async running(options: { input?: string; webhook?: string } = {}): Promise<void> {
+    await this.waiting(options);
+    const [task] = await this.t.reserve(1, { reservation: "first" });
+    if (!task) throw new Error("nothing to take");
+    this.lease = { queue: "jobs", id: task.id, fence: task.fence };
+  }
+
+  async dead(): Promise<void> {
+    await this.running({ input: LONG });
+    await this.scripts.keepStep(this.tag, { ...this.lease, name: "s", value: "1", undo: true });
+    await this.fail("retry", 1);
+  }
+
+  fail(kind: "retry" | "later" | "give-up", attempts: number) {
+    const item = { ...this.lease, ...KEEP, kind, attempts, delayMs: 1000, error: "boom", code: "task-failed" };
+    return this.scripts.fail(this.tag, [{ ...item, result: answer, deadMs: 60_000 }], CAP);
+  }
+
+  tick() {
+    return this.scripts.tick(this.tag, [this.tickQueue], { limit: 10, deadCap: CAP });
+  }
+}
+
+/** A call of one script in one situation; both of its replies where they are told apart. */
+interface Case {
+  readonly script: string;
+  readonly when: string;
+  given(scene: Scene): Promise<unknown>;
+  call(scene: Scene): Promise<unknown>;
+  readonly replies?: readonly [first: unknown, second: unknown];
+}
+
+const item = { priority: 3, mediaType: "", query: "", caller: "", limit: 100, maxIndex: null, dryRun: false };
+const submitItem = (id: string, input: string, delayMs = 0) => ({
+  ...{ ...item, id, queue: "jobs", delayMs, input, digest: input.length > 64 ? "0".repeat(32) : "" },
+  ...{ webhook: "https://example.com/", undo: true },
+});
+const slots = new Map([["jobs", 4]]);
+
+const CASES: readonly Case[] = [
+  {
+    ...{ script: "submit", when: "of new tasks, some for later, some with long inputs" },
+    given: async () => undefined,
+    call: async ({ scripts, tag }) => {
+      const items = [submitItem("n", "1"), submitItem("long", LONG), submitItem("later", "2", 60_000)];
+      return (await scripts.submit(tag, items)).verdicts.map(({ verdict }) => verdict);
+    },
+    replies: [
+      ["new", "new", "new"],
+      ["replay", "replay", "replay"],
+    ],
+  },
+  {
+    ...{ script: "update", when: "of a waiting task" },
+    given: (scene) => scene.waiting(),
+    call: ({ scripts, tag }) => scripts.update(tag, { ...submitItem("a", LONG), mediaType: "text/plain" }),
+    replies: ["updated", "updated"],
+  },
+  {
+    ...{ script: "reserve", when: "with more waiting than it takes" },
+    given: (scene) => scene.waiting(),
+    call: async ({ scripts, tag }) => {
+      const request = { queue: "jobs", worker: "w1", reservation: "r", count: 1, leaseMs: 60_000 };
+      const { tasks } = await scripts.reserve(tag, { ...request, rate: { max: 5, perMs: 60_000 } });
+      return tasks.map((task) => `${task.id} ${task.attempt}`);
+    },
+    replies: [["a 1"], ["a 1"]],
+  },
+  {
+    ...{ script: "renew", when: "of a lease that is held" },
+    given: (scene) => scene.running(),
+    call: ({ scripts, tag, lease }) => scripts.renew(tag, [{ ...lease, leaseMs: 60_000 }]),
+    replies: [["ok"], ["ok"]],
+  },
+  {
+    ...{ script: "complete", when: "of a running task" },
+    given: (scene) => scene.running({ webhook: "https://example.com/" }),
+    call: ({ scripts, tag, lease }) => scripts.complete(tag, [{ ...lease, ...KEEP, result: answer }]),
+    replies: [["done"], ["already"]],
+  },
+  {
+    ...{ script: "fail", when: "with attempts left" },
+    given: (scene) => scene.running(),
+    call: (scene) => scene.fail("retry", 3),
+    replies: [["retrying"], ["stale"]],
+  },
+  {
+    ...{ script: "fail", when: "asking for later" },
+    given: (scene) => scene.running(),
+    call: (scene) => scene.fail("later", 1),
+    replies: [["retrying"], ["stale"]],
+  },
+  {
+    ...{ script: "fail", when: "for good, with a step to undo and a webhook to tell" },
+    given: async (scene) => {
+      await scene.running({ input: LONG, webhook: "https://example.com/" });
+      await scene.scripts.keepStep(scene.tag, { ...scene.lease, name: "s", value: "1", undo: true });
+    },
+    call: (scene) => scene.fail("retry", 1),
+    replies: [["dead"], ["already"]],
+  },
+  {
+    ...{ script: "release", when: "of a running task" },
+    given: (scene) => scene.running(),
+    call: ({ scripts, tag, lease }) => scripts.release(tag, [{ ...lease, ...KEEP }]),
+    replies: [["released"], ["stale"]],
+  },
+  {
+    ...{ script: "cancel", when: "of a waiting task" },
+    given: (scene) => scene.waiting({ webhook: "https://example.com/" }),
+    call: ({ scripts, tag }) => scripts.cancel(tag, [{ id: "a", ...KEEP }]),
+    replies: [["canceled"], ["already"]],
+  },
+  {
+    ...{ script: "cancel", when: "of a running task" },
+    given: (scene) => scene.running(),
+    call: ({ scripts, tag }) => scripts.cancel(tag, [{ id: "a", ...KEEP }]),
+    replies: [["requested"], ["requested"]],
+  },
+  {
+    ...{ script: "cancel", when: "of a finished task that can be undone" },
+    given: async (scene) => {
+      await scene.running({ input: LONG });
+      await scene.scripts.keepStep(scene.tag, { ...scene.lease, name: "s", value: "1", undo: true });
+      await scene.scripts.complete(scene.tag, [{ ...scene.lease, ...KEEP, result: answer }]);
+    },
+    call: ({ scripts, tag }) => scripts.cancel(tag, [{ id: "a", ...KEEP }]),
+    replies: [["destroyed"], ["already"]],
+  },
+  {
+    ...{ script: "lose", when: "of a running task" },
+    given: (scene) => scene.running(),
+    call: ({ scripts, tag, lease, tickQueue }) => scripts.lose(tag, [{ ...lease, ...tickQueue }], CAP),
+    replies: [["waiting"], ["stale"]],
+  },
+  {
+    ...{ script: "retry", when: "of a dead task" },
+    given: (scene) => scene.dead(),
+    call: ({ scripts, tag }) => scripts.retry(tag, ["a"]),
+    replies: [["waiting"], ["not-dead"]],
+  },
+  {
+    ...{ script: "forget", when: "of all dead tasks" },
+    given: (scene) => scene.dead(),
+    call: ({ scripts, tag }) => scripts.forget(tag, "jobs"),
+    replies: [1, 0],
+  },
+  {
+    ...{ script: "pause", when: "of a queue" },
+    given: (scene) => scene.waiting(),
+    call: ({ scripts, tag }) => scripts.pause(tag, "jobs", true),
+  },
+  {
+    ...{ script: "progress", when: "of a running task" },
+    given: (scene) => scene.running(),
+    call: ({ scripts, tag, lease }) => scripts.progress(tag, [{ ...lease, progress: "50 half" }]),
+    replies: [["ok"], ["ok"]],
+  },
+  {
+    ...{ script: "step", when: "that is kept" },
+    given: (scene) => scene.running(),
+    call: ({ scripts, tag, lease }) => scripts.keepStep(tag, { ...lease, name: "s", value: "1", undo: true }),
+    replies: ["ok", "ok"],
+  },
+  {
+    ...{ script: "tick", when: "with a task due, a lease over and a dead letter past its time" },
+    given: async (scene) => {
+      await scene.dead();
+      await scene.t.reserve(1, { reservation: "second" });
+      await scene.t.submit({ id: "later", delayMs: 60_000 });
+      const store = scene.t.redis;
+      const past = (kind: string, id: string) => store.zadd(`${scene.tag}${kind}:jobs`, "XX", "1", id);
+      await Promise.all([past("d", "later"), past("l", "b"), past("x", "a")]);
+    },
+    call: async (scene) => {
+      const { promoted, lost } = await scene.tick();
+      return [promoted, lost.map((task) => task.id)];
+    },
+    replies: [
+      [1, ["b"]],
+      [0, []],
+    ],
+  },
+  {
+    ...{ script: "heartbeat", when: "of a worker" },
+    given: (scene) => scene.waiting(),
+    call: ({ scripts, tag }) => scripts.heartbeat(tag, "w1", 60_000, slots),
+  },
+  {
+    ...{ script: "audit", when: "with an entry lost" },
+    given: async (scene) => {
+      await scene.waiting();
+      await scene.t.redis.zrem(`${scene.tag}w:jobs`, "a");
+    },
+    call: ({ scripts, tag }) => scripts.audit(tag, "t", "", ["a", "b"]),
+    replies: [["a"], []],
+  },
+  {
+    ...{ script: "allocate", when: "of a new id" },
+    given: async () => undefined,
+    call: ({ scripts, tag }) => scripts.allocate(tag, "a-1", "{}", 60_000),
+    replies: ["kept", "taken"],
+  },
+  {
+    ...{ script: "deallocate", when: "of an allocated id" },
+    given: ({ scripts, tag }) => scripts.allocate(tag, "a-1", "{}", 60_000),
+    call: ({ scripts, tag }) => scripts.deallocate(tag, "a-1"),
+  },
+];
+
+/** They write nothing, and Redis holds them to that. */
+const READERS = ["inspect", "count", "queue", "page", "allocation"];
+
+describe("a script sent twice, as after a lost reply", () => {
+  it("is tried for every Lua file", () => {
+    const files = readdirSync(new URL("../../src/store/lua/", import.meta.url));
+    const names = files.flatMap((file) => (file.endsWith(".lua") ? [file.slice(0, -4)] : []));
+    expect([...new Set(CASES.map((one) => one.script)), ...READERS].sort()).to.deep.equal(names.sort());
+  });
+
+  for (const { script, when, given, call, replies } of CASES) {
+    it(`does what ${script} ${when} does once`, async () => {
+      const [once, twice] = await Promise.all([openEngine(), openEngine()]);
+      try {
+        const [single, double] = [new Scene(once), new Scene(twice)];
+        await given(single);
+        await given(double);
+        const alone = await call(single);
+        const both = await Promise.all([call(double), call(double)]);
+        if (replies) expect([alone, ...both]).to.deep.equal([replies[0], ...replies]);
+        expect(await contents(twice.redis, double.tag)).to.deep.equal(await contents(once.redis, single.tag));
+      } finally {
+        await Promise.all([once.close(), twice.close()]);
+      }
+    });
+  }
+
+  it("is what a connection does that breaks before the reply", async () => {
+    const proxy = await startTcpProxy(Number(new URL(storeUrl()).port));
+    const t = await openEngine();
+    const broken = await connect(`redis://127.0.0.1:${proxy.port}`, "broken", createLog("silent"));
+    try {
+      const scripts = new Scripts(broken, { flags: true });
+      const lost = proxy.loseReply();
+      const { verdicts } = await scripts.submit(t.keys.tag(0), [submitItem("a", "1")]);
+      await lost;
+      expect(verdicts.map(({ verdict }) => verdict)).to.deep.equal(["replay"]);
+      expect(await t.redis.zrange(`${t.keys.tag(0)}w:jobs`, "0", "-1")).to.deep.equal(["a"]);
+    } finally {
+      broken.disconnect();
+      await t.close();
+      await proxy.stop();
+    }
+  });
+});

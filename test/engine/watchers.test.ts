@@ -1,0 +1,137 @@
+import { expect } from "chai";
+import type { Inspection } from "../../src/engine/inspect.ts";
+import { Watchers } from "../../src/engine/watchers.ts";
+import type { Notices } from "../../src/store/notices.ts";
+import { openEngine, type TestEngine } from "../helpers/engine.ts";
+import { eventually } from "../helpers/eventually.ts";
+
+/** As always, but without the waiting. */
+const QUICK = { passMs: 20 };
+
+/** What a listener was told, and a way to wait for it. */
+function ear() {
+  const told: (Inspection | null)[] = [];
+  return {
+    told,
+    listener: (seen: Inspection | null) => told.push(seen),
+    /** Resolves when something that fits was told. */
+    heard: (fits: (seen: Inspection | null) => boolean) => eventually(() => told.some(fits)),
+  };
+}
+
+describe("watching tasks", () => {
+  let t: TestEngine;
+  let looks: string[];
+  let engine: ConstructorParameters<typeof Watchers>[0];
+  let stops: (() => void)[];
+  beforeEach(async () => {
+    t = await openEngine();
+    looks = [];
+    stops = [];
+    const { inspector, notices, keys } = t.engine;
+    const counting = {
+      inspect: (id: string, options: { result: boolean }) => {
+        looks.push(id);
+        return inspector.inspect(id, options);
+      },
+    };
+    engine = {
+      inspector: counting as typeof inspector,
+      notices,
+      keys,
+      figures: (names) => t.engine.figures(names),
+    };
+  });
+  afterEach(async () => {
+    for (const stop of stops) stop();
+    await t.close();
+  });
+
+  const watch = async (watchers: Watchers, id: string, listener: (seen: Inspection | null) => void) => {
+    const watched = await watchers.watch(id, listener);
+    stops.push(watched.stop);
+    return watched;
+  };
+
+  it("tells every watcher of a task of its changes at once, with one look for all of them", async () => {
+    const watchers = new Watchers(engine, QUICK);
+    await t.submit({ id: "a" });
+    const ears = [ear(), ear(), ear()];
+    for (const { listener } of ears) expect((await watch(watchers, "a", listener)).first?.state).to.equal("waiting");
+    expect(watchers.size).to.equal(1);
+    looks.length = 0;
+    await t.reserve(1);
+    for (const { heard } of ears) await heard((seen) => seen?.state === "running");
+    expect(looks).to.deep.equal(["a"]);
+  });
+
+  it("tells how the line moves though nothing is told on the channel of those who wait", async () => {
+    const watchers = new Watchers(engine, QUICK);
+    for (const id of ["a", "b", "c"]) await t.submit({ id });
+    const { listener, heard, told } = ear();
+    expect((await watch(watchers, "c", listener)).first?.index).to.equal(2);
+    await t.reserve(2);
+    await heard((seen) => seen?.index === 0);
+    expect(told.every((seen) => seen?.state === "waiting")).to.equal(true);
+  });
+
+  it("looks at no place in a line that has not moved, save for the few whose turn it is", async () => {
+    const watchers = new Watchers(engine, QUICK);
+    await t.submit({ id: "first" });
+    for (let n = 0; n < 40; n += 1) {
+      await t.submit({ id: `w${n}` });
+      await watch(watchers, `w${n}`, () => undefined);
+    }
+    const passes: number[] = [];
+    const figures = engine.figures;
+    (engine as { figures: typeof figures }).figures = (names) => {
+      passes.push(looks.length);
+      looks.length = 0;
+      return figures(names);
+    };
+    await eventually(() => passes.length >= 4);
+    // The first pass knows of no earlier figures; each later one looks at a tenth of the forty.
+    expect(passes.slice(2)).to.satisfy((counts: number[]) => counts.every((count) => count <= 4));
+  });
+
+  it("finds out by itself when notices are lost", async () => {
+    const deaf = { listen: async () => () => undefined } as unknown as Notices;
+    const watchers = new Watchers({ ...engine, notices: deaf }, QUICK);
+    await t.submit({ id: "a" });
+    const [task] = await t.reserve(1);
+    const { listener, heard } = ear();
+    await watch(watchers, "a", listener);
+    await t.engine.finisher.complete(
+      { queue: "jobs", id: "a", fence: task?.fence ?? "" },
+      { status: 200, contentType: null, headers: {}, body: Buffer.alloc(0) },
+      t.settings,
+    );
+    await heard((seen) => seen?.state === "succeeded");
+  });
+
+  it("rests when nobody watches, and starts again", async () => {
+    const watchers = new Watchers(engine, QUICK);
+    await t.submit({ id: "a" });
+    await t.submit({ id: "b" });
+    const first = await watchers.watch("b", () => undefined);
+    first.stop();
+    first.stop();
+    expect(watchers.size).to.equal(0);
+    const { listener, heard } = ear();
+    await watch(watchers, "b", listener);
+    await t.reserve(1);
+    await heard((seen) => seen?.index === 0);
+  });
+
+  it("says so where a task is not known, or the store is away", async () => {
+    const watchers = new Watchers(engine, QUICK);
+    expect((await watch(watchers, "nobody", () => undefined)).first).to.equal(null);
+    const broken = new Watchers({
+      ...engine,
+      inspector: { inspect: () => Promise.reject(new Error("away")) } as unknown as typeof engine.inspector,
+    });
+    const failed = await broken.watch("a", () => undefined).catch((error: Error) => error.message);
+    expect(failed).to.equal("away");
+    expect(broken.size).to.equal(0);
+  });
+});

@@ -1,0 +1,92 @@
+import { readConfig } from "../../src/config.ts";
+import { Engine } from "../../src/engine/engine.ts";
+import { settingsOf } from "../../src/engine/settings.ts";
+import { AddressGuard, parseAllowList } from "../../src/guard.ts";
+import { defineHandler, type Handler } from "../../src/handler.ts";
+import { monitorDocument } from "../../src/http/document.ts";
+import { createLog } from "../../src/log.ts";
+import { Loop } from "../../src/loop.ts";
+import { Notices } from "../../src/store/notices.ts";
+import { connect } from "../../src/store/redis.ts";
+import { type DeliveryParts, deliverer } from "../../src/webhooks/delivery.ts";
+import { Worker } from "../../src/workers/worker.ts";
+import { openEngine, type TestEngine } from "./engine.ts";
+import { eventually } from "./eventually.ts";
+import { storeUrl } from "./store.ts";
+
+/** A worker that runs the queue `jobs` and delivers its webhooks to 127.0.0.1, without pauses between attempts. */
+export interface Deliveries {
+  readonly engine: Engine;
+  readonly redis: TestEngine["redis"];
+  /** Submits a task that ends as its input says, with a webhook. */
+  submit(id: string, webhook: string, input?: unknown): Promise<void>;
+  /** Resolves with the id of the task that delivers this task's event, once there is one. */
+  follower(id: string): Promise<string>;
+  /** Resolves when a task is in this state. */
+  until(id: string, state: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Opens one, with handlers and parts other than the usual. */
+export async function openDeliveries(
+  run: (input: never) => unknown,
+  parts: Partial<DeliveryParts> & { attempts?: number } = {},
+): Promise<Deliveries> {
+  const t = await openEngine();
+  const log = createLog("silent");
+  const config = readConfig({});
+  const jobs = defineHandler({ queue: "jobs", attempts: 1, run: (input) => run(input as never) });
+  const whole: Handler = deliverer({
+    guard: new AddressGuard(parseAllowList(["127.0.0.1"]), { plainHttp: "listed" }),
+    secrets: [],
+    look: (id) => engine.inspector.inspect(id, { result: true }),
+    describe: (seen) => monitorDocument(seen, 1),
+    pauseMs: () => 1,
+    ...parts,
+  });
+  const delivering: Handler = { ...whole, attempts: parts.attempts ?? whole.attempts };
+  const all = new Map([jobs, delivering].map((handler) => [handler.queue, handler]));
+  const subscriber = await connect(storeUrl(), "test-deliveries", log);
+  const engine = new Engine({
+    scripts: t.scripts,
+    keys: t.keys,
+    notices: new Notices(subscriber),
+    queues: new Map([...all].map(([queue, handler]) => [queue, settingsOf(handler, config)])),
+    fallback: t.settings,
+  });
+  const worker = new Worker({ engine, handlers: all, log, maxResultBytes: 1e6, drainTimeoutMs: 1000 });
+  // Time passes faster here than by the ticker, so that what is to be retried at once is.
+  const ticker = new Loop({
+    intervalMs: 20,
+    tick: async () => {
+      await engine.tick(0);
+      return undefined;
+    },
+    onError: () => undefined,
+  });
+  await worker.start();
+  ticker.start();
+  return {
+    engine,
+    redis: t.redis,
+    submit: async (id, webhook, input = {}) => {
+      const text = { input: JSON.stringify(input), mediaType: "application/json", query: {}, caller: null };
+      const place = { priority: 3, delayMs: 0, maxIndex: null, dryRun: false };
+      await engine.submitter.submit({ id, queue: "jobs", webhook, ...text, ...place }, engine.settings("jobs"));
+    },
+    follower: (id) =>
+      eventually(async () => {
+        const [key] = await t.redis.keys(`${t.keys.tag(0)}t:${id}:webhook:*`);
+        return key === undefined ? false : key.slice(`${t.keys.tag(0)}t:`.length);
+      }) as Promise<string>,
+    until: async (id, state) => {
+      await eventually(async () => (await engine.inspector.inspect(id, { result: false }))?.state === state);
+    },
+    close: async () => {
+      await worker.stop();
+      await ticker.stop();
+      subscriber.disconnect();
+      await t.close();
+    },
+  };
+}

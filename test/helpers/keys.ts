@@ -1,0 +1,22 @@
+import { formatApiKey, makeKey, type Scope } from "../../src/api-key.ts";
+
+/** Keys of a test's own. */
+export interface TestKeys<Name extends string> {
+  /** For API_KEYS, or with line breaks a file. */
+  readonly lines: readonly string[];
+  readonly env: { readonly API_KEYS: string };
+  /** The header that says who one is, with others where given. */
+  as(name: Name, headers?: Readonly<Record<string, string>>): Record<string, string>;
+}
+
+/** Makes a key of each name, with its scopes. */
+export function testKeys<Name extends string>(scopes: Readonly<Record<Name, readonly Scope[]>>): TestKeys<Name> {
+  const names = Object.keys(scopes) as Name[];
+  const made = new Map(names.map((name) => [name, makeKey(name, new Set(scopes[name]))]));
+  const lines = [...made.values()].map(({ entry }) => formatApiKey(entry));
+  return {
+    lines,
+    env: { API_KEYS: lines.join(",") },
+    as: (name, headers = {}) => ({ Authorization: `Bearer ${made.get(name)?.key}`, ...headers }),
+  };
+}

@@ -1,0 +1,95 @@
+import { once } from "node:events";
+import net from "node:net";
+
+/** Stands between clients and a server on this machine, and does to their connections what networks do. */
+export interface TcpProxy {
+  readonly port: number;
+  /** New connections lead there; those that are open stay where they are. */
+  target(port: number): void;
+  /** Open connections forward nothing any more, without being closed; new ones work. What is sent on them is held. */
+  freeze(): void;
+  /** What was held is delivered, late, even where the sender has given up; then those connections end. */
+  thaw(): void;
+  /** Ends every open connection at once, as a reset does. */
+  cut(): void;
+  /** The next bytes that the server sends do not arrive, and their connection is cut: a reply is lost. */
+  loseReply(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+interface Link {
+  readonly client: net.Socket;
+  readonly server: net.Socket;
+  frozen: boolean;
+  readonly held: Buffer[];
+}
+
+/** Starts a proxy to a port of this machine. */
+export async function startTcpProxy(to: number): Promise<TcpProxy> {
+  const links = new Set<Link>();
+  let port = to;
+  let onReply: (() => void) | undefined;
+
+  const end = (link: Link) => {
+    links.delete(link);
+    link.client.destroy();
+    link.server.destroy();
+  };
+  const listener = net.createServer({ noDelay: true }, (client) => {
+    const server = net.connect({ port, host: "127.0.0.1", noDelay: true });
+    const link: Link = { client, server, frozen: false, held: [] };
+    links.add(link);
+    client.on("data", (data) => {
+      if (link.frozen) link.held.push(data);
+      else server.write(data);
+    });
+    server.on("data", (data) => {
+      if (link.frozen) return;
+      if (onReply) {
+        onReply();
+        onReply = undefined;
+        end(link);
+      } else {
+        client.write(data);
+      }
+    });
+    for (const socket of [client, server]) {
+      // A reset is what this is for; the close that follows it ends the link.
+      socket.on("error", () => undefined);
+      // On a half-open connection the one side does not learn that the other has gone.
+      socket.on("close", () => link.frozen || end(link));
+    }
+  });
+  listener.listen(0, "127.0.0.1");
+  await once(listener, "listening");
+
+  return {
+    port: (listener.address() as net.AddressInfo).port,
+    target(other) {
+      port = other;
+    },
+    freeze() {
+      for (const link of links) link.frozen = true;
+    },
+    thaw() {
+      for (const link of [...links].filter((one) => one.frozen)) {
+        links.delete(link);
+        link.server.end(Buffer.concat(link.held));
+        link.client.destroy();
+      }
+    },
+    cut() {
+      for (const link of [...links]) end(link);
+    },
+    loseReply() {
+      return new Promise((resolve) => {
+        onReply = resolve;
+      });
+    },
+    async stop() {
+      for (const link of [...links]) end(link);
+      listener.close();
+      await once(listener, "close");
+    },
+  };
+}

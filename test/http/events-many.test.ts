@@ -1,0 +1,97 @@
+import { once } from "node:events";
+import net from "node:net";
+import { expect } from "chai";
+import { eventually } from "../helpers/eventually.ts";
+import { closedGate, type Gate } from "../helpers/gates.ts";
+import { startServer, type TestServer } from "../helpers/server.ts";
+
+const WATCHERS = 2000;
+
+/** A client that costs little: it keeps what comes as text. */
+interface Client {
+  readonly id: string;
+  readonly socket: net.Socket;
+  text: string;
+}
+
+describe("two thousand watchers of one process", () => {
+  let server: TestServer;
+  let gate: Gate;
+  const clients: Client[] = [];
+  before(async function () {
+    this.timeout(60_000);
+    server = await startServer({ LOG_LEVEL: "warn" });
+    gate = closedGate();
+  });
+  after(() => server.stop());
+
+  const connect = async (id: string): Promise<Client> => {
+    const socket = net.connect(Number(new URL(server.url).port), "127.0.0.1");
+    const client: Client = { id, socket, text: "" };
+    socket.setEncoding("latin1");
+    socket.on("data", (chunk: string) => {
+      client.text += chunk;
+    });
+    socket.on("error", () => undefined);
+    await once(socket, "connect");
+    socket.write(`GET /v1/requests/${id}/events HTTP/1.1\r\nHost: x\r\n\r\n`);
+    return client;
+  };
+  const statuses = ({ text }: Client) => text.split("event: status").length - 1;
+  const lastIndex = ({ text }: Client) => Number(/"index":(\d+)(?!.*"index":)/s.exec(text)?.[1]);
+
+  it("are all told where they stand", async function () {
+    this.timeout(60_000);
+    const first = await server.enqueue("gated", gate.input);
+    await gate.entered;
+    const lines = `${JSON.stringify(gate.input)}\n`.repeat(WATCHERS);
+    const batch = await server.send("/v1/queues/gated/batches", {
+      method: "POST",
+      headers: { "Content-Type": "application/x-ndjson" },
+      body: lines,
+    });
+    const ids = batch.text
+      .trim()
+      .split("\n")
+      .map((line) => String(JSON.parse(line).id));
+    expect(ids).to.have.length(WATCHERS);
+    for (let n = 0; n < ids.length; n += 200) clients.push(...(await Promise.all(ids.slice(n, n + 200).map(connect))));
+    await eventually(() => clients.every((client) => statuses(client) === 1), 30_000);
+    for (const [n, client] of clients.entries()) expect(lastIndex(client)).to.equal(n);
+    expect(first).to.be.a("string");
+  });
+
+  it("are all told when the line moves, once each", async function () {
+    this.timeout(60_000);
+    const before = clients.map(lastIndex);
+    await server.send(`/v1/requests/${clients[0]?.id}`, { method: "DELETE" });
+    const [canceled, ...others] = clients;
+    if (!canceled) throw new Error("nobody watches");
+    await eventually(() => others.every((client) => statuses(client) >= 2), 30_000);
+    for (const [n, client] of others.entries()) {
+      expect(statuses(client)).to.equal(2);
+      expect(lastIndex(client)).to.equal((before[n + 1] ?? 0) - 1);
+    }
+    await eventually(() => canceled.text.includes("event: done"));
+  });
+
+  it("leave the server free for others meanwhile", async () => {
+    const times: number[] = [];
+    for (let n = 0; n < 20; n += 1) {
+      const began = performance.now();
+      await server.post("default", n);
+      times.push(performance.now() - began);
+    }
+    expect(times.sort((a, b) => a - b)[10]).to.be.below(250);
+  });
+
+  it("all get their sign of life, and are all closed when the server stops", async function () {
+    this.timeout(60_000);
+    const [, ...others] = clients;
+    await eventually(() => others.every(({ text }) => /\r\n:\n\n/.test(text)), 15_000);
+    const closed = Promise.all(others.map(({ socket }) => once(socket, "close")));
+    gate.open();
+    await server.stop();
+    await closed;
+  });
+});

@@ -1,0 +1,176 @@
+import { expect } from "chai";
+import { type EventReader, readEvents, type StreamEvent } from "../helpers/events.ts";
+import { eventually } from "../helpers/eventually.ts";
+import { closedGate } from "../helpers/gates.ts";
+import { startServer, type TestServer } from "../helpers/server.ts";
+
+/** WHATWG HTML §9.2: Server-Sent Events. */
+describe("the events of a task", () => {
+  let server: TestServer;
+  const open: EventReader[] = [];
+  before(async () => {
+    server = await startServer();
+  });
+  afterEach(() => {
+    for (const reader of open.splice(0)) reader.close();
+  });
+  after(() => server.stop());
+  const follow = async (id: string, search = "", headers: Record<string, string> = {}) => {
+    const reader = await readEvents(`${server.url}/v1/requests/${id}/events${search}`, headers);
+    open.push(reader);
+    return reader;
+  };
+  const states = (events: readonly StreamEvent[]) => events.map((event) => `${event.name} ${event.json.state}`);
+
+  it("begin with retry and the state there is, and go on with each change until done; then the server closes", async () => {
+    const gate = closedGate();
+    const id = await server.enqueue("gated", gate.input);
+    const task = await gate.entered;
+    const stream = await follow(id);
+    expect(stream.status).to.equal(200);
+    expect(stream.headers).to.include({
+      "content-type": "text/event-stream",
+      "cache-control": "no-cache, no-transform",
+      "x-accel-buffering": "no",
+    });
+    expect(stream.headers["x-request-id"]).to.be.a("string");
+    expect(stream.headers.vary).to.contain("Prefer");
+    const first = await stream.next();
+    expect(first.name).to.equal("status");
+    expect(stream.text.startsWith("retry: 2000\n\nevent: status\n")).to.equal(true);
+    expect(first.json).to.include({ id, state: "running", index: 0 });
+    expect(first.id).to.match(/^[\w-]+$/);
+    task.progress(50, "half");
+    const second = await stream.next();
+    expect(second.json.progress).to.deep.equal({ percent: 50, message: "half", estimated: false });
+    expect(second.id).to.not.equal(first.id);
+    gate.open("result");
+    expect(states(await stream.until("done"))).to.deep.equal(["status succeeded", "done succeeded"]);
+    await stream.closed;
+  });
+
+  it("carry the monitor's own document, and as id the version that is its ETag", async () => {
+    const id = await server.enqueue("default", 1, "?delay=3600");
+    const stream = await follow(id);
+    const event = await stream.next();
+    const monitor = await server.send(`/v1/requests/${id}/status`);
+    expect({ ...event.json, eta: null }).to.deep.equal({ ...monitor.json, eta: null });
+    expect(monitor.headers.etag).to.equal(`"${event.id}"`);
+    expect(event.json.links).to.deep.include({ rel: "events", href: `/v1/requests/${id}/events`, method: "GET" });
+  });
+
+  it("tell how the line moves, at most once a second", async () => {
+    const gates = Array.from({ length: 4 }, closedGate);
+    for (const gate of gates) await server.enqueue("gated", gate.input);
+    await gates[0]?.entered;
+    const last = closedGate();
+    const id = await server.enqueue("gated", last.input);
+    const stream = await follow(id);
+    expect((await stream.next()).json.index).to.equal(3);
+    const times: number[] = [];
+    for (const gate of gates) gate.open();
+    let event: StreamEvent;
+    do {
+      event = await stream.next();
+      if (event.json.state === "waiting") times.push(performance.now());
+    } while (event.json.state === "waiting");
+    for (const [n, time] of times.entries()) if (n > 0) expect(time - (times[n - 1] ?? 0)).to.be.above(900);
+    last.open();
+    await stream.until("done");
+  });
+
+  it("tell of a failure with its error, and of a cancel", async () => {
+    const gate = closedGate();
+    const failing = await server.enqueue("gated", gate.input);
+    await gate.entered;
+    const stream = await follow(failing);
+    gate.break(new Error("not told"));
+    const done = (await stream.until("done")).at(-1);
+    expect(done?.json).to.include({ state: "failed" });
+    expect(done?.json.error).to.include({ code: "task-failed" });
+    const scheduled = await server.enqueue("default", 1, "?delay=3600");
+    const canceled = await follow(scheduled);
+    await canceled.next();
+    await server.send(`/v1/requests/${scheduled}`, { method: "DELETE" });
+    expect(states(await canceled.until("done"))).to.deep.equal(["status canceled", "done canceled"]);
+  });
+
+  it("of a finished task are its state and done; whoever has had that gets 204, by header or query", async () => {
+    const id = (await server.post("default", 1)).json.id;
+    const stream = await follow(id);
+    const events = await stream.until("done");
+    await stream.closed;
+    expect(states(events)).to.deep.equal(["status succeeded", "done succeeded"]);
+    expect(events[0]?.id, "not yet the end").to.equal(undefined);
+    const known = events[1]?.id ?? "";
+    expect((await follow(id, "", { "Last-Event-ID": known })).status).to.equal(204);
+    expect((await follow(id, `?lastEventId=${known}`)).status).to.equal(204);
+    const missed = await follow(id, "", { "Last-Event-ID": "an-older-one" });
+    expect(missed.status).to.equal(200);
+    expect((await missed.until("done")).at(-1)?.id).to.equal(known);
+  });
+
+  it("can be taken up again after a broken connection, which neither cancels nor loses anything", async () => {
+    const gate = closedGate();
+    const id = await server.enqueue("gated", gate.input);
+    await gate.entered;
+    const stream = await follow(id);
+    const { id: version = "" } = await stream.next();
+    stream.close();
+    await stream.closed;
+    const resumed = await follow(id, "", { "Last-Event-ID": version });
+    expect((await resumed.next()).json.state).to.equal("running");
+    gate.open("kept");
+    expect((await resumed.until("done")).at(-1)?.json.state).to.equal("succeeded");
+    expect((await server.send(`/v1/requests/${id}`)).json).to.equal("kept");
+  });
+
+  it("are problems before they begin: 404 unknown, 410 deleted, 400 for a doubled parameter", async () => {
+    const deleted = (await server.post("default", 1)).json.id;
+    await server.send(`/v1/requests/${deleted}`, { method: "DELETE" });
+    for (const [path, status, code] of [
+      ["nobody/events", 404, "unknown"],
+      ["-odd/events", 404, "unknown"],
+      [`${deleted}/events`, 410, "deleted"],
+      [`${deleted}/events?lastEventId=a&lastEventId=b`, 400, "invalid-parameter"],
+    ] as const) {
+      const answer = await server.send(`/v1/requests/${path}`);
+      expect(answer.status, path).to.equal(status);
+      expect(answer.json.type).to.equal(`/problems/${code}`);
+      expect(answer.headers["content-type"]).to.match(/^application\/problem\+json/);
+    }
+  });
+
+  it("have a head of their own for HEAD, and are linked from a 202", async () => {
+    const sent = { method: "POST", headers: { Prefer: "respond-async" }, body: 1 };
+    const answer = await server.send("/v1/requests?delay=3600", sent);
+    const events = `/v1/requests/${answer.json.id}/events`;
+    expect(answer.headers.link).to.contain(`<${events}>; rel="alternate"; type="text/event-stream"`);
+    expect(answer.json.links).to.deep.include({ rel: "events", href: events, method: "GET" });
+    const head = await server.send(events, { method: "HEAD" });
+    expect([head.status, head.text]).to.deep.equal([200, ""]);
+    expect(head.headers["content-type"]).to.match(/^text\/event-stream/);
+  });
+
+  it("end when the server stops, so that clients connect again elsewhere", async () => {
+    const other = await startServer({ ROLE: "api", KEY_PREFIX: server.prefix });
+    const id = await server.enqueue("default", 1, "?delay=3600");
+    const stream = await readEvents(`${other.url}/v1/requests/${id}/events`);
+    await stream.next();
+    const began = performance.now();
+    await other.stop({ keep: true });
+    await stream.closed;
+    expect(performance.now() - began).to.be.below(3000);
+    expect(stream.text).to.not.contain("event: done");
+  });
+
+  it("send a comment within ten seconds of silence", async function () {
+    this.timeout(20_000);
+    const id = await server.enqueue("default", 1, "?delay=3600");
+    const stream = await follow(id);
+    await stream.next();
+    const began = performance.now();
+    await eventually(() => /\n\n:\n\n/.test(stream.text));
+    expect(performance.now() - began).to.be.below(10_000);
+  });
+});

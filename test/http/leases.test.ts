@@ -1,0 +1,100 @@
+import { expect } from "chai";
+import { startServer, type TestServer } from "../helpers/server.ts";
+
+/** A worker that is nothing but an HTTP client; the server runs no handlers itself. */
+describe("a worker in any language", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({ ROLE: "api" });
+  });
+  after(() => server.stop());
+
+  const take = (body: unknown = {}, wait = 0, queue = "default") =>
+    server.send(`/v1/queues/${queue}/leases`, { method: "POST", body, headers: { Prefer: `wait=${wait}` } });
+  const say = (id: string, verb: string, body: unknown) =>
+    server.send(`/v1/leases/${id}/${verb}`, { method: "POST", body });
+
+  it("takes tasks with fence and lease, tells progress, and completes them", async () => {
+    const id = await server.enqueue("default", { text: "ünï" }, "?size=3");
+    const taken = await take({ worker: "ada", count: 5 });
+    expect(taken.status).to.equal(200);
+    const [lease] = taken.json.items;
+    expect(taken.json.items).to.have.length(1);
+    expect(lease).to.include({ id, queue: "default", attempt: 1, mediaType: "application/json", leaseSeconds: 15 });
+    expect(lease.input).to.deep.equal({ text: "ünï" });
+    expect(lease.query).to.deep.equal({ size: "3" });
+    expect((await say(id, "progress", { fence: lease.fence, percent: 40, message: "half" })).status).to.equal(204);
+    const seen = await server.send(`/v1/requests/${id}/status`);
+    expect(seen.json.progress).to.deep.equal({ percent: 40, message: "half", estimated: false });
+    expect((await say(id, "renew", { fence: lease.fence, lease: 60 })).json).to.deep.equal({
+      id,
+      cancelRequested: false,
+      leaseSeconds: 60,
+    });
+    expect((await say(id, "complete", { fence: lease.fence, result: { ok: true } })).json.verdict).to.equal("done");
+    expect((await say(id, "complete", { fence: lease.fence, result: { ok: true } })).json.verdict).to.equal("already");
+    expect((await server.send(`/v1/requests/${id}`)).json).to.deep.equal({ ok: true });
+  });
+
+  it("answers bytes with status and content type", async () => {
+    const id = await server.enqueue("default", {});
+    const [lease] = (await take()).json.items;
+    const body = Buffer.from([0, 255, 1]).toString("base64");
+    await say(id, "complete", { fence: lease.fence, body, contentType: "image/x-test", status: 201 });
+    const result = await server.send(`/v1/requests/${id}`);
+    expect(result.status).to.equal(201);
+    expect(result.headers["content-type"]).to.equal("image/x-test");
+    expect(result.body.equals(Buffer.from([0, 255, 1]))).to.equal(true);
+  });
+
+  it("waits for work that comes later, and gets 204 when none has come", async () => {
+    expect((await take({}, 0)).status).to.equal(204);
+    const waiting = take({ worker: "bob" }, 20);
+    const id = await server.enqueue("default", {});
+    const [lease] = (await waiting).json.items;
+    expect(lease.id).to.equal(id);
+    await say(id, "complete", { fence: lease.fence });
+    expect((await server.send(`/v1/requests/${id}`)).status).to.equal(204);
+  });
+
+  it("fails an attempt, puts it off, or gives up with a problem", async () => {
+    const id = await server.enqueue("default", {});
+    const [first] = (await take()).json.items;
+    expect((await say(id, "fail", { fence: first.fence, after: 0 })).json.verdict).to.equal("retrying");
+    await server.until(id, "waiting");
+    const [second] = (await take()).json.items;
+    expect(second.attempt).to.equal(1);
+    const giveUp = { status: 422, title: "Not an image", hint: 7 };
+    expect((await say(id, "fail", { fence: second.fence, giveUp })).json.verdict).to.equal("failed");
+    const answer = await server.send(`/v1/requests/${id}`);
+    expect(answer.status).to.equal(422);
+    expect(answer.json).to.include({ title: "Not an image", hint: 7, status: 422, id });
+  });
+
+  it("learns of a cancel when it renews, and of a lost lease as 410 invalid-task", async () => {
+    const id = await server.enqueue("default", {});
+    const [lease] = (await take()).json.items;
+    expect((await server.send(`/v1/requests/${id}`, { method: "DELETE" })).status).to.equal(202);
+    expect((await say(id, "renew", { fence: lease.fence })).json.cancelRequested).to.equal(true);
+    expect((await say(id, "complete", { fence: lease.fence, result: 1 })).json.verdict).to.equal("canceled");
+    const stale = await say(id, "renew", { fence: lease.fence });
+    expect(stale.status).to.equal(410);
+    expect(stale.json).to.include({ type: "/problems/invalid-task", reason: "lease-lost" });
+  });
+
+  it("is told what is wrong with what it says", async () => {
+    const wrong = await take({ count: 1000 });
+    expect(wrong.status).to.equal(400);
+    expect(wrong.json.errors[0].pointer).to.equal("#/count");
+    expect((await take({}, 0, "nowhere")).json.type).to.equal("/problems/unknown-queue");
+    expect((await say("nobody", "renew", { fence: 1 })).json.type).to.equal("/problems/unknown");
+    expect((await say("nobody", "renew", {})).json.errors[0].pointer).to.equal("#/fence");
+    expect((await say("nobody", "complete", { fence: 1, result: 1, body: "AA==" })).status).to.equal(400);
+  });
+
+  it("counts as a worker of the queue while it asks", async () => {
+    await take({ worker: "carol", count: 7 }, 0, "checked");
+    const queue = (await server.send("/v1/queues/checked")).json;
+    expect(queue).to.include({ workers: 1, slots: 7 });
+  });
+});

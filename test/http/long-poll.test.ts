@@ -1,0 +1,129 @@
+import { expect } from "chai";
+import { closedGate } from "../helpers/gates.ts";
+import { startServer, type TestServer } from "../helpers/server.ts";
+
+/** RFC 9110 §13.1.2 (If-None-Match) with RFC 7240 §4.3 (wait): an answer when there is something new. */
+describe("the conditional long poll of the monitor", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+  const look = (id: string, headers: Record<string, string> = {}) =>
+    server.send(`/v1/requests/${id}/status`, { headers });
+  const poll = (id: string, etag: string, prefer = "wait=20") => look(id, { "If-None-Match": etag, Prefer: prefer });
+  const tagOf = async (id: string) => String((await look(id)).headers.etag);
+
+  it("answers 304 at once to the version that the caller has, in a list or as *, and 202 to any other", async () => {
+    const id = await server.enqueue("default", 1, "?delay=3600");
+    const etag = await tagOf(id);
+    for (const condition of [etag, `W/${etag}`, `"x", ${etag}`, "*"]) {
+      const answer = await look(id, { "If-None-Match": condition });
+      expect([answer.status, answer.text], condition).to.deep.equal([304, ""]);
+      expect(answer.headers).to.include({ etag, "cache-control": "no-store" });
+      expect(answer.headers.vary).to.contain("Prefer").and.to.contain("Accept");
+      expect(answer.headers).to.not.have.property("preference-applied");
+    }
+    expect((await look(id, { "If-None-Match": '"other"' })).status).to.equal(202);
+    expect((await look("nobody", { "If-None-Match": "*" })).status, "only of what there is").to.equal(404);
+  });
+
+  it("answers as soon as the state changes, and says that it has waited", async () => {
+    const gate = closedGate();
+    const id = await server.enqueue("gated", gate.input);
+    await gate.entered;
+    const held = poll(id, await tagOf(id));
+    await server.untilHeld(id);
+    gate.open("done");
+    const answer = await held;
+    expect(answer.status).to.equal(200);
+    expect(answer.json).to.include({ id, state: "succeeded" });
+    expect(answer.headers["preference-applied"]).to.equal("wait=20");
+  });
+
+  it("answers as soon as progress is reported or cancel is requested", async () => {
+    const gate = closedGate();
+    const id = await server.enqueue("gated", gate.input);
+    const task = await gate.entered;
+    const first = poll(id, await tagOf(id));
+    await server.untilHeld(id);
+    task.progress(10, "begun");
+    const progress = await first;
+    expect(progress.json.progress).to.include({ percent: 10, message: "begun" });
+    const second = poll(id, String(progress.headers.etag));
+    await server.untilHeld(id);
+    await server.send(`/v1/requests/${id}`, { method: "DELETE" });
+    const { json } = await second;
+    expect(json.cancelRequested || json.state === "canceled", json.state).to.equal(true);
+    await server.until(id, "canceled");
+  });
+
+  it("answers when the place in line changes because others have started", async () => {
+    const gates = [closedGate(), closedGate(), closedGate()] as const;
+    for (const gate of gates.slice(0, 2)) await server.enqueue("gated", gate.input);
+    await gates[0].entered;
+    const id = await server.enqueue("gated", gates[2].input);
+    const before = await look(id);
+    expect(before.json.index).to.equal(1);
+    const held = poll(id, String(before.headers.etag));
+    await server.untilHeld(id);
+    gates[0].open();
+    const answer = await held;
+    expect(answer.status).to.equal(202);
+    expect(answer.json.index).to.equal(0);
+    for (const gate of gates) gate.open();
+    await server.until(id, "succeeded");
+  });
+
+  it("does not wait for estimates and counts", async () => {
+    const gate = closedGate();
+    await server.enqueue("gated", gate.input);
+    await gate.entered;
+    const id = await server.enqueue("gated", gate.input);
+    const held = poll(id, await tagOf(id), "wait=1");
+    await server.untilHeld(id);
+    for (let n = 0; n < 5; n += 1) await server.enqueue("gated", gate.input);
+    expect((await held).status).to.equal(304);
+    gate.open();
+  });
+
+  it("answers 304 when the time is up, with Preference-Applied and the version", async () => {
+    const id = await server.enqueue("default", 1, "?delay=3600");
+    const etag = await tagOf(id);
+    const began = performance.now();
+    const answer = await poll(id, etag, "wait=1");
+    expect(performance.now() - began).to.be.within(950, 5000);
+    expect([answer.status, answer.text]).to.deep.equal([304, ""]);
+    expect(answer.headers).to.include({ etag, "preference-applied": "wait=1" });
+  });
+
+  it("answers at once where the caller has another version, or does not say to wait", async () => {
+    const id = await server.enqueue("default", 1, "?delay=3600");
+    const etag = await tagOf(id);
+    for (const [condition, prefer, status] of [
+      ['"other"', "wait=20", 202],
+      [etag, "wait=0", 304],
+      [etag, "wait=never", 304],
+      [etag, "respond-async", 304],
+      ["*", "wait=20", 304],
+    ] as const) {
+      const answer = await poll(id, condition, prefer);
+      expect(answer.status, prefer).to.equal(status);
+      expect(answer.headers).to.not.have.property("preference-applied");
+    }
+    expect((await look(id, { Prefer: "wait=20" })).status).to.equal(202);
+  });
+
+  it("holds many for the price of a few looks, and lets all go when the server stops", async () => {
+    const other = await startServer({ ROLE: "api", KEY_PREFIX: server.prefix });
+    const id = await server.enqueue("default", 1, "?delay=3600");
+    const etag = await tagOf(id);
+    const headers = { "If-None-Match": etag, Prefer: "wait=25" };
+    const held = Array.from({ length: 100 }, () => other.send(`/v1/requests/${id}/status`, { headers }));
+    await server.untilHeld(id);
+    // Connections are taken in their order: the others have been before this one.
+    expect((await other.send("/healthz")).status).to.equal(200);
+    await other.stop({ keep: true });
+    for (const answer of await Promise.all(held)) expect(answer.status).to.equal(304);
+  });
+});

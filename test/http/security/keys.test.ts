@@ -1,0 +1,296 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import { parseApiKey } from "../../../src/api-key.ts";
+import { appendKey, revokeKey } from "../../../src/key-file.ts";
+import { eventually } from "../../helpers/eventually.ts";
+import { closedGate } from "../../helpers/gates.ts";
+import { testKeys } from "../../helpers/keys.ts";
+import { type Answer, startServer, type TestServer } from "../../helpers/server.ts";
+
+const ASYNC = { Prefer: "respond-async" };
+
+describe("API keys", () => {
+  const keys = testKeys({
+    ann: ["submit"],
+    bob: ["submit"],
+    eve: ["submit", "read"],
+    watch: ["read"],
+    root: ["admin"],
+    arm: ["work"],
+  });
+  let server: TestServer;
+  before(async () => {
+    server = await startServer(keys.env);
+  });
+  after(() => server.stop());
+
+  const get = (at: string, headers = {}) => server.send(at, { headers });
+  const submit = async (headers: Record<string, string>, input: unknown = {}, queue = "default") =>
+    String((await server.post(queue, input, { ...ASYNC, ...headers })).headers["x-request-id"]);
+  const problem = (answer: Answer) => [answer.status, answer.json.type];
+
+  describe("who one is (RFC 6750)", () => {
+    it("asks for a key where there is none, and names no error", async () => {
+      const answer = await get("/v1/queues");
+      expect(problem(answer)).to.deep.equal([401, "/problems/unauthenticated"]);
+      expect(answer.headers["www-authenticate"]).to.equal('Bearer realm="paihao"');
+      expect(answer.headers["content-type"]).to.match(/^application\/problem\+json/);
+      expect(answer.headers["cache-control"]).to.equal("no-store");
+    });
+
+    it("takes the scheme in any case, with any number of spaces (RFC 9110 §11.1)", async () => {
+      const { Authorization } = keys.as("ann");
+      for (const scheme of ["bearer", "BEARER", "Bearer  "]) {
+        const answer = await get("/v1/queues", { Authorization: Authorization?.replace("Bearer", scheme) });
+        expect(answer.status, scheme).to.equal(200);
+      }
+    });
+
+    it("takes nothing that is not a key, and says that it was one", async () => {
+      const { Authorization = "" } = keys.as("ann");
+      const key = Authorization.slice("Bearer ".length);
+      const hash = keys.lines[0]?.split(":")[2];
+      const wrong = [
+        `Bearer ${key.slice(1)}`,
+        `Bearer ${key}A`,
+        `Bearer ${hash}`,
+        `Basic ${key}`,
+        key,
+        "Bearer",
+        "Bearer a b",
+      ];
+      for (const value of wrong) {
+        const answer = await get("/v1/queues", { Authorization: value });
+        expect(problem(answer), value).to.deep.equal([401, "/problems/unauthenticated"]);
+        expect(answer.headers["www-authenticate"], value).to.equal('Bearer realm="paihao", error="invalid_token"');
+        expect(answer.text).not.to.contain(key);
+      }
+    });
+
+    it("is not taken from the query, where it would end up in logs and histories (RFC 6750 §5.3)", async () => {
+      const key = keys.as("ann").Authorization?.slice("Bearer ".length);
+      expect((await get(`/v1/queues?access_token=${key}&key=${key}`)).status).to.equal(401);
+    });
+
+    it("is never written to the log, nor is a hash", async () => {
+      const log = JSON.stringify(server.log);
+      for (const name of ["ann", "root"] as const) {
+        expect(log).not.to.contain(keys.as(name).Authorization?.slice("Bearer ".length));
+      }
+      for (const line of keys.lines) expect(log).not.to.contain(line.split(":")[2]);
+    });
+
+    it("stands in the log by its name", () => {
+      const callers = new Set(server.log.filter(({ msg }) => msg === "request").map(({ caller }) => caller));
+      expect([...callers]).to.include.members([undefined, "ann"]);
+    });
+
+    it("is told to the handler", async () => {
+      const answer = await server.post("caller", {}, keys.as("ann"));
+      expect(answer.json).to.equal("ann");
+    });
+  });
+
+  describe("what needs none", () => {
+    it("health, problems and what does not exist", async () => {
+      for (const at of ["/healthz", "/readyz", "/problems/unknown"]) expect((await get(at)).status, at).to.equal(200);
+      expect(problem(await get("/nowhere"))).to.deep.equal([404, "/problems/not-found"]);
+      const wrongMethod = await server.send("/v1/queues", { method: "PATCH" });
+      expect(problem(wrongMethod)).to.deep.equal([405, "/problems/method-not-allowed"]);
+    });
+  });
+
+  describe("what one may do", () => {
+    const table: readonly [method: string, at: string, needs: string, allowed: readonly string[]][] = [
+      ["POST", "/v1/requests", "submit", ["ann", "eve", "root"]],
+      ["PUT", "/v1/requests/by-scope", "submit", ["ann", "eve", "root"]],
+      ["POST", "/v1/queues/default/batches", "submit", ["ann", "eve", "root"]],
+      ["DELETE", "/v1/requests/nobody", "submit", ["ann", "eve", "root"]],
+      ["GET", "/v1/requests/nobody", "submit or read", ["ann", "eve", "watch", "root"]],
+      ["GET", "/v1/requests/nobody/status", "submit or read", ["ann", "eve", "watch", "root"]],
+      ["GET", "/v1/requests/nobody/events", "submit or read", ["ann", "eve", "watch", "root"]],
+      ["GET", "/v1/queues/default/waiting", "admin", ["root"]],
+      ["DELETE", "/v1/queues/default/dead", "admin", ["root"]],
+      ["POST", "/v1/queues/default/dead/retry", "admin", ["root"]],
+      ["POST", "/v1/requests/nobody/retry", "admin", ["root"]],
+      ["POST", "/v1/queues/default/resume", "admin", ["root"]],
+      ["GET", "/metrics", "admin", ["root"]],
+      ["POST", "/v1/leases/nobody/renew", "work", ["arm", "root"]],
+      ["GET", "/v1/queues", "any", ["ann", "eve", "watch", "root", "arm"]],
+      ["GET", "/v1/queues/default", "any", ["ann", "eve", "watch", "root", "arm"]],
+    ];
+    for (const [method, at, needs, allowed] of table) {
+      it(`${method} ${at}: ${allowed.join(", ")} (${needs})`, async () => {
+        expect((await server.send(at, { method })).status, "nobody").to.equal(401);
+        for (const name of ["ann", "eve", "watch", "root", "arm"] as const) {
+          const answer = await server.send(at, { method, headers: keys.as(name) });
+          if (allowed.includes(name)) {
+            expect(answer.status, name).not.to.be.oneOf([401, 403, 500]);
+          } else {
+            expect(problem(answer), name).to.deep.equal([403, "/problems/forbidden"]);
+            expect(answer.json.detail).to.equal(`This needs a key with the scope ${needs}.`);
+            expect(answer.headers["www-authenticate"]).to.match(/error="insufficient_scope", scope="\w+"$/);
+          }
+        }
+      });
+    }
+  });
+
+  describe("tasks of others", () => {
+    let id: string;
+    before(async () => {
+      id = await submit(keys.as("ann"), { secret: 1 });
+      await eventually(async () => (await get(`/v1/requests/${id}`, keys.as("ann"))).status === 200);
+    });
+
+    const ways: readonly [method: string, at: (id: string) => string][] = [
+      ["GET", (task) => `/v1/requests/${task}`],
+      ["GET", (task) => `/v1/requests/${task}/status`],
+      ["GET", (task) => `/v1/queue/requests/${task}`],
+      ["GET", (task) => `/v1/requests/${task}/status?onComplete=stream`],
+      ["GET", (task) => `/v1/requests/${task}/status?onComplete=redirect`],
+      ["GET", (task) => `/v1/requests/${task}/status?onPending=synchronous`],
+      ["GET", (task) => `/v1/requests/${task}/events`],
+      ["DELETE", (task) => `/v1/requests/${task}`],
+    ];
+    for (const [method, at] of ways) {
+      it(`are unknown, word for word: ${method} ${at("{id}")}`, async () => {
+        const foreign = await server.send(at(id), { method, headers: keys.as("bob") });
+        const unheard = await server.send(at("no-such-task"), { method, headers: keys.as("bob") });
+        expect(problem(foreign)).to.deep.equal([404, "/problems/unknown"]);
+        expect(foreign.text.replaceAll(id, "no-such-task")).to.equal(unheard.text);
+        const names = (answer: Answer) => Object.keys(answer.headers);
+        expect(names(foreign)).to.deep.equal(names(unheard));
+      });
+    }
+
+    it("are unknown as a page as well", async () => {
+      const page = (task: string) => get(`/v1/requests/${task}/status`, keys.as("bob", { Accept: "text/html" }));
+      const [foreign, unheard] = [await page(id), await page("no-such-task")];
+      expect(foreign.status).to.equal(404);
+      expect(foreign.text.replaceAll(id, "no-such-task")).to.equal(unheard.text);
+    });
+
+    it("are still there afterwards: nobody else has canceled or destroyed them", async () => {
+      expect((await get(`/v1/requests/${id}`, keys.as("ann"))).json.input).to.deep.equal({ secret: 1 });
+    });
+
+    it("are for read to see, and not to end; for admin to do both", async () => {
+      const watched = await get(`/v1/requests/${id}/status`, keys.as("watch"));
+      expect([watched.status, watched.json.state]).to.deep.equal([200, "succeeded"]);
+      expect((await get(`/v1/requests/${id}`, keys.as("eve"))).status).to.equal(200);
+      const refused = await server.send(`/v1/requests/${id}`, { method: "DELETE", headers: keys.as("eve") });
+      expect(problem(refused)).to.deep.equal([403, "/problems/forbidden"]);
+      const other = await submit(keys.as("ann"));
+      expect(
+        (await server.send(`/v1/requests/${other}`, { method: "DELETE", headers: keys.as("root") })).status,
+      ).to.be.oneOf([200, 204]);
+    });
+
+    it("have ids that are taken, and more is not said: not the queue, not whether the input is the same", async () => {
+      const again = (queue: string, input: unknown, name: "bob" | "root") =>
+        server.post(queue, input, keys.as(name, { ...ASYNC, "X-Request-Id": id }));
+      const answers = [
+        await again("default", { secret: 1 }, "bob"),
+        await again("default", { secret: 2 }, "bob"),
+        await again("answers", { kind: "json" }, "bob"),
+        await again("default", { secret: 1 }, "root"),
+        await server.send(`/v1/requests/${id}`, { method: "PUT", headers: keys.as("bob"), body: { secret: 1 } }),
+      ];
+      for (const answer of answers) {
+        expect(problem(answer)).to.deep.equal([409, "/problems/id-conflict"]);
+        expect(answer.json).to.have.all.keys("type", "title", "status", "detail");
+        expect(answer.text).to.equal(answers[0]?.text);
+        expect(answer.headers).not.to.have.any.keys("location", "x-task-state", "idempotent-replayed");
+      }
+    });
+
+    it("do not wait for their end on somebody else's behalf", async () => {
+      const gate = closedGate();
+      const held = await submit(keys.as("ann"), gate.input, "gated");
+      await gate.entered;
+      const answer = await server.post("gated", gate.input, keys.as("bob", { "X-Request-Id": held }));
+      expect(answer.status).to.equal(409);
+      gate.open();
+    });
+
+    it("share no Idempotency-Key: each caller's are their own", async () => {
+      const by = async (name: "ann" | "bob") => {
+        const answer = await server.post("default", { by: name }, keys.as(name, { ...ASYNC, "Idempotency-Key": "k1" }));
+        return [answer.status, answer.headers["x-request-id"], answer.headers["idempotent-replayed"]];
+      };
+      const [ann, bob, again] = [await by("ann"), await by("bob"), await by("ann")];
+      expect(ann[0]).to.equal(202);
+      expect(bob[0]).to.equal(202);
+      expect(bob[1]).not.to.equal(ann[1]);
+      expect(again.slice(1)).to.deep.equal([ann[1], "true"]);
+    });
+
+    it("are so in the server-allocated dialect, allocated or submitted", async () => {
+      const allocated = await get("/api/v1/task", keys.as("ann"));
+      const at = `/api/v1/task/${allocated.json.id}`;
+      const tryAll = async () => {
+        for (const method of ["GET", "POST", "PUT", "DELETE"]) {
+          const body = method === "POST" || method === "PUT" ? {} : undefined;
+          const answer = await server.send(at, { method, headers: keys.as("bob"), body });
+          expect(problem(answer), method).to.deep.equal([404, "/problems/unknown"]);
+        }
+      };
+      await tryAll();
+      expect((await server.send(at, { method: "POST", headers: keys.as("ann"), body: { mine: 1 } })).status).to.equal(
+        202,
+      );
+      await tryAll();
+      await eventually(async () => (await get(at, keys.as("ann"))).json.result?.input.mine === 1);
+    });
+
+    it("are one's own in a batch too", async () => {
+      const headers = keys.as("ann", { "Content-Type": "application/x-ndjson" });
+      const batch = await server.send("/v1/queues/default/batches", { method: "POST", headers, body: "{}\n" });
+      const { href } = JSON.parse(batch.text.split("\n")[0] ?? "");
+      expect((await get(`${href}/status`, keys.as("ann"))).status).to.be.oneOf([200, 202]);
+      expect((await get(`${href}/status`, keys.as("bob"))).status).to.equal(404);
+    });
+  });
+});
+
+describe("tasks of a server that has been given keys", () => {
+  it("are unknown to keys that only submit when they were handed in before", async () => {
+    const open = await startServer();
+    const id = await open.enqueue("default", {});
+    await open.until(id, "succeeded");
+    await open.stop({ keep: true });
+    const keys = testKeys({ ann: ["submit"], watch: ["read"] });
+    const server = await startServer({ ...keys.env, KEY_PREFIX: open.prefix });
+    try {
+      expect((await server.send(`/v1/requests/${id}`, { headers: keys.as("ann") })).status).to.equal(404);
+      expect((await server.send(`/v1/requests/${id}`, { headers: keys.as("watch") })).status).to.equal(200);
+    } finally {
+      await server.stop();
+    }
+  });
+});
+
+describe("a file of keys", () => {
+  it("lets in and locks out while the server runs", async () => {
+    const dir = mkdtempSync(path.join(tmpdir(), "paihao-keys-"));
+    const file = path.join(dir, "keys");
+    const keys = testKeys({ ann: ["submit"], bob: ["submit"] });
+    const [ann = "", bob = ""] = keys.lines;
+    writeFileSync(file, `# who may\n${ann}\n`);
+    const server = await startServer({ API_KEYS_FILE: file });
+    const status = async (name: "ann" | "bob") => (await server.send("/v1/queues", { headers: keys.as(name) })).status;
+    try {
+      expect([await status("ann"), await status("bob")]).to.deep.equal([200, 401]);
+      appendKey(file, parseApiKey(bob));
+      revokeKey(file, "ann");
+      await eventually(async () => (await status("ann")) === 401);
+      expect(await status("bob")).to.equal(200);
+    } finally {
+      await server.stop();
+      rmSync(dir, { recursive: true });
+    }
+  });
+});

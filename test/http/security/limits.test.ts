@@ -1,0 +1,225 @@
+import { once } from "node:events";
+import net from "node:net";
+import { expect } from "chai";
+import Koa from "koa";
+import { HTTP_DEFAULTS, HttpServer } from "../../../src/http/server.ts";
+import { exchange, startServer, type TestServer } from "../../helpers/server.ts";
+
+/** A connection by hand, and all that comes over it until the other side ends it. */
+function connect(url: string): { socket: net.Socket; received: Promise<string> } {
+  const socket = net.connect(Number(new URL(url).port), "127.0.0.1");
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+  // A server that closes on a client in mid-sentence may reset the connection.
+  socket.on("error", () => undefined);
+  return { socket, received: once(socket, "close").then(() => Buffer.concat(chunks).toString("latin1")) };
+}
+
+describe("limits on what is sent", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+
+  it("a query of 8 KiB: more is 400 invalid-parameter", async () => {
+    const filler = (length: number) => `?a=${"x".repeat(length - 2)}`;
+    expect((await server.send(`/v1/queues${filler(8192)}`)).status).to.equal(200);
+    for (const at of ["/v1/queues", "/v1/requests/a", "/healthz"]) {
+      const answer = await server.send(at + filler(8193));
+      expect([answer.status, answer.json.type], at).to.deep.equal([400, "/problems/invalid-parameter"]);
+    }
+    const posted = await server.send(`/v1/requests${filler(8193)}`, { method: "POST", body: {} });
+    expect(posted.status).to.equal(400);
+  });
+
+  it("headers of 16 KiB: more is 431 of Node's own (RFC 6585 §5)", async () => {
+    const answer = await server.send("/healthz", { headers: { "X-Long": "x".repeat(17_000) } });
+    expect(answer.status).to.equal(431);
+    expect((await server.send("/healthz", { headers: { "X-Long": "x".repeat(15_000) } })).status).to.equal(200);
+  });
+
+  it("ids of 128 characters, in every path", async () => {
+    const [longest, longer] = ["a".repeat(128), "a".repeat(129)];
+    expect((await server.send(`/v1/requests/${longest}`, { method: "PUT", body: {} })).status).to.equal(200);
+    const refused = await server.send(`/v1/requests/${longer}`, { method: "PUT", body: {} });
+    expect([refused.status, refused.json.type]).to.deep.equal([400, "/problems/invalid-parameter"]);
+    for (const at of [`/v1/requests/${longer}`, `/v1/requests/${longer}/status`, `/v1/requests/${longer}/events`]) {
+      const answer = await server.send(at);
+      expect(answer.status, at).to.equal(404);
+      expect(answer.text).not.to.contain(longer);
+    }
+    const ignored = await server.post("default", {}, { "X-Request-Id": longer });
+    expect(ignored.headers["x-request-id"]).not.to.equal(longer);
+  });
+
+  it("queue names of 64 characters a–z 0–9 . _ -, told apart from what is none", async () => {
+    for (const name of ["x".repeat(65), "Default", "a b", "%00", "..%2fdefault", "default%0d%0aX-Evil:1"]) {
+      const answer = await server.send(`/v1/queues/${name}`);
+      expect(answer.status, name).to.equal(404);
+      expect(answer.headers).not.to.have.property("x-evil");
+    }
+  });
+
+  it("JSON of 64 levels, and no stack is overrun by more", async () => {
+    const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
+    const headers = { "Content-Type": "application/json" };
+    expect((await server.post("default", nested(64), headers)).status).to.equal(200);
+    for (const levels of [65, 400_000]) {
+      const answer = await server.post("default", nested(levels), headers);
+      expect([answer.status, answer.json.type], String(levels)).to.deep.equal([400, "/problems/malformed-json"]);
+    }
+  });
+});
+
+describe("names that mean something to JavaScript", () => {
+  const names = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "valueOf"];
+  let server: TestServer;
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+  afterEach(() => {
+    expect(Object.keys(Object.prototype)).to.deep.equal([]);
+    expect(({} as Record<string, unknown>).polluted).to.equal(undefined);
+  });
+
+  it("are no queues", async () => {
+    for (const name of names) {
+      for (const at of [`/v1/queues/${name}`, `/v1/queues/${name}/waiting`]) {
+        expect((await server.send(at)).json.type, at).to.equal("/problems/unknown-queue");
+      }
+      expect((await server.post(name, {})).json.type, name).to.equal("/problems/unknown-queue");
+      expect((await server.send(`/problems/${name}`)).status, name).to.equal(404);
+    }
+  });
+
+  it("are ids like any other, where the grammar allows them", async () => {
+    for (const name of names) {
+      expect((await server.send(`/v1/requests/${name}`)).json.type, name).to.equal("/problems/unknown");
+      const answer = await server.send(`/v1/requests/${name}`, { method: "PUT", body: { name } });
+      // An id begins with a letter or a digit.
+      if (name.startsWith("_")) expect(answer.status).to.equal(400);
+      else expect([answer.status, answer.json.input], name).to.deep.equal([200, { name }]);
+    }
+  });
+
+  it("are query parameters of the handler's like any other", async () => {
+    for (const name of names) {
+      const answer = await server.send(`/v1/requests?${name}=1&${name}[polluted]=1`, { method: "POST", body: {} });
+      expect(answer.status, name).to.equal(200);
+      expect(Object.entries(answer.json.query as object), name).to.deep.include([name, "1"]);
+    }
+  });
+
+  it("are members of an input that come out as they went in", async () => {
+    const text =
+      '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"a":{"__proto__":{"polluted":1}}}';
+    const answer = await server.post("default", text, { "Content-Type": "application/json" });
+    expect(answer.text).to.contain(`"input":${text}`);
+  });
+
+  it("are left out by a schema that does not know them (Standard Schema)", async () => {
+    const text = '{"width":1,"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}';
+    const answer = await server.post("checked", text, { "Content-Type": "application/json" });
+    expect([answer.status, answer.text]).to.deep.equal([200, '{"width":1}']);
+  });
+
+  it("are no options of a batch's envelope", async () => {
+    const line = '{"input":{},"__proto__":{"priority":0,"polluted":1}}';
+    const answer = await server.send("/v1/queues/default/batches?envelope=true", {
+      method: "POST",
+      headers: { "Content-Type": "application/x-ndjson" },
+      body: `${line}\n`,
+    });
+    expect(answer.status).to.equal(202);
+    expect(answer.text).to.match(/"line":0/);
+  });
+});
+
+describe("requests that do not arrive (slowloris)", () => {
+  it("have 10 s for their headers and 30 s for all of it", () => {
+    expect(HTTP_DEFAULTS).to.include({ headersMs: 10_000, requestMs: 30_000 });
+  });
+
+  describe("within limits a hundred times as short", () => {
+    let server: HttpServer;
+    let url: string;
+    let bodies: Promise<string>;
+    before(async () => {
+      const app = new Koa();
+      app.use(async (ctx) => {
+        if (ctx.path !== "/body") {
+          ctx.body = "ok";
+          return;
+        }
+        bodies = new Promise((resolve) => ctx.req.once("close", () => resolve("ended")));
+        // Never answers by itself: what is tested is who ends it.
+        await bodies;
+      });
+      app.on("error", () => undefined);
+      const limits = { headersMs: 100, requestMs: 300, checkEveryMs: 20 };
+      server = new HttpServer(app, { host: "127.0.0.1", port: 0, limits });
+      await server.start();
+      url = `http://127.0.0.1:${server.port}`;
+    });
+    after(() => server.stop());
+
+    it("are answered 408 and cut off when their headers trickle (RFC 9110 §15.5.9)", async () => {
+      const { socket, received } = connect(url);
+      socket.write("GET / HTTP/1.1\r\nHost: x\r\n");
+      const trickle = setInterval(() => socket.write("X-A: b\r\n"), 10);
+      const answer = await received;
+      clearInterval(trickle);
+      expect(answer)
+        .to.match(/^HTTP\/1\.1 408 Request Timeout\r\n/)
+        .and.match(/Connection: close/i);
+    });
+
+    it("are cut off when their body trickles, and the handler is not left waiting", async () => {
+      const { socket, received } = connect(url);
+      socket.write("POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n");
+      const trickle = setInterval(() => socket.write("x"), 10);
+      const answer = await received;
+      clearInterval(trickle);
+      expect(answer).to.match(/^HTTP\/1\.1 408 /);
+      expect(await bodies).to.equal("ended");
+    });
+
+    it("do not keep others from being answered meanwhile", async () => {
+      const slow = Array.from({ length: 50 }, () => connect(url));
+      for (const { socket } of slow) socket.write("GET / HTTP/1.1\r\n");
+      expect((await exchange(new URL("/", url))).text).to.equal("ok");
+      const answers = await Promise.all(slow.map(({ received }) => received));
+      expect(answers.every((answer) => answer.startsWith("HTTP/1.1 408 "))).to.equal(true);
+    });
+  });
+
+  it("are told apart from requests that wait: those are held for longer", async () => {
+    let answer: () => void = () => undefined;
+    const held = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    const app = new Koa();
+    app.use(async (ctx) => {
+      await held;
+      ctx.body = "late";
+    });
+    const limits = { headersMs: 100, requestMs: 100, checkEveryMs: 20 };
+    const server = new HttpServer(app, { host: "127.0.0.1", port: 0, limits });
+    await server.start();
+    try {
+      const url = new URL(`http://127.0.0.1:${server.port}/`);
+      const waiting = exchange(url, { method: "POST", body: "{}" });
+      // Begun later, and cut off: so the limit has passed for the one that waits.
+      const { socket, received } = connect(url.href);
+      socket.write("GET / HTTP/1.1\r\n");
+      expect(await received).to.match(/^HTTP\/1\.1 408 /);
+      answer();
+      expect((await waiting).text).to.equal("late");
+    } finally {
+      answer();
+      await server.stop();
+    }
+  });
+});

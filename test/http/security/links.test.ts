@@ -1,0 +1,225 @@
+import { expect } from "chai";
+import { eventually } from "../../helpers/eventually.ts";
+import { closedGate } from "../../helpers/gates.ts";
+import { testKeys } from "../../helpers/keys.ts";
+import { type Answer, startServer, type TestServer } from "../../helpers/server.ts";
+
+const ASYNC = { Prefer: "respond-async" };
+const SIGNED = /\?expires=\d{10}&signature=[A-Za-z0-9_-]{43}$/;
+const URL_SIGNING_KEY = "a secret of at least 16 characters";
+
+/** A task and the query that lets others read it. */
+interface Shared {
+  readonly id: string;
+  readonly query: string;
+}
+
+describe("signed links (the valet key pattern)", () => {
+  const keys = testKeys({ ann: ["submit"], bob: ["submit"] });
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({ ...keys.env, URL_SIGNING_KEY });
+  });
+  after(() => server.stop());
+
+  const submit = (queue: string, input: unknown, headers = {}) =>
+    server.post(queue, input, keys.as("ann", { ...ASYNC, ...headers }));
+  const share = async (queue = "default", input: unknown = {}): Promise<Shared> => {
+    const answer = await submit(queue, input);
+    const id = String(answer.headers["x-request-id"]);
+    return { id, query: new URL(String(answer.headers.location), server.url).search };
+  };
+  const finished = async (): Promise<Shared> => {
+    const task = await share();
+    await eventually(async () => (await server.send(`/v1/requests/${task.id}${task.query}`)).status === 200);
+    return task;
+  };
+  const link = (answer: Answer, rel: string): string =>
+    answer.json.links.find((entry: { rel: string }) => entry.rel === rel).href;
+
+  it("are the Location, Operation-Location, Link and links of a 202, but for the one that cancels", async () => {
+    const gate = closedGate();
+    const answer = await submit("gated", gate.input);
+    const { headers } = answer;
+    expect(answer.status).to.equal(202);
+    expect(headers.location).to.match(SIGNED);
+    expect(headers["operation-location"])
+      .to.match(SIGNED)
+      .and.match(/^http:\/\//);
+    for (const target of String(headers.link).matchAll(/<([^>]*)>/g)) expect(target[1]).to.match(SIGNED);
+    expect(answer.json.href).to.equal(headers.location);
+    for (const { rel, method, href } of answer.json.links) {
+      if (method === "GET") expect(href, rel).to.match(SIGNED);
+      else expect(href, rel).not.to.contain("signature");
+    }
+    gate.open();
+  });
+
+  it("are those of every answer that tells where a task is", async () => {
+    const gate = closedGate();
+    const { id } = await share("gated", gate.input);
+    const as = (at: string, more = {}) => server.send(at, { headers: keys.as("ann", more) });
+    await gate.entered;
+    expect((await as(`/v1/requests/${id}`)).headers.location).to.match(SIGNED);
+    const monitor = await as(`/v1/requests/${id}/status`);
+    expect(monitor.headers.location).to.match(SIGNED);
+    expect(link(monitor, "monitor")).to.match(SIGNED);
+    gate.open();
+    await eventually(async () => (await as(`/v1/requests/${id}/status`)).status === 200);
+    expect(link(await as(`/v1/requests/${id}/status`), "result")).to.match(SIGNED);
+    expect(link(await as(`/v1/requests/${id}/status`), "delete")).not.to.contain("signature");
+    expect((await as(`/v1/requests/${id}/status?onComplete=redirect`)).headers.location).to.match(SIGNED);
+    expect((await as(`/v1/requests/${id}/events`)).text).to.match(/\?expires=\d+&signature=/);
+    const headers = keys.as("ann", { "Content-Type": "application/x-ndjson" });
+    const batch = await server.send("/v1/queues/default/batches", { method: "POST", headers, body: "{}\n" });
+    expect(JSON.parse(batch.text.split("\n")[0] ?? "").href).to.match(SIGNED);
+  });
+
+  it("are those of a synchronous request that took too long", async () => {
+    const other = await startServer({ ...keys.env, URL_SIGNING_KEY, SYNC_LIMIT: "20ms" });
+    const gate = closedGate();
+    try {
+      const answer = await other.post("gated", gate.input, keys.as("ann"));
+      expect(answer.status).to.equal(504);
+      expect((await other.send(String(answer.headers.location))).json.type).to.equal("/problems/pending");
+    } finally {
+      gate.open();
+      await other.stop();
+    }
+  });
+
+  it("let their holder read result, status and events without a key", async () => {
+    const { id, query } = await finished();
+    const paths = [
+      `/v1/requests/${id}`,
+      `/v1/requests/${id}/status`,
+      `/v1/queue/requests/${id}`,
+      `/v1/requests/${id}/events`,
+    ];
+    for (const path of paths) {
+      expect((await server.send(path + query)).status, path).to.equal(200);
+      expect((await server.send(path + query, { method: "HEAD" })).status, path).to.equal(200);
+      expect((await server.send(path)).status, path).to.equal(401);
+    }
+    expect((await server.send(`/v1/requests/${id}/status${query}&onComplete=stream`)).json.id).to.equal(id);
+    const page = await server.send(`/v1/requests/${id}/status${query}`, { headers: { Accept: "text/html" } });
+    expect([page.status, page.headers["content-type"]?.split(";")[0]]).to.deep.equal([200, "text/html"]);
+  });
+
+  it("let somebody else with a key of their own read it, too", async () => {
+    const { id, query } = await finished();
+    expect((await server.send(`/v1/requests/${id}`, { headers: keys.as("bob") })).status).to.equal(404);
+    expect((await server.send(`/v1/requests/${id}${query}`, { headers: keys.as("bob") })).status).to.equal(200);
+  });
+
+  it("cannot be renewed: their holder is given the same ones again", async () => {
+    const { id, query } = await finished();
+    const monitor = await server.send(`/v1/requests/${id}/status${query}`);
+    expect(link(monitor, "result")).to.equal(`/v1/requests/${id}${query}`);
+    const events = await server.send(`/v1/requests/${id}/events${query}`);
+    expect(new Set(events.text.match(/\?expires=[^"]*/g))).to.deep.equal(new Set([query]));
+  });
+
+  describe("open nothing else", () => {
+    let mine: Shared;
+    let other: Shared;
+    before(async () => {
+      mine = await finished();
+      other = await finished();
+    });
+
+    const attempts: readonly [what: string, method: string, at: () => string][] = [
+      ["another task", "GET", () => `/v1/requests/${other.id}${mine.query}`],
+      ["another task's status", "GET", () => `/v1/requests/${other.id}/status${mine.query}`],
+      ["another task's events", "GET", () => `/v1/requests/${other.id}/events${mine.query}`],
+      ["another task by a path that climbs", "GET", () => `/v1/requests/${mine.id}%2F..%2F${other.id}${mine.query}`],
+      ["canceling or destroying", "DELETE", () => `/v1/requests/${mine.id}${mine.query}`],
+      ["submitting under the id", "PUT", () => `/v1/requests/${mine.id}${mine.query}`],
+      ["submitting", "POST", () => `/v1/requests${mine.query}`],
+      ["running it again", "POST", () => `/v1/requests/${mine.id}/retry${mine.query}`],
+      ["the dialect's path of the id", "GET", () => `/api/v1/task/${mine.id}${mine.query}`],
+      ["its lease", "POST", () => `/v1/leases/${mine.id}/complete${mine.query}`],
+      ["the queues", "GET", () => `/v1/queues${mine.query}`],
+      ["a queue of that name", "GET", () => `/v1/queues/${mine.id}${mine.query}`],
+      ["the metrics", "GET", () => `/metrics${mine.query}`],
+    ];
+    for (const [what, method, at] of attempts) {
+      it(`not ${what}`, async () => {
+        const answer = await server.send(at(), { method });
+        expect([answer.status, answer.json.type]).to.deep.equal([401, "/problems/unauthenticated"]);
+        expect((await server.send(`/v1/requests/${mine.id}${mine.query}`)).status).to.equal(200);
+      });
+    }
+
+    it("not when any of it was changed, left out or sent twice", async () => {
+      const [, expires = "", signature = ""] = /expires=(\d+)&signature=(.*)/.exec(mine.query) ?? [];
+      const flipped = (signature.startsWith("A") ? "B" : "A") + signature.slice(1);
+      const queries = [
+        `?expires=${Number(expires) + 1}&signature=${signature}`,
+        `?expires=${expires}&signature=${flipped}`,
+        `?expires=${expires}&signature=${signature}=`,
+        `?expires=${expires}`,
+        `?signature=${signature}`,
+        `?expires=&signature=`,
+        `?expires=${expires}&signature=${flipped}&signature=${signature}`,
+        `?expires=9999999999&expires=${expires}&signature=${signature}`,
+        `?Expires=${expires}&Signature=${signature}`,
+      ];
+      for (const query of queries)
+        expect((await server.send(`/v1/requests/${mine.id}${query}`)).status, query).to.equal(401);
+    });
+  });
+
+  it("are good for one server's secret alone, and until their time", async () => {
+    const { id, query } = await finished();
+    const others = [{ URL_SIGNING_KEY: "quite another secret" }, { URL_SIGNING_KEY: "" }];
+    for (const env of others) {
+      const other = await startServer({ ...keys.env, ...env, KEY_PREFIX: server.prefix });
+      try {
+        expect((await other.send(`/v1/requests/${id}${query}`)).status).to.equal(401);
+      } finally {
+        await other.stop({ keep: true });
+      }
+    }
+    const brief = await startServer({ ...keys.env, URL_SIGNING_KEY, URL_TTL: "1s" });
+    try {
+      const answer = await brief.post("default", {}, keys.as("ann", ASYNC));
+      const at = String(answer.headers.location);
+      await eventually(async () => (await brief.send(at)).status === 401);
+    } finally {
+      await brief.stop();
+    }
+  });
+
+  it("do not stand in the log", () => {
+    const log = JSON.stringify(server.log);
+    expect(log).to.contain('"path":"/v1/requests/');
+    expect(log).not.to.contain("signature");
+  });
+
+  it("are not asked for where there are no keys, and not made where there is no secret", async () => {
+    const open = await startServer({ URL_SIGNING_KEY });
+    const plain = await startServer(keys.env);
+    try {
+      const answer = await open.post("default", {}, ASYNC);
+      expect(answer.headers.location).to.match(SIGNED);
+      expect((await open.send(`/v1/requests/${answer.json.id}?expires=1&signature=forged`)).status).to.be.oneOf([
+        200, 404,
+      ]);
+      const unsigned = await plain.post("default", {}, keys.as("ann", ASYNC));
+      expect(unsigned.headers.location).to.equal(`/v1/requests/${unsigned.json.id}`);
+    } finally {
+      await open.stop();
+      await plain.stop();
+    }
+  });
+
+  it("are no query of the handler's", async () => {
+    const sent = await server.send("/v1/requests?expires=1&signature=x&mine=1", {
+      method: "POST",
+      headers: keys.as("ann"),
+      body: {},
+    });
+    expect(sent.json.query).to.deep.equal({ mine: "1" });
+  });
+});

@@ -1,0 +1,144 @@
+import { expect } from "chai";
+import { eventually } from "../../helpers/eventually.ts";
+import { testKeys } from "../../helpers/keys.ts";
+import { type Answer, exchange, startServer, type TestServer } from "../../helpers/server.ts";
+import { type PrivateRedis, startRedis } from "../../helpers/store.ts";
+
+const left = (answer: Answer) => Number(/r=(\d+)/.exec(String(answer.headers.ratelimit))?.[1]);
+
+describe("the rate limit (draft-ietf-httpapi-ratelimit-headers)", () => {
+  const keys = testKeys({ ann: ["submit"], bob: ["submit"] });
+  let server: TestServer;
+
+  describe("per key", () => {
+    before(async () => {
+      server = await startServer({ ...keys.env, RATE_LIMIT: "3/1h" });
+    });
+    after(() => server.stop());
+
+    it("says in every answer what is allowed, what is left and when there is all of it again", async () => {
+      const answer = await server.send("/v1/queues", { headers: keys.as("ann") });
+      expect(answer.headers["ratelimit-policy"]).to.equal('"default";q=3;w=3600');
+      expect(answer.headers.ratelimit).to.match(/^"default";r=2;t=3(?:600|5\d\d)$/);
+    });
+
+    it("refuses the one that is too many, and says when to come again (RFC 6585 §4)", async () => {
+      const answers: Answer[] = [];
+      for (let n = 0; n < 3; n += 1) answers.push(await server.send("/v1/queues", { headers: keys.as("ann") }));
+      expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 429]);
+      const refused = answers[2] as Answer;
+      expect(refused.json).to.include({ type: "/problems/rate-limited", status: 429 });
+      expect(Number(refused.headers["retry-after"])).to.be.within(1, 3600);
+      expect(left(refused)).to.equal(0);
+      expect(refused.headers["ratelimit-policy"]).to.equal('"default";q=3;w=3600');
+    });
+
+    it("does not count the requests of others, nor health and documentation", async () => {
+      expect(left(await server.send("/v1/queues", { headers: keys.as("bob") }))).to.equal(2);
+      for (const path of ["/healthz", "/readyz", "/problems/unknown"]) {
+        const answer = await server.send(path, { headers: keys.as("ann") });
+        expect([answer.status, answer.headers.ratelimit], path).to.deep.equal([200, undefined]);
+      }
+    });
+
+    it("counts those without a valid key by their address, so that keys cannot be guessed at leisure", async () => {
+      const guess = () => server.send("/v1/queues", { headers: { Authorization: "Bearer guess" } });
+      const answers = [await guess(), await guess(), await guess(), await guess()];
+      expect(answers.map(({ status }) => status)).to.deep.equal([401, 401, 401, 429]);
+    });
+
+    it("is kept in Redis, for all processes together", async () => {
+      const other = await startServer({ ...keys.env, RATE_LIMIT: "3/1h", KEY_PREFIX: server.prefix });
+      try {
+        expect((await other.send("/v1/queues", { headers: keys.as("ann") })).status).to.equal(429);
+      } finally {
+        await other.stop({ keep: true });
+      }
+    });
+  });
+
+  describe("per address, where there are no keys", () => {
+    const from = (to: TestServer, forwarded: string, more = {}) =>
+      to.send("/v1/queues", { headers: { "X-Forwarded-For": forwarded, ...more } });
+
+    it("is of the connection's, whatever a caller says of itself", async () => {
+      const open = await startServer({ RATE_LIMIT: "100/1h" });
+      try {
+        const counts = [left(await from(open, "192.0.2.1")), left(await from(open, "192.0.2.2"))];
+        expect(counts).to.deep.equal([99, 98]);
+        expect(left(await open.send("/v1/queues", { headers: { Authorization: "Bearer any" } }))).to.equal(97);
+      } finally {
+        await open.stop();
+      }
+    });
+
+    it("is of what a trusted proxy saw, the last of X-Forwarded-For: all before it is the caller's word", async () => {
+      const proxied = await startServer({ RATE_LIMIT: "100/1h", TRUST_PROXY: "true" });
+      try {
+        expect(left(await from(proxied, "192.0.2.1"))).to.equal(99);
+        expect(left(await from(proxied, "192.0.2.2"))).to.equal(99);
+        expect(left(await from(proxied, "198.51.100.9, 192.0.2.1"))).to.equal(98);
+        expect(left(await from(proxied, "2001:db8:1:2::1"))).to.equal(99);
+        expect(left(await from(proxied, "2001:db8:1:2::ffff"))).to.equal(98);
+        expect(left(await from(proxied, "{evil} key ann"))).to.equal(99);
+      } finally {
+        await proxied.stop();
+      }
+    });
+  });
+
+  it("begins anew when its time has passed", async () => {
+    const brief = await startServer({ RATE_LIMIT: "1/1s" });
+    try {
+      expect((await brief.send("/v1/queues")).status).to.equal(200);
+      const refused = await brief.send("/v1/queues");
+      expect([refused.status, refused.headers["retry-after"]]).to.deep.equal([429, "1"]);
+      await eventually(async () => (await brief.send("/v1/queues")).status === 200);
+    } finally {
+      await brief.stop();
+    }
+  });
+
+  it("is off by default", async () => {
+    const open = await startServer();
+    try {
+      expect((await open.send("/v1/queues")).headers).not.to.have.any.keys("ratelimit", "ratelimit-policy");
+    } finally {
+      await open.stop();
+    }
+  });
+
+  describe("without its store", () => {
+    let redis: PrivateRedis;
+    before(async () => {
+      redis = await startRedis();
+      server = await startServer({ RATE_LIMIT: "2/1h", REDIS_URL: redis.url });
+    });
+    after(async () => {
+      await redis.restart().catch(() => undefined);
+      await server.stop();
+      await redis.stop();
+    });
+
+    it("lets everyone through to what needs none, says so once, and the rest is told 503 within 5 s", async () => {
+      await redis.stop("SIGKILL");
+      const away = () => eventually(async () => (await server.send("/v1/queues")).status === 503 || false);
+      await away();
+      const started = performance.now();
+      for (let n = 0; n < 3; n += 1) {
+        const missing = await server.send("/nowhere");
+        expect([missing.status, missing.headers.ratelimit]).to.deep.equal([404, undefined]);
+      }
+      const refused = await server.post("default", {}, { Prefer: "respond-async" });
+      expect(refused.json.type).to.equal("/problems/store-unavailable");
+      expect(performance.now() - started).to.be.below(5000);
+      const told = server.log.filter(({ msg }) => msg === "requests cannot be counted: all are let through");
+      expect(told).to.have.length(1);
+    });
+
+    it("counts again when the store is back", async () => {
+      await redis.restart();
+      await eventually(async () => !Number.isNaN(left(await exchange(new URL("/v1/queues", server.url)))));
+    });
+  });
+});

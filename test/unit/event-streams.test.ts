@@ -1,0 +1,110 @@
+import { EventEmitter } from "node:events";
+import type { ServerResponse } from "node:http";
+import { expect } from "chai";
+import { EventStream, EventStreams, eventText, STREAM_DEFAULTS } from "../../src/http/event-streams.ts";
+
+/** A connection whose buffer a test fills and empties. */
+class Connection extends EventEmitter {
+  written: string[] = [];
+  full = false;
+  ended = false;
+  destroyed = false;
+  writeHead(): void {}
+  write(text: string): boolean {
+    this.written.push(text);
+    return !this.full;
+  }
+  end(text = ""): void {
+    if (text !== "") this.written.push(text);
+    this.ended = true;
+    this.emit("close");
+  }
+  destroy(): void {
+    this.destroyed = true;
+    this.emit("close");
+  }
+  drain(): void {
+    this.full = false;
+    this.emit("drain");
+  }
+  asResponse(): ServerResponse {
+    return this as unknown as ServerResponse;
+  }
+}
+
+describe("a stream of events", () => {
+  const open = () => {
+    const connection = new Connection();
+    const stream = new EventStream(connection.asResponse());
+    connection.written = [];
+    return { connection, stream };
+  };
+
+  it("writes an event as WHATWG HTML §9.2.5 has it", () => {
+    expect(eventText({ name: "status", id: "v1", data: "{}" })).to.equal("event: status\nid: v1\ndata: {}\n\n");
+    expect(eventText({ name: "done", data: "{}" })).to.equal("event: done\ndata: {}\n\n");
+  });
+
+  it("sends a slow client only the latest when it is ready again, never what lay between", () => {
+    const { connection, stream } = open();
+    connection.full = true;
+    stream.send("1");
+    for (let n = 2; n <= 1000; n += 1) stream.send(String(n));
+    stream.beat();
+    expect(connection.written).to.deep.equal(["1"]);
+    connection.drain();
+    expect(connection.written).to.deep.equal(["1", "1000"]);
+    stream.send("1001");
+    expect(connection.written.at(-1)).to.equal("1001");
+  });
+
+  it("keeps the end for a slow client, and lets nothing come after it", () => {
+    const { connection, stream } = open();
+    connection.full = true;
+    stream.send("1");
+    stream.send("2");
+    stream.end("done");
+    stream.send("3");
+    expect([connection.written, connection.ended]).to.deep.equal([["1"], false]);
+    connection.drain();
+    expect([connection.written, connection.ended]).to.deep.equal([["1", "done"], true]);
+  });
+
+  it("gives up a client that takes nothing for many turns, not one that is merely slow", () => {
+    const { connection, stream } = open();
+    for (let turn = 0; turn < STREAM_DEFAULTS.patienceTurns; turn += 1) {
+      connection.full = true;
+      stream.send("x");
+      stream.beat();
+      connection.drain();
+    }
+    expect(connection.destroyed).to.equal(false);
+    connection.full = true;
+    stream.send("x");
+    for (let turn = 0; turn <= STREAM_DEFAULTS.patienceTurns; turn += 1) stream.beat();
+    expect(connection.destroyed).to.equal(true);
+  });
+
+  it("is ended with all others when the server stops, and opened no more afterwards", () => {
+    const closing = new AbortController();
+    const streams = new EventStreams(closing.signal);
+    const connections = Array.from({ length: 20 }, () => new Connection());
+    let closed = 0;
+    for (const connection of connections) {
+      streams.open(connection.asResponse(), () => {
+        closed += 1;
+      });
+    }
+    expect(streams.size).to.equal(20);
+    closing.abort();
+    expect(connections.every((connection) => connection.ended)).to.equal(true);
+    expect([streams.size, closed]).to.deep.equal([0, 20]);
+    const late = new Connection();
+    streams.open(late.asResponse(), () => undefined);
+    expect(late.ended).to.equal(true);
+  });
+
+  it("turns its wheel often enough that no client waits ten seconds for a sign of life", () => {
+    expect(STREAM_DEFAULTS.spokes * STREAM_DEFAULTS.spokeMs).to.be.below(9000);
+  });
+});

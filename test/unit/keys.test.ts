@@ -1,0 +1,158 @@
+import { createHash } from "node:crypto";
+import { appendFileSync, chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import { type ApiKey, findKey, formatApiKey, makeKey, parseApiKey } from "../../src/api-key.ts";
+import { StartError } from "../../src/errors.ts";
+import { KeyRing, LOOK_MS } from "../../src/http/key-ring.ts";
+import { appendKey, parseKeyFile, readKeyFile, revokeKey } from "../../src/key-file.ts";
+import { recordingLog } from "../helpers/recording-log.ts";
+
+const HASH = "0f".repeat(32);
+const names = (keys: readonly ApiKey[]) => keys.map(({ name }) => name);
+
+describe("an API key", () => {
+  it("is 32 random bytes behind a prefix that scanners recognise, and known by its SHA-256 alone", () => {
+    const { key, entry } = makeKey("ci", new Set(["submit", "read"]));
+    expect(key).to.match(/^ph_[A-Za-z0-9_-]{43}$/);
+    expect(formatApiKey(entry)).to.equal(`ci:submit+read:${createHash("sha256").update(key).digest("hex")}`);
+    expect(makeKey("ci", new Set(["work"])).key).not.to.equal(key);
+  });
+
+  it("reads back from its line", () => {
+    const { entry } = makeKey("ops.eu-1", new Set(["admin"]));
+    expect(parseApiKey(` ${formatApiKey(entry)} `)).to.deep.equal(entry);
+  });
+
+  it("is found among others by the whole of it, and by nothing else", () => {
+    const made = ["a", "b", "c"].map((name) => makeKey(name, new Set(["read"])));
+    const entries = made.map(({ entry }) => entry);
+    for (const { key, entry } of made) {
+      expect(findKey(entries, key)).to.equal(entry);
+      for (const wrong of [key.slice(0, -1), `${key}A`, key.toUpperCase(), "", entry.hash.toString("hex")]) {
+        expect(findKey(entries, wrong), wrong).to.equal(undefined);
+      }
+    }
+  });
+});
+
+describe("a file of keys", () => {
+  let dir: string;
+  let file: string;
+  const key = (name: string) => makeKey(name, new Set(["submit"]));
+
+  beforeEach(() => {
+    dir = mkdtempSync(path.join(tmpdir(), "paihao-keys-"));
+    file = path.join(dir, "keys");
+  });
+  afterEach(() => rmSync(dir, { recursive: true }));
+
+  it("has a key a line, among comments and empty lines", () => {
+    const { keys, faults } = parseKeyFile(`# keys\n\nci:submit:${HASH}\r\n  ops:admin+work:${HASH}\n#old:read:${HASH}`);
+    expect(names(keys)).to.deep.equal(["ci", "ops"]);
+    expect(faults).to.deep.equal([]);
+  });
+
+  it("says which lines are no keys and why, without what is on them, and keeps the others", () => {
+    const { keys, faults } = parseKeyFile(`ci:submit:hunter2\nops:admin:${HASH}\nops:read:${HASH}\nhunter3 is it`);
+    expect(names(keys)).to.deep.equal(["ops"]);
+    expect(faults).to.deep.equal([
+      "line 1: the key ci has no SHA-256 of 64 hexadecimal digits in its third place",
+      "line 3: a second key is named ops",
+      "line 4: a key has three parts with colons between",
+    ]);
+  });
+
+  it("is made for its owner alone, and grows by a line a key", () => {
+    appendKey(file, key("a").entry);
+    expect(statSync(file).mode & 0o777).to.equal(0o600);
+    appendFileSync(file, "# without a line break");
+    appendKey(file, key("b").entry);
+    expect(names(readKeyFile(file).keys)).to.deep.equal(["a", "b"]);
+    expect(() => appendKey(file, key("a").entry)).to.throw(StartError, /has a key named a already/);
+  });
+
+  it("loses a key without a moment in which another is missing: in place, same length, owner and mode", () => {
+    for (const name of ["a", "b", "c"]) appendKey(file, key(name).entry);
+    writeFileSync(file, `# 排号\n${readFileSync(file, "utf8")}`);
+    chmodSync(file, 0o640);
+    const before = statSync(file);
+    expect(revokeKey(file, "b")).to.equal(true);
+    expect(names(readKeyFile(file).keys)).to.deep.equal(["a", "c"]);
+    expect(readFileSync(file, "utf8")).to.match(/^# 排号\na:.*\n# revoked: b +\nc:/);
+    expect(statSync(file)).to.include({ size: before.size, ino: before.ino, mode: before.mode });
+    expect(revokeKey(file, "b")).to.equal(false);
+    appendKey(file, key("b").entry);
+    expect(names(readKeyFile(file).keys)).to.deep.equal(["a", "c", "b"]);
+  });
+
+  describe("of a running server", () => {
+    let now = 0;
+    let log: ReturnType<typeof recordingLog>;
+    const ring = (fixed: readonly ApiKey[] = []) => new KeyRing(fixed, file, { log: log.log, now: () => now });
+
+    beforeEach(() => {
+      now = 0;
+      log = recordingLog();
+    });
+
+    it("is looked at again when a second has passed, and not before", () => {
+      const [a, b] = [key("a"), key("b")];
+      appendKey(file, a.entry);
+      const keys = ring();
+      appendKey(file, b.entry);
+      revokeKey(file, "a");
+      now = LOOK_MS - 1;
+      expect([keys.find(a.key)?.name, keys.find(b.key)?.name]).to.deep.equal(["a", undefined]);
+      now = LOOK_MS;
+      expect([keys.find(a.key)?.name, keys.find(b.key)?.name]).to.deep.equal([undefined, "b"]);
+    });
+
+    it("is read at once when the server is told to (SIGHUP)", () => {
+      const [a, b] = [key("a"), key("b")];
+      appendKey(file, a.entry);
+      const keys = ring();
+      appendKey(file, b.entry);
+      keys.reload();
+      expect(keys.find(b.key)?.name).to.equal("b");
+    });
+
+    it("lets nobody in by a line that is no key, keeps nobody out, and says so", () => {
+      const [a, b] = [key("a"), key("b")];
+      appendKey(file, a.entry);
+      const keys = ring([b.entry]);
+      appendFileSync(file, `half a li\n${formatApiKey({ ...a.entry, name: "b" })}\n`);
+      keys.reload();
+      expect([keys.find(a.key)?.name, keys.find(b.key)?.name]).to.deep.equal(["a", "b"]);
+      expect(log.messages).to.include.members([
+        "a line of the file of keys is no key: passed over",
+        "a key of this name is in API_KEYS: passed over",
+      ]);
+    });
+
+    it("locks its keys out when it is taken away, but not those of the environment", () => {
+      const [a, b] = [key("a"), key("b")];
+      appendKey(file, a.entry);
+      const keys = ring([b.entry]);
+      rmSync(file);
+      now = LOOK_MS;
+      expect([keys.find(a.key), keys.find(b.key)?.name]).to.deep.equal([undefined, "b"]);
+      now = 2 * LOOK_MS;
+      keys.find(a.key);
+      expect(log.messages).to.deep.equal(["the file of keys cannot be read"]);
+      appendKey(file, a.entry);
+      now = 3 * LOOK_MS;
+      expect(keys.find(a.key)?.name).to.equal("a");
+    });
+
+    it("stops the start when it is missing, is no list of keys, or repeats a name", () => {
+      const where = `^API_KEYS_FILE is "${file}", `;
+      expect(() => ring()).to.throw(StartError, new RegExp(`${where}expected a file to read: ENOENT`));
+      writeFileSync(file, "hunter2");
+      expect(() => ring()).to.throw(StartError, new RegExp(`${where}line 1: a key has three parts`));
+      writeFileSync(file, formatApiKey(key("a").entry));
+      expect(() => ring([key("a").entry])).to.throw(StartError, "two keys are named a");
+    });
+  });
+});

@@ -1,0 +1,69 @@
+import { expect } from "chai";
+import fc from "fast-check";
+import { splitLines, TooMuch } from "../../src/http/lines.ts";
+
+const BOUNDS = { lineBytes: 1000, bodyBytes: 100_000, lines: 1000 };
+
+/** All lines of some chunks, and the number at which it was too much. */
+async function split(chunks: readonly Buffer[], bounds = BOUNDS) {
+  const lines: [number, string | null][] = [];
+  async function* source() {
+    yield* chunks;
+  }
+  try {
+    for await (const { number, bytes } of splitLines(source(), bounds)) lines.push([number, bytes?.toString() ?? null]);
+  } catch (error) {
+    if (!(error instanceof TooMuch)) throw error;
+    return { lines, tooMuch: error.line };
+  }
+  return { lines };
+}
+
+/** Cuts a body at these places, each counted from the one before. */
+function cut(body: Buffer, sizes: readonly number[]): Buffer[] {
+  const chunks: Buffer[] = [];
+  let rest = body;
+  for (const size of sizes) {
+    chunks.push(rest.subarray(0, size));
+    rest = rest.subarray(size);
+  }
+  return [...chunks, rest];
+}
+
+describe("the lines of a body", () => {
+  it("are the same however it is cut, for any text", async () => {
+    const text = fc.string({ unit: fc.constantFrom("a", "ü", "世", "🎫", "\n", "\r\n", " ", '"'), maxLength: 60 });
+    await fc.assert(
+      fc.asyncProperty(text, fc.array(fc.nat(9)), async (body, sizes) => {
+        const expected = body
+          .split("\n")
+          .map((line, number): [number, string] => [number, line.replace(/\r$/, "")])
+          .filter(([, line]) => line.trim() !== "");
+        expect(await split(cut(Buffer.from(body), sizes))).to.deep.equal({ lines: expected });
+      }),
+    );
+  });
+
+  it("are null where they are longer than they may be, which is counted without the line's end", async () => {
+    const bounds = { ...BOUNDS, lineBytes: 3 };
+    for (const sizes of [[], [1, 1, 1, 1, 1, 1, 1, 1]]) {
+      const chunks = cut(Buffer.from("abc\r\nabcd\nabc\nabcd\r\nabcdefgh\nabc"), sizes);
+      expect((await split(chunks, bounds)).lines.map(([, line]) => line)).to.deep.equal([
+        "abc",
+        null,
+        "abc",
+        null,
+        null,
+        "abc",
+      ]);
+    }
+  });
+
+  it("end at their bound, by number and by bytes of the whole", async () => {
+    const body = [Buffer.from("a\nb\nc\n")];
+    expect(await split(body, { ...BOUNDS, lines: 3 })).to.not.have.property("tooMuch");
+    expect(await split(body, { ...BOUNDS, lines: 2 })).to.deep.include({ tooMuch: 2 });
+    expect(await split(body, { ...BOUNDS, bodyBytes: 6 })).to.not.have.property("tooMuch");
+    expect(await split([...body, Buffer.from("d")], { ...BOUNDS, bodyBytes: 6 })).to.deep.include({ tooMuch: 3 });
+  });
+});

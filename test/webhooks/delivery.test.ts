@@ -1,0 +1,185 @@
+import { expect } from "chai";
+import { Webhook } from "standardwebhooks";
+import { giveUp } from "../../src/handler.ts";
+import { type Deliveries, openDeliveries } from "../helpers/deliveries.ts";
+import { type Receiver, startReceiver } from "../helpers/receiver.ts";
+
+const [NEW, OLD] = [1, 2].map((n) => `whsec_${Buffer.alloc(32, n).toString("base64")}`) as [string, string];
+
+describe("the delivery of webhooks", () => {
+  let receiver: Receiver;
+  let t: Deliveries;
+  const open = async (parts: Parameters<typeof openDeliveries>[1] = {}) => {
+    t = await openDeliveries((input: { fail?: string }) => {
+      if (input.fail === "give up") throw giveUp({ status: 422, title: "No", detail: "no car" });
+      if (input.fail) throw new Error(input.fail);
+      return { sum: 3 };
+    }, parts);
+  };
+  beforeEach(async () => {
+    receiver = await startReceiver();
+  });
+  afterEach(async () => {
+    await t.close();
+    await receiver.close();
+  });
+
+  it("tells of success with the document and the result, once", async () => {
+    await open();
+    await t.submit("a", receiver.url);
+    const [event] = await receiver.count(1);
+    expect(event?.headers).to.include({ "content-type": "application/json", "user-agent": "Paihao-Webhooks/1.0" });
+    expect(event?.json.type).to.equal("task.succeeded");
+    expect(event?.json.data).to.include({ id: "a", queue: "jobs", state: "succeeded", status: "succeeded" });
+    expect(event?.json.data.result).to.deep.equal({ sum: 3 });
+    expect(event?.json.timestamp).to.equal(event?.json.data.finishedAt);
+    await t.until(await t.follower("a"), "succeeded");
+    expect(receiver.received).to.have.length(1);
+  });
+
+  it("tells of failures, those that are dead too, with the error and the problem", async () => {
+    await open();
+    await t.submit("b", receiver.url, { fail: "give up" });
+    await t.submit("c", receiver.url, { fail: "secret" });
+    const events = await receiver.count(2);
+    for (const { json } of events) expect(json).to.have.property("type", "task.failed");
+    const [gaveUp, dead] = ["b", "c"].map((id) => events.find(({ json }) => json.data.id === id)?.json.data);
+    expect(gaveUp.error).to.deep.equal({ code: "task-failed", message: "no car" });
+    expect(gaveUp.result).to.include({ status: 422, detail: "no car" });
+    expect(dead.error.code).to.equal("task-failed");
+    expect(JSON.stringify(dead)).not.to.include("secret");
+  });
+
+  it("tells of a dead task again when it was run again and has died again, as another event", async () => {
+    await open();
+    await t.submit("d", receiver.url, { fail: "again" });
+    await receiver.count(1);
+    expect(await t.engine.retry("d")).to.equal("waiting");
+    const [first, second] = await receiver.count(2);
+    expect(second?.json.type).to.equal("task.failed");
+    expect(second?.headers["webhook-id"]).not.to.equal(first?.headers["webhook-id"]);
+  });
+
+  it("is signed so that the reference library verifies it", async () => {
+    await open({ secrets: [NEW] });
+    await t.submit("e", receiver.url);
+    const [event] = await receiver.count(1);
+    const headers = event?.headers as Record<string, string>;
+    expect(new Webhook(NEW).verify(event?.body ?? "", headers)).to.deep.equal(event?.json);
+    expect(() => new Webhook(OLD).verify(event?.body ?? "", headers)).to.throw();
+  });
+
+  it("is signed with both secrets while they are changed", async () => {
+    await open({ secrets: [NEW, OLD] });
+    await t.submit("f", receiver.url);
+    const [event] = await receiver.count(1);
+    for (const secret of [NEW, OLD]) {
+      new Webhook(secret).verify(event?.body ?? "", event?.headers as Record<string, string>);
+    }
+  });
+
+  it("has no signature without a secret", async () => {
+    await open();
+    await t.submit("g", receiver.url);
+    const [event] = await receiver.count(1);
+    expect(event?.headers).to.include.keys("webhook-id", "webhook-timestamp");
+    expect(event?.headers).not.to.have.property("webhook-signature");
+  });
+
+  it("is tried again after any answer but 2xx, with the same id and the same bytes", async () => {
+    await open({ secrets: [NEW] });
+    const answers = [500, 404, 301, 429];
+    receiver.answers((n) => answers[n] ?? 200);
+    await t.submit("h", receiver.url);
+    const events = await receiver.count(answers.length + 1);
+    await t.until(await t.follower("h"), "succeeded");
+    expect(events).to.have.length(answers.length + 1);
+    expect(new Set(events.map(({ headers }) => headers["webhook-id"]))).to.have.property("size", 1);
+    expect(new Set(events.map(({ body }) => body))).to.have.property("size", 1);
+    for (const { body, headers } of events) new Webhook(NEW).verify(body, headers as Record<string, string>);
+  });
+
+  it("keeps the result in the event when the task is gone by the time the receiver is back", async () => {
+    await open();
+    receiver.answers(() => 503);
+    await t.submit("i", receiver.url);
+    await receiver.count(1);
+    await t.engine.cancel("i", "jobs");
+    const before = receiver.received.length;
+    receiver.answers(() => 200);
+    const event = (await receiver.count(before + 1)).at(-1);
+    expect(event?.json.data.result).to.deep.equal({ sum: 3 });
+    // That its result was destroyed is no further end.
+    await t.until(await t.follower("i"), "succeeded");
+    expect(new Set(receiver.received.map(({ headers }) => headers["webhook-id"]))).to.have.property("size", 1);
+  });
+
+  it("stops for good at 410, which is no dead letter", async () => {
+    await open();
+    receiver.answers(() => 410);
+    await t.submit("j", receiver.url);
+    await t.until(await t.follower("j"), "failed");
+    const [figures] = await t.engine.figures(["paihao.webhooks"]);
+    expect([receiver.received.length, figures?.dead]).to.deep.equal([1, 0]);
+  });
+
+  it("is a dead letter after its last attempt, which says why and can be sent again", async () => {
+    await open({ attempts: 2 });
+    receiver.answers(() => 500);
+    await t.submit("k", receiver.url);
+    const follower = await t.follower("k");
+    await t.until(follower, "failed");
+    expect(receiver.received).to.have.length(2);
+    const seen = await t.engine.inspector.inspect(follower, { result: true });
+    expect(seen?.errors).to.deep.equal(["the receiver answered 500", "the receiver answered 500"]);
+    receiver.answers(() => 200);
+    expect(await t.engine.retry(follower)).to.equal("waiting");
+    await t.until(follower, "succeeded");
+    const [first, , last] = receiver.received;
+    expect(last?.headers["webhook-id"]).to.equal(first?.headers["webhook-id"]);
+    expect(last?.body).to.equal(first?.body);
+  });
+
+  it("waits for as long as Retry-After asks, and counts the attempt", async () => {
+    await open();
+    receiver.answers((_, res) => {
+      res.writeHead(503, { "Retry-After": "3600" }).end();
+      return undefined;
+    });
+    await t.submit("l", receiver.url);
+    const follower = await t.follower("l");
+    await t.until(follower, "retrying");
+    const seen = await t.engine.inspector.inspect(follower, { result: false });
+    expect((seen?.dueMs ?? 0) - (seen?.nowMs ?? 0)).to.be.within(3_590_000, 3_600_000);
+    expect(seen?.attempts).to.equal(1);
+  });
+
+  it("waits for as long as the schedule says where Retry-After asks for less", async () => {
+    await open({ pauseMs: () => 60_000 });
+    receiver.answers((_, res) => {
+      res.writeHead(503, { "Retry-After": "1" }).end();
+      return undefined;
+    });
+    await t.submit("m", receiver.url);
+    const follower = await t.follower("m");
+    await t.until(follower, "retrying");
+    const seen = await t.engine.inspector.inspect(follower, { result: false });
+    expect((seen?.dueMs ?? 0) - (seen?.nowMs ?? 0)).to.be.within(50_000, 60_000);
+  });
+
+  it("fails at a receiver that is slower than its time, and at one that is refused", async () => {
+    await open({ attempts: 1, timeoutMs: 50 });
+    receiver.answers(() => undefined);
+    await t.submit("n", receiver.url);
+    await t.submit("o", "http://10.0.0.1/");
+    const [slow, refused] = await Promise.all(
+      ["n", "o"].map(async (id) => {
+        const follower = await t.follower(id);
+        await t.until(follower, "failed");
+        return (await t.engine.inspector.inspect(follower, { result: true }))?.errors[0];
+      }),
+    );
+    expect(slow).to.match(/did not answer within 50 ms/);
+    expect(refused).to.match(/refused: 10\.0\.0\.1 is not a public address/);
+  });
+});

@@ -1,0 +1,88 @@
+import { expect } from "chai";
+import type { Inspection } from "../../src/engine/inspect.ts";
+import { catalogueResult } from "../../src/engine/problem.ts";
+import type { Result } from "../../src/task.ts";
+import { eventBody, RESULT_LIMIT, type TaskEnd } from "../../src/webhooks/event.ts";
+
+const ENDED_MS = Date.UTC(2030, 0, 31, 12);
+const END: TaskEnd = { id: "a", state: "s", url: "https://receiver.example/" };
+
+/** Only what an event looks at. */
+const seenWith = (part: Partial<Inspection>): Inspection =>
+  ({ id: "a", queue: "jobs", state: "succeeded", finishedMs: ENDED_MS, result: null, ...part }) as Inspection;
+
+const jsonResult = (text: string, contentType: string | null = "application/json"): Result => ({
+  status: 200,
+  contentType,
+  headers: {},
+  body: Buffer.from(text),
+});
+
+const describeTask = ({ id, state }: Inspection) => ({ id, state, links: [] });
+const bodyOf = (end: Partial<TaskEnd>, seen: Inspection | null) =>
+  eventBody({ ...END, ...end }, ENDED_MS, seen, describeTask);
+const withResult = (result: Result | null) => JSON.parse(bodyOf({}, seenWith({ result })));
+
+describe("the body of an event", () => {
+  it("is { type, timestamp, data } with the task's document as data", () => {
+    expect(withResult(null)).to.deep.equal({
+      type: "task.succeeded",
+      timestamp: "2030-01-31T12:00:00.000Z",
+      data: { id: "a", state: "succeeded", links: [] },
+    });
+  });
+
+  it("has a type for each way to end", () => {
+    const types = { s: "succeeded", f: "failed", c: "canceled" } as const;
+    for (const state of ["s", "f", "c"] as const) {
+      const { type, data } = JSON.parse(bodyOf({ state }, seenWith({ state: types[state] })));
+      expect([type, data.state]).to.deep.equal([`task.${types[state]}`, types[state]]);
+    }
+  });
+
+  it("has the result in its data where that is JSON", () => {
+    expect(withResult(jsonResult('{"sum":3}')).data.result).to.deep.equal({ sum: 3 });
+    expect(withResult(jsonResult("[1]", "application/geo+json; charset=utf-8")).data.result).to.deep.equal([1]);
+    expect(withResult(jsonResult("null")).data).to.have.property("result", null);
+  });
+
+  it("has the problem of a failed task there", () => {
+    const seen = seenWith({ state: "failed", result: catalogueResult("task-failed", "no car") });
+    expect(JSON.parse(bodyOf({ state: "f" }, seen)).data.result).to.include({ detail: "no car", status: 500 });
+  });
+
+  it("gives the result to the letter, numbers of any length too", () => {
+    expect(bodyOf({}, seenWith({ result: jsonResult('{"n":12345678901234567890.10}') }))).to.include(
+      '"result":{"n":12345678901234567890.10}}}',
+    );
+  });
+
+  it("is thin where the result is as large as the limit, or larger", () => {
+    const ofLength = (length: number) => jsonResult(JSON.stringify("x".repeat(length - 2)));
+    expect(withResult(ofLength(RESULT_LIMIT - 1)).data.result).to.have.length(RESULT_LIMIT - 3);
+    expect(withResult(ofLength(RESULT_LIMIT)).data).not.to.have.property("result");
+  });
+
+  it("is thin where the result is something else than JSON, or only says that it is", () => {
+    for (const result of [
+      jsonResult("plain", "text/plain"),
+      jsonResult("", null),
+      jsonResult("{not json"),
+      jsonResult("{}", "text/html; application/json"),
+      { ...jsonResult(""), body: Buffer.from([0x22, 0xff, 0x22]) },
+    ]) {
+      expect(withResult(result).data, result.body.toString()).not.to.have.property("result");
+    }
+  });
+
+  it("tells of the end alone where the task has been run again since, or is gone", () => {
+    const thin = { id: "a", queue: "jobs", state: "failed", status: "failed" };
+    for (const seen of [
+      seenWith({ state: "waiting", finishedMs: null }),
+      seenWith({ state: "failed", finishedMs: 1 }),
+    ]) {
+      expect(JSON.parse(bodyOf({ state: "f" }, seen)).data).to.deep.equal(thin);
+    }
+    expect(JSON.parse(bodyOf({ state: "f" }, null)).data).to.deep.equal({ id: "a", state: "failed", status: "failed" });
+  });
+});

@@ -1,0 +1,193 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import path from "node:path";
+import { expect } from "chai";
+import { Webhook } from "standardwebhooks";
+import { closedGate } from "../helpers/gates.ts";
+import { type Receiver, startReceiver } from "../helpers/receiver.ts";
+import { startServer, type TestServer } from "../helpers/server.ts";
+import { storeUrl } from "../helpers/store.ts";
+
+const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
+const ENV = { WEBHOOK_ALLOW: "127.0.0.1", WEBHOOK_SECRET: SECRET };
+const ROOT = path.join(import.meta.dirname, "../..");
+
+describe("webhooks of a server", () => {
+  let server: TestServer;
+  let receiver: Receiver;
+  before(async () => {
+    server = await startServer(ENV);
+  });
+  after(() => server.stop());
+  beforeEach(async () => {
+    receiver = await startReceiver();
+  });
+  afterEach(() => receiver.close());
+
+  const asked = (url = receiver.url) => `?webhook=${encodeURIComponent(url)}`;
+
+  it("tell of a task's end, signed, with its result", async () => {
+    const id = await server.enqueue("default", { n: 1 }, asked());
+    const [event] = await receiver.count(1);
+    const verified = new Webhook(SECRET).verify(event?.body ?? "", event?.headers as Record<string, string>);
+    expect(verified).to.have.property("type", "task.succeeded");
+    expect(event?.json.data.result).to.include({ id }).and.have.deep.property("input", { n: 1 });
+    const { headers, json } = await server.send(`/v1/requests/${id}/status`);
+    const { running, waiting, ...lasting } = json;
+    expect(event?.json.data).to.deep.include(lasting);
+    expect(headers["content-type"]).to.match(/^application\/json/);
+  });
+
+  it("may be asked for by PUT and by synchronous requests too, and are nothing to the handler", async () => {
+    const put = await server.send(`/v1/requests/by-put${asked()}`, { method: "PUT", body: 1 });
+    expect(put.status).to.equal(200);
+    expect(put.json.query).to.deep.equal({});
+    const [event] = await receiver.count(1);
+    expect(event?.json.data.id).to.equal("by-put");
+  });
+
+  it("are thin where the result is large, and say where it is", async () => {
+    const id = await server.enqueue("default", { text: "x".repeat(20_000) }, asked());
+    const [event] = await receiver.count(1);
+    expect(event?.json.data).to.include({ id, state: "succeeded" }).and.not.have.property("result");
+    expect(event?.json.data.links).to.deep.include({ rel: "result", href: `/v1/requests/${id}`, method: "GET" });
+  });
+
+  it("tell of a task that was canceled while it ran, once its handler has settled", async () => {
+    const gate = closedGate();
+    const id = await server.enqueue("gated", gate.input, asked());
+    await gate.entered;
+    await server.send(`/v1/requests/${id}`, { method: "DELETE" });
+    const [event] = await receiver.count(1);
+    expect(event?.json).to.have.property("type", "task.canceled");
+    expect(event?.json.data).to.deep.include({ id, state: "canceled" });
+    expect(event?.json.data.error).to.include({ code: "canceled" });
+  });
+
+  it("are refused at submission where the target may not be told, and nothing is stored", async () => {
+    const refused = [
+      "https://10.0.0.1/",
+      "https://127.0.0.2/",
+      "http://93.184.215.14/",
+      "https://user:secret@127.0.0.1/",
+      "ftp://127.0.0.1/",
+      "",
+      `http://127.0.0.1/${"x".repeat(2048)}`,
+    ];
+    for (const [i, url] of refused.entries()) {
+      const answer = await server.send(`/v1/requests${asked(url)}`, {
+        method: "POST",
+        headers: { "X-Request-Id": `refused-${i}`, Prefer: "respond-async" },
+        body: 1,
+      });
+      expect(answer.status, url).to.equal(400);
+      expect(answer.json).to.include({ type: "/problems/invalid-parameter", parameter: "webhook" });
+      expect(answer.json.detail).to.match(/^webhook: /);
+      expect((await server.send(`/v1/requests/refused-${i}`)).json.type).to.equal("/problems/unknown");
+    }
+    const twice = await server.send(`/v1/requests${asked()}&webhook=x`, { method: "POST", body: 1 });
+    expect(twice.json).to.include({ type: "/problems/invalid-parameter", parameter: "webhook" });
+  });
+
+  it("tell of each task of a batch, or are refused before any of its lines is read", async () => {
+    const send = (url: string, id: string) =>
+      server.send(`/v1/queues/default/batches${asked(url)}`, {
+        method: "POST",
+        headers: { "Content-Type": "application/x-ndjson", "X-Request-Id": id },
+        body: '{"n":1}\n{"n":2}\n',
+      });
+    expect((await send(receiver.url, "batch-of-two")).status).to.equal(202);
+    const events = await receiver.count(2);
+    expect(events.map(({ json }) => json.data.result.input.n).sort()).to.deep.equal([1, 2]);
+    // The batch's own id says nothing of its lines: that a task has it does not excuse the webhook from being judged.
+    await server.send("/v1/requests/known", { method: "PUT", body: 1 });
+    expect((await send("https://10.0.0.1/", "known")).json).to.include({ parameter: "webhook" });
+  });
+
+  it("are refused in a dry run as they would be otherwise", async () => {
+    const answer = await server.send(`/v1/requests${asked("https://10.0.0.1/")}&dryRun=true`, {
+      method: "POST",
+      body: 1,
+    });
+    expect(answer.status).to.equal(400);
+  });
+
+  it("are not looked at again, nor changed, when a submission is repeated", async () => {
+    const gate = closedGate();
+    const send = (url: string) =>
+      server.send(`/v1/queues/gated/requests${asked(url)}`, {
+        method: "POST",
+        headers: { "X-Request-Id": "repeated", Prefer: "respond-async" },
+        body: gate.input,
+      });
+    expect((await send(receiver.url)).status).to.equal(202);
+    const again = await send("https://10.0.0.1/");
+    expect([again.status, again.headers["idempotent-replayed"]]).to.deep.equal([202, "true"]);
+    gate.open("done");
+    const [event] = await receiver.count(1);
+    expect(event?.json.data).to.include({ id: "repeated", result: "done" });
+  });
+});
+
+describe("webhooks and what may stop", () => {
+  let receiver: Receiver;
+  let child: ChildProcess | undefined;
+  beforeEach(async () => {
+    receiver = await startReceiver();
+  });
+  afterEach(async () => {
+    child?.kill("SIGKILL");
+    await receiver.close();
+  });
+
+  const asked = () => `?webhook=${encodeURIComponent(receiver.url)}`;
+
+  it("survive the API that took the task: what it could not tell, the next one does", async () => {
+    const first = await startServer({ ...ENV, ROLE: "api" });
+    const id = await first.enqueue("default", 1, asked());
+    expect((await first.send(`/v1/requests/${id}`, { method: "DELETE" })).status).to.equal(200);
+    await first.stop({ keep: true });
+    expect(receiver.received).to.deep.equal([]);
+    const second = await startServer({ ...ENV, KEY_PREFIX: first.prefix });
+    const [event] = await receiver.count(1);
+    expect(event?.json).to.have.property("type", "task.canceled");
+    expect(event?.json.data.id).to.equal(id);
+    await second.stop();
+  });
+
+  it("reach the receiver again, with the same webhook-id, when the worker is killed while it delivers", async () => {
+    const api = await startServer({ ...ENV, ROLE: "api" });
+    const env = {
+      ...ENV,
+      REDIS_URL: storeUrl(),
+      KEY_PREFIX: api.prefix,
+      HANDLERS: path.join(ROOT, "test/fixtures/handlers"),
+      LEASE: "1s",
+      LOG_LEVEL: "silent",
+    };
+    receiver.answers((n) => (n === 0 ? undefined : 204));
+    child = spawn(process.execPath, ["--import", "tsx", path.join(ROOT, "src/cli/paihao.ts"), "start"], {
+      env: { ...process.env, ...env, ROLE: "worker" },
+      stdio: "ignore",
+    });
+    await api.enqueue("default", 1, asked());
+    await receiver.count(1);
+    child.kill("SIGKILL");
+    const { prefix: KEY_PREFIX } = api;
+    const worker = await startServer({ ...ENV, KEY_PREFIX, LEASE: "1s" });
+    const [first, second] = await receiver.count(2);
+    expect(second?.headers["webhook-id"]).to.equal(first?.headers["webhook-id"]);
+    expect(second?.body).to.equal(first?.body);
+    await worker.stop({ keep: true });
+    await api.stop();
+  });
+
+  it("carry signed links where links are signed, so that a receiver needs no key to collect", async () => {
+    const server = await startServer({ ...ENV, URL_SIGNING_KEY: "a secret of some length" });
+    await server.enqueue("default", { text: "x".repeat(20_000) }, asked());
+    const [event] = await receiver.count(1);
+    const link = event?.json.data.links.find(({ rel }: { rel: string }) => rel === "result");
+    expect(link.href).to.match(/\?expires=\d+&signature=/);
+    expect((await server.send(link.href)).json.input.text).to.have.length(20_000);
+    await server.stop();
+  });
+});

@@ -1,0 +1,86 @@
+import { expect } from "chai";
+import { PaihaoError } from "../../src/errors.ts";
+import { AddressGuard, parseAllowList, type Resolve } from "../../src/guard.ts";
+import { checkTarget, TARGET_DEFAULTS } from "../../src/webhooks/target.ts";
+
+const PUBLIC = "93.184.215.14";
+const to =
+  (...addresses: string[]): Resolve =>
+  async () =>
+    addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
+const guardOf = (resolve: Resolve = to(PUBLIC), allow: string[] = []) =>
+  new AddressGuard(parseAllowList(allow), { plainHttp: "listed", resolve });
+
+/** Why it is refused. */
+async function refusal(url: string, guard = guardOf(), resolveMs?: number): Promise<string> {
+  const error = await checkTarget(url, guard, resolveMs).then(
+    (href) => expect.fail(`${href} was taken`),
+    (thrown: unknown) => thrown,
+  );
+  expect(error).to.be.instanceOf(PaihaoError);
+  const { code, extensions, message } = error as PaihaoError;
+  expect([code, extensions]).to.deep.equal(["invalid-parameter", { parameter: "webhook" }]);
+  return message;
+}
+
+describe("the URL of a webhook, when a task is submitted", () => {
+  it("may be https to a public host, and is kept in its canonical form", async () => {
+    expect(await checkTarget("https://Hooks.Example:8443/a b?c=d", guardOf())).to.equal(
+      "https://hooks.example:8443/a%20b?c=d",
+    );
+    expect(await checkTarget(`https://${PUBLIC}/`, guardOf())).to.equal(`https://${PUBLIC}/`);
+  });
+
+  it("may be http only to what WEBHOOK_ALLOW lists", async () => {
+    expect(await refusal("http://hooks.example/")).to.match(/use https/);
+    expect(await refusal(`http://${PUBLIC}/`)).to.match(/use https/);
+    for (const [url, allow] of [
+      ["http://hooks.example/", "hooks.example"],
+      ["http://hooks.example/", PUBLIC],
+      ["http://127.0.0.1:9/", "127.0.0.0/8"],
+    ] as const) {
+      expect(await checkTarget(url, guardOf(to(PUBLIC), [allow]))).to.equal(url);
+    }
+  });
+
+  it("may not lead to an address that is not public, named or resolved to", async () => {
+    for (const host of [
+      "127.0.0.1",
+      "10.1.2.3",
+      "169.254.169.254",
+      "[::1]",
+      "[::ffff:127.0.0.1]",
+      "0x7f.1",
+      "2130706433",
+    ]) {
+      expect(await refusal(`https://${host}/`), host).to.match(/not a public address/);
+    }
+    for (const resolve of [to("127.0.0.1"), to(PUBLIC, "10.0.0.1"), to("fd00::1")]) {
+      expect(await refusal("https://hooks.example/", guardOf(resolve))).to.match(/an address that is not public/);
+    }
+  });
+
+  it("may not hold credentials, be of another scheme, or be no URL", async () => {
+    expect(await refusal("https://user:secret@hooks.example/")).to.match(/user name or password/);
+    for (const url of ["", "hooks.example", "/hook", "ftp://hooks.example/", "file:///etc/passwd", "javascript:1"]) {
+      expect(await refusal(url), url).to.match(/not an http or https URL/);
+    }
+  });
+
+  it("may have 2048 characters, in its canonical form too", async () => {
+    const url = (length: number) => "https://hooks.example/".padEnd(length, "x");
+    expect(await checkTarget(url(TARGET_DEFAULTS.length), guardOf())).to.have.length(TARGET_DEFAULTS.length);
+    expect(await refusal(url(TARGET_DEFAULTS.length + 1))).to.match(/longer than 2048/);
+    expect(await refusal(`https://hooks.example/${"排".repeat(300)}`)).to.match(/longer than 2048/);
+  });
+
+  it("must have a name that resolves, and soon", async () => {
+    const missing: Resolve = async () => {
+      throw Object.assign(new Error("not found"), { code: "ENOTFOUND" });
+    };
+    expect(await refusal("https://hooks.example/", guardOf(missing))).to.match(/does not resolve \(ENOTFOUND\)/);
+    expect(await refusal("https://hooks.example/", guardOf(to()))).to.match(/does not resolve/);
+    const never: Resolve = () => new Promise(() => undefined);
+    expect(await refusal("https://hooks.example/", guardOf(never), 5)).to.match(/does not resolve within 5 ms/);
+  });
+});

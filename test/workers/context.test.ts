@@ -1,0 +1,146 @@
+import { expect } from "chai";
+import { PaihaoError } from "../../src/errors.ts";
+import { defineHandler, type Handler, retryLater, type TaskContext } from "../../src/handler.ts";
+import { eventually } from "../helpers/eventually.ts";
+import { deferred, openWorkshop, type Workshop } from "./workshop.ts";
+
+describe("what a handler is given", () => {
+  let shop: Workshop;
+  afterEach(() => shop.close());
+
+  const open = async (run: (input: unknown, task: TaskContext) => unknown, attempts = 3) => {
+    const backoff = { base: "1ms" };
+    shop = await openWorkshop([defineHandler({ queue: "jobs", attempts, backoff, run }) as Handler]);
+  };
+
+  it("tells its task", async () => {
+    let seen: TaskContext | undefined;
+    await open((_, task) => {
+      seen = task;
+    });
+    await shop.worker();
+    const before = Date.now();
+    const id = await shop.submit(1, { query: { width: "10", __proto__x: "1" }, caller: "bob" });
+    await shop.ended(id);
+    expect(seen).to.include({ id, queue: "jobs", attempt: 1, maxAttempts: 3, mediaType: "application/json" });
+    expect(seen).to.include({ caller: "bob" });
+    expect(seen?.query).to.deep.equal({ width: "10", __proto__x: "1" });
+    expect(seen?.fence).to.be.a("number").and.above(0);
+    expect(Math.abs(Number(seen?.submittedAt) - before)).to.be.below(60_000);
+  });
+
+  it("keeps the last of many reports of progress, and sends few of them", async () => {
+    const [reported, gate] = [deferred(), deferred()];
+    await open(async (_, task) => {
+      for (let percent = 0; percent <= 5000; percent += 1) task.progress(percent / 100, `step ${percent}`);
+      reported.resolve();
+      await gate.promise;
+    });
+    let sent = 0;
+    const progress = shop.engine.progress.bind(shop.engine);
+    shop.engine.progress = (...args) => {
+      sent += 1;
+      return progress(...args);
+    };
+    await shop.worker();
+    const id = await shop.submit(1);
+    await reported.promise;
+    await eventually(async () => (await shop.look(id)).progress?.percent === 50);
+    expect((await shop.look(id)).progress).to.deep.equal({ percent: 50, message: "step 5000" });
+    expect(sent).to.equal(2);
+    gate.resolve();
+    await shop.ended(id);
+  });
+
+  it("brings odd progress within what can be told, and bears that it does not arrive", async () => {
+    const gate = deferred();
+    await open(async (_, task) => {
+      task.progress(Number.NaN, "x".repeat(1000));
+      (task.progress as (percent: unknown, message: unknown) => void)("50", { not: "text" });
+      await gate.promise;
+      return "done";
+    });
+    shop.engine.progress = () => Promise.reject(new PaihaoError("store-unavailable"));
+    await shop.worker();
+    const id = await shop.submit(1);
+    await shop.ended(id, "running");
+    gate.resolve();
+    expect(await shop.answer(id)).to.equal("done");
+  });
+
+  it("does a step once over all attempts, and hands its value to the later ones", async () => {
+    const done: string[] = [];
+    await open(async (_, task) => {
+      const value = await task.step("fetch", () => {
+        done.push("fetch");
+        return { bytes: 3 };
+      });
+      const [one, two] = await Promise.all([task.step("same", () => done.push("same")), task.step("same", () => 99)]);
+      if (task.attempt < 3) throw new Error("once more");
+      return { value, one, two };
+    });
+    await shop.worker();
+    const id = await shop.submit(1);
+    expect(await shop.answer(id)).to.deep.equal({ value: { bytes: 3 }, one: 2, two: 2 });
+    expect(done).to.deep.equal(["fetch", "same"]);
+  });
+
+  it("lets a handler try a step again that threw", async () => {
+    let tries = 0;
+    await open(async (_, task) => {
+      const work = () => {
+        tries += 1;
+        if (tries === 1) throw new Error("not yet");
+        return tries;
+      };
+      return task.step("shaky", work).catch(() => task.step("shaky", work));
+    });
+    await shop.worker();
+    expect(await shop.answer(await shop.submit(1))).to.equal(2);
+  });
+
+  it("waits with a step for a store that is away: the attempt is not spent on that", async () => {
+    let work = 0;
+    await open(async (_, task) => task.step("kept", () => (work += 1)));
+    const keepStep = shop.engine.keepStep.bind(shop.engine);
+    let failures = 2;
+    shop.engine.keepStep = (...args) => {
+      failures -= 1;
+      return failures >= 0 ? Promise.reject(new PaihaoError("store-unavailable")) : keepStep(...args);
+    };
+    await shop.worker();
+    const id = await shop.submit(1);
+    expect(await shop.answer(id)).to.equal(1);
+    expect([work, (await shop.look(id)).attempts]).to.deep.equal([1, 1]);
+  });
+
+  it("keeps the steps when it asks for another try later", async () => {
+    let work = 0;
+    let runs = 0;
+    await open(async (_, task) => {
+      await task.step("once", () => (work += 1));
+      runs += 1;
+      if (runs === 1) throw retryLater("1ms");
+      return work;
+    });
+    await shop.worker();
+    expect(await shop.answer(await shop.submit(1))).to.equal(1);
+    expect(runs).to.equal(2);
+  });
+
+  it("has a log whose lines carry the task's id, as do those of everything that it calls", async () => {
+    await open(async (input, task) => {
+      task.log.info("directly");
+      await new Promise((resolve) => setImmediate(resolve));
+      task.log.child({ part: "deep" }).warn({ n: input }, "from deep within");
+    });
+    await shop.worker();
+    const ids = await Promise.all([1, 2, 3].map((n) => shop.submit(n)));
+    await Promise.all(ids.map((id) => shop.ended(id)));
+    for (const [i, id] of ids.entries()) {
+      const lines = shop.log.filter((line) => line.requestId === id);
+      expect(lines.find((line) => line.msg === "directly")).to.include({ queue: "jobs", attempt: 1 });
+      expect(lines.find((line) => line.msg === "from deep within")).to.include({ part: "deep", n: i + 1 });
+    }
+  });
+});

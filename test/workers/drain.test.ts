@@ -1,0 +1,119 @@
+import { expect } from "chai";
+import { defineHandler, type TaskContext } from "../../src/handler.ts";
+import { eventually } from "../helpers/eventually.ts";
+import { deferred, firing, openWorkshop, type Workshop } from "./workshop.ts";
+
+describe("a worker that stops", () => {
+  let shop: Workshop;
+  afterEach(() => shop.close());
+
+  const open = async (run: (input: unknown, task: TaskContext) => unknown) => {
+    shop = await openWorkshop([defineHandler({ queue: "jobs", concurrency: 2, attempts: 2, run })]);
+  };
+
+  it("takes no more work, and lets what runs end within the drain timeout", async () => {
+    const gate = deferred();
+    let runs = 0;
+    await open(async (_, task) => {
+      runs += 1;
+      await gate.promise;
+      return task.signal.aborted;
+    });
+    const worker = await shop.worker({ drainTimeoutMs: 10_000 });
+    const ids = [await shop.submit(1), await shop.submit(2), await shop.submit(3)];
+    await eventually(() => runs === 2);
+    const stopped = worker.stop();
+    const late = await shop.submit(4);
+    gate.resolve();
+    await stopped;
+    expect(await shop.answer(String(ids[0]))).to.equal(false);
+    expect(await shop.answer(String(ids[1]))).to.equal(false);
+    for (const id of [ids[2], late]) expect((await shop.look(String(id))).state).to.equal("waiting");
+  });
+
+  it("hands what is not done by then back to its old place, with the attempt refunded", async () => {
+    const reasons: string[] = [];
+    let runs = 0;
+    await open(async (input, task) => {
+      runs += 1;
+      if (runs > 2) return `run ${runs} of ${input}`;
+      reasons.push(await firing(task.signal));
+      throw task.signal.reason;
+    });
+    const worker = await shop.worker({ drainTimeoutMs: 50 });
+    const [first, second] = [await shop.submit("first"), await shop.submit("second")];
+    await eventually(() => runs === 2);
+    const third = await shop.submit("third");
+    await worker.stop();
+    expect(reasons).to.deep.equal(["shutdown", "shutdown"]);
+    for (const [index, id] of [first, second, third].entries()) {
+      expect(await shop.look(id)).to.include({ state: "waiting", index, attempts: 0, lost: 0 });
+    }
+    await shop.worker();
+    expect(await shop.answer(first)).to.match(/run \d of first/);
+    expect((await shop.look(first)).attempts).to.equal(1);
+  });
+
+  it("hands back what ignores its signal too, and refuses what that makes later", async () => {
+    const gate = deferred();
+    let runs = 0;
+    await open(async () => {
+      runs += 1;
+      if (runs === 1) await gate.promise;
+      return runs === 1 ? "ignored the end" : "run again";
+    });
+    const worker = await shop.worker({ drainTimeoutMs: 20 });
+    const id = await shop.submit(1);
+    await eventually(() => runs === 1);
+    const begun = performance.now();
+    await worker.stop();
+    expect(performance.now() - begun).to.be.below(2000);
+    expect(await shop.look(id)).to.include({ state: "waiting", attempts: 0 });
+    await shop.worker();
+    expect(await shop.answer(id)).to.equal("run again");
+    gate.resolve();
+    expect(runs).to.equal(2);
+  });
+
+  it("keeps what a handler still returned when it was asked to stop", async () => {
+    await open(async (_, task) => `stopped by ${await firing(task.signal)}`);
+    const worker = await shop.worker({ drainTimeoutMs: 20 });
+    const id = await shop.submit(1);
+    await shop.ended(id, "running");
+    await worker.stop();
+    expect(await shop.answer(id)).to.equal("stopped by shutdown");
+  });
+
+  it("lets a task that was to be canceled be canceled", async () => {
+    await open(async (_, task) => {
+      await firing(task.signal);
+      throw task.signal.reason;
+    });
+    // No notice and no renewal tells the worker.
+    shop.engine.notices.listen = async () => () => undefined;
+    const worker = await shop.worker({ drainTimeoutMs: 0 });
+    const id = await shop.submit(1);
+    await shop.ended(id, "running");
+    await shop.engine.cancel(id, "jobs");
+    await worker.stop();
+    expect((await shop.look(id)).state).to.equal("canceled");
+  });
+
+  it("may be stopped twice, before it has started and while it starts; it then never works", async () => {
+    let runs = 0;
+    await open(() => {
+      runs += 1;
+    });
+    const never = await shop.worker({ idle: true });
+    await never.stop();
+    await never.start();
+    await never.stop();
+    const hasty = await shop.worker({ idle: true });
+    const starting = hasty.start();
+    await Promise.all([starting, hasty.stop(), hasty.stop()]);
+    const id = await shop.submit(1);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect([runs, (await shop.look(id)).state]).to.deep.equal([0, "waiting"]);
+    expect((await shop.engine.figures(["jobs"]))[0]?.line).to.include({ workers: 0, slots: 0 });
+  });
+});

@@ -1,0 +1,191 @@
+import path from "node:path";
+import { expect } from "chai";
+import { StartError } from "../../src/errors.ts";
+import { defineHandler } from "../../src/handler.ts";
+import { loadHandlers } from "../../src/handler-files.ts";
+import { createLog } from "../../src/log.ts";
+import { Worker } from "../../src/workers/worker.ts";
+import { eventually } from "../helpers/eventually.ts";
+import { openWorkshop, type Workshop } from "./workshop.ts";
+
+const HANDLERS = path.join(import.meta.dirname, "../fixtures/handlers/isolated");
+
+describe("a handler that asks for isolate", function () {
+  this.timeout(30_000);
+  let shop: Workshop;
+  let worker: Worker;
+
+  before(async () => {
+    shop = await openWorkshop([...(await loadHandlers(HANDLERS)).values()]);
+    worker = await shop.worker({ handlersDir: HANDLERS });
+  });
+  after(() => shop.close());
+
+  const submit = (deed: string, queue = "isolated") => shop.submit(deed, { queue });
+  const line = async (id: string, msg: string) => {
+    const found = () => shop.log.find((logged) => logged.requestId === id && logged.msg === msg);
+    await eventually(() => found() !== undefined);
+    return found();
+  };
+  const threads = () => process.getActiveResourcesInfo().filter((kind) => kind === "MessagePort").length;
+
+  it("runs in a thread, which is used again", async () => {
+    const first = (await shop.answer(await submit("where"))) as { isMainThread: boolean; threadId: number };
+    const second = await shop.answer(await submit("where"));
+    expect(first.isMainThread).to.equal(false);
+    expect(second).to.deep.equal(first);
+  });
+
+  it("returns what any handler may return", async () => {
+    expect(await shop.answer(await submit("json"))).to.deep.equal({ grüße: "世界" });
+    const bytes = (await shop.ended(await submit("bytes"))).result;
+    expect([bytes?.contentType, [...(bytes?.body ?? [])]]).to.deep.equal(["application/octet-stream", [0, 255, 128]]);
+    const response = (await shop.ended(await submit("response"))).result;
+    expect(response).to.deep.include({ status: 201, contentType: "text/plain", headers: { "x-made-by": "me" } });
+    expect(Buffer.from(response?.body ?? []).toString()).to.equal("made");
+    expect((await shop.ended(await submit("nothing"))).result?.status).to.equal(204);
+  });
+
+  it("takes bytes, and JSON with the defaults of its schema", async () => {
+    const input = Buffer.from([1, 2, 255]);
+    const mediaType = "application/octet-stream";
+    const id = await shop.submit(null, { queue: "isolated-bytes", input, mediaType });
+    expect([...((await shop.ended(id)).result?.body ?? [])]).to.deep.equal([255, 2, 1]);
+    expect(await shop.answer(await shop.submit({}, { queue: "isolated-checked" }))).to.deep.equal({ width: 7 });
+    const unfit = await shop.ended(await shop.submit({ width: "x" }, { queue: "isolated-checked" }));
+    expect(unfit).to.include({ state: "failed", attempts: 1 });
+  });
+
+  it("is told of its task as any handler is", async () => {
+    const id = await shop.submit("task", { queue: "isolated", query: { q: "1" }, caller: "bob" });
+    const { submittedAt, ...task } = (await shop.answer(id)) as Record<string, unknown>;
+    expect(task).to.deep.equal({
+      ...{ id, queue: "isolated", attempt: 1, maxAttempts: 2, fence: "number", query: { q: "1" }, caller: "bob" },
+      mediaType: "application/json",
+    });
+    expect(Number.isNaN(Date.parse(String(submittedAt)))).to.equal(false);
+  });
+
+  it("gives up, asks for later and fails as any handler does", async () => {
+    const { result, attempts } = await shop.ended(await submit("give up"));
+    expect([result?.status, attempts]).to.deep.equal([422, 1]);
+    expect(JSON.parse(String(Buffer.from(result?.body ?? [])))).to.deep.include({ title: "Not an image", hint: [1] });
+    const later = await shop.ended(await submit("later"), "retrying");
+    expect(Number(later.dueMs) - later.nowMs).to.be.within(29 * 60_000, 30 * 60_000);
+    for (const [deed, message] of [
+      ["error", "out of cheese"],
+      ["undefined", "undefined"],
+      ["bigint", "Do not know how to serialize a BigInt"],
+    ] as const) {
+      const failed = await shop.ended(await submit(deed));
+      expect(failed).to.include({ state: "failed", attempts: 2, errorCode: "task-failed" });
+      expect(failed.errors).to.deep.equal([message, message]);
+    }
+  });
+
+  it("has the error that it throws in the log, with its type, its stack and its cause", async () => {
+    const id = await submit("error");
+    const { err } = (await line(id, "the attempt failed")) as { err: Record<string, string> };
+    expect(err).to.include({ type: "TypeError", message: "out of cheese" });
+    expect(err.stack).to.match(/isolated\/handlers\.ts[\s\S]*caused by: Error: the mouse/);
+  });
+
+  it("logs into the worker's log, with the task's id", async () => {
+    const id = await submit("log");
+    const logged = await line(id, "from the thread");
+    expect(logged).to.include({ level: 50, part: "deep", n: 7, queue: "isolated", attempt: 1 });
+    expect(logged?.err).to.include({ type: "RangeError", message: "odd" });
+  });
+
+  it("keeps its steps across attempts", async () => {
+    expect(await shop.answer(await submit("steps"))).to.deep.equal({ first: { made: 1 }, again: [2] });
+  });
+
+  it("holds the CPU for longer than its lease without losing it, while others go on", async () => {
+    const id = await submit("spin");
+    await shop.ended(id, "running");
+    const begun = performance.now();
+    expect(await shop.answer(await submit("json"))).to.deep.equal({ grüße: "世界" });
+    expect(performance.now() - begun).to.be.below(2000);
+    await shop.ended(id);
+    expect(await shop.look(id)).to.include({ state: "succeeded", lost: 0, attempts: 1 });
+  });
+
+  it("shows its progress while it holds the CPU, few of very many reports", async () => {
+    let sent = 0;
+    const progress = shop.engine.progress.bind(shop.engine);
+    shop.engine.progress = (...args) => {
+      sent += 1;
+      return progress(...args);
+    };
+    const id = await submit("flood");
+    await eventually(async () => (await shop.look(id)).progress?.message === "still at it");
+    await shop.ended(id);
+    shop.engine.progress = progress;
+    expect(sent).to.be.below(30);
+  });
+
+  it("is asked to stop at the timeout, and is ended for real when it does not", async () => {
+    for (const deed of ["heeds its signal", "forever", "never settles"]) {
+      const id = await submit(deed, "hurried");
+      const seen = await shop.ended(id);
+      expect(seen, deed).to.include({ state: "failed", errorCode: "task-timeout" });
+      if (deed === "heeds its signal") {
+        expect(await line(id, "asked to stop")).to.include({ cause: "timeout", name: "AbortError" });
+      }
+    }
+    expect(await shop.answer(await submit("json", "hurried"))).to.deep.equal({ grüße: "世界" });
+  });
+
+  it("is ended for real when it is canceled and does not stop", async () => {
+    const id = await submit("forever");
+    await shop.ended(id, "running");
+    await shop.engine.cancel(id, "isolated");
+    expect((await shop.ended(id)).state).to.equal("canceled");
+    expect((await shop.look(id)).lost).to.equal(0);
+  });
+
+  it("costs an attempt and nothing else when it ends its thread, or throws where nobody catches", async () => {
+    const exits = await shop.ended(await submit("exit"));
+    expect(exits).to.include({ state: "failed", attempts: 2, lost: 0 });
+    expect(exits.errors[0]).to.equal("the thread ended with exit code 0");
+    expect((await shop.ended(await submit("throws outside"))).errors[0]).to.equal("thrown outside");
+  });
+
+  it("costs an attempt and nothing else when it runs out of its memory", async () => {
+    const id = await submit("eats memory");
+    const seen = await shop.ended(id);
+    expect(seen).to.include({ state: "failed", attempts: 2, lost: 0 });
+    expect(seen.errors[0]).to.match(/memory limit/);
+  });
+
+  it("is not disturbed by what an earlier task left behind in its thread", async () => {
+    const mess = await submit("leaves a mess");
+    await shop.ended(mess);
+    const id = await submit("spin");
+    await shop.ended(id, "running");
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect((await shop.look(id)).progress).to.equal(null);
+    await shop.ended(id);
+  });
+
+  it("leaves no thread behind, however many tasks there were, and none at all when the worker stops", async () => {
+    const used = new Set<unknown>();
+    for (let n = 0; n < 200; n += 1)
+      used.add(((await shop.answer(await submit("where"))) as { threadId: number }).threadId);
+    expect(used.size).to.be.at.most(2);
+    expect(threads()).to.be.at.most(8);
+    await submit("forever");
+    await eventually(() => shop.engine.figures(["isolated"]).then(([row]) => row?.line.running === 1));
+    await worker.stop();
+    expect(threads()).to.equal(0);
+  });
+
+  it("must be in a file, or the worker does not start", () => {
+    const handler = defineHandler({ queue: "in-memory", isolate: true, run: () => 1 });
+    const handlers = new Map([[handler.queue, handler]]);
+    const log = createLog("silent");
+    const make = () => new Worker({ engine: shop.engine, handlers, log, maxResultBytes: 1, drainTimeoutMs: 0 });
+    expect(make).to.throw(StartError, /"in-memory" asks for isolate.*files/);
+  });
+});

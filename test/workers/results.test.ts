@@ -1,0 +1,232 @@
+import { expect } from "chai";
+import { z } from "zod";
+import { defineHandler, GiveUp, giveUp, type Handler, RetryLater, retryLater } from "../../src/handler.ts";
+import { eventually } from "../helpers/eventually.ts";
+import { openWorkshop, type Workshop } from "./workshop.ts";
+
+const circular = (): unknown => {
+  const ring: Record<string, unknown> = {};
+  ring.ring = ring;
+  return ring;
+};
+/** An object that resists every way to look at it. */
+const hostile = (): unknown =>
+  new Proxy(
+    {},
+    {
+      get() {
+        throw new Error("do not touch");
+      },
+      getPrototypeOf() {
+        throw new Error("do not ask");
+      },
+    },
+  );
+class Evasive extends Error {
+  override get message(): string {
+    throw new Error("no message");
+  }
+  override get stack(): string {
+    throw new Error("no stack");
+  }
+}
+
+const ANSWERS: Readonly<Record<string, () => unknown>> = {
+  json: () => ({ grüße: ["世界", 1, null] }),
+  nan: () => ({ n: Number.NaN, i: Number.POSITIVE_INFINITY }),
+  null: () => null,
+  nothing: () => undefined,
+  bytes: () => new Uint8Array([0, 255, 128]),
+  slice: () => Buffer.from("abcdef").subarray(2, 4),
+  response: () => new Response("made", { status: 201, headers: { "Content-Type": "text/plain", "X-Made-By": "me" } }),
+  "empty response": () => new Response(null, { status: 204 }),
+  limit: () => "x".repeat(998),
+  "too large": () => "x".repeat(999),
+  bigint: () => ({ n: 1n }),
+  circular,
+  "failed response": () => Response.error(),
+  "broken body": () =>
+    new Response(
+      new ReadableStream({
+        pull() {
+          throw new Error("the source broke");
+        },
+      }),
+    ),
+};
+
+const THROWN: Readonly<Record<string, () => unknown>> = {
+  undefined: () => undefined,
+  null: () => null,
+  string: () => "just text",
+  number: () => 7,
+  symbol: () => Symbol("odd"),
+  "bare object": () => Object.create(null),
+  hostile,
+  evasive: () => new Evasive(),
+  "circular cause": () => {
+    const error = new Error("outer");
+    error.cause = error;
+    return error;
+  },
+  "big problem": () => giveUp({ status: 422, count: 10n }),
+  "wild status": () => new GiveUp({ status: 99 }),
+  "wild pause": () => new RetryLater(Number.NaN),
+};
+
+describe("what a handler returns", () => {
+  let shop: Workshop;
+  before(async () => {
+    const answers = defineHandler<string>({ queue: "answers", attempts: 1, run: (kind) => ANSWERS[kind]?.() });
+    shop = await openWorkshop([answers as Handler]);
+    await shop.worker({ maxResultBytes: 1000 });
+  });
+  after(() => shop.close());
+
+  const resultOf = async (kind: string) => (await shop.ended(await shop.submit(kind))).result;
+  const isStored: Readonly<Record<string, [status: number, type: string | null, body: string]>> = {
+    json: [200, "application/json", '{"grüße":["世界",1,null]}'],
+    nan: [200, "application/json", '{"n":null,"i":null}'],
+    null: [200, "application/json", "null"],
+    nothing: [204, null, ""],
+    bytes: [200, "application/octet-stream", "\u0000\u00ff\u0080"],
+    slice: [200, "application/octet-stream", "cd"],
+    response: [201, "text/plain", "made"],
+    "empty response": [204, null, ""],
+    limit: [200, "application/json", `"${"x".repeat(998)}"`],
+  };
+  for (const [kind, [status, type, body]] of Object.entries(isStored)) {
+    it(`is stored as it is: ${kind}`, async () => {
+      const result = await resultOf(kind);
+      expect([result?.status, result?.contentType]).to.deep.equal([status, type]);
+      const encoding = type === "application/octet-stream" ? "latin1" : "utf8";
+      expect(Buffer.from(result?.body ?? []).toString(encoding)).to.equal(body);
+      if (kind === "response") expect(result?.headers).to.deep.equal({ "x-made-by": "me" });
+    });
+  }
+
+  for (const kind of ["bigint", "circular", "failed response", "broken body"]) {
+    it(`fails the task when it cannot be stored: ${kind}`, async () => {
+      const seen = await shop.ended(await shop.submit(kind));
+      expect(seen).to.include({ state: "failed", errorCode: "task-failed" });
+      expect(seen.errors[0]).to.match(/BigInt|circular|status 0|source broke/);
+    });
+  }
+
+  it("fails the task without another attempt when it is larger than may be, and says so", async () => {
+    const id = await shop.submit("too large");
+    const seen = await shop.ended(id);
+    expect(seen).to.include({ state: "failed", attempts: 1 });
+    expect(JSON.parse(String(Buffer.from(seen.result?.body ?? [])))).to.include({
+      detail: "the result has 1001 bytes, more than MAX_RESULT (1000)",
+    });
+  });
+});
+
+describe("what a handler throws", () => {
+  let shop: Workshop;
+  const runs = new Map<string, number[]>();
+  const scripts: Readonly<Record<string, (run: number) => unknown>> = {
+    later: (run) => {
+      if (run < 3) throw retryLater("5ms");
+      return "in the end";
+    },
+    "give up": () => {
+      throw giveUp({ status: 422, title: "Not an image", hint: { try: "png" } });
+    },
+    flaky: (run) => {
+      if (run === 0) throw new Error("the first time");
+      return "the second time";
+    },
+  };
+  before(async () => {
+    const throws = defineHandler<string>({
+      queue: "throws",
+      attempts: 1,
+      run: (kind) => Promise.reject(THROWN[kind]?.()),
+    });
+    const scripted = defineHandler<string>({
+      queue: "scripted",
+      attempts: 3,
+      backoff: { base: "200ms" },
+      run: (kind, task) => {
+        const times = runs.get(task.id) ?? [];
+        runs.set(task.id, [...times, performance.now()]);
+        return scripts[kind]?.(times.length);
+      },
+    });
+    const checked = defineHandler({
+      queue: "checked",
+      attempts: 3,
+      input: z.object({ width: z.number().default(7), unit: z.string().transform((unit) => unit.toUpperCase()) }),
+      run: (input) => input,
+    });
+    shop = await openWorkshop([throws, scripted, checked] as Handler[]);
+    await shop.worker();
+  });
+  after(() => shop.close());
+
+  for (const kind of Object.keys(THROWN).filter((name) => !name.startsWith("wild"))) {
+    it(`fails the attempt, and nothing else, whatever it is: ${kind}`, async () => {
+      const seen = await shop.ended(await shop.submit(kind, { queue: "throws" }));
+      expect(seen).to.include({ state: "failed", errorCode: "task-failed" });
+      expect(seen.errors[0]).to.be.a("string").and.not.equal("");
+    });
+  }
+
+  it("is brought within what can be told, however it was made", async () => {
+    const status = await shop.ended(await shop.submit("wild status", { queue: "throws" }));
+    expect(status.result?.status).to.equal(500);
+    const pause = await shop.submit("wild pause", { queue: "throws" });
+    await shop.ended(pause, "retrying");
+    expect(await shop.engine.cancel(pause, "throws")).to.equal("canceled");
+  });
+
+  it("asks for another try later, as often as it likes: that is no attempt", async () => {
+    const id = await shop.submit("later", { queue: "scripted" });
+    expect(await shop.answer(id)).to.equal("in the end");
+    expect(runs.get(id)).to.have.length(4);
+    expect((await shop.look(id)).attempts).to.equal(1);
+  });
+
+  it("gives up: the problem is the answer, with what it was extended by", async () => {
+    const id = await shop.submit("give up", { queue: "scripted" });
+    const { result, state, attempts } = await shop.ended(id);
+    expect([state, attempts, result?.status]).to.deep.equal(["failed", 1, 422]);
+    expect(JSON.parse(String(Buffer.from(result?.body ?? [])))).to.deep.equal({
+      type: "/problems/task-failed",
+      title: "Not an image",
+      status: 422,
+      hint: { try: "png" },
+    });
+  });
+
+  it("fails the attempt; the next one comes after the backoff", async () => {
+    const id = await shop.submit("flaky", { queue: "scripted" });
+    await shop.ended(id, "retrying");
+    expect(await shop.answer(id)).to.equal("the second time");
+    const [first = 0, second = 0] = runs.get(id) ?? [];
+    // Half of the 200 ms is drawn by chance.
+    expect(second - first).to.be.within(100, 1500);
+    expect((await shop.look(id)).attempts).to.equal(2);
+  });
+
+  it("is logged with the task's id, its queue and its attempt", async () => {
+    const id = await shop.submit("evasive", { queue: "throws" });
+    await shop.ended(id);
+    const line = await eventually(
+      () => shop.log.find((l) => l.requestId === id && l.msg === "the attempt failed") ?? false,
+    );
+    expect(line).to.include({ queue: "throws", attempt: 1 });
+  });
+
+  it("cannot be the input's fault: defaults and transforms of the schema are applied on the worker", async () => {
+    const id = await shop.submit({ unit: "px" }, { queue: "checked" });
+    expect(await shop.answer(id)).to.deep.equal({ width: 7, unit: "PX" });
+  });
+
+  it("counts for nothing where a stored input no longer fits: the task fails without another attempt", async () => {
+    const seen = await shop.ended(await shop.submit({ unit: 7 }, { queue: "checked" }));
+    expect(seen).to.include({ state: "failed", attempts: 1 });
+  });
+});

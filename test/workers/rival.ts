@@ -1,0 +1,24 @@
+/**
+ * Another worker's process: `rival.ts URL PREFIX` lets time pass until the one task of the queue `jobs` has lost its worker, takes
+ * it and finishes it. Called by a handler that blocks its event loop meanwhile.
+ */
+import { readConfig } from "../../src/config.ts";
+import { openEngine } from "../../src/engine/open.ts";
+import { defineHandler } from "../../src/handler.ts";
+import { createLog } from "../../src/log.ts";
+
+const [, , url = "", prefix = ""] = process.argv;
+const handler = defineHandler({ queue: "jobs", run: () => undefined });
+const { engine, close } = await openEngine(readConfig({ KEY_PREFIX: prefix }), url, [handler], createLog("silent"));
+const settings = engine.settings("jobs");
+for (let lost = 0; lost === 0; lost = (await engine.tick(0)).lost.length) {
+  await new Promise((resolve) => setTimeout(resolve, 20));
+}
+const request = { queue: "jobs", worker: "rival", reservation: "only", count: 1, leaseMs: 60_000, rate: undefined };
+const [task] = (await engine.reserve(0, request)).tasks;
+if (task) {
+  const body = Buffer.from('"the rival was first"');
+  const result = { status: 200, contentType: "application/json", headers: {}, body };
+  await engine.finisher.complete({ queue: "jobs", id: task.id, fence: task.fence }, result, settings);
+}
+close();

@@ -1,0 +1,61 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
+import { storeUrl } from "../helpers/store.ts";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+
+/** A server in a process of its own. */
+export interface ServerProcess {
+  readonly child: ChildProcess;
+  readonly pid: number;
+  /** Where it listens, "" where it does not. */
+  readonly url: string;
+  /** What it has said for people, line by line. */
+  readonly said: readonly string[];
+  /** Resolves when it has ended, with its exit code, or the signal that ended it. */
+  readonly ended: Promise<number | NodeJS.Signals>;
+}
+
+const alive = new Set<ChildProcess>();
+process.on("exit", () => {
+  for (const child of alive) child.kill("SIGKILL");
+});
+
+/** Starts `paihao start` with these variables, and waits until it is ready. */
+export async function startProcess(env: Readonly<Record<string, string>>): Promise<ServerProcess> {
+  const child = spawn(process.execPath, ["--import", "tsx", "src/cli/paihao.ts", "start"], {
+    cwd: ROOT,
+    env: { PATH: process.env.PATH, REDIS_URL: storeUrl(), LOG_LEVEL: "warn", ...env },
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  alive.add(child);
+  const ended = new Promise<number | NodeJS.Signals>((resolve) => {
+    child.once("exit", (code, signal) => {
+      alive.delete(child);
+      resolve(signal ?? code ?? 0);
+    });
+  });
+  const said: string[] = [];
+  const ready = new Promise<string>((resolve) => {
+    child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+      said.push(...text.split("\n").filter((line) => line !== ""));
+      const line = said.find((words) => / is ready/.test(words));
+      if (line !== undefined) resolve(/https?:\S+/.exec(line)?.[0] ?? "");
+    });
+  });
+  const url = await Promise.race([ready, ended]);
+  if (typeof url === "number" || !alive.has(child))
+    throw new Error(`the server has ended (${url}): ${said.join("; ")}`);
+  return { child, pid: child.pid ?? Number.NaN, url, said, ended };
+}
+
+/** Ends what a test has started. */
+export async function endProcesses(processes: readonly ServerProcess[]): Promise<void> {
+  for (const { child } of processes) {
+    if (!alive.has(child)) continue;
+    const gone = once(child, "exit");
+    child.kill("SIGKILL");
+    await gone;
+  }
+}

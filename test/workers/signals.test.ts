@@ -1,0 +1,188 @@
+import { spawnSync } from "node:child_process";
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect } from "chai";
+import { defineHandler, type Handler, type HandlerOptions, type TaskContext } from "../../src/handler.ts";
+import { eventually } from "../helpers/eventually.ts";
+import { storeUrl } from "../helpers/store.ts";
+import { deferred, firing, openWorkshop, type Workshop, type WorkshopOptions } from "./workshop.ts";
+
+const RIVAL = path.join(import.meta.dirname, "rival.ts");
+
+describe("a running task's signal", () => {
+  let shop: Workshop;
+  afterEach(() => shop.close());
+
+  const open = async (
+    run: (input: unknown, task: TaskContext) => unknown,
+    handler: Partial<HandlerOptions<unknown>> = {},
+    options: WorkshopOptions = {},
+  ) => {
+    shop = await openWorkshop([defineHandler({ queue: "jobs", attempts: 1, ...handler, run })], options);
+  };
+  const said = (message: RegExp) => shop.log.filter((line) => message.test(String(line.msg)));
+
+  it("does not fire in a task longer than its lease, which is run once", async () => {
+    let runs = 0;
+    await open(
+      async (_, task) => {
+        runs += 1;
+        await delay(2500);
+        return task.signal.aborted;
+      },
+      { lease: "1s" },
+    );
+    await shop.worker();
+    const id = await shop.submit(1);
+    expect(await shop.answer(id)).to.equal(false);
+    expect([runs, (await shop.look(id)).lost]).to.deep.equal([1, 0]);
+  });
+
+  it("fires at the timeout, and the task fails by it whatever the handler makes of it", async () => {
+    const reasons: string[] = [];
+    await open(
+      async (input, task) => {
+        const reason = await firing(task.signal);
+        reasons.push(reason);
+        if (input === "throw") throw task.signal.reason;
+        return "too late";
+      },
+      { timeout: "50ms" },
+    );
+    await shop.worker();
+    const ids = [await shop.submit("throw"), await shop.submit("return")];
+    for (const id of ids) {
+      const seen = await shop.ended(id);
+      expect(seen).to.include({ state: "failed", errorCode: "task-timeout" });
+      expect(seen.errors).to.deep.equal(["took longer than 50 ms"]);
+    }
+    expect(reasons).to.deep.equal(["timeout", "timeout"]);
+  });
+
+  it("is not waited for longer than a grace where the handler ignores it: its slot is free again", async () => {
+    const never = deferred();
+    await open((input) => (input === "never" ? never.promise : "done"), { timeout: "50ms", concurrency: 1 });
+    await shop.worker();
+    const [never1, after] = [await shop.submit("never"), await shop.submit("after")];
+    expect(await shop.ended(never1)).to.include({ state: "failed", errorCode: "task-timeout" });
+    expect(await shop.answer(after)).to.equal("done");
+    never.resolve();
+  });
+
+  it("bounds the reading of a Response too", async () => {
+    await open(() => new Response(new ReadableStream()), { timeout: "50ms" });
+    await shop.worker();
+    expect(await shop.ended(await shop.submit(1))).to.include({ state: "failed", errorCode: "task-timeout" });
+  });
+
+  it("fires at once when the task is canceled, long before the lease is renewed", async () => {
+    const begun = deferred();
+    const reasons: string[] = [];
+    await open(
+      async (_, task) => {
+        begun.resolve();
+        reasons.push(await firing(task.signal));
+        throw task.signal.reason;
+      },
+      { lease: "60s" },
+    );
+    await shop.worker();
+    const id = await shop.submit(1);
+    await begun.promise;
+    expect(await shop.engine.cancel(id, "jobs")).to.equal("requested");
+    expect((await shop.ended(id)).state).to.equal("canceled");
+    expect(reasons).to.deep.equal(["canceled"]);
+    expect(said(/the attempt failed/)).to.deep.equal([]);
+  });
+
+  it("fires at the next renewal when every notice is lost, and the poll finds work that nobody announced", async () => {
+    const begun = deferred();
+    const reasons: string[] = [];
+    await open(
+      async (_, task) => {
+        begun.resolve();
+        reasons.push(await firing(task.signal));
+      },
+      { lease: "1s" },
+    );
+    shop.engine.notices.listen = async () => () => undefined;
+    await shop.worker();
+    const id = await shop.submit(1);
+    await begun.promise;
+    await shop.engine.cancel(id, "jobs");
+    expect((await shop.ended(id)).state).to.equal("canceled");
+    expect(reasons).to.deep.equal(["canceled"]);
+  });
+
+  it("is heeded by the worker where the handler ignores it: a canceled task ends all the same", async () => {
+    const [begun, never] = [deferred(), deferred()];
+    await open(() => {
+      begun.resolve();
+      return never.promise;
+    });
+    await shop.worker();
+    const id = await shop.submit(1);
+    await begun.promise;
+    await shop.engine.cancel(id, "jobs");
+    expect((await shop.ended(id)).state).to.equal("canceled");
+    never.resolve();
+  });
+
+  it("fires when the lease was lost while the event loop was blocked, and the late result is refused", async () => {
+    const reason = deferred<string>();
+    let runs = 0;
+    await open(
+      async (_, task) => {
+        runs += 1;
+        spawnSync(process.execPath, ["--import", "tsx", RIVAL, storeUrl(), shop.prefix], { timeout: 15_000 });
+        reason.resolve(await firing(task.signal));
+        return "late";
+      },
+      { lease: "1s" },
+      { timeless: true },
+    );
+    await shop.worker();
+    const id = await shop.submit(1);
+    expect(await reason.promise).to.equal("lease-lost");
+    expect(await shop.answer(id)).to.equal("the rival was first");
+    expect([runs, (await shop.look(id)).lost]).to.deep.equal([1, 1]);
+    await eventually(() => said(/what this one made of it is dropped/).length === 1);
+  });
+
+  it("does not fire, and the late result is refused by its fence, where the handler returns right after", async () => {
+    await open(
+      () => {
+        spawnSync(process.execPath, ["--import", "tsx", RIVAL, storeUrl(), shop.prefix], { timeout: 15_000 });
+        return "late";
+      },
+      { lease: "1s" },
+      { timeless: true },
+    );
+    await shop.worker();
+    const id = await shop.submit(1);
+    await eventually(() => said(/the store refused the end|made of it is dropped/).length === 1);
+    expect(await shop.answer(id)).to.equal("the rival was first");
+  });
+
+  it("fires in the first run when this very worker is given the task once more", async () => {
+    const reasons: string[] = [];
+    let runs = 0;
+    const handler = defineHandler({
+      queue: "jobs",
+      lease: "1s",
+      run: async (_, task) => {
+        runs += 1;
+        if (runs > 1) return "second";
+        reasons.push(await firing(task.signal));
+        return "first";
+      },
+    }) as Handler;
+    shop = await openWorkshop([handler]);
+    // Nothing is renewed, and nothing tells the worker that its lease is gone.
+    shop.engine.renew = async () => "ok";
+    await shop.worker();
+    const id = await shop.submit(1);
+    expect(await shop.answer(id)).to.equal("second");
+    expect(reasons).to.deep.equal(["lease-lost"]);
+  });
+});

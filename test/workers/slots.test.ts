@@ -1,0 +1,133 @@
+import { expect } from "chai";
+import { PaihaoError } from "../../src/errors.ts";
+import { defineHandler } from "../../src/handler.ts";
+import { connectOnce } from "../../src/store/probe.ts";
+import { eventually } from "../helpers/eventually.ts";
+import { storeUrl } from "../helpers/store.ts";
+import { deferred, openWorkshop, type Workshop } from "./workshop.ts";
+
+describe("a worker's slots", () => {
+  let shop: Workshop;
+  afterEach(() => shop.close());
+
+  /** A handler that counts how many of it run at once, and holds each until the gate opens. */
+  const counting = (gate: Promise<unknown>, concurrency: number) => {
+    const seen = { running: 0, most: 0, runs: [] as string[] };
+    const handler = defineHandler({
+      queue: "counted",
+      concurrency,
+      run: async (_, task) => {
+        seen.running += 1;
+        seen.most = Math.max(seen.most, seen.running);
+        seen.runs.push(task.id);
+        await gate;
+        seen.running -= 1;
+      },
+    });
+    return { seen, handler };
+  };
+
+  it("are all used and never exceeded, and freed slots are filled at once in the order of the line", async () => {
+    const gate = deferred();
+    const { seen, handler } = counting(gate.promise, 3);
+    shop = await openWorkshop([handler]);
+    await shop.worker();
+    const ids = [];
+    for (let n = 0; n < 10; n += 1) ids.push(await shop.submit(n));
+    await eventually(() => seen.running === 3);
+    expect((await shop.look(String(ids[3]))).index).to.equal(0);
+    gate.resolve();
+    await Promise.all(ids.map((id) => shop.ended(id)));
+    expect(seen.most).to.equal(3);
+    expect(seen.runs).to.deep.equal(ids);
+  });
+
+  it("are filled from every partition, and not exceeded by all of them together", async () => {
+    const gate = deferred();
+    const { seen, handler } = counting(gate.promise, 2);
+    shop = await openWorkshop([handler], { env: { PARTITIONS: "5" } });
+    await shop.worker();
+    const ids = await Promise.all(Array.from({ length: 30 }, (_, n) => shop.submit(n)));
+    await eventually(() => seen.running === 2);
+    gate.resolve();
+    await Promise.all(ids.map((id) => shop.ended(id)));
+    expect(seen.most).to.equal(2);
+    expect(new Set(seen.runs).size).to.equal(30);
+  });
+
+  it("show in the queue's figures while the worker lives, and are gone when it has stopped", async () => {
+    const { handler } = counting(Promise.resolve(), 3);
+    shop = await openWorkshop([handler]);
+    const [one] = await Promise.all([shop.worker(), shop.worker()]);
+    const line = async () => (await shop.engine.figures(["counted"]))[0]?.line;
+    await eventually(async () => (await line())?.slots === 6);
+    expect((await line())?.workers).to.equal(2);
+    await one?.stop();
+    expect(await line()).to.include({ workers: 1, slots: 3 });
+  });
+
+  it("lose nothing and hold no more when the answers to their requests for work are lost", async () => {
+    const gate = deferred();
+    const { seen, handler } = counting(gate.promise, 4);
+    shop = await openWorkshop([handler], { env: { PARTITIONS: "2" } });
+    const { engine } = shop;
+    const reserve = engine.reserve.bind(engine);
+    let taken = 0;
+    engine.reserve = async (partition, request) => {
+      const reply = await reserve(partition, request);
+      if (reply.tasks.length === 0) return reply;
+      taken += 1;
+      // Every first time the store has done it, but the worker does not hear of that.
+      if (taken % 2 === 1) throw new PaihaoError("store-unavailable");
+      return reply;
+    };
+    const ids = await Promise.all(Array.from({ length: 12 }, (_, n) => shop.submit(n)));
+    await shop.worker();
+    await eventually(() => seen.running === 4);
+    gate.resolve();
+    const ended = await Promise.all(ids.map((id) => shop.ended(id)));
+    expect(seen.most).to.equal(4);
+    expect(seen.runs.toSorted()).to.deep.equal(ids.toSorted());
+    expect(ended.map(({ lost, attempts }) => [lost, attempts])).to.deep.equal(ids.map(() => [0, 1]));
+  });
+
+  it("hand back at once what a request brings beyond the slots that are free by then", async () => {
+    const gate = deferred();
+    const { seen, handler } = counting(gate.promise, 2);
+    shop = await openWorkshop([handler]);
+    const reserve = shop.engine.reserve.bind(shop.engine);
+    const brought: number[] = [];
+    shop.engine.reserve = async (partition, request) => {
+      // As a request would be answered that was made when both slots were free.
+      const reply = await reserve(partition, { ...request, count: 2 });
+      if (reply.tasks.length > 0) brought.push(reply.tasks.length);
+      return reply;
+    };
+    await shop.worker();
+    const ids = [await shop.submit(1)];
+    await eventually(() => seen.running === 1);
+    await shop.engine.pause("counted", true);
+    ids.push(await shop.submit(2), await shop.submit(3));
+    await shop.engine.pause("counted", false);
+    await eventually(async () => seen.running === 2 && (await shop.look(String(ids[2]))).state === "waiting");
+    expect(brought).to.deep.equal([1, 2]);
+    expect(await shop.look(String(ids[2]))).to.include({ index: 0, attempts: 0, lost: 0 });
+    gate.resolve();
+    await Promise.all(ids.map((id) => shop.ended(id)));
+    expect(seen.most).to.equal(2);
+    expect(seen.runs).to.deep.equal(ids);
+  });
+
+  it("go on when something other than tasks stands in the line", async () => {
+    const { handler } = counting(Promise.resolve(), 1);
+    shop = await openWorkshop([handler]);
+    const ids = await Promise.all(Array.from({ length: 8 }, (_, n) => shop.submit(n)));
+    const redis = await connectOnce(storeUrl());
+    await redis.unlink(...ids.slice(0, 7).map((id) => `${shop.engine.keys.tag(0)}t:${id}`));
+    redis.disconnect();
+    const begun = performance.now();
+    await shop.worker();
+    await shop.ended(String(ids[7]));
+    expect(performance.now() - begun).to.be.below(1500);
+  });
+});

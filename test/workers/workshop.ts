@@ -1,0 +1,149 @@
+import { Redis } from "ioredis";
+import { readConfig } from "../../src/config.ts";
+import type { Engine } from "../../src/engine/engine.ts";
+import type { Inspection } from "../../src/engine/inspect.ts";
+import { openEngine } from "../../src/engine/open.ts";
+import type { Submission } from "../../src/engine/submit.ts";
+import type { Handler } from "../../src/handler.ts";
+import { createLog } from "../../src/log.ts";
+import { isOutcome } from "../../src/task.ts";
+import { supervisor } from "../../src/workers/supervisor.ts";
+import { Ticker } from "../../src/workers/ticker.ts";
+import { Worker, type WorkerOptions } from "../../src/workers/worker.ts";
+import { eventually } from "../helpers/eventually.ts";
+import { removeKeysLike } from "../helpers/scan.ts";
+import { storeUrl, uniquePrefix } from "../helpers/store.ts";
+
+/** A line of a log. */
+export type LogLine = Readonly<Record<string, unknown>>;
+
+/** An engine with workers of this process, on the run's store unless it is given another. */
+export interface Workshop {
+  readonly engine: Engine;
+  readonly prefix: string;
+  /** What has been logged so far. */
+  readonly log: readonly LogLine[];
+  /** Makes a worker, and starts it unless told not to. */
+  worker(options?: Partial<WorkerOptions> & { idle?: boolean }): Promise<Worker>;
+  /** Submits to a queue, the only one where none is named; returns the id. */
+  submit(input: unknown, submission?: Partial<Submission>): Promise<string>;
+  look(id: string): Promise<Inspection>;
+  /** Waits until a task has ended, or is in this state. */
+  ended(id: string, state?: Inspection["state"]): Promise<Inspection>;
+  /** Waits for a task's answer: its JSON, or its text where it is none. Throws when the task did not succeed. */
+  answer(id: string): Promise<unknown>;
+  /** Stops everything and removes its keys. */
+  close(): Promise<void>;
+}
+
+export interface WorkshopOptions {
+  readonly url?: string;
+  readonly prefix?: string;
+  readonly env?: Readonly<Record<string, string>>;
+  /** Lets no time pass in the store; for tests that do so themselves. */
+  readonly timeless?: boolean;
+}
+
+let ids = 0;
+
+/** Opens a workshop for these handlers. */
+export async function openWorkshop(handlers: readonly Handler[], options: WorkshopOptions = {}): Promise<Workshop> {
+  const url = options.url ?? storeUrl();
+  const prefix = options.prefix ?? uniquePrefix();
+  const config = readConfig({ KEY_PREFIX: prefix, ...options.env });
+  const lines: LogLine[] = [];
+  const log = createLog("debug", { write: (line) => lines.push(JSON.parse(line) as LogLine) });
+  const byQueue = new Map(handlers.map((handler) => [handler.queue, handler]));
+  const undoing = supervisor(byQueue);
+  const all = new Map([...byQueue, [undoing.queue, undoing]]);
+  const { engine, close } = await openEngine(config, url, all.values(), log);
+  const ticker = new Ticker(engine, log);
+  if (options.timeless !== true) ticker.start();
+  const workers: Worker[] = [];
+
+  const look = async (id: string) => {
+    const seen = await engine.inspector.inspect(id, { result: true });
+    if (!seen) throw new Error(`task ${id} is unknown`);
+    return seen;
+  };
+  const ended = async (id: string, state?: Inspection["state"]) => {
+    let seen = await look(id);
+    await eventually(async () => {
+      seen = await look(id);
+      return state === undefined ? isOutcome(seen.state) : seen.state === state;
+    });
+    return seen;
+  };
+  return {
+    engine,
+    prefix,
+    log: lines,
+    look,
+    ended,
+    async worker({ idle = false, ...given } = {}) {
+      const worker = new Worker({ engine, handlers: all, log, maxResultBytes: 1_000_000, drainTimeoutMs: 0, ...given });
+      workers.push(worker);
+      if (!idle) await worker.start();
+      return worker;
+    },
+    async submit(input, submission = {}) {
+      ids += 1;
+      const queue = submission.queue ?? handlers[0]?.queue ?? "";
+      const id = `task-${ids}`;
+      const { verdict } = await engine.submitter.submit(
+        {
+          ...{ id, queue, mediaType: "application/json", query: {}, caller: null, priority: 3, delayMs: 0 },
+          ...{ maxIndex: null, dryRun: false, webhook: null, input: JSON.stringify(input) ?? "null", ...submission },
+        },
+        engine.settings(queue),
+      );
+      if (verdict !== "new") throw new Error(`not accepted: ${verdict}`);
+      return submission.id ?? id;
+    },
+    async answer(id) {
+      const { state, result, errors } = await ended(id);
+      if (state !== "succeeded" || !result) throw new Error(`${id} has ${state}: ${errors[0]}`);
+      const text = Buffer.from(result.body).toString("utf8");
+      return result.contentType === "application/json" ? JSON.parse(text) : text;
+    },
+    async close() {
+      await Promise.all(workers.map((worker) => worker.stop()));
+      await ticker.stop();
+      close();
+      await removeKeys(url, prefix);
+    },
+  };
+}
+
+/** Removes the keys of a prefix. */
+export async function removeKeys(url: string, prefix: string): Promise<void> {
+  const redis = new Redis(url, { lazyConnect: true, retryStrategy: () => null });
+  try {
+    await redis.connect();
+  } catch {
+    // A store of the test's own may be gone by now, with all its keys.
+    return;
+  }
+  await removeKeysLike(redis, `{${prefix}:*`);
+  redis.disconnect();
+}
+
+/** A promise with its ends in hand. */
+export function deferred<T = void>(): { promise: Promise<T>; resolve(value: T): void; reject(error: unknown): void } {
+  let resolve: (value: T) => void = () => undefined;
+  let reject: (error: unknown) => void = () => undefined;
+  const promise = new Promise<T>((yes, no) => {
+    resolve = yes;
+    reject = no;
+  });
+  return { promise, resolve, reject };
+}
+
+/** Resolves with why a task's signal has fired, when it does. */
+export function firing(signal: AbortSignal): Promise<string> {
+  return new Promise((resolve) => {
+    const tell = () => resolve(String((signal.reason as Error).cause));
+    if (signal.aborted) tell();
+    else signal.addEventListener("abort", tell);
+  });
+}
