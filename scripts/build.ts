@@ -17,6 +17,16 @@ const ASSETS: Readonly<Record<string, string>> = {
   ".svg": "http/",
   ".js": "http/",
 };
+/** Files of packages that are not installed where the server runs, each with the source that has a use for it. */
+const VENDORED: readonly { from: string; to: string; for: string }[] = [
+  ...["swagger-ui.css", "swagger-ui-bundle.js", "swagger-ui-bundle.js.LICENSE.txt", "LICENSE", "NOTICE"].map(
+    (name) => ({
+      from: `node_modules/swagger-ui-dist/${name}`,
+      to: `http/pages/swagger-ui/${name}`,
+      for: "http/pages/docs.html",
+    }),
+  ),
+];
 /** What `bin` of package.json names, below src and dist. */
 const COMMAND = "cli/paihao";
 /** Remembers in dist which sources it was made from. */
@@ -42,14 +52,13 @@ export function build(root: string): string {
     }
   }
 
+  const vendored = VENDORED.filter((file) => sources.includes(file.for));
   // Beside dist, not within: the paths in the source maps are relative to the folder.
   const fresh = join(root, `dist.${process.pid}`);
   try {
     compile(root, fresh);
-    for (const path of assets) {
-      fs.mkdirSync(dirname(join(fresh, path)), { recursive: true });
-      fs.copyFileSync(join(root, "src", path), join(fresh, path));
-    }
+    for (const path of assets) copy(join(root, "src", path), join(fresh, path));
+    for (const { from, to } of vendored) copy(join(root, from), join(fresh, to));
     fs.chmodSync(join(fresh, `${COMMAND}.js`), 0o755);
     fs.writeFileSync(join(fresh, STAMP), stamp);
     replace(dist, fresh);
@@ -57,7 +66,12 @@ export function build(root: string): string {
     fs.rmSync(fresh, { recursive: true, force: true });
   }
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
-  return `build: ${sources.length - assets.length} TypeScript files compiled, ${assets.length} assets copied to dist in ${seconds} s`;
+  return `build: ${sources.length - assets.length} TypeScript files compiled, ${assets.length + vendored.length} assets copied to dist in ${seconds} s`;
+}
+
+function copy(from: string, to: string): void {
+  fs.mkdirSync(dirname(to), { recursive: true });
+  fs.copyFileSync(from, to);
 }
 
 /** Changes with every file that is added, removed, renamed or written; needs no file to be read. */

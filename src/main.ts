@@ -58,7 +58,8 @@ export async function start(config: Config, log: Logger): Promise<Running> {
       look: (id) => engine.inspector.inspect(id, { result: true }),
       describe: (seen) => monitorDocument(seen, engine.settings(seen.queue).attempts, signer?.sign(seen.id)),
     });
-    const all = new Map([...handlers, [undoing.queue, undoing], [delivering.queue, delivering]]);
+    const ownHandlers = new Map([undoing, delivering].map((handler) => [handler.queue, handler]));
+    const all = new Map([...handlers, ...ownHandlers]);
     const { engine, readiness, close } = await openEngine(config, store.url, all.values(), log);
     started.push(close);
     const roles = [new Ticker(engine, log), new Coverage(engine, log)];
@@ -72,7 +73,16 @@ export async function start(config: Config, log: Logger): Promise<Running> {
     if (config.port !== undefined) {
       const ready = () => (closing.signal.aborted ? Promise.resolve(["the server is stopping"]) : readiness());
       const checkWebhook = (url: string) => checkTarget(url, guard);
-      const api = { engine, handlers, log, readiness: ready, closing: closing.signal, checkWebhook, ...config };
+      const api = {
+        engine,
+        handlers,
+        ownHandlers,
+        log,
+        readiness: ready,
+        closing: closing.signal,
+        checkWebhook,
+        ...config,
+      };
       const security = await openSecurity(config, { url: store.url, keys: engine.keys, log });
       started.push(() => security.close());
       reload = () => security.keyRing?.reload();

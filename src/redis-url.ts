@@ -15,7 +15,12 @@ export interface Credentials {
 /** Where a store is, in one of the forms of {@link REDIS_URL_FORMS}. */
 export type RedisAddress =
   | { readonly kind: "single"; readonly url: string }
-  | { readonly kind: "cluster"; readonly nodes: readonly Endpoint[]; readonly login: Credentials; readonly tls: boolean }
+  | {
+      readonly kind: "cluster";
+      readonly nodes: readonly Endpoint[];
+      readonly login: Credentials;
+      readonly tls: boolean;
+    }
   | {
       readonly kind: "sentinel";
       readonly sentinels: readonly Endpoint[];

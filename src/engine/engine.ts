@@ -21,6 +21,7 @@ import { Batch } from "./batch.ts";
 import { Sample } from "./coverage.ts";
 import { Finisher, retentionOf } from "./finish.ts";
 import { Inspector } from "./inspect.ts";
+import { OtherPartitions } from "./partitions.ts";
 import { catalogueResult } from "./problem.ts";
 import { DEAD_CAP, type QueueSettings } from "./settings.ts";
 import { Submitter } from "./submit.ts";
@@ -76,13 +77,15 @@ export class Engine {
     this.#scripts = scripts;
     this.#fallback = parts.fallback;
     this.sample = new Sample();
+    const others = new OtherPartitions(scripts, keys);
     this.submitter = new Submitter({
       scripts: parts.submissions ?? scripts,
       keys,
+      others,
       metrics: this.metrics,
       accepted: ({ id }, index, line) => this.sample.offer(id, index, line),
     });
-    this.inspector = new Inspector(scripts, keys);
+    this.inspector = new Inspector(scripts, keys, others);
     this.finisher = new Finisher(scripts, keys, this.metrics);
     this.waiter = new Waiter(keys, notices, this.inspector);
     this.allocations = new Allocations(scripts, keys);

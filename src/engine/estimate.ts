@@ -1,5 +1,6 @@
 import type { Line } from "../store/scripts.ts";
 import type { State } from "../task.ts";
+import { forecastTurnovers } from "./forecast.ts";
 
 /** When a task's turn will come. */
 export interface Eta {
@@ -14,14 +15,11 @@ export interface Eta {
   readonly samples: number;
 }
 
-/** A normal distribution lies within this many standard deviations of its mean in 80 of 100 cases. */
-const Z80 = 1.2816;
-
 const tenth = (seconds: number): number => Math.round(seconds * 10) / 10;
 
 /**
  * Estimates the start of a task from its place in line. With every slot busy, a task with index A starts when A + 1 of them
- * have come free, each slot turning over once in a mean service time; the spread is that of the sum of as many service times.
+ * have come free; when that will be, forecast.ts says. Low and high are rounded outwards.
  * Null where it cannot be known: paused, no live worker, or no history yet.
  */
 export function estimate(
@@ -29,7 +27,7 @@ export function estimate(
   task: { state: State; index: number | null; dueMs?: number | null },
   nowMs: number,
 ): Eta | null {
-  const { samples } = line;
+  const { samples, slots } = line;
   if (task.state === "running") return { seconds: 0, low: 0, high: 0, basis: "running", samples };
   if (task.state === "scheduled" || task.state === "retrying") {
     if (task.dueMs === undefined || task.dueMs === null) return null;
@@ -39,16 +37,16 @@ export function estimate(
     const wait = task.state === "scheduled" && behind ? behind : { seconds: 0, high: 0 };
     return { seconds: tenth(due), low: tenth(due), high: tenth(due + wait.high), basis: "schedule", samples };
   }
-  if (task.index === null || line.paused || line.slots === 0) return null;
-  const turnovers = task.index + line.running - line.slots + 1;
+  if (task.index === null || line.paused || slots === 0) return null;
+  const turnovers = task.index + line.running - slots + 1;
   if (turnovers <= 0) return { seconds: 0, low: 0, high: 0, basis: "idle", samples };
-  if (line.meanMs === null || line.variance === null) return null;
-  const mean = (turnovers * line.meanMs) / line.slots / 1000;
-  const spread = (Z80 * Math.sqrt(turnovers * line.variance)) / line.slots / 1000;
+  const { meanMs, variance, misses, agesMs } = line;
+  if (meanMs === null || variance === null || samples === 0) return null;
+  const forecast = forecastTurnovers({ turnovers, slots, agesMs, meanMs, variance, samples, misses });
   return {
-    seconds: tenth(mean),
-    low: tenth(Math.max(0, mean - spread)),
-    high: tenth(mean + spread),
+    seconds: tenth(forecast.middleMs / 1000),
+    low: Math.floor(forecast.lowMs / 100) / 10,
+    high: Math.ceil(forecast.highMs / 100) / 10,
     basis: "history",
     samples,
   };

@@ -4,7 +4,7 @@ import type { Line, Scripts, TaskRow } from "../store/scripts.ts";
 import { isOutcome, type Result, type State } from "../task.ts";
 import { Batch } from "./batch.ts";
 import { type Eta, estimate } from "./estimate.ts";
-import { acrossPartitions } from "./partitions.ts";
+import type { OtherPartitions } from "./partitions.ts";
 
 /** A task and its place in line, all of one instant. Times are ms of Redis's clock, null where they have not come. */
 export interface Inspection {
@@ -46,13 +46,13 @@ type Seen = { readonly row: TaskRow | null; readonly line: Line | null; readonly
 
 /** Looks at tasks. Looks of one turn of the event loop travel together. */
 export class Inspector {
-  readonly #scripts: Scripts;
   readonly #keys: Keys;
+  readonly #others: OtherPartitions;
   readonly #batch: Batch<{ id: string; result: boolean }, Seen>;
 
-  constructor(scripts: Scripts, keys: Keys) {
-    this.#scripts = scripts;
+  constructor(scripts: Scripts, keys: Keys, others: OtherPartitions) {
     this.#keys = keys;
+    this.#others = others;
     this.#batch = new Batch({
       send: async (partition, items) => {
         const { nowMs, lines, tasks } = await scripts.inspect(keys.tag(partition), items);
@@ -71,7 +71,7 @@ export class Inspector {
     const { row, line, nowMs } = await this.#batch.add(home, { id, result: options.result });
     if (!row || !line) return null;
     if (this.#keys.partitions === 1) return view(id, row, row.index, line, nowMs);
-    const place = await acrossPartitions(this.#scripts, this.#keys, home, { index: row.index, score: row.score, line });
+    const place = await this.#others.widen(home, { index: row.index, score: row.score, line });
     return view(id, row, place.index, place.line, nowMs);
   }
 }

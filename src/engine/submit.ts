@@ -5,7 +5,7 @@ import { INLINE_BYTES, type Keys } from "../store/keys.ts";
 import type { Line, Scripts, SubmitItem, Submitted, SubmitVerdict, UpdateVerdict } from "../store/scripts.ts";
 import type { State } from "../task.ts";
 import { Batch } from "./batch.ts";
-import { acrossPartitions } from "./partitions.ts";
+import type { OtherPartitions } from "./partitions.ts";
 import type { QueueSettings } from "./settings.ts";
 
 /** A task as it is handed in: checked, but not yet stored. */
@@ -52,6 +52,7 @@ const CLASS = 2 ** 45;
 export interface SubmitterParts {
   readonly scripts: Scripts;
   readonly keys: Keys;
+  readonly others: OtherPartitions;
   readonly metrics: Metrics;
   /** Told of each task that was accepted. */
   accepted(submission: Submission, index: number | null, line: Line): void;
@@ -89,20 +90,21 @@ export class Submitter {
    */
   async submit(submission: Submission, settings: QueueSettings): Promise<SubmissionVerdict> {
     const partition = this.#keys.partitionOf(submission.id);
-    const { submitted, line, durable } = await this.#batch.add(partition, this.#item(submission, settings));
+    const item = this.#item(submission, settings);
+    // It would stand behind everything of its class, also in the other partitions: the script sees but its own.
+    const last = String((submission.priority + 1) * CLASS);
+    if (item.maxIndex !== null && this.#keys.partitions > 1) {
+      item.maxIndex -= await this.#parts.others.before(partition, submission.queue, last);
+    }
+    const { submitted, line, durable } = await this.#batch.add(partition, item);
     const { verdict, state, index } = submitted;
     this.#parts.metrics.submissions.count(submission.queue, verdict);
     if (!durable) this.#parts.metrics.submissions.count(submission.queue, "not-durable");
     if (verdict === "new") this.#parts.accepted(submission, index, line);
     if (this.#keys.partitions === 1) return { verdict, state, index, line, durable };
-    // A dry run has no score yet: it would stand behind everything of its class.
-    const score = submitted.score || String((submission.priority + 1) * CLASS);
-    return {
-      verdict,
-      state,
-      durable,
-      ...(await acrossPartitions(this.#scripts, this.#keys, partition, { index, score, line })),
-    };
+    // A dry run has no score yet.
+    const score = submitted.score || last;
+    return { verdict, state, durable, ...(await this.#parts.others.widen(partition, { index, score, line })) };
   }
 
   /** Replaces the input of a waiting or scheduled task, which keeps its place. @throws PaihaoError store-unavailable */
@@ -113,7 +115,7 @@ export class Submitter {
     );
   }
 
-  #item(s: Submission, settings: QueueSettings): SubmitItem {
+  #item(s: Submission, settings: QueueSettings): SubmitItem & { maxIndex: number | null } {
     const bytes = typeof s.input === "string" ? Buffer.byteLength(s.input) : s.input.length;
     return {
       id: s.id,

@@ -6,6 +6,8 @@ import type { Logger } from "../log.ts";
 export interface Api {
   readonly engine: Engine;
   readonly handlers: ReadonlyMap<string, Handler>;
+  /** Those of the server's own work: their queues are looked at and looked after, but nobody submits to them. */
+  readonly ownHandlers: ReadonlyMap<string, Handler>;
   readonly log: Logger;
   readonly maxBodyBytes: number;
   readonly maxResultBytes: number;

@@ -14,6 +14,7 @@ import { batchRoutes } from "./routes/batches.ts";
 import { collectRoutes } from "./routes/collect.ts";
 import { dashboardRoutes } from "./routes/dashboard.ts";
 import { deadRoutes } from "./routes/dead.ts";
+import { docsRoutes } from "./routes/docs.ts";
 import { eventRoutes } from "./routes/events.ts";
 import { gatewayRoutes } from "./routes/gateway.ts";
 import { healthRoutes } from "./routes/health.ts";
@@ -59,6 +60,7 @@ export function createRouter(api: Api): Router {
   allocationRoutes(router, api);
   problemRoutes(router);
   openApiRoutes(router, api);
+  docsRoutes(router);
   healthRoutes(router, api);
   metricsRoutes(router, api);
   leaseRoutes(router, api);

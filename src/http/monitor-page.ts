@@ -44,6 +44,10 @@ export function replyMissingPage(ctx: Context, error: PaihaoError): void {
   const { status, title } = errorEntry(error.code);
   ctx.status = status;
   ctx.set(error.headers);
-  if (status === 503 && ctx.response.get("Retry-After") === "") ctx.set("Retry-After", "2");
+  if (status === 503) {
+    // The page comes back by itself when the server can serve it.
+    const seconds = error.headers["Retry-After"] ?? "2";
+    ctx.set({ "Retry-After": seconds, Refresh: seconds });
+  }
   replyPage(ctx, "missing.html", { title, detail: error.message === title ? "" : error.message });
 }

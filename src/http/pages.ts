@@ -9,6 +9,8 @@ const FOLDER = new URL("./pages/", import.meta.url);
 const ASSETS: Readonly<Record<string, string>> = {
   "dashboard.css": "text/css; charset=utf-8",
   "dashboard.js": "text/javascript; charset=utf-8",
+  "docs.js": "text/javascript; charset=utf-8",
+  "problem.css": "text/css; charset=utf-8",
   "task.css": "text/css; charset=utf-8",
   "task.js": "text/javascript; charset=utf-8",
 };

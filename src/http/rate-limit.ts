@@ -4,7 +4,6 @@ import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Keys } from "../store/keys.ts";
 import type { Connection } from "../store/redis.ts";
-import type { Connection } from "../store/redis.ts";
 
 /** How long a request waits to be counted, ms. With the store's own time it stays within the 5 s of `store-unavailable`. */
 const COUNT_MS = 500;

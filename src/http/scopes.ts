@@ -47,8 +47,7 @@ const RULES: readonly Rule[] = (
     [["POST", "PUT", "DELETE"], "/api/v1/task/:id", SUBMIT],
     [GET, "/api/v1/task/:id", WATCH],
     [GET, "/metrics", ADMIN],
-    // The page alone, which asks for a key: a browser has none to send before. All that it shows is asked for with that.
-    [GET, "/dashboard(?:/.*)?", "none"],
+    [GET, "/dashboard(?:/.*)?", ADMIN],
     [GET, "/(?:healthz|readyz|openapi\\.json)", "none"],
     [GET, "/(?:docs|problems|pages)(?:/.*)?", "none"],
   ] as const

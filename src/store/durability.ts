@@ -41,7 +41,9 @@ export class Confirmation {
     const { losses } = group;
     const reached = await this.#share(node, group);
     if (group.losses === losses) return reached;
-    throw new PaihaoError("store-unavailable", undefined, { cause: new Error("the connection was lost before the wait") });
+    throw new PaihaoError("store-unavailable", undefined, {
+      cause: new Error("the connection was lost before the wait"),
+    });
   }
 
   #groupOf(node: Redis): Group {

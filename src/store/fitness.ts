@@ -46,14 +46,18 @@ async function checkServer(redis: Redis, ofCluster: boolean): Promise<Omit<Fitne
   if (redisVersion === undefined)
     throw new StartError("the store does not tell its version: its INFO has no redis_version");
   if (info.get("redis_mode") === "sentinel" || info.get("server_mode") === "sentinel") {
-    throw new StartError("the store is a Redis Sentinel, which keeps no data; give redis+sentinel://host:port/master, or the address of the Redis itself");
+    throw new StartError(
+      "the store is a Redis Sentinel, which keeps no data; give redis+sentinel://host:port/master, or the address of the Redis itself",
+    );
   }
   const valkeyVersion = info.get("valkey_version");
   if (!isFitVersion(redisVersion)) {
     throw new StartError(`the store is Redis ${redisVersion}, but ${MINIMUM_REDIS} or later is needed; upgrade it`);
   }
   if (!ofCluster && (info.get("cluster_enabled") === "1" || info.get("redis_mode") === "cluster")) {
-    throw new StartError("the store is a node of a Redis Cluster; give redis+cluster://host:port, with some of its nodes");
+    throw new StartError(
+      "the store is a node of a Redis Cluster; give redis+cluster://host:port, with some of its nodes",
+    );
   }
   return { version: valkeyVersion ?? redisVersion, policy: info.get("maxmemory_policy") ?? "unknown" };
 }

@@ -38,17 +38,12 @@ const CHANGING =
 /** Finds the node of each partition, and finds it again when that changes. */
 class ClusterNodes implements Nodes {
   readonly #cluster: Cluster;
-  /** By host and port, as the slot table names them. */
+  /** By host and port, as the slot table names them; some may have ended. */
   readonly #nodes = new Map<string, Redis>();
   readonly #slots = new Map<string, number>();
 
   constructor(cluster: Cluster) {
     this.#cluster = cluster;
-    for (const node of cluster.nodes()) this.#nodes.set(keyOf(node), node);
-    cluster.on("+node", (node: Redis) => this.#nodes.set(keyOf(node), node));
-    cluster.on("-node", (node: Redis | null) => {
-      if (node && this.#nodes.get(keyOf(node)) === node) this.#nodes.delete(keyOf(node));
-    });
   }
 
   async run<T>(tag: string, command: (node: Redis) => Promise<T>): Promise<Served<T>> {
@@ -78,7 +73,7 @@ class ClusterNodes implements Nodes {
       if (!CHANGING.test(messageOf(failed))) throw failed;
       this.#cluster.refreshSlotsCache(() => undefined);
       const moved: string | undefined = MOVED.exec(messageOf(failed))?.[1];
-      let node: Redis | undefined = moved === undefined || followed ? undefined : this.#nodes.get(moved);
+      let node: Redis | undefined = moved === undefined || followed ? undefined : this.#named(moved);
       followed = node !== undefined;
       if (!node) {
         // So that those who wait for the same change do not all ask at the same moment.
@@ -104,7 +99,17 @@ class ClusterNodes implements Nodes {
       this.#slots.set(tag, slot);
     }
     const key = this.#cluster.slots[slot]?.[0];
-    return key === undefined ? undefined : this.#nodes.get(key);
+    return key === undefined ? undefined : this.#named(key);
+  }
+
+  /** The node with a host and port, with a connection that has not ended. */
+  #named(key: string): Redis | undefined {
+    let node = this.#nodes.get(key);
+    if (!node || node.status === "end") {
+      node = this.#cluster.nodes().find((one) => keyOf(one) === key && one.status !== "end");
+      if (node) this.#nodes.set(key, node);
+    }
+    return node;
   }
 }
 

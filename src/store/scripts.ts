@@ -131,6 +131,19 @@ export interface Inspected {
   readonly tasks: readonly (TaskRow | null)[];
 }
 
+/** A place in a queue of another partition. */
+export interface Question {
+  readonly queue: string;
+  /** The highest score that stands before it, as ZCOUNT takes it. */
+  readonly bound: string;
+}
+export interface Counted {
+  readonly before: number;
+  readonly waiting: number;
+  readonly scheduled: number;
+  readonly running: number;
+}
+
 export interface QueueRow {
   readonly line: Line;
   readonly dead: number;
@@ -369,11 +382,8 @@ export class Scripts {
   }
 
   /** How many of this partition stand before a score, and how long its line is. */
-  async count(
-    tag: string,
-    questions: readonly { queue: string; score: string }[],
-  ): Promise<{ before: number; waiting: number; scheduled: number; running: number }[]> {
-    const args = questions.flatMap((q) => [q.queue, q.score]);
+  async count(tag: string, questions: readonly Question[]): Promise<Counted[]> {
+    const args = questions.flatMap((q) => [q.queue, q.bound]);
     return list(await this.#run.count.text(tag, [questions.length, ...args])).map((reply) => {
       const [before, waiting, scheduled, running] = list(reply);
       return {

@@ -46,7 +46,14 @@ async function fromResponse(response: Response): Promise<Result> {
   return {
     status: response.status,
     contentType: response.headers.get("content-type") ?? (body.length > 0 ? "application/octet-stream" : null),
-    headers: Object.fromEntries([...response.headers].filter(([name]) => !NOT_KEPT.has(name))),
+    headers: Object.fromEntries(
+      [...response.headers].filter(([name]) => !NOT_KEPT.has(name) && !isUndone(name, response)),
+    ),
     body,
   };
+}
+
+/** A response that was fetched has a URL, and a body that fetch has decoded: it is no longer encoded as its header says. */
+function isUndone(name: string, response: Response): boolean {
+  return name === "content-encoding" && response.url !== "";
 }

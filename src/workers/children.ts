@@ -30,16 +30,17 @@ export class Children implements Executor {
       void turn.then(() => this.#next());
       return canceled;
     }
-    const cell = new Cell(openChild(), this.#options);
-    this.#all.add(cell);
+    let cell: Cell | undefined;
     try {
+      cell = new Cell(openChild(), this.#options);
+      this.#all.add(cell);
       return (await started(attempt, cell.ready)) ?? (await cell.run(attempt));
     } catch (error) {
       // The handler has not begun: it is not what ended the process.
       return { kind: "error", error: describe(new Error(`no process for the handler: ${messageOf(error)}`)) };
     } finally {
-      this.#all.delete(cell);
-      await cell.kill();
+      if (cell) this.#all.delete(cell);
+      await cell?.kill();
       this.#next();
     }
   }

@@ -31,6 +31,8 @@ export class Pool implements Role {
   #first = 0;
   /** By partition, the reservation of a request that has not been answered: sent again, it brings the same tasks. */
   readonly #open = new Map<number, string>();
+  /** The partitions that did not answer when they were last asked; it is said once. */
+  readonly #silent = new Set<number>();
   #started = false;
   #stopped = false;
   #unlisten: (() => void)[] = [];
@@ -94,7 +96,9 @@ export class Pool implements Role {
     for (let i = 0; i < partitions && this.#busy < this.slots; i += 1) {
       const pauseMs = await this.#takeFrom((this.#first + i) % partitions).catch((error: unknown) => {
         // The other partitions may well answer.
-        this.#log.warn({ reason: reasonOf(error) }, "no work could be taken; trying again");
+        if (!this.#silent.has(partition))
+          this.#log.warn({ partition, reason: reasonOf(error) }, "no work can be taken; trying again");
+        this.#silent.add(partition);
         return RETRY_MS;
       });
       if (pauseMs > 0) soonest = Math.min(pauseMs, soonest ?? pauseMs);
@@ -117,6 +121,7 @@ export class Pool implements Role {
         rate: this.#settings.rate,
       });
       this.#open.delete(partition);
+      this.#silent.delete(partition);
       // A request that is sent again brings what it brought at first, for which there may be too few slots by now.
       const free = this.slots - this.#busy;
       for (const task of tasks.slice(0, free)) void this.#run(task, takenAt);

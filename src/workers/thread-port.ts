@@ -1,5 +1,6 @@
+import { createRequire } from "node:module";
 import { extname } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { messageOf } from "../errors.ts";
 import type { FromCell } from "./cell-messages.ts";
@@ -15,7 +16,8 @@ const { entry, tsx } = require("node:worker_threads").workerData;
 import(entry).catch(async (error) => {
   if (error.code !== "ERR_UNKNOWN_FILE_EXTENSION") throw error;
   (await import(tsx)).register();
-  await import(entry);
+  // By another name, for the failure is remembered.
+  await import(entry + "?by-tsx");
 });`;
 
 /** Starts a cell in a thread of this process, whose heap has at most so many MB. */
@@ -26,7 +28,7 @@ export function openThread(memoryMb: number): CellPort {
       ? new Worker(BOOT_FROM_SOURCE, {
           ...options,
           eval: true,
-          workerData: { entry: ENTRY.href, tsx: import.meta.resolve("tsx/esm/api") },
+          workerData: { entry: ENTRY.href, tsx: tsxUrl() },
         })
       : new Worker(ENTRY, options);
   let reason: string | undefined;
@@ -45,4 +47,10 @@ export function openThread(memoryMb: number): CellPort {
       await worker.terminate();
     },
   };
+}
+
+/** Of its two forms the ES module: the other one looks for its own files in the wrong place. */
+function tsxUrl(): string {
+  const commonJs = createRequire(import.meta.url).resolve("tsx/esm/api");
+  return pathToFileURL(commonJs.replace(/\.cjs$/, ".mjs")).href;
 }

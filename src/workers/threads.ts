@@ -22,14 +22,17 @@ export class Threads implements Executor {
   }
 
   async execute(attempt: Attempt): Promise<Outcome> {
-    const cell = this.#take();
-    const begun = await started(attempt, cell.ready).catch((error: unknown): Outcome => {
+    let cell: Cell | undefined;
+    try {
+      cell = this.#take();
+      const outcome = (await started(attempt, cell.ready)) ?? (await cell.run(attempt));
+      // No process has died, only a thread: the attempt failed.
+      return outcome.kind === "lost" ? { kind: "error", error: describe(new Error(outcome.how)) } : outcome;
+    } catch (error) {
       return { kind: "error", error: describe(new Error(`no thread for the handler: ${messageOf(error)}`)) };
-    });
-    const outcome = begun ?? (await cell.run(attempt));
-    this.#giveBack(cell);
-    // No process has died, only a thread: the attempt failed.
-    return outcome.kind === "lost" ? { kind: "error", error: describe(new Error(outcome.how)) } : outcome;
+    } finally {
+      if (cell) this.#giveBack(cell);
+    }
   }
 
   async stop(): Promise<void> {

@@ -2,7 +2,7 @@ import type { Connection } from "../../src/store/redis.ts";
 import { keysLike } from "../helpers/scan.ts";
 
 /** Fields that hold a time, or what follows from the times of calls. */
-const OF_TIME = /^(?:c|b|e|x|hlc|fence|mean|variance|liveUntil)$/;
+const OF_TIME = /^(?:c|b|e|x|hlc|fence|mean|variance|total|liveUntil)$/;
 /** A rate bucket holds its number above its count. */
 const BUCKET = /^[az]\d$/;
 const BUCKET_SHIFT = 2 ** 24;
@@ -13,13 +13,17 @@ export async function contents(redis: Connection, tag: string): Promise<Record<s
   const all = await Promise.all(
     keys.sort().map(async (key): Promise<[string, unknown]> => {
       const ttl = await redis.pttl(key);
-      return [key.slice(tag.length), { value: await valueOf(redis, key, tag), expires: ttl > 0 }];
+      return [key.slice(tag.length), { value: await written(redis, key, tag), expires: ttl > 0 }];
     }),
   );
-  return Object.fromEntries(all);
+  // What follows from a task's end is named by the time of it.
+  return JSON.parse(JSON.stringify(Object.fromEntries(all)).replaceAll(/(:webhook:)\d+/g, "$1…")) as Record<
+    string,
+    unknown
+  >;
 }
 
-async function valueOf(redis: Connection, key: string, tag: string): Promise<unknown> {
+async function written(redis: Connection, key: string, tag: string): Promise<unknown> {
   const kind = key.slice(tag.length)[0];
   const type = await redis.type(key);
   if (type === "string") return redis.get(key);

@@ -153,8 +153,7 @@ export async function moveSlot(
   await from.admin.call("CLUSTER", "SETSLOT", slot, "MIGRATING", to.id);
   const moveSome = async (most: number): Promise<number> => {
     const keys = (await from.admin.call("CLUSTER", "GETKEYSINSLOT", slot, most)) as string[];
-    if (keys.length > 0)
-      await from.admin.call("MIGRATE", "127.0.0.1", to.server.port, "", 0, 5000, "KEYS", ...keys);
+    if (keys.length > 0) await from.admin.call("MIGRATE", "127.0.0.1", to.server.port, "", 0, 5000, "KEYS", ...keys);
     return keys.length;
   };
   await moveSome(Math.ceil(Number(await from.admin.call("CLUSTER", "COUNTKEYSINSLOT", slot)) / 2));

@@ -4,9 +4,11 @@ import path from "node:path";
 import { STORES, type StoreKind } from "../../src/config.ts";
 import { createLog } from "../../src/log.ts";
 import { type ProvisionedStore, provisionStore } from "../../src/store/provision.ts";
+import { startCluster, type TestCluster } from "./cluster.ts";
 import { publishStore } from "./store.ts";
 
 let store: ProvisionedStore | undefined;
+let cluster: TestCluster | undefined;
 let dir: string | undefined;
 
 /** One store for the whole run; every test has its own key prefix in it. Mocha takes these from `.mocharc.json`. */
@@ -14,6 +16,12 @@ export const mochaHooks = {
   async beforeAll(this: Mocha.Context): Promise<void> {
     this.timeout(60_000);
     dir = await mkdtemp(path.join(tmpdir(), "paihao-test-"));
+    if (process.env.TEST_STORE === "cluster") {
+      cluster = await startCluster();
+      // To the server it is a store of the operator's own, like any other that REDIS_URL names.
+      publishStore({ kind: "external", url: cluster.url });
+      return;
+    }
     const kind = wantedKind();
     // Without TEST_STORE: an installed server, else the embedded one.
     const redisUrl = kind === "external" ? process.env.TEST_REDIS_URL : undefined;
@@ -24,16 +32,17 @@ export const mochaHooks = {
   async afterAll(this: Mocha.Context): Promise<void> {
     this.timeout(60_000);
     await store?.stop();
+    await cluster?.stop();
     if (dir !== undefined) await rm(dir, { recursive: true, force: true });
   },
 };
 
-/** TEST_STORE: native, embedded, or external, which wants TEST_REDIS_URL. */
+/** TEST_STORE: native, embedded, cluster, or external, which wants TEST_REDIS_URL. */
 function wantedKind(): StoreKind | undefined {
   const given = process.env.TEST_STORE;
   if (given === undefined || given === "") return undefined;
   const kind = STORES.find((name) => name === given);
-  if (kind === undefined) throw new Error(`TEST_STORE is ${given}, expected one of ${STORES.join(", ")}`);
+  if (kind === undefined) throw new Error(`TEST_STORE is ${given}, expected one of ${STORES.join(", ")}, cluster`);
   if (kind === "external" && !process.env.TEST_REDIS_URL) {
     throw new Error("TEST_STORE is external but TEST_REDIS_URL is not set");
   }

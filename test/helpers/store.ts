@@ -17,7 +17,7 @@ import { eventually } from "./eventually.ts";
 const SHARED = { url: "PAIHAO_TEST_STORE_URL", kind: "PAIHAO_TEST_STORE_KIND" } as const;
 
 /** Called by the root hooks alone. */
-export function publishStore({ url, kind }: ProvisionedStore): void {
+export function publishStore({ url, kind }: Pick<ProvisionedStore, "url" | "kind">): void {
   process.env[SHARED.url] = url;
   process.env[SHARED.kind] = kind;
 }
@@ -27,6 +27,11 @@ export function storeUrl(): string {
   const url = process.env[SHARED.url];
   if (url === undefined) throw new Error("no store: ask for it in a test or hook, not while files are loaded");
   return url;
+}
+
+/** Whether the shared store is a Redis Cluster. */
+export function onCluster(): boolean {
+  return storeUrl().startsWith("redis+cluster:");
 }
 
 /** What the shared store is, for tests of what one kind cannot do. */

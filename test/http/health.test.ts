@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { connectOnce } from "../../src/store/probe.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { startServer, type TestServer } from "../helpers/server.ts";
@@ -73,6 +74,8 @@ describe("without its store", () => {
       expect(answer.headers["retry-after"]).to.match(/^[1-9]\d*$/);
       expect(answer.text).to.not.contain("redis://").and.not.contain(String(redis.port));
     }
+    const page = await server.send(`/v1/requests/${id}/status`, { headers: { Accept: "text/html" } });
+    expect([page.status, page.headers.refresh]).to.deep.equal([503, page.headers["retry-after"]]);
     expect((await server.send("/healthz")).status).to.equal(200);
     const ready = await server.send("/readyz");
     expect(ready.status).to.equal(503);
@@ -99,5 +102,35 @@ describe("without its store", () => {
       process.kill(redis.pid, "SIGCONT");
     }
     await eventually(async () => (await server.post("default", 3)).status === 200);
+  });
+});
+
+describe("with its store at the limit of its memory", () => {
+  it("answers 503 store-full to what would be stored, and goes on with what is", async function () {
+    if (storeKind() === "embedded") this.skip();
+    const redis = await startRedis();
+    const server = await startServer({ REDIS_URL: redis.url });
+    const gate = closedGate();
+    try {
+      const id = await server.enqueue("gated", gate.input);
+      await gate.entered;
+      const admin = await connectOnce(redis.url);
+      await admin.config("SET", "maxmemory", "1");
+      for (const headers of [{}, { Prefer: "respond-async" }]) {
+        const answer = await server.post("default", 1, headers);
+        expect(answer.status).to.equal(503);
+        expect(answer.json).to.include({ type: "/problems/store-full", status: 503 });
+        expect(answer.headers["retry-after"]).to.match(/^[1-9]\d*$/);
+      }
+      gate.open("drained");
+      await server.until(id, "succeeded");
+      expect((await server.send(`/v1/requests/${id}`)).json).to.equal("drained");
+      await admin.config("SET", "maxmemory", "0");
+      admin.disconnect();
+      expect((await server.post("default", 1)).status).to.equal(200);
+    } finally {
+      await server.stop();
+      await redis.stop();
+    }
   });
 });

@@ -115,6 +115,9 @@ describe("the conditional long poll of the monitor", () => {
   });
 
   it("holds many for the price of a few looks, and lets all go when the server stops", async () => {
+    const warnings: string[] = [];
+    const note = (warning: Error) => warnings.push(warning.name);
+    process.on("warning", note);
     const other = await startServer({ ROLE: "api", KEY_PREFIX: server.prefix });
     const id = await server.enqueue("default", 1, "?delay=3600");
     const etag = await tagOf(id);
@@ -125,5 +128,7 @@ describe("the conditional long poll of the monitor", () => {
     expect((await other.send("/healthz")).status).to.equal(200);
     await other.stop({ keep: true });
     for (const answer of await Promise.all(held)) expect(answer.status).to.equal(304);
+    process.off("warning", note);
+    expect(warnings, "a listener for each caller on what lives as long as the server").to.deep.equal([]);
   });
 });

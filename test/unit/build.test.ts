@@ -44,6 +44,13 @@ describe("the build", () => {
     expect(existsSync(join(root, "dist/name.d.ts"))).to.equal(true);
   });
 
+  it("brings along what the page of the API loads, with its licence: the package is not installed where the server runs", () => {
+    put("src/http/pages/docs.html", "<!doctype html>\n");
+    expect(build(root)).to.match(/8 assets copied/);
+    const files = readdirSync(join(root, "dist/http/pages/swagger-ui")).sort();
+    expect(files).to.include.members(["LICENSE", "NOTICE", "swagger-ui-bundle.js", "swagger-ui.css"]);
+  });
+
   it("does nothing while nothing has changed, and all again when something has", () => {
     build(root);
     expect(build(root)).to.equal("build: dist is up to date");

@@ -226,7 +226,9 @@ describe("the configuration", () => {
   it("never repeats the password of a Redis address", () => {
     for (const url of ["http://:hunter2@redis.example", "redis://:hunter2 @h", "redis://:hunter2@"]) {
       const message = refusal({ REDIS_URL: url });
-      expect(message).to.match(/^REDIS_URL is the value given, expected redis:\/\/host:port, .*: it is no such address/);
+      expect(message).to.match(
+        /^REDIS_URL is the value given, expected redis:\/\/host:port, .*: it is no such address/,
+      );
       expect(message).not.to.contain("hunter2");
     }
   });

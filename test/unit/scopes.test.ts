@@ -20,12 +20,12 @@ describe("what a route asks for", () => {
     ["submit or read", "HEAD /v1/requests/a", "GET /v1/queue/requests/a", "GET /api/v1/task/a", "GET /v1/requests/a/"],
     ["admin", "GET /v1/queues/q/waiting", "GET /v1/queues/q/running", "GET /v1/queues/q/dead"],
     ["admin", "DELETE /v1/queues/q/dead", "POST /v1/queues/q/dead/retry", "POST /v1/requests/a/retry"],
-    ["admin", "POST /v1/queues/q/pause", "POST /v1/queues/q/resume", "GET /metrics"],
+    ["admin", "POST /v1/queues/q/pause", "POST /v1/queues/q/resume", "GET /metrics", "GET /dashboard"],
     ["work", "POST /v1/queues/q/leases", "POST /v1/leases/a/renew", "POST /v1/leases/a/progress"],
     ["work", "POST /v1/leases/a/complete", "POST /v1/leases/a/fail"],
     ["any", "GET /v1/queues", "GET /v1/queues/q"],
     ["none", "GET /healthz", "GET /readyz", "GET /openapi.json", "GET /docs", "GET /docs/swagger-ui.css"],
-    ["none", "GET /problems/unknown", "GET /pages/task.js", "GET /dashboard"],
+    ["none", "GET /problems/unknown", "GET /pages/task.js"],
   ];
   for (const [need, ...requests] of table) {
     it(`${need}: ${requests.join(", ")}`, () => {

@@ -174,7 +174,7 @@ describe("a handler that asks for isolate", function () {
     for (let n = 0; n < 200; n += 1)
       used.add(((await shop.answer(await submit("where"))) as { threadId: number }).threadId);
     expect(used.size).to.be.at.most(2);
-    expect(threads()).to.be.at.most(8);
+    expect(threads()).to.be.within(1, 8);
     await submit("forever");
     await eventually(() => shop.engine.figures(["isolated"]).then(([row]) => row?.line.running === 1));
     await worker.stop();

@@ -5,6 +5,9 @@ import { storeUrl } from "../helpers/store.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 
+/** As much of a log as helps to see why a test failed. */
+const LOGGED_LINES = 500;
+
 /** A server in a process of its own. */
 export interface ServerProcess {
   readonly child: ChildProcess;
@@ -13,6 +16,8 @@ export interface ServerProcess {
   readonly url: string;
   /** What it has said for people, line by line. */
   readonly said: readonly string[];
+  /** The last lines of its log. */
+  readonly logged: readonly string[];
   /** Resolves when it has ended, with its exit code, or the signal that ended it. */
   readonly ended: Promise<number | NodeJS.Signals>;
 }
@@ -27,7 +32,7 @@ export async function startProcess(env: Readonly<Record<string, string>>): Promi
   const child = spawn(process.execPath, ["--import", "tsx", "src/cli/paihao.ts", "start"], {
     cwd: ROOT,
     env: { PATH: process.env.PATH, REDIS_URL: storeUrl(), LOG_LEVEL: "warn", ...env },
-    stdio: ["ignore", "ignore", "pipe"],
+    stdio: ["ignore", "pipe", "pipe"],
   });
   alive.add(child);
   const ended = new Promise<number | NodeJS.Signals>((resolve) => {
@@ -35,6 +40,11 @@ export async function startProcess(env: Readonly<Record<string, string>>): Promi
       alive.delete(child);
       resolve(signal ?? code ?? 0);
     });
+  });
+  const logged: string[] = [];
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    logged.push(...text.split("\n").filter((line) => line !== ""));
+    logged.splice(0, logged.length - LOGGED_LINES);
   });
   const said: string[] = [];
   const ready = new Promise<string>((resolve) => {
@@ -47,7 +57,7 @@ export async function startProcess(env: Readonly<Record<string, string>>): Promi
   const url = await Promise.race([ready, ended]);
   if (typeof url === "number" || !alive.has(child))
     throw new Error(`the server has ended (${url}): ${said.join("; ")}`);
-  return { child, pid: child.pid ?? Number.NaN, url, said, ended };
+  return { child, pid: child.pid ?? Number.NaN, url, said, logged, ended };
 }
 
 /** Ends what a test has started. */

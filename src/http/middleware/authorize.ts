@@ -25,7 +25,7 @@ function check(ctx: Context, router: Router): void {
   const link = reads === undefined ? undefined : linkOf(ctx, access, decoded(reads));
   if (link) ctx.state.access = { ...access, link } satisfies Access;
   if (link || scopes === "none") return;
-  if (access.key !== "valid") throw unauthenticated(access);
+  if (access.key !== "valid") throw unauthenticated(access, fromBrowser(ctx));
   if (scopes !== "any" && !access.scopes.has("admin") && !scopes.some((scope) => access.scopes.has(scope))) {
     throw forbidden(scopes);
   }
@@ -46,11 +46,19 @@ function linkOf(ctx: Context, { signer }: Access, id: string): Access["link"] {
     : undefined;
 }
 
+/** Asks a browser for a key; of an API client it would only make a dialog that nobody sees (RFC 7617 §2). */
+const BASIC_CHALLENGE = 'Basic realm="paihao", charset="UTF-8", ';
+
+/** The dashboard, or what its script asks for. */
+function fromBrowser(ctx: Context): boolean {
+  return ctx.path.startsWith("/dashboard") || ctx.get("X-Requested-With") === "paihao-dashboard";
+}
+
 /** RFC 6750 §3: no error is named to whoever showed nothing. */
-function unauthenticated({ key }: Access): PaihaoError {
+function unauthenticated({ key }: Access, browser: boolean): PaihaoError {
   const error = key === "invalid" ? ', error="invalid_token"' : "";
   return new PaihaoError("unauthenticated", undefined, {
-    headers: { "WWW-Authenticate": `Bearer realm="paihao"${error}` },
+    headers: { "WWW-Authenticate": `${browser ? BASIC_CHALLENGE : ""}Bearer realm="paihao"${error}` },
   });
 }
 

@@ -1,10 +1,21 @@
-import type { Middleware } from "koa";
+import type { Context, Middleware } from "koa";
 import { type Access, keyAccess, openAccess } from "../access.ts";
 import type { KeyRing } from "../key-ring.ts";
 import type { LinkSigner } from "../link-signer.ts";
 
 /** `Bearer` and a token; the scheme in any case (RFC 9110 §11.1, RFC 6750 §2.1). */
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
+
+/** `Basic` and credentials (RFC 7617): how a browser shows a key for the dashboard. */
+const BASIC = /^basic +([A-Za-z0-9+/]+=*)$/i;
+
+/** The password of basic credentials, whatever the name. */
+function passwordOf(header: string): string | undefined {
+  const credentials = BASIC.exec(header)?.[1];
+  if (credentials === undefined) return undefined;
+  const text = Buffer.from(credentials, "base64").toString("utf8");
+  return text.slice(text.indexOf(":") + 1);
+}
 
 /**
  * Finds out who sends a request, and refuses nobody: the first of all, since the id of a request depends on its sender, and
@@ -13,12 +24,21 @@ const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 export function identify({ keyRing, signer }: { keyRing?: KeyRing; signer?: LinkSigner }): Middleware {
   const open = openAccess(signer);
   return (ctx, next) => {
-    ctx.state.access = keyRing ? shown(ctx.get("Authorization"), keyRing, signer) : open;
+    ctx.state.access = keyRing ? shown(ctx, keyRing, signer) : open;
     return next();
   };
 }
 
-function shown(header: string, keyRing: KeyRing, signer: LinkSigner | undefined): Access {
-  const key = BEARER.exec(header)?.[1];
+function shown(ctx: Context, keyRing: KeyRing, signer: LinkSigner | undefined): Access {
+  const header = ctx.get("Authorization");
+  const key = BEARER.exec(header)?.[1] ?? (mayBeBrowser(ctx) ? passwordOf(header) : undefined);
   return keyAccess(key === undefined ? undefined : keyRing.find(key), header !== "", signer);
+}
+
+/**
+ * A browser sends basic credentials of its own accord, also for what a page of another site has it send: with them something is
+ * changed only where a header says that a script of ours did it, which no other site's page may send (Fetch standard, preflight).
+ */
+function mayBeBrowser(ctx: Context): boolean {
+  return ctx.method === "GET" || ctx.method === "HEAD" || ctx.get("X-Requested-With") === "paihao-dashboard";
 }

@@ -57,6 +57,8 @@ export const parameters = {
     style: "form",
     explode: true,
     schema: { type: "object", additionalProperties: { type: "string" } },
+    // Else a page that fills forms with examples would send made-up ones.
+    example: {},
   },
   pending: query("pending", "How a result that is not there yet is answered; default PENDING_STATUS.", {
     enum: ["404", "202"],

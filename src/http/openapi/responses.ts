@@ -15,6 +15,11 @@ const PROBLEM_HEADERS: Readonly<Partial<Record<ErrorCode, readonly HeaderName[]>
   "sync-timeout": ["Location"],
 };
 
+/** Headers of results, those included that are problems. */
+const RESULT_HEADERS: readonly HeaderName[] = [
+  ...(["ETag", "Expires", "X-Task-State", "Preference-Applied", "Idempotent-Replayed", "Location"] as const),
+];
+
 /** Members that problems of a code have beside those of all. */
 const PROBLEM_MEMBERS: Readonly<Partial<Record<ErrorCode, Schema>>> = {
   "invalid-input": object({ errors: { type: "array", items: schemaRef("FieldError") } }),
@@ -48,7 +53,8 @@ function grouped(codes: readonly ErrorCode[], open: boolean): Responses {
 }
 
 function problemResponse(status: number, codes: readonly ErrorCode[], open: boolean): Response {
-  const names = new Set(codes.flatMap((code) => PROBLEM_HEADERS[code] ?? []));
+  const names = new Set<HeaderName>(open ? RESULT_HEADERS : []);
+  for (const name of codes.flatMap((code) => PROBLEM_HEADERS[code] ?? [])) names.add(name);
   if (status === 503 || status === 504) names.add("Retry-After");
   return {
     description: codes.map((code) => `\`${code}\`: ${errorEntry(code).title}.`).join(" "),
@@ -97,10 +103,6 @@ export const accepted: Response = json(
 
 /** 202 with the monitor's document. */
 export const acceptedTask = (description: string): Response => json(description, schemaRef("Task"), ...PENDING_HEADERS);
-
-const RESULT_HEADERS: readonly HeaderName[] = [
-  ...(["ETag", "Expires", "X-Task-State", "Preference-Applied", "Idempotent-Replayed", "Location"] as const),
-];
 
 /**
  * Every answer that a result may be: a handler chooses status, type and bytes, and so may the problem that it gave up with.

@@ -27,7 +27,7 @@ export const PRIORITY_SCHEMA: Schema = {
 };
 
 const taskMembers = {
-  id: ID,
+  id: text,
   queue: text,
   state: schemaRef("State"),
   status: { ...schemaRef("State"), description: "The same word as `state`: generic clients look for it here." },
@@ -95,7 +95,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
   }),
   DryRun: object({ queue: text, index: count, eta: nullable(schemaRef("Eta")) }),
   Queue: object({
-    name: QUEUE,
+    name: text,
     paused: flag,
     waiting: count,
     scheduled: count,

@@ -42,8 +42,8 @@ export function submitPaths(handlers: readonly Handler[]): Paths {
   const byDefault = handlers.find(({ queue }) => queue === DEFAULT_QUEUE);
   const body = byDefault ? inputBody(byDefault) : ANY_INPUT;
   const paths: Record<string, Paths[string]> = {
-    "/v1/requests": { post: submit("submit", `Submit to the queue \`${DEFAULT_QUEUE}\``, body) },
-    "/v1/requests/{id}": { put: put("put", `Submit to \`${DEFAULT_QUEUE}\` under an id of one's own`, body) },
+    "/v1/requests": { post: submit("submit", `Submit to the queue ${DEFAULT_QUEUE}`, body) },
+    "/v1/requests/{id}": { put: put("put", `Submit to the queue ${DEFAULT_QUEUE} under an id of one's own`, body) },
     "/v1/queues/{queue}/requests": { post: submit("submitTo", "Submit to any queue", ANY_INPUT) },
     "/v1/queues/{queue}/requests/{id}": {
       put: put("putTo", "Submit to any queue under an id of one's own", ANY_INPUT),
@@ -51,9 +51,8 @@ export function submitPaths(handlers: readonly Handler[]): Paths {
   };
   for (const handler of handlers) {
     const { queue } = handler;
-    const name = queue.replace(/[^a-z0-9]/g, "_");
     paths[`/v1/queues/${queue}/requests`] = {
-      post: submit(`submit_${name}`, `Submit to the queue \`${queue}\``, inputBody(handler)),
+      post: submit(`submit-${queue}`, `Submit to the queue ${queue}`, inputBody(handler)),
     };
   }
   return paths;

@@ -32,7 +32,7 @@ const body = (name: keyof typeof BODIES): RequestBody => ({
 const bodyProblems = ["malformed-json", "invalid-input", "payload-too-large", "unsupported-media-type"] as const;
 
 const verb = (name: Exclude<keyof typeof BODIES, "take">, summary: string, responses: Responses): Operation => ({
-  operationId: `lease_${name}`,
+  operationId: `${name}Lease`,
   summary,
   tags: ["Workers"],
   requestBody: body(name),
@@ -42,7 +42,7 @@ const verb = (name: Exclude<keyof typeof BODIES, "take">, summary: string, respo
 const verdict = (...words: readonly string[]): Schema => object({ id: { type: "string" }, verdict: { enum: words } });
 
 const gateway = (method: Method, suffix: string): Operation => ({
-  operationId: `gateway_${method}${suffix}`,
+  operationId: `${method}Gateway${suffix}`,
   summary: "Forwarded when its turn comes; the answer is the result",
   tags: ["Gateway"],
   parameters: parameterRefs("Prefer", "X-Request-Id", "Idempotency-Key", "Priority"),
@@ -66,7 +66,7 @@ const gateways = (suffix: string): Paths[string] =>
 export const workerPaths: Paths = {
   "/v1/queues/{queue}/leases": {
     post: {
-      operationId: "lease_take",
+      operationId: "takeLease",
       summary: "Take work",
       description:
         "Held until there is work, at most for the time of a synchronous request, or as `Prefer: wait=N` says.",
@@ -102,5 +102,5 @@ export const workerPaths: Paths = {
     }),
   },
   "/v1/gateway/{queue}": gateways(""),
-  "/v1/gateway/{queue}/{path}": gateways("_path"),
+  "/v1/gateway/{queue}/{path}": gateways("Path"),
 };

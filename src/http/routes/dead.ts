@@ -7,18 +7,18 @@ import type { Api } from "../api.ts";
 import { monitorDocument } from "../document.ts";
 import { findTask } from "../find-task.ts";
 import { pendingHeaders, pendingTask, unknownTask } from "../reply.ts";
-import { handlerOf } from "./submit.ts";
+import { shownHandlerOf } from "./submit.ts";
 
 /** Routes of dead letters: what to do with tasks whose attempts are used up. */
 export function deadRoutes(router: Router, api: Api): void {
   router.post("/v1/requests/:id/retry", (ctx) => retry(ctx, api, ctx.params.id ?? ""));
   router.post("/v1/queues/:queue/dead/retry", async (ctx) => {
-    const { queue } = handlerOf(api, ctx.params.queue ?? "");
+    const { queue } = shownHandlerOf(api, ctx.params.queue ?? "");
     ctx.set("Cache-Control", "no-store");
     ctx.body = { retried: await api.engine.retryAll(queue) };
   });
   router.delete("/v1/queues/:queue/dead", async (ctx) => {
-    const { queue } = handlerOf(api, ctx.params.queue ?? "");
+    const { queue } = shownHandlerOf(api, ctx.params.queue ?? "");
     ctx.set("Cache-Control", "no-store");
     ctx.body = { forgotten: await api.engine.forgetDead(queue) };
   });

@@ -9,7 +9,7 @@ import { cursorOf, readCursor } from "../cursor.ts";
 import { type MonitorDocument, monitorDocument } from "../document.ts";
 import { searchOf, wholeParameter, wrongParameter } from "../options.ts";
 import { queueDocument } from "./queues.ts";
-import { handlerOf } from "./submit.ts";
+import { shownHandlerOf } from "./submit.ts";
 
 /** Tasks of a page, where the caller does not say, and the most that they may say. */
 export const PAGE = { default: 50, most: 200 } as const;
@@ -35,7 +35,7 @@ export function lineRoutes(router: Router, api: Api): void {
 
 async function page(ctx: Context, api: Api, list: keyof typeof LISTS): Promise<void> {
   const { engine } = api;
-  const { queue } = handlerOf(api, ctx.params.queue ?? "");
+  const { queue } = shownHandlerOf(api, ctx.params.queue ?? "");
   const search = searchOf(ctx);
   const limit = wholeParameter(search, "limit") ?? PAGE.default;
   if (limit < 1 || limit > PAGE.most) throw wrongParameter("limit", `expected a whole number from 1 to ${PAGE.most}`);
@@ -64,7 +64,7 @@ function itemOf(ctx: Context, api: Api, task: Inspection, errors: boolean): Item
 
 /** Stops or starts the taking of work; what runs goes on. Either may be asked for again. */
 async function pause(ctx: Context, api: Api, paused: boolean): Promise<void> {
-  const handler = handlerOf(api, ctx.params.queue ?? "");
+  const handler = shownHandlerOf(api, ctx.params.queue ?? "");
   await api.engine.pause(handler.queue, paused);
   ctx.set("Cache-Control", "no-store");
   ctx.body = await queueDocument(api, handler);

@@ -34,8 +34,8 @@ export async function observe(ctx: Pick<Context, "state">, api: Api, id: string)
 }
 
 async function monitor(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {
-  const options = readMonitorOptions(searchOf(ctx));
   ctx.vary("Accept");
+  const options = readMonitorOptions(searchOf(ctx));
   if (prefersHtml(ctx.get("Accept"))) return showPage(ctx, api, id, options);
   if (options.onPending === "synchronous") await untilDone(ctx, api, watchers, id);
   else await untilChanged(ctx, api, watchers, id);

@@ -1,11 +1,32 @@
 import type Router from "@koa/router";
 import { errorEntries, PaihaoError } from "../../errors.ts";
+import { prefersHtml } from "../accept.ts";
+import { replyPage } from "../pages.ts";
+import { explain } from "../problem-texts.ts";
 
-/** Routes behind the `type` of problem documents. */
+/** Routes behind the `type` of problem documents: what a code means, for a program or as a page. */
 export function problemRoutes(router: Router): void {
   router.get("/problems/:code", (ctx) => {
     const entry = errorEntries.find(({ code }) => code === ctx.params.code);
     if (!entry) throw new PaihaoError("not-found");
-    ctx.body = { type: `/problems/${entry.code}`, ...entry };
+    const { example, ...explanation } = explain(entry.code);
+    ctx.vary("Accept");
+    if (prefersHtml(ctx.get("Accept"))) {
+      const { code, title, status } = explanation;
+      return replyPage(ctx, "problem.html", {
+        code,
+        title,
+        status: String(status),
+        meaning: plain(explanation.meaning),
+        action: plain(explanation.action),
+        example: JSON.stringify(example, null, 2),
+      });
+    }
+    ctx.body = { ...explanation, example };
   });
+}
+
+/** Without the marks around what is code. */
+function plain(text: string): string {
+  return text.replaceAll("`", "");
 }

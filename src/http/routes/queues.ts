@@ -3,7 +3,7 @@ import { type Eta, estimate } from "../../engine/estimate.ts";
 import { type Handler, inputJsonSchema } from "../../handler.ts";
 import type { QueueRow } from "../../store/scripts.ts";
 import type { Api } from "../api.ts";
-import { handlerOf } from "./submit.ts";
+import { shownHandlerOf } from "./submit.ts";
 
 /** A queue as `/v1/queues` shows it. */
 export interface QueueDocument {
@@ -29,13 +29,13 @@ export interface QueueDocument {
 /** Routes that show queues. */
 export function queueRoutes(router: Router, api: Api): void {
   router.get("/v1/queues", async (ctx) => {
-    const handlers = [...api.handlers.values()];
+    const handlers = [...api.handlers.values(), ...api.ownHandlers.values()];
     const figures = await api.engine.figures(handlers.map((handler) => handler.queue));
     ctx.set("Cache-Control", "no-store");
     ctx.body = { items: handlers.flatMap((handler, i) => documentOf(handler, figures[i])) };
   });
   router.get("/v1/queues/:queue", async (ctx) => {
-    const handler = handlerOf(api, ctx.params.queue ?? "");
+    const handler = shownHandlerOf(api, ctx.params.queue ?? "");
     ctx.set("Cache-Control", "no-store");
     ctx.body = await queueDocument(api, handler);
   });

@@ -39,6 +39,11 @@ export function handlerOf(api: Api, queue: string): Handler {
   return handler;
 }
 
+/** The handler of a queue that is looked at or looked after: one of the server's own as well. @throws PaihaoError unknown-queue */
+export function shownHandlerOf(api: Api, queue: string): Handler {
+  return api.ownHandlers.get(queue) ?? handlerOf(api, queue);
+}
+
 async function submit(ctx: Context, api: Api, queue: string, pathId?: string): Promise<void> {
   if (pathId !== undefined && !isId(pathId)) {
     throw wrongParameter("id", "expected 1–128 characters A–Z a–z 0–9 . _ ~ -, the first a letter or digit");

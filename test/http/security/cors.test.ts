@@ -175,6 +175,43 @@ describe("CORS (Fetch standard)", () => {
   });
 });
 
+describe("a browser that was given a key (RFC 7617)", () => {
+  const keys = testKeys({ root: ["admin"] });
+  const key = keys.as("root").Authorization?.slice("Bearer ".length);
+  const basic = { Authorization: `Basic ${Buffer.from(`anyone:${key}`).toString("base64")}` };
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({ ...keys.env, CORS_ORIGINS: "*" });
+  });
+  after(() => server.stop());
+
+  it("may look, and its dashboard may act", async () => {
+    expect((await server.send("/v1/queues/default/waiting", { headers: basic })).status).to.equal(200);
+    const headers = { ...basic, "X-Requested-With": "paihao-dashboard" };
+    expect((await server.send("/v1/queues/default/resume", { method: "POST", headers })).status).to.equal(200);
+  });
+
+  it("does nothing for the pages of other sites, which it would send the key along with", async () => {
+    for (const headers of [{}, { Origin: APP }, { Origin: APP, "X-Requested-With": "XMLHttpRequest" }]) {
+      const answer = await server.send("/v1/queues/default/pause", {
+        method: "POST",
+        headers: { ...basic, ...headers },
+      });
+      expect([answer.status, answer.json.type]).to.deep.equal([401, "/problems/unauthenticated"]);
+    }
+    const asked = await server.send("/v1/queues/default/pause", {
+      method: "OPTIONS",
+      headers: {
+        Origin: APP,
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "x-requested-with",
+      },
+    });
+    // Without this header a browser sends nothing that has credentials and needs to ask first.
+    expect(asked.headers).not.to.have.property("access-control-allow-credentials");
+  });
+});
+
 describe("a result that is a page", () => {
   it("runs no scripts and is of no origin, lest it acts as a page of ours", async () => {
     const server = await startServer();

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { eventually } from "../../helpers/eventually.ts";
 import { testKeys } from "../../helpers/keys.ts";
 import { type Answer, exchange, startServer, type TestServer } from "../../helpers/server.ts";
-import { type PrivateRedis, startRedis } from "../../helpers/store.ts";
+import { type PrivateRedis, startRedis, storeKind } from "../../helpers/store.ts";
 
 const left = (answer: Answer) => Number(/r=(\d+)/.exec(String(answer.headers.ratelimit))?.[1]);
 
@@ -110,11 +110,14 @@ describe("the rate limit (draft-ietf-httpapi-ratelimit-headers)", () => {
 
   describe("without its store", () => {
     let redis: PrivateRedis;
-    before(async () => {
+    before(async function () {
+      // A Redis to be killed: there may be none beside the embedded store.
+      if (storeKind() === "embedded") this.skip();
       redis = await startRedis();
       server = await startServer({ RATE_LIMIT: "2/1h", REDIS_URL: redis.url });
     });
     after(async () => {
+      if (storeKind() === "embedded") return;
       await redis.restart().catch(() => undefined);
       await server.stop();
       await redis.stop();

@@ -1,0 +1,41 @@
+/**
+ * `npm run docs:errors`: writes docs/errors.md from the catalogue and its explanations; a test holds the file against it.
+ */
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { errorEntries } from "../src/errors.ts";
+import { explain } from "../src/http/problem-texts.ts";
+
+/** Where the page is. */
+export const ERRORS_PAGE = join(import.meta.dirname, "../docs/errors.md");
+
+/** The page, as it should be. */
+export function errorsPage(): string {
+  const explained = errorEntries.map(({ code }) => explain(code));
+  const rows = explained.map(({ code, status, title }) => `| ${status} | [\`${code}\`](#${code}) | ${title} |`);
+  const parts = explained.map(({ code, status, title, meaning, action, example }) =>
+    [
+      `## ${code}`,
+      `${status} · ${title}.`,
+      `**What it means.** ${meaning}`,
+      `**What to do.** ${action}`,
+      `\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\``,
+    ].join("\n\n"),
+  );
+  return `# Problems
+
+Everything that goes wrong is answered with a problem document ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)):
+\`application/problem+json\`, whose \`type\` is \`/problems/{code}\`. A server explains its own codes at that path, as a page or as JSON.
+A code is never renamed and never changes its status; \`status\` in the document is always the HTTP status.
+
+Written by \`npm run docs:errors\` from \`src/errors.ts\` and \`src/http/problem-texts.ts\`.
+
+| status | code | |
+|---|---|---|
+${rows.join("\n")}
+
+${parts.join("\n\n")}
+`;
+}
+
+if (process.argv[1] === import.meta.filename) writeFileSync(ERRORS_PAGE, errorsPage());

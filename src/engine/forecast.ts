@@ -1,0 +1,151 @@
+/** What a forecast rests on: a queue whose slots are all busy. All times ms. */
+export interface Busy {
+  /** How many tasks must end before the one in question starts, from 1. */
+  readonly turnovers: number;
+  readonly slots: number;
+  /** For how long some of the running tasks have been running; may be empty. */
+  readonly agesMs: readonly number[];
+  /** Of the service times: exponentially weighted mean and variance, and how many there were, from 1. */
+  readonly meanMs: number;
+  readonly variance: number;
+  readonly samples: number;
+  /** Mean square errors of the mean as a forecast of blocks of {@link BLOCKS} tasks, as far as it has been seen. */
+  readonly misses: readonly number[];
+}
+
+/** When something will happen, ms from now. It lies between low and high in about 80 of 100 cases. */
+export interface Forecast {
+  readonly lowMs: number;
+  readonly middleMs: number;
+  readonly highMs: number;
+}
+
+/** Over how many tasks the mean is tried as a forecast, as in lua/lib/service.lua. */
+export const BLOCKS = [16, 64, 256, 1024] as const;
+/** As many equally weighted samples say as much of the mean as the exponentially weighted ones do: 2 / 0.03 − 1. */
+const MOST_EFFECTIVE_SAMPLES = 66;
+/** A normal distribution lies within this many standard deviations of its mean in 80 of 100 cases. */
+const Z80 = 1.2816;
+/** Below this spread of the time when a slot comes free, in mean service times, the slots still turn over in an order. */
+const ORDERED = 0.25;
+/** Where there is nothing to go by, an error grows by this factor from one block to the next longer one. */
+const GROWTH = 1.5;
+
+/**
+ * Foretells when the given number of turnovers has happened.
+ *
+ * Each slot is a chain: what is left of the task it runs now, then one service time after the other. As long as the service
+ * times vary little, the chains keep the order in which the running tasks will end (tasks that were begun together end
+ * together), so the chain that the turnover falls to is looked at. Later, or when they vary more, the order is lost, and the
+ * turnovers of all chains are counted together. The middle and the spread of that time are those of a gamma distribution;
+ * the spread holds how far the mean itself has proved to be off.
+ */
+export function forecastTurnovers(busy: Busy): Forecast {
+  const { turnovers, slots } = busy;
+  const service = serviceOf(busy);
+  const chain = inOrder(busy, service) ?? together(busy, service);
+  const missed = (turnovers / slots) ** 2 * meanError(busy, service.variance);
+  return gamma(chain.middleMs, Math.sqrt(chain.variance + missed));
+}
+
+/** Mean and variance of service times as they can be believed. */
+interface Service {
+  readonly meanMs: number;
+  readonly variance: number;
+  /** Its variance in squares of its mean: 0 for constant times, 1 for exponential ones. */
+  readonly cv2: number;
+}
+
+/**
+ * Of the first tasks the short ones end first: those that already take longer than the mean speak against it. And few samples
+ * vary less than what they are drawn from. Both lose their weight with the number of samples.
+ */
+function serviceOf({ agesMs, meanMs, variance, samples }: Busy): Service {
+  let overdue = 0;
+  for (const age of agesMs) if (age > meanMs) overdue += age;
+  const mean = Math.max(meanMs + overdue / samples, Number.MIN_VALUE);
+  const believed = variance + (mean - meanMs) ** 2 + (mean / samples) ** 2;
+  return { meanMs: mean, variance: believed, cv2: believed / mean ** 2 };
+}
+
+/** What is left of a task that has been running for a while: less and less of even times, ever more of uneven ones. */
+function residual(ageMs: number, { meanMs, cv2 }: Service): number {
+  if (cv2 < 1) return Math.max(meanMs - ageMs * (1 - cv2), meanMs * cv2);
+  return Math.min(meanMs + ageMs * (cv2 - 1), (meanMs * (1 + cv2)) / 2);
+}
+
+interface Turnover {
+  readonly middleMs: number;
+  readonly variance: number;
+}
+
+/** The turnover of the chain it falls to, while the chains keep their order; undefined when they do not. */
+function inOrder({ turnovers, slots, agesMs }: Busy, service: Service): Turnover | undefined {
+  const { meanMs, variance } = service;
+  const rounds = Math.floor((turnovers - 1) / slots);
+  if (agesMs.length === 0 || Math.sqrt(variance * (rounds + 1)) > ORDERED * meanMs) return undefined;
+  const left = agesMs.map((age) => residual(age, service)).sort((a, b) => a - b);
+  // The ages may be those of some of the running tasks only.
+  const place = Math.floor(((((turnovers - 1) % slots) + 0.5) * left.length) / slots);
+  const first = left[Math.min(place, left.length - 1)] ?? meanMs;
+  const alone = Math.min(variance, first ** 2) + rounds * variance;
+  // When neighbours overtake each other, it is the next of them that turns over: together they are steadier than one.
+  const pooled = meanMs * Math.sqrt(alone) * (BERNOULLI / slots);
+  return { middleMs: first + rounds * meanMs, variance: Math.min(alone, pooled) };
+}
+
+/** ∫Φ(1 − Φ): the variance of whether a chain has turned over, averaged over when one looks, for each unit of its spread. */
+const BERNOULLI = 0.564;
+
+/** The turnover as one of all chains counted together. */
+function together({ turnovers, slots, agesMs }: Busy, service: Service): Turnover {
+  const { meanMs, variance, cv2 } = service;
+  // Of a task met at a random moment, (1 + cv²)/2 of a mean is left, and as much has passed.
+  const stationary = (meanMs * (1 + cv2)) / 2;
+  const ages = agesMs.length > 0 ? agesMs : [stationary];
+  const left = ages.map((age) => residual(age, service));
+  const perTurnover = meanMs / slots;
+  // Exact for one slot; for many uneven ones the turnovers come as if by chance, at a steady rate.
+  const offset = cv2 < 1 ? (1 - cv2) / 2 : (1 - cv2) / 2 / slots;
+  const phase = cv2 < 1 || slots === 1 ? left.reduce((sum, ms) => sum + ms, 0) / left.length - stationary : 0;
+  const middleMs = Math.max(perTurnover * (turnovers - offset) + phase, perTurnover / 4);
+  let counted = 0;
+  for (const ms of left) {
+    const now = cv2 < 1 ? Math.min(variance, ms ** 2) : variance;
+    const spread = now / meanMs ** 2 + (cv2 * Math.max(0, middleMs - ms)) / meanMs;
+    const ofChain = spread < 0.09 ? BERNOULLI * Math.sqrt(spread) : spread + 1 / 12;
+    counted += Math.min(ofChain, (Math.max(1, cv2) * middleMs) / meanMs);
+  }
+  return { middleMs, variance: perTurnover ** 2 * counted * (slots / left.length) };
+}
+
+/**
+ * Mean square error of the mean service time as a forecast for the tasks in front: how well it is known, and what it has
+ * drifted over as many tasks in the past, beyond the chance that is in every block of them. ms².
+ */
+function meanError({ turnovers, samples, misses }: Busy, variance: number): number {
+  const known = variance / Math.min(samples, MOST_EFFECTIVE_SAMPLES);
+  let before = known;
+  const errors = BLOCKS.map((length, i) => {
+    const seen = Math.max(0, Math.floor(samples / length) - 1);
+    const own = Math.max(0, (misses[i] ?? 0) - variance / length) * (1 + 1 / Math.max(1, seen));
+    const weight = seen / (seen + 3);
+    before = weight * own + (1 - weight) * before * GROWTH;
+    return before;
+  });
+  // Between two lengths by the logarithm; each is four times the one before.
+  const at = Math.log(turnovers / BLOCKS[0]) / Math.log(4);
+  const lower = Math.min(Math.floor(at), BLOCKS.length - 1);
+  const [shortest = known] = errors;
+  if (lower < 0) return known + (shortest - known) * (turnovers / BLOCKS[0]);
+  const [here = known, next = here] = errors.slice(lower);
+  return here + (next - here) * (at - lower);
+}
+
+/** Quantiles of the gamma distribution of this mean and deviation, by Wilson and Hilferty's approximation. */
+function gamma(meanMs: number, deviationMs: number): Forecast {
+  const shape = (meanMs / Math.max(deviationMs, Number.MIN_VALUE)) ** 2;
+  const quantile = (z: number) =>
+    Number.isFinite(shape) ? meanMs * Math.max(0, 1 - 1 / (9 * shape) + z / (3 * Math.sqrt(shape))) ** 3 : meanMs;
+  return { lowMs: quantile(-Z80), middleMs: quantile(0), highMs: quantile(Z80) };
+}

@@ -1,0 +1,140 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { expect } from "chai";
+import { audit } from "../../src/engine/audit.ts";
+import { isOutcome } from "../../src/task.ts";
+import { eventually } from "../helpers/eventually.ts";
+import { Load, type LoadOptions } from "./load.ts";
+import type { World } from "./world.ts";
+
+/** Something that goes wrong. */
+export interface Fault {
+  readonly name: string;
+  /**
+   * Does it, while the load goes on, and resolves when it is over: from then on all is to recover by itself. What it returns is
+   * waited for as part of the recovery.
+   */
+  strike(world: World, load: Load): Promise<(() => Promise<unknown>) | undefined>;
+  /** Two histories of the store, of which one is lost: a task of both may have ended in both. */
+  readonly forks?: boolean;
+}
+
+/** What came of a fault. */
+export interface Row {
+  readonly fault: string;
+  readonly accepted: number;
+  /** Accepted, and never finished. */
+  readonly lost: number;
+  readonly executions: number;
+  /** From the end of the fault until a task that was submitted after it had finished. */
+  readonly recoveryS: number;
+}
+
+/** An API answers within this, whatever the store does: its promise is 5 s. The rest is for a busy machine. */
+const ANSWER_MS = 6000;
+/** A store that is back is made use of within this. */
+const RECOVERY_S = 15;
+/** Tasks accepted before a fault strikes, and after it is over. */
+const AROUND = 40;
+/** After a fault every task has finished within this. */
+const DRAIN_MS = 60_000;
+const QUEUES = ["work", "pill", "paihao.undo", "paihao.webhooks"];
+
+/** Lets faults strike one after the other under load, and holds every promise afterwards. @throws AssertionError */
+export async function endure(world: World, faults: readonly Fault[], options: LoadOptions): Promise<Row> {
+  const load = new Load(world, options);
+  const endings = await countEndings(world);
+  load.start();
+  let recoveryS = 0;
+  try {
+    await load.more(AROUND);
+    for (const fault of faults) {
+      const healing = await fault.strike(world, load);
+      const over = performance.now();
+      await Promise.all([healing?.(), probe(world, load)]);
+      recoveryS = Math.max(recoveryS, (performance.now() - over) / 1000);
+    }
+    await load.more(AROUND);
+  } finally {
+    await load.stop();
+  }
+  const name = faults.map((fault) => fault.name).join(" + ");
+  try {
+    await allFinished(world, load);
+    const row = await accounts(world, load, { name, recoveryS });
+    const twice = [...endings.counts].filter(([id, count]) => load.accepted.has(id) && count > 1);
+    if (!faults.some((fault) => fault.forks)) expect(twice, "tasks with more than one outcome").to.deep.equal([]);
+    expect(row.lost, "tasks that were accepted and lost").to.equal(0);
+    expect(load.slowestMs, "longest wait for an answer").to.be.below(ANSWER_MS);
+    expect(recoveryS, "seconds until all went on").to.be.below(RECOVERY_S);
+    return row;
+  } finally {
+    await endings.stop();
+  }
+}
+
+/** Submits tasks until one is accepted, and waits for its end: then all works again. */
+async function probe(world: World, load: Load): Promise<void> {
+  const id = `probe-${performance.now()}`.replace(".", "-");
+  while ((await load.submit(id, "work", { ms: 0 })) !== "accepted") await delay(20);
+  await eventually(async () => {
+    const seen = await world.observer.engine.inspector.inspect(id, { result: false });
+    return seen !== null && isOutcome(seen.state);
+  }, DRAIN_MS);
+}
+
+/** Every accepted task has finished, and nothing is left in any line, of refused submissions either. */
+async function allFinished(world: World, load: Load): Promise<void> {
+  const { engine, redis, keys } = world.observer;
+  let open = [...load.accepted];
+  await eventually(async () => {
+    const seen = await Promise.all(open.map((id) => engine.inspector.inspect(id, { result: false })));
+    open = open.filter((_, n) => !isOutcome(seen[n]?.state ?? "waiting"));
+    expect(open.slice(0, 5), `${open.length} tasks that do not finish`).to.deep.equal([]);
+  }, DRAIN_MS);
+  await eventually(async () => {
+    for (const queue of QUEUES) {
+      const sizes = await Promise.all(
+        (["w", "d", "l"] as const).map((kind) => redis.zcard(keys.index(keys.tag(0), kind, queue))),
+      );
+      expect(sizes, `waiting, scheduled and running in ${queue}`).to.deep.equal([0, 0, 0]);
+    }
+  }, DRAIN_MS);
+}
+
+async function accounts(world: World, load: Load, { name, recoveryS }: { name: string; recoveryS: number }) {
+  const { engine, redis, scripts, keys } = world.observer;
+  const runs = new Map<string, Set<number>>();
+  let executions = 0;
+  for (const { id, pid } of world.journal.executions()) {
+    if (!load.accepted.has(id)) continue;
+    executions += 1;
+    runs.set(id, (runs.get(id) ?? new Set()).add(pid));
+  }
+  let lost = 0;
+  for (const id of load.accepted) {
+    const seen = await engine.inspector.inspect(id, { result: true });
+    if (seen?.state !== "succeeded") lost += 1;
+    else {
+      const result = JSON.parse(Buffer.from(seen.result?.body ?? "").toString()) as { id: string; pid: number };
+      expect(result.id, "whose result it is").to.equal(id);
+      expect([...(runs.get(id) ?? [])], `processes that have run ${id}`).to.include(result.pid);
+    }
+  }
+  const report = await audit(redis, scripts, keys, QUEUES);
+  expect(report.healed, "what an audit had to heal").to.deep.equal([]);
+  return { fault: name, accepted: load.accepted.size, lost, executions, recoveryS };
+}
+
+/** Counts the terminal states that are told of each task. */
+async function countEndings(world: World): Promise<{ counts: Map<string, number>; stop(): Promise<void> }> {
+  const counts = new Map<string, number>();
+  const prefix = `${world.observer.keys.tag(0)}e:`;
+  const listener = world.admin.duplicate();
+  listener.on("error", () => undefined);
+  listener.on("pmessage", (_: string, channel: string, message: string) => {
+    const id = channel.slice(prefix.length);
+    if (["s", "f", "c"].includes(message)) counts.set(id, (counts.get(id) ?? 0) + 1);
+  });
+  await listener.psubscribe(`${prefix}*`);
+  return { counts, stop: async () => listener.disconnect() };
+}

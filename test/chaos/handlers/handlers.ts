@@ -1,0 +1,44 @@
+/** Handlers of the servers under fault. Each execution is noted in a journal outside of the store: it alone tells the truth. */
+import { appendFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { defineHandler } from "paihao";
+
+/** What the tasks of both queues are given; what else they carry only makes them large. */
+interface Work {
+  readonly ms: number;
+}
+
+const journal = process.env.CHAOS_JOURNAL ?? "";
+// One short line a call, and always at the end of the file: lines of several processes do not mix.
+const note = (...words: unknown[]) => appendFileSync(journal, `${words.join(" ")}\n`);
+
+/** Takes its time whatever its signal says: what it makes too late is the store's to refuse. */
+export const work = defineHandler<Work>({
+  queue: "work",
+  lease: "1s",
+  concurrency: 8,
+  attempts: 3,
+  // Workers are killed all the time here; only the pill is to be condemned for it.
+  maxLost: 100,
+  run: async ({ ms }, task) => {
+    note(task.id, task.attempt, process.pid, "begins");
+    await delay(ms);
+    note(task.id, task.attempt, process.pid, "ends");
+    return { id: task.id, pid: process.pid };
+  },
+});
+
+/** Kills whoever runs it. */
+export const pill = defineHandler<Work>({
+  queue: "pill",
+  lease: "1s",
+  concurrency: 1,
+  maxLost: 2,
+  run: async ({ ms }, task) => {
+    note(task.id, task.attempt, process.pid, "begins");
+    await delay(ms);
+    process.kill(process.pid, "SIGKILL");
+    // The signal is on its way.
+    await delay(60_000);
+  },
+});

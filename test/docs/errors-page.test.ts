@@ -1,0 +1,27 @@
+import { readFileSync } from "node:fs";
+import { expect } from "chai";
+import { ERRORS_PAGE, errorsPage } from "../../scripts/errors-page.ts";
+import { errorEntries } from "../../src/errors.ts";
+import { explain } from "../../src/http/problem-texts.ts";
+
+describe("docs/errors.md", () => {
+  const page = readFileSync(ERRORS_PAGE, "utf8");
+
+  it("is what `npm run docs:errors` writes", () => expect(page).to.equal(errorsPage()));
+
+  it("lists exactly the codes of the catalogue, in its order, with their statuses", () => {
+    const listed = [...page.matchAll(/^\| (\d{3}) \| \[`([a-z-]+)`\]/gm)].map(([, status, code]) => [
+      code,
+      Number(status),
+    ]);
+    expect(listed).to.deep.equal(errorEntries.map(({ code, status }) => [code, status]));
+  });
+
+  it("says of every code what it means and what to do, with an example of that code", () => {
+    for (const { code, status, title } of errorEntries) {
+      const { meaning, action, example } = explain(code);
+      for (const text of [meaning, action]) expect(text, code).to.match(/^[A-Z].{20,}\.$/s);
+      expect(example, code).to.include({ type: `/problems/${code}`, status, title });
+    }
+  });
+});

@@ -1,0 +1,183 @@
+import { expect } from "chai";
+import { estimate, estimatedPercent } from "../../src/engine/estimate.ts";
+import { forecastTurnovers } from "../../src/engine/forecast.ts";
+import type { Line } from "../../src/store/scripts.ts";
+import { openEngine } from "../helpers/engine.ts";
+import {
+  ARRIVALS,
+  randomOf,
+  ServiceStatistics,
+  simulateLine,
+  WORKLOADS,
+  type WorkloadName,
+} from "../helpers/line-simulation.ts";
+
+const line = (over: Partial<Line> = {}): Line => ({
+  queue: "jobs",
+  waiting: 10,
+  scheduled: 0,
+  running: 4,
+  paused: false,
+  workers: 1,
+  slots: 4,
+  meanMs: 10_000,
+  variance: 1_000_000,
+  samples: 500,
+  misses: [],
+  agesMs: [1000, 4000, 6000, 9000],
+  ...over,
+});
+const waiting = (index: number) => ({ state: "waiting", index }) as const;
+
+describe("an estimate", () => {
+  it("is null without workers, without history and while the queue is paused", () => {
+    expect(estimate(line({ slots: 0 }), waiting(3), 0)).to.equal(null);
+    expect(estimate(line({ meanMs: null, variance: null, samples: 0 }), waiting(3), 0)).to.equal(null);
+    expect(estimate(line({ paused: true }), waiting(3), 0)).to.equal(null);
+  });
+
+  it("is now for a running task, and for one that finds a free slot", () => {
+    expect(estimate(line(), { state: "running", index: 0 }, 0)).to.include({ seconds: 0, high: 0, basis: "running" });
+    expect(estimate(line({ running: 2, waiting: 0 }), waiting(1), 0)).to.include({ seconds: 0, basis: "idle" });
+  });
+
+  it("counts what the running tasks have already done", () => {
+    const early = estimate(line({ slots: 1, running: 1, agesMs: [1000] }), waiting(0), 0);
+    const late = estimate(line({ slots: 1, running: 1, agesMs: [9000] }), waiting(0), 0);
+    expect(early?.seconds).to.be.within(8, 10);
+    expect(late?.seconds).to.be.within(0.5, 2.5);
+  });
+
+  it("follows the order in which even tasks will end", () => {
+    const even = line({ variance: 1, agesMs: [9000, 9000, 2000, 2000], samples: 5000 });
+    const seconds = [0, 1, 2, 3, 4].map((index) => estimate(even, waiting(index), 0)?.seconds);
+    expect(seconds).to.deep.equal([1, 1, 8, 8, 11]);
+  });
+
+  it("is wider with few samples than with many", () => {
+    const width = (samples: number) => {
+      const eta = estimate(line({ samples }), waiting(20), 0);
+      return (eta?.high ?? 0) - (eta?.low ?? 0);
+    };
+    expect(width(2)).to.be.above(2 * width(50));
+    expect(width(50)).to.be.at.least(width(5000));
+  });
+
+  it("knows of a scheduled task only that it starts no sooner than it is due", () => {
+    const eta = estimate(line(), { state: "scheduled", index: null, dueMs: 60_000 }, 0);
+    expect(eta).to.include({ seconds: 60, low: 60, basis: "schedule" });
+    expect(eta?.high).to.be.above(60);
+  });
+
+  it("rounds low and high outwards and keeps them in order", () => {
+    const random = randomOf(5);
+    for (let n = 0; n < 2000; n += 1) {
+      const slots = 1 + Math.floor(random() * 20);
+      const meanMs = 10 ** (random() * 6);
+      const eta = estimate(
+        line({
+          slots,
+          running: slots,
+          meanMs,
+          variance: (meanMs * random() * 3) ** 2,
+          samples: 1 + Math.floor(random() * 3000),
+          misses: [random() * meanMs ** 2, random() * meanMs ** 2],
+          agesMs: Array.from({ length: Math.min(slots, Math.floor(random() * 17)) }, () => random() * 3 * meanMs),
+        }),
+        waiting(Math.floor(10 ** (random() * 6))),
+        0,
+      );
+      if (!eta) throw new Error("no estimate");
+      expect(eta.low).to.be.within(0, eta.seconds + 0.05);
+      expect(eta.high).to.be.at.least(eta.seconds - 0.05);
+      expect(Number.isFinite(eta.high)).to.equal(true);
+    }
+  });
+
+  it("shows how far a running task is likely to be, and never that it is done", () => {
+    expect(estimatedPercent(line(), 0, 2500)).to.equal(25);
+    expect(estimatedPercent(line(), 0, 99_000)).to.equal(99);
+    expect(estimatedPercent(line({ meanMs: null }), 0, 5000)).to.equal(null);
+  });
+});
+
+describe("the true start lies within low and high in 80 % ± 10 % of cases", () => {
+  const SEEDS = [11, 23];
+  for (const name of Object.keys(WORKLOADS) as WorkloadName[]) {
+    for (const slots of [1, 4, 8]) {
+      it(`${name} service times, ${slots} slots`, () => {
+        let within = 0;
+        let looks = 0;
+        for (const arrivals of ARRIVALS) {
+          for (const seed of SEEDS) {
+            for (const { busy, waited } of simulateLine({
+              workload: WORKLOADS[name],
+              arrivals,
+              slots,
+              tasks: 4000,
+              seed,
+            })) {
+              const { lowMs, highMs } = forecastTurnovers(busy);
+              looks += 1;
+              if (waited >= lowMs && waited <= highMs) within += 1;
+            }
+          }
+        }
+        expect(looks).to.be.above(10_000);
+        expect(within / looks).to.be.within(0.7, 0.9);
+      });
+    }
+  }
+});
+
+describe("the statistics of service times", () => {
+  it("are kept by complete.lua as the simulation keeps them", async () => {
+    const t = await openEngine();
+    try {
+      const key = `${t.keys.tag(0)}q:jobs`;
+      const random = randomOf(3);
+      const expected = new ServiceStatistics();
+      const result = { status: 204, contentType: null, headers: {}, body: Buffer.alloc(0) };
+      let total = 0;
+      for (let n = 0; n < 70; n += 1) {
+        const { id } = { id: `s${n}` };
+        await t.submit({ id });
+        const [task] = await t.reserve(1);
+        if (!task) throw new Error("nothing to take");
+        await t.redis.hset(`${t.keys.tag(0)}t:${id}`, "b", Date.now() - Math.round(random() * 5000));
+        await t.engine.finisher.complete({ queue: "jobs", id, fence: task.fence }, result, t.settings);
+        // How long it took is Redis's to say.
+        const sum = Number(await t.redis.hget(key, "total"));
+        expected.add(sum - total);
+        total = sum;
+      }
+      const kept = await t.redis.hgetall(key);
+      expect(Number(kept.mean)).to.be.closeTo(expected.mean, 1);
+      expect(Number(kept.variance)).to.be.closeTo(expected.variance, expected.variance / 1000);
+      const misses = (kept.foretold ?? "").split(" ").filter((_, i) => i % 3 === 2);
+      expect(misses).to.have.length(2);
+      expect(Number(misses[0])).to.be.closeTo(expected.misses[0] ?? Number.NaN, (expected.misses[0] ?? 0) / 1000 + 1);
+    } finally {
+      await t.close();
+    }
+  });
+
+  it("come with the ages of running tasks while every slot is busy, and only then", async () => {
+    const t = await openEngine();
+    try {
+      await t.engine.heartbeat("w1", 15_000, new Map([["jobs", 2]]));
+      await Promise.all(["a", "b", "c"].map((id) => t.submit({ id })));
+      await t.reserve(1);
+      expect((await t.engine.inspector.inspect("c", { result: false }))?.line.agesMs).to.deep.equal([]);
+      await t.reserve(1);
+      await t.redis.hincrby(`${t.keys.tag(0)}t:a`, "b", -5000);
+      const seen = await t.engine.inspector.inspect("c", { result: false });
+      const ages = [...(seen?.line.agesMs ?? [])].sort((x, y) => x - y);
+      expect(ages).to.have.length(2);
+      expect(ages[0]).to.be.within(0, 1000);
+      expect(ages[1]).to.be.within(5000, 6000);
+    } finally {
+      await t.close();
+    }
+  });
+});

@@ -1,0 +1,168 @@
+import { expect } from "chai";
+import { isId } from "../../src/task.ts";
+import { openEngine, type TestEngine } from "../helpers/engine.ts";
+
+const HOUR_MS = 3_600_000;
+/** As lua/lib/clock.lua counts: milliseconds since 2026, sixteen places and 1024 fences in each. */
+const EPOCH_MS = Date.UTC(2026, 0, 1);
+
+describe("time, as the engine sees it", () => {
+  let t: TestEngine;
+  let tag: string;
+  const realNow = Date.now;
+
+  beforeEach(async () => {
+    t = await openEngine({ settings: { attempts: 2, maxLost: 1 } });
+    tag = t.keys.tag(0);
+  });
+  afterEach(async () => {
+    Date.now = realNow;
+    await t.close();
+  });
+
+  const ok = { status: 200, contentType: "text/plain", headers: {}, body: Buffer.from("ok") };
+  const look = (id: string) => t.engine.inspector.inspect(id, { result: true });
+  const ids = (tasks: readonly { id: string }[]) => tasks.map((task) => task.id);
+  /** From now on this process's clock is wrong by so much. */
+  const shift = (ms: number) => {
+    Date.now = () => realNow.call(Date) + ms;
+  };
+  /** The score of the last place given out. */
+  const hlc = async () => Number(await t.redis.hget(`${tag}q:jobs`, "hlc"));
+
+  it("is Redis's: clients whose clocks are an hour wrong, one way or the other, change nothing", async () => {
+    for (const [n, wrong] of [HOUR_MS, -HOUR_MS, 0, -HOUR_MS, HOUR_MS].entries()) {
+      shift(wrong);
+      await t.submit({ id: `t${n}` });
+    }
+    shift(HOUR_MS);
+    await t.submit({ id: "later", delayMs: HOUR_MS / 2 });
+    expect(await t.engine.tick(0)).to.include({ promoted: 0 });
+    expect(ids(await t.reserve(2))).to.deep.equal(["t0", "t1"]);
+    shift(-HOUR_MS);
+    const [task] = await t.reserve(1, { leaseMs: 60_000 });
+    if (!task) throw new Error("nothing to take");
+    shift(HOUR_MS);
+    expect((await t.engine.tick(0)).lost, "leases that hold").to.deep.equal([]);
+    const lease = { queue: "jobs", id: task.id, fence: task.fence };
+    expect(await t.engine.renew(lease, 60_000)).to.equal("ok");
+    expect(await t.engine.finisher.complete(lease, ok, t.settings)).to.equal("done");
+    const seen = await look(task.id);
+    expect(seen).to.include({ state: "succeeded", expired: false });
+    expect(seen?.finishedMs).to.be.within(realNow() - 60_000, realNow() + 60_000);
+    expect(ids(await t.reserve(10))).to.deep.equal(["t3", "t4"]);
+  });
+
+  it("never runs backwards for places and fences, though the server's clock is set back", async () => {
+    await t.submit({ id: "before" });
+    const [before] = await t.reserve(1);
+    // What an hour's lead of the old clock has left behind.
+    const ahead = realNow() + HOUR_MS - EPOCH_MS;
+    await t.redis.hset(`${tag}q:jobs`, { hlc: String(ahead * 16), fence: String(ahead * 1024) });
+    const later = Array.from({ length: 50 }, (_, n) => `t${n}`);
+    for (const id of later) await t.submit({ id });
+    expect(await hlc()).to.equal(ahead * 16 + later.length);
+    const taken = await t.reserve(50);
+    expect(ids(taken)).to.deep.equal(later);
+    const fences = taken.map((task) => Number(task.fence));
+    expect(fences[0]).to.be.above(ahead * 1024);
+    expect(fences).to.deep.equal([...fences].sort((a, b) => a - b));
+    expect(new Set(fences).size).to.equal(fences.length);
+    expect(fences[0]).to.be.above(Number(before?.fence));
+  });
+
+  it("keeps a task's place through a loss, a retry and a release while others join behind it", async () => {
+    for (const id of ["a", "b", "c", "d"]) await t.submit({ id });
+    const taken = await t.reserve(3);
+    const [a, b, c] = taken.map((task) => ({ queue: "jobs", id: task.id, fence: task.fence }));
+    if (!a || !b || !c) throw new Error("nothing to take");
+    await t.submit({ id: "e" });
+    const failure = { kind: "retry", delayMs: 0, error: "boom", code: "task-failed", result: ok } as const;
+    expect(await t.engine.finisher.fail(b, failure, t.settings)).to.equal("retrying");
+    expect(await t.engine.lose(a, t.settings)).to.equal("waiting");
+    expect(await t.engine.finisher.release(c, t.settings)).to.equal("released");
+    await t.engine.tick(0);
+    expect(ids(await t.reserve(10))).to.deep.equal(["a", "b", "c", "d", "e"]);
+  });
+
+  it("survives that Redis forgets its scripts again and again under load", async () => {
+    let flushing = true;
+    const flush = (async () => {
+      let flushes = 0;
+      for (; flushing; flushes += 1) await t.redis.script("FLUSH");
+      return flushes;
+    })();
+    const all = Array.from({ length: 300 }, (_, n) => `t${n}`);
+    const verdicts = await Promise.all(
+      all.map(async (id, n) => {
+        // Not all in one turn: many calls, of batches of every size.
+        for (let turns = 0; turns < n % 20; turns += 1) await look(id);
+        return (await t.submit({ id })).verdict;
+      }),
+    );
+    expect(new Set(verdicts)).to.deep.equal(new Set(["new"]));
+    const done: string[] = [];
+    while (done.length < all.length) {
+      const taken = await t.reserve(20);
+      const endings = taken.map(({ id, fence }) =>
+        t.engine.finisher.complete({ queue: "jobs", id, fence }, ok, t.settings),
+      );
+      expect(new Set(await Promise.all(endings))).to.deep.equal(new Set(["done"]));
+      done.push(...ids(taken));
+      await t.engine.tick(0);
+    }
+    flushing = false;
+    expect(await flush).to.be.above(10);
+    expect(done).to.have.members(all);
+  });
+
+  it("holds inputs and results of a megabyte, and any bytes, as they are", async () => {
+    const million = Buffer.from(Array.from({ length: 1024 * 1024 }, (_, n) => (n * 131 + (n >> 8)) % 256));
+    const bytes = Buffer.from(Array.from({ length: 256 }, (_, n) => n));
+    const inputs = new Map([
+      ["million", million],
+      ["bytes", bytes],
+      ["edge", bytes.subarray(0, 64)],
+      ["over", bytes.subarray(0, 65)],
+      ["nothing", Buffer.alloc(0)],
+      ["nul", Buffer.from([0])],
+      ["newlines", Buffer.from("\r\n$3\r\n*1\r\n")],
+    ]);
+    // All at once: they travel in one call, in which lengths and order have to come out right.
+    const submit = ([id, input]: [string, Buffer]) => t.submit({ id, input, mediaType: "application/octet-stream" });
+    await Promise.all([...inputs].map(submit));
+    expect((await Promise.all([...inputs].map(submit))).map((s) => s.verdict)).to.deep.equal(
+      Array.from(inputs, () => "replay"),
+    );
+    const taken = await t.reserve(10);
+    expect(taken.map((task) => [task.id, task.input.equals(inputs.get(task.id) ?? Buffer.from("?"))])).to.deep.equal(
+      [...inputs.keys()].map((id) => [id, true]),
+    );
+    await Promise.all(
+      taken.map(({ id, fence, input: body }) =>
+        t.engine.finisher.complete({ queue: "jobs", id, fence }, { ...ok, body }, t.settings),
+      ),
+    );
+    for (const [id, input] of inputs) {
+      expect(Buffer.from((await look(id))?.result?.body ?? "?").equals(input), id).to.equal(true);
+    }
+  });
+
+  it("takes ids for what they are, whatever they look like", async () => {
+    const odd = ["__proto__", "constructor", "toString", "NaN", "null", "undefined", "true", "0", "00", "-0", "1e3"];
+    const long = ["a".repeat(128), "a.b_c~d-e", "A", "a", "Ä", "w:jobs", "{x}", "x}y{z", "a*", "[a]", "%s", "🐲"];
+    const all = [...odd, ...long];
+    expect(all.filter(isId), "what a client may choose").to.include.members(["constructor", "NaN", "0", "a.b_c~d-e"]);
+    const verdicts = await Promise.all(all.map((id) => t.submit({ id })));
+    expect(new Set(verdicts.map(({ verdict }) => verdict))).to.deep.equal(new Set(["new"]));
+    expect(await Promise.all(all.map(async (id) => (await look(id))?.index))).to.deep.equal([...all.keys()]);
+    const taken = await t.reserve(100, { reservation: "r" });
+    expect(ids(taken)).to.deep.equal(all);
+    expect(ids(await t.reserve(100, { reservation: "r" }))).to.deep.equal(all);
+    const lost = taken.map(({ id, fence }) => t.engine.lose({ queue: "jobs", id, fence }, t.settings));
+    expect(new Set(await Promise.all(lost))).to.deep.equal(new Set(["waiting"]));
+    expect(new Set(await Promise.all(all.map((id) => t.engine.cancel(id, "jobs"))))).to.deep.equal(
+      new Set(["canceled"]),
+    );
+  });
+});

@@ -1,0 +1,118 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import type { Handler } from "../../src/handler.ts";
+import * as fixtures from "../fixtures/handlers/workers/handlers.ts";
+import { eventually } from "../helpers/eventually.ts";
+import { processGone } from "../helpers/process.ts";
+import { endProcesses, type ServerProcess, startProcess } from "./server-process.ts";
+import { openWorkshop, type Workshop } from "./workshop.ts";
+
+const HANDLERS = path.join(import.meta.dirname, "../fixtures/handlers/workers");
+
+describe("a task that has lost its worker", function () {
+  this.timeout(60_000);
+  let shop: Workshop;
+  let dir: string;
+  let journal: string;
+  const processes: ServerProcess[] = [];
+
+  beforeEach(async () => {
+    dir = await mkdtemp(path.join(tmpdir(), "paihao-suspects-"));
+    journal = path.join(dir, "journal");
+    shop = await openWorkshop([fixtures.slow, fixtures.pill, fixtures.stubborn] as Handler[], { timeless: true });
+  });
+  afterEach(async () => {
+    await endProcesses(processes.splice(0));
+    await shop.close();
+    await rm(dir, { recursive: true });
+  });
+
+  const start = async (env: Readonly<Record<string, string>> = {}) => {
+    const worker = await startProcess({ ROLE: "worker", KEY_PREFIX: shop.prefix, HANDLERS, ...env });
+    processes.push(worker);
+    return worker;
+  };
+  /** The processes in which a task has begun, the first first. */
+  const begun = async (id: string) =>
+    (await readFile(journal, "utf8").catch(() => ""))
+      .split("\n")
+      .filter((line) => line.startsWith(`${id} begins`))
+      .map((line) => Number(line.split(" ")[2]));
+  const ends = async () => (await readFile(journal, "utf8")).split("\n").filter((line) => line.includes("ends"));
+
+  for (const how of ["kill", "exit"]) {
+    it(`is dead when it kills its process again and again (${how}), and takes down nobody else`, async () => {
+      const first = await start();
+      const early = await Promise.all(Array.from({ length: 4 }, () => shop.submit({ journal, ms: 1000 })));
+      await eventually(async () => (await Promise.all(early.map(begun))).every((pids) => pids.length === 1));
+      const pill = await shop.submit({ journal, how }, { queue: "pill" });
+      expect(await first.ended).to.equal(how === "kill" ? "SIGKILL" : 0);
+
+      const second = await start();
+      const late = await Promise.all(Array.from({ length: 6 }, () => shop.submit({ journal, ms: 20 })));
+      expect(await shop.ended(pill)).to.include({ state: "failed", errorCode: "worker-lost", lost: 3 });
+      const innocents = await Promise.all([...early, ...late].map((id) => shop.ended(id)));
+      expect(innocents.map(({ state }) => state)).to.deep.equal(innocents.map(() => "succeeded"));
+      expect(innocents.map(({ lost }) => lost)).to.deep.equal([...early.map(() => 1), ...late.map(() => 0)]);
+      expect(await ends()).to.have.length(innocents.length);
+
+      // Suspects ran each in a process of its own, the others in the worker's.
+      const alone = (await Promise.all([...early, pill].map(begun))).flatMap((pids) => pids.slice(1));
+      expect(new Set([...alone, second.pid]).size).to.equal(alone.length + 1);
+      expect(new Set((await Promise.all(late.map(begun))).flat())).to.deep.equal(new Set([second.pid]));
+      expect(second.child.exitCode).to.equal(null);
+      for (const pid of alone) await processGone(pid);
+    });
+  }
+
+  it("fails, rather than being lost, when what it throws outside is what had ended the process", async () => {
+    const first = await start();
+    const pill = await shop.submit({ journal, how: "throw outside" }, { queue: "pill" });
+    expect(await first.ended).to.equal(1);
+    await start();
+    const seen = await shop.ended(pill);
+    expect(seen).to.include({ state: "failed", errorCode: "task-failed", lost: 1, attempts: 2 });
+    expect(seen.errors[0]).to.equal("nobody catches this");
+  });
+
+  it("can be canceled for real, and ends with its worker though it lets no event come", async () => {
+    const first = await start();
+    const ids = [
+      await shop.submit({ journal }, { queue: "stubborn" }),
+      await shop.submit({ journal }, { queue: "slow" }),
+    ];
+    const [stubborn = ""] = ids;
+    await eventually(async () => (await begun(stubborn)).length === 1);
+    first.child.kill("SIGKILL");
+    const second = await start();
+    await eventually(async () => (await begun(stubborn)).length === 2);
+    await shop.engine.cancel(stubborn, "stubborn");
+    expect((await shop.ended(stubborn)).state).to.equal("canceled");
+    await processGone(Number((await begun(stubborn))[1]));
+
+    const other = await shop.submit({ journal }, { queue: "stubborn" });
+    await eventually(async () => (await begun(other)).length === 1);
+    second.child.kill("SIGKILL");
+    const third = await start();
+    await eventually(async () => (await begun(other)).length === 2);
+    third.child.kill("SIGKILL");
+    await processGone(Number((await begun(other))[1]));
+  });
+
+  it("is handed back when its worker drains, and the signals of a terminal do not lose it", async () => {
+    const first = await start();
+    const id = await shop.submit({ journal, ms: 60_000 });
+    await eventually(async () => (await begun(id)).length === 1);
+    first.child.kill("SIGKILL");
+    const second = await start({ DRAIN_TIMEOUT: "500ms" });
+    await eventually(async () => (await begun(id)).length === 2);
+    const [, alone = 0] = await begun(id);
+    // As Ctrl-C would: to all of the group.
+    for (const pid of [alone, second.pid]) process.kill(pid, "SIGINT");
+    expect(await second.ended).to.equal(0);
+    expect(await shop.look(id)).to.include({ state: "waiting", lost: 1, attempts: 0 });
+    await processGone(alone);
+  });
+});
