@@ -4,7 +4,9 @@
  */
 import { parseArgs } from "node:util";
 import { accept } from "./accept.ts";
+import { anatomy } from "./anatomy.ts";
 import { depth } from "./depth.ts";
+import { estimates } from "./estimates.ts";
 import type { Bench } from "./harness/bench.ts";
 import { endAll } from "./harness/process.ts";
 import { record } from "./harness/record.ts";
@@ -19,7 +21,10 @@ import { submit } from "./submit.ts";
 import { sustained } from "./sustained.ts";
 import { sync } from "./sync.ts";
 
-const BENCHES: readonly Bench[] = [accept, run, submit, depth, memory, sustained, spike, sync, pickup, scale, idle];
+const BENCHES: readonly Bench[] = [
+  ...[accept, run, submit, depth, memory, sustained, spike, sync, pickup],
+  ...[scale, idle, estimates, anatomy],
+];
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,

@@ -6,6 +6,7 @@
  *   npm test -- test/unit              only these files or folders, without the checks
  *   npm test -- test/engine -g lease   what is no path goes to mocha
  *   npm run test:embedded              everything, on the embedded store only
+ *   npm run test:cluster               what depends on the store, on a Redis Cluster of six nodes
  *
  * The last line is always `N passed, N failed, N skipped`: tests of both runs, and each check that fails as one failed.
  */
@@ -18,7 +19,7 @@ import { add, NONE, type Totals, totalsLine } from "./totals.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const BIN = join(ROOT, "node_modules/.bin");
-/** What the embedded store must do as well as a native one; the tests of test/chaos need a server of their own. */
+/** What the embedded store and a cluster must do as well as a native one; the tests of test/chaos need a server of their own. */
 const ON_EVERY_STORE = ["test/store/", "test/engine/", "test/http/", "test/workers/"];
 
 const LONGEST_RUN_MS = 8 * 60_000;
@@ -29,21 +30,25 @@ const CHECKS: readonly { name: string; command: readonly string[] }[] = [
   { name: "floors", command: [join(BIN, "tsx"), join(ROOT, "scripts/floors.ts")] },
 ];
 
-type Store = "native" | "embedded";
+type Store = "native" | "embedded" | "cluster";
 
 /** Runs what the arguments ask for and returns the sum. */
 function main(args: readonly string[]): Totals {
-  const rest = args.filter((arg) => arg !== "--embedded" && arg !== "--checks");
+  const rest = args.filter((arg) => !["--embedded", "--cluster", "--checks"].includes(arg));
   const paths = rest.filter((arg) => existsSync(resolve(arg)));
   const options = rest.filter((arg) => !paths.includes(arg));
   const checks = paths.length === 0 ? runChecks() : NONE;
   if (args.includes("--checks")) return checks;
 
   const files = testFiles(paths.length === 0 ? ["test"] : paths);
+  const again = files.filter((file) => ON_EVERY_STORE.some((folder) => file.startsWith(folder)));
+  if (args.includes("--cluster")) {
+    if (!findNative()) return { ...checks, failed: checks.failed + 1 };
+    return add(checks, runMocha("cluster", again, options));
+  }
   const native = !args.includes("--embedded") && findNative();
   if (!native) return add(checks, runMocha("embedded", files, options));
   const totals = add(checks, runMocha("native", files, options));
-  const again = files.filter((file) => ON_EVERY_STORE.some((folder) => file.startsWith(folder)));
   return again.length === 0 ? totals : add(totals, runMocha("embedded", again, options));
 }
 

@@ -41,6 +41,8 @@ export interface Config {
   /** Undefined for a worker without PORT, which does not listen. */
   readonly port: number | undefined;
   readonly role: ServerRole;
+  /** Processes that answer requests; of no matter to a worker. */
+  readonly webConcurrency: number;
   readonly handlersDir: string | undefined;
   readonly concurrency: number;
   readonly leaseMs: number;
@@ -86,6 +88,7 @@ export const VARIABLES = {
   HOST: text("127.0.0.1", /^\S+$/, "an address or host name"),
   PORT: whole("3000", 0, 65_535),
   ROLE: oneOf("all", ROLES),
+  WEB_CONCURRENCY: whole("1", 1, 64),
   HANDLERS: text("", /\S/, "a directory of handler files"),
   CONCURRENCY: whole("8", 1, 10_000),
   LEASE: duration("15s", "1s", LONGEST_TIMER),
@@ -211,6 +214,7 @@ export function readConfig(env: Environment = process.env, overrides: Environmen
     host,
     port,
     role,
+    webConcurrency: required("WEB_CONCURRENCY"),
     handlersDir: values.HANDLERS,
     concurrency: required("CONCURRENCY"),
     leaseMs: required("LEASE"),

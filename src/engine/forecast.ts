@@ -29,7 +29,9 @@ const Z80 = 1.2816;
 /** Below this spread of the time when a slot comes free, in mean service times, the slots still turn over in an order. */
 const ORDERED = 0.25;
 /** Where there is nothing to go by, an error grows by this factor from one block to the next longer one. */
-const GROWTH = 1.5;
+const GROWTH = 2;
+/** Lines are long when the work is at its slowest: then the mean is further off than it was on average. */
+const WORST_TIME = 1.2;
 
 /**
  * Foretells when the given number of turnovers has happened.
@@ -44,7 +46,7 @@ export function forecastTurnovers(busy: Busy): Forecast {
   const { turnovers, slots } = busy;
   const service = serviceOf(busy);
   const chain = inOrder(busy, service) ?? together(busy, service);
-  const missed = (turnovers / slots) ** 2 * meanError(busy, service.variance);
+  const missed = (turnovers / slots) ** 2 * WORST_TIME * meanError(busy, service.variance);
   return gamma(chain.middleMs, Math.sqrt(chain.variance + missed));
 }
 
@@ -128,7 +130,7 @@ function meanError({ turnovers, samples, misses }: Busy, variance: number): numb
   let before = known;
   const errors = BLOCKS.map((length, i) => {
     const seen = Math.max(0, Math.floor(samples / length) - 1);
-    const own = Math.max(0, (misses[i] ?? 0) - variance / length) * (1 + 1 / Math.max(1, seen));
+    const own = Math.max(0, (misses[i] ?? 0) - variance / length) * (1 + 2 / Math.max(1, seen));
     const weight = seen / (seen + 3);
     before = weight * own + (1 - weight) * before * GROWTH;
     return before;

@@ -123,6 +123,10 @@ export function replyProblem(
   });
 }
 
+/** What only the server says of a task or of a request, whatever a handler, or the API behind a gateway, has put into its result. */
+const OWN_HEADERS =
+  /^(?:operation-location|preference-applied|idempotent-replayed|x-task-state|x-queue-(?:index|eta)|access-control-.+|ratelimit(?:-.+)?)$/i;
+
 /** Answers as `GET /v1/requests/{id}` does for a task that is terminal. */
 export function replyOutcome(ctx: Context, seen: Inspection): void {
   const { id, queue, state } = seen;
@@ -144,7 +148,9 @@ export function replyOutcome(ctx: Context, seen: Inspection): void {
     ctx.body = JSON.stringify({ ...problem, status: result.status, ...task });
     return;
   }
-  ctx.set(result.headers);
+  for (const [name, value] of Object.entries(result.headers)) {
+    if (!OWN_HEADERS.test(name)) ctx.set(name, value);
+  }
   ctx.status = result.status;
   const leftMs = Math.max(0, (seen.expiresMs ?? seen.nowMs) - seen.nowMs);
   ctx.set("Expires", new Date(seen.nowMs + leftMs).toUTCString());

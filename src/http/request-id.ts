@@ -14,6 +14,8 @@ const SUBMIT_PATH = /^\/v1\/(?:requests|queues\/([^/]+)\/requests)\/?$/;
 const GATEWAY_PATH = /^\/v1\/gateway\/([^/]+)(?:\/.*)?$/;
 /** The paths whose PUT submits a task under the id they end with. */
 const PUT_PATH = /^\/v1\/(?:requests|queues\/[^/]+\/requests)\/([^/]+)\/?$/;
+/** The paths whose POST and PUT submit a task under the id that was allocated for it. */
+const ALLOCATED_PATH = /^\/api\/v1\/task\/([^/]+)\/?$/;
 
 /** What of a request its id depends on. */
 export interface IdSource {
@@ -24,10 +26,13 @@ export interface IdSource {
 
 /**
  * The correlation id of a request: the task's id where the request submits one. An Idempotency-Key makes the id from caller,
- * queue and key, so that the same key finds the same task without a look-up; a PUT has it in its path; else it is a fit
+ * queue and key, so that the same key finds the same task without a look-up; a PUT and an allocated task have it in their path; else it is a fit
  * X-Request-Id or a fresh one. An unfit header is never used, since it goes into logs and headers.
  */
 export function requestIdOf(request: IdSource, caller: string | null): string {
+  const allocated =
+    request.method === "POST" || request.method === "PUT" ? ALLOCATED_PATH.exec(request.path)?.[1] : undefined;
+  if (allocated !== undefined && isId(allocated)) return allocated;
   const gateway = GATEWAY_PATH.exec(request.path);
   if (request.method === "POST" || gateway) {
     const key = single(request.headers["idempotency-key"]);

@@ -59,6 +59,9 @@ function refusalOf(error: unknown, place: string): string | undefined {
   if (/^NOAUTH/.test(message)) {
     return `the store at ${place} needs a password, and REDIS_URL has none: user:password@ before the host`;
   }
+  if (/^All sentinels are unreachable/.test(message) && /No such master/.test(message)) {
+    return `no sentinel knows ${place}; check the name in REDIS_URL`;
+  }
   if (/cluster support disabled/.test(message)) {
     return `what answers at ${place} is no Redis Cluster; give redis://host:port`;
   }
@@ -73,6 +76,10 @@ function refusalOf(error: unknown, place: string): string | undefined {
 
 /** A host name with several addresses fails with one error for each, and no message of its own. */
 function reasonOf(error: unknown): string {
+  const [, last] = /^All sentinels are unreachable.*Last error: (.+)$/.exec(messageOf(error)) ?? [];
+  // The library keeps to itself why it could not connect to a sentinel or a node.
+  if ((last ?? messageOf(error)) === "Connection is closed.") return "nobody answers there";
+  if (last !== undefined) return `no sentinel can be reached: ${last}`;
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(messageOf).join(", ");
   return messageOf(error);
 }

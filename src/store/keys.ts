@@ -69,7 +69,7 @@ export const QUEUE_FIELDS = {
   variance: "its variance, ms²",
   samples: "how many tasks the mean has seen",
   total: "sum of all service times, ms",
-  foretold: "how far the mean was off as a forecast, see lua/lib/service.lua",
+  foretold: "how far the mean was off as a forecast, kept by the script that finishes tasks",
   workers: "live workers at the last heartbeat",
   slots: "their slots",
   liveUntil: "when the last of these heartbeats ends, ms",

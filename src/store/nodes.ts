@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Cluster, Command, type Redis } from "ioredis";
 import { messageOf } from "../errors.ts";
-import { CONNECTION_DEFAULTS, type Connection, isCluster } from "./redis.ts";
+import { CLUSTER_DEFAULTS, CONNECTION_DEFAULTS, type Connection, isCluster } from "./redis.ts";
 
 /** What a command has answered, and the very connection that it went through. */
 export interface Served<T> {
@@ -11,8 +11,11 @@ export interface Served<T> {
 
 /** Where the commands of a partition go. */
 export interface Nodes {
-  /** Runs a command on the server that has the partition's keys; it may be run again, and must be made for that. */
-  run<T>(tag: string, command: (node: Redis) => Promise<T>): Promise<Served<T>>;
+  /**
+   * Runs a command on the server that has the partition's keys; it may be run again, and must be made for that.
+   * @param patienceMs how long to try while a cluster is changing; a connection to one server has patience of its own
+   */
+  run<T>(tag: string, command: (node: Redis) => Promise<T>, patienceMs?: number): Promise<Served<T>>;
 }
 
 /** The servers behind a connection. */
@@ -46,13 +49,20 @@ class ClusterNodes implements Nodes {
     this.#cluster = cluster;
   }
 
-  async run<T>(tag: string, command: (node: Redis) => Promise<T>): Promise<Served<T>> {
-    const deadline = performance.now() + CONNECTION_DEFAULTS.commandMs;
+  async run<T>(
+    tag: string,
+    command: (node: Redis) => Promise<T>,
+    patienceMs: number = CONNECTION_DEFAULTS.commandMs,
+  ): Promise<Served<T>> {
+    const deadline = performance.now() + patienceMs;
     const first = this.#owner(tag);
     let failed: unknown = new Error("no node has the slot");
     if (first) {
       try {
-        return { reply: await command(first), node: first };
+        const work = command(first);
+        // The connection itself gives up after a while: only who has less patience pays for a timer.
+        const reply = await (patienceMs < CLUSTER_DEFAULTS.commandMs ? within(patienceMs, work) : work);
+        return { reply, node: first };
       } catch (error) {
         failed = error;
       }

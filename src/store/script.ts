@@ -26,6 +26,8 @@ export function luaSource(name: string): string {
 export interface ScriptOptions {
   /** Script flags: Redis 7 and later. */
   readonly flags: boolean;
+  /** How long it is tried while a cluster is changing, ms; left out, as long as a command may take. */
+  readonly patienceMs?: number | undefined;
   /** Messages go to the listeners of a shard alone: a cluster of Redis 7 or later. */
   readonly sharded: boolean;
 }
@@ -35,12 +37,14 @@ export class Script {
   readonly #nodes: Nodes;
   readonly #source: string;
   readonly #sha: string;
+  readonly #patienceMs: number | undefined;
 
   constructor(nodes: Nodes, name: string, options: ScriptOptions) {
     let source = luaSource(name);
     if (!options.flags) source = source.replace(/^#!.*\n/, "\n");
     if (options.sharded) source = source.replaceAll("redis.call('PUBLISH'", "redis.call('SPUBLISH'");
     this.#nodes = nodes;
+    this.#patienceMs = options.patienceMs;
     this.#source = source;
     this.#sha = createHash("sha1").update(source).digest("hex");
   }
@@ -69,14 +73,18 @@ export class Script {
 
   async #run<T>(tag: string, send: (node: Redis, known: boolean) => Promise<T>): Promise<Served<T>> {
     try {
-      return await this.#nodes.run(tag, async (node) => {
-        try {
-          return await send(node, true);
-        } catch (error) {
-          if (!isUnknownScript(error)) throw error;
-        }
-        return await send(node, false);
-      });
+      return await this.#nodes.run(
+        tag,
+        async (node) => {
+          try {
+            return await send(node, true);
+          } catch (error) {
+            if (!isUnknownScript(error)) throw error;
+          }
+          return await send(node, false);
+        },
+        this.#patienceMs,
+      );
     } catch (error) {
       throw storeError(error);
     }

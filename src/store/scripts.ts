@@ -167,10 +167,9 @@ export class Scripts {
     const nodes = nodesOf(connection);
     const options = { flags, sharded: flags && isCluster(connection) };
     this.#confirmation = new Confirmation(durability);
-    this.#run = Object.fromEntries(SCRIPT_NAMES.map((name) => [name, new Script(nodes, name, options)])) as Record<
-      ScriptName,
-      Script
-    >;
+    this.#run = Object.fromEntries(
+      SCRIPT_NAMES.map((name) => [name, new Script(nodes, name, { ...options, patienceMs: PATIENCE_MS[name] })]),
+    ) as Record<ScriptName, Script>;
   }
 
   /** `durable` tells whether all of it is as durable as asked for. */
@@ -436,3 +435,6 @@ const SCRIPT_NAMES = [
   "deallocate",
 ] as const;
 type ScriptName = (typeof SCRIPT_NAMES)[number];
+
+/** Where a cluster is changing, those who have other partitions to turn to do not wait for this one as long as others do. */
+const PATIENCE_MS: Readonly<Partial<Record<ScriptName, number>>> = { count: 300, reserve: 500 };

@@ -19,34 +19,48 @@ export class Attempt {
   readonly log: Logger;
   /** Monotonic ms of the last time the lease was known to hold. */
   renewedAt: number;
-  readonly reporter: Reporter;
-  readonly steps: StepStore;
+  readonly #engine: Engine;
   readonly #abort = new AbortController();
+  readonly #onAbort: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
+  #reporter: Reporter | undefined;
+  #steps: StepStore | undefined;
 
   /** @param takenAt monotonic ms from when the lease counts at the latest */
   constructor(task: Reserved, settings: QueueSettings, parts: { engine: Engine; log: Logger; takenAt: number }) {
-    const { engine } = parts;
-    const lease = { queue: settings.queue, id: task.id, fence: task.fence };
-    const log = parts.log.child({ queue: settings.queue, attempt: task.attempt });
     this.task = task;
     this.settings = settings;
-    this.lease = lease;
-    this.log = log;
+    this.lease = { queue: settings.queue, id: task.id, fence: task.fence };
+    this.log = parts.log.child({ queue: settings.queue, attempt: task.attempt });
     this.renewedAt = parts.takenAt;
-    this.reporter = new Reporter(
-      (percent, message) => engine.progress(lease, percent, message),
+    this.#engine = parts.engine;
+  }
+
+  /** Takes what the handler reports; most report nothing, and cost nothing here. */
+  get reporter(): Reporter {
+    this.#reporter ??= new Reporter(
+      (percent, message) => this.#engine.progress(this.lease, percent, message),
       // Progress is a courtesy: the task goes on, and the next report may arrive.
-      (error) => log.debug({ reason: messageOf(error) }, "progress was not reported"),
+      (error) => this.log.debug({ reason: messageOf(error) }, "progress was not reported"),
     );
-    const away = {
-      done: () => this.signal.aborted,
-      onFailure: (error: unknown) => log.warn({ reason: messageOf(error) }, "a step waits for the store"),
-    };
-    this.steps = {
-      load: () => insist(() => engine.steps(lease), away),
-      keep: (name, json, undo) => insist(() => engine.keepStep(lease, name, json, undo), away),
-    };
+    return this.#reporter;
+  }
+
+  /** Where the steps are kept; waits for a store that is away. */
+  get steps(): StepStore {
+    if (this.#steps === undefined) {
+      const engine = this.#engine;
+      const { lease, log } = this;
+      const away = {
+        done: () => this.signal.aborted,
+        onFailure: (error: unknown) => log.warn({ reason: messageOf(error) }, "a step waits for the store"),
+      };
+      this.#steps = {
+        load: () => insist(() => engine.steps(lease), away),
+        keep: (name, json, undo) => insist(() => engine.keepStep(lease, name, json, undo), away),
+      };
+    }
+    return this.#steps;
   }
 
   get signal(): AbortSignal {
@@ -60,7 +74,15 @@ export class Attempt {
 
   /** Asks the handler to stop; the first cause stays. */
   abort(cause: AbortCause): void {
-    if (!this.signal.aborted) this.#abort.abort(new TaskAborted(cause));
+    if (this.signal.aborted) return;
+    this.#abort.abort(new TaskAborted(cause));
+    for (const listener of this.#onAbort) listener();
+  }
+
+  /** Calls back when the signal fires, or now when it has. Far cheaper than a listener to the signal itself. */
+  whenAborted(listener: () => void): void {
+    if (this.signal.aborted) listener();
+    else this.#onAbort.push(listener);
   }
 
   /** The handler starts: its time begins. */

@@ -11,7 +11,6 @@ import type { FromCell, Reply, ToCell } from "./cell-messages.ts";
 import { describe, type Outcome } from "./outcome.ts";
 import { perform } from "./perform.ts";
 import { Reporter } from "./reporter.ts";
-import { Steps } from "./steps.ts";
 import { supervisor } from "./supervisor.ts";
 import { taskContext } from "./task-context.ts";
 
@@ -59,11 +58,12 @@ async function attempt(message: Extract<ToCell, { type: "run" }>, signal: AbortS
       replies.set(calls, { resolve: resolve as (value: Reply) => void, reject });
       say(question(calls));
     });
+  const reporter = new Reporter((percent, text) => say({ type: "progress", run: id, percent, message: text }));
   const context = taskContext(facts, {
     signal,
     log: createLog(logLevel as LogLevel, { write: (line) => say({ type: "log", run: id, line }) }),
-    reporter: new Reporter((percent, text) => say({ type: "progress", run: id, percent, message: text })),
-    steps: new Steps(facts.id, {
+    report: (percent, text) => reporter.report(percent, text),
+    steps: () => ({
       load: () => ask((call) => ({ type: "load", run: id, call })),
       keep: (name, json, undo) => ask((call) => ({ type: "keep", run: id, call, name, json, undo })),
     }),

@@ -1,6 +1,5 @@
 import { messageOf } from "../errors.ts";
 import { withRequestId } from "../log.ts";
-import { abortCauseOf } from "./abort.ts";
 import type { Attempt } from "./attempt.ts";
 import type { FromCell, Reply } from "./cell-messages.ts";
 import type { CellPort } from "./cell-port.ts";
@@ -50,14 +49,13 @@ export class Cell {
 
   /** Runs the handler of an attempt; one that is still at it a grace after its signal has fired ends with the cell. */
   async run(attempt: Attempt): Promise<Outcome> {
-    const { signal, facts, input, log } = attempt;
+    const { facts, input, log } = attempt;
     this.#runs += 1;
     const run = this.#runs;
     const answered = new Promise<Outcome>((done) => {
       this.#current = { run, attempt, done };
     });
     const lost = this.#port.gone.then((how): Outcome => ({ kind: "lost", how }));
-    const onAbort = () => this.#port.post({ type: "abort", run, cause: abortCauseOf(signal) ?? "shutdown" });
     this.#port.post({
       type: "run",
       run,
@@ -68,14 +66,13 @@ export class Cell {
       logLevel: log.level,
     });
     attempt.begin();
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort);
+    // Of a run that is over the cell takes no notice.
+    attempt.whenAborted(() => this.#port.post({ type: "abort", run, cause: attempt.aborted ?? "shutdown" }));
     try {
       const outcome = await withinGrace(attempt, Promise.race([answered, lost]));
       if (outcome.kind === "overdue") await this.kill();
       return outcome;
     } finally {
-      signal.removeEventListener("abort", onAbort);
       this.#current = undefined;
     }
   }

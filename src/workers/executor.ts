@@ -19,38 +19,26 @@ export const GRACE_MS: Readonly<Record<AbortCause, number>> = {
   shutdown: 500,
 };
 
-/** Waits for the outcome, but no longer than a grace after the signal has fired. */
-export async function withinGrace(attempt: Attempt, outcome: Promise<Outcome>): Promise<Outcome> {
-  const { signal } = attempt;
-  let timer: NodeJS.Timeout | undefined;
-  let onAbort = () => {};
-  const overdue = new Promise<Outcome>((resolve) => {
-    onAbort = () => {
-      timer = setTimeout(() => resolve({ kind: "overdue" }), GRACE_MS[attempt.aborted ?? "shutdown"]);
-    };
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort);
+/** Waits for the outcome, which never rejects, but no longer than a grace after the signal has fired. */
+export function withinGrace(attempt: Attempt, outcome: Promise<Outcome>): Promise<Outcome> {
+  return new Promise((resolve) => {
+    let timer: NodeJS.Timeout | undefined;
+    let over = false;
+    attempt.whenAborted(() => {
+      if (!over) timer = setTimeout(() => resolve({ kind: "overdue" }), GRACE_MS[attempt.aborted ?? "shutdown"]);
+    });
+    void outcome.then((settled) => {
+      over = true;
+      clearTimeout(timer);
+      resolve(settled);
+    });
   });
-  try {
-    return await Promise.race([outcome, overdue]);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
-  }
 }
 
 /** Waits until a handler can start; tells at once when its signal fires before, for then nothing has begun. @throws what `ready` throws */
-export async function started(attempt: Attempt, ready: Promise<void>): Promise<Outcome | undefined> {
-  const { signal } = attempt;
-  let onAbort = () => {};
-  const aborted = new Promise<Outcome>((resolve) => {
-    onAbort = () => resolve({ kind: "overdue" });
-    if (signal.aborted) onAbort();
-    else signal.addEventListener("abort", onAbort);
+export function started(attempt: Attempt, ready: Promise<void>): Promise<Outcome | undefined> {
+  return new Promise((resolve, reject) => {
+    attempt.whenAborted(() => resolve({ kind: "overdue" }));
+    ready.then(() => resolve(undefined), reject);
   });
-  try {
-    return await Promise.race([ready.then(() => undefined), aborted]);
-  } finally {
-    signal.removeEventListener("abort", onAbort);
-  }
 }

@@ -37,7 +37,9 @@ export class Executors {
   /** Where an attempt at a task is to run. */
   of(task: Reserved, queue: string): Executor {
     if (task.lost > 0 && this.#children && isInFiles(queue)) return this.#children;
-    return this.#threads.get(queue) ?? this.#inProcess;
+    // Undoing calls the handler whose work it undoes: the id says of which queue, see lua/lib/follow.lua.
+    const subject = queue === INTERNAL_QUEUES.undo ? task.id.split(":")[2] : queue;
+    return this.#threads.get(subject ?? queue) ?? this.#inProcess;
   }
 
   async stop(): Promise<void> {

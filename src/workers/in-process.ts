@@ -3,7 +3,6 @@ import type { Attempt } from "./attempt.ts";
 import { type Executor, withinGrace } from "./executor.ts";
 import type { Outcome } from "./outcome.ts";
 import { perform } from "./perform.ts";
-import { Steps } from "./steps.ts";
 import { taskContext } from "./task-context.ts";
 
 /** Runs handlers in this very process. One that ignores its signal cannot be ended: it is only no longer waited for. */
@@ -15,9 +14,13 @@ export class InProcess implements Executor {
   }
 
   execute(attempt: Attempt, handler: Handler): Promise<Outcome> {
-    const { signal, log, reporter } = attempt;
-    const steps = new Steps(attempt.task.id, attempt.steps);
-    const context = taskContext(attempt.facts, { signal, log, reporter, steps });
+    const { signal, log } = attempt;
+    const context = taskContext(attempt.facts, {
+      signal,
+      log,
+      report: (percent, message) => attempt.reporter.report(percent, message),
+      steps: () => attempt.steps,
+    });
     attempt.begin();
     return withinGrace(attempt, perform(handler, attempt.input, context, this.#maxResultBytes));
   }

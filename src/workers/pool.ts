@@ -94,7 +94,8 @@ export class Pool implements Role {
     let soonest: number | undefined;
     this.#first = (this.#first + 1) % partitions;
     for (let i = 0; i < partitions && this.#busy < this.slots; i += 1) {
-      const pauseMs = await this.#takeFrom((this.#first + i) % partitions).catch((error: unknown) => {
+      const partition = (this.#first + i) % partitions;
+      const pauseMs = await this.#takeFrom(partition).catch((error: unknown) => {
         // The other partitions may well answer.
         if (!this.#silent.has(partition))
           this.#log.warn({ partition, reason: reasonOf(error) }, "no work can be taken; trying again");

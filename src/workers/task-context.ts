@@ -1,7 +1,6 @@
 import type { TaskContext } from "../handler.ts";
 import type { Logger } from "../log.ts";
-import type { Reporter } from "./reporter.ts";
-import type { Steps } from "./steps.ts";
+import { type StepStore, Steps } from "./steps.ts";
 
 /** What a handler is told of its task: plain data, which crosses to another thread or process as it is. */
 export interface TaskFacts {
@@ -21,12 +20,14 @@ export interface TaskFacts {
 export interface TaskMeans {
   readonly signal: AbortSignal;
   readonly log: Logger;
-  readonly reporter: Reporter;
-  readonly steps: Steps;
+  report(percent: number, message: string): void;
+  /** Where its steps are kept; asked for with the first of them. */
+  steps(): StepStore;
 }
 
 /** What a handler is given beside its input. */
-export function taskContext(facts: TaskFacts, { signal, log, reporter, steps }: TaskMeans): TaskContext {
+export function taskContext(facts: TaskFacts, { signal, log, report, steps }: TaskMeans): TaskContext {
+  let durable: Steps | undefined;
   return {
     id: facts.id,
     queue: facts.queue,
@@ -39,7 +40,10 @@ export function taskContext(facts: TaskFacts, { signal, log, reporter, steps }: 
     mediaType: facts.mediaType,
     submittedAt: new Date(facts.createdMs),
     caller: facts.caller === "" ? null : facts.caller,
-    progress: (percent, message) => reporter.report(percent, message ?? ""),
-    step: (name, work, options) => steps.step(name, work, options?.undo !== undefined),
+    progress: (percent, message) => report(percent, message ?? ""),
+    step: (name, work, options) => {
+      durable ??= new Steps(facts.id, steps());
+      return durable.step(name, work, options?.undo !== undefined);
+    },
   };
 }

@@ -12,34 +12,39 @@ const LEAST_MS = 5;
 export class Ticker implements Role {
   readonly #engine: Engine;
   readonly #log: Logger;
-  readonly #loop: Loop;
+  /** One for each partition: where one is away, time goes on in the others. */
+  readonly #loops: readonly Loop[];
 
   constructor(engine: Engine, log: Logger) {
     this.#engine = engine;
     this.#log = log;
-    this.#loop = new Loop({
-      intervalMs: TICK_MS,
-      tick: () => this.#tick(),
-      onError: (error) => log.warn({ reason: reasonOf(error) }, "time could not pass in the store; trying again"),
-    });
+    this.#loops = engine.keys.tags.map(
+      (_, partition) =>
+        new Loop({
+          intervalMs: TICK_MS,
+          tick: () => this.#tick(partition),
+          onError: (error) =>
+            log.warn({ partition, reason: reasonOf(error) }, "time could not pass in the store; trying again"),
+        }),
+    );
   }
 
   start(): void {
-    this.#loop.start();
+    for (const loop of this.#loops) loop.start();
   }
 
-  stop(): Promise<void> {
-    return this.#loop.stop();
+  async stop(): Promise<void> {
+    await Promise.all(this.#loops.map((loop) => loop.stop()));
   }
 
-  async #tick(): Promise<number> {
-    const ticks = await Promise.all(this.#engine.keys.tags.map((_, partition) => this.#engine.tick(partition)));
-    for (const { queue, id, worker, losses, fate } of ticks.flatMap((tick) => tick.lost)) {
+  async #tick(partition: number): Promise<number> {
+    const { lost, nextMs } = await this.#engine.tick(partition);
+    for (const { queue, id, worker, losses, fate } of lost) {
       const line = { requestId: id, queue, worker, losses };
       if (fate === "dead") this.#log.error(line, "the task lost its worker too often and is dead");
       else if (fate === "canceled") this.#log.warn(line, "the task lost its worker; its cancel was requested");
       else this.#log.warn(line, "the task lost its worker and is back at its place in line");
     }
-    return Math.max(LEAST_MS, Math.min(...ticks.map((tick) => tick.nextMs ?? TICK_MS)));
+    return Math.max(LEAST_MS, nextMs ?? TICK_MS);
   }
 }

@@ -9,13 +9,18 @@ import type { World } from "./world.ts";
 /** Something that goes wrong. */
 export interface Fault {
   readonly name: string;
-  /**
-   * Does it, while the load goes on, and resolves when it is over: from then on all is to recover by itself. What it returns is
-   * waited for as part of the recovery.
-   */
-  strike(world: World, load: Load): Promise<(() => Promise<unknown>) | undefined>;
+  /** Does it, while the load goes on, and resolves when it is over: from then on all is to recover by itself. */
+  strike(world: World, load: Load): Promise<Aftermath>;
   /** Two histories of the store, of which one is lost: a task of both may have ended in both. */
   readonly forks?: boolean;
+}
+
+/** What comes after a fault is over. */
+export interface Aftermath {
+  /** More to wait for than that a new task is done, before all has recovered. */
+  recovered?(): Promise<unknown>;
+  /** What is to be done or looked at once all has recovered. */
+  afterwards?(): Promise<unknown>;
 }
 
 /** What came of a fault. */
@@ -32,12 +37,12 @@ export interface Row {
 /** An API answers within this, whatever the store does: its promise is 5 s. The rest is for a busy machine. */
 const ANSWER_MS = 6000;
 /** A store that is back is made use of within this. */
-const RECOVERY_S = 15;
+const RECOVERY_S = 30;
 /** Tasks accepted before a fault strikes, and after it is over. */
 const AROUND = 40;
 /** After a fault every task has finished within this. */
 const DRAIN_MS = 60_000;
-const QUEUES = ["work", "pill", "paihao.undo", "paihao.webhooks"];
+const QUEUES = ["work", "neighbor", "pill", "paihao.undo", "paihao.webhooks"];
 
 /** Lets faults strike one after the other under load, and holds every promise afterwards. @throws AssertionError */
 export async function endure(world: World, faults: readonly Fault[], options: LoadOptions): Promise<Row> {
@@ -48,10 +53,11 @@ export async function endure(world: World, faults: readonly Fault[], options: Lo
   try {
     await load.more(AROUND);
     for (const fault of faults) {
-      const healing = await fault.strike(world, load);
+      const { recovered, afterwards } = await fault.strike(world, load);
       const over = performance.now();
-      await Promise.all([healing?.(), probe(world, load)]);
+      await Promise.all([recovered?.(), probe(world, load)]);
       recoveryS = Math.max(recoveryS, (performance.now() - over) / 1000);
+      await afterwards?.();
     }
     await load.more(AROUND);
   } finally {
@@ -111,8 +117,10 @@ async function accounts(world: World, load: Load, { name, recoveryS }: { name: s
     runs.set(id, (runs.get(id) ?? new Set()).add(pid));
   }
   let lost = 0;
-  for (const id of load.accepted) {
-    const seen = await engine.inspector.inspect(id, { result: true });
+  const ids = [...load.accepted];
+  const all = await Promise.all(ids.map((id) => engine.inspector.inspect(id, { result: true })));
+  for (const [n, id] of ids.entries()) {
+    const seen = all[n];
     if (seen?.state !== "succeeded") lost += 1;
     else {
       const result = JSON.parse(Buffer.from(seen.result?.body ?? "").toString()) as { id: string; pid: number };
@@ -129,8 +137,7 @@ async function accounts(world: World, load: Load, { name, recoveryS }: { name: s
 async function countEndings(world: World): Promise<{ counts: Map<string, number>; stop(): Promise<void> }> {
   const counts = new Map<string, number>();
   const prefix = `${world.observer.keys.tag(0)}e:`;
-  const listener = world.admin.duplicate();
-  listener.on("error", () => undefined);
+  const listener = world.watch();
   listener.on("pmessage", (_: string, channel: string, message: string) => {
     const id = channel.slice(prefix.length);
     if (["s", "f", "c"].includes(message)) counts.set(id, (counts.get(id) ?? 0) + 1);

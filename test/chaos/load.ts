@@ -57,6 +57,13 @@ export class Load {
     while (this.accepted.size < goal) await delay(10);
   }
 
+  /** Holds the clients back while something is done; what they are at is answered before. */
+  async pauseWhile(act: () => Promise<unknown>): Promise<void> {
+    await this.stop();
+    await act();
+    this.start();
+  }
+
   /** What has been accepted so far is lost by the operator's own doing. */
   writeOff(): number {
     const { size } = this.accepted;
@@ -84,6 +91,16 @@ export class Load {
     } finally {
       this.slowestMs = Math.max(this.slowestMs, performance.now() - begun);
     }
+  }
+
+  /** Submits a task and is held until it is done; returns the status of the answer. */
+  async hold(id: string): Promise<number> {
+    const answer = await fetch(`${this.#world.api.url}/v1/queues/work/requests`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json", "X-Request-Id": id },
+      body: JSON.stringify({ ms: this.#options.workMs }),
+    });
+    return answer.status;
   }
 
   async #client(): Promise<void> {

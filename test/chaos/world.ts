@@ -10,6 +10,8 @@ import { Journal } from "./journal.ts";
 
 /** Nothing that was acknowledged may be lost by a crash. */
 const DURABLE = ["--appendonly", "yes", "--appendfsync", "always"];
+/** For so long a Redis that has crashed is away, ms. */
+const DOWN_MS = 1000;
 /** Worker processes that are kept running. */
 const WORKERS = 2;
 /** Pause before a worker that could not start is started again, ms. */
@@ -73,6 +75,13 @@ export class World {
     return admin;
   }
 
+  /** A connection of the observer's, to listen on; whoever asks for it disconnects it. */
+  watch(): Redis {
+    const listener = new Redis(urlOf(this.#side), { maxRetriesPerRequest: null, retryStrategy: () => 50 });
+    listener.on("error", () => undefined);
+    return listener;
+  }
+
   async startApi(): Promise<void> {
     this.#api = await this.#start("api", { PORT: "0" });
   }
@@ -86,6 +95,7 @@ export class World {
   async crashRedis(options: { empty: boolean }): Promise<void> {
     await this.redis.stop("SIGKILL");
     if (options.empty) await rm(path.join(this.redis.dir, "appendonlydir"), { recursive: true });
+    await delay(DOWN_MS);
     await this.redis.restart(DURABLE);
   }
 
@@ -103,8 +113,8 @@ export class World {
       new RegExp(`^${name}:(\\S+)`, "m").exec(await redis.info("replication"))?.[1] ?? "";
     const offset = Number(await field(this.admin, "master_repl_offset"));
     for (;;) {
-      const up = (await field(this.adminOf(replica), "master_link_status")) === "up";
-      if (up && Number(await field(this.adminOf(replica), "slave_repl_offset")) >= offset) return;
+      const online = (await field(this.admin, "slave0")).includes("state=online");
+      if (online && Number(await field(this.adminOf(replica), "slave_repl_offset")) >= offset) return;
       await delay(20);
     }
   }
@@ -125,9 +135,9 @@ export class World {
   async stop(): Promise<void> {
     this.#ending = true;
     await endProcesses([...(this.#api ? [this.#api] : []), ...this.workers]);
+    await this.observer.close().catch(() => undefined);
     await this.redis.stop("SIGKILL");
     for (const admin of this.#admins.values()) admin.disconnect();
-    this.observer.redis.disconnect();
     await Promise.all([this.proxy.stop(), this.#side.stop()]);
     this.journal.remove();
   }

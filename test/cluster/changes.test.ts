@@ -66,7 +66,7 @@ describe("a Redis Cluster that changes under load", function () {
     await moveSlot(cluster.nodes, slotOf(tag), from, to, async () => {
       // While half of it has moved the partition pauses rather than split; its callers wait, those of others do not.
       held = running.post("default", { id: "held" }, { "X-Request-Id": idIn(0), Prefer: "respond-async" });
-      held.then(() => {
+      void held.then(() => {
         settled = true;
       });
       expect((await running.post("default", 1, { "X-Request-Id": idIn(1) })).status).to.equal(200);

@@ -22,6 +22,11 @@ export class Contract {
     this.#ajv.addSchema({ $id: "http://paihao/openapi.json", components: closed(document.components) });
   }
 
+  /** Whether there is an operation for this. */
+  describes(method: string, path: string): boolean {
+    return this.#operation(method, path) !== undefined;
+  }
+
   /** What is wrong with an answer; nothing when it is as described. */
   violations(method: string, path: string, answer: Answer): string[] {
     const found = this.#operation(method, path);

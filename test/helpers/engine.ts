@@ -89,9 +89,12 @@ export async function openEngine(
       return (await engine.reserve(0, request)).tasks;
     },
     close: async () => {
-      for (const tag of keys.tags) await removeKeysLike(redis, `${tag}*`);
-      redis.disconnect();
-      subscriber.disconnect();
+      try {
+        for (const tag of keys.tags) await removeKeysLike(redis, `${tag}*`);
+      } finally {
+        redis.disconnect();
+        subscriber.disconnect();
+      }
     },
   };
 }

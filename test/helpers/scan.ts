@@ -1,4 +1,4 @@
-import { type Connection, mastersOf } from "../../src/store/redis.ts";
+import { type Connection, isCluster, mastersOf } from "../../src/store/redis.ts";
 
 /** The keys that a pattern matches, on every node. */
 export async function keysLike(connection: Connection, match: string): Promise<string[]> {
@@ -16,4 +16,13 @@ export async function removeKeysLike(connection: Connection, match: string): Pro
       await Promise.all((some as string[]).map((key) => node.unlink(key)));
     }
   }
+}
+
+/** How many listen to a channel: of a cluster, at the shard that has it. */
+export async function listenersOf(connection: Connection, channel: string): Promise<number> {
+  const word = isCluster(connection) ? "SHARDNUMSUB" : "NUMSUB";
+  const counts = await Promise.all(
+    mastersOf(connection).map((node) => node.call("PUBSUB", word, channel) as Promise<[string, number]>),
+  );
+  return counts.reduce((sum, [, count]) => sum + Number(count), 0);
 }

@@ -7,7 +7,7 @@ import { type Running, start } from "../../src/main.ts";
 import { Keys } from "../../src/store/keys.ts";
 import { connectOnce } from "../../src/store/probe.ts";
 import { eventually } from "./eventually.ts";
-import { removeKeysLike } from "./scan.ts";
+import { listenersOf, removeKeysLike } from "./scan.ts";
 import { storeUrl, uniquePrefix } from "./store.ts";
 
 /** An answer of a server, whole. */
@@ -95,9 +95,7 @@ export async function startServer(env: Readonly<Record<string, string>> = {}): P
     async untilHeld(id) {
       const redis = await connectOnce(variables.REDIS_URL);
       const channel = new Keys(variables.KEY_PREFIX, 1).taskChannel(id);
-      await eventually(async () => Number((await redis.pubsub("NUMSUB", channel))[1]) > 0).finally(() =>
-        redis.disconnect(),
-      );
+      await eventually(async () => (await listenersOf(redis, channel)) > 0).finally(() => redis.disconnect());
     },
     async stop({ keep = false } = {}) {
       await running.stop();

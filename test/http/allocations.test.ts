@@ -29,7 +29,7 @@ describe("the server-allocated dialect over HTTP (API: The server-allocated dial
     expect(posted.status).to.equal(202);
     expect(posted.json).to.have.all.keys("id", "status", "progress", "eta");
     expect(posted.json).to.include({ id, progress: 0 });
-    expect(posted.headers.location).to.equal(`/api/v1/task/${id}`);
+    expect(posted.headers).to.include({ location: `/api/v1/task/${id}`, "x-request-id": id });
     expect(posted.headers["retry-after"]).to.match(/^[1-9]\d*$/);
 
     const task = await gate.entered;

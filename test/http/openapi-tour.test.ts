@@ -211,12 +211,58 @@ describe("answers of the server, held against its own description", () => {
     await send("GET", "/problems/nothing", 404);
   });
 
-  it("have come from every operation that is described, workers' and the gateway's aside", () => {
+  it("are as described where a gateway was meant", async () => {
+    for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"]) {
+      await send(method, "/v1/gateway/default", 404);
+      await send(method, "/v1/gateway/default/some/path", 404);
+    }
+  });
+
+  it("have come from every operation that is described, workers' aside", () => {
     const all = Object.entries(document.paths).flatMap(([path, item]) =>
       Object.keys(item ?? {}).map((method) => `${method.toUpperCase()} ${path}`),
     );
     const missing = all.filter(
-      (name) => !contract.seen.has(name) && !/lease|gateway|^POST \/v1\/queues\/[^{]/.test(name),
+      (name) => !contract.seen.has(name) && !/lease|^HEAD|^POST \/v1\/queues\/[^{]/.test(name),
+    );
+    expect(missing).to.deep.equal([]);
+  });
+});
+
+describe("answers to workers in any language, held against the description", () => {
+  let server: TestServer;
+  let contract: Contract;
+  before(async () => {
+    server = await startServer({ ROLE: "api", SYNC_LIMIT: "1s" });
+    contract = new Contract((await server.send("/openapi.json")).json);
+  });
+  after(() => server.stop());
+
+  it("are as described from taking a task to its end", async () => {
+    const send = async (path: string, status: number, body: unknown, headers = {}) => {
+      const answer = await server.send(path, { method: "POST", body, headers });
+      expect(contract.violations("POST", path, answer)).to.deep.equal([]);
+      expect(answer.status, `${path} ${answer.text}`).to.equal(status);
+      return answer;
+    };
+    const take = async () => (await send("/v1/queues/checked/leases", 200, { worker: "w" })).json.items[0];
+    await send("/v1/queues/checked/leases", 204, {}, { Prefer: "wait=0" });
+    await send("/v1/queues/checked/leases", 400, { count: 0 });
+    await send("/v1/queues/nowhere/leases", 404, {});
+    for (const width of [1, 2]) await server.enqueue("checked", { width });
+    const done = await take();
+    const { fence } = done;
+    const base = `/v1/leases/${done.id}`;
+    await send(`${base}/renew`, 200, { fence });
+    await send(`${base}/progress`, 204, { fence, percent: 50 });
+    await send(`${base}/progress`, 400, { fence, percent: 101 });
+    await send(`${base}/complete`, 200, { fence, result: { ok: true } });
+    await send(`${base}/renew`, 410, { fence });
+    const failed = await take();
+    await send(`/v1/leases/${failed.id}/fail`, 200, { fence: failed.fence, giveUp: { status: 422, title: "No" } });
+    await send("/v1/leases/nobody/fail", 404, { fence: 1 });
+    const missing = ["take", "renew", "progress", "complete", "fail"].filter(
+      (verb) => ![...contract.seen.keys()].some((name) => name.endsWith(verb === "take" ? "/leases" : `/${verb}`)),
     );
     expect(missing).to.deep.equal([]);
   });

@@ -5,7 +5,7 @@ import { createLog } from "../../src/log.ts";
 import { connectOnce } from "../../src/store/probe.ts";
 import { findServerBinary } from "../../src/store/server-binary.ts";
 import { eventually } from "../helpers/eventually.ts";
-import { type PrivateRedis, startRedis } from "../helpers/store.ts";
+import { type PrivateRedis, startRedis, storeKind } from "../helpers/store.ts";
 import { deferred, openWorkshop, type Workshop } from "./workshop.ts";
 
 describe("a worker whose store goes away", () => {
@@ -16,7 +16,7 @@ describe("a worker whose store goes away", () => {
 
   before(async function () {
     // A store of its own, with which it may do as it likes, is for machines that have a server.
-    if ((await findServerBinary(createLog("silent"))).fit === undefined) this.skip();
+    if (storeKind() === "embedded" || (await findServerBinary(createLog("silent"))).fit === undefined) this.skip();
   });
 
   beforeEach(async () => {

@@ -44,7 +44,7 @@ describe("worker processes", function () {
 
   it("finish a task whose worker was killed in the middle of it", async () => {
     const first = await start("worker");
-    const id = await shop.submit({ journal, ms: 1500 });
+    const id = await shop.submit({ journal, ms: 60_000, againMs: 10 });
     await begun(id);
     const second = await start("worker");
     first.child.kill("SIGKILL");
@@ -56,11 +56,12 @@ describe("worker processes", function () {
   });
 
   it("say in one line that they are ready, drain on SIGTERM, and end with code 0", async () => {
-    const worker = await start("worker", { DRAIN_TIMEOUT: "10s" });
+    const worker = await start("worker", { DRAIN_TIMEOUT: "10s", LOG_LEVEL: "info" });
     expect(worker.said.filter((line) => /ready/.test(line))).to.deep.equal(["paihao worker is ready"]);
     const id = await shop.submit({ journal, ms: 1000 });
     await begun(id);
     worker.child.kill("SIGTERM");
+    await eventually(() => worker.logged.some((line) => line.includes("waiting for running tasks")));
     const late = await shop.submit({ journal, ms: 1 });
     expect(await worker.ended).to.equal(0);
     expect((await shop.look(id)).state).to.equal("succeeded");

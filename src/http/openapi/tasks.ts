@@ -58,6 +58,15 @@ export function submitPaths(handlers: readonly Handler[]): Paths {
   return paths;
 }
 
+/** Answers that are shown as a page to whoever prefers one. */
+const alsoAsPages = (responses: Responses): Responses =>
+  Object.fromEntries(
+    Object.entries(responses).map(([status, response]) => [
+      status,
+      { ...response, content: { ...response.content, "text/html": {} } },
+    ]),
+  );
+
 const monitor = (operationId: string, summary: string): Operation => ({
   operationId,
   summary,
@@ -66,7 +75,7 @@ const monitor = (operationId: string, summary: string): Operation => ({
   parameters: parameterRefs("onComplete", "onPending", "If-None-Match", "Prefer-wait"),
   responses: {
     ...results(),
-    ...problemsBesideResults("pending", "unknown", ...ENDED, ...FAILED),
+    ...alsoAsPages(problemsBesideResults("pending", "unknown", ...ENDED, ...FAILED)),
     "200": {
       description: "The task has ended. With `onComplete=stream`: its result.",
       headers: headerRefs("ETag", "Preference-Applied", "Expires", "X-Task-State"),

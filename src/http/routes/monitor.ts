@@ -1,5 +1,6 @@
 import type Router from "@koa/router";
 import type { Context } from "koa";
+import { timestamp } from "../../clock.ts";
 import type { Inspection } from "../../engine/inspect.ts";
 import type { Watchers } from "../../engine/watchers.ts";
 import { PaihaoError } from "../../errors.ts";
@@ -28,7 +29,12 @@ export function monitorRoutes(router: Router, api: Api, watchers: Watchers): voi
 export async function observe(ctx: Pick<Context, "state">, api: Api, id: string): Promise<Inspection> {
   const { inspector } = api.engine;
   const seen = await findTask(ctx, api, id, { result: false });
-  if (seen.destroyed) throw new PaihaoError("deleted", undefined, { extensions: { id, queue: seen.queue } });
+  if (seen.destroyed) {
+    const { queue, state, finishedMs } = seen;
+    throw new PaihaoError("deleted", undefined, {
+      extensions: { id, queue, state, finishedAt: timestamp(finishedMs) },
+    });
+  }
   // Results can be large: only of a failed task, where it is a problem document, is it looked at here.
   return seen.state === "failed" ? ((await inspector.inspect(id, { result: true })) ?? seen) : seen;
 }

@@ -96,7 +96,7 @@ async function answer(ctx: Context, api: Api, asked: Asked): Promise<void> {
   const settings = api.engine.settings(queue);
   const deadline = Date.now() + waitMs;
   const verdict = await api.engine.submitter.submit(submission, settings);
-  if (verdict.verdict === "dry") return replyDryRun(ctx, queue, verdict);
+  if (verdict.verdict === "dry") return replyDryRun(ctx, submission, verdict);
   if (verdict.verdict === "conflict" && asked.put) return replyUpdated(ctx, api, submission);
   const refusal = refusalOf(submission, verdict, { byKey: !asked.put && ctx.get("Idempotency-Key") !== "" });
   if (refusal) throw refusal;
@@ -140,10 +140,15 @@ function freshTask(id: string, queue: string, verdict: SubmissionVerdict, submis
   return { id, queue, state, index: verdict.index, eta, retryAfterS: retryAfter(eta, verdict.line, null) };
 }
 
-function replyDryRun(ctx: Context, queue: string, verdict: SubmissionVerdict): void {
-  const { index, line } = verdict;
+/** Tells where the task would stand; one for later has no place in line before it is due. */
+function replyDryRun(ctx: Context, { queue, delayMs }: Submission, { index, line }: SubmissionVerdict): void {
+  const nowMs = Date.now();
+  const task =
+    delayMs > 0
+      ? ({ state: "scheduled", index: null, dueMs: nowMs + delayMs } as const)
+      : ({ state: "waiting", index } as const);
   ctx.set("Cache-Control", "no-store");
-  ctx.body = { queue, index, eta: estimate(line, { state: "waiting", index }, Date.now()) };
+  ctx.body = { queue, index: task.index, eta: estimate(line, task, nowMs) };
 }
 
 /** A PUT under an id that is taken, with another input: replaces it while the task has not begun. */

@@ -3,7 +3,7 @@ import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import { defineHandler } from "paihao";
 
-/** What the tasks of both queues are given; what else they carry only makes them large. */
+/** What the tasks of all queues are given; what else they carry only makes them large. */
 interface Work {
   readonly ms: number;
 }
@@ -25,6 +25,19 @@ export const work = defineHandler<Work>({
     await delay(ms);
     note(task.id, task.attempt, process.pid, "ends");
     return { id: task.id, pid: process.pid };
+  },
+});
+
+/** Runs beside the pill, and may be lost with it once: not twice. */
+export const neighbor = defineHandler<Work>({
+  queue: "neighbor",
+  lease: "1s",
+  concurrency: 8,
+  maxLost: 1,
+  run: async ({ ms }, task) => {
+    note(task.id, task.attempt, process.pid, "begins");
+    await delay(ms);
+    note(task.id, task.attempt, process.pid, "ends");
   },
 });
 

@@ -114,7 +114,7 @@ describe("the rate limit (draft-ietf-httpapi-ratelimit-headers)", () => {
       // A Redis to be killed: there may be none beside the embedded store.
       if (storeKind() === "embedded") this.skip();
       redis = await startRedis();
-      server = await startServer({ RATE_LIMIT: "2/1h", REDIS_URL: redis.url });
+      server = await startServer({ RATE_LIMIT: "1000/1h", REDIS_URL: redis.url });
     });
     after(async () => {
       if (storeKind() === "embedded") return;
@@ -137,6 +137,24 @@ describe("the rate limit (draft-ietf-httpapi-ratelimit-headers)", () => {
       expect(performance.now() - started).to.be.below(5000);
       const told = server.log.filter(({ msg }) => msg === "requests cannot be counted: all are let through");
       expect(told).to.have.length(1);
+    });
+
+    it("keeps nobody waiting for a store that does not answer: with its own time it is 503 within 5 s", async function () {
+      this.timeout(40_000);
+      await redis.restart();
+      await eventually(async () => !Number.isNaN(left(await server.send("/v1/queues"))));
+      process.kill(redis.pid, "SIGSTOP");
+      try {
+        const began = performance.now();
+        expect((await server.send("/nowhere")).status).to.equal(404);
+        expect(performance.now() - began).to.be.below(2000);
+        const started = performance.now();
+        const answer = await server.post("default", {}, { Prefer: "respond-async" });
+        expect(answer.json.type).to.equal("/problems/store-unavailable");
+        expect(performance.now() - started).to.be.below(5000);
+      } finally {
+        await redis.stop("SIGKILL");
+      }
     });
 
     it("counts again when the store is back", async () => {

@@ -1,0 +1,146 @@
+import cluster, { type Worker } from "node:cluster";
+import { once } from "node:events";
+import path from "node:path";
+import type { Config, ServerRole } from "../config.ts";
+import { messageOf, StartError } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import type { Running } from "../main.ts";
+import { provisionStore } from "../store/provision.ts";
+
+/** Pauses before a member that died is started again; one that has lived for `healthyMs` has paid for its past. */
+const RESTART = { firstMs: 250, mostMs: 10_000, healthyMs: 30_000 } as const;
+/** A member that has not ended so long after its drain timeout is ended. */
+const GRACE_MS = 10_000;
+
+/** What a member tells once: that it is ready, or why it cannot be. */
+export type MemberMessage =
+  | { readonly ready: { readonly url: string | undefined; readonly queues: readonly string[] } }
+  | { readonly refusal: string };
+
+/** How the processes of a fleet differ from this one's own environment. */
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Starts WEB_CONCURRENCY processes of role `api` that share one port and, where the role is `all`, one of role `worker`
+ * beside them. This process runs no tasks and answers no requests: it keeps the store, deals out the connections, and
+ * starts again what dies.
+ * @throws StartError with a message for a person
+ */
+export async function startFleet(config: Config, overrides: Environment, log: Logger): Promise<Running> {
+  const store = await provisionStore(config, log);
+  const env = (role: ServerRole) => ({
+    ...Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined)),
+    ...{ ROLE: role, REDIS_URL: store.url, STORE: "external", WEB_CONCURRENCY: "1" },
+    // A worker beside others of the same host has nothing to listen for.
+    ...(role === "worker" ? { PORT: "" } : {}),
+  });
+  cluster.setupPrimary({
+    exec: path.join(import.meta.dirname, `member${path.extname(import.meta.filename)}`),
+    args: [],
+  });
+  const members = Array.from({ length: config.webConcurrency }, (_, n) => new Member(`api-${n + 1}`, env("api"), log));
+  const worker = config.role === "all" ? new Member("worker", env("worker"), log) : undefined;
+  let stopped: Promise<void> | undefined;
+  const stop = () => {
+    stopped ??= (async () => {
+      // The worker first: what its tasks end with can still be collected.
+      await worker?.stop(config.drainTimeoutMs + GRACE_MS);
+      await Promise.all(members.map((member) => member.stop(GRACE_MS)));
+      await store.stop();
+    })();
+    return stopped;
+  };
+  try {
+    // One goes before: what is wrong with the configuration is said once.
+    const [first, ...others] = members;
+    const { url, queues } = (await first?.start()) ?? { url: undefined, queues: [] };
+    await Promise.all([...others, ...(worker ? [worker] : [])].map((member) => member.start()));
+    const reload = () => {
+      for (const member of members) member.reload();
+    };
+    return { url, queues, store: store.description, reload, stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+/** One process of the fleet, and whoever takes its place when it dies. */
+class Member {
+  readonly #name: string;
+  readonly #env: Record<string, string | undefined>;
+  readonly #log: Logger;
+  #process: Worker | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #stopping = false;
+  #deaths = 0;
+
+  constructor(name: string, env: Record<string, string | undefined>, log: Logger) {
+    this.#name = name;
+    this.#env = env;
+    this.#log = log.child({ member: name });
+  }
+
+  /** Resolves when it is ready. @throws StartError with its own reason when it cannot be */
+  async start(): Promise<Extract<MemberMessage, { ready: unknown }>["ready"]> {
+    const startedAt = performance.now();
+    const forked = cluster.fork(this.#env);
+    this.#process = forked;
+    const exited = once(forked, "exit");
+    const answer = await Promise.race([
+      once(forked, "message").then(([message]) => message as MemberMessage),
+      exited.then((): MemberMessage => ({ refusal: `its process ${this.#name} ended before it was ready` })),
+    ]);
+    if ("refusal" in answer) {
+      await exited;
+      this.#process = undefined;
+      throw new StartError(answer.refusal);
+    }
+    void exited.then(() => this.#died(startedAt));
+    return answer.ready;
+  }
+
+  /** Asks it to read its keys again. */
+  reload(): void {
+    this.#process?.process.kill("SIGHUP");
+  }
+
+  /** Lets it end what it does, and ends it when that takes longer. */
+  async stop(patienceMs: number): Promise<void> {
+    this.#stopping = true;
+    clearTimeout(this.#timer);
+    const running = this.#process;
+    if (!running || running.isDead()) return;
+    const exited = once(running, "exit");
+    running.process.kill("SIGTERM");
+    const late = setTimeout(() => {
+      this.#log.warn("the process does not end and is killed");
+      running.process.kill("SIGKILL");
+    }, patienceMs);
+    await exited;
+    clearTimeout(late);
+  }
+
+  #died(startedAt: number): void {
+    const gone = this.#process?.process;
+    this.#process = undefined;
+    if (this.#stopping) return;
+    if (performance.now() - startedAt >= RESTART.healthyMs) this.#deaths = 0;
+    this.#log.error({ pid: gone?.pid, code: gone?.exitCode, signal: gone?.signalCode }, "a process of the server died");
+    this.#again();
+  }
+
+  #again(): void {
+    const pauseMs = Math.min(RESTART.firstMs * 2 ** this.#deaths, RESTART.mostMs);
+    this.#deaths += 1;
+    this.#timer = setTimeout(() => {
+      this.start().then(
+        () => this.#log.info("the process was started again"),
+        (error: unknown) => {
+          this.#log.error({ reason: messageOf(error) }, "the process could not be started again; trying on");
+          if (!this.#stopping) this.#again();
+        },
+      );
+    }, pauseMs);
+  }
+}

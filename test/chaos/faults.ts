@@ -1,0 +1,259 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { expect } from "chai";
+import { isOutcome } from "../../src/task.ts";
+import { eventually } from "../helpers/eventually.ts";
+import type { ServerProcess } from "../workers/server-process.ts";
+import type { Fault } from "./endure.ts";
+import type { Load } from "./load.ts";
+import type { World } from "./world.ts";
+
+/** How long the faults last that last, ms. */
+const WHILE_MS = 2000;
+/** Tasks that run beside the one that kills its worker. */
+const NEIGHBORS = 8;
+/** Redis closed for writing, or its clients paused: longer than a lease. */
+const PAUSE_MS = 3000;
+/** Longest that anything is waited for, ms: the machine may be busy. */
+const PATIENCE_MS = 60_000;
+/** What a worker says of the end of an attempt that came too late. */
+const REFUSED = /no longer this worker's|the lease was lost|the lease of a running task/;
+/** Memory that is left when it is to become scarce, bytes. */
+const SPARE_BYTES = 3 * 1024 ** 2;
+
+/** A worker that has tasks in hand, and which. */
+async function busyWorker(world: World): Promise<{ worker: ServerProcess; held: string[] }> {
+  return eventually(() => {
+    for (const worker of world.workers) {
+      const held = world.journal.heldBy(worker.pid);
+      if (held.length > 1) return { worker, held };
+    }
+    throw new Error("no worker is busy");
+  });
+}
+
+function finished(world: World, ids: readonly string[]): Promise<unknown> {
+  return eventually(async () => {
+    const seen = await Promise.all(ids.map((id) => world.observer.engine.inspector.inspect(id, { result: false })));
+    return seen.every((task) => task !== null && isOutcome(task.state));
+  }, PATIENCE_MS);
+}
+
+/** Does something again and again for a while. */
+async function during(ms: number, everyMs: number, act: () => Promise<unknown>): Promise<void> {
+  const over = performance.now() + ms;
+  while (performance.now() < over) {
+    await act();
+    await delay(everyMs);
+  }
+}
+
+const workerKilled: Fault = {
+  name: "worker: kill -9",
+  async strike(world) {
+    const { worker, held } = await busyWorker(world);
+    worker.child.kill("SIGKILL");
+    await worker.ended;
+    return { recovered: () => finished(world, held) };
+  },
+};
+
+const workerStopped: Fault = {
+  name: "worker: SIGSTOP past the lease, SIGCONT",
+  async strike(world) {
+    const { worker } = await busyWorker(world);
+    worker.child.kill("SIGSTOP");
+    const held = world.journal.heldBy(worker.pid);
+    return {
+      recovered: () => finished(world, held),
+      // It finishes what it had in hand, too late. Whether that was refused the results tell: they name who made them.
+      afterwards: async () => {
+        worker.child.kill("SIGCONT");
+        await eventually(() => world.journal.heldBy(worker.pid).every((id) => !held.includes(id)));
+        await eventually(() => worker.logged.some((line) => REFUSED.test(line)));
+        for (const id of held) {
+          if (world.journal.executions().filter((run) => run.id === id).length === 1) continue;
+          const seen = await world.observer.engine.inspector.inspect(id, { result: true });
+          const { pid } = JSON.parse(Buffer.from(seen?.result?.body ?? "{}").toString()) as { pid?: number };
+          expect(pid, `who finished ${id}`).to.not.equal(worker.pid);
+        }
+      },
+    };
+  },
+};
+
+const apiKilled: Fault = {
+  name: "API: kill -9",
+  async strike(world) {
+    world.api.child.kill("SIGKILL");
+    await world.api.ended;
+    await world.startApi();
+    return {};
+  },
+};
+
+const redisCrash: Fault = {
+  name: "Redis: kill -9, restart on its AOF",
+  async strike(world) {
+    await world.crashRedis({ empty: false });
+    return {};
+  },
+};
+
+const redisEmptied: Fault = {
+  name: "Redis: restart empty",
+  async strike(world, load) {
+    await world.crashRedis({ empty: true });
+    // What was accepted before is lost by whoever empties a store. What matters: all go on without a restart.
+    load.writeOff();
+    return {};
+  },
+};
+
+const scriptFlush: Fault = {
+  name: "Redis: SCRIPT FLUSH, again and again",
+  async strike(world) {
+    await during(WHILE_MS, 5, () => world.admin.script("FLUSH"));
+    return {};
+  },
+};
+
+const clientKill: Fault = {
+  name: "Redis: CLIENT KILL of all, again and again",
+  async strike(world) {
+    await during(WHILE_MS, 50, async () => {
+      await world.admin.call("CLIENT", "KILL", "TYPE", "normal", "SKIPME", "yes");
+      await world.admin.call("CLIENT", "KILL", "TYPE", "pubsub");
+    });
+    return {};
+  },
+};
+
+const clientPause: Fault = {
+  name: "Redis: CLIENT PAUSE for 3 s",
+  async strike(world) {
+    await world.admin.call("CLIENT", "PAUSE", PAUSE_MS, "ALL");
+    // Answered when the pause is over.
+    await world.admin.ping();
+    return {};
+  },
+};
+
+const halfOpen: Fault = {
+  name: "network: all connections half-open",
+  async strike(world) {
+    world.proxy.freeze();
+    // What was sent into the dead connections arrives after all, when new ones have long taken over.
+    return { afterwards: async () => world.proxy.thaw() };
+  },
+};
+
+const silence: Fault = {
+  name: "notices: every subscriber cut, again and again",
+  async strike(world, load) {
+    const held = [1, 2, 3].map((n) => load.hold(`held-${n}-${performance.now()}`.replace(".", "-")));
+    await during(WHILE_MS, 10, () => world.admin.call("CLIENT", "KILL", "TYPE", "pubsub"));
+    expect(await Promise.all(held), "answers of those who wait").to.deep.equal([200, 200, 200]);
+    return {};
+  },
+};
+
+const memoryFull: Fault = {
+  name: "Redis: maxmemory reached",
+  async strike(world, load) {
+    const { engine } = world.observer;
+    await engine.pause("work", true);
+    const used = Number(/^used_memory:(\d+)/m.exec(await world.admin.info("memory"))?.[1]);
+    await world.admin.config("SET", "maxmemory", String(used + SPARE_BYTES));
+    await fillUp(load);
+    // A worker that comes now must be able to start, and all that run must be able to drain.
+    const late = await world.startWorker();
+    await engine.pause("work", false);
+    await eventually(async () => (await load.submit(`again-${performance.now()}`, "work", { ms: 0 })) === "accepted");
+    await world.admin.config("SET", "maxmemory", "0");
+    late.child.kill("SIGTERM");
+    expect(await late.ended, "the end of a worker that drains").to.equal(0);
+    return {};
+  },
+};
+
+async function fillUp(load: Load): Promise<void> {
+  for (let n = 0; ; n += 1) {
+    const verdict = await load.submit(`filler-${n}-${performance.now()}`.replace(".", "-"), "work", {
+      ms: 0,
+      ballast: "x".repeat(64 * 1024),
+    });
+    if (verdict === "store-full") return;
+    expect(verdict, "while memory runs out").to.equal("accepted");
+  }
+}
+
+const readOnly: Fault = {
+  name: "Redis: READONLY for 2 s",
+  async strike(world) {
+    // A master that nobody is: the data stay.
+    await world.admin.call("REPLICAOF", "127.0.0.1", "1");
+    await delay(WHILE_MS);
+    await world.admin.call("REPLICAOF", "NO", "ONE");
+    return {};
+  },
+};
+
+const handover: Fault = {
+  name: "failover: planned, to a replica",
+  async strike(world) {
+    const replica = await world.startReplica();
+    await world.admin.call("FAILOVER", "TO", "127.0.0.1", replica.port);
+    await eventually(async () => /^role:master/m.test(await world.adminOf(replica).info("replication")));
+    await world.moveTo(replica);
+    return {};
+  },
+};
+
+const masterLost: Fault = {
+  name: "failover: master killed, replica promoted",
+  // What workers told the old master last, the new one may not know: it is done again.
+  forks: true,
+  async strike(world, load) {
+    const replica = await world.startReplica();
+    // Acknowledged by one server only, a submission could be lost with it; DURABILITY=replica is there for those who mind.
+    await load.pauseWhile(async () => {
+      await world.inStep(replica);
+      await world.redis.stop("SIGKILL");
+    });
+    await world.adminOf(replica).call("REPLICAOF", "NO", "ONE");
+    await world.moveTo(replica);
+    return {};
+  },
+};
+
+const poison: Fault = {
+  name: "a task that kills its worker each time",
+  async strike(world, load) {
+    const stamp = performance.now().toFixed(0);
+    const neighbors = Array.from({ length: NEIGHBORS }, (_, n) => `neighbor-${n}-${stamp}`);
+    const verdicts = [...neighbors.map((id) => load.submit(id, "neighbor", { ms: 1000 }))];
+    verdicts.push(load.submit(`pill-${stamp}`, "pill", { ms: 200 }));
+    expect(new Set(await Promise.all(verdicts))).to.deep.equal(new Set(["accepted"]));
+    const look = (id: string) => world.observer.engine.inspector.inspect(id, { result: false });
+    return {
+      recovered: async () => {
+        await finished(world, [`pill-${stamp}`]);
+        expect(await look(`pill-${stamp}`)).to.include({ state: "failed", errorCode: "worker-lost", lost: 3 });
+      },
+      // They ran in the process that it killed; after that they may not be lost a second time.
+      afterwards: async () => {
+        await finished(world, neighbors);
+        for (const id of neighbors) expect(await look(id), id).to.include({ state: "succeeded" });
+      },
+    };
+  },
+};
+
+/** All of them; those that leave another Redis behind come last. */
+export const FAULTS: readonly Fault[] = [
+  ...[workerKilled, workerStopped, apiKilled],
+  ...[scriptFlush, clientKill, clientPause, readOnly, redisCrash, memoryFull],
+  ...[halfOpen, silence],
+  ...[poison],
+  ...[handover, masterLost, redisEmptied],
+];

@@ -1,0 +1,128 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { expect } from "chai";
+import { freePort } from "../../src/store/free-port.ts";
+import { eventually } from "../helpers/eventually.ts";
+import { processGone } from "../helpers/process.ts";
+import { exchange } from "../helpers/server.ts";
+import { storeUrl, uniquePrefix } from "../helpers/store.ts";
+
+const CLI = path.join(import.meta.dirname, "../../src/cli/paihao.ts");
+
+/** A `paihao start` of its own, as a person starts it. */
+interface Started {
+  readonly primary: ChildProcess;
+  readonly pid: number;
+  /** Everything it has printed. */
+  printed(): string;
+  /** Where its greeting says that it listens. */
+  url(): Promise<string>;
+}
+
+function startCli(env: Record<string, string>): Started {
+  const primary = spawn(process.execPath, ["--import", "tsx", CLI, "start"], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      PATH: process.env.PATH,
+      REDIS_URL: storeUrl(),
+      KEY_PREFIX: uniquePrefix(),
+      PORT: "0",
+      LOG_LEVEL: "error",
+      ...env,
+    },
+  });
+  let printed = "";
+  for (const stream of [primary.stdout, primary.stderr]) {
+    stream?.on("data", (part: Buffer) => {
+      printed += part.toString();
+    });
+  }
+  return {
+    primary,
+    pid: primary.pid ?? Number.NaN,
+    printed: () => printed,
+    url: () =>
+      eventually(() => {
+        if (primary.exitCode !== null) throw new Error(`it ended: ${printed}`);
+        return / is ready on (\S+)/.exec(printed)?.[1] ?? false;
+      }, 25_000) as Promise<string>,
+  };
+}
+
+/** The processes that a process has started and that still run. Linux only. */
+function childrenOf(pid: number): number[] {
+  const text = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
+  return text === "" ? [] : text.split(" ").map(Number);
+}
+
+function commandOf(pid: number): string {
+  return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+}
+
+describe("a server of several processes (WEB_CONCURRENCY)", function () {
+  this.timeout(60_000);
+  const started: Started[] = [];
+  before(function () {
+    if (process.platform !== "linux") this.skip();
+  });
+  afterEach(async () => {
+    for (const { primary } of started.splice(0)) {
+      if (primary.exitCode !== null || primary.signalCode !== null) continue;
+      const gone = once(primary, "exit");
+      primary.kill("SIGKILL");
+      await gone;
+    }
+  });
+  const start = (env: Record<string, string> = {}): Started => {
+    const one = startCli({ WEB_CONCURRENCY: "2", ...env });
+    started.push(one);
+    return one;
+  };
+
+  it("answers on one port, greets once, starts again what dies, and ends with all of it on SIGTERM", async () => {
+    // A port of its own: when all who listen have died, another 0 would be another port.
+    const server = start({ PORT: String(await freePort()) });
+    const url = await server.url();
+    expect(server.printed().match(/ is ready/g)).to.have.lengthOf(1);
+    const members = childrenOf(server.pid).filter((pid) => commandOf(pid).includes("member"));
+    expect(members, "two for requests and one for tasks").to.have.lengthOf(3);
+    const submit = async () => {
+      const body = { html: "<title>Hi</title>" };
+      const answer = await exchange(new URL("/v1/requests", url), { method: "POST", body });
+      return answer.status;
+    };
+    expect(await Promise.all(Array.from({ length: 10 }, submit))).to.deep.equal(new Array(10).fill(200));
+
+    for (const pid of members) process.kill(pid, "SIGKILL");
+    await Promise.all(members.map(processGone));
+    await eventually(
+      () => childrenOf(server.pid).filter((pid) => commandOf(pid).includes("member")).length === 3,
+      25_000,
+    );
+    await eventually(async () => (await submit()) === 200, 25_000);
+
+    const last = childrenOf(server.pid);
+    server.primary.kill("SIGTERM");
+    const [code] = await once(server.primary, "exit");
+    expect(code).to.equal(0);
+    await Promise.all(last.map(processGone));
+  });
+
+  it("says once what is wrong with its configuration, and leaves nothing behind", async () => {
+    const server = start({ HANDLERS: "/nowhere/at/all", ROLE: "api" });
+    const [code] = await once(server.primary, "exit");
+    expect(code).to.equal(1);
+    expect(server.printed().match(/\/nowhere\/at\/all/g)).to.have.lengthOf(1);
+  });
+
+  it("leaves no process behind when it is killed", async () => {
+    const server = start({ ROLE: "api" });
+    await server.url();
+    const members = childrenOf(server.pid);
+    expect(members).to.have.lengthOf(2);
+    server.primary.kill("SIGKILL");
+    await Promise.all(members.map(processGone));
+  });
+});

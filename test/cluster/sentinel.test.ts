@@ -1,0 +1,66 @@
+import { expect } from "chai";
+import { eventually } from "../helpers/eventually.ts";
+import { type SentinelSetup, startSentinels } from "../helpers/sentinel.ts";
+import { startServer, type TestServer } from "../helpers/server.ts";
+import { expectStartError } from "../helpers/start-error.ts";
+import { startLoad, withoutResult } from "./load.ts";
+import { needsRedisServer } from "./needs.ts";
+
+describe("a Redis with sentinels", function () {
+  this.timeout(60_000);
+  let sentinels: SentinelSetup;
+  let server: TestServer | undefined;
+  before(async function () {
+    await needsRedisServer(this);
+    sentinels = await startSentinels();
+  });
+  afterEach(async () => {
+    await server?.stop({ keep: true });
+    server = undefined;
+  });
+  after(() => sentinels?.stop());
+
+  it("is found through them, and a name that they do not know is told", async () => {
+    server = await startServer({ REDIS_URL: sentinels.url });
+    expect((await server.post("default", 1)).status).to.equal(200);
+    await expectStartError(
+      startServer({ REDIS_URL: sentinels.url.replace("mymaster", "nobody") }),
+      /^no sentinel knows nobody of sentinels 127\.0\.0\.1:/,
+    );
+  });
+
+  it("loses nothing that was accepted with DURABILITY replica when its master dies, and workers go on by themselves", async () => {
+    const running = await startServer({ REDIS_URL: sentinels.url, DURABILITY: "replica", LEASE: "2s" });
+    server = running;
+    const load = startLoad(running);
+    await load.more(200);
+    const old = await sentinels.master();
+    await old.stop("SIGKILL");
+    await eventually(async () => (await sentinels.master()) !== old, 30_000);
+    // It comes back as the replica of its heir: before, nothing can be as durable as promised.
+    const heir = await sentinels.master();
+    await old.restart(["--replicaof", "127.0.0.1", String(heir.port), "--repl-diskless-sync-delay", "0"]);
+    await load.more(300);
+    await load.stop();
+    expect(await withoutResult(running, load.accepted)).to.deep.equal([]);
+    expect([...load.refusals.keys()].filter((status) => status !== 503)).to.deep.equal([]);
+  });
+
+  it("goes on when the master is made a replica without dying: READONLY leads to the new one", async () => {
+    const running = await startServer({ REDIS_URL: sentinels.url, LEASE: "2s" });
+    server = running;
+    const load = startLoad(running, 4);
+    await load.more(50);
+    const old = await sentinels.master();
+    const [other] = sentinels.servers.filter((one) => one !== old);
+    await eventually(async () => {
+      await sentinels.failover();
+      return true;
+    });
+    await eventually(async () => (await sentinels.master()) === other, 30_000);
+    await load.more(200);
+    await load.stop();
+    expect((await running.post("default", 1)).status).to.equal(200);
+    expect([...load.refusals.keys()].filter((status) => status !== 503)).to.deep.equal([]);
+  });
+});

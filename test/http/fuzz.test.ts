@@ -1,0 +1,18 @@
+import { expect } from "chai";
+import { fuzz } from "../fuzz/run.ts";
+
+describe("any request at all", () => {
+  for (const [kind, guarded, requests, reached] of [
+    ["an open server", false, 1000, [200, 202, 400, 404, 405]],
+    ["a server with keys, signed links and partitions", true, 600, [200, 400, 401, 403, 404, 405]],
+  ] as const) {
+    it(`has an answer as promised from ${kind}: no 5xx but the documented, no hang, no unhandled rejection`, async function () {
+      this.timeout(90_000);
+      const seed = Date.now() % 2 ** 31;
+      const fuzzed = await fuzz({ requests, seed, guarded });
+      expect(fuzzed.requests).to.be.at.least(requests);
+      // Many of them come further than the door.
+      expect([...fuzzed.statuses.keys()]).to.include.members([...reached]);
+    });
+  }
+});

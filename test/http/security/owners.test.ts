@@ -1,0 +1,58 @@
+import { expect } from "chai";
+import { verdictsOf } from "../../helpers/batch.ts";
+import { testKeys } from "../../helpers/keys.ts";
+import { startServer, type TestServer } from "../../helpers/server.ts";
+
+describe("batches and allocated ids where there are keys (API: Security)", () => {
+  const keys = testKeys({ ann: ["submit"], bob: ["submit"], watch: ["read"], root: ["admin"] });
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({ ...keys.env, URL_SIGNING_KEY: "a-key-of-at-least-thirty-two-characters" });
+  });
+  after(() => server.stop());
+
+  type Caller = "ann" | "bob" | "watch" | "root";
+  const ask = (caller: Caller, method: string, path: string, body?: unknown) =>
+    server.send(path, { method, headers: keys.as(caller), body });
+  const batch = async (caller: Caller, lines: string) => {
+    const headers = keys.as(caller, { "Content-Type": "application/x-ndjson" });
+    const answer = await server.send("/v1/queues/default/batches?envelope=true", {
+      method: "POST",
+      headers,
+      body: lines,
+    });
+    return { ...answer, verdicts: answer.status === 202 ? verdictsOf(answer.text) : [] };
+  };
+
+  it("make tasks of a batch its caller's own, with links that read them without a key", async () => {
+    const line = '{"id":"of-ann","input":1,"delay":3600}';
+    const { verdicts } = await batch("ann", line);
+    expect(verdicts[0].href).to.match(/^\/v1\/requests\/of-ann\?expires=\d+&signature=[\w-]+$/);
+    expect((await server.send(verdicts[0].href)).json).to.include({ type: "/problems/pending", id: "of-ann" });
+    expect((await server.send("/v1/requests/of-ann")).status).to.equal(401);
+    expect((await ask("bob", "GET", "/v1/requests/of-ann")).json.type).to.equal("/problems/unknown");
+    expect((await ask("ann", "GET", "/v1/requests/of-ann")).json.type).to.equal("/problems/pending");
+    // Nothing more is said: not even whether the input is the same.
+    const { problem } = (await batch("bob", line)).verdicts[0];
+    expect(problem).to.deep.include({ type: "/problems/id-conflict" }).and.not.have.property("id");
+    expect((await batch("watch", line)).status).to.equal(403);
+  });
+
+  it("bind an allocated id to its caller: to others it is unknown, to readers only to be seen", async () => {
+    const { id } = (await ask("ann", "GET", "/api/v1/task")).json;
+    const path = `/api/v1/task/${id}`;
+    for (const method of ["GET", "POST", "PUT", "DELETE"]) {
+      const answer = await ask("bob", method, path, method === "GET" || method === "DELETE" ? undefined : {});
+      expect([answer.status, answer.json.type], method).to.deep.equal([404, "/problems/unknown"]);
+    }
+    expect((await ask("watch", "GET", path)).json.status).to.equal("allocated");
+    expect((await ask("watch", "POST", path, {})).status).to.equal(403);
+    expect((await ask("root", "POST", path, {})).json.type).to.equal("/problems/unknown");
+    expect((await ask("ann", "POST", `${path}?delay=3600`, { n: 1 })).status).to.equal(202);
+    expect((await ask("bob", "GET", path)).json.type).to.equal("/problems/unknown");
+    expect((await ask("root", "PUT", path, { n: 2 })).json.type).to.equal("/problems/id-conflict");
+    expect((await ask("watch", "GET", path)).status).to.equal(202);
+    expect((await ask("root", "DELETE", path)).status).to.equal(204);
+    expect((await ask("ann", "GET", path)).json).to.include({ type: "/problems/invalid-task", reason: "canceled" });
+  });
+});

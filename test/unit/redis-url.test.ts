@@ -1,0 +1,78 @@
+import { expect } from "chai";
+import { StartError } from "../../src/errors.ts";
+import { parseRedisUrl, placeOf } from "../../src/redis-url.ts";
+
+describe("the address of a store", () => {
+  it("is a Redis by itself, with what its URL says", () => {
+    for (const url of ["redis://h", "rediss://user:p%40ss@redis.example:6380/2", "redis://[::1]:6379"]) {
+      expect(parseRedisUrl(url)).to.deep.equal({ kind: "single", url });
+    }
+    expect(placeOf(parseRedisUrl("rediss://user:secret@redis.example:6380/2"))).to.equal(
+      "redis.example:6380 database 2 over TLS",
+    );
+  });
+
+  it("is a Redis Cluster by some of its nodes, each with the usual port unless it says another", () => {
+    expect(parseRedisUrl("redis+cluster://a,b:7001, [::1]:7002")).to.deep.equal({
+      kind: "cluster",
+      nodes: [
+        { host: "a", port: 6379 },
+        { host: "b", port: 7001 },
+        { host: "::1", port: 7002 },
+      ],
+      login: {},
+      tls: false,
+    });
+    const guarded = parseRedisUrl("rediss+cluster://us%3Aer:p%40ss%2C@a:7000/");
+    expect(guarded).to.deep.include({ login: { username: "us:er", password: "p@ss," }, tls: true });
+    expect(placeOf(guarded)).to.equal("cluster a:7000 over TLS");
+  });
+
+  it("is a master by its name and its sentinels, with a database where it is not the first", () => {
+    const address = parseRedisUrl("redis+sentinel://:secret@a:26380,b/my%20master/3");
+    expect(address).to.deep.equal({
+      kind: "sentinel",
+      sentinels: [
+        { host: "a", port: 26_380 },
+        { host: "b", port: 26_379 },
+      ],
+      master: "my master",
+      database: 3,
+      login: { password: "secret" },
+      tls: false,
+    });
+    expect(placeOf(address)).to.equal("my master of sentinels a:26380,b:26379 database 3");
+  });
+
+  it("is refused with the part that is wrong, and nothing of it repeated", () => {
+    const wrong: [string, RegExp][] = [
+      ["http://:hunter2@redis.example", /^it is no such address/],
+      ["redis://:hunter2@", /^it is no such address/],
+      ["redis+cluster://", /host:port/],
+      ["redis+cluster://:hunter2@a:99999", /host:port/],
+      ["redis+cluster://:hun/ter2@a:1", /no database|host:port|no such address/],
+      ["redis+cluster://:hunter2@a,,b", /host:port/],
+      ["redis+cluster://:hunter2@a/1", /no database but 0/],
+      ["redis+cluster://:hunter2%zz@a", /percent-encoded/],
+      ["redis+sentinel://:hunter2@a", /name of the master/],
+      ["redis+sentinel://:hunter2@a/m/x", /name of the master/],
+      ["redis+ring://:hunter2@a", /no such address/],
+    ];
+    for (const [url, reason] of wrong) {
+      const error = thrownBy(() => parseRedisUrl(url));
+      expect(error, url).to.be.instanceOf(StartError);
+      expect((error as StartError).message, url)
+        .to.match(reason)
+        .and.to.not.contain("hunter2");
+    }
+  });
+});
+
+function thrownBy(act: () => unknown): unknown {
+  try {
+    act();
+  } catch (error) {
+    return error;
+  }
+  return undefined;
+}
