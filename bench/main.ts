@@ -5,6 +5,7 @@
 import { parseArgs } from "node:util";
 import { accept } from "./accept.ts";
 import { anatomy } from "./anatomy.ts";
+import { cluster } from "./cluster.ts";
 import { depth } from "./depth.ts";
 import { estimates } from "./estimates.ts";
 import type { Bench } from "./harness/bench.ts";
@@ -23,7 +24,7 @@ import { sync } from "./sync.ts";
 
 const BENCHES: readonly Bench[] = [
   ...[accept, run, submit, depth, memory, sustained, spike, sync, pickup],
-  ...[scale, idle, estimates, anatomy],
+  ...[scale, cluster, idle, estimates, anatomy],
 ];
 
 const { values, positionals } = parseArgs({

@@ -30,6 +30,7 @@ export async function openBuiltEngine(
   url: string,
   prefix: string,
   wanted: readonly BenchHandler[],
+  partitions = 1,
 ): Promise<BuiltEngine> {
   const [{ readConfig }, { createLog }, { defineHandler }, { connect }, { Keys }, { Scripts }, { Notices }] =
     await Promise.all([
@@ -53,7 +54,7 @@ export async function openBuiltEngine(
   const settings = new Map([...handlers].map(([queue, handler]) => [queue, settingsOf(handler, config)]));
   const engine = new Engine({
     scripts: new Scripts(redis, { flags: true }),
-    keys: new Keys(prefix, 1),
+    keys: new Keys(prefix, partitions),
     notices: new Notices(subscriber),
     queues: settings,
     fallback: settingsOf(defineHandler({ queue: "unknown", run: () => undefined }), config),

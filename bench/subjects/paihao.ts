@@ -1,4 +1,4 @@
-/** Paihao's engine and worker, called by the bench: `paihao URL PREFIX`. */
+/** Paihao's engine and worker, called by the bench: `paihao URL PREFIX [PARTITIONS]`. */
 import { randomUUID } from "node:crypto";
 import type { Engine } from "../../src/engine/engine.ts";
 import { built, openBuiltEngine, submissionOf } from "../harness/built.ts";
@@ -6,7 +6,7 @@ import { benchId, bodyOf } from "../harness/load.ts";
 import { monotonicNs, type PeerCalls } from "../harness/peers.ts";
 import { serve, tell } from "../harness/rpc.ts";
 
-const [url = "", prefix = "ph"] = process.argv.slice(2);
+const [url = "", prefix = "ph", partitions = "1"] = process.argv.slice(2);
 const QUEUE = "default";
 /** Tasks handed to the engine before the first of them are awaited: as many as BullMQ takes in one addBulk. */
 const CHUNK = 1000;
@@ -14,7 +14,12 @@ const CHUNK = 1000;
 const { Worker } = await built<typeof import("../../src/workers/worker.ts")>("workers/worker.js");
 
 async function startWorker(concurrency: number, run: () => unknown) {
-  const { engine, handlers, log, close } = await openBuiltEngine(url, prefix, [{ queue: QUEUE, concurrency, run }]);
+  const { engine, handlers, log, close } = await openBuiltEngine(
+    url,
+    prefix,
+    [{ queue: QUEUE, concurrency, run }],
+    Number(partitions),
+  );
   const worker = new Worker({ engine, handlers, log, maxResultBytes: 1 << 20, drainTimeoutMs: 1000 });
   await worker.start();
   return {
@@ -26,7 +31,12 @@ async function startWorker(concurrency: number, run: () => unknown) {
   };
 }
 
-const client = await openBuiltEngine(url, prefix, [{ queue: QUEUE, concurrency: 1, run: () => undefined }]);
+const client = await openBuiltEngine(
+  url,
+  prefix,
+  [{ queue: QUEUE, concurrency: 1, run: () => undefined }],
+  Number(partitions),
+);
 
 /** Submits tasks in chunks; ids are UUIDs, or those of {@link benchId} from a number on. */
 async function submitMany(engine: Engine, count: number, bytes: number, idOf: (n: number) => string): Promise<number> {
@@ -47,11 +57,17 @@ async function submitMany(engine: Engine, count: number, bytes: number, idOf: (n
 export type PaihaoCalls = PeerCalls & {
   /** Fills the line with tasks whose ids a load generator can draw. */
   fillKnown(args: { count: number; bytes: number; from: number }): Promise<number>;
+  /** Processor time of this process so far. */
+  cpuSeconds(): Promise<number>;
 };
 
 const calls: PaihaoCalls = {
   fill: ({ count, bytes }) => submitMany(client.engine, count, bytes, () => randomUUID()),
   fillKnown: ({ count, bytes, from }) => submitMany(client.engine, count, bytes, (n) => benchId(from + n)),
+  cpuSeconds: async () => {
+    const { user, system } = process.cpuUsage();
+    return (user + system) / 1e6;
+  },
   async work({ count, concurrency }) {
     let started = 0;
     let began = 0;
@@ -67,8 +83,8 @@ const calls: PaihaoCalls = {
     });
     await all;
     // The last are finished when their leases are gone.
-    const leases = worker.engine.keys.index(worker.engine.keys.tag(0), "l", QUEUE);
-    while ((await client.redis.zcard(leases)) > 0);
+    const { keys } = worker.engine;
+    for (const tag of keys.tags) while ((await client.redis.zcard(keys.index(tag, "l", QUEUE))) > 0);
     const took = performance.now() - began;
     await worker.stop();
     return took;

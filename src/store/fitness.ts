@@ -33,7 +33,13 @@ function isNewer(a: string, b: string): boolean {
  *   that was given as a server by itself
  */
 export async function checkFitness(connection: Connection): Promise<Fitness> {
-  const all = await Promise.all(mastersOf(connection).map((node) => checkServer(node, isCluster(connection))));
+  const answers = await Promise.allSettled(
+    mastersOf(connection).map((node) => checkServer(node, isCluster(connection))),
+  );
+  const refused = answers.flatMap((answer) => (answer.status === "rejected" ? [answer.reason as unknown] : []));
+  const all = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
+  // A cluster of which one master is away is fit to serve the rest; what is unfit about any is said.
+  for (const reason of refused) if (reason instanceof StartError || all.length === 0) throw reason;
   const [oldest] = [...all].sort((a, b) => (isNewer(a.version, b.version) ? 1 : -1));
   if (oldest === undefined) throw new Error("no master of the cluster is known");
   const policy = all.find((one) => one.policy !== "noeviction")?.policy ?? oldest.policy;

@@ -26,7 +26,10 @@ export class Pool implements Role {
   readonly #keeper: Keeper;
   readonly #log: Logger;
   readonly #loop: Loop;
+  /** Handlers that run. */
   #busy = 0;
+  /** Tasks in hand: those whose handlers run, and those whose ends the store is being told. */
+  #inHand = 0;
   /** The partition that is asked first, so that none is always last. */
   #first = 0;
   /** By partition, the reservation of a request that has not been answered: sent again, it brings the same tasks. */
@@ -85,7 +88,7 @@ export class Pool implements Role {
 
   #notice(message: string | null): void {
     if (message?.startsWith("cancel ")) this.#keeper.abort("canceled", message.slice("cancel ".length));
-    else if (this.#busy < this.slots) this.#loop.wake();
+    else if (this.#free > 0) this.#loop.wake();
   }
 
   /** @returns ms until the next look where that is sooner than usual: the queue's rate allows more then, or the store is away */
@@ -93,7 +96,7 @@ export class Pool implements Role {
     const { partitions } = this.#engine.keys;
     let soonest: number | undefined;
     this.#first = (this.#first + 1) % partitions;
-    for (let i = 0; i < partitions && this.#busy < this.slots; i += 1) {
+    for (let i = 0; i < partitions && this.#free > 0; i += 1) {
       const partition = (this.#first + i) % partitions;
       const pauseMs = await this.#takeFrom(partition).catch((error: unknown) => {
         // The other partitions may well answer.
@@ -117,26 +120,41 @@ export class Pool implements Role {
         queue: this.queue,
         worker: this.#worker,
         reservation,
-        count: this.slots - this.#busy,
+        count: this.#free,
         leaseMs: this.#settings.leaseMs,
         rate: this.#settings.rate,
       });
       this.#open.delete(partition);
       this.#silent.delete(partition);
       // A request that is sent again brings what it brought at first, for which there may be too few slots by now.
-      const free = this.slots - this.#busy;
+      const free = this.#free;
       for (const task of tasks.slice(0, free)) void this.#run(task, takenAt);
       for (const task of tasks.slice(free)) this.#handBack(task);
-      if (waiting === null || waiting === 0 || this.#busy >= this.slots) return 0;
+      if (waiting === null || waiting === 0 || this.#free === 0) return 0;
       if (tasks.length === 0 && pauseMs > 0) return pauseMs;
     }
   }
 
+  /**
+   * How many tasks can be taken. A slot is free as soon as its handler has ended; but while the store cannot be told of the ends,
+   * no more than as many again are taken.
+   */
+  get #free(): number {
+    return Math.max(0, Math.min(this.slots - this.#busy, 2 * this.slots - this.#inHand));
+  }
+
   async #run(task: Reserved, takenAt: number): Promise<void> {
     this.#busy += 1;
-    await this.#runner.run(task, this.#handler, this.#settings, takenAt);
-    this.#busy -= 1;
-    this.#loop.wake();
+    this.#inHand += 1;
+    let free = false;
+    await this.#runner.run(task, this.#handler, this.#settings, takenAt, () => {
+      if (free) return;
+      free = true;
+      this.#busy -= 1;
+      this.#loop.wake();
+    });
+    this.#inHand -= 1;
+    if (this.#free === 1) this.#loop.wake();
   }
 
   #handBack(task: Reserved): void {

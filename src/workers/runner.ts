@@ -31,8 +31,9 @@ export class Runner {
   /**
    * Runs a task that was reserved, to its end as far as this worker is concerned. Never rejects.
    * @param takenAt monotonic ms from when its lease counts
+   * @param settled called when the handler has ended: its slot is free while the store is still being told
    */
-  run(task: Reserved, handler: Handler, settings: QueueSettings, takenAt: number): Promise<void> {
+  run(task: Reserved, handler: Handler, settings: QueueSettings, takenAt: number, settled: () => void): Promise<void> {
     return withRequestId(task.id, async () => {
       const { engine, keeper, executors, log } = this.#parts;
       const attempt = new Attempt(task, settings, { engine, log, takenAt });
@@ -40,15 +41,17 @@ export class Runner {
       try {
         const outcome = await executors.of(task, handler.queue).execute(attempt, handler);
         attempt.end();
+        settled();
         note(attempt, outcome);
         const ending = conclude(outcome, { settings, attempt: task.attempt, aborted: attempt.aborted }, Math.random());
         await this.#tell(attempt, ending);
-        attempt.log.debug({ ms: Math.round(performance.now() - takenAt) }, "attempt ended");
+        attempt.log.info({ ms: Math.round(performance.now() - takenAt), outcome: outcome.kind }, "attempt ended");
       } catch (error) {
         // No one else waits for this; the lease ends by itself, and the task is run again.
         attempt.log.error({ err: error }, "an attempt could not be brought to its end");
       } finally {
         attempt.end();
+        settled();
         keeper.drop(attempt);
       }
     });

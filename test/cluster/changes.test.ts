@@ -86,6 +86,34 @@ describe("a Redis Cluster that changes under load", function () {
     expect((await soundness()).healed).to.deep.equal([]);
   });
 
+  it("works on without a master that hangs: its connections are open, and it says nothing", async () => {
+    const running = await serve();
+    const load = startLoad(running);
+    await load.more(100);
+    const hung = await cluster.ownerOf(keys.tag(0));
+    process.kill(hung.server.pid, "SIGSTOP");
+    try {
+      const others = cluster.nodes.filter((node) => node !== hung);
+      await eventually(async () => (await cluster.ownerOf(keys.tag(0), others)).id !== hung.id, 20_000);
+      const answer = await eventually(async () => {
+        const tried = await running.post("default", 1, { "X-Request-Id": `${idIn(0)}-hung` });
+        return tried.status === 200 && tried;
+      });
+      expect(answer).to.include({ status: 200 });
+      expect((await running.send("/readyz")).status).to.equal(200);
+      await load.more(200);
+    } finally {
+      process.kill(hung.server.pid, "SIGCONT");
+    }
+    await load.stop();
+    expect(load.slowestMs(), "an answer within the 5 s that the API promises").to.be.below(6000);
+    // It has no vote any more: it comes back as a replica, and only then is the next test's cluster whole.
+    await eventually(async () => {
+      const { admin } = await cluster.ownerOf(keys.tag(0));
+      return /slave0:.*state=online/.test(await admin.info("replication"));
+    }, 20_000);
+  });
+
   it("loses nothing that was accepted with DURABILITY replica when a master is killed, and works on with its heir", async () => {
     const running = await serve({ DURABILITY: "replica" });
     const load = startLoad(running);

@@ -16,8 +16,8 @@ export interface TestCluster {
   /** For REDIS_URL. */
   readonly url: string;
   readonly nodes: readonly ClusterNode[];
-  /** The master that has the slot of a key now. */
-  ownerOf(key: string): Promise<ClusterNode>;
+  /** The master that has the slot of a key now, as the first of some nodes says that runs. */
+  ownerOf(key: string, among?: readonly ClusterNode[]): Promise<ClusterNode>;
   /** The masters that are there now. */
   masters(): Promise<ClusterNode[]>;
   stop(): Promise<void>;
@@ -108,9 +108,9 @@ async function form(nodes: readonly ClusterNode[], buses: readonly number[], mas
 
 function cluster(nodes: readonly ClusterNode[], stop: () => Promise<void>): TestCluster {
   const byId = new Map(nodes.map((node) => [node.id, node]));
-  /** As most of those that answer have it. */
-  const masters = async (): Promise<{ node: ClusterNode; ranges: readonly string[] }[]> => {
-    for (const { admin, server } of nodes) {
+  /** As the first that runs has it. */
+  const masters = async (among = nodes): Promise<{ node: ClusterNode; ranges: readonly string[] }[]> => {
+    for (const { admin, server } of among) {
       if (!server.running) continue;
       const table = await tableOf(admin);
       return table
@@ -127,9 +127,9 @@ function cluster(nodes: readonly ClusterNode[], stop: () => Promise<void>): Test
     nodes,
     stop,
     masters: async () => (await masters()).map(({ node }) => node),
-    async ownerOf(key) {
+    async ownerOf(key, among) {
       const slot = slotOf(key);
-      const owner = (await masters()).find(({ ranges }) =>
+      const owner = (await masters(among)).find(({ ranges }) =>
         ranges.some((range) => {
           const [from, to = from] = range.split("-").map(Number);
           return from !== undefined && to !== undefined && slot >= from && slot <= to;

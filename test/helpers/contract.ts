@@ -33,7 +33,9 @@ export class Contract {
     if (!found) return [`${method} ${path} is not described`];
     const { status } = answer;
     const { responses } = found.operation;
-    const response = responses[String(status)] ?? responses[`${String(status)[0]}XX`];
+    const given = responses[String(status)] ?? responses[`${String(status)[0]}XX`];
+    const response =
+      given && "$ref" in given ? this.#document.components.responses[given.$ref.split("/").at(-1) ?? ""] : given;
     if (!response) return [`status ${status} is not described: ${answer.text.slice(0, 200)}`];
     const seen = this.seen.get(found.name) ?? new Set();
     this.seen.set(found.name, seen.add(status));

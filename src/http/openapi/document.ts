@@ -7,8 +7,9 @@ import { parameterRefs, parameters } from "./parameters.ts";
 import { queuePaths } from "./queues.ts";
 import { schemas } from "./schemas.ts";
 import { servicePaths } from "./service.ts";
+import { shareResponses } from "./shared.ts";
 import { submitPaths, taskPaths } from "./tasks.ts";
-import type { Method, OpenApiDocument, Operation, Paths, Response } from "./types.ts";
+import type { Method, OpenApiDocument, Operation, Paths, Reference, Response } from "./types.ts";
 import { leaseSchemas, workerPaths } from "./workers.ts";
 
 const TAGS = [
@@ -29,7 +30,16 @@ const SECURITY_SCHEMES = {
 
 /** Describes the whole API, with what the handlers of this server accept. */
 export function openApiDocument(handlers: readonly Handler[], version: string): OpenApiDocument {
-  const paths = merged(submitPaths(handlers), taskPaths, queuePaths, allocationPaths, workerPaths, servicePaths);
+  const all = merged(submitPaths(handlers), taskPaths, queuePaths, allocationPaths, workerPaths, servicePaths);
+  const completedPaths = Object.fromEntries(
+    Object.entries(all).map(([path, item]) => [
+      path,
+      Object.fromEntries(
+        Object.entries(item ?? {}).map(([method, operation]) => [method, completed(path, method as Method, operation)]),
+      ),
+    ]),
+  );
+  const { paths, responses } = shareResponses(completedPaths);
   return {
     openapi: "3.1.0",
     info: {
@@ -40,19 +50,10 @@ export function openApiDocument(handlers: readonly Handler[], version: string): 
     },
     servers: [{ url: "/" }],
     tags: TAGS,
-    paths: Object.fromEntries(
-      Object.entries(paths).map(([path, item]) => [
-        path,
-        Object.fromEntries(
-          Object.entries(item ?? {}).map(([method, operation]) => [
-            method,
-            completed(path, method as Method, operation),
-          ]),
-        ),
-      ]),
-    ),
+    paths,
     components: {
       schemas: Object.assign({}, schemas, leaseSchemas, ...handlers.map(inputSchemas)),
+      responses,
       parameters,
       headers,
       securitySchemes: SECURITY_SCHEMES,
@@ -82,7 +83,8 @@ function completed(path: string, method: Method, operation: Operation): Operatio
   };
 }
 
-function withCommonHeaders(response: Response): Response {
+function withCommonHeaders(response: Response | Reference): Response | Reference {
+  if ("$ref" in response) return response;
   return {
     ...response,
     headers: { ...headerRefs("X-Request-Id", "RateLimit", "RateLimit-Policy"), ...response.headers },

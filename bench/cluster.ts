@@ -1,0 +1,70 @@
+import { startCluster } from "../test/helpers/cluster.ts";
+import type { Bench } from "./harness/bench.ts";
+import { compare } from "./harness/judge.ts";
+import { cpuSecondsOf } from "./harness/process.ts";
+import { startCallable } from "./harness/rpc.ts";
+import { openStore } from "./harness/store.ts";
+import { inTurns } from "./harness/turns.ts";
+import type { PaihaoCalls } from "./subjects/paihao.ts";
+
+const MASTERS = 3;
+/** As many as docs/scaling.md says. */
+const PARTITIONS = 6;
+const CONCURRENCY = 100;
+
+/**
+ * What a task costs on three masters, submitted and run, against one Redis: by processor time, of the masters and of our own
+ * process, since all of them share the machine here and wall time would only say how many cores it has.
+ */
+export const cluster: Bench = {
+  name: "cluster",
+  title: "A Redis Cluster of three masters against one Redis, by CPU time a task",
+  async run(options) {
+    const count = options.quick ? 20_000 : 60_000;
+    const single = await openStore("no persistence");
+    const spread = await startCluster({ masters: MASTERS, replicas: 0 });
+    const one = startCallable<PaihaoCalls>("paihao", [single.url, "ph"]);
+    const three = startCallable<PaihaoCalls>("paihao", [spread.url, "ph", String(PARTITIONS)]);
+    const turn = (peer: typeof one, storeCpu: () => number) => async () => {
+      const cpu = async () => ({ store: storeCpu(), own: await peer.call("cpuSeconds", undefined) });
+      const before = await cpu();
+      await peer.call("fill", { count, bytes: 56 });
+      await peer.call("work", { count, concurrency: CONCURRENCY });
+      const after = await cpu();
+      const micros = (seconds: number) => (seconds / count) * 1e6;
+      return { store: micros(after.store - before.store), own: micros(after.own - before.own) };
+    };
+    try {
+      const turns = await inTurns(options.pairs, {
+        one: turn(one, single.cpuSeconds),
+        three: turn(three, () => spread.nodes.reduce((sum, { server }) => sum + cpuSecondsOf(server.pid), 0)),
+      });
+      const figure = (name: string, pick: (of: { store: number; own: number }) => number, atMost: number | null) =>
+        compare({
+          figure: name,
+          against: "one Redis, one partition",
+          store: "no persistence",
+          ours: turns.three.map(pick),
+          theirs: turns.one.map(pick),
+          show: (value) => `${value.toFixed(1)} µs a task`,
+          target: atMost === null ? null : { atMost },
+        });
+      return {
+        figures: [
+          figure(
+            `${MASTERS} masters, ${PARTITIONS} partitions: masters and our process`,
+            (of) => of.store + of.own,
+            1.3,
+          ),
+          figure("of that, the masters", (of) => of.store, null),
+          figure("of that, our process", (of) => of.own, null),
+        ],
+        raw: turns,
+      };
+    } finally {
+      await Promise.all([one.stop(), three.stop()]);
+      await single.stop();
+      await spread.stop();
+    }
+  },
+};
