@@ -101,12 +101,14 @@ async function profile(store: BenchStore, seconds: number): Promise<[string, num
   const dir = mkdtempSync(path.join(tmpdir(), "paihao-profile-"));
   try {
     const server = await startPaihao({ REDIS_URL: store.url, ROLE: "api" }, ["--cpu-prof", `--cpu-prof-dir=${dir}`]);
+    // All processes share the monotonic clock.
+    const fromMicros = Number(process.hrtime.bigint() / 1000n);
     await makeLoad({ port: server.port, seconds: seconds * 2, body: bodyOf(56) });
     await server.stop();
     // Threads write profiles of their own; the server's is the largest.
     const profiles = readdirSync(dir).map((file) => readFileSync(path.join(dir, file), "utf8"));
     const [largest = ""] = profiles.sort((a, b) => b.length - a.length);
-    return shareBy(JSON.parse(largest) as CpuProfile);
+    return shareBy(JSON.parse(largest) as CpuProfile, fromMicros);
   } finally {
     rmSync(dir, { recursive: true, force: true });
   }

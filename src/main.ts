@@ -96,7 +96,13 @@ export async function start(config: Config, log: Logger): Promise<Running> {
     // Stopped before the server: callers may still collect while the worker drains; then those who are held are let go.
     started.push(() => closing.abort());
     if (config.role !== "api") {
-      const worker = new Worker({ engine, handlers: all, log, ...config });
+      const worker = new Worker({
+        engine,
+        handlers: all,
+        log,
+        ...config,
+        handlersDir: config.handlersDir ?? shippedHandlersDir,
+      });
       await worker.start();
       started.push(() => worker.stop());
     }

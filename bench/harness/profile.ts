@@ -7,13 +7,16 @@ export interface CpuProfile {
   }[];
   readonly samples: readonly number[];
   readonly timeDeltas: readonly number[];
+  /** Monotonic µs; the deltas count from here. */
+  readonly startTime: number;
 }
 
 /**
  * Shares of the busy time by npm package and by file of this one. What Node itself does counts for the nearest caller that is
  * one of them, or else for Node.
+ * @param fromMicros monotonic µs before which nothing counts: the start of the process is not what is asked about
  */
-export function shareBy(profile: CpuProfile): [string, number][] {
+export function shareBy(profile: CpuProfile, fromMicros: number): [string, number][] {
   const nodes = new Map(profile.nodes.map((node) => [node.id, node]));
   const parents = new Map(profile.nodes.flatMap(({ id, children = [] }) => children.map((child) => [child, id])));
   const owners = new Map<number, string>();
@@ -30,9 +33,11 @@ export function shareBy(profile: CpuProfile): [string, number][] {
   };
   const times = new Map<string, number>();
   let busy = 0;
+  let now = profile.startTime;
   for (const [i, id] of profile.samples.entries()) {
-    if (nodes.get(id)?.callFrame.functionName === "(idle)") continue;
     const time = profile.timeDeltas[i] ?? 0;
+    now += time;
+    if (now < fromMicros || nodes.get(id)?.callFrame.functionName === "(idle)") continue;
     busy += time;
     times.set(ownerOf(id), (times.get(ownerOf(id)) ?? 0) + time);
   }

@@ -33,8 +33,8 @@ export async function startCommand(overrides: Readonly<Record<string, string | u
 
 /** What a person sees when the server is ready: which store, where, and one thing to try. */
 function greeting(running: Running, role: string): string {
-  const lines = [running.store, `queues: ${running.queues.join(", ")}`];
-  if (running.url === undefined || role === "worker") return [...lines, `paihao ${role} is ready`].join("\n");
+  const queues = `queues: ${running.queues.join(", ")}`;
+  if (running.url === undefined || role === "worker") return `paihao ${role} is ready · ${queues} · ${running.store}`;
   const sample = running.queues.includes("default")
     ? [
         "try: curl -i -X POST",
@@ -43,5 +43,6 @@ function greeting(running: Running, role: string): string {
         `-d '{"html":"<title>Hi</title><p>Take a number.</p>"}'`,
       ].join(" ")
     : `try: curl ${running.url}/v1/queues`;
-  return [...lines, `paihao ${role} is ready on ${running.url}`, sample].join("\n");
+  const dashboard = `dashboard: ${running.url}/dashboard`;
+  return [running.store, queues, `paihao ${role} is ready on ${running.url}`, dashboard, sample].join("\n");
 }

@@ -60,6 +60,7 @@ export class Engine {
   readonly metrics: Metrics;
   /** Estimates that were given, to be held against what happens. */
   readonly sample: Sample;
+  #onDue: ((partition: number, delayMs: number) => void) | undefined;
   readonly #scripts: Scripts;
   readonly #fallback: QueueSettings;
   readonly #cancels: Batch<{ id: string; keepMs: number; tombstoneMs: number }, CancelVerdict>;
@@ -83,10 +84,13 @@ export class Engine {
       keys,
       others,
       metrics: this.metrics,
-      accepted: ({ id }, index, line) => this.sample.offer(id, index, line),
+      accepted: ({ id, delayMs }, index, line) => {
+        if (delayMs > 0) this.#dueIn(id, delayMs);
+        else this.sample.offer(id, index, line);
+      },
     });
     this.inspector = new Inspector(scripts, keys, others);
-    this.finisher = new Finisher(scripts, keys, this.metrics);
+    this.finisher = new Finisher(scripts, keys, this.metrics, (id, delayMs) => this.#dueIn(id, delayMs));
     this.waiter = new Waiter(keys, notices, this.inspector);
     this.allocations = new Allocations(scripts, keys);
     this.#cancels = new Batch({ send: (p, items) => scripts.cancel(keys.tag(p), items) });
@@ -94,6 +98,15 @@ export class Engine {
     this.#retries = new Batch({ send: (p, ids) => scripts.retry(keys.tag(p), ids) });
     this.#renewals = new Batch({ send: (p, items) => scripts.renew(keys.tag(p), items) });
     this.#reports = new Batch({ send: (p, items) => scripts.progress(keys.tag(p), items) });
+  }
+
+  /** Has whoever lets time pass told of what will be due, where this process is the one that made it so. */
+  set onDue(listener: (partition: number, delayMs: number) => void) {
+    this.#onDue = listener;
+  }
+
+  #dueIn(id: string, delayMs: number): void {
+    this.#onDue?.(this.keys.partitionOf(id), delayMs);
   }
 
   /** The settings of a queue, also of one that has no handler here. */

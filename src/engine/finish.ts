@@ -31,11 +31,14 @@ export function retentionOf(settings: QueueSettings): Retention {
 export class Finisher {
   readonly #keys: Keys;
   readonly #metrics: Metrics;
+  readonly #retrying: (id: string, delayMs: number) => void;
   readonly #completions: Batch<Lease & Retention & { result: Buffer }, CompleteVerdict>;
   readonly #failures: Batch<FailItem, FailVerdict>;
   readonly #releases: Batch<Lease & Retention, "released" | "canceled" | "stale">;
 
-  constructor(scripts: Scripts, keys: Keys, metrics: Metrics) {
+  /** @param retrying told of each task that will be due again */
+  constructor(scripts: Scripts, keys: Keys, metrics: Metrics, retrying: (id: string, delayMs: number) => void) {
+    this.#retrying = retrying;
     this.#keys = keys;
     this.#metrics = metrics;
     this.#completions = new Batch({
@@ -59,8 +62,8 @@ export class Finisher {
   }
 
   /** Ends an attempt: another one later, or the task's end. Saying it twice is harmless. @throws PaihaoError store-unavailable */
-  fail(lease: Lease, failure: Failure, settings: QueueSettings): Promise<FailVerdict> {
-    return this.#counted(
+  async fail(lease: Lease, failure: Failure, settings: QueueSettings): Promise<FailVerdict> {
+    const verdict = await this.#counted(
       lease.queue,
       this.#failures.add(this.#keys.partitionOf(lease.id), {
         ...lease,
@@ -75,6 +78,8 @@ export class Finisher {
         deadMs: settings.deadTtlMs,
       }),
     );
+    if (verdict === "retrying") this.#retrying(lease.id, failure.delayMs);
+    return verdict;
   }
 
   /** Hands a task back to its old place; the attempt does not count. @throws PaihaoError store-unavailable */

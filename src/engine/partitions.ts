@@ -1,8 +1,7 @@
 import { PaihaoError, StartError } from "../errors.ts";
 import type { Keys } from "../store/keys.ts";
 import type { Connection } from "../store/redis.ts";
-import type { Counted, Line, Question, Scripts } from "../store/scripts.ts";
-import { Batch } from "./batch.ts";
+import type { Counted, Line, Scripts } from "../store/scripts.ts";
 
 /**
  * Writes the number of partitions to the store at the first start, and holds every later start against it: with another
@@ -23,6 +22,15 @@ export async function claimPartitions(redis: Connection, keys: Keys): Promise<vo
   }
 }
 
+/** Where a task stands within its own partition. */
+export interface Place {
+  /** Null without a place in line. */
+  readonly index: number | null;
+  /** "" for one that is not in line: what stands in other partitions then says nothing of it. */
+  readonly score: string;
+  readonly line: Line;
+}
+
 /** Where a task stands, seen over all partitions. */
 export interface GlobalPlace {
   /** Null also where a partition cannot be asked: a number that is not certain is not told. */
@@ -30,56 +38,94 @@ export interface GlobalPlace {
   readonly line: Line;
 }
 
+/** Places of one queue. */
+interface Group {
+  readonly line: Line;
+  readonly scores: string[];
+}
+
 /**
  * What the other partitions hold before and beside a task. The place over all partitions is the sum of those that stand
- * before its score in each; of two with the same score the one in the lower partition is first. Questions of one turn of
- * the event loop travel together.
+ * before its score in each; of two with the same score the one in the lower partition is first.
  */
 export class OtherPartitions {
+  readonly #scripts: Scripts;
   readonly #keys: Keys;
-  readonly #questions: Batch<Question, Counted>;
 
   constructor(scripts: Scripts, keys: Keys) {
+    this.#scripts = scripts;
     this.#keys = keys;
-    this.#questions = new Batch({ send: (partition, questions) => scripts.count(keys.tag(partition), questions) });
   }
 
-  /** Adds to a place within its own partition what the others hold. @param place `score` is "" where it has none */
-  async widen(home: number, place: { index: number | null; score: string; line: Line }): Promise<GlobalPlace> {
-    if (this.#keys.partitions === 1) return { index: place.index, line: place.line };
-    let answers: readonly Counted[];
-    try {
-      answers = await this.#ask(home, place.line.queue, place.score || "0");
-    } catch (error) {
-      // The task itself has been seen or stored: that another partition is away must not hide it.
-      if (!(error instanceof PaihaoError && error.code === "store-unavailable")) throw error;
-      return { index: null, line: place.line };
+  /** Adds to places within one partition, of as many tasks as a script takes, what the others hold; in the same order. */
+  async widen(home: number, places: readonly Place[]): Promise<readonly GlobalPlace[]> {
+    if (this.#keys.partitions === 1) return places;
+    const groups = new Map<string, Group>();
+    for (const { line, score } of places) {
+      let group = groups.get(line.queue);
+      if (!group) {
+        group = { line, scores: [] };
+        groups.set(line.queue, group);
+      }
+      if (score !== "") group.scores.push(score);
     }
-    const sum = (pick: (a: Counted) => number) => answers.reduce((total, a) => total + pick(a), 0);
-    return {
-      index: place.index === null || place.score === "" ? place.index : place.index + sum((a) => a.before),
-      line: {
-        ...place.line,
-        waiting: place.line.waiting + sum((a) => a.waiting),
-        scheduled: place.line.scheduled + sum((a) => a.scheduled),
-        running: place.line.running + sum((a) => a.running),
-      },
-    };
+    let counted: ReadonlyMap<string, Counted>;
+    try {
+      counted = await this.#ask(home, groups);
+    } catch (error) {
+      // The tasks themselves have been seen or stored: that another partition is away must not hide them.
+      if (!(error instanceof PaihaoError && error.code === "store-unavailable")) throw error;
+      return places.map(({ line }) => ({ index: null, line }));
+    }
+    const lines = new Map([...groups].map(([queue, { line }]) => [queue, addLine(line, counted.get(queue))]));
+    const next = new Map<string, number>();
+    return places.map(({ index, score, line: { queue }, line }) => {
+      const wide = { line: lines.get(queue) ?? line };
+      if (score === "") return { ...wide, index };
+      const n = next.get(queue) ?? 0;
+      next.set(queue, n + 1);
+      return { ...wide, index: index === null ? null : index + (counted.get(queue)?.before[n] ?? 0) };
+    });
   }
 
   /** How many stand before a score in the other partitions. @throws PaihaoError store-unavailable */
   async before(home: number, queue: string, score: string): Promise<number> {
-    const answers = await this.#ask(home, queue, score);
-    return answers.reduce((total, { before }) => total + before, 0);
+    const counted = await this.#ask(home, new Map([[queue, { scores: [score] }]]));
+    return counted.get(queue)?.before[0] ?? 0;
   }
 
-  #ask(home: number, queue: string, score: string): Promise<Counted[]> {
-    const others = this.#keys.tags.flatMap((_, partition) => (partition === home ? [] : [partition]));
-    return Promise.all(
-      others.map((partition) => {
-        const bound = partition < home ? score : `(${score}`;
-        return this.#questions.add(partition, { queue, bound });
+  /** The sums over the other partitions, by queue. */
+  async #ask(home: number, groups: ReadonlyMap<string, Pick<Group, "scores">>): Promise<ReadonlyMap<string, Counted>> {
+    const queues = [...groups];
+    const others = this.#keys.tags.flatMap((tag, partition) => (partition === home ? [] : [{ tag, partition }]));
+    const answers = await Promise.all(
+      others.map(({ tag, partition }) => {
+        const sign = partition < home ? "" : "(";
+        const questions = queues.map(([queue, { scores }]) => ({ queue, bounds: scores.map((score) => sign + score) }));
+        return this.#scripts.count(tag, questions);
       }),
     );
+    return new Map(queues.map(([queue], n) => [queue, sumOf(answers.flatMap((answer) => answer[n] ?? []))]));
   }
+}
+
+function sumOf(all: readonly Counted[]): Counted {
+  const sum = { waiting: 0, scheduled: 0, running: 0, before: [] as number[] };
+  for (const { waiting, scheduled, running, before } of all) {
+    sum.waiting += waiting;
+    sum.scheduled += scheduled;
+    sum.running += running;
+    for (const [n, count] of before.entries()) sum.before[n] = (sum.before[n] ?? 0) + count;
+  }
+  return sum;
+}
+
+function addLine(line: Line, others: Counted | undefined): Line {
+  if (!others) return line;
+  return {
+    ...line,
+    waiting: line.waiting + others.waiting,
+    scheduled: line.scheduled + others.scheduled,
+    running: line.running + others.running,
+  };
 }

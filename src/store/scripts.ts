@@ -131,14 +131,15 @@ export interface Inspected {
   readonly tasks: readonly (TaskRow | null)[];
 }
 
-/** A place in a queue of another partition. */
+/** Places in a queue of another partition. */
 export interface Question {
   readonly queue: string;
-  /** The highest score that stands before it, as ZCOUNT takes it. */
-  readonly bound: string;
+  /** Of each place the highest score that stands before it, as ZCOUNT takes it. */
+  readonly bounds: readonly string[];
 }
 export interface Counted {
-  readonly before: number;
+  /** How many stand before each place. */
+  readonly before: readonly number[];
   readonly waiting: number;
   readonly scheduled: number;
   readonly running: number;
@@ -380,17 +381,12 @@ export class Scripts {
     await this.#run.deallocate.text(tag, [id]);
   }
 
-  /** How many of this partition stand before a score, and how long its line is. */
+  /** How many of this partition stand before some places, and how long its lines are. */
   async count(tag: string, questions: readonly Question[]): Promise<Counted[]> {
-    const args = questions.flatMap((q) => [q.queue, q.bound]);
+    const args = questions.flatMap((q) => [q.queue, q.bounds.length, ...q.bounds]);
     return list(await this.#run.count.text(tag, [questions.length, ...args])).map((reply) => {
-      const [before, waiting, scheduled, running] = list(reply);
-      return {
-        before: number(before),
-        waiting: number(waiting),
-        scheduled: number(scheduled),
-        running: number(running),
-      };
+      const [waiting = 0, scheduled = 0, running = 0, ...before] = list(reply) as number[];
+      return { waiting, scheduled, running, before };
     });
   }
 

@@ -1,3 +1,4 @@
+import { setImmediate as turn } from "node:timers/promises";
 import type { Engine } from "../engine/engine.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
@@ -86,6 +87,8 @@ export class Keeper implements Role {
       const verdict = await this.#engine.renew(lease, settings.leaseMs);
       attempt.renewedAt = now;
       this.#failing = false;
+      // The end of the attempt may have been told just before: its answer has come with this one, and is still being read.
+      if (verdict === "stale") await turn();
       // A task that ended while its renewal was on the way is no longer held, and its lease is rightly gone.
       if (verdict === "ok" || this.#held.get(lease.id) !== attempt) return;
       if (verdict === "stale") log.warn({ requestId: lease.id }, "the lease of a running task was lost");

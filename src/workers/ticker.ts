@@ -7,6 +7,8 @@ import { Loop, type Role } from "../loop.ts";
 const TICK_MS = 1000;
 /** Shortest pause between two ticks while more is due than one takes, ms. */
 const LEAST_MS = 5;
+/** Most timers at a time for what is due soon; beyond that the usual turns have to do. */
+const TIMERS_MOST = 100;
 
 /** Lets time pass in the store: due tasks join the line, tasks of lost workers return to it. Every process has one. */
 export class Ticker implements Role {
@@ -14,6 +16,7 @@ export class Ticker implements Role {
   readonly #log: Logger;
   /** One for each partition: where one is away, time goes on in the others. */
   readonly #loops: readonly Loop[];
+  readonly #timers = new Set<NodeJS.Timeout>();
 
   constructor(engine: Engine, log: Logger) {
     this.#engine = engine;
@@ -30,11 +33,25 @@ export class Ticker implements Role {
   }
 
   start(): void {
+    this.#engine.onDue = (partition, delayMs) => this.#dueIn(partition, delayMs);
     for (const loop of this.#loops) loop.start();
   }
 
   async stop(): Promise<void> {
+    this.#engine.onDue = () => {};
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
     await Promise.all(this.#loops.map((loop) => loop.stop()));
+  }
+
+  /** What is due before the next turn gets one of its own; whatever is due later, the turns find out by themselves. */
+  #dueIn(partition: number, delayMs: number): void {
+    if (delayMs >= TICK_MS || this.#timers.size >= TIMERS_MOST) return;
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer);
+      this.#loops[partition]?.wake();
+    }, delayMs);
+    this.#timers.add(timer);
   }
 
   async #tick(partition: number): Promise<number> {

@@ -48,25 +48,11 @@ const QUEUES = ["work", "neighbor", "pill", "paihao.undo", "paihao.webhooks"];
 export async function endure(world: World, faults: readonly Fault[], options: LoadOptions): Promise<Row> {
   const load = new Load(world, options);
   const endings = await countEndings(world);
-  load.start();
-  let recoveryS = 0;
   try {
-    await load.more(AROUND);
-    for (const fault of faults) {
-      const { recovered, afterwards } = await fault.strike(world, load);
-      const over = performance.now();
-      await Promise.all([recovered?.(), probe(world, load)]);
-      recoveryS = Math.max(recoveryS, (performance.now() - over) / 1000);
-      await afterwards?.();
-    }
-    await load.more(AROUND);
-  } finally {
-    await load.stop();
-  }
-  const name = faults.map((fault) => fault.name).join(" + ");
-  try {
+    load.start();
+    const recoveryS = await strikeAll(world, load, faults).finally(() => load.stop());
     await allFinished(world, load);
-    const row = await accounts(world, load, { name, recoveryS });
+    const row = await accounts(world, load, { name: faults.map((fault) => fault.name).join(" + "), recoveryS });
     const twice = [...endings.counts].filter(([id, count]) => load.accepted.has(id) && count > 1);
     if (!faults.some((fault) => fault.forks)) expect(twice, "tasks with more than one outcome").to.deep.equal([]);
     expect(row.lost, "tasks that were accepted and lost").to.equal(0);
@@ -74,8 +60,23 @@ export async function endure(world: World, faults: readonly Fault[], options: Lo
     expect(recoveryS, "seconds until all went on").to.be.below(RECOVERY_S);
     return row;
   } finally {
-    await endings.stop();
+    endings.stop();
   }
+}
+
+/** Returns the longest time, in seconds, from the end of a fault until all has recovered from it. */
+async function strikeAll(world: World, load: Load, faults: readonly Fault[]): Promise<number> {
+  let recoveryS = 0;
+  await load.more(AROUND);
+  for (const fault of faults) {
+    const { recovered, afterwards } = await fault.strike(world, load);
+    const over = performance.now();
+    await Promise.all([recovered?.(), probe(world, load)]);
+    recoveryS = Math.max(recoveryS, (performance.now() - over) / 1000);
+    await afterwards?.();
+  }
+  await load.more(AROUND);
+  return recoveryS;
 }
 
 /** Submits tasks until one is accepted, and waits for its end: then all works again. */
@@ -134,7 +135,7 @@ async function accounts(world: World, load: Load, { name, recoveryS }: { name: s
 }
 
 /** Counts the terminal states that are told of each task. */
-async function countEndings(world: World): Promise<{ counts: Map<string, number>; stop(): Promise<void> }> {
+async function countEndings(world: World): Promise<{ counts: Map<string, number>; stop(): void }> {
   const counts = new Map<string, number>();
   const prefix = `${world.observer.keys.tag(0)}e:`;
   const listener = world.watch();
@@ -143,5 +144,5 @@ async function countEndings(world: World): Promise<{ counts: Map<string, number>
     if (["s", "f", "c"].includes(message)) counts.set(id, (counts.get(id) ?? 0) + 1);
   });
   await listener.psubscribe(`${prefix}*`);
-  return { counts, stop: async () => listener.disconnect() };
+  return { counts, stop: () => listener.disconnect() };
 }

@@ -1,22 +1,29 @@
 -- Counts, for tasks of other partitions, how many of this one stand before them in the same queue, and how long the line is.
 --
 -- KEYS[1]  base: the partition's tag
--- ARGV[1]  count: number of questions, each with the two arguments that follow
--- ARGV[2…] queue, bound (the highest score that stands before the task, as ZCOUNT takes it: "(" in front leaves out its equals)
+-- ARGV[1]  count: number of queues, each with the arguments that follow
+-- ARGV[2…] queue, places (how many bounds follow), and of each place the bound: the highest score that stands before it, as
+--          ZCOUNT takes it ("(" in front leaves out its equals)
 --
--- Returns of each {before, waiting, scheduled, running}.
+-- Returns of each queue {waiting, scheduled, running, and of each place how many stand before it}.
 -- flags: no-writes
 local base = KEYS[1]
 
-local answers, lengths = {}, {}
-for n = 0, tonumber(ARGV[1]) - 1 do
-  local queue, bound = ARGV[2 + n * 2], ARGV[3 + n * 2]
-  local of = lengths[queue]
-  if not of then
-    of = {}
-    for i, kind in ipairs({ 'w', 'd', 'l' }) do of[i] = redis.call('ZCARD', base .. kind .. ':' .. queue) end
-    lengths[queue] = of
+local answers, at = {}, 2
+for n = 1, tonumber(ARGV[1]) do
+  local queue, places = ARGV[at], tonumber(ARGV[at + 1])
+  local waiting = base .. 'w:' .. queue
+  local answer = {
+    redis.call('ZCARD', waiting),
+    redis.call('ZCARD', base .. 'd:' .. queue),
+    redis.call('ZCARD', base .. 'l:' .. queue),
+  }
+  for place = 1, places do
+    local bound = ARGV[at + 1 + place]
+    -- Where nobody waits nobody stands before anyone.
+    answer[3 + place] = answer[1] == 0 and 0 or redis.call('ZCOUNT', waiting, '-inf', bound)
   end
-  answers[n + 1] = { redis.call('ZCOUNT', base .. 'w:' .. queue, '-inf', bound), of[1], of[2], of[3] }
+  answers[n] = answer
+  at = at + 2 + places
 end
 return answers
