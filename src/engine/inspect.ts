@@ -42,22 +42,34 @@ export interface Inspection {
   readonly errors: readonly string[];
 }
 
-type Seen = { readonly row: TaskRow | null; readonly line: Line | null; readonly nowMs: number };
+/** A task with its place over all partitions; null where nobody has heard of it. */
+interface Seen {
+  readonly row: TaskRow | null;
+  readonly index: number | null;
+  readonly line: Line | null;
+  readonly nowMs: number;
+}
 
 /** Looks at tasks. Looks of one turn of the event loop travel together. */
 export class Inspector {
   readonly #keys: Keys;
-  readonly #others: OtherPartitions;
   readonly #batch: Batch<{ id: string; result: boolean }, Seen>;
 
   constructor(scripts: Scripts, keys: Keys, others: OtherPartitions) {
     this.#keys = keys;
-    this.#others = others;
     this.#batch = new Batch({
       send: async (partition, items) => {
         const { nowMs, lines, tasks } = await scripts.inspect(keys.tag(partition), items);
         const byQueue = new Map(lines.map((line) => [line.queue, line]));
-        return tasks.map((row) => ({ row, nowMs, line: row ? (byQueue.get(row.queue) ?? null) : null }));
+        const seen = tasks.map((row) => ({ row, nowMs, line: row ? (byQueue.get(row.queue) ?? null) : null }));
+        const known = seen.flatMap(({ row, line }) =>
+          row && line ? [{ index: row.index, score: row.score, line }] : [],
+        );
+        const places = (await others.widen(partition, known)).values();
+        return seen.map((one): Seen => {
+          const place = one.row && one.line ? places.next().value : undefined;
+          return { ...one, index: place?.index ?? null, line: place?.line ?? null };
+        });
       },
     });
   }
@@ -68,11 +80,8 @@ export class Inspector {
    */
   async inspect(id: string, options: { result: boolean }): Promise<Inspection | null> {
     const home = this.#keys.partitionOf(id);
-    const { row, line, nowMs } = await this.#batch.add(home, { id, result: options.result });
-    if (!row || !line) return null;
-    if (this.#keys.partitions === 1) return view(id, row, row.index, line, nowMs);
-    const place = await this.#others.widen(home, { index: row.index, score: row.score, line });
-    return view(id, row, place.index, place.line, nowMs);
+    const { row, index, line, nowMs } = await this.#batch.add(home, { id, result: options.result });
+    return row && line && view(id, row, index, line, nowMs);
   }
 }
 

@@ -39,12 +39,6 @@ export interface SubmissionVerdict {
   readonly durable: boolean;
 }
 
-interface Stored {
-  readonly submitted: Submitted;
-  readonly durable: boolean;
-  readonly line: Line;
-}
-
 /** The distance between two priority classes in a score, as in lua/lib/clock.lua. */
 const CLASS = 2 ** 45;
 
@@ -63,7 +57,7 @@ export class Submitter {
   readonly #scripts: Scripts;
   readonly #keys: Keys;
   readonly #parts: SubmitterParts;
-  readonly #batch: Batch<SubmitItem, Stored>;
+  readonly #batch: Batch<SubmitItem, SubmissionVerdict>;
 
   constructor(parts: SubmitterParts) {
     const { scripts, keys } = parts;
@@ -75,10 +69,16 @@ export class Submitter {
       send: async (partition, items) => {
         const { lines, verdicts, durable } = await scripts.submit(keys.tag(partition), items);
         const byQueue = new Map(lines.map((line) => [line.queue, line]));
-        return verdicts.map((submitted, i) => {
-          const line = byQueue.get(items[i]?.queue ?? "");
+        const places = verdicts.map((submitted, i) => {
+          const item = items[i];
+          const line = item && byQueue.get(item.queue);
           if (!line) throw new PaihaoError("internal", "the store told nothing of the queue");
-          return { submitted, line, durable };
+          return { index: submitted.index, score: scoreOf(submitted, item), line };
+        });
+        const wide = await parts.others.widen(partition, places);
+        return verdicts.map(({ verdict, state }, i) => {
+          const { index, line } = at(wide, i);
+          return { verdict, state, index, line, durable };
         });
       },
     });
@@ -91,20 +91,16 @@ export class Submitter {
   async submit(submission: Submission, settings: QueueSettings): Promise<SubmissionVerdict> {
     const partition = this.#keys.partitionOf(submission.id);
     const item = this.#item(submission, settings);
-    // It would stand behind everything of its class, also in the other partitions: the script sees but its own.
-    const last = String((submission.priority + 1) * CLASS);
     if (item.maxIndex !== null && this.#keys.partitions > 1) {
-      item.maxIndex -= await this.#parts.others.before(partition, submission.queue, last);
+      // The script sees but its own partition.
+      item.maxIndex -= await this.#parts.others.before(partition, item.queue, endOfClass(item));
     }
-    const { submitted, line, durable } = await this.#batch.add(partition, item);
-    const { verdict, state, index } = submitted;
+    const accepted = await this.#batch.add(partition, item);
+    const { verdict, index, line, durable } = accepted;
     this.#parts.metrics.submissions.count(submission.queue, verdict);
     if (!durable) this.#parts.metrics.submissions.count(submission.queue, "not-durable");
     if (verdict === "new") this.#parts.accepted(submission, index, line);
-    if (this.#keys.partitions === 1) return { verdict, state, index, line, durable };
-    // A dry run has no score yet.
-    const score = submitted.score || last;
-    return { verdict, state, durable, ...(await this.#parts.others.widen(partition, { index, score, line })) };
+    return accepted;
   }
 
   /** Replaces the input of a waiting or scheduled task, which keeps its place. @throws PaihaoError store-unavailable */
@@ -134,4 +130,18 @@ export class Submitter {
       undo: settings.undo,
     };
   }
+}
+
+/** The score behind all that is as urgent. */
+const endOfClass = (item: SubmitItem): string => String((item.priority + 1) * CLASS);
+
+/** By which score a task is to be placed among those of other partitions: one that was not stored would be the last of its class. */
+function scoreOf({ verdict, score }: Submitted, item: SubmitItem): string {
+  return verdict === "dry" || verdict === "long" ? endOfClass(item) : score;
+}
+
+function at<T>(list: readonly T[], n: number): T {
+  const item = list[n];
+  if (item === undefined) throw new RangeError(`no ${n} of ${list.length}`);
+  return item;
 }

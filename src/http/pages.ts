@@ -11,6 +11,7 @@ const ASSETS: Readonly<Record<string, string>> = {
   "dashboard.js": "text/javascript; charset=utf-8",
   "docs.js": "text/javascript; charset=utf-8",
   "problem.css": "text/css; charset=utf-8",
+  "palette.css": "text/css; charset=utf-8",
   "task.css": "text/css; charset=utf-8",
   "task.js": "text/javascript; charset=utf-8",
 };
@@ -44,6 +45,20 @@ export function assetOf(name: string): Asset | undefined {
     assets.set(name, asset);
   }
   return asset;
+}
+
+/** Answers with a file that pages load; it is asked about each time, since a page and its script must be of one version. */
+export function replyAsset(ctx: Context, asset: Asset): void {
+  ctx.set("Cache-Control", "no-cache");
+  ctx.set("X-Content-Type-Options", "nosniff");
+  ctx.set("ETag", asset.etag);
+  ctx.status = 200;
+  ctx.type = asset.type;
+  ctx.body = asset.body;
+  if (ctx.fresh) {
+    ctx.status = 304;
+    ctx.body = null;
+  }
 }
 
 /**

@@ -119,14 +119,20 @@ export async function connect(url: string, name: string, log: Logger): Promise<C
   connection.on("error", (error: unknown) => {
     lastError = messageOf(error);
   });
+  let wanted = true;
   connection.on("close", () => {
-    if (!lost && connection.status !== "end")
+    if (!lost && wanted && connection.status !== "end")
       log.warn({ connection: name, reason: lastError }, "connection to the store lost");
     lost = true;
+  });
+  // A cluster's says that it is closed before it says that it was meant to be.
+  connection.on("disconnecting", () => {
+    wanted = false;
   });
   connection.on("ready", () => {
     if (lost) log.info({ connection: name }, "connection to the store is back");
     lost = false;
+    wanted = true;
   });
   if (isCluster(connection)) tellOfNodes(connection, name, log);
   // A quiet connection that has died silently would be noticed only by the next command: ask now and then.

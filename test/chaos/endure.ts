@@ -82,7 +82,8 @@ async function strikeAll(world: World, load: Load, faults: readonly Fault[]): Pr
 /** Submits tasks until one is accepted, and waits for its end: then all works again. */
 async function probe(world: World, load: Load): Promise<void> {
   const id = `probe-${performance.now()}`.replace(".", "-");
-  while ((await load.submit(id, "work", { ms: 0 })) !== "accepted") await delay(20);
+  while ((await load.submit(id, "work", { ms: 0 })) !== "accepted")
+    await delay(20, undefined, { signal: world.ending });
   await eventually(async () => {
     const seen = await world.observer.engine.inspector.inspect(id, { result: false });
     return seen !== null && isOutcome(seen.state);

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -8,6 +8,8 @@ export interface Execution {
   readonly pid: number;
   readonly ended: boolean;
 }
+
+const LONG_BYTES = 2 * 1024 ** 2;
 
 /** The file in which handlers note what they do, outside of the store. */
 export class Journal {
@@ -34,6 +36,11 @@ export class Journal {
   /** The tasks that a process has begun and not ended. */
   heldBy(pid: number): string[] {
     return this.executions().flatMap((one) => (one.pid === pid && !one.ended ? [one.id] : []));
+  }
+
+  /** So long that reading it takes its time. */
+  get isLong(): boolean {
+    return statSync(this.file).size > LONG_BYTES;
   }
 
   remove(): void {

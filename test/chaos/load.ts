@@ -42,7 +42,8 @@ export class Load {
 
   start(): void {
     this.#submitting = true;
-    this.#clients = Array.from({ length: this.#options.clients }, () => this.#client());
+    // A client rejects when its world ends under it: then nobody minds.
+    this.#clients = Array.from({ length: this.#options.clients }, () => this.#client().catch(() => undefined));
   }
 
   /** Resolves when what is under way has been answered. What was refused last may be stored all the same. */
@@ -54,7 +55,7 @@ export class Load {
   /** Resolves when so many more have been accepted. */
   async more(count: number): Promise<void> {
     const goal = this.accepted.size + count;
-    while (this.accepted.size < goal) await delay(10);
+    while (this.accepted.size < goal) await this.#pause(10);
   }
 
   /** Holds the clients back while something is done; what they are at is answered before. */
@@ -103,6 +104,10 @@ export class Load {
     return answer.status;
   }
 
+  #pause(ms: number): Promise<unknown> {
+    return delay(ms, undefined, { signal: this.#world.ending });
+  }
+
   async #client(): Promise<void> {
     while (this.#submitting) {
       this.#next += 1;
@@ -112,10 +117,10 @@ export class Load {
         if (verdict === "accepted") this.accepted.add(id);
         else {
           this.refused.set(verdict, (this.refused.get(verdict) ?? 0) + 1);
-          await delay(RETRY_MS);
+          await this.#pause(RETRY_MS);
         }
       }
-      await delay(this.#options.pauseMs);
+      await this.#pause(this.#options.pauseMs);
     }
   }
 }

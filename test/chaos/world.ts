@@ -30,7 +30,7 @@ export class World {
   #api: ServerProcess | undefined;
   readonly #side: TcpProxy;
   readonly #admins = new Map<number, Redis>();
-  #ending = false;
+  readonly #ending = new AbortController();
 
   private constructor(parts: { redis: PrivateRedis; proxy: TcpProxy; side: TcpProxy; observer: TestEngine }) {
     this.redis = parts.redis;
@@ -52,6 +52,11 @@ export class World {
       await world.stop();
       throw error;
     }
+  }
+
+  /** Fires when it is stopped: whoever still does something to it is to leave off. */
+  get ending(): AbortSignal {
+    return this.#ending.signal;
   }
 
   /** The API process. */
@@ -133,7 +138,7 @@ export class World {
 
   /** Ends everything, whatever state it is in. */
   async stop(): Promise<void> {
-    this.#ending = true;
+    this.#ending.abort();
     await endProcesses([...(this.#api ? [this.#api] : []), ...this.workers]);
     await this.observer.close().catch(() => undefined);
     await this.redis.stop("SIGKILL");
@@ -152,11 +157,11 @@ export class World {
   /** A worker, and another one whenever it ends: as whatever supervises processes does. */
   async #keepWorker(): Promise<void> {
     const worker = await this.startWorker();
-    if (this.#ending) return endProcesses([worker]);
+    if (this.ending.aborted) return endProcesses([worker]);
     this.workers.push(worker);
     void worker.ended.then(async () => {
       this.workers.splice(this.workers.indexOf(worker), 1);
-      for (let started = false; !started && !this.#ending; ) {
+      for (let started = false; !started && !this.ending.aborted; ) {
         // The store may be away at that very moment.
         started = await this.#keepWorker().then(
           () => true,

@@ -31,7 +31,7 @@ process.on("exit", () => {
 export async function startProcess(env: Readonly<Record<string, string>>): Promise<ServerProcess> {
   const child = spawn(process.execPath, ["--import", "tsx", "src/cli/paihao.ts", "start"], {
     cwd: ROOT,
-    env: { PATH: process.env.PATH, REDIS_URL: storeUrl(), LOG_LEVEL: "warn", ...env },
+    env: { PATH: process.env.PATH, LOG_LEVEL: "warn", ...env, REDIS_URL: env.REDIS_URL ?? storeUrl() },
     stdio: ["ignore", "pipe", "pipe"],
   });
   alive.add(child);

@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type Router from "@koa/router";
 import { PaihaoError } from "../../errors.ts";
-import { type Asset, replyPage } from "../pages.ts";
+import { type Asset, replyAsset, replyPage } from "../pages.ts";
 
 /** What the page loads of swagger-ui, under `/docs/`. */
 const FILES: Readonly<Record<string, string>> = {
@@ -34,16 +34,7 @@ export function docsRoutes(router: Router): void {
     if (type === undefined) throw new PaihaoError("not-found");
     const asset = loaded.get(name) ?? load(name, type);
     loaded.set(name, asset);
-    ctx.set("Cache-Control", "no-cache");
-    ctx.set("X-Content-Type-Options", "nosniff");
-    ctx.set("ETag", asset.etag);
-    ctx.status = 200;
-    ctx.type = asset.type;
-    ctx.body = asset.body;
-    if (ctx.fresh) {
-      ctx.status = 304;
-      ctx.body = null;
-    }
+    replyAsset(ctx, asset);
   });
 }
 

@@ -1,0 +1,100 @@
+/**
+ * `npm run chaos -- [--minutes N] [--seed N] [--only WORDS] [--out FILE]`: the long form of test/chaos/faults.test.ts. Faults
+ * drawn by chance, one or two at a time and under a load drawn by chance, strike servers, workers and a Redis of their own until
+ * the time is over. The table of what came of them is printed, and written to FILE. A fault that is not endured ends it, with
+ * the last lines of all logs.
+ */
+import { writeFileSync } from "node:fs";
+import { parseArgs } from "node:util";
+import { messageOf } from "../src/errors.ts";
+import { endure, type Fault, type Row } from "../test/chaos/endure.ts";
+import { FAULTS } from "../test/chaos/faults.ts";
+import { table } from "../test/chaos/table.ts";
+import { World } from "../test/chaos/world.ts";
+
+const { values } = parseArgs({
+  options: {
+    minutes: { type: "string", default: "10" },
+    seed: { type: "string" },
+    only: { type: "string", default: "" },
+    out: { type: "string" },
+  },
+});
+const MINUTE_MS = 60_000;
+/** Lines of each log that are shown of a fault that was not endured. */
+const LOG_LINES = 40;
+/** How often a second fault strikes before all has been accounted for. */
+const TWO_IN = 0.3;
+
+const seed = values.seed === undefined ? Date.now() % 2 ** 31 : Number(values.seed);
+const chance = random(seed);
+const oneOf = <T>(all: readonly T[]): T => all[Math.floor(chance() * all.length)] as T;
+const faults = FAULTS.filter((fault) => fault.name.includes(values.only));
+
+/** mulberry32: the same numbers for the same seed. */
+function random(from: number): () => number {
+  let state = from;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    let t = Math.imul(state ^ (state >>> 15), 1 | state);
+    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
+    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** A row for each fault, of all the times that it struck: the sums, and the longest recovery. */
+function summary(rows: readonly Row[]): Row[] {
+  const sums = new Map<string, { row: Row; times: number }>();
+  for (const row of rows) {
+    const { row: sum, times } = sums.get(row.fault) ?? {
+      row: { ...row, accepted: 0, lost: 0, executions: 0 },
+      times: 0,
+    };
+    sums.set(row.fault, {
+      times: times + 1,
+      row: {
+        fault: row.fault,
+        accepted: sum.accepted + row.accepted,
+        lost: sum.lost + row.lost,
+        executions: sum.executions + row.executions,
+        recoveryS: Math.max(sum.recoveryS, row.recoveryS),
+      },
+    });
+  }
+  return [...sums.values()].map(({ row, times }) => ({ ...row, fault: `${row.fault} (${times}×)` }));
+}
+
+const rows: Row[] = [];
+const until = performance.now() + Number(values.minutes) * MINUTE_MS;
+console.log(`seed ${seed}, ${values.minutes} minutes`);
+let world = await World.start();
+try {
+  for (let round = 1; performance.now() < until; round += 1) {
+    const some: Fault[] = chance() < TWO_IN ? [oneOf(faults), oneOf(faults)] : [oneOf(faults)];
+    const load = {
+      clients: 2 + Math.floor(chance() * 8),
+      pauseMs: oneOf([2, 10, 30]),
+      workMs: oneOf([0, 20, 40, 200]),
+    };
+    const row = await endure(world, some, load);
+    rows.push(row);
+    console.log(
+      `${round}: ${row.fault}: ${row.accepted} accepted, ${row.lost} lost, ${row.executions} executions, ` +
+        `recovered in ${row.recoveryS.toFixed(1)} s`,
+    );
+    // The journal is read whole for every account.
+    if (world.journal.isLong) {
+      await world.stop();
+      world = await World.start();
+    }
+  }
+} catch (error) {
+  console.error(world.logs(LOG_LINES));
+  console.error(`seed ${seed}, round ${rows.length + 1}: ${messageOf(error)}`);
+  process.exitCode = 1;
+} finally {
+  await world.stop();
+}
+const report = table(summary(rows));
+console.log(`\n${report}`);
+if (values.out !== undefined) writeFileSync(values.out, `${report}\n`);
