@@ -49,16 +49,17 @@ export async function openEngine(
     for (const warning of warnings) log.warn(warning);
     await checkDurability(redis, config.durability, version);
     const keys = new Keys(config.keyPrefix, config.partitions);
-    await claimPartitions(redis, keys);
-
     const flags = Number.parseInt(version, 10) >= FLAGS_SINCE;
+    const scripts = new Scripts(redis, { flags });
+    await claimPartitions(scripts, keys);
+
     const { durability } = config;
     const submissions =
       durability === "memory" ? undefined : new Scripts(await open("submissions"), { flags, durability });
     const metrics = new Metrics();
     metrics.observeProcess();
     const engine = new Engine({
-      scripts: new Scripts(redis, { flags }),
+      scripts,
       keys,
       notices: new Notices(await open("notices"), { sharded: flags }),
       queues: new Map([...handlers].map((handler) => [handler.queue, settingsOf(handler, config)])),

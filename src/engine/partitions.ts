@@ -1,6 +1,5 @@
 import { PaihaoError, StartError } from "../errors.ts";
 import type { Keys } from "../store/keys.ts";
-import type { Connection } from "../store/redis.ts";
 import type { Counted, Line, Scripts } from "../store/scripts.ts";
 
 /**
@@ -8,14 +7,9 @@ import type { Counted, Line, Scripts } from "../store/scripts.ts";
  * number tasks would be looked for where they are not.
  * @throws StartError when the store was first used with another number
  */
-export async function claimPartitions(redis: Connection, keys: Keys): Promise<void> {
-  let stored = await redis.get(keys.partitionsKey());
-  if (stored === null) {
-    // Only where there is none: at its memory limit Redis refuses every write, and workers must start then to drain it.
-    await redis.setnx(keys.partitionsKey(), String(keys.partitions));
-    stored = await redis.get(keys.partitionsKey());
-  }
-  if (stored !== String(keys.partitions)) {
+export async function claimPartitions(scripts: Scripts, keys: Keys): Promise<void> {
+  const stored = await scripts.claim(keys.tag(0), keys.partitions);
+  if (stored !== keys.partitions) {
     throw new StartError(
       `PARTITIONS is ${keys.partitions}, but the store with KEY_PREFIX ${keys.prefix} was first used with ${stored}; expected ${stored}`,
     );

@@ -138,9 +138,4 @@ export class Keys {
   requests(subject: string): string {
     return `${this.tag(this.partitionOf(subject))}a:${subject}`;
   }
-
-  /** Where the number of partitions is written at the first start. */
-  partitionsKey(): string {
-    return `${this.tag(0)}partitions`;
-  }
 }

@@ -367,6 +367,11 @@ export class Scripts {
     return { nowMs: number(now), lines: list(lines).map(lineOf), tasks: list(tasks).map(taskRow) };
   }
 
+  /** Writes the number of partitions where there is none yet; returns the one that is there. `tag` is that of partition 0. */
+  async claim(tag: string, partitions: number): Promise<number> {
+    return number(await this.#run.claim.text(tag, [partitions]));
+  }
+
   /** Keeps an id for a task that is to come; "taken" when it is one already. */
   async allocate(tag: string, id: string, value: string, ttlMs: number): Promise<"kept" | "taken"> {
     return text(await this.#run.allocate.text(tag, [id, value, ttlMs])) as "kept" | "taken";
@@ -429,6 +434,7 @@ const SCRIPT_NAMES = [
   "allocate",
   "allocation",
   "deallocate",
+  "claim",
 ] as const;
 type ScriptName = (typeof SCRIPT_NAMES)[number];
 

@@ -173,7 +173,7 @@ export class World {
 
   #start(role: string, env: Readonly<Record<string, string>>): Promise<ServerProcess> {
     return startProcess({
-      ...{ ROLE: role, REDIS_URL: urlOf(this.proxy), KEY_PREFIX: this.observer.keys.prefix, LOG_LEVEL: "info" },
+      ...{ ROLE: role, REDIS_URL: urlOf(this.proxy), KEY_PREFIX: this.observer.keys.prefix, LOG_LEVEL: "warn" },
       ...{ HANDLERS: path.join(import.meta.dirname, "handlers"), CHAOS_JOURNAL: this.journal.file },
       ...env,
     });

@@ -85,6 +85,19 @@ describe("a Redis Cluster of three masters", () => {
     }
   });
 
+  it("knows a running task as one with nobody before it, also when it is submitted again", async () => {
+    const t = await openEngine({ url: cluster.url, partitions: PARTITIONS });
+    try {
+      const id = Array.from({ length: 99 }, (_, n) => `r${n}`).find((one) => t.keys.partitionOf(one) === 0);
+      await t.submit({ id: id ?? "" });
+      expect(await t.reserve(1)).to.have.lengthOf(1);
+      for (let n = 0; n < 12; n += 1) await t.submit({ id: `behind${n}` });
+      expect(await t.submit({ id: id ?? "" })).to.include({ verdict: "replay", state: "running", index: 0 });
+    } finally {
+      await t.close();
+    }
+  });
+
   it("refuses a line that is too long by what stands in all partitions", async () => {
     const t = await openEngine({ url: cluster.url, partitions: PARTITIONS });
     try {

@@ -245,6 +245,12 @@ const CASES: readonly Case[] = [
     given: ({ scripts, tag }) => scripts.allocate(tag, "a-1", "{}", 60_000),
     call: ({ scripts, tag }) => scripts.deallocate(tag, "a-1"),
   },
+  {
+    ...{ script: "claim", when: "of the number of partitions" },
+    given: async () => undefined,
+    call: ({ scripts, tag }) => scripts.claim(tag, 3),
+    replies: [3, 3],
+  },
 ];
 
 /** They write nothing, and Redis holds them to that. */
