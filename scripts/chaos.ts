@@ -74,12 +74,13 @@ try {
     const load = {
       clients: 2 + Math.floor(chance() * 8),
       pauseMs: oneOf([2, 10, 30]),
-      workMs: oneOf([0, 20, 40, 200]),
+      workMs: oneOf([20, 40, 200]),
     };
+    console.log(`${round}: ${some.map((fault) => fault.name).join(" + ")} under ${JSON.stringify(load)}`);
     const row = await endure(world, some, load);
     rows.push(row);
     console.log(
-      `${round}: ${row.fault}: ${row.accepted} accepted, ${row.lost} lost, ${row.executions} executions, ` +
+      `   ${row.accepted} accepted, ${row.lost} lost, ${row.executions} executions, ` +
         `recovered in ${row.recoveryS.toFixed(1)} s`,
     );
     // The journal is read whole for every account.

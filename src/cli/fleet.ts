@@ -43,6 +43,7 @@ export async function startFleet(config: Config, overrides: Environment, log: Lo
   let stopped: Promise<void> | undefined;
   const stop = () => {
     stopped ??= (async () => {
+      for (const member of members) member.letEnd();
       // The worker first: what its tasks end with can still be collected.
       await worker?.stop(config.drainTimeoutMs + GRACE_MS);
       await Promise.all(members.map((member) => member.stop(GRACE_MS)));
@@ -105,10 +106,15 @@ class Member {
     this.#process?.process.kill("SIGHUP");
   }
 
-  /** Lets it end what it does, and ends it when that takes longer. */
-  async stop(patienceMs: number): Promise<void> {
+  /** Whatever ends it from now on, nobody takes its place. */
+  letEnd(): void {
     this.#stopping = true;
     clearTimeout(this.#timer);
+  }
+
+  /** Lets it end what it does, and ends it when that takes longer. */
+  async stop(patienceMs: number): Promise<void> {
+    this.letEnd();
     const running = this.#process;
     if (!running || running.isDead()) return;
     const exited = once(running, "exit");

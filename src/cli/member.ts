@@ -15,7 +15,8 @@ try {
   const log = createLog(config.logLevel);
   const running = await start(config, log);
   process.on("SIGHUP", () => running.reload());
-  process.once("SIGTERM", () => {
+  // It may come twice, from the parent and from a service manager that tells every process.
+  process.on("SIGTERM", () => {
     running.stop().then(
       () => process.exit(0),
       (error: unknown) => {

@@ -19,9 +19,12 @@ export const CONNECTION_DEFAULTS = {
 /** The same on a cluster, where there is somewhere else to turn to within {@link CONNECTION_DEFAULTS}.commandMs. */
 export const CLUSTER_DEFAULTS = {
   connectMs: 1000,
-  /** A node without an answer for so long is given up, and the command tried again where the slot then is. */
-  commandMs: 1500,
-  silentMs: 2000,
+  /**
+   * A node without an answer for so long is given up, and the command tried again where the slot then is. Long enough that
+   * a node that is merely busy is not sent everything twice.
+   */
+  commandMs: 2500,
+  silentMs: 3000,
   /** How often the nodes are asked who has which slots, beside whenever one says that a slot has moved. */
   refreshMs: 2000,
   /** How long one node may take to tell. */
@@ -70,7 +73,7 @@ export function sentinelOptions(address: Extract<RedisAddress, { kind: "sentinel
     name: address.master,
     db: address.database,
     ...(address.tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
-    sentinelCommandTimeout: CLUSTER_DEFAULTS.commandMs,
+    sentinelCommandTimeout: CLUSTER_DEFAULTS.connectMs,
   } satisfies RedisOptions;
 }
 

@@ -13,6 +13,8 @@ const WHILE_MS = 2000;
 const NEIGHBORS = 8;
 /** Redis closed for writing, or its clients paused: longer than a lease. */
 const PAUSE_MS = 3000;
+/** After SIGSTOP a process does nothing more within this, ms. */
+const STANDSTILL_MS = 50;
 /** Longest that anything is waited for, ms: the machine may be busy. */
 const PATIENCE_MS = 60_000;
 /** What a worker says of the end of an attempt that came too late. */
@@ -29,6 +31,18 @@ async function busyWorker(world: World): Promise<{ worker: ServerProcess; held: 
     }
     throw new Error("no worker is busy");
   });
+}
+
+/** Stops a worker that has tasks in hand; those are noted only when it stands still, or it might still end them. */
+async function stopBusyWorker(world: World): Promise<{ worker: ServerProcess; held: string[] }> {
+  for (;;) {
+    const { worker } = await busyWorker(world);
+    worker.child.kill("SIGSTOP");
+    await delay(STANDSTILL_MS);
+    const held = world.journal.heldBy(worker.pid);
+    if (held.length > 0) return { worker, held };
+    worker.child.kill("SIGCONT");
+  }
 }
 
 function finished(world: World, ids: readonly string[]): Promise<unknown> {
@@ -60,16 +74,20 @@ const workerKilled: Fault = {
 const workerStopped: Fault = {
   name: "worker: SIGSTOP past the lease, SIGCONT",
   async strike(world) {
-    const { worker } = await busyWorker(world);
-    worker.child.kill("SIGSTOP");
-    const held = world.journal.heldBy(worker.pid);
+    const { worker, held } = await stopBusyWorker(world);
     return {
       recovered: () => finished(world, held),
       // It finishes what it had in hand, too late. Whether that was refused the results tell: they name who made them.
       afterwards: async () => {
         worker.child.kill("SIGCONT");
-        await eventually(() => world.journal.heldBy(worker.pid).every((id) => !held.includes(id)));
-        await eventually(() => worker.logged.some((line) => REFUSED.test(line)));
+        await eventually(() => {
+          const open = world.journal.heldBy(worker.pid).filter((id) => held.includes(id));
+          expect(open, `what ${worker.pid} does not end`).to.deep.equal([]);
+          expect(
+            worker.logged.filter((line) => REFUSED.test(line)),
+            "late ends that were refused",
+          ).not.to.have.length(0);
+        }, PATIENCE_MS);
         for (const id of held) {
           if (world.journal.executions().filter((run) => run.id === id).length === 1) continue;
           const seen = await world.observer.engine.inspector.inspect(id, { result: true });

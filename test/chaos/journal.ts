@@ -27,8 +27,8 @@ export class Journal {
       const [id, , pid, what] = line.split(" ");
       if (id === undefined || what === undefined) continue;
       if (what === "begins") executions.push({ id, pid: Number(pid), ended: false });
-      const last = executions.findLast((one) => one.id === id && one.pid === Number(pid));
-      if (what === "ends" && last) last.ended = true;
+      const open = executions.find((one) => one.id === id && one.pid === Number(pid) && !one.ended);
+      if (what === "ends" && open) open.ended = true;
     }
     return executions;
   }

@@ -31,7 +31,8 @@ export const work = defineHandler<Work>({
 /** Runs beside the pill, and may be lost with it once: not twice. */
 export const neighbor = defineHandler<Work>({
   queue: "neighbor",
-  lease: "1s",
+  // Renewed in time even by a machine that has far too much to do: to be late is to be lost.
+  lease: "4s",
   concurrency: 8,
   maxLost: 1,
   run: async ({ ms }, task) => {
