@@ -13,7 +13,7 @@ import { openWorkshop, type Workshop } from "./workshop.ts";
 const HANDLERS = path.join(import.meta.dirname, "../fixtures/handlers/isolated");
 
 describe("a handler that asks for isolate", function () {
-  this.timeout(30_000);
+  this.timeout(60_000);
   let shop: Workshop;
   let worker: Worker;
 

@@ -14,6 +14,9 @@ import { eventually } from "../helpers/eventually.ts";
 import { removeKeysLike } from "../helpers/scan.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store.ts";
 
+/** Threads and processes start slowly on a machine that has too much to do. */
+const PATIENCE_MS = 45_000;
+
 /** A line of a log. */
 export type LogLine = Readonly<Record<string, unknown>>;
 
@@ -71,7 +74,7 @@ export async function openWorkshop(handlers: readonly Handler[], options: Worksh
     await eventually(async () => {
       seen = await look(id);
       return state === undefined ? isOutcome(seen.state) : seen.state === state;
-    });
+    }, PATIENCE_MS);
     return seen;
   };
   return {
