@@ -86,7 +86,7 @@ export interface FailItem extends Lease, Retention {
   readonly delayMs: number;
   readonly error: string;
   readonly code: string;
-  readonly result: string | Buffer;
+  readonly result: Buffer;
   /** How long it stays when it dies, ms. */
   readonly deadMs: number;
 }
@@ -109,7 +109,7 @@ export interface TickQueue extends Retention {
   readonly maxLost: number;
   readonly deadMs: number;
   /** Stored form of the answer of a task that dies of lost workers. */
-  readonly problem: string | Buffer;
+  readonly problem: Buffer;
 }
 export interface LostTask {
   readonly queue: string;
@@ -178,15 +178,11 @@ export class Scripts {
     tag: string,
     items: readonly SubmitItem[],
   ): Promise<{ lines: Line[]; verdicts: Submitted[]; durable: boolean }> {
-    const numbers = new Map<string, number>();
-    const args: Argument[] = [items.length, 0];
-    for (const { queue, limit } of items) {
-      if (numbers.has(queue)) continue;
-      numbers.set(queue, numbers.size + 1);
-      args.push(queue, limit);
+    const args: Argument[] = [items.length];
+    for (const t of items) {
+      args.push(t.id, t.queue, t.priority, t.delayMs, t.input, t.digest, t.mediaType, t.query, t.caller, t.limit);
+      args.push(t.maxIndex ?? "", t.dryRun ? "1" : "", t.webhook, t.undo ? "1" : "");
     }
-    args[1] = numbers.size;
-    for (const item of items) pushSubmission(args, item, numbers.get(item.queue) ?? 0);
     const { reply, node } = await this.#run.submit.served(tag, args);
     const durable = await this.#confirmation.confirm(node);
     const [lines, verdicts] = list(reply);
@@ -194,12 +190,12 @@ export class Scripts {
       durable,
       lines: list(lines).map(lineOf),
       verdicts: list(verdicts).map((reply) => {
-        const [verdict = "", state = "", index = "", score = ""] = text(reply).split(" ");
+        const [verdict, state, index, score] = list(reply);
         return {
-          verdict: verdict as SubmitVerdict,
-          state: stateOf(state),
+          verdict: text(verdict) as SubmitVerdict,
+          state: stateOf(text(state)),
           index: optional(index),
-          score,
+          score: text(score),
         };
       }),
     };
@@ -226,14 +222,13 @@ export class Scripts {
     );
     return {
       tasks: list(tasks).map((reply) => {
-        const [facts, input, mediaType, query, caller] = list(reply);
-        const [id = "", fence = "", attempt, lost, created] = text(facts).split(" ");
+        const [id, fence, attempt, lost, created, input, mediaType, query, caller] = list(reply);
         return {
-          id,
-          fence,
-          attempt: Number(attempt),
-          lost: Number(lost),
-          createdMs: Number(created),
+          id: text(id),
+          fence: text(fence),
+          attempt: number(attempt),
+          lost: number(lost),
+          createdMs: number(created),
           input: buffer(input),
           mediaType: text(mediaType) || "application/json",
           query: text(query),
@@ -250,10 +245,7 @@ export class Scripts {
     return (await this.#run.renew.text(tag, [leases.length, ...args])) as ("ok" | "cancel" | "stale")[];
   }
 
-  async complete(
-    tag: string,
-    items: readonly (Lease & Retention & { result: string | Buffer })[],
-  ): Promise<CompleteVerdict[]> {
+  async complete(tag: string, items: readonly (Lease & Retention & { result: Buffer })[]): Promise<CompleteVerdict[]> {
     const args = items.flatMap((t) => [t.queue, t.id, t.fence, t.result, t.keepMs, t.tombstoneMs]);
     return (await this.#run.complete.text(tag, [items.length, ...args])) as CompleteVerdict[];
   }
@@ -416,18 +408,6 @@ export class Scripts {
     });
   }
 }
-
-/** The arguments of one submission; those that have their defaults are left out together. */
-function pushSubmission(args: Argument[], t: SubmitItem, queue: number): void {
-  args.push(t.id, queue, t.input, t.digest);
-  const more = [
-    ...[t.priority, t.delayMs, t.mediaType, t.query, t.caller],
-    ...[t.maxIndex ?? "", t.dryRun ? "1" : "", t.webhook, t.undo ? "1" : ""],
-  ];
-  if (more.every((argument, i) => argument === SUBMIT_DEFAULTS[i])) args.push("");
-  else args.push("1", ...more);
-}
-const SUBMIT_DEFAULTS: readonly Argument[] = [3, 0, "", "", "", "", "", "", ""];
 
 const SCRIPT_NAMES = [
   "submit",

@@ -17,6 +17,5 @@ if name == '' then
   return { 'ok', unpack(redis.call('HGETALL', base .. 's:' .. id)) }
 end
 redis.call('HSET', base .. 's:' .. id, name, value)
-redis.call('HSET', base .. 't:' .. id, 'S', '1')
 if undo == '1' then redis.call('HSET', base .. 't:' .. id, 'U', '1') end
 return { 'ok' }

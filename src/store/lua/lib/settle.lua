@@ -3,8 +3,7 @@
 --   keep    how long the result stays, ms; tombstone: how much longer "expired" is told from "unknown", ms
 --   hook    the task's webhook, or nil
 --   undo    what it has done can be undone: at once when it did not succeed, later when its result is destroyed
---   bare    it is known to have neither an input of its own key nor steps
-local function settle(id, state, result, keep, tombstone, hook, undo, bare)
+local function settle(id, state, result, keep, tombstone, hook, undo)
   local key = base .. 't:' .. id
   redis.call('HDEL', key, 'o', 'w', 'p', 'k')
   redis.call('HSET', key, 's', state, 'e', whole(now), 'x', whole(now + keep))
@@ -14,7 +13,7 @@ local function settle(id, state, result, keep, tombstone, hook, undo, bare)
     redis.call('PEXPIRE', base .. 's:' .. id, whole(keep))
   else
     if undo then undo_work(id) end
-    if not bare then redis.call('UNLINK', base .. 'b:' .. id, base .. 's:' .. id) end
+    redis.call('UNLINK', base .. 'b:' .. id, base .. 's:' .. id)
   end
   if hook then tell_webhook(id, state, hook) end
   if result then
