@@ -9,6 +9,7 @@ import { parseArgs } from "node:util";
 import { messageOf } from "../src/errors.ts";
 import { endure, type Fault, type Row } from "../test/chaos/endure.ts";
 import { FAULTS } from "../test/chaos/faults.ts";
+import type { LoadOptions } from "../test/chaos/load.ts";
 import { table } from "../test/chaos/table.ts";
 import { World } from "../test/chaos/world.ts";
 
@@ -23,6 +24,10 @@ const { values } = parseArgs({
 const MINUTE_MS = 60_000;
 /** Lines of each log that are shown of a fault that was not endured. */
 const LOG_LINES = 40;
+/** Slots of the workers together, what a task costs beside its work, ms, and how much of that the load may use. */
+const SLOTS = 16;
+const OVERHEAD_MS = 15;
+const USED = 0.7;
 /** How often a second fault strikes before all has been accounted for. */
 const TWO_IN = 0.3;
 
@@ -30,6 +35,12 @@ const seed = values.seed === undefined ? Date.now() % 2 ** 31 : Number(values.se
 const chance = random(seed);
 const oneOf = <T>(all: readonly T[]): T => all[Math.floor(chance() * all.length)] as T;
 const faults = FAULTS.filter((fault) => fault.name.includes(values.only));
+
+/** As many clients, so slow that two workers keep up with what they submit. */
+function loadOf(clients: number, workMs: number): LoadOptions {
+  const perSecond = (SLOTS * 1000) / (workMs + OVERHEAD_MS);
+  return { clients, workMs, pauseMs: Math.ceil((clients * 1000) / (perSecond * USED)) };
+}
 
 /** mulberry32: the same numbers for the same seed. */
 function random(from: number): () => number {
@@ -67,15 +78,11 @@ function summary(rows: readonly Row[]): Row[] {
 const rows: Row[] = [];
 const until = performance.now() + Number(values.minutes) * MINUTE_MS;
 console.log(`seed ${seed}, ${values.minutes} minutes`);
-let world = await World.start();
+const world = await World.start();
 try {
   for (let round = 1; performance.now() < until; round += 1) {
     const some: Fault[] = chance() < TWO_IN ? [oneOf(faults), oneOf(faults)] : [oneOf(faults)];
-    const load = {
-      clients: 2 + Math.floor(chance() * 8),
-      pauseMs: oneOf([2, 10, 30]),
-      workMs: oneOf([20, 40, 200]),
-    };
+    const load = loadOf(2 + Math.floor(chance() * 8), oneOf([20, 40, 200]));
     console.log(`${round}: ${some.map((fault) => fault.name).join(" + ")} under ${JSON.stringify(load)}`);
     const row = await endure(world, some, load);
     rows.push(row);
@@ -83,11 +90,6 @@ try {
       `   ${row.accepted} accepted, ${row.lost} lost, ${row.executions} executions, ` +
         `recovered in ${row.recoveryS.toFixed(1)} s`,
     );
-    // The journal is read whole for every account.
-    if (world.journal.isLong) {
-      await world.stop();
-      world = await World.start();
-    }
   }
 } catch (error) {
   console.error(world.logs(LOG_LINES));

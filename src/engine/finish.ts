@@ -32,7 +32,7 @@ export class Finisher {
   readonly #keys: Keys;
   readonly #metrics: Metrics;
   readonly #retrying: (id: string, delayMs: number) => void;
-  readonly #completions: Batch<Lease & Retention & { result: Buffer }, CompleteVerdict>;
+  readonly #completions: Batch<Lease & Retention & { result: string | Buffer }, CompleteVerdict>;
   readonly #failures: Batch<FailItem, FailVerdict>;
   readonly #releases: Batch<Lease & Retention, "released" | "canceled" | "stale">;
 

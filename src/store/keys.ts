@@ -52,6 +52,7 @@ export const TASK_FIELDS = {
   p: "progress: percent, a space, message",
   W: "URL that is told of its end",
   U: "1 when what it has done can be undone",
+  S: "1 when it has kept steps",
   k: "1 when cancel is requested of a running task",
   e: "ended, ms",
   x: "expiry of the result, ms",

@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import type { Result } from "../task.ts";
 
 /** The stored form of a result: one JSON line, then the body as it is. */
@@ -9,12 +10,19 @@ interface Head {
 
 const NEWLINE = 0x0a;
 
-/** Writes a result as `r:<id>` holds it. */
-export function encodeResult(result: Result): Buffer {
-  const head: Head = { s: result.status };
-  if (result.contentType !== null) head.t = result.contentType;
-  if (Object.keys(result.headers).length > 0) head.h = result.headers;
-  return Buffer.concat([Buffer.from(`${JSON.stringify(head)}\n`), result.body]);
+/** A body up to this length goes to the store as text where it is text: a call that is all text is made without copies. */
+const TEXT_BYTES = 4096;
+
+/** Writes a result as `r:<id>` holds it: as text where that is the same bytes. */
+export function encodeResult({ status, contentType, headers, body }: Result): string | Buffer {
+  const head: Head = { s: status };
+  if (contentType !== null) head.t = contentType;
+  if (Object.keys(headers).length > 0) head.h = headers;
+  const line = `${JSON.stringify(head)}\n`;
+  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
+  return bytes.length <= TEXT_BYTES && isUtf8(bytes)
+    ? line + bytes.toString("utf8")
+    : Buffer.concat([Buffer.from(line), bytes]);
 }
 
 /** Reads what {@link encodeResult} wrote. @throws Error when it did not */

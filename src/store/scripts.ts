@@ -86,7 +86,7 @@ export interface FailItem extends Lease, Retention {
   readonly delayMs: number;
   readonly error: string;
   readonly code: string;
-  readonly result: Buffer;
+  readonly result: string | Buffer;
   /** How long it stays when it dies, ms. */
   readonly deadMs: number;
 }
@@ -109,7 +109,7 @@ export interface TickQueue extends Retention {
   readonly maxLost: number;
   readonly deadMs: number;
   /** Stored form of the answer of a task that dies of lost workers. */
-  readonly problem: Buffer;
+  readonly problem: string | Buffer;
 }
 export interface LostTask {
   readonly queue: string;
@@ -178,24 +178,30 @@ export class Scripts {
     tag: string,
     items: readonly SubmitItem[],
   ): Promise<{ lines: Line[]; verdicts: Submitted[]; durable: boolean }> {
-    const args: Argument[] = [items.length];
-    for (const t of items) {
-      args.push(t.id, t.queue, t.priority, t.delayMs, t.input, t.digest, t.mediaType, t.query, t.caller, t.limit);
-      args.push(t.maxIndex ?? "", t.dryRun ? "1" : "", t.webhook, t.undo ? "1" : "");
-    }
+    const lines = new Map<string, number>();
+    const args: Argument[] = [items.length, 0];
+    const numbers = items.map(({ queue, limit }) => {
+      const line = `${limit} ${queue}`;
+      const number = lines.get(line) ?? lines.size + 1;
+      if (number > lines.size) args.push(queue, limit);
+      lines.set(line, number);
+      return number;
+    });
+    args[1] = lines.size;
+    for (const [i, item] of items.entries()) pushSubmission(args, item, numbers[i] ?? 0);
     const { reply, node } = await this.#run.submit.served(tag, args);
     const durable = await this.#confirmation.confirm(node);
-    const [lines, verdicts] = list(reply);
+    const [rows, verdicts] = list(reply);
     return {
       durable,
-      lines: list(lines).map(lineOf),
+      lines: list(rows).map(lineOf),
       verdicts: list(verdicts).map((reply) => {
-        const [verdict, state, index, score] = list(reply);
+        const [verdict = "", state = "", index = "", score = ""] = text(reply).split(" ");
         return {
-          verdict: text(verdict) as SubmitVerdict,
-          state: stateOf(text(state)),
+          verdict: verdict as SubmitVerdict,
+          state: stateOf(state),
           index: optional(index),
-          score: text(score),
+          score,
         };
       }),
     };
@@ -222,13 +228,14 @@ export class Scripts {
     );
     return {
       tasks: list(tasks).map((reply) => {
-        const [id, fence, attempt, lost, created, input, mediaType, query, caller] = list(reply);
+        const [facts, input, mediaType, query, caller] = list(reply);
+        const [id = "", fence = "", attempt, lost, created] = text(facts).split(" ");
         return {
-          id: text(id),
-          fence: text(fence),
-          attempt: number(attempt),
-          lost: number(lost),
-          createdMs: number(created),
+          id,
+          fence,
+          attempt: Number(attempt),
+          lost: Number(lost),
+          createdMs: Number(created),
           input: buffer(input),
           mediaType: text(mediaType) || "application/json",
           query: text(query),
@@ -245,7 +252,10 @@ export class Scripts {
     return (await this.#run.renew.text(tag, [leases.length, ...args])) as ("ok" | "cancel" | "stale")[];
   }
 
-  async complete(tag: string, items: readonly (Lease & Retention & { result: Buffer })[]): Promise<CompleteVerdict[]> {
+  async complete(
+    tag: string,
+    items: readonly (Lease & Retention & { result: string | Buffer })[],
+  ): Promise<CompleteVerdict[]> {
     const args = items.flatMap((t) => [t.queue, t.id, t.fence, t.result, t.keepMs, t.tombstoneMs]);
     return (await this.#run.complete.text(tag, [items.length, ...args])) as CompleteVerdict[];
   }
@@ -408,6 +418,18 @@ export class Scripts {
     });
   }
 }
+
+/** The arguments of one submission; those that have their defaults are left out together. */
+function pushSubmission(args: Argument[], t: SubmitItem, queue: number): void {
+  args.push(t.id, queue, t.input, t.digest);
+  const more = [
+    ...[t.priority, t.delayMs, t.mediaType, t.query, t.caller],
+    ...[t.maxIndex ?? "", t.dryRun ? "1" : "", t.webhook, t.undo ? "1" : ""],
+  ];
+  if (more.every((argument, i) => argument === SUBMIT_DEFAULTS[i])) args.push("");
+  else args.push("1", ...more);
+}
+const SUBMIT_DEFAULTS: readonly Argument[] = [3, 0, "", "", "", "", "", "", ""];
 
 const SCRIPT_NAMES = [
   "submit",

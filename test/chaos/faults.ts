@@ -180,10 +180,12 @@ const memoryFull: Fault = {
   async strike(world, load) {
     const { engine } = world.observer;
     await engine.pause("work", true);
-    const used = Number(/^used_memory:(\d+)/m.exec(await world.admin.info("memory"))?.[1]);
-    await world.admin.config("SET", "maxmemory", String(used + SPARE_BYTES));
+    const used = async () => Number(/^used_memory:(\d+)/m.exec(await world.admin.info("memory"))?.[1]);
+    await world.admin.config("SET", "maxmemory", String((await used()) + SPARE_BYTES));
     await fillUp(load);
-    // A worker that comes now must be able to start, and all that run must be able to drain.
+    // Not on the brink, but well above: only what is drained makes room.
+    await world.admin.config("SET", "maxmemory", String((await used()) - SPARE_BYTES / 2));
+    // A worker that comes now must be able to start, and all must be able to drain: each task keeps a step first.
     const late = await world.startWorker();
     await engine.pause("work", false);
     await eventually(async () => (await load.submit(`again-${performance.now()}`, "work", { ms: 0 })) === "accepted");
@@ -198,6 +200,7 @@ async function fillUp(load: Load): Promise<void> {
   for (let n = 0; ; n += 1) {
     const verdict = await load.submit(`filler-${n}-${performance.now()}`.replace(".", "-"), "work", {
       ms: 0,
+      step: true,
       ballast: "x".repeat(64 * 1024),
     });
     if (verdict === "store-full") return;

@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { closeSync, fstatSync, mkdtempSync, openSync, readSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 
@@ -6,44 +6,59 @@ import path from "node:path";
 export interface Execution {
   readonly id: string;
   readonly pid: number;
-  readonly ended: boolean;
+  ended: boolean;
 }
 
-const LONG_BYTES = 2 * 1024 ** 2;
-
-/** The file in which handlers note what they do, outside of the store. */
+/** The file in which handlers note what they do, outside of the store. Only what is new is read: it may grow long. */
 export class Journal {
   readonly #dir = mkdtempSync(path.join(tmpdir(), "paihao-chaos-"));
   readonly file = path.join(this.#dir, "journal");
+  readonly #file: number;
+  readonly #executions: Execution[] = [];
+  /** Those that have not ended, by process. */
+  readonly #open = new Map<number, Execution[]>();
+  #read = 0;
 
   constructor() {
     writeFileSync(this.file, "");
+    this.#file = openSync(this.file, "r");
   }
 
   /** All executions so far, in the order in which they began. */
-  executions(): Execution[] {
-    const executions: (Execution & { ended: boolean })[] = [];
-    for (const line of readFileSync(this.file, "utf8").split("\n")) {
+  executions(): readonly Execution[] {
+    const fresh = Buffer.alloc(fstatSync(this.#file).size - this.#read);
+    const length = readSync(this.#file, fresh, 0, fresh.length, this.#read);
+    // A line that is being written is read next time.
+    const whole = fresh.subarray(0, fresh.lastIndexOf("\n", length) + 1);
+    this.#read += whole.length;
+    for (const line of whole.toString("utf8").split("\n")) {
       const [id, , pid, what] = line.split(" ");
-      if (id === undefined || what === undefined) continue;
-      if (what === "begins") executions.push({ id, pid: Number(pid), ended: false });
-      const open = executions.find((one) => one.id === id && one.pid === Number(pid) && !one.ended);
-      if (what === "ends" && open) open.ended = true;
+      if (id !== undefined && what !== undefined) this.#note(id, Number(pid), what);
     }
-    return executions;
+    return this.#executions;
   }
 
   /** The tasks that a process has begun and not ended. */
   heldBy(pid: number): string[] {
-    return this.executions().flatMap((one) => (one.pid === pid && !one.ended ? [one.id] : []));
-  }
-
-  /** So long that reading it takes its time. */
-  get isLong(): boolean {
-    return statSync(this.file).size > LONG_BYTES;
+    this.executions();
+    return (this.#open.get(pid) ?? []).map(({ id }) => id);
   }
 
   remove(): void {
+    closeSync(this.#file);
     rmSync(this.#dir, { recursive: true, force: true });
+  }
+
+  #note(id: string, pid: number, what: string): void {
+    const open = this.#open.get(pid) ?? [];
+    this.#open.set(pid, open);
+    if (what === "begins") {
+      const execution = { id, pid, ended: false };
+      this.#executions.push(execution);
+      open.push(execution);
+    } else {
+      const ended = open.findIndex((one) => one.id === id);
+      for (const execution of open.splice(ended, ended < 0 ? 0 : 1)) execution.ended = true;
+    }
   }
 }

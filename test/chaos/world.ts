@@ -1,4 +1,6 @@
-import { rm } from "node:fs/promises";
+import { existsSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
@@ -41,7 +43,7 @@ export class World {
 
   /** Starts everything and waits until it is ready. */
   static async start(): Promise<World> {
-    const redis = await startRedis({ args: DURABLE });
+    const redis = await startDurable([]);
     const [proxy, side] = await Promise.all([startTcpProxy(redis.port), startTcpProxy(redis.port)]);
     const observer = await openEngine({ url: urlOf(side), prefix: uniquePrefix() });
     const world = new World({ redis, proxy, side, observer });
@@ -106,8 +108,7 @@ export class World {
 
   /** A Redis that follows the master, in step with it. */
   async startReplica(): Promise<PrivateRedis> {
-    const args = [...DURABLE, "--replicaof", "127.0.0.1", String(this.redis.port)];
-    const replica = await startRedis({ args });
+    const replica = await startDurable(["--replicaof", "127.0.0.1", String(this.redis.port)]);
     await this.inStep(replica);
     return replica;
   }
@@ -134,6 +135,7 @@ export class World {
     this.#admins.get(old.port)?.disconnect();
     this.#admins.delete(old.port);
     await old.stop("SIGKILL");
+    await rm(old.dir, { recursive: true });
   }
 
   /** Ends everything, whatever state it is in. */
@@ -142,6 +144,7 @@ export class World {
     await endProcesses([...(this.#api ? [this.#api] : []), ...this.workers]);
     await this.observer.close().catch(() => undefined);
     await this.redis.stop("SIGKILL");
+    await rm(this.redis.dir, { recursive: true });
     for (const admin of this.#admins.values()) admin.disconnect();
     await Promise.all([this.proxy.stop(), this.#side.stop()]);
     this.journal.remove();
@@ -178,6 +181,13 @@ export class World {
       ...env,
     });
   }
+}
+
+/** Where it can be, in memory: what survives the end of a process is the same, and no slow disk holds up the store. */
+const DATA = existsSync("/dev/shm") ? "/dev/shm" : tmpdir();
+
+async function startDurable(more: string[]): Promise<PrivateRedis> {
+  return startRedis({ args: [...DURABLE, ...more], dir: await mkdtemp(path.join(DATA, "paihao-chaos-")) });
 }
 
 const urlOf = (proxy: TcpProxy): string => `redis://127.0.0.1:${proxy.port}`;

@@ -85,6 +85,29 @@ describe("time, as the engine sees it", () => {
     expect(ids(await t.reserve(10))).to.deep.equal(["a", "b", "c", "d", "e"]);
   });
 
+  it("moves no more in one call than its limit, however many queues have something due, and none is left out", async () => {
+    const queues = ["q1", "q2", "q3"];
+    for (const queue of queues) {
+      for (let n = 0; n < 8; n += 1) {
+        await t.submit({ id: `${queue}-${n}`, queue, delayMs: HOUR_MS });
+        await t.redis.zadd(`${tag}d:${queue}`, "XX", "1", `${queue}-${n}`);
+      }
+    }
+    const keep = { maxLost: 1, deadMs: HOUR_MS, keepMs: HOUR_MS, tombstoneMs: HOUR_MS, problem: Buffer.from("x") };
+    const tick = () =>
+      t.scripts.tick(
+        tag,
+        queues.map((queue) => ({ queue, ...keep })),
+        { limit: 10, deadCap: 10 },
+      );
+    const promoted: number[] = [];
+    for (let ticked = await tick(); ticked.promoted > 0; ticked = await tick()) {
+      expect(ticked.nextMs).to.equal(promoted.length < 2 ? 0 : null);
+      promoted.push(ticked.promoted);
+    }
+    expect(promoted).to.deep.equal([10, 10, 4]);
+  });
+
   it("survives that Redis forgets its scripts again and again under load", async () => {
     let flushing = true;
     const flush = (async () => {

@@ -14,11 +14,11 @@ local base = KEYS[1]
 --#include settle
 --#include service
 
-local verdicts, finished, times = {}, {}, {}
+local verdicts, ended, times = {}, {}, {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local queue, id, fence, result, keep, tombstone = unpack(ARGV, 2 + n * 6, 7 + n * 6)
   keep, tombstone = tonumber(keep), tonumber(tombstone)
-  local t = redis.call('HMGET', base .. 't:' .. id, 's', 'f', 'k', 'b', 'W', 'U')
+  local t = redis.call('HMGET', base .. 't:' .. id, 's', 'f', 'k', 'b', 'W', 'U', 'h', 'S')
   if not t[1] then
     verdicts[n + 1] = 'unknown'
   elseif t[2] ~= fence then
@@ -27,21 +27,23 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     -- The same fence, and running no more: finished before, or handed back by a release or a reclaim.
     verdicts[n + 1] = (t[1] == 's' or t[1] == 'f' or t[1] == 'c') and 'already' or 'stale'
   else
-    redis.call('ZREM', base .. 'l:' .. queue, id)
+    ended[queue] = ended[queue] or {}
+    table.insert(ended[queue], id)
     if t[3] then
       settle(id, 'c', nil, keep, tombstone, t[5], t[6])
       verdicts[n + 1] = 'canceled'
     else
-      settle(id, 's', result, keep, tombstone, t[5], t[6])
+      settle(id, 's', result, keep, tombstone, t[5], t[6], not t[7] and not t[8])
       verdicts[n + 1] = 'done'
-      local of_queue = times[queue] or {}
-      times[queue] = of_queue
-      of_queue[#of_queue + 1] = now - tonumber(t[4])
+      times[queue] = times[queue] or {}
+      table.insert(times[queue], now - tonumber(t[4]))
     end
-    finished[queue] = (finished[queue] or 0) + 1
   end
 end
 
-for queue, n in pairs(finished) do count_rate(queue, 'z', n) end
+for queue, ids in pairs(ended) do
+  redis.call('ZREM', base .. 'l:' .. queue, unpack(ids))
+  count_rate(queue, 'z', #ids)
+end
 for queue, of_queue in pairs(times) do note_service(queue, of_queue) end
 return verdicts

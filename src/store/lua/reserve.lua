@@ -10,8 +10,9 @@
 -- ARGV[6]  rate: most tasks that may start within the span, over all workers; 0 for any number
 -- ARGV[7]  span: ms
 --
--- Returns {tasks, waiting, pause}: each task {id, fence, attempt, lost, created, input, media type, query, caller} with ""
--- for what it does not have; how many still wait, -1 while the queue is paused; and for how many ms the rate allows no more.
+-- Returns {tasks, waiting, pause}: each task {"id fence attempt lost created", input}, and where it has one of them also media
+-- type, query and caller, "" for what it does not have; how many still wait, -1 while the queue is paused; and for how many ms
+-- the rate allows no more.
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
@@ -26,7 +27,9 @@ local starts = base .. 'y:' .. queue
 
 local function handed(id, t)
   local input = t[1] or redis.call('GET', base .. 'b:' .. id) or ''
-  return { id, t[2], t[3] or '0', t[4] or '0', t[5] or '0', input, t[6] or '', t[7] or '', t[8] or '' }
+  local task = { table.concat({ id, t[2], t[3] or '0', t[4] or '0', t[5] or '0' }, ' '), input }
+  if t[6] or t[7] or t[8] then task[3], task[4], task[5] = t[6] or '', t[7] or '', t[8] or '' end
+  return task
 end
 
 local last = redis.call('HGET', reservations, worker)
@@ -63,7 +66,8 @@ if rate > 0 then
 end
 
 local fence = tonumber(q[2] or 0)
-local tasks, ids, healed = {}, {}, 0
+local tasks, ids, leased, healed = {}, {}, {}, 0
+local expiry = whole(now + lease)
 local entries = redis.call('ZPOPMIN', line, count)
 for n = 1, #entries, 2 do
   local id, score = entries[n], entries[n + 1]
@@ -73,7 +77,8 @@ for n = 1, #entries, 2 do
     fence = math.max(fence + 1, (now - EPOCH) * 1024)
     t[2], t[3] = whole(fence), whole(tonumber(t[3] or 0) + 1)
     redis.call('HSET', key, 's', 'r', 'f', t[2], 'a', t[3], 'o', whole(tonumber(score)), 'b', whole(now), 'w', worker)
-    redis.call('ZADD', leases, whole(now + lease), id)
+    leased[#leased + 1] = expiry
+    leased[#leased + 1] = id
     redis.call('PUBLISH', base .. 'e:' .. id, 'r')
     tasks[#tasks + 1] = handed(id, t)
     ids[#ids + 1] = id
@@ -83,6 +88,7 @@ for n = 1, #entries, 2 do
   end
 end
 if #ids > 0 then
+  redis.call('ZADD', leases, unpack(leased))
   redis.call('HSET', counters, 'fence', whole(fence))
   redis.call('HSET', reservations, worker, reservation .. ' ' .. table.concat(ids, ' '))
   if rate > 0 then

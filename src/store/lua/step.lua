@@ -1,4 +1,5 @@
--- Keeps the value of a durable step of a running task, or reads those kept.
+-- Keeps the value of a durable step of a running task, or reads those kept. At the memory limit too: only a task that can go on
+-- makes room.
 --
 -- KEYS[1]  base: the partition's tag
 -- ARGV[1]  id
@@ -8,6 +9,7 @@
 -- ARGV[5]  undo: "1" when the step can be undone
 --
 -- Returns {"ok", name, value, …} when reading, {"ok"} when kept, {"stale"} when the task is no longer the worker's.
+-- flags: allow-oom
 local base = KEYS[1]
 
 local id, fence, name, value, undo = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
@@ -17,5 +19,6 @@ if name == '' then
   return { 'ok', unpack(redis.call('HGETALL', base .. 's:' .. id)) }
 end
 redis.call('HSET', base .. 's:' .. id, name, value)
+redis.call('HSET', base .. 't:' .. id, 'S', '1')
 if undo == '1' then redis.call('HSET', base .. 't:' .. id, 'U', '1') end
 return { 'ok' }

@@ -1,21 +1,22 @@
 -- Stores tasks and puts them in line.
 --
 -- KEYS[1]  base: the partition's tag
--- ARGV[1]  count: number of tasks, each with the fourteen arguments that follow
--- ARGV[2…] id, queue, class (0 most urgent … 7), delay (ms, "0" for none), input, digest ("" when the input is stored in the
---          hash), media type ("" for JSON), query ("" for none), caller ("" for none), limit (most tasks waiting and
---          scheduled), most (largest index the caller accepts, "" for any), dry ("1" stores nothing), webhook (URL, "" for none),
---          undo ("1" when what the task does can be undone)
+-- ARGV[1]  count: number of tasks
+-- ARGV[2]  lines: number of pairs of a queue and a limit that they are for
+-- ARGV[3…] queue, limit (most tasks waiting and scheduled) of each pair; then of each task: id, number of its pair from 1,
+--          input, digest ("" when the input is stored in the hash), more ("" when everything else has its default, else "1" and
+--          the nine that follow): class (0 most urgent … 7), delay (ms), media type ("" for JSON), query ("" for none), caller
+--          ("" for none), most (largest index the caller accepts, "" for any), dry ("1" stores nothing), webhook (URL, "" for
+--          none), undo ("1" when what the task does can be undone)
 --
 -- Returns {lines, verdicts}: a line of each queue (see lib/line.lua) as it is afterwards, and of each task
--- {verdict, state, index, score}: "new", "replay" (the same submission), "conflict" (another input), "elsewhere" (another
+-- "verdict state index score", one string: "new", "replay" (the same submission), "conflict" (another input), "elsewhere" (another
 -- queue), "foreign" (another caller's), "full", "long" (index above most), "dry"; index and score "" where there is none.
 local base = KEYS[1]
 --#include clock
 --#include line
 
-local count = tonumber(ARGV[1])
-local ARITY = 14
+local count, pairs_count = tonumber(ARGV[1]), tonumber(ARGV[2])
 local verdicts, queues, seen = {}, {}, {}
 
 local function queue_state(queue)
@@ -27,11 +28,32 @@ local function queue_state(queue)
       scheduled = redis.call('ZCARD', base .. 'd:' .. queue),
       joined = 0,
       accepted = 0,
+      -- By class, how many stand before a newcomer.
+      before = {},
+      -- Scores and ids that are still to be put in line: all of a call at once.
+      entries = {},
     }
     seen[queue] = state
     queues[#queues + 1] = queue
   end
   return state
+end
+
+-- How many stand before a newcomer of a class: behind everything of it and before all classes less urgent. Counted once.
+local function places_before(queue, state, class)
+  if not state.before[class] then
+    local before = redis.call('ZCOUNT', base .. 'w:' .. queue, '-inf', '(' .. whole((class + 1) * CLASS))
+    for n = 1, #state.entries, 2 do
+      if tonumber(state.entries[n]) < (class + 1) * CLASS then before = before + 1 end
+    end
+    state.before[class] = before
+  end
+  return state.before[class]
+end
+
+local function join_line(queue, state)
+  if #state.entries > 0 then redis.call('ZADD', base .. 'w:' .. queue, unpack(state.entries)) end
+  state.entries = {}
 end
 
 local function known_verdict(known, queue, input, digest, media, query, caller)
@@ -46,34 +68,44 @@ local function known_verdict(known, queue, input, digest, media, query, caller)
   return same and 'replay' or 'conflict'
 end
 
-for n = 0, count - 1 do
-  local at = 1 + n * ARITY
-  local id, queue, class, delay = ARGV[at + 1], ARGV[at + 2], tonumber(ARGV[at + 3]), tonumber(ARGV[at + 4])
-  local input, digest, media, query, caller = ARGV[at + 5], ARGV[at + 6], ARGV[at + 7], ARGV[at + 8], ARGV[at + 9]
-  local limit, most, dry = tonumber(ARGV[at + 10]), tonumber(ARGV[at + 11]), ARGV[at + 12] == '1'
+local at = 2
+local function argument()
+  at = at + 1
+  return ARGV[at]
+end
+
+local named = {}
+for n = 1, pairs_count do named[n] = { argument(), tonumber(argument()) } end
+for n = 1, count do
+  local id, of_queue, input, digest, more = argument(), named[tonumber(argument())], argument(), argument(), argument()
+  local queue, limit = of_queue[1], of_queue[2]
+  local class, delay, media, query, caller, most, dry, webhook, undo = 3, 0, '', '', '', nil, false, '', ''
+  if more == '1' then
+    class, delay, media, query, caller = tonumber(argument()), tonumber(argument()), argument(), argument(), argument()
+    most, dry, webhook, undo = tonumber(argument()), argument() == '1', argument(), argument()
+  end
   local key = base .. 't:' .. id
   local state = queue_state(queue)
-  local known = redis.call('HMGET', key, 'q', 'i', 'm', 'u', 'z', 'h', 's')
 
-  if known[1] and not dry then
+  -- Nearly always it is not there, which EXISTS says for less.
+  local known = not dry and redis.call('EXISTS', key) == 1 and redis.call('HMGET', key, 'q', 'i', 'm', 'u', 'z', 'h', 's')
+  if known and known[1] then
+    -- It may be of this very call.
+    for name, of_name in pairs(seen) do join_line(name, of_name) end
     local letter = known[7]
     local rank = letter == 'w' and redis.call('ZRANK', base .. 'w:' .. known[1], id)
     local score = rank and redis.call('ZSCORE', base .. 'w:' .. known[1], id)
-    verdicts[n + 1] = {
-      known_verdict(known, queue, input, digest, media, query, caller),
-      letter,
-      rank and whole(rank) or (letter == 'r' and '0' or ''),
-      score or '',
-    }
+    local verdict = known_verdict(known, queue, input, digest, media, query, caller)
+    local index = rank and whole(rank) or (letter == 'r' and '0' or '')
+    verdicts[n] = verdict .. ' ' .. letter .. ' ' .. index .. ' ' .. (score or '')
   else
-    -- Behind everything of its own class and before all classes less urgent.
-    local index = redis.call('ZCOUNT', base .. 'w:' .. queue, '-inf', '(' .. whole((class + 1) * CLASS))
+    local index = places_before(queue, state, class)
     if dry then
-      verdicts[n + 1] = { 'dry', 'w', whole(index), '' }
+      verdicts[n] = 'dry w ' .. whole(index) .. ' '
     elseif state.waiting + state.scheduled >= limit then
-      verdicts[n + 1] = { 'full', '', '', '' }
+      verdicts[n] = 'full   '
     elseif most and index > most and delay == 0 then
-      verdicts[n + 1] = { 'long', '', whole(index), '' }
+      verdicts[n] = 'long  ' .. whole(index) .. ' '
     else
       local fields = { 'q', queue, 's', delay > 0 and 'd' or 'w', 'c', whole(now) }
       local function put(field, value)
@@ -86,22 +118,26 @@ for n = 0, count - 1 do
       if caller ~= '' then put('z', caller) end
       if delay > 0 then put('o', whole(class * CLASS)) end
       if class ~= 3 then put('O', class) end
-      if ARGV[at + 13] ~= '' then put('W', ARGV[at + 13]) end
-      if ARGV[at + 14] == '1' then put('U', '1') end
+      if webhook ~= '' then put('W', webhook) end
+      if undo == '1' then put('U', '1') end
       redis.call('HSET', key, unpack(fields))
       if digest ~= '' then redis.call('SET', base .. 'b:' .. id, input) end
       state.accepted = state.accepted + 1
       if delay > 0 then
         redis.call('ZADD', base .. 'd:' .. queue, whole(now + delay), id)
         state.scheduled = state.scheduled + 1
-        verdicts[n + 1] = { 'new', 'd', '', '' }
+        verdicts[n] = 'new d  '
       else
         state.hlc = tick_hlc(state.hlc)
         local score = whole(class * CLASS + state.hlc)
-        redis.call('ZADD', base .. 'w:' .. queue, score, id)
+        state.entries[#state.entries + 1] = score
+        state.entries[#state.entries + 1] = id
+        for other, before in pairs(state.before) do
+          if other >= class then state.before[other] = before + 1 end
+        end
         state.waiting = state.waiting + 1
         state.joined = state.joined + 1
-        verdicts[n + 1] = { 'new', 'w', whole(index), score }
+        verdicts[n] = 'new w ' .. whole(index) .. ' ' .. score
       end
     end
   end
@@ -111,6 +147,7 @@ local lines = {}
 for n, queue in ipairs(queues) do
   local state = seen[queue]
   if state.joined > 0 then
+    join_line(queue, state)
     redis.call('HSET', base .. 'q:' .. queue, 'hlc', whole(state.hlc))
     -- Whoever has free slots has emptied the line: only its first tasks are news.
     if state.waiting == state.joined then redis.call('PUBLISH', base .. 'n:' .. queue, '') end

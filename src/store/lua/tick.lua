@@ -2,7 +2,7 @@
 -- Any number of processes may call it at any time.
 --
 -- KEYS[1]  base: the partition's tag
--- ARGV[1]  limit: most tasks of each kind and queue in one call
+-- ARGV[1]  limit: most tasks of each kind in one call, over all its queues
 -- ARGV[2]  cap: most dead tasks kept of a queue
 -- ARGV[3]  count: number of queues, each with the six arguments that follow
 -- ARGV[4…] queue, lost limit (losses a task survives), keep (ms, of a canceled result), tombstone (ms), dead (ms that dead
@@ -20,6 +20,8 @@ local base = KEYS[1]
 
 local limit, cap = tonumber(ARGV[1]), tonumber(ARGV[2])
 local promoted, soonest, lost = 0, nil, {}
+-- What is left of the limit: however many queues there are, no call holds up Redis for long.
+local to_promote, to_reclaim = limit, limit
 
 local function consider(due)
   if due and (not soonest or due < soonest) then soonest = due end
@@ -31,8 +33,9 @@ local function first_score(key)
 end
 
 local function promote(queue)
-  local due = redis.call('ZRANGEBYSCORE', base .. 'd:' .. queue, '-inf', whole(now), 'LIMIT', 0, limit)
+  local due = redis.call('ZRANGEBYSCORE', base .. 'd:' .. queue, '-inf', whole(now), 'LIMIT', 0, to_promote)
   if #due == 0 then return end
+  to_promote = to_promote - #due
   local hlc = tonumber(redis.call('HGET', base .. 'q:' .. queue, 'hlc') or 0)
   for _, id in ipairs(due) do
     local key = base .. 't:' .. id
@@ -57,7 +60,8 @@ local function promote(queue)
 end
 
 local function reclaim(queue, most_lost, keep, tombstone, dead, problem)
-  local expired = redis.call('ZRANGEBYSCORE', base .. 'l:' .. queue, '-inf', whole(now), 'LIMIT', 0, limit)
+  local expired = redis.call('ZRANGEBYSCORE', base .. 'l:' .. queue, '-inf', whole(now), 'LIMIT', 0, to_reclaim)
+  to_reclaim = to_reclaim - #expired
   for _, id in ipairs(expired) do
     local key = base .. 't:' .. id
     local t = redis.call('HMGET', key, 's', 'k', 'o', 'l', 'w', 'W', 'U')
@@ -71,7 +75,10 @@ local function reclaim(queue, most_lost, keep, tombstone, dead, problem)
   if #expired > 0 then redis.call('PUBLISH', base .. 'n:' .. queue, '') end
 end
 
-for n = 0, tonumber(ARGV[3]) - 1 do
+-- Another queue is the first each time, so that a long one keeps none waiting.
+local queues = tonumber(ARGV[3])
+for turn = 0, queues - 1 do
+  local n = (now + turn) % queues
   local queue, most_lost, keep, tombstone, dead, problem = unpack(ARGV, 4 + n * 6, 9 + n * 6)
   dead = tonumber(dead)
   promote(queue)

@@ -6,6 +6,8 @@ import { defineHandler } from "paihao";
 /** What the tasks of all queues are given; what else they carry only makes them large. */
 interface Work {
   readonly ms: number;
+  /** Whether a step is kept on the way. */
+  readonly step?: boolean;
 }
 
 const journal = process.env.CHAOS_JOURNAL ?? "";
@@ -20,8 +22,9 @@ export const work = defineHandler<Work>({
   attempts: 3,
   // Workers are killed all the time here; only the pill is to be condemned for it.
   maxLost: 100,
-  run: async ({ ms }, task) => {
+  run: async ({ ms, step = false }, task) => {
     note(task.id, task.attempt, process.pid, "begins");
+    if (step) await task.step("kept", () => "x".repeat(1000));
     await delay(ms);
     note(task.id, task.attempt, process.pid, "ends");
     return { id: task.id, pid: process.pid };

@@ -37,6 +37,8 @@ local function undo_work(id)
   if redis.call('EXISTS', base .. 's:' .. id) == 1 then
     redis.call('RENAME', base .. 's:' .. id, base .. 's:' .. follower)
     redis.call('PERSIST', base .. 's:' .. follower)
+    fields[#fields + 1] = 'S'
+    fields[#fields + 1] = '1'
   end
   enqueue_follower(follower, 'paihao.undo', fields)
 end

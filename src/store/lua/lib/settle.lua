@@ -3,7 +3,8 @@
 --   keep    how long the result stays, ms; tombstone: how much longer "expired" is told from "unknown", ms
 --   hook    the task's webhook, or nil
 --   undo    what it has done can be undone: at once when it did not succeed, later when its result is destroyed
-local function settle(id, state, result, keep, tombstone, hook, undo)
+--   bare    it is known to have neither an input of its own key nor steps
+local function settle(id, state, result, keep, tombstone, hook, undo, bare)
   local key = base .. 't:' .. id
   redis.call('HDEL', key, 'o', 'w', 'p', 'k')
   redis.call('HSET', key, 's', state, 'e', whole(now), 'x', whole(now + keep))
@@ -13,7 +14,7 @@ local function settle(id, state, result, keep, tombstone, hook, undo)
     redis.call('PEXPIRE', base .. 's:' .. id, whole(keep))
   else
     if undo then undo_work(id) end
-    redis.call('UNLINK', base .. 'b:' .. id, base .. 's:' .. id)
+    if not bare then redis.call('UNLINK', base .. 'b:' .. id, base .. 's:' .. id) end
   end
   if hook then tell_webhook(id, state, hook) end
   if result then
