@@ -17,10 +17,15 @@ export interface BatchOptions<Item, Verdict> {
 /** A call of more bytes than this is split: one script must not hold up Redis, nor one socket write the others. */
 const BYTES_LIMIT = 4 * 1024 ** 2;
 
+/** So many items go at once where the store has nothing to do: it works on them while the rest of the turn is read. */
+const EARLY = 32;
+
 /** Gathers what arrives in one turn of the event loop and sends it as one call: a batch costs one round trip, not many. */
 export class Batch<Item, Verdict> {
   readonly #options: BatchOptions<Item, Verdict>;
   readonly #gathered = new Map<number, Entry<Item, Verdict>[]>();
+  /** Calls that have not been answered, by partition. */
+  readonly #underway = new Map<number, number>();
   #scheduled = false;
 
   constructor(options: BatchOptions<Item, Verdict>) {
@@ -34,6 +39,7 @@ export class Batch<Item, Verdict> {
       const entries = this.#gathered.get(partition);
       if (entries) entries.push(entry);
       else this.#gathered.set(partition, [entry]);
+      if (entries?.length === EARLY && !this.#underway.get(partition)) this.#flushPartition(partition, entries);
       if (!this.#scheduled) {
         this.#scheduled = true;
         // After the sockets of this turn have been read: what they brought travels together.
@@ -44,10 +50,12 @@ export class Batch<Item, Verdict> {
 
   #flush(): void {
     this.#scheduled = false;
-    for (const [partition, entries] of this.#gathered) {
-      this.#gathered.delete(partition);
-      for (const chunk of this.#chunks(entries)) this.#send(partition, chunk);
-    }
+    for (const [partition, entries] of this.#gathered) this.#flushPartition(partition, entries);
+  }
+
+  #flushPartition(partition: number, entries: readonly Entry<Item, Verdict>[]): void {
+    this.#gathered.delete(partition);
+    for (const chunk of this.#chunks(entries)) this.#send(partition, chunk);
   }
 
   *#chunks(entries: readonly Entry<Item, Verdict>[]): Iterable<readonly Entry<Item, Verdict>[]> {
@@ -67,6 +75,8 @@ export class Batch<Item, Verdict> {
   }
 
   #send(partition: number, chunk: readonly Entry<Item, Verdict>[]): void {
+    this.#underway.set(partition, (this.#underway.get(partition) ?? 0) + 1);
+    const answered = () => this.#underway.set(partition, (this.#underway.get(partition) ?? 0) - 1);
     this.#options
       .send(
         partition,
@@ -74,6 +84,7 @@ export class Batch<Item, Verdict> {
       )
       .then(
         (verdicts) => {
+          answered();
           for (const [i, entry] of chunk.entries()) {
             const verdict = verdicts[i];
             if (verdict === undefined) entry.reject(new Error("the store answered fewer verdicts than items"));
@@ -81,6 +92,7 @@ export class Batch<Item, Verdict> {
           }
         },
         (error: unknown) => {
+          answered();
           for (const entry of chunk) entry.reject(error);
         },
       );

@@ -49,7 +49,7 @@ export interface SubmitterParts {
   readonly others: OtherPartitions;
   readonly metrics: Metrics;
   /** Told of each task that was accepted. */
-  accepted(submission: Submission, index: number | null, line: Line): void;
+  accepted(task: Pick<Submission, "id" | "delayMs">, index: number | null, line: Line): void;
 }
 
 /** Hands tasks in. Submissions of one turn of the event loop travel together. */
@@ -78,7 +78,9 @@ export class Submitter {
         const wide = await parts.others.widen(partition, places);
         return verdicts.map(({ verdict, state }, i) => {
           const { index, line } = at(wide, i);
-          return { verdict, state, index, line, durable };
+          const accepted = { verdict, state, index, line, durable };
+          this.#note(at(items, i), accepted);
+          return accepted;
         });
       },
     });
@@ -88,19 +90,25 @@ export class Submitter {
    * Stores a task and puts it in line, or says why not.
    * @throws PaihaoError store-unavailable (it may be stored all the same: submit again under the same id), store-full
    */
-  async submit(submission: Submission, settings: QueueSettings): Promise<SubmissionVerdict> {
+  submit(submission: Submission, settings: QueueSettings): Promise<SubmissionVerdict> {
     const partition = this.#keys.partitionOf(submission.id);
     const item = this.#item(submission, settings);
-    if (item.maxIndex !== null && this.#keys.partitions > 1) {
-      // The script sees but its own partition.
-      item.maxIndex -= await this.#parts.others.before(partition, item.queue, endOfClass(item));
-    }
-    const accepted = await this.#batch.add(partition, item);
-    const { verdict, index, line, durable } = accepted;
-    this.#parts.metrics.submissions.count(submission.queue, verdict);
-    if (!durable) this.#parts.metrics.submissions.count(submission.queue, "not-durable");
-    if (verdict === "new") this.#parts.accepted(submission, index, line);
-    return accepted;
+    // The script sees but its own partition.
+    return item.maxIndex !== null && this.#keys.partitions > 1
+      ? this.#submitBelow(partition, item, item.maxIndex)
+      : this.#batch.add(partition, item);
+  }
+
+  async #submitBelow(partition: number, item: SubmitItem, maxIndex: number): Promise<SubmissionVerdict> {
+    const elsewhere = await this.#parts.others.before(partition, item.queue, endOfClass(item));
+    return await this.#batch.add(partition, { ...item, maxIndex: maxIndex - elsewhere });
+  }
+
+  #note(item: SubmitItem, { verdict, index, line, durable }: SubmissionVerdict): void {
+    const { metrics, accepted } = this.#parts;
+    metrics.submissions.count(item.queue, verdict);
+    if (!durable) metrics.submissions.count(item.queue, "not-durable");
+    if (verdict === "new") accepted(item, index, line);
   }
 
   /** Replaces the input of a waiting or scheduled task, which keeps its place. @throws PaihaoError store-unavailable */
@@ -111,7 +119,7 @@ export class Submitter {
     );
   }
 
-  #item(s: Submission, settings: QueueSettings): SubmitItem & { maxIndex: number | null } {
+  #item(s: Submission, settings: QueueSettings): SubmitItem {
     const bytes = typeof s.input === "string" ? Buffer.byteLength(s.input) : s.input.length;
     return {
       id: s.id,

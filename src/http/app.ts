@@ -2,6 +2,7 @@ import Router from "@koa/router";
 import Koa, { type Middleware } from "koa";
 import { Watchers } from "../engine/watchers.ts";
 import type { Api } from "./api.ts";
+import { responseOf } from "./api-response.ts";
 import { accessLog } from "./middleware/access-log.ts";
 import { authorize } from "./middleware/authorize.ts";
 import { correlate } from "./middleware/correlate.ts";
@@ -38,16 +39,17 @@ export interface AppOptions {
 
 /** The application of a server that takes tasks. */
 export function createApp(api: Api, options: AppOptions): Koa {
-  return assemble(createRouter(api), api, options);
+  return assemble(createRouters(api), api, options);
 }
 
-/** Every route of a server that takes tasks. */
-export function createRouter(api: Api): Router {
+/** Every route of a server that takes tasks. A router tries each of its paths: those that are asked for most have one of their own. */
+export function createRouters(api: Api): readonly Router[] {
   // The id of a PUT is read from its path before the router looks at it: both must see the same paths.
+  const often = new Router({ sensitive: true });
+  submitRoutes(often, api);
+  collectRoutes(often, api);
   const router = new Router({ sensitive: true });
-  submitRoutes(router, api);
   batchRoutes(router, api);
-  collectRoutes(router, api);
   const watchers = new Watchers(api.engine, {
     onError: (error) => api.log.debug({ err: error }, "watched tasks could not be looked at"),
   });
@@ -66,7 +68,7 @@ export function createRouter(api: Api): Router {
   leaseRoutes(router, api);
   gatewayRoutes(router, api);
   dashboardRoutes(router);
-  return router;
+  return [often, router];
 }
 
 /** The application of a worker that listens: health and metrics only. */
@@ -74,10 +76,10 @@ export function createHealthApp(api: Pick<Api, "readiness" | "log" | "engine">, 
   const router = new Router();
   healthRoutes(router, api);
   metricsRoutes(router, api);
-  return assemble(router, api, options);
+  return assemble([router], api, options);
 }
 
-function assemble(router: Router, api: Pick<Api, "log">, { trustProxy, security }: AppOptions): Koa {
+function assemble(routers: readonly Router[], api: Pick<Api, "log">, { trustProxy, security }: AppOptions): Koa {
   // Of the addresses in X-Forwarded-For only the last is our proxy's word, the others are the caller's.
   const app = new Koa({ proxy: trustProxy, maxIpsCount: 1 });
   app.use(identify(security));
@@ -87,9 +89,11 @@ function assemble(router: Router, api: Pick<Api, "log">, { trustProxy, security 
   app.use(varyByPrefer());
   app.use(cors(security.corsOrigins));
   if (security.rateLimit) app.use(rateLimit(security.rateLimit));
-  app.use(authorize(router));
-  app.use(router.routes());
-  app.use(router.allowedMethods());
+  app.use(authorize(routers));
+  for (const router of routers) app.use(router.routes());
+  // Each router adds the routes with the request's path to those that the ones before it have found: one of them speaks for all.
+  const last = routers.at(-1);
+  if (last) app.use(last.allowedMethods());
   // Whatever reaches this is the socket's trouble (a caller gone in mid-answer), not a request's.
   app.on("error", (error: unknown) => api.log.debug({ err: error }, "connection error"));
   return app;
@@ -98,7 +102,7 @@ function assemble(router: Router, api: Pick<Api, "log">, { trustProxy, security 
 /** The same request with another Prefer has another answer: caches must know (RFC 7240 §2). */
 function varyByPrefer(): Middleware {
   return (ctx, next) => {
-    if (ctx.path.startsWith("/v1/")) ctx.vary("Prefer");
+    if (ctx.path.startsWith("/v1/")) responseOf(ctx).ahead("Vary", "Prefer");
     return next();
   };
 }

@@ -1,5 +1,6 @@
 import type { Context } from "koa";
 import { PaihaoError } from "../errors.ts";
+import { PRIORITY } from "../task.ts";
 import { urgencyOf } from "./priority.ts";
 
 /** What a submission's query and headers decide beside its input. */
@@ -12,6 +13,8 @@ export interface SubmitOptions {
   readonly query: Readonly<Record<string, string>>;
 }
 
+const NO_OPTIONS: SubmitOptions = { priority: PRIORITY.default, delayMs: 0, maxIndex: null, dryRun: false, query: {} };
+
 /** Query parameters that are the server's own; every other one belongs to the handler. */
 const OWN = new Set(["delay", "notBefore", "maxIndex", "dryRun", "pending", "webhook", "expires", "signature"]);
 /** Longest delay: a year. */
@@ -19,9 +22,12 @@ const DELAY_LIMIT_S = 366 * 86_400;
 const RFC3339 =
   /^(\d{4})-(0[1-9]|1[0-2])-(\d\d)[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
+const NOTHING = new URLSearchParams();
+
 /** The query of a request. Not `ctx.URL`, which is nothing at all when the Host header is no host. */
 export function searchOf(ctx: Context): URLSearchParams {
-  return new URLSearchParams(ctx.querystring);
+  const { querystring } = ctx;
+  return querystring === "" ? NOTHING : new URLSearchParams(querystring);
 }
 
 /**
@@ -33,6 +39,8 @@ export function readSubmitOptions(
   headers: Readonly<Record<string, string | string[] | undefined>>,
   nowMs: number,
 ): SubmitOptions {
+  // Most have none: then there is nothing to look for.
+  if (search.size === 0 && headers.priority === undefined) return NO_OPTIONS;
   return {
     priority: urgencyOf(String(headers.priority ?? "")),
     delayMs: delayOf(search, nowMs),

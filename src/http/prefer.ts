@@ -11,6 +11,9 @@ export interface Preferences {
 }
 
 const NONE: Preferences = { respondAsync: false, wait: undefined, waitAsSent: undefined };
+/** What is sent most. */
+const ASYNC_HEADER = "respond-async";
+const ASYNC: Preferences = { ...NONE, respondAsync: true };
 
 /**
  * Reads a Prefer header (several are joined with commas before). Names are case-insensitive, the first instance of one wins,
@@ -18,6 +21,7 @@ const NONE: Preferences = { respondAsync: false, wait: undefined, waitAsSent: un
  */
 export function parsePrefer(header: string | undefined): Preferences {
   if (!header) return NONE;
+  if (header === ASYNC_HEADER) return ASYNC;
   const seen = new Map<string, string>();
   for (const element of splitField(header, ",")) {
     const preference = readPreference(element);

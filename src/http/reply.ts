@@ -7,8 +7,9 @@ import { type ErrorCode, errorEntry, PaihaoError } from "../errors.ts";
 import type { Line } from "../store/scripts.ts";
 import type { State } from "../task.ts";
 import { signatureOf } from "./access.ts";
+import { responseOf } from "./api-response.ts";
 import { problemMembers } from "./document.ts";
-import { absolute, type Link, paths, pendingLinks } from "./links.ts";
+import { absolute, paths, pendingLinksJson } from "./links.ts";
 
 /** A task that a caller has to wait for, as much of it as its answer tells. */
 export interface PendingTask {
@@ -18,19 +19,6 @@ export interface PendingTask {
   readonly index: number | null;
   readonly eta: Eta | null;
   readonly retryAfterS: number;
-}
-
-/** The body of a 202, and the members of the 404 `pending`. The first four are the ancestor's whole body. */
-interface PendingBody {
-  readonly rel: "self";
-  readonly href: string;
-  readonly method: "GET";
-  readonly index: number | null;
-  readonly id: string;
-  readonly queue: string;
-  readonly state: State;
-  readonly eta: Eta | null;
-  readonly links: readonly Link[];
 }
 
 /** Bounds of Retry-After, seconds. */
@@ -55,52 +43,61 @@ export function pendingTask(seen: Inspection): PendingTask {
   return { id, queue, state, index, eta, retryAfterS: retryAfter(eta, line, runningFor) };
 }
 
-function pendingBody(task: PendingTask, signature: string): PendingBody {
-  return {
-    rel: "self",
-    href: paths.result(task.id, signature),
-    method: "GET",
-    index: task.index,
-    id: task.id,
-    queue: task.queue,
-    state: task.state,
-    eta: task.eta,
-    links: pendingLinks(task.id, signature),
-  };
+/**
+ * The members of a 202's body and of the 404 `pending`, as JSON without its braces: the first four are the ancestor's whole body.
+ * Written as text, since this is what a server answers most: JSON.stringify would take longer than all else about the answer.
+ * Ids, queues, states and signatures hold nothing that JSON has to escape.
+ */
+function pendingMembers({ id, queue, state, index, eta }: PendingTask, signature: string): string {
+  const self = `"rel":"self","href":"${paths.result(id, signature)}","method":"GET"`;
+  const task = `"index":${index},"id":"${id}","queue":"${queue}","state":"${state}","eta":${JSON.stringify(eta)}`;
+  return `${self},${task},"links":${pendingLinksJson(id, signature)}`;
 }
 
-/** The headers that tell of a pending task, for gateways that replace bodies. */
-export function pendingHeaders(ctx: Context, task: PendingTask, signature = signatureOf(ctx, task.id)): void {
-  const monitor = paths.monitor(task.id, signature);
-  ctx.set("Location", paths.result(task.id, signature));
-  ctx.set("Operation-Location", absolute(ctx, monitor));
-  const events = `<${paths.events(task.id, signature)}>; rel="alternate"; type="text/event-stream"`;
-  ctx.set("Link", `<${monitor}>; rel="monitor", ${events}`);
-  ctx.set("Retry-After", String(task.retryAfterS));
-  ctx.set("X-Task-State", task.state);
-  if (task.index !== null) ctx.set("X-Queue-Index", String(task.index));
-  if (task.eta !== null) ctx.set("X-Queue-ETA", String(task.eta.seconds));
-  ctx.set("Cache-Control", "no-store");
+/** The headers that tell of a pending task, for gateways that replace bodies: names and values in turns. */
+function pendingFields(ctx: Context, task: PendingTask, signature: string): string[] {
+  const { id, state, index, eta, retryAfterS } = task;
+  const monitor = paths.monitor(id, signature);
+  const fields = [
+    ...["Location", paths.result(id, signature)],
+    ...["Operation-Location", absolute(ctx, monitor)],
+    ...[
+      "Link",
+      `<${monitor}>; rel="monitor", <${paths.events(id, signature)}>; rel="alternate"; type="text/event-stream"`,
+    ],
+    ...["Retry-After", String(retryAfterS)],
+    ...["X-Task-State", state],
+    ...["Cache-Control", "no-store"],
+  ];
+  if (index !== null) fields.push("X-Queue-Index", String(index));
+  if (eta !== null) fields.push("X-Queue-ETA", String(eta.seconds));
+  return fields;
+}
+
+/** Sets the headers that tell of a pending task. */
+export function pendingHeaders(ctx: Context, task: PendingTask): void {
+  const fields = pendingFields(ctx, task, signatureOf(ctx, task.id));
+  for (let i = 0; i < fields.length; i += 2) ctx.set(fields[i] ?? "", fields[i + 1] ?? "");
 }
 
 /** Answers 202: the task is accepted and has to be waited for. */
 export function replyAccepted(ctx: Context, task: PendingTask): void {
   const signature = signatureOf(ctx, task.id);
-  pendingHeaders(ctx, task, signature);
-  ctx.status = 202;
-  ctx.type = "application/json";
-  ctx.body = JSON.stringify(pendingBody(task, signature));
+  const fields = pendingFields(ctx, task, signature);
+  fields.push("Content-Type", "application/json; charset=utf-8");
+  ctx.respond = false;
+  responseOf(ctx).answer(202, fields, `{${pendingMembers(task, signature)}}`);
 }
 
 /** Answers 404 `pending`, or 202 to clients that take a 404 for the end of it. */
 export function replyPending(ctx: Context, task: PendingTask, status: 404 | 202): void {
-  if (status === 202) {
-    replyAccepted(ctx, task);
-    return;
-  }
+  if (status === 202) return replyAccepted(ctx, task);
   const signature = signatureOf(ctx, task.id);
-  pendingHeaders(ctx, task, signature);
-  replyProblem(ctx, "pending", undefined, { ...pendingBody(task, signature) });
+  const fields = pendingFields(ctx, task, signature);
+  fields.push("Content-Type", PROBLEM_TYPE);
+  const problem = `"type":"/problems/pending","title":${JSON.stringify(errorEntry("pending").title)},"status":404`;
+  ctx.respond = false;
+  responseOf(ctx).answer(404, fields, `{${problem},${pendingMembers(task, signature)}}`);
 }
 
 /** Answers with a problem document of the catalogue (RFC 9457). */

@@ -3,6 +3,7 @@ import type { AddressInfo } from "node:net";
 import type Koa from "koa";
 import { StartError } from "../errors.ts";
 import type { Role } from "../loop.ts";
+import { ApiResponse } from "./api-response.ts";
 
 /** Limits on how requests arrive, ms. */
 export const HTTP_DEFAULTS = {
@@ -31,6 +32,7 @@ export class HttpServer implements Role {
     const limits = { ...HTTP_DEFAULTS, ...options.limits };
     this.#server = createServer(
       {
+        ServerResponse: ApiResponse,
         requestTimeout: limits.requestMs,
         headersTimeout: limits.headersMs,
         keepAliveTimeout: limits.keepAliveMs,

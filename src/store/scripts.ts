@@ -1,5 +1,5 @@
 import type { Durability } from "../config.ts";
-import type { State } from "../task.ts";
+import { PRIORITY, type State } from "../task.ts";
 import { Confirmation } from "./durability.ts";
 import { nodesOf } from "./nodes.ts";
 import { type Connection, isCluster } from "./redis.ts";
@@ -178,33 +178,10 @@ export class Scripts {
     tag: string,
     items: readonly SubmitItem[],
   ): Promise<{ lines: Line[]; verdicts: Submitted[]; durable: boolean }> {
-    const lines = new Map<string, number>();
-    const args: Argument[] = [items.length, 0];
-    const numbers = items.map(({ queue, limit }) => {
-      const line = `${limit} ${queue}`;
-      const number = lines.get(line) ?? lines.size + 1;
-      if (number > lines.size) args.push(queue, limit);
-      lines.set(line, number);
-      return number;
-    });
-    args[1] = lines.size;
-    for (const [i, item] of items.entries()) pushSubmission(args, item, numbers[i] ?? 0);
-    const { reply, node } = await this.#run.submit.served(tag, args);
+    const { reply, node } = await this.#run.submit.served(tag, submitArguments(items));
     const durable = await this.#confirmation.confirm(node);
-    const [rows, verdicts] = list(reply);
-    return {
-      durable,
-      lines: list(rows).map(lineOf),
-      verdicts: list(verdicts).map((reply) => {
-        const [verdict = "", state = "", index = "", score = ""] = text(reply).split(" ");
-        return {
-          verdict: verdict as SubmitVerdict,
-          state: stateOf(state),
-          index: optional(index),
-          score,
-        };
-      }),
-    };
+    const [lines, verdicts] = list(reply);
+    return { durable, lines: list(lines).map(lineOf), verdicts: text(verdicts).split("\n").map(submitted) };
   }
 
   /** Replaces the input of a task that has not begun. */
@@ -419,17 +396,42 @@ export class Scripts {
   }
 }
 
-/** The arguments of one submission; those that have their defaults are left out together. */
-function pushSubmission(args: Argument[], t: SubmitItem, queue: number): void {
-  args.push(t.id, queue, t.input, t.digest);
-  const more = [
-    ...[t.priority, t.delayMs, t.mediaType, t.query, t.caller],
-    ...[t.maxIndex ?? "", t.dryRun ? "1" : "", t.webhook, t.undo ? "1" : ""],
-  ];
-  if (more.every((argument, i) => argument === SUBMIT_DEFAULTS[i])) args.push("");
-  else args.push("1", ...more);
+/** The arguments of submit.lua: the queue and limit of tasks that follow one another are told once. */
+function submitArguments(items: readonly SubmitItem[]): Argument[] {
+  const args: Argument[] = [0];
+  let groups = 0;
+  let from = 0;
+  for (const [i, { queue, limit }] of items.entries()) {
+    const next = items[i + 1];
+    if (next?.queue === queue && next.limit === limit) continue;
+    groups += 1;
+    args.push(queue, limit, i + 1 - from);
+    for (; from <= i; from += 1) pushTask(args, items[from] as SubmitItem);
+  }
+  args[0] = groups;
+  return args;
 }
-const SUBMIT_DEFAULTS: readonly Argument[] = [3, 0, "", "", "", "", "", "", ""];
+
+function pushTask(args: Argument[], t: SubmitItem): void {
+  if (isPlain(t)) {
+    args.push(t.id, t.input, "");
+  } else {
+    args.push(t.id, t.input, "1", t.digest, t.priority, t.delayMs, t.mediaType, t.query, t.caller);
+    args.push(t.maxIndex ?? "", t.dryRun ? "1" : "", t.webhook, t.undo ? "1" : "");
+  }
+}
+
+/** Whether all but its id and input has its default. */
+function isPlain(t: SubmitItem): boolean {
+  const usual = t.priority === PRIORITY.default && t.delayMs === 0 && t.maxIndex === null && !t.dryRun && !t.undo;
+  return usual && t.digest === "" && t.mediaType === "" && t.query === "" && t.caller === "" && t.webhook === "";
+}
+
+/** Reads a line of what submit.lua answers. */
+function submitted(line: string): Submitted {
+  const [verdict = "", state = "", index = "", score = ""] = line.split(" ");
+  return { verdict: verdict as SubmitVerdict, state: stateOf(state), index: optional(index), score };
+}
 
 const SCRIPT_NAMES = [
   "submit",

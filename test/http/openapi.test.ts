@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { z } from "zod";
 import { defineHandler } from "../../src/handler.ts";
 import type { Api } from "../../src/http/api.ts";
-import { createRouter } from "../../src/http/app.ts";
+import { createRouters } from "../../src/http/app.ts";
 import { openApiDocument } from "../../src/http/openapi/document.ts";
 import type { OpenApiDocument } from "../../src/http/openapi/types.ts";
 import { startServer, type TestServer } from "../helpers/server.ts";
@@ -14,13 +14,15 @@ const PAGES = /^\/(docs|dashboard|pages)(\/|$)/;
 /** Every route as the description writes it, HEAD aside where it only comes with GET. */
 function routes(): string[] {
   const api: Partial<Api> = { handlers: new Map(), closing: new AbortController().signal };
-  const found = createRouter(api as Api).stack.flatMap((layer) => {
-    const path = String(layer.path)
-      .replace(/\{?\*(\w+)\}?/g, "{$1}")
-      .replace(/:(\w+)/g, "{$1}");
-    const own = path.startsWith("/v1/gateway") ? layer.methods : layer.methods.filter((method) => method !== "HEAD");
-    return PAGES.test(path) ? [] : own.map((method) => `${method} ${path}`);
-  });
+  const found = createRouters(api as Api)
+    .flatMap(({ stack }) => stack)
+    .flatMap((layer) => {
+      const path = String(layer.path)
+        .replace(/\{?\*(\w+)\}?/g, "{$1}")
+        .replace(/:(\w+)/g, "{$1}");
+      const own = path.startsWith("/v1/gateway") ? layer.methods : layer.methods.filter((method) => method !== "HEAD");
+      return PAGES.test(path) ? [] : own.map((method) => `${method} ${path}`);
+    });
   return [...new Set(found)].sort();
 }
 

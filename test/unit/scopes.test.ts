@@ -2,7 +2,7 @@ import { expect } from "chai";
 import type { Scope } from "../../src/api-key.ts";
 import { keyAccess, mayEnd, maySee, openAccess } from "../../src/http/access.ts";
 import type { Api } from "../../src/http/api.ts";
-import { createRouter } from "../../src/http/app.ts";
+import { createRouters } from "../../src/http/app.ts";
 import { networkOf } from "../../src/http/middleware/rate-limit.ts";
 import { needOf } from "../../src/http/scopes.ts";
 
@@ -38,8 +38,9 @@ describe("what a route asks for", () => {
   }
 
   it("is listed for every route that there is: another one would be for admins alone", () => {
-    const router = createRouter({ closing: new AbortController().signal, handlers: new Map() } as unknown as Api);
-    const paths = router.stack.flatMap(({ methods, path }) => methods.map((method) => `${method} ${String(path)}`));
+    const routers = createRouters({ closing: new AbortController().signal, handlers: new Map() } as unknown as Api);
+    const layers = routers.flatMap(({ stack }) => stack);
+    const paths = layers.flatMap(({ methods, path }) => methods.map((method) => `${method} ${String(path)}`));
     expect(paths).to.include("GET /v1/requests/:id");
     const listed = (route: string) => {
       const [method = "", path = ""] = route.split(" ");

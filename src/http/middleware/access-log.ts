@@ -7,15 +7,16 @@ import { callerOf } from "../access.ts";
  * it as in every line. The query is not: it may hold a signature.
  */
 export function accessLog(log: Logger): Middleware {
-  return async (ctx, next) => {
+  return (ctx, next) => {
     if (!log.isLevelEnabled("info")) return next();
     const started = performance.now();
-    await next();
-    const ms = Math.round((performance.now() - started) * 10) / 10;
-    const caller = callerOf(ctx);
-    log.info(
-      { method: ctx.method, path: ctx.path, status: ctx.status, ms, ...(caller !== null && { caller }) },
-      "request",
-    );
+    return next().then(() => {
+      const ms = Math.round((performance.now() - started) * 10) / 10;
+      const caller = callerOf(ctx);
+      log.info(
+        { method: ctx.method, path: ctx.path, status: ctx.status, ms, ...(caller !== null && { caller }) },
+        "request",
+      );
+    });
   };
 }

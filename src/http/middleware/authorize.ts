@@ -8,20 +8,20 @@ import { type Need, needOf } from "../scopes.ts";
 export const QUERY_LIMIT = 8192;
 
 /** Lets a request through to its route, or says which key it would need. */
-export function authorize(router: Router): Middleware {
+export function authorize(routers: readonly Router[]): Middleware {
   return (ctx, next) => {
     if (ctx.querystring.length > QUERY_LIMIT) {
       throw new PaihaoError("invalid-parameter", `The query is longer than ${QUERY_LIMIT} characters.`);
     }
-    if (accessOf(ctx).key !== "off") check(ctx, router);
+    if (accessOf(ctx).key !== "off") check(ctx, routers);
     return next();
   };
 }
 
 /** @throws PaihaoError unauthenticated, forbidden */
-function check(ctx: Context, router: Router): void {
+function check(ctx: Context, routers: readonly Router[]): void {
   const access = accessOf(ctx);
-  const { scopes, reads } = needOf(ctx.method, ctx.path) ?? unlisted(ctx, router);
+  const { scopes, reads } = needOf(ctx.method, ctx.path) ?? unlisted(ctx, routers);
   const link = reads === undefined ? undefined : linkOf(ctx, access, decoded(reads));
   if (link) ctx.state.access = { ...access, link } satisfies Access;
   if (link || scopes === "none") return;
@@ -32,8 +32,8 @@ function check(ctx: Context, router: Router): void {
 }
 
 /** A route that nobody has listed is for those who may do everything; a path without one says so to everybody. */
-function unlisted(ctx: Context, router: Router): Need {
-  return { scopes: router.match(ctx.path, ctx.method).route ? ["admin"] : "none" };
+function unlisted(ctx: Context, routers: readonly Router[]): Need {
+  return { scopes: routers.some((router) => router.match(ctx.path, ctx.method).route) ? ["admin"] : "none" };
 }
 
 /** The task that a signed link lets its holder read. An expired or forged one is as good as none. */

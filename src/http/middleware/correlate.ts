@@ -1,20 +1,21 @@
 import rTracer from "cls-rtracer";
-import type { Middleware, Request } from "koa";
+import type { Middleware } from "koa";
 import { callerOf } from "../access.ts";
+import { responseOf } from "../api-response.ts";
 import { requestIdOf } from "../request-id.ts";
 
 /**
  * Gives every request its correlation id: it is echoed as X-Request-Id, stands in every log line written meanwhile, and is
- * the id of the task where one is submitted.
+ * the id of the task where one is submitted. Not cls-rtracer's own middleware: that also binds every listener to the request's
+ * streams, which costs as much again, and nothing here that listens to them asks for the id.
  */
 export function correlate(): Middleware {
-  const middleware = rTracer.koaMiddleware({
-    // Never useHeader: it would take any value that a caller sends into logs and headers.
-    requestIdFactory: (request: unknown) => requestIdOf(request as Request, callerOf((request as Request).ctx)),
-    echoHeader: true,
-  });
-  // Its types were written for Koa 2, where a context could be told from less.
-  return middleware as unknown as Middleware;
+  return (ctx, next) => {
+    // No value that a caller sends goes into logs and headers as it is.
+    const id = requestIdOf(ctx.request, callerOf(ctx));
+    responseOf(ctx).ahead("X-Request-Id", id);
+    return rTracer.runWithId(next, id);
+  };
 }
 
 /** The correlation id of the request that is being answered. */

@@ -12,15 +12,16 @@ const BARE: Readonly<Record<number, ErrorCode>> = {
 
 /** Turns everything that goes wrong into a problem document; what nobody foresaw is logged whole and shown as `internal`. */
 export function problems(log: Logger): Middleware {
-  return async (ctx, next) => {
-    try {
-      await next();
-      const code = BARE[ctx.status];
-      if (code !== undefined && (ctx.body === undefined || ctx.body === null)) replyProblem(ctx, code);
-    } catch (error) {
-      answer(ctx, error, log);
-    }
-  };
+  // Not an async function: with the ids of requests kept through asynchronous calls every promise has its price.
+  return (ctx, next) =>
+    next().then(
+      () => {
+        if (ctx.respond === false) return;
+        const code = BARE[ctx.status];
+        if (code !== undefined && (ctx.body === undefined || ctx.body === null)) replyProblem(ctx, code);
+      },
+      (error: unknown) => answer(ctx, error, log),
+    );
 }
 
 function answer(ctx: Context, error: unknown, log: Logger): void {

@@ -9,6 +9,7 @@ import type { Handler } from "../../handler.ts";
 import { isId, isOutcome, isQueueName } from "../../task.ts";
 import { callerOf, signatureOf } from "../access.ts";
 import type { Api } from "../api.ts";
+import { responseOf } from "../api-response.ts";
 import { readInput } from "../body.ts";
 import { monitorDocument } from "../document.ts";
 import { untilGone } from "../held.ts";
@@ -50,30 +51,25 @@ async function submit(ctx: Context, api: Api, queue: string, pathId?: string): P
   }
   const handler = handlerOf(api, queue);
   if (pathId === undefined) checkIdempotencyKey(ctx.headers);
-  const options = readSubmitOptions(searchOf(ctx), ctx.headers, Date.now());
+  const search = searchOf(ctx);
+  const { priority, delayMs, maxIndex, dryRun, query } = readSubmitOptions(search, ctx.headers, Date.now());
   const id = pathId ?? currentId();
-  const submission: Submission = {
-    ...options,
-    ...(await readInput(ctx.req, handler, api.maxBodyBytes)),
-    id,
-    queue,
-    caller: callerOf(ctx),
-    webhook: await readWebhook(searchOf(ctx), api, id),
-  };
+  const { input, mediaType } = await readInput(ctx.req, handler, api.maxBodyBytes);
+  const webhook = search.size === 0 ? null : await readWebhook(search, api, id);
+  const caller = callerOf(ctx);
+  // Member by member: copying objects into one another takes far longer, and this is done for every task.
+  const submission = { id, queue, input, mediaType, query, caller, priority, delayMs, maxIndex, dryRun, webhook };
   await handIn(ctx, api, submission, { put: pathId !== undefined });
 }
 
 /** Hands in what has been read and checked, and answers as Prefer asks. */
-export async function handIn(ctx: Context, api: Api, submission: Submission, options: { put: boolean }): Promise<void> {
+export function handIn(ctx: Context, api: Api, submission: Submission, { put }: { put: boolean }): Promise<void> {
   const prefer = parsePrefer(ctx.get("Prefer"));
   const waitMs = waitOf(prefer, api.syncLimitMs);
   // Both at once: with the store away, one after the other would keep the caller for twice the time.
   const watch = waitMs > 0 && !submission.dryRun ? api.engine.waiter.watch(submission.id) : undefined;
-  try {
-    await answer(ctx, api, { submission, prefer, waitMs, watch, ...options });
-  } finally {
-    watch?.stop();
-  }
+  const answered = answer(ctx, api, { submission, prefer, waitMs, watch, put });
+  return watch ? answered.finally(() => watch.stop()) : answered;
 }
 
 /** How long the caller is held, ms: 0 is an immediate 202. */
@@ -106,7 +102,7 @@ async function answer(ctx: Context, api: Api, asked: Asked): Promise<void> {
       headers: { Location: paths.result(id, signatureOf(ctx, id)) },
     });
   }
-  if (verdict.verdict === "replay") ctx.set("Idempotent-Replayed", "true");
+  if (verdict.verdict === "replay") responseOf(ctx).ahead("Idempotent-Replayed", "true");
 
   let seen: Inspection | null = null;
   if (watch) {
@@ -115,12 +111,15 @@ async function answer(ctx: Context, api: Api, asked: Asked): Promise<void> {
     seen = await api.engine.inspector.inspect(id, { result: true });
   }
   if (seen && isOutcome(seen.state)) {
-    if (prefer.waitAsSent !== undefined && waitMs > 0) ctx.set("Preference-Applied", prefer.waitAsSent);
+    if (prefer.waitAsSent !== undefined && waitMs > 0) responseOf(ctx).ahead("Preference-Applied", prefer.waitAsSent);
     return replyOutcome(ctx, seen);
   }
   if (prefer.respondAsync || prefer.wait !== undefined) {
-    const applied = [prefer.respondAsync ? "respond-async" : undefined, prefer.waitAsSent];
-    ctx.set("Preference-Applied", applied.filter((p) => p !== undefined).join(", "));
+    const applied = [
+      ...(prefer.respondAsync ? ["respond-async"] : []),
+      ...(prefer.waitAsSent ? [prefer.waitAsSent] : []),
+    ];
+    responseOf(ctx).ahead("Preference-Applied", applied.join(", "));
     return replyAccepted(ctx, seen ? pendingTask(seen) : freshTask(id, queue, verdict, submission));
   }
   throw new PaihaoError("sync-timeout", "The task goes on: collect its result at Location.", {

@@ -1,23 +1,24 @@
 -- Stores tasks and puts them in line.
 --
 -- KEYS[1]  base: the partition's tag
--- ARGV[1]  count: number of tasks
--- ARGV[2]  lines: number of pairs of a queue and a limit that they are for
--- ARGV[3…] queue, limit (most tasks waiting and scheduled) of each pair; then of each task: id, number of its pair from 1,
---          input, digest ("" when the input is stored in the hash), more ("" when everything else has its default, else "1" and
---          the nine that follow): class (0 most urgent … 7), delay (ms), media type ("" for JSON), query ("" for none), caller
---          ("" for none), most (largest index the caller accepts, "" for any), dry ("1" stores nothing), webhook (URL, "" for
---          none), undo ("1" when what the task does can be undone)
+-- ARGV[1]  groups: of tasks with the same queue and limit that follow one another
+-- ARGV[2…] of each group: queue, limit (most tasks waiting and scheduled), number of its tasks; then of each of these: id, input,
+--          more ("" when all else has its default, else "1" and the ten that follow): digest ("" when the input is stored in the
+--          hash), class (0 most urgent … 7), delay (ms), media type ("" for JSON), query ("" for none), caller ("" for none), most
+--          (largest index the caller accepts, "" for any), dry ("1" stores nothing), webhook (URL, "" for none), undo ("1" when
+--          what the task does can be undone)
 --
--- Returns {lines, verdicts}: a line of each queue (see lib/line.lua) as it is afterwards, and of each task
--- "verdict state index score", one string: "new", "replay" (the same submission), "conflict" (another input), "elsewhere" (another
--- queue), "foreign" (another caller's), "full", "long" (index above most), "dry"; index and score "" where there is none.
+-- Returns {lines, verdicts}: a line of each queue (see lib/line.lua) as it is afterwards; and in one string a line of text for
+-- each task, "verdict state index score": "new", "replay" (the same submission), "conflict" (another input), "elsewhere" (another
+-- queue), "foreign" (another caller's), "full", "long" (index above most), "dry"; nothing for an index or score there is not.
 local base = KEYS[1]
 --#include clock
 --#include line
 
-local count, pairs_count = tonumber(ARGV[1]), tonumber(ARGV[2])
 local verdicts, queues, seen = {}, {}, {}
+local now_text = whole(now)
+-- A task of which all else has its default; one table serves them all.
+local PLAIN = { digest = '', class = 3, delay = 0, media = '', query = '', caller = '', dry = false, webhook = '', undo = '' }
 
 local function queue_state(queue)
   local state = seen[queue]
@@ -56,91 +57,96 @@ local function join_line(queue, state)
   state.entries = {}
 end
 
-local function known_verdict(known, queue, input, digest, media, query, caller)
-  if (known[5] or '') ~= caller then return 'foreign' end
-  if known[1] ~= queue then return 'elsewhere' end
-  local same = (known[3] or '') == media and (known[4] or '') == query
-  if digest == '' then
+local function known_verdict(known, task, input)
+  if (known[5] or '') ~= task.caller then return 'foreign' end
+  if known[1] ~= task.queue then return 'elsewhere' end
+  local same = (known[3] or '') == task.media and (known[4] or '') == task.query
+  if task.digest == '' then
     same = same and known[2] == input
   else
-    same = same and known[6] == digest
+    same = same and known[6] == task.digest
   end
   return same and 'replay' or 'conflict'
 end
 
-local at = 2
+-- What is stored of a task: only what is not the default.
+local function store(key, task, input)
+  local fields = { 'q', task.queue, 's', task.delay > 0 and 'd' or 'w', 'c', now_text, 'i', input }
+  local function put(field, value)
+    fields[#fields + 1] = field
+    fields[#fields + 1] = value
+  end
+  if task.digest ~= '' then
+    redis.call('SET', base .. 'b:' .. task.id, input)
+    fields[7], fields[8] = 'h', task.digest
+  end
+  if task.media ~= '' then put('m', task.media) end
+  if task.query ~= '' then put('u', task.query) end
+  if task.caller ~= '' then put('z', task.caller) end
+  if task.delay > 0 then put('o', whole(task.class * CLASS)) end
+  if task.class ~= 3 then put('O', task.class) end
+  if task.webhook ~= '' then put('W', task.webhook) end
+  if task.undo == '1' then put('U', '1') end
+  redis.call('HSET', key, unpack(fields))
+end
+local at = 1
 local function argument()
   at = at + 1
   return ARGV[at]
 end
 
-local named = {}
-for n = 1, pairs_count do named[n] = { argument(), tonumber(argument()) } end
-for n = 1, count do
-  local id, of_queue, input, digest, more = argument(), named[tonumber(argument())], argument(), argument(), argument()
-  local queue, limit = of_queue[1], of_queue[2]
-  local class, delay, media, query, caller, most, dry, webhook, undo = 3, 0, '', '', '', nil, false, '', ''
-  if more == '1' then
-    class, delay, media, query, caller = tonumber(argument()), tonumber(argument()), argument(), argument(), argument()
-    most, dry, webhook, undo = tonumber(argument()), argument() == '1', argument(), argument()
+local function submit(queue, state, limit)
+  local id, input = argument(), argument()
+  local task = PLAIN
+  task.id, task.queue = id, queue
+  if argument() == '1' then
+    task = { id = id, queue = queue, digest = argument(), class = tonumber(argument()), delay = tonumber(argument()) }
+    task.media, task.query, task.caller, task.most = argument(), argument(), argument(), tonumber(argument())
+    task.dry, task.webhook, task.undo = argument() == '1', argument(), argument()
   end
+  local class = task.class
   local key = base .. 't:' .. id
-  local state = queue_state(queue)
 
   -- Nearly always it is not there, which EXISTS says for less.
-  local known = not dry and redis.call('EXISTS', key) == 1 and redis.call('HMGET', key, 'q', 'i', 'm', 'u', 'z', 'h', 's')
-  if known and known[1] then
+  if not task.dry and redis.call('EXISTS', key) == 1 then
+    local known = redis.call('HMGET', key, 'q', 'i', 'm', 'u', 'z', 'h', 's')
     -- It may be of this very call.
     for name, of_name in pairs(seen) do join_line(name, of_name) end
     local letter = known[7]
     local rank = letter == 'w' and redis.call('ZRANK', base .. 'w:' .. known[1], id)
     local score = rank and redis.call('ZSCORE', base .. 'w:' .. known[1], id)
-    local verdict = known_verdict(known, queue, input, digest, media, query, caller)
     local index = rank and whole(rank) or (letter == 'r' and '0' or '')
-    verdicts[n] = verdict .. ' ' .. letter .. ' ' .. index .. ' ' .. (score or '')
-  else
-    local index = places_before(queue, state, class)
-    if dry then
-      verdicts[n] = 'dry w ' .. whole(index) .. ' '
-    elseif state.waiting + state.scheduled >= limit then
-      verdicts[n] = 'full   '
-    elseif most and index > most and delay == 0 then
-      verdicts[n] = 'long  ' .. whole(index) .. ' '
-    else
-      local fields = { 'q', queue, 's', delay > 0 and 'd' or 'w', 'c', whole(now) }
-      local function put(field, value)
-        fields[#fields + 1] = field
-        fields[#fields + 1] = value
-      end
-      if digest == '' then put('i', input) else put('h', digest) end
-      if media ~= '' then put('m', media) end
-      if query ~= '' then put('u', query) end
-      if caller ~= '' then put('z', caller) end
-      if delay > 0 then put('o', whole(class * CLASS)) end
-      if class ~= 3 then put('O', class) end
-      if webhook ~= '' then put('W', webhook) end
-      if undo == '1' then put('U', '1') end
-      redis.call('HSET', key, unpack(fields))
-      if digest ~= '' then redis.call('SET', base .. 'b:' .. id, input) end
-      state.accepted = state.accepted + 1
-      if delay > 0 then
-        redis.call('ZADD', base .. 'd:' .. queue, whole(now + delay), id)
-        state.scheduled = state.scheduled + 1
-        verdicts[n] = 'new d  '
-      else
-        state.hlc = tick_hlc(state.hlc)
-        local score = whole(class * CLASS + state.hlc)
-        state.entries[#state.entries + 1] = score
-        state.entries[#state.entries + 1] = id
-        for other, before in pairs(state.before) do
-          if other >= class then state.before[other] = before + 1 end
-        end
-        state.waiting = state.waiting + 1
-        state.joined = state.joined + 1
-        verdicts[n] = 'new w ' .. whole(index) .. ' ' .. score
-      end
-    end
+    return known_verdict(known, task, input) .. ' ' .. letter .. ' ' .. index .. ' ' .. (score or '')
   end
+
+  local index = places_before(queue, state, class)
+  if task.dry then return 'dry w ' .. index .. ' ' end
+  if state.waiting + state.scheduled >= limit then return 'full   ' end
+  if task.most and index > task.most and task.delay == 0 then return 'long  ' .. index .. ' ' end
+
+  store(key, task, input)
+  state.accepted = state.accepted + 1
+  if task.delay > 0 then
+    redis.call('ZADD', base .. 'd:' .. queue, whole(now + task.delay), id)
+    state.scheduled = state.scheduled + 1
+    return 'new d  '
+  end
+  state.hlc = tick_hlc(state.hlc)
+  local score = whole(class * CLASS + state.hlc)
+  state.entries[#state.entries + 1] = score
+  state.entries[#state.entries + 1] = id
+  for other, before in pairs(state.before) do
+    if other >= class then state.before[other] = before + 1 end
+  end
+  state.waiting = state.waiting + 1
+  state.joined = state.joined + 1
+  return 'new w ' .. index .. ' ' .. score
+end
+
+for _ = 1, tonumber(ARGV[1]) do
+  local queue, limit, count = argument(), tonumber(argument()), tonumber(argument())
+  local state = queue_state(queue)
+  for _ = 1, count do verdicts[#verdicts + 1] = submit(queue, state, limit) end
 end
 
 local lines = {}
@@ -155,4 +161,4 @@ for n, queue in ipairs(queues) do
   if state.accepted > 0 then count_rate(queue, 'a', state.accepted) end
   lines[n] = line_of(queue)
 end
-return { lines, verdicts }
+return { lines, table.concat(verdicts, '\n') }

@@ -1,0 +1,75 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { expect } from "chai";
+import { PaihaoError } from "../../src/errors.ts";
+import { readBytes } from "../../src/http/body.ts";
+
+describe("the body of a request", () => {
+  let server: Server;
+  let socket: Socket;
+  let read: Promise<Buffer | PaihaoError>;
+
+  beforeEach(async () => {
+    server = createServer((req, res) => {
+      const bytes = readBytes(req, 10);
+      server.emit("began");
+      read = bytes.catch((error: PaihaoError) => error);
+      void read.then(() => res.end());
+    });
+    server.listen(0, "127.0.0.1");
+    await once(server, "listening");
+    socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  });
+  afterEach(() => {
+    socket.destroy();
+    server.close();
+  });
+
+  const head = (length: string) => `POST / HTTP/1.1\r\nHost: a\r\n${length}\r\n\r\n`;
+  const send = async (...pieces: string[]) => {
+    const began = once(server, "began");
+    for (const piece of pieces) socket.write(piece);
+    await began;
+  };
+  const code = async () => {
+    const outcome = await read;
+    return outcome instanceof PaihaoError ? outcome.code : outcome.toString();
+  };
+
+  it("is read in one piece", async () => {
+    await send(`${head("Content-Length: 4")}four`);
+    expect(await code()).to.equal("four");
+  });
+
+  it("is put together from several", async () => {
+    await send(head("Content-Length: 10"), "four");
+    socket.write("more66");
+    expect(await code()).to.equal("fourmore66");
+    expect(String(await read)).to.have.length(10);
+  });
+
+  it("may be empty, with a length of 0 and without any", async () => {
+    await send(head("Content-Length: 0"));
+    expect(await code()).to.equal("");
+    await send(head("X: y"));
+    expect(await code()).to.equal("");
+  });
+
+  it("is refused before it has come when it says that it is too long", async () => {
+    await send(head("Content-Length: 11"));
+    expect(await code()).to.equal("payload-too-large");
+  });
+
+  it("is refused as soon as it is too long, when it does not say how long it is", async () => {
+    await send(`${head("Transfer-Encoding: chunked")}6\r\nsixsix\r\n`);
+    socket.write("6\r\nsixsix\r\n");
+    expect(await code()).to.equal("payload-too-large");
+  });
+
+  it("is known not to have come whole when the connection ends in the middle of it", async () => {
+    await send(`${head("Content-Length: 10")}four`);
+    socket.destroy();
+    expect(await code()).to.equal("invalid-parameter");
+  });
+});
