@@ -58,3 +58,8 @@ export interface Result {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
+
+/** A result as it is made: what is text stays text until it is stored. */
+export interface Answer extends Omit<Result, "body"> {
+  readonly body: string | Uint8Array;
+}

@@ -2,7 +2,7 @@ import type { Metrics } from "../metrics.ts";
 import type { Keys } from "../store/keys.ts";
 import { encodeResult } from "../store/result.ts";
 import type { CompleteVerdict, FailItem, FailKind, FailVerdict, Lease, Retention, Scripts } from "../store/scripts.ts";
-import type { Result } from "../task.ts";
+import type { Answer } from "../task.ts";
 import { Batch } from "./batch.ts";
 import { DEAD_CAP, type QueueSettings } from "./settings.ts";
 
@@ -16,7 +16,7 @@ export interface Failure {
   /** The catalogue's code when this is the end. */
   readonly code: string;
   /** The answer when this is the end: a problem document. */
-  readonly result: Result;
+  readonly result: Answer;
 }
 
 /** Longest text of an error that is kept. */
@@ -43,56 +43,51 @@ export class Finisher {
     this.#metrics = metrics;
     this.#completions = new Batch({
       sizeOf: (item) => item.result.length,
-      send: (partition, items) => scripts.complete(keys.tag(partition), items),
+      send: (partition, items) => this.#counted(items, scripts.complete(keys.tag(partition), items)),
     });
-    this.#failures = new Batch({ send: (partition, items) => scripts.fail(keys.tag(partition), items, DEAD_CAP) });
-    this.#releases = new Batch({ send: (partition, items) => scripts.release(keys.tag(partition), items) });
+    this.#failures = new Batch({
+      send: (partition, items) => this.#counted(items, scripts.fail(keys.tag(partition), items, DEAD_CAP)),
+    });
+    this.#releases = new Batch({
+      send: (partition, items) => this.#counted(items, scripts.release(keys.tag(partition), items)),
+    });
   }
 
   /** Stores the result. Saying it twice is harmless. @throws PaihaoError store-unavailable */
-  complete(lease: Lease, result: Result, settings: QueueSettings): Promise<CompleteVerdict> {
-    return this.#counted(
-      lease.queue,
-      this.#completions.add(this.#keys.partitionOf(lease.id), {
-        ...lease,
-        ...retentionOf(settings),
-        result: encodeResult(result),
-      }),
-    );
+  complete(lease: Lease, result: Answer, settings: QueueSettings): Promise<CompleteVerdict> {
+    const { queue, id, fence } = lease;
+    const { resultTtlMs, tombstoneTtlMs } = settings;
+    // Member by member: copying objects into one another takes far longer, and this is done for every task.
+    const item = { queue, id, fence, result: encodeResult(result), keepMs: resultTtlMs, tombstoneMs: tombstoneTtlMs };
+    return this.#completions.add(this.#keys.partitionOf(id), item);
   }
 
   /** Ends an attempt: another one later, or the task's end. Saying it twice is harmless. @throws PaihaoError store-unavailable */
   async fail(lease: Lease, failure: Failure, settings: QueueSettings): Promise<FailVerdict> {
-    const verdict = await this.#counted(
-      lease.queue,
-      this.#failures.add(this.#keys.partitionOf(lease.id), {
-        ...lease,
-        kind: failure.kind,
-        attempts: settings.attempts,
-        delayMs: failure.delayMs,
-        error: failure.error.slice(0, ERROR_LENGTH),
-        code: failure.code,
-        result: encodeResult(failure.result),
-        ...retentionOf(settings),
-        // What dies stays to be looked at and run again, longer than an answer would.
-        deadMs: settings.deadTtlMs,
-      }),
-    );
+    const verdict = await this.#failures.add(this.#keys.partitionOf(lease.id), {
+      ...lease,
+      kind: failure.kind,
+      attempts: settings.attempts,
+      delayMs: failure.delayMs,
+      error: failure.error.slice(0, ERROR_LENGTH),
+      code: failure.code,
+      result: encodeResult(failure.result),
+      ...retentionOf(settings),
+      // What dies stays to be looked at and run again, longer than an answer would.
+      deadMs: settings.deadTtlMs,
+    });
     if (verdict === "retrying") this.#retrying(lease.id, failure.delayMs);
     return verdict;
   }
 
   /** Hands a task back to its old place; the attempt does not count. @throws PaihaoError store-unavailable */
   release(lease: Lease, settings: QueueSettings): Promise<"released" | "canceled" | "stale"> {
-    return this.#counted(
-      lease.queue,
-      this.#releases.add(this.#keys.partitionOf(lease.id), { ...lease, ...retentionOf(settings) }),
-    );
+    return this.#releases.add(this.#keys.partitionOf(lease.id), { ...lease, ...retentionOf(settings) });
   }
 
-  async #counted<V extends string>(queue: string, verdict: Promise<V>): Promise<V> {
-    const ending = await verdict;
-    this.#metrics.endings.count(queue, ending);
-    return ending;
+  async #counted<V extends string>(items: readonly Lease[], verdicts: Promise<V[]>): Promise<V[]> {
+    const endings = await verdicts;
+    for (const [i, { queue }] of items.entries()) this.#metrics.endings.count(queue, endings[i] ?? "unknown");
+    return endings;
   }
 }

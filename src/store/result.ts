@@ -1,5 +1,4 @@
-import { isUtf8 } from "node:buffer";
-import type { Result } from "../task.ts";
+import type { Answer, Result } from "../task.ts";
 
 /** The stored form of a result: one JSON line, then the body as it is. */
 interface Head {
@@ -10,19 +9,13 @@ interface Head {
 
 const NEWLINE = 0x0a;
 
-/** A body up to this length goes to the store as text where it is text: a call that is all text is made without copies. */
-const TEXT_BYTES = 4096;
-
-/** Writes a result as `r:<id>` holds it: as text where that is the same bytes. */
-export function encodeResult({ status, contentType, headers, body }: Result): string | Buffer {
+/** Writes a result as `r:<id>` holds it: text where its body is. */
+export function encodeResult({ status, contentType, headers, body }: Answer): string | Buffer {
   const head: Head = { s: status };
   if (contentType !== null) head.t = contentType;
   if (Object.keys(headers).length > 0) head.h = headers;
   const line = `${JSON.stringify(head)}\n`;
-  const bytes = Buffer.from(body.buffer, body.byteOffset, body.byteLength);
-  return bytes.length <= TEXT_BYTES && isUtf8(bytes)
-    ? line + bytes.toString("utf8")
-    : Buffer.concat([Buffer.from(line), bytes]);
+  return typeof body === "string" ? line + body : Buffer.concat([Buffer.from(line), body]);
 }
 
 /** Reads what {@link encodeResult} wrote. @throws Error when it did not */

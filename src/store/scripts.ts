@@ -4,7 +4,7 @@ import { Confirmation } from "./durability.ts";
 import { nodesOf } from "./nodes.ts";
 import { type Connection, isCluster } from "./redis.ts";
 import { buffer, type Line, lineOf, list, number, optional, stateOf, type TaskRow, taskRow, text } from "./rows.ts";
-import { type Argument, Script } from "./script.ts";
+import { type Argument, type BytesReply, Script } from "./script.ts";
 
 export type { Line, TaskRow } from "./rows.ts";
 
@@ -178,7 +178,12 @@ export class Scripts {
     tag: string,
     items: readonly SubmitItem[],
   ): Promise<{ lines: Line[]; verdicts: Submitted[]; durable: boolean }> {
-    const { reply, node } = await this.#run.submit.served(tag, submitArguments(items));
+    const args = grouped(items, {
+      together: (a, b) => a.queue === b.queue && a.limit === b.limit,
+      head: (args, { queue, limit }) => args.push(queue, limit),
+      item: pushSubmission,
+    });
+    const { reply, node } = await this.#run.submit.served(tag, args);
     const durable = await this.#confirmation.confirm(node);
     const [lines, verdicts] = list(reply);
     return { durable, lines: list(lines).map(lineOf), verdicts: text(verdicts).split("\n").map(submitted) };
@@ -204,21 +209,7 @@ export class Scripts {
       await this.#run.reserve.bytes(tag, [queue, worker, reservation, most, leaseMs, rate?.max ?? 0, rate?.perMs ?? 0]),
     );
     return {
-      tasks: list(tasks).map((reply) => {
-        const [facts, input, mediaType, query, caller] = list(reply);
-        const [id = "", fence = "", attempt, lost, created] = text(facts).split(" ");
-        return {
-          id,
-          fence,
-          attempt: Number(attempt),
-          lost: Number(lost),
-          createdMs: Number(created),
-          input: buffer(input),
-          mediaType: text(mediaType) || "application/json",
-          query: text(query),
-          caller: text(caller),
-        };
-      }),
+      tasks: reservedTasks(list(tasks)),
       waiting: number(waiting) < 0 ? null : number(waiting),
       pauseMs: number(pause),
     };
@@ -233,8 +224,12 @@ export class Scripts {
     tag: string,
     items: readonly (Lease & Retention & { result: string | Buffer })[],
   ): Promise<CompleteVerdict[]> {
-    const args = items.flatMap((t) => [t.queue, t.id, t.fence, t.result, t.keepMs, t.tombstoneMs]);
-    return (await this.#run.complete.text(tag, [items.length, ...args])) as CompleteVerdict[];
+    const args = grouped(items, {
+      together: (a, b) => a.queue === b.queue && a.keepMs === b.keepMs && a.tombstoneMs === b.tombstoneMs,
+      head: (args, { queue, keepMs, tombstoneMs }) => args.push(queue, keepMs, tombstoneMs),
+      item: (args, { id, fence, result }) => args.push(id, fence, result),
+    });
+    return text(await this.#run.complete.text(tag, args)).split(" ") as CompleteVerdict[];
   }
 
   async fail(tag: string, items: readonly FailItem[], deadCap: number): Promise<FailVerdict[]> {
@@ -396,29 +391,64 @@ export class Scripts {
   }
 }
 
-/** The arguments of submit.lua: the queue and limit of tasks that follow one another are told once. */
-function submitArguments(items: readonly SubmitItem[]): Argument[] {
+/** How items are written as arguments: what those that follow one another have in common is told once, with their number. */
+interface Grouping<T> {
+  together(a: T, b: T): boolean;
+  head(args: Argument[], first: T): void;
+  item(args: Argument[], item: T): void;
+}
+
+function grouped<T>(items: readonly T[], { together, head, item }: Grouping<T>): Argument[] {
   const args: Argument[] = [0];
   let groups = 0;
-  let from = 0;
-  for (const [i, { queue, limit }] of items.entries()) {
-    const next = items[i + 1];
-    if (next?.queue === queue && next.limit === limit) continue;
-    groups += 1;
-    args.push(queue, limit, i + 1 - from);
-    for (; from <= i; from += 1) pushTask(args, items[from] as SubmitItem);
+  let length = 0;
+  let first: T | undefined;
+  for (const one of items) {
+    if (first === undefined || !together(first, one)) {
+      groups += 1;
+      first = one;
+      head(args, one);
+      length = args.push(0) - 1;
+    }
+    args[length] = Number(args[length]) + 1;
+    item(args, one);
   }
   args[0] = groups;
   return args;
 }
 
-function pushTask(args: Argument[], t: SubmitItem): void {
+function pushSubmission(args: Argument[], t: SubmitItem): void {
   if (isPlain(t)) {
     args.push(t.id, t.input, "");
   } else {
     args.push(t.id, t.input, "1", t.digest, t.priority, t.delayMs, t.mediaType, t.query, t.caller);
     args.push(t.maxIndex ?? "", t.dryRun ? "1" : "", t.webhook, t.undo ? "1" : "");
   }
+}
+
+/** Reads the tasks that reserve.lua answers: of each its facts and its input, and three more where the facts say so. */
+function reservedTasks(reply: readonly BytesReply[]): Reserved[] {
+  const tasks: Reserved[] = [];
+  for (let at = 0; at < reply.length; ) {
+    const [id = "", fence = "", attempt, lost, created, more] = text(reply[at]).split(" ");
+    const task = { id, fence, attempt: Number(attempt), lost: Number(lost), createdMs: Number(created) };
+    const input = buffer(reply[at + 1]);
+    at += 2;
+    if (more === undefined) {
+      tasks.push({ ...task, input, mediaType: "application/json", query: "", caller: "" });
+    } else {
+      const [mediaType, query, caller] = reply.slice(at, at + 3).map(text);
+      tasks.push({
+        ...task,
+        input,
+        mediaType: mediaType || "application/json",
+        query: query ?? "",
+        caller: caller ?? "",
+      });
+      at += 3;
+    }
+  }
+  return tasks;
 }
 
 /** Whether all but its id and input has its default. */

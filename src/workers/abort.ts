@@ -10,9 +10,3 @@ export class TaskAborted extends Error {
     this.cause = cause;
   }
 }
-
-/** Why a signal has fired; undefined while it has not. */
-export function abortCauseOf(signal: AbortSignal): AbortCause | undefined {
-  const reason: unknown = signal.reason;
-  return reason instanceof TaskAborted ? reason.cause : undefined;
-}

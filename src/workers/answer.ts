@@ -1,4 +1,4 @@
-import type { Result } from "../task.ts";
+import type { Answer } from "../task.ts";
 import { Unfit } from "./outcome.ts";
 
 /** Response headers that say something of the connection or of this server, which a handler's Response does not decide. */
@@ -19,28 +19,27 @@ const NOT_KEPT = new Set([
 
 /**
  * Makes the stored result of what a handler returned: a Response keeps its status, headers and bytes; bytes become
- * `application/octet-stream`, undefined a 204, anything else JSON.
+ * `application/octet-stream`, undefined a 204, anything else JSON. Only for a Response is there something to wait for.
  * @throws Unfit above `maxBytes`; TypeError for what JSON cannot hold
  */
-export async function toResult(value: unknown, maxBytes: number): Promise<Result> {
-  const result = await shape(value);
-  if (result.body.length > maxBytes) {
-    throw new Unfit(`the result has ${result.body.length} bytes, more than MAX_RESULT (${maxBytes})`);
-  }
-  return result;
-}
-
-async function shape(value: unknown): Promise<Result> {
-  if (value instanceof Response) return fromResponse(value);
+export function toResult(value: unknown, maxBytes: number): Answer | Promise<Answer> {
+  if (value instanceof Response) return fromResponse(value).then((answer) => within(answer, maxBytes));
   if (value instanceof Uint8Array) {
-    return { status: 200, contentType: "application/octet-stream", headers: {}, body: value };
+    return within({ status: 200, contentType: "application/octet-stream", headers: {}, body: value }, maxBytes);
   }
   const json = JSON.stringify(value);
-  if (json === undefined) return { status: 204, contentType: null, headers: {}, body: Buffer.alloc(0) };
-  return { status: 200, contentType: "application/json", headers: {}, body: Buffer.from(json) };
+  if (json === undefined) return { status: 204, contentType: null, headers: {}, body: "" };
+  return within({ status: 200, contentType: "application/json", headers: {}, body: json }, maxBytes);
 }
 
-async function fromResponse(response: Response): Promise<Result> {
+/** @throws Unfit */
+function within(answer: Answer, maxBytes: number): Answer {
+  const bytes = Buffer.byteLength(answer.body);
+  if (bytes > maxBytes) throw new Unfit(`the result has ${bytes} bytes, more than MAX_RESULT (${maxBytes})`);
+  return answer;
+}
+
+async function fromResponse(response: Response): Promise<Answer> {
   if (response.status < 200) throw new TypeError(`a Response of status ${response.status} is no answer`);
   const body = Buffer.from(await response.arrayBuffer());
   return {

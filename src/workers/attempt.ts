@@ -4,7 +4,7 @@ import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Lease, Reserved } from "../store/scripts.ts";
 import type { Input } from "../task.ts";
-import { type AbortCause, abortCauseOf, TaskAborted } from "./abort.ts";
+import { type AbortCause, TaskAborted } from "./abort.ts";
 import { insist } from "./insist.ts";
 import { Reporter } from "./reporter.ts";
 import type { StepStore } from "./steps.ts";
@@ -15,12 +15,12 @@ export class Attempt {
   readonly task: Reserved;
   readonly settings: QueueSettings;
   readonly lease: Lease;
-  /** Its lines carry the attempt; those written while it is run carry the task's id too. */
-  readonly log: Logger;
   /** Monotonic ms of the last time the lease was known to hold. */
   renewedAt: number;
-  readonly #engine: Engine;
-  readonly #abort = new AbortController();
+  readonly #parts: { readonly engine: Engine; readonly log: Logger };
+  #log: Logger | undefined;
+  #aborted: AbortCause | undefined;
+  #abort: AbortController | undefined;
   readonly #onAbort: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
   #reporter: Reporter | undefined;
@@ -31,15 +31,20 @@ export class Attempt {
     this.task = task;
     this.settings = settings;
     this.lease = { queue: settings.queue, id: task.id, fence: task.fence };
-    this.log = parts.log.child({ queue: settings.queue, attempt: task.attempt });
     this.renewedAt = parts.takenAt;
-    this.#engine = parts.engine;
+    this.#parts = parts;
+  }
+
+  /** Its lines carry the attempt; those written while it is run carry the task's id too. */
+  get log(): Logger {
+    this.#log ??= this.#parts.log.child({ queue: this.settings.queue, attempt: this.task.attempt });
+    return this.#log;
   }
 
   /** Takes what the handler reports; most report nothing, and cost nothing here. */
   get reporter(): Reporter {
     this.#reporter ??= new Reporter(
-      (percent, message) => this.#engine.progress(this.lease, percent, message),
+      (percent, message) => this.#parts.engine.progress(this.lease, percent, message),
       // Progress is a courtesy: the task goes on, and the next report may arrive.
       (error) => this.log.debug({ reason: messageOf(error) }, "progress was not reported"),
     );
@@ -49,10 +54,10 @@ export class Attempt {
   /** Where the steps are kept; waits for a store that is away. */
   get steps(): StepStore {
     if (this.#steps === undefined) {
-      const engine = this.#engine;
+      const { engine } = this.#parts;
       const { lease, log } = this;
       const away = {
-        done: () => this.signal.aborted,
+        done: () => this.aborted !== undefined,
         onFailure: (error: unknown) => log.warn({ reason: messageOf(error) }, "a step waits for the store"),
       };
       this.#steps = {
@@ -64,24 +69,29 @@ export class Attempt {
   }
 
   get signal(): AbortSignal {
+    if (this.#abort === undefined) {
+      this.#abort = new AbortController();
+      if (this.#aborted !== undefined) this.#abort.abort(new TaskAborted(this.#aborted));
+    }
     return this.#abort.signal;
   }
 
   /** Why the handler was asked to stop; undefined while it was not. */
   get aborted(): AbortCause | undefined {
-    return abortCauseOf(this.signal);
+    return this.#aborted;
   }
 
   /** Asks the handler to stop; the first cause stays. */
   abort(cause: AbortCause): void {
-    if (this.signal.aborted) return;
-    this.#abort.abort(new TaskAborted(cause));
+    if (this.#aborted !== undefined) return;
+    this.#aborted = cause;
+    this.#abort?.abort(new TaskAborted(cause));
     for (const listener of this.#onAbort) listener();
   }
 
   /** Calls back when the signal fires, or now when it has. Far cheaper than a listener to the signal itself. */
   whenAborted(listener: () => void): void {
-    if (this.signal.aborted) listener();
+    if (this.#aborted !== undefined) listener();
     else this.#onAbort.push(listener);
   }
 

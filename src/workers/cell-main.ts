@@ -75,6 +75,7 @@ async function attempt(message: Extract<ToCell, { type: "run" }>, signal: AbortS
 function compact(outcome: Outcome): Outcome {
   if (outcome.kind !== "result") return outcome;
   const { result } = outcome;
+  if (typeof result.body === "string") return outcome;
   return { kind: "result", result: { ...result, body: new Uint8Array(result.body) } };
 }
 

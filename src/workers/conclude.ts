@@ -1,13 +1,13 @@
 import type { Failure } from "../engine/finish.ts";
 import { catalogueResult, problemResult } from "../engine/problem.ts";
 import { backoffMs, type QueueSettings } from "../engine/settings.ts";
-import type { Result } from "../task.ts";
+import type { Answer } from "../task.ts";
 import type { AbortCause } from "./abort.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** What the store is told at the end of an attempt; "nothing" when the task is another worker's by now. */
 export type Ending =
-  | { readonly result: Result }
+  | { readonly result: Answer }
   | { readonly failure: Failure }
   | "release" // it was not the handler's fault: back to its place, and the attempt does not count
   | "lose" // the task killed its process

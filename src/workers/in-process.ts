@@ -14,10 +14,13 @@ export class InProcess implements Executor {
   }
 
   execute(attempt: Attempt, handler: Handler): Promise<Outcome> {
-    const { signal, log } = attempt;
     const context = taskContext(attempt.facts, {
-      signal,
-      log,
+      get signal() {
+        return attempt.signal;
+      },
+      get log() {
+        return attempt.log;
+      },
       report: (percent, message) => attempt.reporter.report(percent, message),
       steps: () => attempt.steps,
     });

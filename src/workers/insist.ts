@@ -17,16 +17,22 @@ export interface InsistOptions {
  * Tells the store something until it hears it: it may be away for a while.
  * @throws the last error when it no longer matters, or when the store refuses it for another reason than being away
  */
-export async function insist<T>(say: () => Promise<T>, options: InsistOptions): Promise<T> {
+export function insist<T>(say: () => Promise<T>, options: InsistOptions): Promise<T> {
+  return say().catch((error: unknown) => sayAgain(say, options, error));
+}
+
+async function sayAgain<T>(say: () => Promise<T>, { done, onFailure }: InsistOptions, first: unknown): Promise<T> {
   let refusals = 0;
+  let failed = first;
   for (let pauseMs: number = PAUSE_MS.first; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS.most)) {
+    if (!(failed instanceof PaihaoError) || failed.code === "internal") refusals += 1;
+    if (done() || refusals === MOST_REFUSALS) throw failed;
+    onFailure(failed);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
     try {
       return await say();
     } catch (error) {
-      if (!(error instanceof PaihaoError) || error.code === "internal") refusals += 1;
-      if (options.done() || refusals === MOST_REFUSALS) throw error;
-      options.onFailure(error);
+      failed = error;
     }
-    await new Promise((resolve) => setTimeout(resolve, pauseMs));
   }
 }

@@ -1,10 +1,10 @@
 import { messageOf } from "../errors.ts";
 import { isGiveUp, isRetryAfter, isRetryLater, type Problem } from "../handler.ts";
-import type { Result } from "../task.ts";
+import type { Answer } from "../task.ts";
 
 /** How a handler ended: plain data, which crosses to another thread or process as it is. */
 export type Outcome =
-  | { readonly kind: "result"; readonly result: Result }
+  | { readonly kind: "result"; readonly result: Answer }
   /** The handler has given up: no further attempt, this problem is the answer. */
   | { readonly kind: "give-up"; readonly problem: Problem & { readonly status: number }; readonly message: string }
   /** Once more, and this attempt does not count. */

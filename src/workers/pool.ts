@@ -128,7 +128,7 @@ export class Pool implements Role {
       this.#silent.delete(partition);
       // A request that is sent again brings what it brought at first, for which there may be too few slots by now.
       const free = this.#free;
-      for (const task of tasks.slice(0, free)) void this.#run(task, takenAt);
+      for (const task of tasks.slice(0, free)) this.#run(task, takenAt);
       for (const task of tasks.slice(free)) this.#handBack(task);
       if (waiting === null || waiting === 0 || this.#free === 0) return 0;
       if (tasks.length === 0 && pauseMs > 0) return pauseMs;
@@ -143,18 +143,20 @@ export class Pool implements Role {
     return Math.max(0, Math.min(this.slots - this.#busy, 2 * this.slots - this.#inHand));
   }
 
-  async #run(task: Reserved, takenAt: number): Promise<void> {
+  #run(task: Reserved, takenAt: number): void {
     this.#busy += 1;
     this.#inHand += 1;
     let free = false;
-    await this.#runner.run(task, this.#handler, this.#settings, takenAt, () => {
+    const settled = () => {
       if (free) return;
       free = true;
       this.#busy -= 1;
       this.#loop.wake();
+    };
+    void this.#runner.run(task, this.#handler, this.#settings, takenAt, settled).then(() => {
+      this.#inHand -= 1;
+      if (this.#free === 1) this.#loop.wake();
     });
-    this.#inHand -= 1;
-    if (this.#free === 1) this.#loop.wake();
   }
 
   #handBack(task: Reserved): void {

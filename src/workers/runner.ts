@@ -44,8 +44,10 @@ export class Runner {
         settled();
         note(attempt, outcome);
         const ending = conclude(outcome, { settings, attempt: task.attempt, aborted: attempt.aborted }, Math.random());
-        await this.#tell(attempt, ending);
-        attempt.log.info({ ms: Math.round(performance.now() - takenAt), outcome: outcome.kind }, "attempt ended");
+        if (ending !== "nothing") await this.#tell(attempt, ending);
+        if (log.isLevelEnabled("info")) {
+          attempt.log.info({ ms: Math.round(performance.now() - takenAt), outcome: outcome.kind }, "attempt ended");
+        }
       } catch (error) {
         // No one else waits for this; the lease ends by itself, and the task is run again.
         attempt.log.error({ err: error }, "an attempt could not be brought to its end");
@@ -58,23 +60,17 @@ export class Runner {
   }
 
   /** Tells the store how the attempt ended, until it hears it or that no longer matters. */
-  async #tell(attempt: Attempt, ending: Ending): Promise<void> {
-    const { log } = attempt;
-    if (ending === "nothing") return;
-    let verdict: string;
-    try {
-      verdict = await insist(() => this.#say(attempt, ending), {
-        done: () => attempt.aborted === "lease-lost" || attempt.aborted === "shutdown",
-        onFailure: (error) => log.warn({ reason: reasonOf(error) }, "the end of the attempt is not stored yet"),
-      });
-    } catch (error) {
-      log.error({ reason: reasonOf(error) }, "the end of the attempt was not stored: the task will be run again");
-      return;
-    }
-    if (verdict === "stale" || verdict === "unknown")
-      log.warn({ verdict }, "the store refused the end of the attempt: the task is no longer this worker's");
-    else if (verdict === "dead" && ending === "lose") log.error("the task lost its worker too often and is dead");
-    else if (verdict === "dead") log.error("the task is dead: its attempts are used up");
+  #tell(attempt: Attempt, ending: Exclude<Ending, "nothing">): Promise<void> {
+    return insist(() => this.#say(attempt, ending), {
+      done: () => attempt.aborted === "lease-lost" || attempt.aborted === "shutdown",
+      onFailure: (error) => attempt.log.warn({ reason: reasonOf(error) }, "the end of the attempt is not stored yet"),
+    }).then(
+      (verdict) => heard(attempt, ending, verdict),
+      (error: unknown) => {
+        const reason = reasonOf(error);
+        attempt.log.error({ reason }, "the end of the attempt was not stored: the task will be run again");
+      },
+    );
   }
 
   #say(attempt: Attempt, ending: Exclude<Ending, "nothing">): Promise<string> {
@@ -87,8 +83,19 @@ export class Runner {
   }
 }
 
+/** Says in the log what the store made of the end of an attempt, where that is not what is to be expected. */
+function heard(attempt: Attempt, ending: Ending, verdict: string): void {
+  if (verdict === "stale" || verdict === "unknown")
+    attempt.log.warn({ verdict }, "the store refused the end of the attempt: the task is no longer this worker's");
+  else if (verdict === "dead" && ending === "lose") attempt.log.error("the task lost its worker too often and is dead");
+  else if (verdict === "dead") attempt.log.error("the task is dead: its attempts are used up");
+}
+
 /** Says in the log how a handler ended, where that is more than an answer. */
-function note({ log, aborted, settings }: Attempt, outcome: Outcome): void {
+function note(attempt: Attempt, outcome: Outcome): void {
+  const { aborted, settings } = attempt;
+  if (outcome.kind === "result" && aborted === undefined) return;
+  const { log } = attempt;
   if (aborted === "lease-lost")
     log.warn("the lease was lost: another worker has the task, what this one made of it is dropped");
   else if (aborted === "timeout") log.warn({ timeoutMs: settings.timeoutMs }, "the attempt took too long");

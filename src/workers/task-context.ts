@@ -26,7 +26,7 @@ export interface TaskMeans {
 }
 
 /** What a handler is given beside its input. */
-export function taskContext(facts: TaskFacts, { signal, log, report, steps }: TaskMeans): TaskContext {
+export function taskContext(facts: TaskFacts, means: TaskMeans): TaskContext {
   let durable: Steps | undefined;
   return {
     id: facts.id,
@@ -34,15 +34,20 @@ export function taskContext(facts: TaskFacts, { signal, log, report, steps }: Ta
     attempt: facts.attempt,
     maxAttempts: facts.maxAttempts,
     fence: Number(facts.fence),
-    signal,
-    log,
+    // Made when they are asked for: most handlers use neither, and a signal is the dearest thing of all here.
+    get signal() {
+      return means.signal;
+    },
+    get log() {
+      return means.log;
+    },
     query: facts.query === "" ? {} : (JSON.parse(facts.query) as Record<string, string>),
     mediaType: facts.mediaType,
     submittedAt: new Date(facts.createdMs),
     caller: facts.caller === "" ? null : facts.caller,
-    progress: (percent, message) => report(percent, message ?? ""),
+    progress: (percent, message) => means.report(percent, message ?? ""),
     step: (name, work, options) => {
-      durable ??= new Steps(facts.id, steps());
+      durable ??= new Steps(facts.id, means.steps());
       return durable.step(name, work, options?.undo !== undefined);
     },
   };

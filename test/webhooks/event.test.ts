@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { Inspection } from "../../src/engine/inspect.ts";
 import { catalogueResult } from "../../src/engine/problem.ts";
+import { decodeResult, encodeResult } from "../../src/store/result.ts";
 import type { Result } from "../../src/task.ts";
 import { eventBody, RESULT_LIMIT, type TaskEnd } from "../../src/webhooks/event.ts";
 
@@ -47,7 +48,8 @@ describe("the body of an event", () => {
   });
 
   it("has the problem of a failed task there", () => {
-    const seen = seenWith({ state: "failed", result: catalogueResult("task-failed", "no car") });
+    const stored = encodeResult(catalogueResult("task-failed", "no car"));
+    const seen = seenWith({ state: "failed", result: decodeResult(Buffer.from(stored)) });
     expect(JSON.parse(bodyOf({ state: "f" }, seen)).data.result).to.include({ detail: "no car", status: 500 });
   });
 

@@ -10,9 +10,9 @@
 -- ARGV[6]  rate: most tasks that may start within the span, over all workers; 0 for any number
 -- ARGV[7]  span: ms
 --
--- Returns {tasks, waiting, pause}: each task {"id fence attempt lost created", input}, and where it has one of them also media
--- type, query and caller, "" for what it does not have; how many still wait, -1 while the queue is paused; and for how many ms
--- the rate allows no more.
+-- Returns {tasks, waiting, pause}: of each task "id fence attempt lost created" and its input, in one list; where it has one of
+-- media type, query and caller the first ends in " +" and these three come behind, "" for what it does not have. Then how many
+-- still wait, -1 while the queue is paused; and for how many ms the rate allows no more.
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
@@ -25,20 +25,23 @@ local counters = base .. 'q:' .. queue
 local reservations = base .. 'v:' .. queue
 local starts = base .. 'y:' .. queue
 
-local function handed(id, t)
-  local input = t[1] or redis.call('GET', base .. 'b:' .. id) or ''
-  local task = { table.concat({ id, t[2], t[3] or '0', t[4] or '0', t[5] or '0' }, ' '), input }
-  if t[6] or t[7] or t[8] then task[3], task[4], task[5] = t[6] or '', t[7] or '', t[8] or '' end
-  return task
+local tasks = {}
+local function hand(id, t)
+  local facts = id .. ' ' .. t[2] .. ' ' .. (t[3] or '0') .. ' ' .. (t[4] or '0') .. ' ' .. (t[5] or '0')
+  local more = t[6] or t[7] or t[8]
+  tasks[#tasks + 1] = more and facts .. ' +' or facts
+  tasks[#tasks + 1] = t[1] or redis.call('GET', base .. 'b:' .. id) or ''
+  if more then
+    for n = 6, 8 do tasks[#tasks + 1] = t[n] or '' end
+  end
 end
 
 local last = redis.call('HGET', reservations, worker)
 if last and string.sub(last, 1, #reservation + 1) == reservation .. ' ' then
-  local tasks = {}
   for id in string.gmatch(string.sub(last, #reservation + 2), '%S+') do
     local t = redis.call('HMGET', base .. 't:' .. id, 'i', 'f', 'a', 'l', 'c', 'm', 'u', 'z', 's', 'w')
     if t[9] == 'r' and t[10] == worker then
-      tasks[#tasks + 1] = handed(id, t)
+      hand(id, t)
       -- The worker counts the lease from this answer; much of the first one has gone while the reply was lost.
       redis.call('ZADD', leases, whole(now + lease), id)
     end
@@ -66,8 +69,8 @@ if rate > 0 then
 end
 
 local fence = tonumber(q[2] or 0)
-local tasks, ids, leased, healed = {}, {}, {}, 0
-local expiry = whole(now + lease)
+local ids, leased, healed = {}, {}, 0
+local expiry, now_text = whole(now + lease), whole(now)
 local entries = redis.call('ZPOPMIN', line, count)
 for n = 1, #entries, 2 do
   local id, score = entries[n], entries[n + 1]
@@ -76,11 +79,11 @@ for n = 1, #entries, 2 do
   if t[9] == 'w' then
     fence = math.max(fence + 1, (now - EPOCH) * 1024)
     t[2], t[3] = whole(fence), whole(tonumber(t[3] or 0) + 1)
-    redis.call('HSET', key, 's', 'r', 'f', t[2], 'a', t[3], 'o', whole(tonumber(score)), 'b', whole(now), 'w', worker)
+    redis.call('HSET', key, 's', 'r', 'f', t[2], 'a', t[3], 'o', score, 'b', now_text, 'w', worker)
     leased[#leased + 1] = expiry
     leased[#leased + 1] = id
     redis.call('PUBLISH', base .. 'e:' .. id, 'r')
-    tasks[#tasks + 1] = handed(id, t)
+    hand(id, t)
     ids[#ids + 1] = id
   else
     -- An entry whose task is gone or is not waiting (memory evicted, a key deleted by hand) must not block the line.
