@@ -74,27 +74,40 @@ export class Batch<Item, Verdict> {
     yield chunk;
   }
 
+  /**
+   * Hands over what has been gathered for a partition, as much as one call takes, to a call of another kind that takes it along.
+   * `answered` is to be given the verdicts.
+   */
+  handOver(partition: number): { items: readonly Item[]; answered(verdicts: Promise<readonly Verdict[]>): void } {
+    const [chunk = [], ...rest] = this.#chunks(this.#gathered.get(partition) ?? []);
+    this.#gathered.set(partition, rest.flat());
+    return { items: itemsOf(chunk), answered: (verdicts) => this.#await(partition, chunk, verdicts) };
+  }
+
   #send(partition: number, chunk: readonly Entry<Item, Verdict>[]): void {
+    if (chunk.length > 0) this.#await(partition, chunk, this.#options.send(partition, itemsOf(chunk)));
+  }
+
+  #await(partition: number, chunk: readonly Entry<Item, Verdict>[], verdicts: Promise<readonly Verdict[]>): void {
     this.#underway.set(partition, (this.#underway.get(partition) ?? 0) + 1);
     const answered = () => this.#underway.set(partition, (this.#underway.get(partition) ?? 0) - 1);
-    this.#options
-      .send(
-        partition,
-        chunk.map((entry) => entry.item),
-      )
-      .then(
-        (verdicts) => {
-          answered();
-          for (const [i, entry] of chunk.entries()) {
-            const verdict = verdicts[i];
-            if (verdict === undefined) entry.reject(new Error("the store answered fewer verdicts than items"));
-            else entry.resolve(verdict);
-          }
-        },
-        (error: unknown) => {
-          answered();
-          for (const entry of chunk) entry.reject(error);
-        },
-      );
+    verdicts.then(
+      (all) => {
+        answered();
+        for (const [i, entry] of chunk.entries()) {
+          const verdict = all[i];
+          if (verdict === undefined) entry.reject(new Error("the store answered fewer verdicts than items"));
+          else entry.resolve(verdict);
+        }
+      },
+      (error: unknown) => {
+        answered();
+        for (const entry of chunk) entry.reject(error);
+      },
+    );
   }
+}
+
+function itemsOf<Item, Verdict>(chunk: readonly Entry<Item, Verdict>[]): Item[] {
+  return chunk.map((entry) => entry.item);
 }

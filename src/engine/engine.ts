@@ -115,14 +115,17 @@ export class Engine {
   }
 
   /**
-   * Takes up to `count` tasks of a queue from one partition.
+   * Takes up to `count` tasks of a queue from one partition, and tells it on the way what has been completed meanwhile.
    * A rate is shared out: each partition has all of it, over as many times the span as there are partitions.
    * @throws PaihaoError store-unavailable
    */
   reserve(partition: number, request: Reservation): ReturnType<Scripts["reserve"]> {
     const { rate } = request;
     const shared = rate && { max: rate.max, perMs: rate.perMs * this.keys.partitions };
-    return this.#scripts.reserve(this.keys.tag(partition), { ...request, rate: shared });
+    const { items, answered } = this.finisher.handOver(partition);
+    const reserved = this.#scripts.reserve(this.keys.tag(partition), { ...request, rate: shared }, items);
+    if (items.length > 0) answered(reserved.then(({ verdicts }) => verdicts));
+    return reserved;
   }
 
   /** Prolongs a lease; "cancel" asks the worker to give the task up, "stale" says it is no longer the worker's. */

@@ -1,7 +1,16 @@
 import type { Metrics } from "../metrics.ts";
 import type { Keys } from "../store/keys.ts";
 import { encodeResult } from "../store/result.ts";
-import type { CompleteVerdict, FailItem, FailKind, FailVerdict, Lease, Retention, Scripts } from "../store/scripts.ts";
+import type {
+  CompleteVerdict,
+  Completion,
+  FailItem,
+  FailKind,
+  FailVerdict,
+  Lease,
+  Retention,
+  Scripts,
+} from "../store/scripts.ts";
 import type { Answer } from "../task.ts";
 import { Batch } from "./batch.ts";
 import { DEAD_CAP, type QueueSettings } from "./settings.ts";
@@ -32,7 +41,7 @@ export class Finisher {
   readonly #keys: Keys;
   readonly #metrics: Metrics;
   readonly #retrying: (id: string, delayMs: number) => void;
-  readonly #completions: Batch<Lease & Retention & { result: string | Buffer }, CompleteVerdict>;
+  readonly #completions: Batch<Completion, CompleteVerdict>;
   readonly #failures: Batch<FailItem, FailVerdict>;
   readonly #releases: Batch<Lease & Retention, "released" | "canceled" | "stale">;
 
@@ -60,6 +69,15 @@ export class Finisher {
     // Member by member: copying objects into one another takes far longer, and this is done for every task.
     const item = { queue, id, fence, result: encodeResult(result), keepMs: resultTtlMs, tombstoneMs: tombstoneTtlMs };
     return this.#completions.add(this.#keys.partitionOf(id), item);
+  }
+
+  /** Hands over the completions of a partition that have not been sent, to a call that takes them along. */
+  handOver(partition: number): {
+    items: readonly Completion[];
+    answered(verdicts: Promise<CompleteVerdict[]>): void;
+  } {
+    const { items, answered } = this.#completions.handOver(partition);
+    return { items, answered: (verdicts) => answered(this.#counted(items, verdicts)) };
   }
 
   /** Ends an attempt: another one later, or the task's end. Saying it twice is harmless. @throws PaihaoError store-unavailable */

@@ -77,6 +77,10 @@ export interface Retention {
   readonly keepMs: number;
   readonly tombstoneMs: number;
 }
+/** A task that has succeeded, with its result as it is stored. */
+export interface Completion extends Lease, Retention {
+  readonly result: string | Buffer;
+}
 export type CompleteVerdict = "done" | "canceled" | "already" | "stale" | "unknown";
 export type FailVerdict = "retrying" | "failed" | "dead" | "canceled" | "already" | "stale" | "unknown";
 export type FailKind = "retry" | "later" | "give-up";
@@ -198,20 +202,25 @@ export class Scripts {
     return text(await this.#run.update.text(tag, args)) as UpdateVerdict;
   }
 
-  /** `waiting` is null while the queue is paused; `pauseMs` is for how long the rate allows no more. */
+  /**
+   * Takes tasks, and finishes others on the way. `waiting` is null while the queue is paused; `pauseMs` is for how long the rate
+   * allows no more.
+   */
   async reserve(
     tag: string,
     request: Reservation,
-  ): Promise<{ tasks: Reserved[]; waiting: number | null; pauseMs: number }> {
+    completions: readonly Completion[] = [],
+  ): Promise<{ tasks: Reserved[]; waiting: number | null; pauseMs: number; verdicts: CompleteVerdict[] }> {
     const { queue, worker, reservation, count, leaseMs, rate } = request;
     const most = Math.min(count, BATCH_LIMIT);
-    const [tasks, waiting, pause] = list(
-      await this.#run.reserve.bytes(tag, [queue, worker, reservation, most, leaseMs, rate?.max ?? 0, rate?.perMs ?? 0]),
-    );
+    const args = [queue, worker, reservation, most, leaseMs, rate?.max ?? 0, rate?.perMs ?? 0];
+    const reply = await this.#run.reserve.bytes(tag, [...args, ...completeArguments(completions)]);
+    const [tasks, waiting, pause, verdicts] = list(reply);
     return {
       tasks: reservedTasks(list(tasks)),
       waiting: number(waiting) < 0 ? null : number(waiting),
       pauseMs: number(pause),
+      verdicts: completeVerdicts(text(verdicts)),
     };
   }
 
@@ -220,16 +229,8 @@ export class Scripts {
     return (await this.#run.renew.text(tag, [leases.length, ...args])) as ("ok" | "cancel" | "stale")[];
   }
 
-  async complete(
-    tag: string,
-    items: readonly (Lease & Retention & { result: string | Buffer })[],
-  ): Promise<CompleteVerdict[]> {
-    const args = grouped(items, {
-      together: (a, b) => a.queue === b.queue && a.keepMs === b.keepMs && a.tombstoneMs === b.tombstoneMs,
-      head: (args, { queue, keepMs, tombstoneMs }) => args.push(queue, keepMs, tombstoneMs),
-      item: (args, { id, fence, result }) => args.push(id, fence, result),
-    });
-    return text(await this.#run.complete.text(tag, args)).split(" ") as CompleteVerdict[];
+  async complete(tag: string, items: readonly Completion[]): Promise<CompleteVerdict[]> {
+    return completeVerdicts(text(await this.#run.complete.text(tag, completeArguments(items))));
   }
 
   async fail(tag: string, items: readonly FailItem[], deadCap: number): Promise<FailVerdict[]> {
@@ -426,27 +427,40 @@ function pushSubmission(args: Argument[], t: SubmitItem): void {
   }
 }
 
+function completeArguments(items: readonly Completion[]): Argument[] {
+  return grouped(items, {
+    together: (a, b) => a.queue === b.queue && a.keepMs === b.keepMs && a.tombstoneMs === b.tombstoneMs,
+    head: (args, { queue, keepMs, tombstoneMs }) => args.push(queue, keepMs, tombstoneMs),
+    item: (args, { id, fence, result }) => args.push(id, fence, result),
+  });
+}
+
+function completeVerdicts(reply: string): CompleteVerdict[] {
+  return reply === "" ? [] : (reply.split(" ") as CompleteVerdict[]);
+}
+
 /** Reads the tasks that reserve.lua answers: of each its facts and its input, and three more where the facts say so. */
 function reservedTasks(reply: readonly BytesReply[]): Reserved[] {
   const tasks: Reserved[] = [];
-  for (let at = 0; at < reply.length; ) {
+  for (let at = 0; at < reply.length; at += 2) {
     const [id = "", fence = "", attempt, lost, created, more] = text(reply[at]).split(" ");
-    const task = { id, fence, attempt: Number(attempt), lost: Number(lost), createdMs: Number(created) };
+    let [mediaType, query, caller] = ["", "", ""];
     const input = buffer(reply[at + 1]);
-    at += 2;
-    if (more === undefined) {
-      tasks.push({ ...task, input, mediaType: "application/json", query: "", caller: "" });
-    } else {
-      const [mediaType, query, caller] = reply.slice(at, at + 3).map(text);
-      tasks.push({
-        ...task,
-        input,
-        mediaType: mediaType || "application/json",
-        query: query ?? "",
-        caller: caller ?? "",
-      });
+    if (more !== undefined) {
+      [mediaType = "", query = "", caller = ""] = reply.slice(at + 2, at + 5).map(text);
       at += 3;
     }
+    tasks.push({
+      id,
+      fence,
+      attempt: Number(attempt),
+      lost: Number(lost),
+      createdMs: Number(created),
+      input,
+      mediaType: mediaType || "application/json",
+      query,
+      caller,
+    });
   }
   return tasks;
 }

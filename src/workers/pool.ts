@@ -112,27 +112,38 @@ export class Pool implements Role {
 
   /** Takes from one partition until it is empty, every slot is busy, or the rate allows no more for the ms returned. */
   async #takeFrom(partition: number): Promise<number> {
-    for (;;) {
-      const reservation = this.#open.get(partition) ?? randomUUID();
-      this.#open.set(partition, reservation);
-      const takenAt = performance.now();
-      const { tasks, waiting, pauseMs } = await this.#engine.reserve(partition, {
-        queue: this.queue,
-        worker: this.#worker,
-        reservation,
-        count: this.#free,
-        leaseMs: this.#settings.leaseMs,
-        rate: this.#settings.rate,
-      });
-      this.#open.delete(partition);
-      this.#silent.delete(partition);
+    for (let asked = this.#ask(partition, this.#free); ; ) {
+      const { tasks, waiting, pauseMs, takenAt } = await asked;
       // A request that is sent again brings what it brought at first, for which there may be too few slots by now.
-      const free = this.#free;
-      for (const task of tasks.slice(0, free)) this.#run(task, takenAt);
-      for (const task of tasks.slice(free)) this.#handBack(task);
-      if (waiting === null || waiting === 0 || this.#free === 0) return 0;
-      if (tasks.length === 0 && pauseMs > 0) return pauseMs;
+      const taken = tasks.slice(0, this.#free);
+      for (const task of tasks.slice(taken.length)) this.#handBack(task);
+      const free = this.#free - taken.length;
+      const waits = waiting !== null && waiting > 0 && free > 0 && !this.#stopped;
+      const limited = waits && tasks.length === 0 && pauseMs > 0;
+      const more = waits && !limited;
+      // Asked before these begin: the store works on it meanwhile.
+      if (more) asked = this.#ask(partition, free);
+      for (const task of taken) this.#run(task, takenAt);
+      if (!more) return limited ? pauseMs : 0;
     }
+  }
+
+  /** Asks for tasks: for half of the slots at most, so that there is always something to run while the store looks for more. */
+  async #ask(partition: number, free: number) {
+    const reservation = this.#open.get(partition) ?? randomUUID();
+    this.#open.set(partition, reservation);
+    const takenAt = performance.now();
+    const reserved = await this.#engine.reserve(partition, {
+      queue: this.queue,
+      worker: this.#worker,
+      reservation,
+      count: Math.min(free, Math.ceil(this.slots / 2)),
+      leaseMs: this.#settings.leaseMs,
+      rate: this.#settings.rate,
+    });
+    this.#open.delete(partition);
+    this.#silent.delete(partition);
+    return { ...reserved, takenAt };
   }
 
   /**

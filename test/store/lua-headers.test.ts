@@ -17,13 +17,15 @@ function documented(header: string, list: "KEYS" | "ARGV"): string[] {
   return [...header.matchAll(new RegExp(`^-- ${list}\\[([^\\]]+)\\]\\s+\\S`, "gm"))].map((match) => match[1] ?? "");
 }
 
-/** What a body uses of them: literal places, and whether it computes any. */
+/** What a body uses of them: literal places, and whether it computes any or hands all of them on, from a place, to a part. */
 function used(body: string, list: "KEYS" | "ARGV"): { literal: Set<string>; computed: boolean } {
   const places = [...body.matchAll(new RegExp(`${list}\\[([^\\]]+)\\]`, "g"))].map((match) => (match[1] ?? "").trim());
   const isLiteral = (place: string) => /^\d+$/.test(place) || place === `#${list}`;
   return {
     literal: new Set(places.filter(isLiteral)),
-    computed: places.some((place) => !isLiteral(place)) || new RegExp(`unpack\\(${list}|ipairs\\(${list}`).test(body),
+    computed:
+      places.some((place) => !isLiteral(place)) ||
+      new RegExp(`unpack\\(${list}|ipairs\\(${list}|\\(${list}, \\d`).test(body),
   };
 }
 

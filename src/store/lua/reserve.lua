@@ -10,12 +10,21 @@
 -- ARGV[6]  rate: most tasks that may start within the span, over all workers; 0 for any number
 -- ARGV[7]  span: ms
 --
--- Returns {tasks, waiting, pause}: of each task "id fence attempt lost created" and its input, in one list; where it has one of
+-- ARGV[8…] tasks that the process has finished meanwhile, as complete.lua takes them: they cost no call of their own
+--
+-- Returns {tasks, waiting, pause, verdicts}: of each task "id fence attempt lost created" and its input, in one list; where it has one of
 -- media type, query and caller the first ends in " +" and these three come behind, "" for what it does not have. Then how many
--- still wait, -1 while the queue is paused; and for how many ms the rate allows no more.
+-- still wait, -1 while the queue is paused; for how many ms the rate allows no more; and what complete.lua returns.
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
+--#include line
+--#include follow
+--#include settle
+--#include service
+--#include complete
+
+local verdicts = complete_groups(ARGV, 8)
 
 local queue, worker, reservation = ARGV[1], ARGV[2], ARGV[3]
 local count, lease = tonumber(ARGV[4]), tonumber(ARGV[5])
@@ -46,11 +55,11 @@ if last and string.sub(last, 1, #reservation + 1) == reservation .. ' ' then
       redis.call('ZADD', leases, whole(now + lease), id)
     end
   end
-  return { tasks, redis.call('ZCARD', line), 0 }
+  return { tasks, redis.call('ZCARD', line), 0, verdicts }
 end
 
 local q = redis.call('HMGET', counters, 'paused', 'fence')
-if q[1] == '1' then return { {}, -1, 0 } end
+if q[1] == '1' then return { {}, -1, 0, verdicts } end
 
 -- The times of the last starts, as many as the rate allows in a span: one more may start when the oldest of them is a span
 -- ago. This holds for every span, where counting by the clock would let twice as many through around its edges.
@@ -65,12 +74,12 @@ if rate > 0 then
   while allowed > 0 and until_free(allowed) > 0 do allowed = allowed - 1 end
   if allowed < count then pause = until_free(allowed + 1) end
   count = allowed
-  if count == 0 then return { {}, redis.call('ZCARD', line), whole(pause) } end
+  if count == 0 then return { {}, redis.call('ZCARD', line), whole(pause), verdicts } end
 end
 
 local fence = tonumber(q[2] or 0)
 local ids, leased, healed = {}, {}, 0
-local expiry, now_text = whole(now + lease), whole(now)
+local expiry = whole(now + lease)
 local entries = redis.call('ZPOPMIN', line, count)
 for n = 1, #entries, 2 do
   local id, score = entries[n], entries[n + 1]
@@ -101,4 +110,4 @@ if #ids > 0 then
   end
 end
 if healed > 0 then redis.call('HINCRBY', counters, 'healed', healed) end
-return { tasks, redis.call('ZCARD', line), whole(pause) }
+return { tasks, redis.call('ZCARD', line), whole(pause), verdicts }

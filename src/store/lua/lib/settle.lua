@@ -3,22 +3,24 @@
 --   keep    how long the result stays, ms; tombstone: how much longer "expired" is told from "unknown", ms
 --   hook    the task's webhook, or nil
 --   undo    what it has done can be undone: at once when it did not succeed, later when its result is destroyed
---   bare    it is known to have neither an input of its own key nor steps
+--   bare    it is known to have no progress, no request to cancel it, no input of its own key and no steps
+local now_text = whole(now)
 local function settle(id, state, result, keep, tombstone, hook, undo, bare)
   local key = base .. 't:' .. id
-  redis.call('HDEL', key, 'o', 'w', 'p', 'k')
-  redis.call('HSET', key, 's', state, 'e', whole(now), 'x', whole(now + keep))
+  local keep_text = whole(keep)
+  redis.call('HSET', key, 's', state, 'e', now_text, 'x', whole(now + keep))
   redis.call('PEXPIRE', key, whole(keep + tombstone))
+  if not bare then redis.call('HDEL', key, 'p', 'k') end
   if undo and state == 's' then
-    redis.call('PEXPIRE', base .. 'b:' .. id, whole(keep))
-    redis.call('PEXPIRE', base .. 's:' .. id, whole(keep))
+    redis.call('PEXPIRE', base .. 'b:' .. id, keep_text)
+    redis.call('PEXPIRE', base .. 's:' .. id, keep_text)
   else
     if undo then undo_work(id) end
     if not bare then redis.call('UNLINK', base .. 'b:' .. id, base .. 's:' .. id) end
   end
   if hook then tell_webhook(id, state, hook) end
   if result then
-    redis.call('SET', base .. 'r:' .. id, result, 'PX', whole(keep))
+    redis.call('SET', base .. 'r:' .. id, result, 'PX', keep_text)
   end
   redis.call('PUBLISH', base .. 'e:' .. id, state)
 end
@@ -27,8 +29,8 @@ end
 local function bury(queue, id, result, keep, tombstone, cap, hook, undo)
   local key = base .. 't:' .. id
   local dead = base .. 'x:' .. queue
-  redis.call('HDEL', key, 'o', 'w', 'p', 'k')
-  redis.call('HSET', key, 's', 'f', 'e', whole(now), 'x', whole(now + keep))
+  redis.call('HDEL', key, 'p', 'k')
+  redis.call('HSET', key, 's', 'f', 'e', now_text, 'x', whole(now + keep))
   redis.call('PEXPIRE', key, whole(keep + tombstone))
   redis.call('PEXPIRE', base .. 'b:' .. id, whole(keep))
   redis.call('PEXPIRE', base .. 's:' .. id, whole(keep))
