@@ -88,27 +88,28 @@ export function lineOf(reply: Reply | BytesReply | undefined): Line {
 /** Reads one task of what inspect.lua answers. */
 export function taskRow(reply: BytesReply): TaskRow | null {
   if (!Array.isArray(reply)) return null;
-  const [queue, letter, created, attempts, begun, ended, expiry, lost, cancel, destroyed, code, progress, caller] =
-    reply;
-  const [index, score, due, result, errors] = reply.slice(13);
-  const state = stateOf(text(letter));
+  const [facts, progress, caller, result, errors] = reply;
+  const words = text(facts).split(" ");
+  const [queue = "", letter = "", created, attempts, begun, ended, expiry, lost, cancel, destroyed, code] = words;
+  const [index, score = "", due] = words.slice(11);
+  const state = stateOf(letter);
   if (state === null) return null;
   return {
-    queue: text(queue),
+    queue,
     state,
     createdMs: number(created),
-    attempts: number(attempts),
+    attempts: Number(attempts),
     startedMs: optional(begun),
     finishedMs: optional(ended),
     expiresMs: optional(expiry),
     lost: number(lost),
-    cancelRequested: text(cancel) === "1",
-    destroyed: text(destroyed) === "1",
-    errorCode: text(code) || null,
+    cancelRequested: cancel === "1",
+    destroyed: destroyed === "1",
+    errorCode: code || null,
     progress: text(progress) || null,
     caller: text(caller),
     index: optional(index),
-    score: text(score),
+    score,
     dueMs: optional(due),
     result: Buffer.isBuffer(result) && result.length > 0 ? result : null,
     errors: text(errors) === "" ? [] : (JSON.parse(text(errors)) as string[]),

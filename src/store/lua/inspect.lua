@@ -5,8 +5,8 @@
 -- ARGV[2…] id, result ("1" to have the stored result of a finished task, "0" not to)
 --
 -- Returns {now, lines, tasks}: ms; a line of each queue (see lib/line.lua); and of each task
--- {queue, state, created, attempts, begun, ended, expiry, lost, cancel requested, destroyed, error code, progress, caller,
--- index, score, due, result, last errors} with "" for what it does not have, or "" for an unknown task.
+-- {"queue state created attempts begun ended expiry lost cancel-requested destroyed error-code index score due", progress, caller,
+-- result, last errors} with nothing for what it does not have, or "" for an unknown task.
 -- flags: no-writes
 local base = KEYS[1]
 --#include clock
@@ -24,21 +24,22 @@ for n = 0, tonumber(ARGV[1]) - 1 do
       seen[queue] = true
       lines[#lines + 1] = line_of(queue)
     end
-    for field = 1, 13 do t[field] = t[field] or '' end
-    t[14], t[15], t[16], t[17], t[18] = '', '', '', '', ''
+    local index, score, due, result, errors = '', '', '', '', ''
     if state == 'w' then
       local rank = redis.call('ZRANK', base .. 'w:' .. queue, id)
-      t[14] = rank and whole(rank) or ''
-      t[15] = redis.call('ZSCORE', base .. 'w:' .. queue, id) or ''
+      index = rank and whole(rank) or ''
+      score = redis.call('ZSCORE', base .. 'w:' .. queue, id) or ''
     elseif state == 'r' then
-      t[14] = '0'
+      index = '0'
     elseif state == 'd' or state == 'y' then
-      t[16] = redis.call('ZSCORE', base .. 'd:' .. queue, id) or ''
+      due = redis.call('ZSCORE', base .. 'd:' .. queue, id) or ''
     elseif wanted then
-      t[17] = redis.call('GET', base .. 'r:' .. id) or ''
-      if state == 'f' then t[18] = redis.call('HGET', base .. 't:' .. id, 'E') or '' end
+      result = redis.call('GET', base .. 'r:' .. id) or ''
+      if state == 'f' then errors = redis.call('HGET', base .. 't:' .. id, 'E') or '' end
     end
-    tasks[n + 1] = t
+    for field = 1, 11 do t[field] = t[field] or '' end
+    local facts = table.concat(t, ' ', 1, 11) .. ' ' .. index .. ' ' .. score .. ' ' .. due
+    tasks[n + 1] = { facts, t[12] or '', t[13] or '', result, errors }
   end
 end
 return { whole(now), lines, tasks }
