@@ -44,5 +44,6 @@ function linkJson(rel: string, href: string, method: string): string {
 
 /** The absolute form of a path, as the client reached this server: behind a trusted proxy, by what that forwarded. */
 export function absolute(ctx: Context, path: string): string {
-  return ctx.host === "" ? path : `${ctx.protocol}://${ctx.host}${path}`;
+  const { host } = ctx;
+  return host === "" ? path : `${ctx.protocol}://${host}${path}`;
 }

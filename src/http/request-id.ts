@@ -30,22 +30,22 @@ export interface IdSource {
  * X-Request-Id or a fresh one. An unfit header is never used, since it goes into logs and headers.
  */
 export function requestIdOf(request: IdSource, caller: string | null): string {
-  const allocated =
-    request.method === "POST" || request.method === "PUT" ? ALLOCATED_PATH.exec(request.path)?.[1] : undefined;
+  const { method, path, headers } = request;
+  const allocated = method === "POST" || method === "PUT" ? ALLOCATED_PATH.exec(path)?.[1] : undefined;
   if (allocated !== undefined && isId(allocated)) return allocated;
-  const gateway = GATEWAY_PATH.exec(request.path);
-  if (request.method === "POST" || gateway) {
-    const key = single(request.headers["idempotency-key"]);
-    const path = key === undefined ? null : (gateway ?? SUBMIT_PATH.exec(request.path));
-    const bare = key === undefined ? undefined : bareKey(key);
-    if (path && bare !== undefined) {
-      return uuidv5(JSON.stringify([caller, decoded(path[1] ?? "default"), bare]), NAMESPACE);
+  const key = single(headers["idempotency-key"]);
+  const gateway = GATEWAY_PATH.exec(path);
+  if (key !== undefined && (method === "POST" || gateway)) {
+    const submits = gateway ?? SUBMIT_PATH.exec(path);
+    const bare = bareKey(key);
+    if (submits && bare !== undefined) {
+      return uuidv5(JSON.stringify([caller, decoded(submits[1] ?? "default"), bare]), NAMESPACE);
     }
-  } else if (request.method === "PUT") {
-    const id = decoded(PUT_PATH.exec(request.path)?.[1] ?? "");
+  } else if (method === "PUT" && !gateway) {
+    const id = decoded(PUT_PATH.exec(path)?.[1] ?? "");
     if (isId(id)) return id;
   }
-  const sent = single(request.headers["x-request-id"]);
+  const sent = single(headers["x-request-id"]);
   return sent !== undefined && isId(sent) ? sent : randomUUID();
 }
 

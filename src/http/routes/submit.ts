@@ -68,7 +68,10 @@ export function handIn(ctx: Context, api: Api, submission: Submission, { put }: 
   const waitMs = waitOf(prefer, api.syncLimitMs);
   // Both at once: with the store away, one after the other would keep the caller for twice the time.
   const watch = waitMs > 0 && !submission.dryRun ? api.engine.waiter.watch(submission.id) : undefined;
-  const answered = answer(ctx, api, { submission, prefer, waitMs, watch, put });
+  const deadline = Date.now() + waitMs;
+  const answered = api.engine.submitter
+    .submit(submission, api.engine.settings(submission.queue))
+    .then((verdict) => answer(ctx, api, { submission, prefer, waitMs, deadline, watch, put }, verdict));
   return watch ? answered.finally(() => watch.stop()) : answered;
 }
 
@@ -78,20 +81,25 @@ function waitOf(prefer: Preferences, limitMs: number): number {
   return prefer.respondAsync ? 0 : limitMs;
 }
 
+/** The preferences that a 202 has honoured. */
+function appliedOf({ respondAsync, waitAsSent }: Preferences): string {
+  if (waitAsSent === undefined) return "respond-async";
+  return respondAsync ? `respond-async, ${waitAsSent}` : waitAsSent;
+}
+
 interface Asked {
   readonly submission: Submission;
   readonly prefer: Preferences;
   readonly waitMs: number;
+  /** Until when the caller is held, on the clock of `Date.now()`. */
+  readonly deadline: number;
   readonly watch: Watch | undefined;
   readonly put: boolean;
 }
 
-async function answer(ctx: Context, api: Api, asked: Asked): Promise<void> {
-  const { submission, prefer, waitMs, watch } = asked;
+function answer(ctx: Context, api: Api, asked: Asked, verdict: SubmissionVerdict): Promise<void> | void {
+  const { submission, watch } = asked;
   const { id, queue } = submission;
-  const settings = api.engine.settings(queue);
-  const deadline = Date.now() + waitMs;
-  const verdict = await api.engine.submitter.submit(submission, settings);
   if (verdict.verdict === "dry") return replyDryRun(ctx, submission, verdict);
   if (verdict.verdict === "conflict" && asked.put) return replyUpdated(ctx, api, submission);
   const refusal = refusalOf(submission, verdict, { byKey: !asked.put && ctx.get("Idempotency-Key") !== "" });
@@ -103,23 +111,27 @@ async function answer(ctx: Context, api: Api, asked: Asked): Promise<void> {
     });
   }
   if (verdict.verdict === "replay") responseOf(ctx).ahead("Idempotent-Replayed", "true");
+  if (watch === undefined && verdict.verdict === "new") return replyPendingTask(ctx, asked, verdict, null);
+  const look = watch
+    ? watch.outcome(asked.deadline, untilGone(ctx, api))
+    : api.engine.inspector.inspect(id, { result: true });
+  return look.then((seen) => replySeen(ctx, asked, verdict, seen));
+}
 
-  let seen: Inspection | null = null;
-  if (watch) {
-    seen = await watch.outcome(deadline, untilGone(ctx, api));
-  } else if (verdict.verdict === "replay") {
-    seen = await api.engine.inspector.inspect(id, { result: true });
-  }
-  if (seen && isOutcome(seen.state)) {
-    if (prefer.waitAsSent !== undefined && waitMs > 0) responseOf(ctx).ahead("Preference-Applied", prefer.waitAsSent);
-    return replyOutcome(ctx, seen);
-  }
+/** Answers when the task has been waited for, or was there before. */
+function replySeen(ctx: Context, asked: Asked, verdict: SubmissionVerdict, seen: Inspection | null): void {
+  if (!seen || !isOutcome(seen.state)) return replyPendingTask(ctx, asked, verdict, seen);
+  const { prefer, waitMs } = asked;
+  if (prefer.waitAsSent !== undefined && waitMs > 0) responseOf(ctx).ahead("Preference-Applied", prefer.waitAsSent);
+  replyOutcome(ctx, seen);
+}
+
+/** Answers of a task that is still to be done. @throws PaihaoError sync-timeout where its result was asked for */
+function replyPendingTask(ctx: Context, asked: Asked, verdict: SubmissionVerdict, seen: Inspection | null): void {
+  const { submission, prefer } = asked;
+  const { id, queue } = submission;
   if (prefer.respondAsync || prefer.wait !== undefined) {
-    const applied = [
-      ...(prefer.respondAsync ? ["respond-async"] : []),
-      ...(prefer.waitAsSent ? [prefer.waitAsSent] : []),
-    ];
-    responseOf(ctx).ahead("Preference-Applied", applied.join(", "));
+    responseOf(ctx).ahead("Preference-Applied", appliedOf(prefer));
     return replyAccepted(ctx, seen ? pendingTask(seen) : freshTask(id, queue, verdict, submission));
   }
   throw new PaihaoError("sync-timeout", "The task goes on: collect its result at Location.", {
