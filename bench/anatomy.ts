@@ -5,7 +5,7 @@ import type { Bench, BenchOptions, Figure } from "./harness/bench.ts";
 import { bodyOf, makeLoad } from "./harness/load.ts";
 import { type ServerSubject, startPaihao, startServerSubject } from "./harness/process.ts";
 import { type CpuProfile, shareBy } from "./harness/profile.ts";
-import { RUNGS } from "./harness/rungs.ts";
+import { RUNGS, USUAL } from "./harness/rungs.ts";
 import { type BenchStore, openStore } from "./harness/store.ts";
 import { inTurns, median } from "./harness/turns.ts";
 
@@ -13,9 +13,9 @@ const WORDS: Readonly<Record<(typeof RUNGS)[number], string>> = {
   socket: "Node's HTTP: socket, parser, a two-byte answer",
   Koa: "Koa",
   router: "@koa/router",
-  "cls-rtracer": "cls-rtracer",
-  body: "raw-body and JSON.parse, the input sent back: the bare echo",
-  reply: "the headers and body of a 202",
+  correlation: "the correlation id, kept by cls-rtracer through all that follows",
+  body: "the body read and parsed, and sent back",
+  reply: "the headers and body of a 202 instead",
 };
 
 /** Where the microseconds of one accept go: servers that each do one thing more, then Paihao, and a CPU profile of it. */
@@ -36,6 +36,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
   const seconds = options.quick ? 1.5 : 5;
   const servers = new Map<string, ServerSubject>();
   for (const rung of RUNGS) servers.set(rung, await startServerSubject("ladder", [rung]));
+  for (const usual of USUAL) servers.set(usual, await startServerSubject("ladder", ["reply", usual]));
   servers.set("paihao", await startPaihao({ REDIS_URL: store.url, ROLE: "api" }));
   const redis: number[] = [];
   const turn = (name: string) => async () => {
@@ -51,7 +52,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
   try {
     const turns = await inTurns(
       options.pairs,
-      Object.fromEntries([...RUNGS, "paihao"].map((name) => [name, turn(name)])),
+      Object.fromEntries([...RUNGS, ...USUAL, "paihao"].map((name) => [name, turn(name)])),
     );
     const micros = Object.fromEntries(Object.entries(turns).map(([name, values]) => [name, median(values)]));
     const figures = figuresOf(micros, median(redis));
@@ -89,6 +90,9 @@ function figuresOf(micros: Readonly<Record<string, number>>, redis: number): Fig
       ours: `${total.toFixed(1)} µs in all`,
     },
     figureOf("beside the server: Redis, for one task", redis),
+    ...USUAL.map((usual) =>
+      figureOf(`what the top of the ladder would cost more with ${usual}`, (micros[usual] ?? 0) - before),
+    ),
   ];
 }
 

@@ -1,3 +1,7 @@
 /** What a server of the ladder does, each beside everything before it. */
-export const RUNGS = ["socket", "Koa", "router", "cls-rtracer", "body", "reply"] as const;
+export const RUNGS = ["socket", "Koa", "router", "correlation", "body", "reply"] as const;
 export type Rung = (typeof RUNGS)[number];
+
+/** What a server at the top of the ladder can do in the usual way instead of ours. */
+export const USUAL = ["cls-rtracer's middleware", "raw-body", "ctx.set and JSON.stringify"] as const;
+export type Usual = (typeof USUAL)[number];

@@ -1,32 +1,68 @@
 /**
- * Servers that each do one thing more than the one before, to see what each thing costs: `ladder RUNG`. The last rung answers
- * with the headers and the length of body of a real 202, without having done anything for it.
+ * Servers that each do one thing more than the one before, to see what each thing costs: `ladder RUNG [USUAL]`. The last rung
+ * answers with the headers and the length of body of a real 202, without having done anything for it; with USUAL one thing is
+ * done in the usual way instead of ours.
  */
 import { randomUUID } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import Router from "@koa/router";
 import rTracer from "cls-rtracer";
-import Koa, { type Middleware } from "koa";
+import Koa, { type Context, type Middleware } from "koa";
 import getRawBody from "raw-body";
-import { RUNGS, type Rung } from "../harness/rungs.ts";
+import { built } from "../harness/built.ts";
+import { RUNGS, type Rung, type Usual } from "../harness/rungs.ts";
 
-const rung = process.argv[2] as Rung;
+const { ApiResponse, responseOf } =
+  await built<typeof import("../../src/http/api-response.ts")>("http/api-response.js");
+const { readBytes } = await built<typeof import("../../src/http/body.ts")>("http/body.js");
+const { pendingLinks, pendingLinksJson } = await built<typeof import("../../src/http/links.ts")>("http/links.js");
+
+const [rung, usual] = process.argv.slice(2) as [Rung, Usual | undefined];
 const has = (other: Rung) => RUNGS.indexOf(rung) >= RUNGS.indexOf(other);
+const LIMIT = 1024 ** 2;
 const ID = randomUUID();
+const SELF = `/v1/requests/${ID}`;
 
-function answer(): string {
-  const link = (rel: string, path: string, method: string) => ({ rel, href: `/v1/requests/${ID}${path}`, method });
-  const links = [link("self", "", "GET"), link("monitor", "/status", "GET"), link("cancel", "", "DELETE")];
-  return JSON.stringify({
-    ...links[0],
-    index: 12_345,
-    id: ID,
-    queue: "default",
-    state: "waiting",
-    eta: null,
-    links,
-  });
+const fields = (host: string): string[] => [
+  ...["Location", SELF, "Operation-Location", `http://${host}${SELF}/status`],
+  ...["Link", `<${SELF}/status>; rel="monitor", <${SELF}/events>; rel="alternate"; type="text/event-stream"`],
+  ...["Retry-After", "2", "X-Task-State", "waiting", "Cache-Control", "no-store", "X-Queue-Index", "12345"],
+  ...["Preference-Applied", "respond-async", "Vary", "Prefer", "Content-Type", "application/json; charset=utf-8"],
+];
+
+function answerAtOnce(ctx: Context): void {
+  const task = `"index":12345,"id":"${ID}","queue":"default","state":"waiting","eta":null`;
+  const body = `{"rel":"self","href":"${SELF}","method":"GET",${task},"links":${pendingLinksJson(ID, "")}}`;
+  ctx.respond = false;
+  responseOf(ctx).answer(202, fields(ctx.host), body);
+}
+
+function answerAsUsual(ctx: Context): void {
+  const list = fields(ctx.host);
+  for (let i = 0; i < list.length; i += 2) ctx.set(list[i] ?? "", list[i + 1] ?? "");
+  const task = { index: 12_345, id: ID, queue: "default", state: "waiting", eta: null };
+  ctx.status = 202;
+  ctx.body = JSON.stringify({ rel: "self", href: SELF, method: "GET", ...task, links: pendingLinks(ID) });
+}
+
+async function bodyOf(ctx: Context): Promise<string> {
+  if (usual === "raw-body") {
+    return getRawBody(ctx.req, { limit: LIMIT, length: ctx.get("Content-Length"), encoding: "utf8" });
+  }
+  return (await readBytes(ctx.req, LIMIT)).toString("utf8");
+}
+
+function correlate(): Middleware {
+  if (usual === "cls-rtracer's middleware") {
+    const options = { requestIdFactory: () => randomUUID(), echoHeader: true };
+    return rTracer.koaMiddleware(options) as unknown as Middleware;
+  }
+  return (ctx, next) => {
+    const id = randomUUID();
+    responseOf(ctx).ahead("X-Request-Id", id);
+    return rTracer.runWithId(next, id);
+  };
 }
 
 function listenPlain() {
@@ -41,32 +77,13 @@ function listenPlain() {
 
 function listenKoa() {
   const app = new Koa();
-  if (has("cls-rtracer")) {
-    const options = { requestIdFactory: () => randomUUID(), echoHeader: true };
-    app.use(rTracer.koaMiddleware(options) as unknown as Middleware);
-  }
+  if (has("correlation")) app.use(correlate());
   const handle: Middleware = async (ctx) => {
     let input: unknown = {};
-    if (has("body")) {
-      const text = await getRawBody(ctx.req, { limit: "1mb", length: ctx.get("Content-Length"), encoding: "utf8" });
-      input = JSON.parse(text);
-    } else {
-      ctx.req.resume();
-    }
-    if (has("reply")) {
-      ctx.set("Location", `/v1/requests/${ID}`);
-      ctx.set("Operation-Location", `http://${ctx.host}/v1/requests/${ID}/status`);
-      ctx.set("Link", `</v1/requests/${ID}/status>; rel="monitor"`);
-      ctx.set("Retry-After", "2");
-      ctx.set("X-Task-State", "waiting");
-      ctx.set("X-Queue-Index", "12345");
-      ctx.set("Cache-Control", "no-store");
-      ctx.set("Preference-Applied", "respond-async");
-      ctx.type = "application/json";
-      ctx.body = answer();
-    } else {
-      ctx.body = input;
-    }
+    if (has("body")) input = JSON.parse(await bodyOf(ctx));
+    else ctx.req.resume();
+    if (has("reply")) return usual === "ctx.set and JSON.stringify" ? answerAsUsual(ctx) : answerAtOnce(ctx);
+    ctx.body = input;
     ctx.status = 202;
   };
   if (has("router")) {
@@ -77,7 +94,8 @@ function listenKoa() {
   } else {
     app.use(handle);
   }
-  return createServer(app.callback());
+  const callback = app.callback();
+  return createServer({ ServerResponse: ApiResponse }, (req, res) => void callback(req, res));
 }
 
 const server = has("Koa") ? listenKoa() : listenPlain();
