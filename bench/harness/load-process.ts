@@ -16,6 +16,7 @@ class Generator {
   readonly #head: string;
   readonly #tail: string;
   readonly #whole: Buffer;
+  /** The one that has rested longest is used next: a server closes connections that rest for too long. */
   readonly #idle: Connection[] = [];
   /** Of an open loop: when each request was due that no connection has taken yet, and from where on they stand. */
   #due: number[] = [];
@@ -68,7 +69,7 @@ class Generator {
         this.#due.push(began + (due * 1000) / rate);
         due += 1;
       }
-      while (this.#idle.length > 0 && this.#dueFrom < this.#due.length) this.#sendNext(this.#idle.pop());
+      while (this.#idle.length > 0 && this.#dueFrom < this.#due.length) this.#sendNext(this.#idle.shift());
       if (now >= this.#until) break;
       await delay(1);
     }

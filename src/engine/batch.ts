@@ -26,6 +26,8 @@ export class Batch<Item, Verdict> {
   readonly #gathered = new Map<number, Entry<Item, Verdict>[]>();
   /** Calls that have not been answered, by partition. */
   readonly #underway = new Map<number, number>();
+  /** Calls of another kind that are underway and will be followed by one that takes along what is gathered, by partition. */
+  readonly #escorted = new Map<number, number>();
   #scheduled = false;
 
   constructor(options: BatchOptions<Item, Verdict>) {
@@ -39,18 +41,24 @@ export class Batch<Item, Verdict> {
       const entries = this.#gathered.get(partition);
       if (entries) entries.push(entry);
       else this.#gathered.set(partition, [entry]);
+      if (this.#escorted.get(partition)) return;
       if (entries?.length === EARLY && !this.#underway.get(partition)) this.#flushPartition(partition, entries);
-      if (!this.#scheduled) {
-        this.#scheduled = true;
-        // After the sockets of this turn have been read: what they brought travels together.
-        setImmediate(() => this.#flush());
-      }
+      this.#schedule();
     });
+  }
+
+  /** After the sockets of this turn have been read: what they brought travels together. */
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => this.#flush());
   }
 
   #flush(): void {
     this.#scheduled = false;
-    for (const [partition, entries] of this.#gathered) this.#flushPartition(partition, entries);
+    for (const [partition, entries] of this.#gathered) {
+      if (!this.#escorted.get(partition)) this.#flushPartition(partition, entries);
+    }
   }
 
   #flushPartition(partition: number, entries: readonly Entry<Item, Verdict>[]): void {
@@ -75,13 +83,29 @@ export class Batch<Item, Verdict> {
   }
 
   /**
-   * Hands over what has been gathered for a partition, as much as one call takes, to a call of another kind that takes it along.
-   * `answered` is to be given the verdicts.
+   * Lets a call of another kind take along what has been gathered for a partition, as much as one call takes. What is gathered
+   * while it is underway waits for its answer: whoever made it is likely to make another one then, which takes that along. It
+   * costs no call of its own, and the store works on it while this process works on the answer.
+   * @param call gets the items, none perhaps; resolves with their verdicts beside its own answer
    */
-  handOver(partition: number): { items: readonly Item[]; answered(verdicts: Promise<readonly Verdict[]>): void } {
+  async escort<T extends { readonly verdicts: readonly Verdict[] }>(
+    partition: number,
+    call: (items: readonly Item[]) => Promise<T>,
+  ): Promise<T> {
     const [chunk = [], ...rest] = this.#chunks(this.#gathered.get(partition) ?? []);
     this.#gathered.set(partition, rest.flat());
-    return { items: itemsOf(chunk), answered: (verdicts) => this.#await(partition, chunk, verdicts) };
+    this.#escorted.set(partition, (this.#escorted.get(partition) ?? 0) + 1);
+    const answer = call(itemsOf(chunk));
+    if (chunk.length > 0) {
+      const verdicts = answer.then((answered) => answered.verdicts);
+      this.#await(partition, chunk, verdicts);
+    }
+    try {
+      return await answer;
+    } finally {
+      this.#escorted.set(partition, (this.#escorted.get(partition) ?? 0) - 1);
+      if (this.#gathered.get(partition)?.length) this.#schedule();
+    }
   }
 
   #send(partition: number, chunk: readonly Entry<Item, Verdict>[]): void {

@@ -122,10 +122,8 @@ export class Engine {
   reserve(partition: number, request: Reservation): ReturnType<Scripts["reserve"]> {
     const { rate } = request;
     const shared = rate && { max: rate.max, perMs: rate.perMs * this.keys.partitions };
-    const { items, answered } = this.finisher.handOver(partition);
-    const reserved = this.#scripts.reserve(this.keys.tag(partition), { ...request, rate: shared }, items);
-    if (items.length > 0) answered(reserved.then(({ verdicts }) => verdicts));
-    return reserved;
+    const tag = this.keys.tag(partition);
+    return this.finisher.escort(partition, (items) => this.#scripts.reserve(tag, { ...request, rate: shared }, items));
   }
 
   /** Prolongs a lease; "cancel" asks the worker to give the task up, "stale" says it is no longer the worker's. */

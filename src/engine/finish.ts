@@ -71,13 +71,16 @@ export class Finisher {
     return this.#completions.add(this.#keys.partitionOf(id), item);
   }
 
-  /** Hands over the completions of a partition that have not been sent, to a call that takes them along. */
-  handOver(partition: number): {
-    items: readonly Completion[];
-    answered(verdicts: Promise<CompleteVerdict[]>): void;
-  } {
-    const { items, answered } = this.#completions.handOver(partition);
-    return { items, answered: (verdicts) => answered(this.#counted(items, verdicts)) };
+  /** Lets a call to a partition take along the completions that have not been sent, see {@link Batch.escort}. */
+  escort<T extends { readonly verdicts: readonly CompleteVerdict[] }>(
+    partition: number,
+    call: (completions: readonly Completion[]) => Promise<T>,
+  ): Promise<T> {
+    return this.#completions.escort(partition, async (items) => {
+      const answer = await call(items);
+      this.#count(items, answer.verdicts);
+      return answer;
+    });
   }
 
   /** Ends an attempt: another one later, or the task's end. Saying it twice is harmless. @throws PaihaoError store-unavailable */
@@ -105,7 +108,11 @@ export class Finisher {
 
   async #counted<V extends string>(items: readonly Lease[], verdicts: Promise<V[]>): Promise<V[]> {
     const endings = await verdicts;
-    for (const [i, { queue }] of items.entries()) this.#metrics.endings.count(queue, endings[i] ?? "unknown");
+    this.#count(items, endings);
     return endings;
+  }
+
+  #count(items: readonly Lease[], endings: readonly string[]): void {
+    for (const [i, { queue }] of items.entries()) this.#metrics.endings.count(queue, endings[i] ?? "unknown");
   }
 }

@@ -110,15 +110,21 @@ export class Pool implements Role {
     return soonest;
   }
 
-  /** Takes from one partition until it is empty, every slot is busy, or the rate allows no more for the ms returned. */
+  /**
+   * Takes from one partition until it is empty, every slot is busy, or the rate allows no more for the ms returned; where there
+   * are others, no more than there are slots.
+   */
   async #takeFrom(partition: number): Promise<number> {
+    const most = this.#engine.keys.partitions === 1 ? Number.POSITIVE_INFINITY : this.slots;
+    let total = 0;
     for (let asked = this.#ask(partition, this.#free); ; ) {
       const { tasks, waiting, pauseMs, takenAt } = await asked;
       // A request that is sent again brings what it brought at first, for which there may be too few slots by now.
       const taken = tasks.slice(0, this.#free);
       for (const task of tasks.slice(taken.length)) this.#handBack(task);
       const free = this.#free - taken.length;
-      const waits = waiting !== null && waiting > 0 && free > 0 && !this.#stopped;
+      total += taken.length;
+      const waits = waiting !== null && waiting > 0 && free > 0 && total < most && !this.#stopped;
       const limited = waits && tasks.length === 0 && pauseMs > 0;
       const more = waits && !limited;
       // Asked before these begin: the store works on it meanwhile.
