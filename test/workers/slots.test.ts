@@ -55,6 +55,16 @@ describe("a worker's slots", () => {
     expect(new Set(seen.runs).size).to.equal(30);
   });
 
+  it("go to all partitions in turn, however fast one of them brings work", async () => {
+    const { seen, handler } = counting(Promise.resolve(), 4);
+    shop = await openWorkshop([handler], { env: { PARTITIONS: "2" } });
+    const ids = await Promise.all(Array.from({ length: 60 }, (_, n) => shop.submit(n)));
+    await shop.worker();
+    await Promise.all(ids.map((id) => shop.ended(id)));
+    const partitions = seen.runs.slice(0, 12).map((id) => shop.engine.keys.partitionOf(id));
+    expect(new Set(partitions)).to.deep.equal(new Set([0, 1]));
+  });
+
   it("show in the queue's figures while the worker lives, and are gone when it has stopped", async () => {
     const { handler } = counting(Promise.resolve(), 3);
     shop = await openWorkshop([handler]);
