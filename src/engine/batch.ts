@@ -12,10 +12,14 @@ export interface BatchOptions<Item, Verdict> {
   send(partition: number, items: readonly Item[]): Promise<readonly Verdict[]>;
   /** Bytes that an item adds to a call; default 0. */
   sizeOf?(item: Item): number;
+  /** The queue of an item, where each further queue makes a call longer; default: none does. */
+  queueOf?(item: Item): string;
 }
 
 /** A call of more bytes than this is split: one script must not hold up Redis, nor one socket write the others. */
 const BYTES_LIMIT = 4 * 1024 ** 2;
+/** So is one for more queues than this: each is looked at for places and estimates. */
+const QUEUES_LIMIT = 25;
 
 /** So many items go at once where the store has nothing to do: it works on them while the rest of the turn is read. */
 const EARLY = 32;
@@ -69,15 +73,20 @@ export class Batch<Item, Verdict> {
   *#chunks(entries: readonly Entry<Item, Verdict>[]): Iterable<readonly Entry<Item, Verdict>[]> {
     let chunk: Entry<Item, Verdict>[] = [];
     let bytes = 0;
+    let queues = new Set<string | undefined>();
     for (const entry of entries) {
       const size = this.#options.sizeOf?.(entry.item) ?? 0;
-      if (chunk.length === BATCH_LIMIT || (chunk.length > 0 && bytes + size > BYTES_LIMIT)) {
+      const queue = this.#options.queueOf?.(entry.item);
+      const full = chunk.length === BATCH_LIMIT || (queues.size === QUEUES_LIMIT && !queues.has(queue));
+      if (full || (chunk.length > 0 && bytes + size > BYTES_LIMIT)) {
         yield chunk;
         chunk = [];
         bytes = 0;
+        queues = new Set();
       }
       chunk.push(entry);
       bytes += size;
+      queues.add(queue);
     }
     yield chunk;
   }

@@ -66,6 +66,7 @@ export class Submitter {
     this.#keys = keys;
     this.#batch = new Batch({
       sizeOf: (item) => item.input.length,
+      queueOf: (item) => item.queue,
       send: async (partition, items) => {
         const { lines, verdicts, durable } = await scripts.submit(keys.tag(partition), items);
         const byQueue = new Map(lines.map((line) => [line.queue, line]));

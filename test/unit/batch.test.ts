@@ -44,6 +44,19 @@ describe("a batch", () => {
     expect(sent.map((items) => items.length)).to.deep.equal([32, 100, 18]);
   });
 
+  it("asks for no more than 25 queues in one call", async () => {
+    const calls: number[] = [];
+    const wide = new Batch<number, number>({
+      queueOf: (item) => `q${item % 40}`,
+      send: async (_, items) => {
+        calls.push(new Set(items.map((item) => item % 40)).size);
+        return items;
+      },
+    });
+    await Promise.all(Array.from({ length: 80 }, (_, n) => wide.add(0, n)));
+    expect(Math.max(...calls)).to.equal(25);
+  });
+
   it("lets a call of another kind take along what has been gathered", async () => {
     const added = batch.add(0, 1);
     const escort = call();
