@@ -11,6 +11,8 @@ import type { Runner } from "./runner.ts";
 
 /** How often an idle pool looks for work that nobody announced, ms. */
 const POLL_MS = 2000;
+/** From so many slots on, half of them are worth a call of their own. */
+const MANY_SLOTS = 32;
 /** Pause after a partition could not be asked, ms. */
 const RETRY_MS = 500;
 
@@ -134,7 +136,7 @@ export class Pool implements Role {
     }
   }
 
-  /** Asks for tasks: for half of the slots at most, so that there is always something to run while the store looks for more. */
+  /** Asks for tasks: for half of many slots at most, so that there is always something to run while the store looks for more. */
   async #ask(partition: number, free: number) {
     const reservation = this.#open.get(partition) ?? randomUUID();
     this.#open.set(partition, reservation);
@@ -143,7 +145,7 @@ export class Pool implements Role {
       queue: this.queue,
       worker: this.#worker,
       reservation,
-      count: Math.min(free, Math.ceil(this.slots / 2)),
+      count: Math.min(free, this.slots < MANY_SLOTS ? this.slots : Math.ceil(this.slots / 2)),
       leaseMs: this.#settings.leaseMs,
       rate: this.#settings.rate,
     });
