@@ -1,49 +1,28 @@
 import type { Durability } from "../config.ts";
-import { PRIORITY, type State } from "../task.ts";
 import { Confirmation } from "./durability.ts";
+import type { CompleteVerdict, Completion, Lease, Reserved, Retention, SubmitItem, Submitted } from "./items.ts";
 import { nodesOf } from "./nodes.ts";
+import { completeArguments, completeVerdicts, reservedTasks, submitArguments, submitted } from "./packing.ts";
 import { type Connection, isCluster } from "./redis.ts";
-import { buffer, type Line, lineOf, list, number, optional, stateOf, type TaskRow, taskRow, text } from "./rows.ts";
-import { type Argument, type BytesReply, Script } from "./script.ts";
+import { type Line, lineOf, list, number, optional, type TaskRow, taskRow, text } from "./rows.ts";
+import { Script } from "./script.ts";
 
+export type {
+  CompleteVerdict,
+  Completion,
+  Lease,
+  Reserved,
+  Retention,
+  SubmitItem,
+  Submitted,
+  SubmitVerdict,
+} from "./items.ts";
 export type { Line, TaskRow } from "./rows.ts";
 
 /** The most items that one call of a script takes: no call may hold up Redis for long. */
 export const BATCH_LIMIT = 100;
 
-export interface SubmitItem {
-  readonly id: string;
-  readonly queue: string;
-  /** 0 most urgent … 7. */
-  readonly priority: number;
-  readonly delayMs: number;
-  readonly input: string | Buffer;
-  /** 16 bytes as 32 hex digits for an input that is not stored in the hash, else "". */
-  readonly digest: string;
-  /** "" for application/json. */
-  readonly mediaType: string;
-  /** JSON, "" for none. */
-  readonly query: string;
-  readonly caller: string;
-  /** Most tasks waiting and scheduled. */
-  readonly limit: number;
-  readonly maxIndex: number | null;
-  readonly dryRun: boolean;
-  /** URL that is told of the task's end, "" for none. */
-  readonly webhook: string;
-  /** What the task does can be undone. */
-  readonly undo: boolean;
-}
-export type SubmitVerdict = "new" | "replay" | "conflict" | "elsewhere" | "foreign" | "full" | "long" | "dry";
 export type UpdateVerdict = "updated" | "conflict" | "unknown";
-export interface Submitted {
-  readonly verdict: SubmitVerdict;
-  readonly state: State | null;
-  readonly index: number | null;
-  /** The place in line as a score, for counting in other partitions. */
-  readonly score: string;
-}
-
 export interface Reservation {
   readonly queue: string;
   readonly worker: string;
@@ -54,34 +33,6 @@ export interface Reservation {
   /** Most starts within a span, over all workers; undefined for any number. */
   readonly rate: { readonly max: number; readonly perMs: number } | undefined;
 }
-export interface Reserved {
-  readonly id: string;
-  readonly fence: string;
-  readonly attempt: number;
-  readonly lost: number;
-  readonly createdMs: number;
-  readonly input: Buffer;
-  readonly mediaType: string;
-  readonly query: string;
-  readonly caller: string;
-}
-
-/** A lease that a worker holds: what every verb of a running task must show. */
-export interface Lease {
-  readonly queue: string;
-  readonly id: string;
-  readonly fence: string;
-}
-/** How long what is finished stays, ms. */
-export interface Retention {
-  readonly keepMs: number;
-  readonly tombstoneMs: number;
-}
-/** A task that has succeeded, with its result as it is stored. */
-export interface Completion extends Lease, Retention {
-  readonly result: string | Buffer;
-}
-export type CompleteVerdict = "done" | "canceled" | "already" | "stale" | "unknown";
 export type FailVerdict = "retrying" | "failed" | "dead" | "canceled" | "already" | "stale" | "unknown";
 export type FailKind = "retry" | "later" | "give-up";
 export interface FailItem extends Lease, Retention {
@@ -182,12 +133,7 @@ export class Scripts {
     tag: string,
     items: readonly SubmitItem[],
   ): Promise<{ lines: Line[]; verdicts: Submitted[]; durable: boolean }> {
-    const args = grouped(items, {
-      together: (a, b) => a.queue === b.queue && a.limit === b.limit,
-      head: (args, { queue, limit }) => args.push(queue, limit),
-      item: pushSubmission,
-    });
-    const { reply, node } = await this.#run.submit.served(tag, args);
+    const { reply, node } = await this.#run.submit.served(tag, submitArguments(items));
     const durable = await this.#confirmation.confirm(node);
     const [lines, verdicts] = list(reply);
     return { durable, lines: list(lines).map(lineOf), verdicts: text(verdicts).split("\n").map(submitted) };
@@ -390,91 +336,6 @@ export class Scripts {
       };
     });
   }
-}
-
-/** How items are written as arguments: what those that follow one another have in common is told once, with their number. */
-interface Grouping<T> {
-  together(a: T, b: T): boolean;
-  head(args: Argument[], first: T): void;
-  item(args: Argument[], item: T): void;
-}
-
-function grouped<T>(items: readonly T[], { together, head, item }: Grouping<T>): Argument[] {
-  const args: Argument[] = [0];
-  let groups = 0;
-  let length = 0;
-  let first: T | undefined;
-  for (const one of items) {
-    if (first === undefined || !together(first, one)) {
-      groups += 1;
-      first = one;
-      head(args, one);
-      length = args.push(0) - 1;
-    }
-    args[length] = Number(args[length]) + 1;
-    item(args, one);
-  }
-  args[0] = groups;
-  return args;
-}
-
-function pushSubmission(args: Argument[], t: SubmitItem): void {
-  if (isPlain(t)) {
-    args.push(t.id, t.input, "");
-  } else {
-    args.push(t.id, t.input, "1", t.digest, t.priority, t.delayMs, t.mediaType, t.query, t.caller);
-    args.push(t.maxIndex ?? "", t.dryRun ? "1" : "", t.webhook, t.undo ? "1" : "");
-  }
-}
-
-function completeArguments(items: readonly Completion[]): Argument[] {
-  return grouped(items, {
-    together: (a, b) => a.queue === b.queue && a.keepMs === b.keepMs && a.tombstoneMs === b.tombstoneMs,
-    head: (args, { queue, keepMs, tombstoneMs }) => args.push(queue, keepMs, tombstoneMs),
-    item: (args, { id, fence, result }) => args.push(id, fence, result),
-  });
-}
-
-function completeVerdicts(reply: string): CompleteVerdict[] {
-  return reply === "" ? [] : (reply.split(" ") as CompleteVerdict[]);
-}
-
-/** Reads the tasks that reserve.lua answers: of each its facts and its input, and three more where the facts say so. */
-function reservedTasks(reply: readonly BytesReply[]): Reserved[] {
-  const tasks: Reserved[] = [];
-  for (let at = 0; at < reply.length; at += 2) {
-    const [id = "", fence = "", attempt, lost, created, more] = text(reply[at]).split(" ");
-    let [mediaType, query, caller] = ["", "", ""];
-    const input = buffer(reply[at + 1]);
-    if (more !== undefined) {
-      [mediaType = "", query = "", caller = ""] = reply.slice(at + 2, at + 5).map(text);
-      at += 3;
-    }
-    tasks.push({
-      id,
-      fence,
-      attempt: Number(attempt),
-      lost: Number(lost),
-      createdMs: Number(created),
-      input,
-      mediaType: mediaType || "application/json",
-      query,
-      caller,
-    });
-  }
-  return tasks;
-}
-
-/** Whether all but its id and input has its default. */
-function isPlain(t: SubmitItem): boolean {
-  const usual = t.priority === PRIORITY.default && t.delayMs === 0 && t.maxIndex === null && !t.dryRun && !t.undo;
-  return usual && t.digest === "" && t.mediaType === "" && t.query === "" && t.caller === "" && t.webhook === "";
-}
-
-/** Reads a line of what submit.lua answers. */
-function submitted(line: string): Submitted {
-  const [verdict = "", state = "", index = "", score = ""] = line.split(" ");
-  return { verdict: verdict as SubmitVerdict, state: stateOf(state), index: optional(index), score };
 }
 
 const SCRIPT_NAMES = [
