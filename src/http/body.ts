@@ -76,13 +76,16 @@ function readBody<T>(req: IncomingMessage, maxBytes: number, make: (bytes: Buffe
     let length = 0;
     let ended = false;
     req.on("data", (chunk: Buffer) => {
+      const fitted = length <= maxBytes;
       length += chunk.length;
       if (length <= maxBytes) chunks.push(chunk);
       // What still comes is read and thrown away: a connection closed with unread bytes is reset, and the answer with it.
-      else reject(tooLarge(maxBytes));
+      else if (fitted) reject(tooLarge(maxBytes));
     });
     req.on("end", () => {
       ended = true;
+      // Nothing is made of what came before the limit: its errors would find nobody who waits for them.
+      if (length > maxBytes) return;
       const [first, second] = chunks;
       try {
         resolve(make(first !== undefined && second === undefined ? first : Buffer.concat(chunks)));

@@ -2,8 +2,9 @@ import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { expect } from "chai";
+import { z } from "zod";
 import { PaihaoError } from "../../src/errors.ts";
-import { readBytes } from "../../src/http/body.ts";
+import { readBytes, readJson } from "../../src/http/body.ts";
 
 describe("the body of a request", () => {
   let server: Server;
@@ -65,6 +66,28 @@ describe("the body of a request", () => {
     await send(`${head("Transfer-Encoding: chunked")}6\r\nsixsix\r\n`);
     socket.write("6\r\nsixsix\r\n");
     expect(await code()).to.equal("payload-too-large");
+  });
+
+  it("is not looked at any further once it is too long", async () => {
+    const checks: string[] = [];
+    const picky = z.unknown().refine((value) => {
+      checks.push(JSON.stringify(value));
+      return false;
+    });
+    server.removeAllListeners("request");
+    const over = new Promise<string>((resolve) => {
+      server.on("request", (req, res) => {
+        readJson(req, picky, 10).catch((error: PaihaoError) => {
+          req.on("end", () => resolve(error.code));
+          res.end();
+        });
+      });
+    });
+    // What has come within the limit would be whole JSON, and unfit.
+    socket.write(`${head("Transfer-Encoding: chunked")}2\r\n{}\r\n`);
+    socket.write(`a\r\n${" ".repeat(10)}\r\n0\r\n\r\n`);
+    expect(await over).to.equal("payload-too-large");
+    expect(checks).to.deep.equal([]);
   });
 
   it("is known not to have come whole when the connection ends in the middle of it", async () => {
