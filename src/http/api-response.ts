@@ -8,11 +8,17 @@ import type { Context } from "koa";
  */
 export class ApiResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
   /** Names and values in turns. */
-  #ahead: string[] = [];
+  readonly #ahead: string[] = [];
+  readonly #varies: string[] = [];
 
   /** Adds a header to whatever will be answered; its value must be fit for one. */
   ahead(name: string, value: string): void {
     this.#ahead.push(name, value);
+  }
+
+  /** Says that another value of this request header may have another answer. */
+  varyBy(name: string): void {
+    this.#varies.push(name);
   }
 
   /**
@@ -21,10 +27,7 @@ export class ApiResponse<Request extends IncomingMessage = IncomingMessage> exte
    * @param body ASCII only: as such its characters are its bytes
    */
   answer(status: number, fields: readonly string[], body: string): void {
-    const head = this.#ahead;
-    this.#ahead = [];
-    head.push(...fields, "Content-Length", String(body.length));
-    super.writeHead(status, head);
+    super.writeHead(status, [...this.#takeAhead(), ...fields, "Content-Length", String(body.length)]);
     this.end(body, "latin1");
   }
 
@@ -33,13 +36,14 @@ export class ApiResponse<Request extends IncomingMessage = IncomingMessage> exte
     reason?: string | OutgoingHttpHeaders | OutgoingHttpHeader[],
     headers?: OutgoingHttpHeaders | OutgoingHttpHeader[],
   ): this {
-    for (let i = 0; i < this.#ahead.length; i += 2) {
-      const [name = "", value = ""] = this.#ahead.slice(i, i + 2);
-      const set = name === "Vary" ? this.getHeader(name) : undefined;
-      this.setHeader(name, set === undefined ? value : `${value}, ${String(set)}`);
-    }
-    this.#ahead = [];
+    const ahead = this.#takeAhead();
+    for (let i = 0; i < ahead.length; i += 2) this.setHeader(ahead[i] ?? "", ahead[i + 1] ?? "");
     return typeof reason === "string" ? super.writeHead(status, reason, headers) : super.writeHead(status, reason);
+  }
+
+  #takeAhead(): string[] {
+    if (this.#varies.length > 0) this.#ahead.push("Vary", this.#varies.splice(0).join(", "));
+    return this.#ahead.splice(0);
   }
 }
 

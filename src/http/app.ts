@@ -102,7 +102,7 @@ function assemble(routers: readonly Router[], api: Pick<Api, "log">, { trustProx
 /** The same request with another Prefer has another answer: caches must know (RFC 7240 §2). */
 function varyByPrefer(): Middleware {
   return (ctx, next) => {
-    if (ctx.path.startsWith("/v1/")) responseOf(ctx).ahead("Vary", "Prefer");
+    if (ctx.path.startsWith("/v1/")) responseOf(ctx).varyBy("Prefer");
     return next();
   };
 }

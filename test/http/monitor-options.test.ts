@@ -88,6 +88,7 @@ describe("the options of the monitor", () => {
     const answer = await look(id, "?onPending=synchronous");
     expect(answer.status).to.equal(404);
     expect(answer.json).to.include({ type: "/problems/pending", id, index: 0 });
+    expect(answer.headers.vary).to.contain("Prefer").and.to.contain("Accept");
     gate.open();
   });
 

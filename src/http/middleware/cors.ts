@@ -1,6 +1,7 @@
 import type { Middleware } from "koa";
 import { PaihaoError } from "../../errors.ts";
 import { accessOf } from "../access.ts";
+import { responseOf } from "../api-response.ts";
 
 /** Every header of our answers that a page has a use for and may not read unasked; `*` is for those that handlers set. */
 const EXPOSED = [
@@ -42,7 +43,7 @@ export function cors(origins: readonly string[]): Middleware {
   const allowed = new Set(origins);
   return (ctx, next) => {
     const origin = ctx.get("Origin");
-    if (allowed.size > 0) ctx.vary("Origin");
+    if (allowed.size > 0) responseOf(ctx).varyBy("Origin");
     if (origin !== "" && (all || allowed.has(origin))) {
       ctx.set("Access-Control-Allow-Origin", all ? "*" : origin);
       if (ctx.method === "OPTIONS" && ctx.get("Access-Control-Request-Method") !== "") {

@@ -8,6 +8,7 @@ import { isOutcome } from "../../task.ts";
 import { prefersHtml } from "../accept.ts";
 import { signatureOf } from "../access.ts";
 import type { Api } from "../api.ts";
+import { responseOf } from "../api-response.ts";
 import { monitorDocument } from "../document.ts";
 import { isAny, namesVersion, versionTag } from "../etag.ts";
 import { findTask } from "../find-task.ts";
@@ -40,7 +41,7 @@ export async function observe(ctx: Pick<Context, "state">, api: Api, id: string)
 }
 
 async function monitor(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {
-  ctx.vary("Accept");
+  responseOf(ctx).varyBy("Accept");
   const options = readMonitorOptions(searchOf(ctx));
   if (prefersHtml(ctx.get("Accept"))) return showPage(ctx, api, id, options);
   if (options.onPending === "synchronous") await untilDone(ctx, api, watchers, id);

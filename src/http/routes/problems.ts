@@ -1,6 +1,7 @@
 import type Router from "@koa/router";
 import { errorEntries, PaihaoError } from "../../errors.ts";
 import { prefersHtml } from "../accept.ts";
+import { responseOf } from "../api-response.ts";
 import { replyPage } from "../pages.ts";
 import { explain } from "../problem-texts.ts";
 
@@ -10,7 +11,7 @@ export function problemRoutes(router: Router): void {
     const entry = errorEntries.find(({ code }) => code === ctx.params.code);
     if (!entry) throw new PaihaoError("not-found");
     const { example, ...explanation } = explain(entry.code);
-    ctx.vary("Accept");
+    responseOf(ctx).varyBy("Accept");
     if (prefersHtml(ctx.get("Accept"))) {
       const { code, title, status } = explanation;
       return replyPage(ctx, "problem.html", {

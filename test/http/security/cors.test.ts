@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { closedGate } from "../../helpers/gates.ts";
 import { testKeys } from "../../helpers/keys.ts";
 import { type Answer, startServer, type TestServer } from "../../helpers/server.ts";
 
@@ -36,6 +37,22 @@ describe("CORS (Fetch standard)", () => {
         expect(list(answer.headers["access-control-allow-headers"])).to.have.members(["*", "Authorization"]);
         expect(Number(answer.headers["access-control-max-age"])).to.be.above(0);
         expect(list(answer.headers.vary)).to.include("Origin");
+      }
+    });
+
+    it("tells caches that the answer of a task that waits depends on the origin as well", async () => {
+      const open = await startServer({ CORS_ORIGINS: APP });
+      const pending = { Origin: APP, "X-Request-Id": "waits" };
+      const gate = closedGate();
+      const submission = { method: "POST", headers: { ...ASYNC, ...pending }, body: gate.input };
+      const accepted = await open.send("/v1/queues/gated/requests", submission);
+      const waiting = await open.send("/v1/requests/waits", { headers: { Origin: APP } });
+      gate.open();
+      await open.stop();
+      expect([accepted.status, waiting.status]).to.deep.equal([202, 404]);
+      for (const answer of [accepted, waiting]) {
+        expect(answer.headers["access-control-allow-origin"]).to.equal(APP);
+        expect(list(answer.headers.vary)).to.have.members(["Origin", "Prefer"]);
       }
     });
 
