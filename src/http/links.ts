@@ -29,17 +29,10 @@ export function pendingLinks(id: string, signature = ""): Link[] {
 
 /** The same links as JSON, written as text: nothing in a path has to be escaped. */
 export function pendingLinksJson(id: string, signature: string): string {
-  const links = [
-    linkJson("self", paths.result(id, signature), "GET"),
-    linkJson("monitor", paths.monitor(id, signature), "GET"),
-    linkJson("events", paths.events(id, signature), "GET"),
-    linkJson("cancel", paths.result(id), "DELETE"),
-  ];
+  const links = pendingLinks(id, signature).map(
+    ({ rel, href, method }) => `{"rel":"${rel}","href":"${href}","method":"${method}"}`,
+  );
   return `[${links.join(",")}]`;
-}
-
-function linkJson(rel: string, href: string, method: string): string {
-  return `{"rel":"${rel}","href":"${href}","method":"${method}"}`;
 }
 
 /** The absolute form of a path, as the client reached this server: behind a trusted proxy, by what that forwarded. */

@@ -10,6 +10,7 @@ import { signatureOf } from "./access.ts";
 import { responseOf } from "./api-response.ts";
 import { problemMembers } from "./document.ts";
 import { absolute, paths, pendingLinksJson } from "./links.ts";
+import { problemDocument } from "./problem.ts";
 
 /** A task that a caller has to wait for, as much of it as its answer tells. */
 export interface PendingTask {
@@ -89,15 +90,17 @@ export function replyAccepted(ctx: Context, task: PendingTask): void {
   responseOf(ctx).answer(202, fields, `{${pendingMembers(task, signature)}}`);
 }
 
+/** The members of the problem `pending`, as JSON without its braces. */
+const PENDING_PROBLEM = JSON.stringify(problemDocument("pending")).slice(1, -1);
+
 /** Answers 404 `pending`, or 202 to clients that take a 404 for the end of it. */
 export function replyPending(ctx: Context, task: PendingTask, status: 404 | 202): void {
   if (status === 202) return replyAccepted(ctx, task);
   const signature = signatureOf(ctx, task.id);
   const fields = pendingFields(ctx, task, signature);
   fields.push("Content-Type", PROBLEM_TYPE);
-  const problem = `"type":"/problems/pending","title":${JSON.stringify(errorEntry("pending").title)},"status":404`;
   ctx.respond = false;
-  responseOf(ctx).answer(404, fields, `{${problem},${pendingMembers(task, signature)}}`);
+  responseOf(ctx).answer(404, fields, `{${PENDING_PROBLEM},${pendingMembers(task, signature)}}`);
 }
 
 /** Answers with a problem document of the catalogue (RFC 9457). */
@@ -107,17 +110,10 @@ export function replyProblem(
   detail?: string,
   extensions: Readonly<Record<string, unknown>> = {},
 ): void {
-  const { status, title } = errorEntry(code);
-  ctx.status = status;
+  ctx.status = errorEntry(code).status;
   ctx.set("Cache-Control", "no-store");
   ctx.type = PROBLEM_TYPE;
-  ctx.body = JSON.stringify({
-    type: `/problems/${code}`,
-    title,
-    status,
-    ...(detail === undefined ? {} : { detail }),
-    ...extensions,
-  });
+  ctx.body = JSON.stringify(problemDocument(code, detail, extensions));
 }
 
 /** What only the server says of a task or of a request, whatever a handler, or the API behind a gateway, has put into its result. */
