@@ -26,6 +26,8 @@ export const BLOCKS = [16, 64, 256, 1024] as const;
 const MOST_EFFECTIVE_SAMPLES = 66;
 /** A normal distribution lies within this many standard deviations of its mean in 80 of 100 cases. */
 const Z80 = 1.2816;
+/** Tasks of which none took as much as a millisecond have a mean of 0; what is divided by it, also squared, must be a number. */
+const LEAST_MEAN_MS = 0.001;
 /** Below this spread of the time when a slot comes free, in mean service times, the slots still turn over in an order. */
 const ORDERED = 0.25;
 /** Where there is nothing to go by, an error grows by this factor from one block to the next longer one. */
@@ -65,7 +67,7 @@ interface Service {
 function serviceOf({ agesMs, meanMs, variance, samples }: Busy): Service {
   let overdue = 0;
   for (const age of agesMs) if (age > meanMs) overdue += age;
-  const mean = Math.max(meanMs + overdue / samples, Number.MIN_VALUE);
+  const mean = Math.max(meanMs + overdue / samples, LEAST_MEAN_MS);
   const believed = variance + (mean - meanMs) ** 2 + (mean / samples) ** 2;
   return { meanMs: mean, variance: believed, cv2: believed / mean ** 2 };
 }

@@ -69,6 +69,23 @@ describe("an estimate", () => {
     expect(eta?.high).to.be.above(60);
   });
 
+  it("is a number where no task took as much as a millisecond", () => {
+    for (const slots of [1, 8]) {
+      for (const index of [0, 7, 19, 5000]) {
+        for (const samples of [1, 2, 17, 5000]) {
+          const none = { meanMs: 0, variance: 0, samples, slots, running: slots };
+          for (const agesMs of [[], Array.from({ length: slots }, () => 0)]) {
+            const eta = estimate(line({ ...none, agesMs }), waiting(index), 0);
+            expect(
+              [eta?.low, eta?.seconds, eta?.high].every(Number.isFinite),
+              JSON.stringify({ index, ...none }),
+            ).to.equal(true);
+          }
+        }
+      }
+    }
+  });
+
   it("rounds low and high outwards and keeps them in order", () => {
     const random = randomOf(5);
     for (let n = 0; n < 2000; n += 1) {
