@@ -1,4 +1,5 @@
 import type { State } from "../task.ts";
+import type { Line, TaskRow } from "./rows.ts";
 
 /** A task as submit.lua takes it. */
 export interface SubmitItem {
@@ -63,4 +64,108 @@ export interface Retention {
 export interface Completion extends Lease, Retention {
   readonly result: string | Buffer;
 }
+/** What became of it: see complete.lua. */
 export type CompleteVerdict = "done" | "canceled" | "already" | "stale" | "unknown";
+/** What became of a change to a task that has not ended: see update.lua. */
+export type UpdateVerdict = "updated" | "conflict" | "unknown";
+
+/** What a worker asks for. */
+export interface Reservation {
+  readonly queue: string;
+  readonly worker: string;
+  /** Unique to this request; sent again, it is answered with the same tasks. */
+  readonly reservation: string;
+  readonly count: number;
+  readonly leaseMs: number;
+  /** Most starts within a span, over all workers; undefined for any number. */
+  readonly rate: { readonly max: number; readonly perMs: number } | undefined;
+}
+
+/** What became of a failed attempt: see fail.lua. */
+export type FailVerdict = "retrying" | "failed" | "dead" | "canceled" | "already" | "stale" | "unknown";
+/** Another attempt after the backoff, one at a time the handler named, or none. */
+export type FailKind = "retry" | "later" | "give-up";
+/** An attempt that has failed, with the answer that is stored when it was the last. */
+export interface FailItem extends Lease, Retention {
+  readonly kind: FailKind;
+  readonly attempts: number;
+  readonly delayMs: number;
+  readonly error: string;
+  readonly code: string;
+  readonly result: string | Buffer;
+  /** How long it stays when it dies, ms. */
+  readonly deadMs: number;
+}
+
+/** What became of a cancellation: see cancel.lua. */
+export type CancelVerdict = "canceled" | "requested" | "destroyed" | "already" | "unknown";
+/** What became of a task whose worker is known to be gone: see lose.lua. */
+export type LoseVerdict = "waiting" | "dead" | "canceled" | "stale";
+/** What became of a dead task that an operator wants tried again: see retry.lua. */
+export type RetryVerdict = "waiting" | "not-dead" | "unknown";
+
+/** The indexes of a queue: waiting, scheduled and retrying, leases, dead. */
+export const INDEX_KINDS = ["w", "d", "l", "x"] as const;
+export type IndexKind = (typeof INDEX_KINDS)[number];
+/** Those that an operator can page through. */
+export type PageKind = Exclude<IndexKind, "d">;
+/** Where a task stands in an index. */
+export interface Place {
+  readonly id: string;
+  readonly score: string;
+}
+
+/** A queue that the supervisor looks after, with what its lost tasks are given. */
+export interface TickQueue extends Retention {
+  readonly queue: string;
+  readonly maxLost: number;
+  readonly deadMs: number;
+  /** Stored form of the answer of a task that dies of lost workers. */
+  readonly problem: string | Buffer;
+}
+/** A task whose lease has expired. */
+export interface LostTask {
+  readonly queue: string;
+  readonly id: string;
+  readonly worker: string;
+  readonly losses: number;
+  readonly fate: "waiting" | "dead" | "canceled";
+}
+/** What one look of the supervisor has done. */
+export interface Ticked {
+  readonly promoted: number;
+  /** Milliseconds until something is due; null when nothing is. */
+  readonly nextMs: number | null;
+  readonly lost: readonly LostTask[];
+}
+
+/** Some queues' figures and some tasks, all of the same instant. */
+export interface Inspected {
+  readonly nowMs: number;
+  readonly lines: readonly Line[];
+  readonly tasks: readonly (TaskRow | null)[];
+}
+
+/** Places in a queue of another partition. */
+export interface Question {
+  readonly queue: string;
+  /** Of each place the highest score that stands before it, as ZCOUNT takes it. */
+  readonly bounds: readonly string[];
+}
+/** The answer to it. */
+export interface Counted {
+  /** How many stand before each place. */
+  readonly before: readonly number[];
+  readonly waiting: number;
+  readonly scheduled: number;
+  readonly running: number;
+}
+
+/** A queue's figures for operators. */
+export interface QueueRow {
+  readonly line: Line;
+  readonly dead: number;
+  readonly oldestWaitingMs: number | null;
+  readonly acceptedLastMinute: number;
+  readonly finishedLastMinute: number;
+}

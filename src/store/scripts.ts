@@ -1,112 +1,42 @@
 import type { Durability } from "../config.ts";
 import { Confirmation } from "./durability.ts";
-import type { CompleteVerdict, Completion, Lease, Reserved, Retention, SubmitItem, Submitted } from "./items.ts";
+import type {
+  CancelVerdict,
+  CompleteVerdict,
+  Completion,
+  Counted,
+  FailItem,
+  FailVerdict,
+  IndexKind,
+  Inspected,
+  Lease,
+  LoseVerdict,
+  LostTask,
+  PageKind,
+  Place,
+  Question,
+  QueueRow,
+  Reservation,
+  Reserved,
+  Retention,
+  RetryVerdict,
+  SubmitItem,
+  Submitted,
+  Ticked,
+  TickQueue,
+  UpdateVerdict,
+} from "./items.ts";
 import { nodesOf } from "./nodes.ts";
 import { completeArguments, completeVerdicts, reservedTasks, submitArguments, submitted } from "./packing.ts";
 import { type Connection, isCluster } from "./redis.ts";
-import { type Line, lineOf, list, number, optional, type TaskRow, taskRow, text } from "./rows.ts";
+import { type Line, lineOf, list, number, optional, taskRow, text } from "./rows.ts";
 import { Script } from "./script.ts";
 
-export type {
-  CompleteVerdict,
-  Completion,
-  Lease,
-  Reserved,
-  Retention,
-  SubmitItem,
-  Submitted,
-  SubmitVerdict,
-} from "./items.ts";
+export * from "./items.ts";
 export type { Line, TaskRow } from "./rows.ts";
 
 /** The most items that one call of a script takes: no call may hold up Redis for long. */
 export const BATCH_LIMIT = 100;
-
-export type UpdateVerdict = "updated" | "conflict" | "unknown";
-export interface Reservation {
-  readonly queue: string;
-  readonly worker: string;
-  /** Unique to this request; sent again, it is answered with the same tasks. */
-  readonly reservation: string;
-  readonly count: number;
-  readonly leaseMs: number;
-  /** Most starts within a span, over all workers; undefined for any number. */
-  readonly rate: { readonly max: number; readonly perMs: number } | undefined;
-}
-export type FailVerdict = "retrying" | "failed" | "dead" | "canceled" | "already" | "stale" | "unknown";
-export type FailKind = "retry" | "later" | "give-up";
-export interface FailItem extends Lease, Retention {
-  readonly kind: FailKind;
-  readonly attempts: number;
-  readonly delayMs: number;
-  readonly error: string;
-  readonly code: string;
-  readonly result: string | Buffer;
-  /** How long it stays when it dies, ms. */
-  readonly deadMs: number;
-}
-export type CancelVerdict = "canceled" | "requested" | "destroyed" | "already" | "unknown";
-
-export type LoseVerdict = "waiting" | "dead" | "canceled" | "stale";
-export type RetryVerdict = "waiting" | "not-dead" | "unknown";
-/** The indexes of a queue: waiting, scheduled and retrying, leases, dead. */
-export const INDEX_KINDS = ["w", "d", "l", "x"] as const;
-export type IndexKind = (typeof INDEX_KINDS)[number];
-export type PageKind = Exclude<IndexKind, "d">;
-/** Where a task stands in an index. */
-export interface Place {
-  readonly id: string;
-  readonly score: string;
-}
-
-export interface TickQueue extends Retention {
-  readonly queue: string;
-  readonly maxLost: number;
-  readonly deadMs: number;
-  /** Stored form of the answer of a task that dies of lost workers. */
-  readonly problem: string | Buffer;
-}
-export interface LostTask {
-  readonly queue: string;
-  readonly id: string;
-  readonly worker: string;
-  readonly losses: number;
-  readonly fate: "waiting" | "dead" | "canceled";
-}
-export interface Ticked {
-  readonly promoted: number;
-  /** Milliseconds until something is due; null when nothing is. */
-  readonly nextMs: number | null;
-  readonly lost: readonly LostTask[];
-}
-
-export interface Inspected {
-  readonly nowMs: number;
-  readonly lines: readonly Line[];
-  readonly tasks: readonly (TaskRow | null)[];
-}
-
-/** Places in a queue of another partition. */
-export interface Question {
-  readonly queue: string;
-  /** Of each place the highest score that stands before it, as ZCOUNT takes it. */
-  readonly bounds: readonly string[];
-}
-export interface Counted {
-  /** How many stand before each place. */
-  readonly before: readonly number[];
-  readonly waiting: number;
-  readonly scheduled: number;
-  readonly running: number;
-}
-
-export interface QueueRow {
-  readonly line: Line;
-  readonly dead: number;
-  readonly oldestWaitingMs: number | null;
-  readonly acceptedLastMinute: number;
-  readonly finishedLastMinute: number;
-}
 
 /** Every script as one typed function; nothing else runs them. `tag` is that of a partition, see keys.ts. */
 export class Scripts {
