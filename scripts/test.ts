@@ -15,7 +15,7 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync 
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { filesIn } from "./files.ts";
-import { add, NONE, type Totals, totalsLine } from "./totals.ts";
+import { add, type Failure, failureLines, NONE, type Totals, totalsLine } from "./totals.ts";
 
 const ROOT = resolve(import.meta.dirname, "..");
 const BIN = join(ROOT, "node_modules/.bin");
@@ -31,6 +31,9 @@ const CHECKS: readonly { name: string; command: readonly string[] }[] = [
 ];
 
 type Store = "native" | "embedded" | "cluster";
+
+/** What failed, said once more at the end: between here and there may be the minutes of another run. */
+const failures: string[] = [];
 
 /** Runs what the arguments ask for and returns the sum. */
 function main(args: readonly string[]): Totals {
@@ -63,6 +66,7 @@ function runChecks(): Totals {
     } else {
       process.stdout.write(`${run.stdout}${run.stderr}${run.error ?? ""}\n`);
       say(`${name}: FAILED`);
+      failures.push(`✘ ${name}\n`);
       failed += 1;
     }
   }
@@ -97,8 +101,8 @@ function runMocha(store: Store, files: readonly string[], options: readonly stri
   if (files.length === 0) return NONE;
   const folder = mkdtempSync(join(tmpdir(), "paihao-test-"));
   try {
-    const totals = join(folder, "totals.json");
-    const reporter = ["--reporter", join(ROOT, "scripts/mocha-reporter.ts"), "--reporter-option", `totals=${totals}`];
+    const outcome = join(folder, "outcome.json");
+    const reporter = ["--reporter", join(ROOT, "scripts/mocha-reporter.ts"), "--reporter-option", `outcome=${outcome}`];
     // Mocha adds the files of its settings to those of the command line, so this run's settings name its own.
     const settings = JSON.parse(readFileSync(join(ROOT, ".mocharc.json"), "utf8"));
     const config = join(folder, "mocharc.json");
@@ -111,16 +115,17 @@ function runMocha(store: Store, files: readonly string[], options: readonly stri
       stdio: ["ignore", "inherit", "inherit"],
       env: { ...process.env, TEST_STORE: store },
     });
-    if (!existsSync(totals)) {
+    if (!existsSync(outcome)) {
       say(`mocha ended without a result (${run.signal ?? `exit code ${run.status}`})`);
       return { ...NONE, failed: 1 };
     }
-    const sums: Totals = JSON.parse(readFileSync(totals, "utf8"));
-    if (sums.failed > 0 || run.status === 0) return sums;
+    const { totals, failed }: { totals: Totals; failed: Failure[] } = JSON.parse(readFileSync(outcome, "utf8"));
+    failures.push(...failed.map((failure) => failureLines(store, failure)));
+    if (totals.failed > 0 || run.status === 0) return totals;
     // E.g. an error after the last test, or a connection left open: mocha counts it nowhere but in its exit code.
     const late = run.error !== undefined && "code" in run.error && run.error.code === "ETIMEDOUT";
     say(late ? "mocha had to be ended: the tests left something open" : `mocha ended with exit code ${run.status}`);
-    return { ...sums, failed: 1 };
+    return { ...totals, failed: 1 };
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -134,6 +139,6 @@ const totals = main(process.argv.slice(2));
 const onlyChecks = process.argv.includes("--checks");
 if (!onlyChecks) {
   if (totals.passed + totals.failed === 0) say("nothing ran");
-  process.stdout.write(`${totalsLine(totals)}\n`);
+  process.stdout.write(`${failures.join("")}${totalsLine(totals)}\n`);
 }
 process.exitCode = totals.failed > 0 || (!onlyChecks && totals.passed === 0) ? 1 : 0;

@@ -15,3 +15,14 @@ export function add(a: Totals, b: Totals): Totals {
 export function totalsLine({ passed, failed, skipped }: Totals): string {
   return `${passed} passed, ${failed} failed, ${skipped} skipped`;
 }
+
+/** A test that failed: its full title, and its error with the stack. */
+export interface Failure {
+  readonly title: string;
+  readonly error: string;
+}
+
+/** A failure for the end of a long report, where it is looked for first; `.ci/run` repeats the lines that begin so. */
+export function failureLines(where: string, { title, error }: Failure): string {
+  return [`${where}: ${title}`, ...error.split("\n").slice(0, 12)].map((line) => `✘ ${line}\n`).join("");
+}
