@@ -142,6 +142,8 @@ export async function connect(url: string, name: string, log: Logger): Promise<C
   const pulse = setInterval(() => {
     for (const node of mastersOf(connection)) if (node.status === "ready") node.ping().catch(() => undefined);
   }, CONNECTION_DEFAULTS.pulseMs);
+  // Who leaves a store that is away is not told of an end, and must be able to end all the same.
+  pulse.unref();
   connection.on("end", () => clearInterval(pulse));
   try {
     await withinMs(CONNECTION_DEFAULTS.commandMs, connection.connect(), () => lastError);

@@ -54,7 +54,7 @@ export interface PrivateRedis {
   readonly running: boolean;
   /** Sends the signal and resolves when the process is gone; idempotent. */
   stop(signal?: NodeJS.Signals): Promise<void>;
-  /** Starts it again on its port and directory, with other arguments if given; it must be stopped. */
+  /** Starts it again on its port and directory, with other arguments if given; stops it first where it runs. */
   restart(args?: string[]): Promise<void>;
 }
 
@@ -80,7 +80,16 @@ export async function startRedis(
   let child = await start();
   const url = `redis://127.0.0.1:${port}`;
   await answers(url, child);
+  const stop = async (signal: NodeJS.Signals = "SIGTERM") => {
+    if (!alive.has(child)) return;
+    const gone = once(child, "exit");
+    child.kill(signal);
+    // A process under SIGSTOP heeds SIGTERM only when it goes on.
+    child.kill("SIGCONT");
+    await gone;
+  };
   return {
+    stop,
     url,
     port,
     dir,
@@ -90,15 +99,8 @@ export async function startRedis(
     get running() {
       return alive.has(child);
     },
-    async stop(signal = "SIGTERM") {
-      if (!alive.has(child)) return;
-      const gone = once(child, "exit");
-      child.kill(signal);
-      // A process under SIGSTOP heeds SIGTERM only when it goes on.
-      child.kill("SIGCONT");
-      await gone;
-    },
     async restart(others) {
+      await stop();
       args = others ?? args;
       child = await start();
       await answers(url, child);

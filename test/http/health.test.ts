@@ -49,7 +49,7 @@ describe("without its store", () => {
   });
   after(async () => {
     if (!redis) return;
-    await redis.restart().catch(() => undefined);
+    await redis.restart();
     await server.stop();
     await redis.stop();
   });

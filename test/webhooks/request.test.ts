@@ -110,7 +110,12 @@ describe("one attempt to deliver an event", () => {
       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",
       "nonsense",
     ]) {
-      const server = createServer((socket) => socket.on("error", () => undefined).end(answer)).listen(0, "127.0.0.1");
+      const server = createServer((socket) =>
+        socket
+          .on("error", () => undefined)
+          .resume()
+          .end(answer),
+      ).listen(0, "127.0.0.1");
       await once(server, "listening");
       const { port } = server.address() as { port: number };
       expect(await failure({ url: `http://127.0.0.1:${port}/`, timeoutMs: 5000 }), answer).not.to.match(/within/);

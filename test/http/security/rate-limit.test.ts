@@ -118,7 +118,7 @@ describe("the rate limit (draft-ietf-httpapi-ratelimit-headers)", () => {
     });
     after(async () => {
       if (storeKind() === "embedded") return;
-      await redis.restart().catch(() => undefined);
+      await redis.restart();
       await server.stop();
       await redis.stop();
     });
