@@ -115,8 +115,9 @@ function runMocha(store: Store, files: readonly string[], options: readonly stri
       stdio: ["ignore", "inherit", "inherit"],
       env: { ...process.env, TEST_STORE: store },
     });
+    const asWhole = (how: string) => failures.push(`✘ ${store}: ${how}\n`);
     if (!existsSync(outcome)) {
-      say(`mocha ended without a result (${run.signal ?? `exit code ${run.status}`})`);
+      asWhole(`mocha ended without a result (${run.signal ?? `exit code ${run.status}`})`);
       return { ...NONE, failed: 1 };
     }
     const { totals, failed }: { totals: Totals; failed: Failure[] } = JSON.parse(readFileSync(outcome, "utf8"));
@@ -124,7 +125,7 @@ function runMocha(store: Store, files: readonly string[], options: readonly stri
     if (totals.failed > 0 || run.status === 0) return totals;
     // E.g. an error after the last test, or a connection left open: mocha counts it nowhere but in its exit code.
     const late = run.error !== undefined && "code" in run.error && run.error.code === "ETIMEDOUT";
-    say(late ? "mocha had to be ended: the tests left something open" : `mocha ended with exit code ${run.status}`);
+    asWhole(late ? "mocha had to be ended: the tests left something open" : `mocha ended with exit code ${run.status}`);
     return { ...totals, failed: 1 };
   } finally {
     rmSync(folder, { recursive: true });
