@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Duration } from "./duration.ts";
-import { defineHandler, giveUp, type Handler, retryLater, type TaskContext } from "./handler.ts";
+import { defineHandler, type Handler, type TaskContext } from "./handler.ts";
+import { giveUp, retryLater } from "./intent.ts";
 
 /** Methods that may be sent again without doing their work twice (RFC 9110 §9.2.2). */
 const IDEMPOTENT = new Set(["GET", "HEAD", "PUT", "DELETE", "OPTIONS"]);

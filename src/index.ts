@@ -1,11 +1,3 @@
 export { defineGateway, type Gateway, type GatewayOptions } from "./gateway.ts";
-export {
-  defineHandler,
-  giveUp,
-  type Handler,
-  type HandlerOptions,
-  type HandlerResult,
-  type Problem,
-  retryLater,
-  type TaskContext,
-} from "./handler.ts";
+export { defineHandler, type Handler, type HandlerOptions, type HandlerResult, type TaskContext } from "./handler.ts";
+export { giveUp, type Problem, retryLater } from "./intent.ts";

@@ -1,14 +1,8 @@
 import type { Inspection } from "../engine/inspect.ts";
 import { messageOf } from "../errors.ts";
 import type { AddressGuard } from "../guard.ts";
-import {
-  defineInternalHandler,
-  giveUp,
-  type Handler,
-  INTERNAL_QUEUES,
-  RetryAfter,
-  type TaskContext,
-} from "../handler.ts";
+import { defineInternalHandler, type Handler, INTERNAL_QUEUES, type TaskContext } from "../handler.ts";
+import { giveUp, RetryAfter } from "../intent.ts";
 import { eventBody, type TaskEnd } from "./event.ts";
 import { post, type ReceiverAnswer } from "./request.ts";
 import { ATTEMPTS, pauseMs, retryAfterMs, SCHEDULE } from "./schedule.ts";

@@ -1,19 +1,7 @@
 import { expect } from "chai";
 import { z } from "zod";
-import {
-  consumesType,
-  defineHandler,
-  GiveUp,
-  giveUp,
-  type HandlerOptions,
-  inputJsonSchema,
-  isGiveUp,
-  isHandler,
-  isRetryLater,
-  RetryLater,
-  retryLater,
-} from "../../src/handler.ts";
-import { taskContext, thrownBy } from "../handlers/context.ts";
+import { consumesType, defineHandler, type HandlerOptions, inputJsonSchema, isHandler } from "../../src/handler.ts";
+import { taskContext } from "../handlers/context.ts";
 
 const run = () => null;
 const define = (options: Partial<HandlerOptions<unknown>>) => defineHandler({ queue: "q", run, ...options });
@@ -140,70 +128,14 @@ describe("a handler", () => {
   });
 });
 
-describe("an intent", () => {
-  it("to give up carries the problem that the client sees", () => {
-    const problem = { status: 422, title: "Not an image", detail: "it is a song", code: "x-1" };
-    const intent = giveUp(problem);
-    expect(intent).to.be.instanceOf(GiveUp).and.an("error");
-    expect(intent.problem).to.deep.equal(problem);
-    expect(intent.message).to.equal("it is a song");
-    expect(giveUp({ title: "T" }).message).to.equal("T");
-    expect(giveUp({}).message).to.equal("the handler gave up");
-    expect(isGiveUp(intent)).to.equal(true);
-    expect(isRetryLater(intent)).to.equal(false);
-  });
-
-  it("to give up has an HTTP error status", () => {
-    for (const status of [400, 599]) expect(giveUp({ status }).problem.status).to.equal(status);
-    for (const status of [200, 399, 600, 404.5, Number.NaN]) {
-      expect(() => giveUp({ status }), String(status)).to.throw(TypeError, "expected 400–599");
-    }
-  });
-
-  it("to retry later carries when", () => {
-    const intent = retryLater("20s");
-    expect(intent).to.be.instanceOf(RetryLater).and.an("error");
-    expect(intent.afterMs).to.equal(20_000);
-    expect(retryLater(0).afterMs).to.equal(0);
-    expect(isRetryLater(intent)).to.equal(true);
-    expect(isGiveUp(intent)).to.equal(false);
-    for (const after of ["soon", -1, Number.POSITIVE_INFINITY]) {
-      expect(() => retryLater(after), String(after)).to.throw(TypeError, "is not a duration");
-    }
-  });
-
-  it("is told from every other thing that may be thrown", () => {
-    for (const thrown of [new Error("x"), "give-up", null, undefined, { name: "GiveUp" }, 7]) {
-      expect(isGiveUp(thrown)).to.equal(false);
-      expect(isRetryLater(thrown)).to.equal(false);
-    }
-  });
-});
-
 describe("another copy of the module", () => {
-  let copy: typeof import("../../src/handler.ts");
-  before(async () => {
+  it("makes handlers that this one knows, and knows those of this one", async () => {
     // A query makes it another module to the loader.
-    copy = await import(`${new URL("../../src/handler.ts", import.meta.url).href}?copy`);
-    expect(copy.GiveUp).to.not.equal(GiveUp);
-  });
-
-  it("makes handlers that this one knows", () => {
+    const copy: typeof import("../../src/handler.ts") = await import(
+      `${new URL("../../src/handler.ts", import.meta.url).href}?copy`
+    );
+    expect(copy.defineHandler).to.not.equal(defineHandler);
     expect(isHandler(copy.defineHandler({ queue: "q", run }))).to.equal(true);
     expect(copy.isHandler(define({}))).to.equal(true);
-  });
-
-  it("throws intents that this one knows", async () => {
-    const { task } = taskContext();
-    const gaveUp = copy.defineHandler({
-      queue: "q",
-      run: () => {
-        throw copy.giveUp({ status: 404 });
-      },
-    });
-    const thrown = await thrownBy(() => gaveUp.run(null, task));
-    expect(thrown).to.not.be.instanceOf(GiveUp);
-    expect(isGiveUp(thrown) && thrown.problem.status).to.equal(404);
-    expect(isRetryLater(copy.retryLater("1s"))).to.equal(true);
   });
 });

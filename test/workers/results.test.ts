@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { z } from "zod";
-import { defineHandler, GiveUp, giveUp, type Handler, RetryLater, retryLater } from "../../src/handler.ts";
+import { defineHandler, type Handler } from "../../src/handler.ts";
+import { GiveUp, giveUp, RetryLater, retryLater } from "../../src/intent.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { openWorkshop, type Workshop } from "./workshop.ts";
 

@@ -1,0 +1,90 @@
+import { DURATION_FORM, type Duration, parseDuration } from "./duration.ts";
+
+/** Marks what a handler throws on purpose, across copies of this module: a handler file may load another than the server. */
+const INTENT = Symbol.for("paihao.intent");
+
+/** The problem that {@link giveUp} shows the client: members of RFC 9457, and any extension. */
+export interface Problem {
+  /** HTTP status 400–599; default 500. */
+  status?: number;
+  title?: string;
+  detail?: string;
+  type?: string;
+  [extension: string]: unknown;
+}
+
+/** Thrown by a handler: the task fails for good, without another attempt, and this problem is its answer. */
+export class GiveUp extends Error {
+  readonly [INTENT] = "give-up";
+  override readonly name = "GiveUp";
+  readonly problem: Problem;
+  constructor(problem: Problem) {
+    super(problem.detail ?? problem.title ?? "the handler gave up");
+    this.problem = problem;
+  }
+}
+
+/** Thrown by a handler: run the task again after `afterMs`, without counting the attempt. */
+export class RetryLater extends Error {
+  readonly [INTENT] = "retry-later";
+  override readonly name = "RetryLater";
+  /** Milliseconds from now. */
+  readonly afterMs: number;
+  constructor(afterMs: number) {
+    super(`retry in ${afterMs} ms`);
+    this.afterMs = afterMs;
+  }
+}
+
+/** Thrown by handlers of the server's own: the attempt failed and counts; the next comes after this time, whatever the backoff. */
+export class RetryAfter extends Error {
+  readonly [INTENT] = "retry-after";
+  override readonly name = "RetryAfter";
+  /** Milliseconds from now. */
+  readonly afterMs: number;
+  constructor(afterMs: number, message: string, options?: ErrorOptions) {
+    super(message, options);
+    this.afterMs = afterMs;
+  }
+}
+
+/**
+ * The error to throw when trying again is pointless.
+ * @throws TypeError when `status` is no HTTP error status
+ */
+export function giveUp(problem: Problem): GiveUp {
+  const { status } = problem;
+  if (status !== undefined && !(Number.isInteger(status) && status >= 400 && status <= 599)) {
+    throw new TypeError(`giveUp: status is ${JSON.stringify(status)}, expected 400–599`);
+  }
+  return new GiveUp(problem);
+}
+
+/**
+ * The error to throw when the work cannot be done now but will be possible later.
+ * @throws TypeError when `after` is no duration
+ */
+export function retryLater(after: Duration): RetryLater {
+  const ms = parseDuration(after);
+  if (ms === undefined) throw new TypeError(`retryLater: ${JSON.stringify(after)} is not ${DURATION_FORM}`);
+  return new RetryLater(ms);
+}
+
+/** Whether something thrown is a {@link GiveUp}, of this copy of the module or another. */
+export function isGiveUp(thrown: unknown): thrown is GiveUp {
+  return intentOf(thrown) === "give-up";
+}
+
+/** Whether something thrown is a {@link RetryLater}, of this copy of the module or another. */
+export function isRetryLater(thrown: unknown): thrown is RetryLater {
+  return intentOf(thrown) === "retry-later";
+}
+
+/** Whether something thrown is a {@link RetryAfter}. */
+export function isRetryAfter(thrown: unknown): thrown is RetryAfter {
+  return intentOf(thrown) === "retry-after";
+}
+
+function intentOf(thrown: unknown): unknown {
+  return typeof thrown === "object" && thrown !== null ? (thrown as Record<symbol, unknown>)[INTENT] : undefined;
+}
