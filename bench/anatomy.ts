@@ -6,7 +6,7 @@ import { bodyOf, makeLoad } from "./harness/load.ts";
 import { type ServerSubject, startPaihao, startServerSubject } from "./harness/process.ts";
 import { type CpuProfile, shareBy } from "./harness/profile.ts";
 import { RUNGS, USUAL } from "./harness/rungs.ts";
-import { type BenchStore, openStore } from "./harness/store.ts";
+import { type BenchStore, withStore } from "./harness/store.ts";
 import { inTurns, median } from "./harness/turns.ts";
 
 const WORDS: Readonly<Record<(typeof RUNGS)[number], string>> = {
@@ -22,14 +22,7 @@ const WORDS: Readonly<Record<(typeof RUNGS)[number], string>> = {
 export const anatomy: Bench = {
   name: "anatomy",
   title: "Where the CPU time of one accept goes",
-  async run(options) {
-    const store = await openStore("no persistence");
-    try {
-      return await measure(store, options);
-    } finally {
-      await store.stop();
-    }
-  },
+  run: (options) => withStore("no persistence", (store) => measure(store, options)),
 };
 
 async function measure(store: BenchStore, options: BenchOptions) {

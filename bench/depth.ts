@@ -2,7 +2,7 @@ import type { Bench, BenchOptions, Figure } from "./harness/bench.ts";
 import { makeLoad } from "./harness/load.ts";
 import { startPaihao } from "./harness/process.ts";
 import { startCallable } from "./harness/rpc.ts";
-import { type BenchStore, openStore } from "./harness/store.ts";
+import { type BenchStore, withStore } from "./harness/store.ts";
 import { inTurns, median, medianRatio } from "./harness/turns.ts";
 import type { PaihaoCalls } from "./subjects/paihao.ts";
 
@@ -21,14 +21,7 @@ interface Turn {
 export const depth: Bench = {
   name: "depth",
   title: "GET of a pending task with its index, by depth of the line",
-  async run(options) {
-    const store = await openStore("no persistence");
-    try {
-      return await measure(store, options);
-    } finally {
-      await store.stop();
-    }
-  },
+  run: (options) => withStore("no persistence", (store) => measure(store, options)),
 };
 
 async function measure(store: BenchStore, options: BenchOptions) {

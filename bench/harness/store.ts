@@ -53,16 +53,19 @@ export async function openStore(mode: StoreMode): Promise<BenchStore> {
   };
 }
 
+/** Runs a benchmark with a store of its own. */
+export async function withStore<T>(mode: StoreMode, work: (store: BenchStore) => Promise<T>): Promise<T> {
+  const store = await openStore(mode);
+  try {
+    return await work(store);
+  } finally {
+    await store.stop();
+  }
+}
+
 /** Runs a benchmark once with each way of persisting. */
 export async function withEachStore<T>(work: (store: BenchStore) => Promise<T>): Promise<T[]> {
   const results: T[] = [];
-  for (const mode of STORE_MODES) {
-    const store = await openStore(mode);
-    try {
-      results.push(await work(store));
-    } finally {
-      await store.stop();
-    }
-  }
+  for (const mode of STORE_MODES) results.push(await withStore(mode, work));
   return results;
 }

@@ -103,7 +103,7 @@ export class Batch<Item, Verdict> {
   ): Promise<T> {
     const [chunk = [], ...rest] = this.#chunks(this.#gathered.get(partition) ?? []);
     this.#gathered.set(partition, rest.flat());
-    this.#escorted.set(partition, (this.#escorted.get(partition) ?? 0) + 1);
+    change(this.#escorted, partition, 1);
     const answer = call(itemsOf(chunk));
     if (chunk.length > 0) {
       const verdicts = answer.then((answered) => answered.verdicts);
@@ -112,7 +112,7 @@ export class Batch<Item, Verdict> {
     try {
       return await answer;
     } finally {
-      this.#escorted.set(partition, (this.#escorted.get(partition) ?? 0) - 1);
+      change(this.#escorted, partition, -1);
       if (this.#gathered.get(partition)?.length) this.#schedule();
     }
   }
@@ -122,8 +122,8 @@ export class Batch<Item, Verdict> {
   }
 
   #await(partition: number, chunk: readonly Entry<Item, Verdict>[], verdicts: Promise<readonly Verdict[]>): void {
-    this.#underway.set(partition, (this.#underway.get(partition) ?? 0) + 1);
-    const answered = () => this.#underway.set(partition, (this.#underway.get(partition) ?? 0) - 1);
+    change(this.#underway, partition, 1);
+    const answered = () => change(this.#underway, partition, -1);
     verdicts.then(
       (all) => {
         answered();
@@ -143,4 +143,8 @@ export class Batch<Item, Verdict> {
 
 function itemsOf<Item, Verdict>(chunk: readonly Entry<Item, Verdict>[]): Item[] {
   return chunk.map((entry) => entry.item);
+}
+
+function change(counts: Map<number, number>, partition: number, by: number): void {
+  counts.set(partition, (counts.get(partition) ?? 0) + by);
 }

@@ -45,7 +45,7 @@ describe("a worker whose store goes away", () => {
     await shop.ended(id, "running");
     await redis.stop("SIGKILL");
     gate.resolve();
-    await delay(1500);
+    await eventually(() => shop.log.some(({ msg }) => msg === "the end of the attempt is not stored yet"));
     await redis.restart();
     expect(await eventually(() => shop.answer(id))).to.equal("wait");
     expect(await shop.answer(await shop.submit("next"))).to.equal("next");

@@ -33,7 +33,7 @@ local function heal_task(id)
       else
         -- Due now: a lease is reclaimed, and a task of unknown time does not wait longer.
         if state == 'r' and not score then redis.call('HSET', key, 'o', whole(class * CLASS + tick_hlc(0))) end
-        redis.call('ZADD', base .. index .. ':' .. queue, whole(now), id)
+        redis.call('ZADD', base .. index .. ':' .. queue, now_text, id)
       end
     elseif there and index ~= home and not (index == 'x' and state == 'f') then
       wrong = true

@@ -42,4 +42,4 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     tasks[n + 1] = { facts, t[12] or '', t[13] or '', result, errors }
   end
 end
-return { whole(now), lines, tasks }
+return { now_text, lines, tasks }

@@ -104,7 +104,7 @@ if #ids > 0 then
   redis.call('HSET', counters, 'fence', whole(fence))
   redis.call('HSET', reservations, worker, reservation .. ' ' .. table.concat(ids, ' '))
   if rate > 0 then
-    for _ = 1, #ids do redis.call('LPUSH', starts, whole(now)) end
+    for _ = 1, #ids do redis.call('LPUSH', starts, now_text) end
     redis.call('LTRIM', starts, 0, rate - 1)
     redis.call('PEXPIRE', starts, whole(span))
   end

@@ -16,7 +16,6 @@ local base = KEYS[1]
 --#include line
 
 local verdicts, queues, seen = {}, {}, {}
-local now_text = whole(now)
 -- A task of which all else has its default; one table serves them all.
 local PLAIN = { digest = '', class = 3, delay = 0, media = '', query = '', caller = '', dry = false, webhook = '', undo = '' }
 

@@ -33,7 +33,7 @@ local function first_score(key)
 end
 
 local function promote(queue)
-  local due = redis.call('ZRANGEBYSCORE', base .. 'd:' .. queue, '-inf', whole(now), 'LIMIT', 0, to_promote)
+  local due = redis.call('ZRANGEBYSCORE', base .. 'd:' .. queue, '-inf', now_text, 'LIMIT', 0, to_promote)
   if #due == 0 then return end
   to_promote = to_promote - #due
   local hlc = tonumber(redis.call('HGET', base .. 'q:' .. queue, 'hlc') or 0)
@@ -60,7 +60,7 @@ local function promote(queue)
 end
 
 local function reclaim(queue, most_lost, keep, tombstone, dead, problem)
-  local expired = redis.call('ZRANGEBYSCORE', base .. 'l:' .. queue, '-inf', whole(now), 'LIMIT', 0, to_reclaim)
+  local expired = redis.call('ZRANGEBYSCORE', base .. 'l:' .. queue, '-inf', now_text, 'LIMIT', 0, to_reclaim)
   to_reclaim = to_reclaim - #expired
   for _, id in ipairs(expired) do
     local key = base .. 't:' .. id

@@ -10,6 +10,7 @@ local now = math.floor(now_exact)
 local function whole(number)
   return string.format('%.0f', number)
 end
+local now_text = whole(now)
 
 -- The next place in line of a queue: unique, and later than all before even when the clock was set back.
 local function tick_hlc(last)

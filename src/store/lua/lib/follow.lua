@@ -5,7 +5,7 @@ local function enqueue_follower(id, queue, fields)
   if redis.call('EXISTS', key) == 1 then return end
   local hlc = tick_hlc(tonumber(redis.call('HGET', base .. 'q:' .. queue, 'hlc') or 0))
   redis.call('HSET', base .. 'q:' .. queue, 'hlc', whole(hlc))
-  redis.call('HSET', key, 'q', queue, 's', 'w', 'c', whole(now), unpack(fields))
+  redis.call('HSET', key, 'q', queue, 's', 'w', 'c', now_text, unpack(fields))
   redis.call('ZADD', base .. 'w:' .. queue, whole(3 * CLASS + hlc), id)
   redis.call('PUBLISH', base .. 'n:' .. queue, '')
 end
@@ -13,7 +13,7 @@ end
 -- Tells the task's webhook that it has ended.
 local function tell_webhook(id, state, url)
   local input = cjson.encode({ id = id, state = state, url = url })
-  enqueue_follower(id .. ':webhook:' .. whole(now), 'paihao.webhooks', { 'i', input })
+  enqueue_follower(id .. ':webhook:' .. now_text, 'paihao.webhooks', { 'i', input })
 end
 
 -- Has undone what the task has done: its steps move to the undoing task, its input is copied there.

@@ -4,7 +4,6 @@
 --   hook    the task's webhook, or nil
 --   undo    what it has done can be undone: at once when it did not succeed, later when its result is destroyed
 --   bare    it is known to have no progress, no request to cancel it, no input of its own key and no steps
-local now_text = whole(now)
 local function settle(id, state, result, keep, tombstone, hook, undo, bare)
   local key = base .. 't:' .. id
   local keep_text = whole(keep)
@@ -37,7 +36,7 @@ local function bury(queue, id, result, keep, tombstone, cap, hook, undo)
   if undo then undo_work(id) end
   if hook then tell_webhook(id, 'f', hook) end
   redis.call('SET', base .. 'r:' .. id, result, 'PX', whole(keep))
-  redis.call('ZADD', dead, whole(now), id)
+  redis.call('ZADD', dead, now_text, id)
   redis.call('HINCRBY', base .. 'q:' .. queue, 'dead', 1)
   local over = redis.call('ZCARD', dead) - cap
   if over > 0 then
