@@ -8,10 +8,10 @@ import { type AbortCause, TaskAborted } from "./abort.ts";
 import { insist } from "./insist.ts";
 import { Reporter } from "./reporter.ts";
 import type { StepStore } from "./steps.ts";
-import type { TaskFacts } from "./task-context.ts";
+import type { TaskFacts, TaskMeans } from "./task-context.ts";
 
 /** One attempt at one task: its lease, its signal, its time, and its lines to the store. */
-export class Attempt {
+export class Attempt implements TaskMeans {
   readonly task: Reserved;
   readonly settings: QueueSettings;
   readonly lease: Lease;

@@ -12,7 +12,7 @@ import { describe, type Outcome } from "./outcome.ts";
 import { perform } from "./perform.ts";
 import { Reporter } from "./reporter.ts";
 import { supervisor } from "./supervisor.ts";
-import { taskContext } from "./task-context.ts";
+import { Context } from "./task-context.ts";
 
 /** How often a child process looks whether its parent still lives, ms. */
 const PARENT_LOOK_MS = 1000;
@@ -59,14 +59,14 @@ async function attempt(message: Extract<ToCell, { type: "run" }>, signal: AbortS
       say(question(calls));
     });
   const reporter = new Reporter((percent, text) => say({ type: "progress", run: id, percent, message: text }));
-  const context = taskContext(facts, {
+  const context = new Context(facts, {
     signal,
     log: createLog(logLevel as LogLevel, { write: (line) => say({ type: "log", run: id, line }) }),
-    report: (percent, text) => reporter.report(percent, text),
-    steps: () => ({
+    reporter,
+    steps: {
       load: () => ask((call) => ({ type: "load", run: id, call })),
       keep: (name, json, undo) => ask((call) => ({ type: "keep", run: id, call, name, json, undo })),
-    }),
+    },
   });
   return perform(handler, { bytes: input, mediaType: facts.mediaType }, context, maxResultBytes);
 }

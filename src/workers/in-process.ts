@@ -3,7 +3,7 @@ import type { Attempt } from "./attempt.ts";
 import { type Executor, withinGrace } from "./executor.ts";
 import type { Outcome } from "./outcome.ts";
 import { perform } from "./perform.ts";
-import { taskContext } from "./task-context.ts";
+import { Context } from "./task-context.ts";
 
 /** Runs handlers in this very process. One that ignores its signal cannot be ended: it is only no longer waited for. */
 export class InProcess implements Executor {
@@ -14,16 +14,7 @@ export class InProcess implements Executor {
   }
 
   execute(attempt: Attempt, handler: Handler): Promise<Outcome> {
-    const context = taskContext(attempt.facts, {
-      get signal() {
-        return attempt.signal;
-      },
-      get log() {
-        return attempt.log;
-      },
-      report: (percent, message) => attempt.reporter.report(percent, message),
-      steps: () => attempt.steps,
-    });
+    const context = new Context(attempt.facts, attempt);
     attempt.begin();
     return withinGrace(attempt, perform(handler, attempt.input, context, this.#maxResultBytes));
   }

@@ -16,39 +16,59 @@ export interface TaskFacts {
   readonly caller: string;
 }
 
-/** What a handler can do with its task. */
+/** What a handler can do with its task. Its members are read when a handler asks for them, for most ask for none. */
 export interface TaskMeans {
   readonly signal: AbortSignal;
   readonly log: Logger;
-  report(percent: number, message: string): void;
-  /** Where its steps are kept; asked for with the first of them. */
-  steps(): StepStore;
+  readonly reporter: { report(percent: number, message: string): void };
+  /** Where its steps are kept. */
+  readonly steps: StepStore;
 }
 
-/** What a handler is given beside its input. */
-export function taskContext(facts: TaskFacts, means: TaskMeans): TaskContext {
-  let durable: Steps | undefined;
-  return {
-    id: facts.id,
-    queue: facts.queue,
-    attempt: facts.attempt,
-    maxAttempts: facts.maxAttempts,
-    fence: Number(facts.fence),
-    // Made when they are asked for: most handlers use neither, and a signal is the dearest thing of all here.
-    get signal() {
-      return means.signal;
-    },
-    get log() {
-      return means.log;
-    },
-    query: facts.query === "" ? {} : (JSON.parse(facts.query) as Record<string, string>),
-    mediaType: facts.mediaType,
-    submittedAt: new Date(facts.createdMs),
-    caller: facts.caller === "" ? null : facts.caller,
-    progress: (percent, message) => means.report(percent, message ?? ""),
-    step: (name, work, options) => {
-      durable ??= new Steps(facts.id, means.steps());
-      return durable.step(name, work, options?.undo !== undefined);
-    },
+/**
+ * What a handler is given beside its input. A class, though an object would be shorter: of objects with getters of their own V8
+ * makes a hidden class each, which lives until the next major collection and keeps all that the task has made.
+ */
+export class Context implements TaskContext {
+  readonly id: string;
+  readonly queue: string;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly fence: number;
+  readonly query: Readonly<Record<string, string>>;
+  readonly mediaType: string;
+  readonly submittedAt: Date;
+  readonly caller: string | null;
+  readonly #means: TaskMeans;
+  #durable: Steps | undefined;
+
+  constructor(facts: TaskFacts, means: TaskMeans) {
+    this.id = facts.id;
+    this.queue = facts.queue;
+    this.attempt = facts.attempt;
+    this.maxAttempts = facts.maxAttempts;
+    this.fence = Number(facts.fence);
+    this.query = facts.query === "" ? {} : (JSON.parse(facts.query) as Record<string, string>);
+    this.mediaType = facts.mediaType;
+    this.submittedAt = new Date(facts.createdMs);
+    this.caller = facts.caller === "" ? null : facts.caller;
+    this.#means = means;
+  }
+
+  get signal(): AbortSignal {
+    return this.#means.signal;
+  }
+
+  get log(): Logger {
+    return this.#means.log;
+  }
+
+  // Both may be taken out of the context and called on their own.
+  readonly progress: TaskContext["progress"] = (percent, message) =>
+    this.#means.reporter.report(percent, message ?? "");
+
+  readonly step: TaskContext["step"] = (name, work, options) => {
+    this.#durable ??= new Steps(this.id, this.#means.steps);
+    return this.#durable.step(name, work, options?.undo !== undefined);
   };
 }
