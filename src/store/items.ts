@@ -73,7 +73,9 @@ export type UpdateVerdict = "updated" | "conflict" | "unknown";
 export interface Reservation {
   readonly queue: string;
   readonly worker: string;
-  /** Unique to this request; sent again, it is answered with the same tasks. */
+  /** Of a worker's requests for the queue, of which one may be underway at a time in each lane: 0, the usual one, or 1. */
+  readonly lane?: number;
+  /** Unique to this request; sent again before another in its lane, it is answered with the same tasks. */
   readonly reservation: string;
   readonly count: number;
   readonly leaseMs: number;

@@ -87,9 +87,9 @@ export class Scripts {
     request: Reservation,
     completions: readonly Completion[] = [],
   ): Promise<{ tasks: Reserved[]; waiting: number | null; pauseMs: number; verdicts: CompleteVerdict[] }> {
-    const { queue, worker, reservation, count, leaseMs, rate } = request;
+    const { queue, worker, lane = 0, reservation, count, leaseMs, rate } = request;
     const most = Math.min(count, BATCH_LIMIT);
-    const args = [queue, worker, reservation, most, leaseMs, rate?.max ?? 0, rate?.perMs ?? 0];
+    const args = [queue, worker, lane, reservation, most, leaseMs, rate?.max ?? 0, rate?.perMs ?? 0];
     const reply = await this.#run.reserve.bytes(tag, [...args, ...completeArguments(completions)]);
     const [tasks, waiting, pause, verdicts] = list(reply);
     return {

@@ -10,6 +10,7 @@
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
+--#include lane
 
 local worker, ttl = ARGV[1], tonumber(ARGV[2])
 for n = 0, tonumber(ARGV[3]) - 1 do
@@ -26,7 +27,7 @@ for n = 0, tonumber(ARGV[3]) - 1 do
       until_when = math.max(until_when, expiry)
     else
       redis.call('HDEL', live, all[entry])
-      redis.call('HDEL', reservations, all[entry])
+      redis.call('HDEL', reservations, lane_of(all[entry], '0'), lane_of(all[entry], '1'))
     end
   end
   redis.call('HSET', base .. 'q:' .. queue, 'workers', workers, 'slots', total, 'liveUntil', whole(until_when))

@@ -4,13 +4,13 @@
 -- KEYS[1]  base: the partition's tag
 -- ARGV[1]  queue
 -- ARGV[2]  worker: the id of the worker process
--- ARGV[3]  reservation: unique to this request of the worker
--- ARGV[4]  count: the most tasks to take
--- ARGV[5]  lease: ms
--- ARGV[6]  rate: most tasks that may start within the span, over all workers; 0 for any number
--- ARGV[7]  span: ms
---
--- ARGV[8…] tasks that the process has finished meanwhile, as complete.lua takes them: they cost no call of their own
+-- ARGV[3]  lane: of the worker's requests for this queue; one of each lane may be underway at a time
+-- ARGV[4]  reservation: unique to this request of the worker
+-- ARGV[5]  count: the most tasks to take
+-- ARGV[6]  lease: ms
+-- ARGV[7]  rate: most tasks that may start within the span, over all workers; 0 for any number
+-- ARGV[8]  span: ms
+-- ARGV[9…] tasks that the process has finished meanwhile, as complete.lua takes them: they cost no call of their own
 --
 -- Returns {tasks, waiting, pause, verdicts}: of each task "id fence attempt lost created" and its input, in one list; where it has one of
 -- media type, query and caller the first ends in " +" and these three come behind, "" for what it does not have. Then how many
@@ -23,12 +23,14 @@ local base = KEYS[1]
 --#include settle
 --#include service
 --#include complete
+--#include lane
 
-local verdicts = complete_groups(ARGV, 8)
+local verdicts = complete_groups(ARGV, 9)
 
-local queue, worker, reservation = ARGV[1], ARGV[2], ARGV[3]
-local count, lease = tonumber(ARGV[4]), tonumber(ARGV[5])
-local rate, span = tonumber(ARGV[6]), tonumber(ARGV[7])
+local queue, worker, reservation = ARGV[1], ARGV[2], ARGV[4]
+local lane = lane_of(worker, ARGV[3])
+local count, lease = tonumber(ARGV[5]), tonumber(ARGV[6])
+local rate, span = tonumber(ARGV[7]), tonumber(ARGV[8])
 local line, leases = base .. 'w:' .. queue, base .. 'l:' .. queue
 local counters = base .. 'q:' .. queue
 local reservations = base .. 'v:' .. queue
@@ -45,7 +47,7 @@ local function hand(id, t)
   end
 end
 
-local last = redis.call('HGET', reservations, worker)
+local last = redis.call('HGET', reservations, lane)
 if last and string.sub(last, 1, #reservation + 1) == reservation .. ' ' then
   for id in string.gmatch(string.sub(last, #reservation + 2), '%S+') do
     local t = redis.call('HMGET', base .. 't:' .. id, 'i', 'f', 'a', 'l', 'c', 'm', 'u', 'z', 's', 'w')
@@ -87,7 +89,7 @@ for n = 1, #entries, 2 do
   local t = redis.call('HMGET', key, 'i', 'f', 'a', 'l', 'c', 'm', 'u', 'z', 's')
   if t[9] == 'w' then
     fence = math.max(fence + 1, (now - EPOCH) * 1024)
-    t[2], t[3] = whole(fence), whole(tonumber(t[3] or 0) + 1)
+    t[2], t[3] = whole(fence), often(tonumber(t[3] or 0) + 1)
     redis.call('HSET', key, 's', 'r', 'f', t[2], 'a', t[3], 'o', score, 'b', now_text, 'w', worker)
     leased[#leased + 1] = expiry
     leased[#leased + 1] = id
@@ -102,7 +104,7 @@ end
 if #ids > 0 then
   redis.call('ZADD', leases, unpack(leased))
   redis.call('HSET', counters, 'fence', whole(fence))
-  redis.call('HSET', reservations, worker, reservation .. ' ' .. table.concat(ids, ' '))
+  redis.call('HSET', reservations, lane, reservation .. ' ' .. table.concat(ids, ' '))
   if rate > 0 then
     for _ = 1, #ids do redis.call('LPUSH', starts, now_text) end
     redis.call('LTRIM', starts, 0, rate - 1)

@@ -6,9 +6,9 @@
 --   bare    it is known to have no progress, no request to cancel it, no input of its own key and no steps
 local function settle(id, state, result, keep, tombstone, hook, undo, bare)
   local key = base .. 't:' .. id
-  local keep_text = whole(keep)
-  redis.call('HSET', key, 's', state, 'e', now_text, 'x', whole(now + keep))
-  redis.call('PEXPIRE', key, whole(keep + tombstone))
+  local keep_text = often(keep)
+  redis.call('HSET', key, 's', state, 'e', now_text, 'x', often(now + keep))
+  redis.call('PEXPIRE', key, often(keep + tombstone))
   if not bare then redis.call('HDEL', key, 'p', 'k') end
   if undo and state == 's' then
     redis.call('PEXPIRE', base .. 'b:' .. id, keep_text)

@@ -1,0 +1,159 @@
+import { randomUUID } from "node:crypto";
+import type { Engine } from "../engine/engine.ts";
+import type { QueueSettings } from "../engine/settings.ts";
+import { reasonOf } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import { Loop, type Role } from "../loop.ts";
+import type { Reserved } from "../store/scripts.ts";
+
+/** How often an idle taker looks for work that nobody announced, ms. */
+const POLL_MS = 2000;
+/** Pause after a partition could not be asked, ms. */
+const RETRY_MS = 500;
+
+/** The slots that takers fill. */
+export interface Slots {
+  readonly queue: string;
+  /** How many there are. */
+  readonly slots: number;
+  /** How many are neither busy nor promised to a request for tasks that is underway. */
+  readonly free: number;
+  /** Keeps so many slots for tasks that have been asked for; with a negative number, lets go of as many. */
+  promise(count: number): void;
+  /** How many tasks were left in each partition when it was last asked. */
+  readonly left: Map<number, number>;
+  run(task: Reserved, takenAt: number): void;
+  /** A task for which there is no slot any more. */
+  handBack(task: Reserved): void;
+}
+
+/** What a taker needs. */
+export interface TakerParts {
+  readonly worker: string;
+  readonly engine: Engine;
+  readonly settings: QueueSettings;
+  readonly slots: Slots;
+  readonly log: Logger;
+  /** Which of the worker's requests for this queue: each lane has one underway at a time. */
+  readonly lane: number;
+  /** Fewer tasks than this are not asked for, nor where fewer wait. */
+  readonly least: number;
+  /** The most tasks of one request. */
+  readonly most: number;
+}
+
+/** Asks the partitions of a queue for tasks, one request at a time, as long as there are slots for them. */
+export class Taker implements Role {
+  readonly #parts: TakerParts;
+  readonly #loop: Loop;
+  /** The partition that is asked first, so that none is always last. */
+  #first = 0;
+  /** By partition, the reservation of a request that has not been answered: sent again, it brings the same tasks. */
+  readonly #open = new Map<number, string>();
+  /** The partitions that did not answer when they were last asked; it is said once. */
+  readonly #silent = new Set<number>();
+  #stopped = false;
+
+  constructor(parts: TakerParts) {
+    this.#parts = parts;
+    this.#loop = new Loop({
+      intervalMs: POLL_MS,
+      tick: () => this.#tick(),
+      onError: (error) => parts.log.error({ err: error }, "the pool stumbled; trying again"),
+    });
+  }
+
+  start(): void {
+    this.#loop.start();
+  }
+
+  /** Takes no more work. */
+  async stop(): Promise<void> {
+    this.#stopped = true;
+    await this.#loop.stop();
+  }
+
+  /** There may be work, or a slot for it. */
+  wake(): void {
+    const { partitions } = this.#parts.engine.keys;
+    for (let partition = 0; partition < partitions; partition += 1) {
+      if (this.#wants(partition)) return this.#loop.wake();
+    }
+  }
+
+  /** Whether it is worth asking a partition. */
+  #wants(partition: number): boolean {
+    const { slots, least, lane } = this.#parts;
+    return (
+      slots.free >= least && (lane === 0 || this.#open.has(partition) || (slots.left.get(partition) ?? 0) >= least)
+    );
+  }
+
+  /** @returns ms until the next look where that is sooner than usual: the queue's rate allows more then, or the store is away */
+  async #tick(): Promise<number | undefined> {
+    const { partitions } = this.#parts.engine.keys;
+    let soonest: number | undefined;
+    this.#first = (this.#first + 1) % partitions;
+    for (let i = 0; i < partitions; i += 1) {
+      const partition = (this.#first + i) % partitions;
+      if (!this.#wants(partition)) continue;
+      const pauseMs = await this.#takeFrom(partition).catch((error: unknown) => {
+        // The other partitions may well answer.
+        if (!this.#silent.has(partition))
+          this.#parts.log.warn({ partition, reason: reasonOf(error) }, "no work can be taken; trying again");
+        this.#silent.add(partition);
+        return RETRY_MS;
+      });
+      if (pauseMs > 0) soonest = Math.min(pauseMs, soonest ?? pauseMs);
+    }
+    return soonest;
+  }
+
+  /**
+   * Takes from one partition until it is empty, every slot is busy, or the rate allows no more for the ms returned; where there
+   * are others, no more than there are slots.
+   */
+  async #takeFrom(partition: number): Promise<number> {
+    const { engine, slots } = this.#parts;
+    const most = engine.keys.partitions === 1 ? Number.POSITIVE_INFINITY : slots.slots;
+    let total = 0;
+    for (let asked = this.#ask(partition); ; ) {
+      const { tasks, waiting, pauseMs, takenAt, count } = await asked;
+      slots.left.set(partition, waiting ?? 0);
+      slots.promise(-count);
+      // A request that is sent again brings what it brought at first, for which there may be too few slots by now.
+      const taken = tasks.slice(0, slots.free);
+      for (const task of tasks.slice(taken.length)) slots.handBack(task);
+      total += taken.length;
+      slots.promise(taken.length);
+      const waits = waiting !== null && waiting > 0 && this.#wants(partition) && total < most && !this.#stopped;
+      const limited = waits && tasks.length === 0 && pauseMs > 0;
+      const more = waits && !limited;
+      // Asked before these begin: the store works on it meanwhile.
+      if (more) asked = this.#ask(partition);
+      slots.promise(-taken.length);
+      for (const task of taken) slots.run(task, takenAt);
+      if (!more) return limited ? pauseMs : 0;
+    }
+  }
+
+  async #ask(partition: number) {
+    const { engine, settings, slots, worker, lane, most } = this.#parts;
+    const reservation = this.#open.get(partition) ?? randomUUID();
+    this.#open.set(partition, reservation);
+    const takenAt = performance.now();
+    const count = Math.min(slots.free, most);
+    const { queue } = slots;
+    const { leaseMs, rate } = settings;
+    slots.promise(count);
+    try {
+      const reserved = await engine.reserve(partition, { queue, worker, lane, reservation, count, leaseMs, rate });
+      this.#open.delete(partition);
+      this.#silent.delete(partition);
+      return { ...reserved, takenAt, count };
+    } catch (error) {
+      slots.promise(-count);
+      throw error;
+    }
+  }
+}
