@@ -6,6 +6,15 @@ interface Entry<Item, Verdict> {
   reject(error: unknown): void;
 }
 
+/** What a {@link Batch} has of one partition. */
+interface Part<Item, Verdict> {
+  gathered: Entry<Item, Verdict>[];
+  /** Calls that have not been answered. */
+  underway: number;
+  /** Calls of another kind that are underway and will be followed by one that takes along what is gathered. */
+  escorted: number;
+}
+
 /** How a {@link Batch} sends what it has gathered. */
 export interface BatchOptions<Item, Verdict> {
   /** Sends items of one partition; resolves with a verdict of each, in order. */
@@ -27,11 +36,7 @@ const EARLY = 32;
 /** Gathers what arrives in one turn of the event loop and sends it as one call: a batch costs one round trip, not many. */
 export class Batch<Item, Verdict> {
   readonly #options: BatchOptions<Item, Verdict>;
-  readonly #gathered = new Map<number, Entry<Item, Verdict>[]>();
-  /** Calls that have not been answered, by partition. */
-  readonly #underway = new Map<number, number>();
-  /** Calls of another kind that are underway and will be followed by one that takes along what is gathered, by partition. */
-  readonly #escorted = new Map<number, number>();
+  readonly #parts: Part<Item, Verdict>[] = [];
   #scheduled = false;
 
   constructor(options: BatchOptions<Item, Verdict>) {
@@ -41,14 +46,17 @@ export class Batch<Item, Verdict> {
   /** Adds an item to the turn's batch; rejects with the error of the call that carried it. */
   add(partition: number, item: Item): Promise<Verdict> {
     return new Promise((resolve, reject) => {
-      const entry = { item, resolve, reject };
-      const entries = this.#gathered.get(partition);
-      if (entries) entries.push(entry);
-      else this.#gathered.set(partition, [entry]);
-      if (this.#escorted.get(partition)) return;
-      if (entries?.length === EARLY && !this.#underway.get(partition)) this.#flushPartition(partition, entries);
+      const part = this.#part(partition);
+      part.gathered.push({ item, resolve, reject });
+      if (part.escorted > 0) return;
+      if (part.gathered.length >= EARLY && part.underway === 0) this.#flushPart(partition, part);
       this.#schedule();
     });
+  }
+
+  #part(partition: number): Part<Item, Verdict> {
+    while (this.#parts.length <= partition) this.#parts.push({ gathered: [], underway: 0, escorted: 0 });
+    return this.#parts[partition] as Part<Item, Verdict>;
   }
 
   /** After the sockets of this turn have been read: what they brought travels together. */
@@ -60,14 +68,15 @@ export class Batch<Item, Verdict> {
 
   #flush(): void {
     this.#scheduled = false;
-    for (const [partition, entries] of this.#gathered) {
-      if (!this.#escorted.get(partition)) this.#flushPartition(partition, entries);
+    for (const [partition, part] of this.#parts.entries()) {
+      if (part.escorted === 0 && part.gathered.length > 0) this.#flushPart(partition, part);
     }
   }
 
-  #flushPartition(partition: number, entries: readonly Entry<Item, Verdict>[]): void {
-    this.#gathered.delete(partition);
-    for (const chunk of this.#chunks(entries)) this.#send(partition, chunk);
+  #flushPart(partition: number, part: Part<Item, Verdict>): void {
+    const entries = part.gathered;
+    part.gathered = [];
+    for (const chunk of this.#chunks(entries)) this.#await(part, chunk, this.#options.send(partition, itemsOf(chunk)));
   }
 
   *#chunks(entries: readonly Entry<Item, Verdict>[]): Iterable<readonly Entry<Item, Verdict>[]> {
@@ -101,32 +110,32 @@ export class Batch<Item, Verdict> {
     partition: number,
     call: (items: readonly Item[]) => Promise<T>,
   ): Promise<T> {
-    const [chunk = [], ...rest] = this.#chunks(this.#gathered.get(partition) ?? []);
-    this.#gathered.set(partition, rest.flat());
-    change(this.#escorted, partition, 1);
+    const part = this.#part(partition);
+    const [chunk = [], ...rest] = this.#chunks(part.gathered);
+    part.gathered = rest.flat();
+    part.escorted += 1;
     const answer = call(itemsOf(chunk));
     if (chunk.length > 0) {
       const verdicts = answer.then((answered) => answered.verdicts);
-      this.#await(partition, chunk, verdicts);
+      this.#await(part, chunk, verdicts);
     }
     try {
       return await answer;
     } finally {
-      change(this.#escorted, partition, -1);
-      if (this.#gathered.get(partition)?.length) this.#schedule();
+      part.escorted -= 1;
+      if (part.gathered.length > 0) this.#schedule();
     }
   }
 
-  #send(partition: number, chunk: readonly Entry<Item, Verdict>[]): void {
-    if (chunk.length > 0) this.#await(partition, chunk, this.#options.send(partition, itemsOf(chunk)));
-  }
-
-  #await(partition: number, chunk: readonly Entry<Item, Verdict>[], verdicts: Promise<readonly Verdict[]>): void {
-    change(this.#underway, partition, 1);
-    const answered = () => change(this.#underway, partition, -1);
+  #await(
+    part: Part<Item, Verdict>,
+    chunk: readonly Entry<Item, Verdict>[],
+    verdicts: Promise<readonly Verdict[]>,
+  ): void {
+    part.underway += 1;
     verdicts.then(
       (all) => {
-        answered();
+        part.underway -= 1;
         for (const [i, entry] of chunk.entries()) {
           const verdict = all[i];
           if (verdict === undefined) entry.reject(new Error("the store answered fewer verdicts than items"));
@@ -134,7 +143,7 @@ export class Batch<Item, Verdict> {
         }
       },
       (error: unknown) => {
-        answered();
+        part.underway -= 1;
         for (const entry of chunk) entry.reject(error);
       },
     );
@@ -143,8 +152,4 @@ export class Batch<Item, Verdict> {
 
 function itemsOf<Item, Verdict>(chunk: readonly Entry<Item, Verdict>[]): Item[] {
   return chunk.map((entry) => entry.item);
-}
-
-function change(counts: Map<number, number>, partition: number, by: number): void {
-  counts.set(partition, (counts.get(partition) ?? 0) + by);
 }

@@ -17,7 +17,7 @@
  * | `x:<queue>`     | zset    | dead letters: score = time of death in ms; capped                                    |
  * | `q:<queue>`     | hash    | hlc, fence, paused, statistics and counters, see {@link QUEUE_FIELDS}                |
  * | `k:<queue>`     | hash    | live workers: worker → "expiry ms, slots"                                            |
- * | `v:<queue>`     | hash    | each worker's last reservation: worker → "reservation id id …", for a resent request |
+ * | `v:<queue>`     | hash    | last reservations: worker and lane → "reservation, fence of the first id, ids"        |
  * | `y:<queue>`     | list    | times of the last starts, ms, as many as the queue's rate allows in its span          |
  * | `a:<subject>`   | string  | requests of a key or an address in its span of RATE_LIMIT; PX = what is left of it   |
  * | `i:<id>`        | string  | an id that a caller was given for a task to come: JSON of queue and caller; PX       |

@@ -3,6 +3,7 @@ import type { Engine } from "../engine/engine.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
+import { PassingMap } from "../passing-map.ts";
 import type { AbortCause } from "./abort.ts";
 import type { Attempt } from "./attempt.ts";
 
@@ -13,7 +14,7 @@ const LOOK_MS = 300;
 export class Keeper implements Role {
   readonly #engine: Engine;
   readonly #log: Logger;
-  readonly #held = new Map<string, Attempt>();
+  readonly #held = new PassingMap<string, Attempt>();
   readonly #renewing = new Set<Attempt>();
   readonly #loop: Loop;
   #settled: (() => void) | undefined;

@@ -10,7 +10,7 @@ import type { Runner } from "./runner.ts";
 import { type Slots, Taker } from "./taker.ts";
 
 /** From so many slots on, a part of them is worth a request of its own. */
-const MANY_SLOTS = 32;
+const MANY_SLOTS = 16;
 /** Requests for tasks that are underway at once where there are many slots: the store works on one while another travels. */
 const LANES = 2;
 
@@ -18,7 +18,7 @@ const LANES = 2;
 export class Pool implements Role, Slots {
   readonly queue: string;
   readonly slots: number;
-  readonly left = new Map<number, number>();
+  readonly left: number[] = [];
   readonly #handler: Handler;
   readonly #settings: QueueSettings;
   readonly #engine: Engine;

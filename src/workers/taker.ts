@@ -21,7 +21,7 @@ export interface Slots {
   /** Keeps so many slots for tasks that have been asked for; with a negative number, lets go of as many. */
   promise(count: number): void;
   /** How many tasks were left in each partition when it was last asked. */
-  readonly left: Map<number, number>;
+  readonly left: number[];
   run(task: Reserved, takenAt: number): void;
   /** A task for which there is no slot any more. */
   handBack(task: Reserved): void;
@@ -49,7 +49,7 @@ export class Taker implements Role {
   /** The partition that is asked first, so that none is always last. */
   #first = 0;
   /** By partition, the reservation of a request that has not been answered: sent again, it brings the same tasks. */
-  readonly #open = new Map<number, string>();
+  readonly #open: (string | undefined)[] = [];
   /** The partitions that did not answer when they were last asked; it is said once. */
   readonly #silent = new Set<number>();
   #stopped = false;
@@ -81,12 +81,11 @@ export class Taker implements Role {
     }
   }
 
-  /** Whether it is worth asking a partition. */
+  /** Whether it is worth asking a partition. What it may have given already is asked for in any case, and handed back if need be. */
   #wants(partition: number): boolean {
     const { slots, least, lane } = this.#parts;
-    return (
-      slots.free >= least && (lane === 0 || this.#open.has(partition) || (slots.left.get(partition) ?? 0) >= least)
-    );
+    if (this.#open[partition] !== undefined) return true;
+    return slots.free >= least && (lane === 0 || (slots.left[partition] ?? 0) >= least);
   }
 
   /** @returns ms until the next look where that is sooner than usual: the queue's rate allows more then, or the store is away */
@@ -119,7 +118,7 @@ export class Taker implements Role {
     let total = 0;
     for (let asked = this.#ask(partition); ; ) {
       const { tasks, waiting, pauseMs, takenAt, count } = await asked;
-      slots.left.set(partition, waiting ?? 0);
+      slots.left[partition] = waiting ?? 0;
       slots.promise(-count);
       // A request that is sent again brings what it brought at first, for which there may be too few slots by now.
       const taken = tasks.slice(0, slots.free);
@@ -139,8 +138,8 @@ export class Taker implements Role {
 
   async #ask(partition: number) {
     const { engine, settings, slots, worker, lane, most } = this.#parts;
-    const reservation = this.#open.get(partition) ?? randomUUID();
-    this.#open.set(partition, reservation);
+    const reservation = this.#open[partition] ?? randomUUID();
+    this.#open[partition] = reservation;
     const takenAt = performance.now();
     const count = Math.min(slots.free, most);
     const { queue } = slots;
@@ -148,7 +147,7 @@ export class Taker implements Role {
     slots.promise(count);
     try {
       const reserved = await engine.reserve(partition, { queue, worker, lane, reservation, count, leaseMs, rate });
-      this.#open.delete(partition);
+      this.#open[partition] = undefined;
       this.#silent.delete(partition);
       return { ...reserved, takenAt, count };
     } catch (error) {

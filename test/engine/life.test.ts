@@ -3,6 +3,7 @@ import { catalogueResult } from "../../src/engine/problem.ts";
 import type { Reserved } from "../../src/store/scripts.ts";
 import type { Result } from "../../src/task.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
+import { eventually } from "../helpers/eventually.ts";
 
 const result = (text: string): Result => ({
   status: 200,
@@ -86,6 +87,27 @@ describe("the life of a task", () => {
     const again = await t.reserve(2, { reservation: "same" });
     expect(again.map((task) => [task.id, task.fence])).to.deep.equal(first.map((task) => [task.id, task.fence]));
     expect((await t.reserve(2, { reservation: "other" })).map((task) => task.id)).to.deep.equal(["c"]);
+  });
+
+  it("remembers a reservation in each lane of a worker until it says goodbye", async () => {
+    await Promise.all(["a", "b", "c"].map((id) => t.submit({ id })));
+    const ids = async (reservation: string, lane: number) =>
+      (await t.reserve(1, { reservation, lane })).map((task) => task.id);
+    expect([await ids("first", 0), await ids("second", 1)]).to.deep.equal([["a"], ["b"]]);
+    expect([await ids("first", 0), await ids("second", 1)]).to.deep.equal([["a"], ["b"]]);
+    await t.engine.heartbeat("w1", 60_000, new Map([["jobs", 2]]));
+    await t.engine.heartbeat("w1", 0, new Map([["jobs", 2]]));
+    expect(await t.redis.exists(`${t.keys.tag(0)}v:jobs`)).to.equal(0);
+  });
+
+  it("does not hand out again what has been lost and taken once more by the same worker in its other lane", async () => {
+    await t.submit({ id: "a" });
+    await t.reserve(1, { reservation: "first", leaseMs: 1 });
+    await eventually(async () => (await t.engine.tick(0)).lost.length === 1);
+    const [retaken] = await t.reserve(1, { reservation: "second", lane: 1 });
+    expect(retaken).to.include({ id: "a", lost: 1 });
+    expect(await t.reserve(1, { reservation: "first" })).to.deep.equal([]);
+    expect((await t.reserve(1, { reservation: "second", lane: 1 }))[0]?.fence).to.equal(retaken?.fence);
   });
 
   it("knows the same submission again, and refuses another under its id", async () => {

@@ -24,7 +24,7 @@ export interface World {
   readonly time: TimeTravel;
   /** Every lease ever handed out, stale ones too: a late worker shows them all. */
   readonly leases: Lease[];
-  /** The last reservation of each worker and queue, to be sent again. */
+  /** The last reservation of each worker, queue and lane, to be sent again. */
   readonly reservations: Map<string, string>;
   /** Counts what is named by number. */
   serial: number;
@@ -34,7 +34,7 @@ export interface World {
 export type Op =
   | { op: "submit"; items: readonly SubmitOp[] }
   | { op: "update"; id: number; input: number; media: number }
-  | { op: "reserve"; queue: number; worker: number; count: number; again: boolean }
+  | { op: "reserve"; queue: number; worker: number; lane: number; count: number; again: boolean }
   | { op: "renew" | "complete" | "release" | "lose" | "progress"; leases: readonly number[] }
   | { op: "fail"; items: readonly { lease: number; kind: FailKind; delayed: boolean }[] }
   | { op: "cancel" | "retry"; ids: readonly number[] }
@@ -95,7 +95,11 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
       weight: 7,
       arbitrary: fc.record({
         ...{ op: fc.constant("reserve"), queue: fc.constantFrom(0, 0, 0, 1, 1, 2), worker: fc.nat({ max: 1 }) },
-        ...{ count: fc.integer({ min: 1, max: 3 }), again: rarely(false, fc.constant(true)) },
+        ...{
+          lane: fc.integer({ min: 0, max: 1 }),
+          count: fc.integer({ min: 1, max: 3 }),
+          again: rarely(false, fc.constant(true)),
+        },
       }),
     },
     { weight: 3, arbitrary: fc.record({ op: fc.constant("complete"), leases: few(lease) }) },
@@ -293,15 +297,15 @@ async function submit({ model, engine }: World, items: readonly SubmitOp[]): Pro
 
 async function reserve(world: World, call: Extract<Op, { op: "reserve" }>): Promise<void> {
   const { model, engine, leases, reservations } = world;
-  const [of, worker] = [queueOf(call.queue), WORKERS[call.worker] ?? ""];
-  const key = `${of} ${worker}`;
+  const [of, worker, lane] = [queueOf(call.queue), WORKERS[call.worker] ?? "", call.lane];
+  const key = `${of} ${worker} ${lane}`;
   const reservation = (call.again ? reservations.get(key) : undefined) ?? name(world, "r");
   reservations.set(key, reservation);
   const { rate } = model.queue(of);
-  const request = { queue: of, worker, reservation, count: call.count, leaseMs: HOUR_MS, rate };
+  const request = { queue: of, worker, lane, reservation, count: call.count, leaseMs: HOUR_MS, rate };
   const reply = await engine.reserve(0, request);
   const before = new Map([...model.tasks].map(([known, task]) => [known, task.fence]));
-  const expected = model.reserve(of, worker, reservation, call.count);
+  const expected = model.reserve(of, worker, lane, reservation, call.count);
   expect(reply.tasks.map((task) => task.id)).to.deep.equal(expected.ids);
   expect(reply.waiting).to.equal(expected.waiting);
   if (rate === undefined) expect(reply.pauseMs).to.equal(0);

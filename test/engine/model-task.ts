@@ -17,6 +17,8 @@ export interface ModelTask {
   lapsed: number;
   attempts: number;
   lost: number;
+  /** The number of its last taking, of all takings of all tasks; 0 before the first. */
+  taking: number;
   fence: string | null;
   worker: string;
   cancelRequested: boolean;
@@ -51,8 +53,8 @@ export interface ModelQueue {
   paused: boolean;
   /** Starts that the rate still counts. */
   starts: number;
-  /** Each worker's last reservation that brought something. */
-  readonly reservations: Map<string, { reservation: string; ids: readonly string[] }>;
+  /** The last reservation of each worker and lane that brought something, with the taking of each task. */
+  readonly reservations: Map<string, { reservation: string; takings: ReadonlyMap<string, number> }>;
   /** Entries of the counters that only grow. */
   deaths: number;
   losses: number;

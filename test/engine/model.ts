@@ -25,6 +25,7 @@ const MOST_ERRORS = 5;
 
 /** The engine as its promises have it: maps and arrays, no Redis, no clock. Every verb answers what the engine must answer. */
 export class Model {
+  #takings = 0;
   readonly tasks = new Map<string, ModelTask>();
   readonly queues: ReadonlyMap<string, ModelQueue>;
   /** The ends that webhooks are told of, in their order. */
@@ -97,15 +98,16 @@ export class Model {
   reserve(
     queue: string,
     worker: string,
+    lane: number,
     reservation: string,
     count: number,
   ): { ids: string[]; waiting: number | null } {
     const q = this.queue(queue);
-    const last = q.reservations.get(worker);
+    const last = q.reservations.get(`${worker} ${lane}`);
     if (last?.reservation === reservation) {
-      const held = last.ids.filter((id) => {
+      const held = [...last.takings.keys()].filter((id) => {
         const task = this.tasks.get(id);
-        return task?.state === "running" && task.worker === worker;
+        return task?.state === "running" && task.taking === last.takings.get(id);
       });
       for (const id of held) this.task(id).lapsed = Infinity;
       return { ids: held, waiting: this.line(queue).length };
@@ -115,10 +117,13 @@ export class Model {
     const taken = this.line(queue).slice(0, allowed);
     for (const task of taken) {
       Object.assign(task, { state: "running", worker, lapsed: Infinity, attempts: task.attempts + 1, begun: true });
+      this.#takings += 1;
+      task.taking = this.#takings;
     }
     const ids = taken.map((task) => task.id);
     q.starts += ids.length;
-    if (ids.length > 0) q.reservations.set(worker, { reservation, ids });
+    const takings = new Map(taken.map((task) => [task.id, task.taking]));
+    if (ids.length > 0) q.reservations.set(`${worker} ${lane}`, { reservation, takings });
     return { ids, waiting: this.line(queue).length };
   }
 
@@ -346,7 +351,16 @@ export class Model {
     const task: ModelTask = {
       ...{ id: s.id, queue: s.queue, caller: s.caller, priority: s.priority, input: s.input, mediaType: s.mediaType },
       ...{ state, place: state === "waiting" ? this.#join() : null, steps: new Map(), webhook: s.webhook },
-      ...{ due: Infinity, lapsed: Infinity, attempts: 0, lost: 0, fence: null, worker: "", cancelRequested: false },
+      ...{
+        due: Infinity,
+        lapsed: Infinity,
+        attempts: 0,
+        lost: 0,
+        taking: 0,
+        fence: null,
+        worker: "",
+        cancelRequested: false,
+      },
       ...{ progress: null, errors: [], errorCode: null, result: null, kept: null, died: null, begun: false },
       ...{ inputKept: true, destroyed: false, expired: false, undoable: this.queue(s.queue).undo },
     };

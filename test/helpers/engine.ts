@@ -21,7 +21,10 @@ export interface TestEngine {
   /** Submits to the test's queue; the id is made up where none is given. */
   submit(options?: Partial<Submission>): ReturnType<Engine["submitter"]["submit"]>;
   /** Reserves from partition 0 for a worker. */
-  reserve(count?: number, options?: { worker?: string; reservation?: string; leaseMs?: number }): Promise<Reserved[]>;
+  reserve(
+    count?: number,
+    options?: { worker?: string; lane?: number; reservation?: string; leaseMs?: number },
+  ): Promise<Reserved[]>;
   close(): Promise<void>;
 }
 
@@ -77,10 +80,11 @@ export async function openEngine(
         },
         settings,
       ),
-    reserve: async (count = 1, { worker = "w1", reservation, leaseMs = 15_000 } = {}) => {
+    reserve: async (count = 1, { worker = "w1", lane = 0, reservation, leaseMs = 15_000 } = {}) => {
       const request = {
         queue: "jobs",
         worker,
+        lane,
         count,
         leaseMs,
         rate: settings.rate,

@@ -27,6 +27,19 @@ describe("a worker's slots", () => {
     return { seen, handler };
   };
 
+  /** The store has done it, but every other time the worker does not hear of that. */
+  const loseEveryOtherAnswer = ({ engine }: Workshop) => {
+    const reserve = engine.reserve.bind(engine);
+    let taken = 0;
+    engine.reserve = async (partition, request) => {
+      const reply = await reserve(partition, request);
+      if (reply.tasks.length === 0) return reply;
+      taken += 1;
+      if (taken % 2 === 1) throw new PaihaoError("store-unavailable");
+      return reply;
+    };
+  };
+
   it("are all used and never exceeded, and freed slots are filled at once in the order of the line", async () => {
     const gate = deferred();
     const { seen, handler } = counting(gate.promise, 3);
@@ -76,31 +89,47 @@ describe("a worker's slots", () => {
     expect(await line()).to.include({ workers: 1, slots: 3 });
   });
 
-  it("lose nothing and hold no more when the answers to their requests for work are lost", async () => {
+  it("have two requests for work underway where there are many, and are not exceeded by both", async () => {
     const gate = deferred();
-    const { seen, handler } = counting(gate.promise, 4);
-    shop = await openWorkshop([handler], { env: { PARTITIONS: "2" } });
+    const { seen, handler } = counting(gate.promise, 32);
+    shop = await openWorkshop([handler]);
     const { engine } = shop;
     const reserve = engine.reserve.bind(engine);
-    let taken = 0;
+    const underway = new Set<number | undefined>();
+    let most = 0;
     engine.reserve = async (partition, request) => {
+      expect(underway).to.not.include(request.lane);
+      underway.add(request.lane);
+      most = Math.max(most, underway.size);
       const reply = await reserve(partition, request);
-      if (reply.tasks.length === 0) return reply;
-      taken += 1;
-      // Every first time the store has done it, but the worker does not hear of that.
-      if (taken % 2 === 1) throw new PaihaoError("store-unavailable");
+      underway.delete(request.lane);
       return reply;
     };
-    const ids = await Promise.all(Array.from({ length: 12 }, (_, n) => shop.submit(n)));
+    const ids = await Promise.all(Array.from({ length: 300 }, (_, n) => shop.submit(n)));
     await shop.worker();
-    await eventually(() => seen.running === 4);
+    await eventually(() => seen.running === 32);
     gate.resolve();
-    const ended = await Promise.all(ids.map((id) => shop.ended(id)));
-    expect(seen.most).to.equal(4);
-    expect(seen.runs.toSorted()).to.deep.equal(ids.toSorted());
-    expect(ended.map(({ lost, attempts }) => [lost, attempts])).to.deep.equal(ids.map(() => [0, 1]));
+    await Promise.all(ids.map((id) => shop.ended(id)));
+    expect([most, seen.most]).to.deep.equal([2, 32]);
+    expect(seen.runs).to.deep.equal(ids);
   });
 
+  for (const slots of [4, 32]) {
+    it(`lose nothing and hold no more when answers to requests for work are lost: ${slots} of them`, async () => {
+      const gate = deferred();
+      const { seen, handler } = counting(gate.promise, slots);
+      shop = await openWorkshop([handler], { env: { PARTITIONS: "2" } });
+      loseEveryOtherAnswer(shop);
+      const ids = await Promise.all(Array.from({ length: 3 * slots }, (_, n) => shop.submit(n)));
+      await shop.worker();
+      await eventually(() => seen.running === slots);
+      gate.resolve();
+      const ended = await Promise.all(ids.map((id) => shop.ended(id)));
+      expect(seen.most).to.equal(slots);
+      expect(seen.runs.toSorted()).to.deep.equal(ids.toSorted());
+      expect(ended.map(({ lost, attempts }) => [lost, attempts])).to.deep.equal(ids.map(() => [0, 1]));
+    });
+  }
   it("hand back at once what a request brings beyond the slots that are free by then", async () => {
     const gate = deferred();
     const { seen, handler } = counting(gate.promise, 2);

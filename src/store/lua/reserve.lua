@@ -47,15 +47,19 @@ local function hand(id, t)
   end
 end
 
-local last = redis.call('HGET', reservations, lane)
-if last and string.sub(last, 1, #reservation + 1) == reservation .. ' ' then
-  for id in string.gmatch(string.sub(last, #reservation + 2), '%S+') do
-    local t = redis.call('HMGET', base .. 't:' .. id, 'i', 'f', 'a', 'l', 'c', 'm', 'u', 'z', 's', 'w')
-    if t[9] == 'r' and t[10] == worker then
+local last = redis.call('HGET', reservations, lane) or ''
+local of, first, after = string.match(last, '^(%S+) (%d+)()')
+if of == reservation then
+  local nth = tonumber(first)
+  for id in string.gmatch(string.sub(last, after), '%S+') do
+    local t = redis.call('HMGET', base .. 't:' .. id, 'i', 'f', 'a', 'l', 'c', 'm', 'u', 'z', 's')
+    -- One that has been lost and taken once more meanwhile, be it by this worker in another lane, has another fence.
+    if t[9] == 'r' and t[2] == whole(nth) then
       hand(id, t)
       -- The worker counts the lease from this answer; much of the first one has gone while the reply was lost.
       redis.call('ZADD', leases, whole(now + lease), id)
     end
+    nth = nth + 1
   end
   return { tasks, redis.call('ZCARD', line), 0, verdicts }
 end
@@ -79,7 +83,7 @@ if rate > 0 then
   if count == 0 then return { {}, redis.call('ZCARD', line), whole(pause), verdicts } end
 end
 
-local fence = tonumber(q[2] or 0)
+local fence, first_fence = tonumber(q[2] or 0), nil
 local ids, leased, healed = {}, {}, 0
 local expiry = whole(now + lease)
 local entries = redis.call('ZPOPMIN', line, count)
@@ -89,6 +93,7 @@ for n = 1, #entries, 2 do
   local t = redis.call('HMGET', key, 'i', 'f', 'a', 'l', 'c', 'm', 'u', 'z', 's')
   if t[9] == 'w' then
     fence = math.max(fence + 1, (now - EPOCH) * 1024)
+    first_fence = first_fence or fence
     t[2], t[3] = whole(fence), often(tonumber(t[3] or 0) + 1)
     redis.call('HSET', key, 's', 'r', 'f', t[2], 'a', t[3], 'o', score, 'b', now_text, 'w', worker)
     leased[#leased + 1] = expiry
@@ -104,7 +109,8 @@ end
 if #ids > 0 then
   redis.call('ZADD', leases, unpack(leased))
   redis.call('HSET', counters, 'fence', whole(fence))
-  redis.call('HSET', reservations, lane, reservation .. ' ' .. table.concat(ids, ' '))
+  -- The fences of one reservation follow one another.
+  redis.call('HSET', reservations, lane, reservation .. ' ' .. whole(first_fence) .. ' ' .. table.concat(ids, ' '))
   if rate > 0 then
     for _ = 1, #ids do redis.call('LPUSH', starts, now_text) end
     redis.call('LTRIM', starts, 0, rate - 1)
