@@ -94,8 +94,8 @@ export class OtherPartitions {
     const others = this.#keys.tags.flatMap((tag, partition) => (partition === home ? [] : [{ tag, partition }]));
     const answers = await Promise.all(
       others.map(({ tag, partition }) => {
-        const sign = partition < home ? "" : "(";
-        const questions = queues.map(([queue, { scores }]) => ({ queue, bounds: scores.map((score) => sign + score) }));
+        const equals = partition < home;
+        const questions = queues.map(([queue, { scores }]) => ({ queue, scores, equals }));
         return this.#scripts.count(tag, questions);
       }),
     );

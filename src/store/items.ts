@@ -151,8 +151,9 @@ export interface Inspected {
 /** Places in a queue of another partition. */
 export interface Question {
   readonly queue: string;
-  /** Of each place the highest score that stands before it, as ZCOUNT takes it. */
-  readonly bounds: readonly string[];
+  readonly scores: readonly string[];
+  /** Whether what has the same score stands before a place. */
+  readonly equals: boolean;
 }
 /** The answer to it. */
 export interface Counted {

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Cluster, Command, type Redis } from "ioredis";
 import { messageOf } from "../errors.ts";
+import { within } from "../within.ts";
 import { CLUSTER_DEFAULTS, CONNECTION_DEFAULTS, type Connection, isCluster } from "./redis.ts";
 
 /** What a command has answered, and the very connection that it went through. */
@@ -61,7 +62,7 @@ class ClusterNodes implements Nodes {
       try {
         const work = command(first);
         // The connection itself gives up after a while: only who has less patience pays for a timer.
-        const reply = await (patienceMs < CLUSTER_DEFAULTS.commandMs ? within(patienceMs, work) : work);
+        const reply = await (patienceMs < CLUSTER_DEFAULTS.commandMs ? within(patienceMs, work, timedOut) : work);
         return { reply, node: first };
       } catch (error) {
         failed = error;
@@ -95,7 +96,7 @@ class ClusterNodes implements Nodes {
       if (leftMs <= 0) throw failed;
       if (!node) continue;
       try {
-        return { reply: await within(leftMs, command(node)), node };
+        return { reply: await within(leftMs, command(node), timedOut), node };
       } catch (error) {
         failed = error;
       }
@@ -123,19 +124,9 @@ class ClusterNodes implements Nodes {
   }
 }
 
+/** As ioredis says it of a command. */
+const timedOut = () => "Command timed out";
+
 function keyOf(node: Redis): string {
   return `${node.options.host}:${node.options.port}`;
-}
-
-async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  const cancel = new AbortController();
-  const late = delay(ms, undefined, { signal: cancel.signal, ref: false }).then(() => {
-    throw new Error("Command timed out");
-  });
-  late.catch(() => undefined);
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    cancel.abort();
-  }
 }

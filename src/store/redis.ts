@@ -2,6 +2,7 @@ import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { type Endpoint, parseRedisUrl, type RedisAddress } from "../redis-url.ts";
+import { within } from "../within.ts";
 
 /** How connections behave, in one place. All milliseconds. */
 export const CONNECTION_DEFAULTS = {
@@ -146,7 +147,9 @@ export async function connect(url: string, name: string, log: Logger): Promise<C
   pulse.unref();
   connection.on("end", () => clearInterval(pulse));
   try {
-    await withinMs(CONNECTION_DEFAULTS.commandMs, connection.connect(), () => lastError);
+    // Sentinels that know no master and a cluster that tells no slots are asked again for ever: a start must not be.
+    const late = () => lastError || `no answer within ${CONNECTION_DEFAULTS.commandMs} ms`;
+    await within(CONNECTION_DEFAULTS.commandMs, connection.connect(), late);
     return connection;
   } catch (error) {
     connection.disconnect();
@@ -168,17 +171,4 @@ function tellOfNodes(cluster: Cluster, name: string, log: Logger): void {
       if (away.delete(key)) log.info({ connection: name, node: key }, "a node of the store is back");
     });
   });
-}
-
-/** Sentinels that know no master and a cluster that tells no slots are asked again for ever: a start must not be. */
-async function withinMs<T>(ms: number, work: Promise<T>, reason: () => string): Promise<T> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(reason() || `no answer within ${ms} ms`)), ms);
-  });
-  try {
-    return await Promise.race([work, late]);
-  } finally {
-    clearTimeout(timer);
-  }
 }

@@ -247,9 +247,9 @@ export class Scripts {
 
   /** How many of this partition stand before some places, and how long its lines are. */
   async count(tag: string, questions: readonly Question[]): Promise<Counted[]> {
-    const args = questions.flatMap((q) => [q.queue, q.bounds.length, ...q.bounds]);
-    return list(await this.#run.count.text(tag, [questions.length, ...args])).map((reply) => {
-      const [waiting = 0, scheduled = 0, running = 0, ...before] = list(reply) as number[];
+    const args = questions.flatMap((q) => [q.queue, q.equals ? "<=" : "<", q.scores.join(" ")]);
+    return list(await this.#run.count.text(tag, args)).map((reply) => {
+      const [waiting = 0, scheduled = 0, running = 0, ...before] = text(reply).split(" ").map(Number);
       return { waiting, scheduled, running, before };
     });
   }

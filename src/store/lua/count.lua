@@ -1,29 +1,23 @@
 -- Counts, for tasks of other partitions, how many of this one stand before them in the same queue, and how long the line is.
 --
 -- KEYS[1]  base: the partition's tag
--- ARGV[1]  count: number of queues, each with the arguments that follow
--- ARGV[2…] queue, places (how many bounds follow), and of each place the bound: the highest score that stands before it, as
---          ZCOUNT takes it ("(" in front leaves out its equals)
+-- ARGV[1…] of each queue: its name, "<" or "<=" (whether equal scores stand before a task), and the scores of the tasks with a space
+--          between
 --
--- Returns of each queue {waiting, scheduled, running, and of each place how many stand before it}.
+-- Returns of each queue, in one string with a space between: waiting, scheduled, running, and of each task how many stand before it.
 -- flags: no-writes
 local base = KEYS[1]
 
-local answers, at = {}, 2
-for n = 1, tonumber(ARGV[1]) do
-  local queue, places = ARGV[at], tonumber(ARGV[at + 1])
-  local waiting = base .. 'w:' .. queue
-  local answer = {
-    redis.call('ZCARD', waiting),
-    redis.call('ZCARD', base .. 'd:' .. queue),
-    redis.call('ZCARD', base .. 'l:' .. queue),
-  }
-  for place = 1, places do
-    local bound = ARGV[at + 1 + place]
+local answers = {}
+for at = 1, #ARGV, 3 do
+  local queue, sign = ARGV[at], ARGV[at + 1] == '<=' and '' or '('
+  local line = base .. 'w:' .. queue
+  local waiting = redis.call('ZCARD', line)
+  local answer = { waiting, redis.call('ZCARD', base .. 'd:' .. queue), redis.call('ZCARD', base .. 'l:' .. queue) }
+  for score in string.gmatch(ARGV[at + 2], '%S+') do
     -- Where nobody waits nobody stands before anyone.
-    answer[3 + place] = answer[1] == 0 and 0 or redis.call('ZCOUNT', waiting, '-inf', bound)
+    answer[#answer + 1] = waiting == 0 and 0 or redis.call('ZCOUNT', line, '-inf', sign .. score)
   end
-  answers[n] = answer
-  at = at + 2 + places
+  answers[#answers + 1] = table.concat(answer, ' ')
 end
 return answers
