@@ -1,5 +1,6 @@
 import type { Bench, Figure } from "./harness/bench.ts";
 import { startCallable } from "./harness/rpc.ts";
+import { isSlowItself, slowScripts, slowWords, watchSlowlog } from "./harness/slowlog.ts";
 import { type BenchStore, openStore } from "./harness/store.ts";
 import type { ScaleCalls, WorkKind } from "./subjects/scale.ts";
 
@@ -8,9 +9,6 @@ const SIZES = {
   full: { queues: 1000, waiting: 1_000_000, finished: 100_000 },
 } as const;
 const SMALL = { queues: 1, waiting: 1000, finished: 100 } as const;
-/** What a script may take, and from where on single commands are told: one that reads a field takes 1 µs, the rest is the machine's. */
-const SLOW_MICROS = { script: 5000, command: 4000 } as const;
-
 type Size = { readonly queues: number; readonly waiting: number; readonly finished: number };
 
 /** How often each kind of work is done, and what one of it is called. */
@@ -54,21 +52,21 @@ export const scale: Bench = {
         figure: "scripts above 5 ms (SLOWLOG)",
         against: "–",
         store: "no persistence",
-        ours: large.slow.scripts.join(", "),
+        ours: large.slow.map(slowWords).join("; "),
         theirs: "",
-        value: large.slow.scripts.length,
+        value: large.slow.length,
         unit: "",
         target: { atMost: 0 },
       },
       {
-        figure: "single commands above 4 ms: pauses of the machine",
+        figure: "the same without the command in which the machine stood still",
         against: "–",
         store: "no persistence",
-        ours: large.slow.commands.join(", "),
+        ours: large.slow.filter(isSlowItself).map(slowWords).join("; "),
         theirs: "",
-        value: large.slow.commands.length,
+        value: large.slow.filter(isSlowItself).length,
         unit: "",
-        target: null,
+        target: { atMost: 0 },
       },
       {
         figure: "memory, waiting and finished together",
@@ -89,14 +87,14 @@ async function measure(size: Size) {
   const store = await openStore("no persistence");
   const engine = startCallable<ScaleCalls>("scale", [store.url, String(size.queues)]);
   try {
-    await store.redis.config("SET", "slowlog-log-slower-than", SLOW_MICROS.command);
+    await watchSlowlog(store.redis);
     await engine.call("fill", size);
     const usedMemory = await store.usedMemory();
     const micros = {} as Record<WorkKind, number>;
     for (const [kind, { count }] of Object.entries(WORK) as [WorkKind, { count: number }][]) {
       micros[kind] = await microsOf(store, engine, { kind, count, known: size.waiting });
     }
-    return { size, micros, usedMemory, slow: await slowOf(store) };
+    return { size, micros, usedMemory, slow: await slowScripts(store.redis) };
   } finally {
     await engine.stop();
     await store.stop();
@@ -113,15 +111,4 @@ async function microsOf(
   const before = await store.command("evalsha");
   await engine.call("work", work);
   return ((await store.command("evalsha")).micros - before.micros) / work.count;
-}
-
-async function slowOf(store: BenchStore): Promise<{ scripts: string[]; commands: string[] }> {
-  const entries = (await store.redis.slowlog("GET", 128)) as [number, number, number, string[]][];
-  const shown = entries.map(([, , micros, [command = ""]]) => ({ micros, command: command.toLowerCase() }));
-  const words = (of: typeof shown) => of.map(({ micros, command }) => `${command} ${(micros / 1000).toFixed(1)} ms`);
-  return {
-    scripts: words(shown.filter(({ command, micros }) => command.startsWith("eval") && micros > SLOW_MICROS.script)),
-    // A flush is as long as what it removes.
-    commands: words(shown.filter(({ command }) => !/^(eval|flush)/.test(command))),
-  };
 }
