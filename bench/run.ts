@@ -1,9 +1,9 @@
 import type { Bench, BenchOptions, Figure, Series } from "./harness/bench.ts";
-import { compare, perSecond } from "./harness/judge.ts";
+import { perSecond } from "./harness/judge.ts";
 import type { Peer, PeerCalls } from "./harness/peers.ts";
 import { startCallable } from "./harness/rpc.ts";
 import { type BenchStore, withEachStore } from "./harness/store.ts";
-import { inTurns, median } from "./harness/turns.ts";
+import { inTurns, median, medianRatio } from "./harness/turns.ts";
 
 /** Tasks of a turn by concurrency: enough to take a second or so. */
 const TASKS: Readonly<Record<number, number>> = {
@@ -18,6 +18,13 @@ const TASKS: Readonly<Record<number, number>> = {
 const TARGETS: Readonly<Record<number, number>> = { 1: 1.5, 100: 2.5 };
 
 type PeerName = "paihao" | "bullmq" | "bee";
+
+interface Turn {
+  readonly tasksPerSecond: number;
+  /** µs of CPU a task, of the worker process and of Redis. */
+  readonly micros: number;
+  readonly redisMicros: number;
+}
 
 /** The worker: no-op tasks in one process. */
 export const run: Bench = {
@@ -49,35 +56,48 @@ async function measure(store: BenchStore, options: BenchOptions) {
       if (target === undefined && (options.quick || store.mode !== "no persistence")) continue;
       options.say(`store: ${store.mode}, concurrency ${concurrency}`);
       const count = Math.round((TASKS[concurrency] ?? 0) / (options.quick ? 3 : 1));
-      const turn = (peer: Peer) => async () => {
+      const turn = (peer: Peer) => async (): Promise<Turn> => {
         await store.clear();
         await peer.call("fill", { count, bytes: 56 });
-        return count / ((await peer.call("work", { count, concurrency })) / 1000);
+        const [cpu, redisCpu] = [peer.cpuSeconds(), store.cpuSeconds()];
+        const tasksPerSecond = count / ((await peer.call("work", { count, concurrency })) / 1000);
+        const micros = (seconds: number) => (seconds / count) * 1e6;
+        return {
+          tasksPerSecond,
+          micros: micros(peer.cpuSeconds() - cpu),
+          redisMicros: micros(store.cpuSeconds() - redisCpu),
+        };
       };
       const turns = await inTurns(target === undefined ? Math.min(3, options.pairs) : options.pairs, {
         paihao: turn(peers.paihao),
         bullmq: turn(peers.bullmq),
         bee: turn(peers.bee),
       });
-      raw.push({ store: store.mode, concurrency, count, tasksPerSecond: turns });
+      raw.push({ store: store.mode, concurrency, count, turns });
+      const of = (name: PeerName, pick: keyof Turn) => turns[name].map((one) => one[pick]);
+      const shown = (name: PeerName) => {
+        const [rate, own, redis] = [of(name, "tasksPerSecond"), of(name, "micros"), of(name, "redisMicros")].map(
+          median,
+        );
+        return `${perSecond(rate ?? 0)} (${own?.toFixed(0)} µs of CPU a task, ${redis?.toFixed(0)} in Redis)`;
+      };
       for (const name of Object.keys(points) as PeerName[])
-        points[name].push({ x: concurrency, y: median(turns[name]) });
+        points[name].push({ x: concurrency, y: median(of(name, "tasksPerSecond")) });
       if (target === undefined) continue;
       for (const [name, against] of [
         ["bullmq", "BullMQ Worker"],
         ["bee", "bee-queue"],
       ] as const) {
-        figures.push(
-          compare({
-            figure: `run, concurrency ${concurrency}`,
-            against,
-            store: store.mode,
-            ours: turns.paihao,
-            theirs: turns[name],
-            show: perSecond,
-            target: { atLeast: target },
-          }),
-        );
+        figures.push({
+          figure: `run, concurrency ${concurrency}`,
+          against,
+          store: store.mode,
+          ours: shown("paihao"),
+          theirs: shown(name),
+          value: medianRatio(of("paihao", "tasksPerSecond"), of(name, "tasksPerSecond")),
+          unit: "×",
+          target: { atLeast: target },
+        });
       }
     }
   } finally {
