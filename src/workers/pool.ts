@@ -11,7 +11,7 @@ import { type Slots, Taker } from "./taker.ts";
 
 /** From so many slots on, a part of them is worth a request of its own. */
 const MANY_SLOTS = 16;
-/** Requests for tasks that are underway at once where there are many slots: the store works on one while another travels. */
+/** Requests for tasks that are underway at once where there are many slots: the store works on one while another travels. lua/lib/lane.lua knows them. */
 const LANES = 2;
 
 /** The slots of one queue in one worker process: has as many tasks taken as it has free slots, and runs them. */
