@@ -18,7 +18,8 @@ const note = (...words: unknown[]) => appendFileSync(journal, `${words.join(" ")
 export const work = defineHandler<Work>({
   queue: "work",
   lease: "1s",
-  concurrency: 8,
+  // Enough for two requests for tasks to be underway.
+  concurrency: 24,
   attempts: 3,
   // Workers are killed all the time here; only the pill is to be condemned for it.
   maxLost: 100,
