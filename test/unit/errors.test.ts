@@ -15,29 +15,6 @@ describe("the catalogue of errors", () => {
     expect(new Set(titles).size).to.equal(titles.length);
     for (const entry of errorEntries) expect(errorEntry(entry.code)).to.deep.equal(entry);
   });
-
-  it("keeps the promises that clients were given", () => {
-    const promised: Record<string, string> = {
-      400: "malformed-json invalid-input invalid-parameter",
-      401: "unauthenticated",
-      403: "forbidden",
-      404: "pending unknown unknown-queue not-found",
-      405: "method-not-allowed",
-      409: "id-conflict not-retryable",
-      410: "canceled expired deleted invalid-task",
-      413: "payload-too-large",
-      415: "unsupported-media-type",
-      422: "idempotency-conflict",
-      429: "rate-limited",
-      500: "task-failed task-timeout worker-lost internal",
-      503: "queue-full line-too-long store-unavailable store-full not-durable queue-paused",
-      504: "sync-timeout",
-    };
-    for (const [status, codes] of Object.entries(promised)) {
-      const there = errorEntries.filter((entry) => entry.status === Number(status)).map(({ code }) => code);
-      expect(there, status).to.include.members(codes.split(" "));
-    }
-  });
 });
 
 describe("a PaihaoError", () => {
