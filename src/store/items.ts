@@ -163,12 +163,3 @@ export interface Counted {
   readonly scheduled: number;
   readonly running: number;
 }
-
-/** A queue's figures for operators. */
-export interface QueueRow {
-  readonly line: Line;
-  readonly dead: number;
-  readonly oldestWaitingMs: number | null;
-  readonly acceptedLastMinute: number;
-  readonly finishedLastMinute: number;
-}

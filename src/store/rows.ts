@@ -45,6 +45,15 @@ export interface TaskRow {
   /** The last errors, newest first; of a failed task whose result was asked for. */
   readonly errors: readonly string[];
 }
+/** A queue's figures for operators. */
+export interface QueueRow {
+  readonly line: Line;
+  readonly dead: number;
+  readonly oldestWaitingMs: number | null;
+  readonly acceptedLastMinute: number;
+  readonly finishedLastMinute: number;
+}
+
 /** A bulk string; "" where there is none. */
 export const text = (reply: Reply | BytesReply | undefined): string =>
   reply === null || reply === undefined ? "" : reply.toString();
@@ -113,5 +122,17 @@ export function taskRow(reply: BytesReply): TaskRow | null {
     dueMs: optional(due),
     result: Buffer.isBuffer(result) && result.length > 0 ? result : null,
     errors: text(errors) === "" ? [] : (JSON.parse(text(errors)) as string[]),
+  };
+}
+
+/** Reads one queue of what queue.lua answers. */
+export function queueRow(reply: Reply): QueueRow {
+  const [line, dead, oldest, accepted, finished] = list(reply);
+  return {
+    line: lineOf(line),
+    dead: number(dead),
+    oldestWaitingMs: optional(oldest),
+    acceptedLastMinute: number(accepted),
+    finishedLastMinute: number(finished),
   };
 }

@@ -15,7 +15,6 @@ import type {
   PageKind,
   Place,
   Question,
-  QueueRow,
   Reservation,
   Reserved,
   Retention,
@@ -29,11 +28,11 @@ import type {
 import { nodesOf } from "./nodes.ts";
 import { completeArguments, completeVerdicts, reservedTasks, submitArguments, submitted } from "./packing.ts";
 import { type Connection, isCluster } from "./redis.ts";
-import { type Line, lineOf, list, number, optional, taskRow, text } from "./rows.ts";
+import { type Line, lineOf, list, number, optional, type QueueRow, queueRow, taskRow, text } from "./rows.ts";
 import { Script } from "./script.ts";
 
 export * from "./items.ts";
-export type { Line, TaskRow } from "./rows.ts";
+export type { Line, QueueRow, TaskRow } from "./rows.ts";
 
 /** The most items that one call of a script takes: no call may hold up Redis for long. */
 export const BATCH_LIMIT = 100;
@@ -255,16 +254,7 @@ export class Scripts {
   }
 
   async queues(tag: string, names: readonly string[]): Promise<QueueRow[]> {
-    return list(await this.#run.queue.text(tag, names)).map((reply) => {
-      const [line, dead, oldest, accepted, finished] = list(reply);
-      return {
-        line: lineOf(line),
-        dead: number(dead),
-        oldestWaitingMs: optional(oldest),
-        acceptedLastMinute: number(accepted),
-        finishedLastMinute: number(finished),
-      };
-    });
+    return list(await this.#run.queue.text(tag, names)).map(queueRow);
   }
 }
 
