@@ -81,9 +81,13 @@ export class Taker implements Role {
     }
   }
 
-  /** Whether it is worth asking a partition. What it may have given already is asked for in any case, and handed back if need be. */
+  /**
+   * Whether a partition is to be asked. What it may have given already is asked for as long as work is taken, and handed back
+   * where there is no slot for it.
+   */
   #wants(partition: number): boolean {
     const { slots, least, lane } = this.#parts;
+    if (this.#stopped) return false;
     if (this.#open[partition] !== undefined) return true;
     return slots.free >= least && (lane === 0 || (slots.left[partition] ?? 0) >= least);
   }
@@ -125,7 +129,7 @@ export class Taker implements Role {
       for (const task of tasks.slice(taken.length)) slots.handBack(task);
       total += taken.length;
       slots.promise(taken.length);
-      const waits = waiting !== null && waiting > 0 && this.#wants(partition) && total < most && !this.#stopped;
+      const waits = waiting !== null && waiting > 0 && this.#wants(partition) && total < most;
       const limited = waits && tasks.length === 0 && pauseMs > 0;
       const more = waits && !limited;
       // Asked before these begin: the store works on it meanwhile.

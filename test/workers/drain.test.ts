@@ -31,6 +31,26 @@ describe("a worker that stops", () => {
     for (const id of [ids[2], late]) expect((await shop.look(String(id))).state).to.equal("waiting");
   });
 
+  it("asks no partition more once it is stopped, whatever it was asking", async () => {
+    const handler = defineHandler({ queue: "jobs", concurrency: 2, run: () => undefined });
+    shop = await openWorkshop([handler], { env: { PARTITIONS: "3" } });
+    const reserve = shop.engine.reserve.bind(shop.engine);
+    const [asked, answer] = [deferred(), deferred()];
+    let requests = 0;
+    shop.engine.reserve = async (partition, request) => {
+      if (request.queue === "jobs") requests += 1;
+      asked.resolve();
+      await answer.promise;
+      return reserve(partition, request);
+    };
+    const worker = await shop.worker({ drainTimeoutMs: 10_000 });
+    await asked.promise;
+    const stopped = worker.stop();
+    answer.resolve();
+    await stopped;
+    expect(requests).to.equal(1);
+  });
+
   it("hands what is not done by then back to its old place, with the attempt refunded", async () => {
     const reasons: string[] = [];
     let runs = 0;
