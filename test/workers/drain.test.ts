@@ -131,8 +131,12 @@ describe("a worker that stops", () => {
     const hasty = await shop.worker({ idle: true });
     const starting = hasty.start();
     await Promise.all([starting, hasty.stop(), hasty.stop()]);
+    const { keys, notices } = shop.engine;
+    const announced = deferred();
+    await notices.listen(keys.workChannel(0, "jobs"), () => announced.resolve());
     const id = await shop.submit(1);
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    // Whoever listened would ask now, on the connection that the look travels on.
+    await announced.promise;
     expect([runs, (await shop.look(id)).state]).to.deep.equal([0, "waiting"]);
     expect((await shop.engine.figures(["jobs"]))[0]?.line).to.include({ workers: 0, slots: 0 });
   });
