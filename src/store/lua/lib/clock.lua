@@ -12,7 +12,7 @@ local function whole(number)
 end
 local now_text = whole(now)
 
--- The same for numbers that come again and again within a call: writing one takes as long as a third of a small command.
+-- The same for numbers that come again and again within a call: writing one takes time of its own.
 local written = {}
 local function often(number)
   local text = written[number]
