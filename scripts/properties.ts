@@ -1,7 +1,7 @@
 /**
- * `npm run properties -- [--runs N] [--steps N] [--seed N] [--path P]`: the long form of test/engine/model.test.ts. It plays
+ * `npm run properties -- [--runs N] [--steps N] [--seed=N] [--path=P]`: the long form of test/engine/model.test.ts. It plays
  * random sequences of calls on the engine and on a plain model of it, on a redis-server of its own, and holds every promise
- * after each call. A failure prints the shortest sequence that breaks one, with the seed and path that play it again.
+ * after each call. A failure prints the shortest sequence that breaks one, and the command that plays it again.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -46,11 +46,13 @@ export interface PropertyOptions {
   readonly path?: string;
   /** Told of each run that went well. */
   onRun?(runs: number): void;
+  /** Called after each call that kept every promise; what it throws is a broken promise too. */
+  onCall?(call: Op): void;
 }
 
 /**
  * Plays random calls on the engine and on the model, and holds every promise after each of them.
- * @throws Error with the seed and the shortest sequence of calls that breaks a promise
+ * @throws Error with the shortest sequence of calls that breaks a promise, and the command that plays it again
  */
 export async function holdAgainstModel(
   url: string,
@@ -62,24 +64,30 @@ export async function holdAgainstModel(
   const parts = { redis, notices: new Notices(subscriber) };
   const played = { runs: 0, steps: 0 };
   try {
-    await fc.assert(
-      fc.asyncProperty(
-        fc.array(stepArbitrary, { minLength: 1, maxLength: options.steps, size: "max" }),
-        async (steps) => {
-          await runOnce(parts, steps);
-          played.runs += 1;
-          played.steps += steps.length;
-          options.onRun?.(played.runs);
-        },
-      ),
-      {
-        numRuns: options.runs,
-        ...(options.seed === undefined ? {} : { seed: options.seed }),
-        ...(options.path === undefined ? {} : { path: options.path }),
-        ...(options.limitMs === undefined ? {} : { interruptAfterTimeLimit: options.limitMs }),
-        endOnFailure: false,
+    const property = fc.asyncProperty(
+      fc.array(stepArbitrary, { minLength: 1, maxLength: options.steps, size: "max" }),
+      async (steps) => {
+        await runOnce(parts, steps, options.onCall);
+        played.runs += 1;
+        played.steps += steps.length;
+        options.onRun?.(played.runs);
       },
     );
+    const details = await fc.check(property, {
+      numRuns: options.runs,
+      ...(options.seed === undefined ? {} : { seed: options.seed }),
+      ...(options.path === undefined ? {} : { path: options.path }),
+      ...(options.limitMs === undefined ? {} : { interruptAfterTimeLimit: options.limitMs }),
+      endOnFailure: false,
+    });
+    if (details.failed) {
+      const { seed, counterexamplePath: path } = details;
+      // The number of steps shapes what is drawn from the seed: another one plays other calls.
+      const command = `npm run properties -- --steps=${options.steps} --seed=${seed} --path=${path}`;
+      throw new Error(`${await fc.asyncDefaultReportMessage(details)}\nTo play it again: ${command}`, {
+        cause: details.errorInstance,
+      });
+    }
   } finally {
     redis.disconnect();
     subscriber.disconnect();
@@ -90,6 +98,7 @@ export async function holdAgainstModel(
 async function runOnce(
   { redis, notices }: { redis: Connection; notices: Notices },
   steps: readonly { twice: boolean; call: Op }[],
+  onCall: PropertyOptions["onCall"],
 ): Promise<void> {
   const keys = new Keys(uniquePrefix(), 1);
   const tag = keys.tag(0);
@@ -118,6 +127,7 @@ async function runOnce(
       ]);
       checker.check(instant, new Map(ids.map((id, n) => [id, seen[n] ?? null])));
       expect(healed, "audit").to.deep.equal([]);
+      onCall?.(step.call);
     }
     await checkAll(redis, scripts, keys, model);
   } finally {

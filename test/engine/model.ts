@@ -233,12 +233,19 @@ export class Model {
     return "ok";
   }
 
-  /** What time has brought: returns how many joined the line, and the losses. */
-  tick(result: string): { promoted: number; lost: { id: string; losses: number; fate: LoseVerdict }[] } {
+  /**
+   * What time has brought: returns how many joined the line, and the losses.
+   * @param first queues in the order in which the engine came to them: which one is first changes every millisecond and is no
+   *   promise, but it decides in which order their undos join the line
+   */
+  tick(
+    result: string,
+    first: readonly string[],
+  ): { promoted: number; lost: { id: string; losses: number; fate: LoseVerdict }[] } {
     let promoted = 0;
     const lost: { id: string; losses: number; fate: LoseVerdict }[] = [];
     const byId = (a: ModelTask, b: ModelTask) => (a.id < b.id ? -1 : 1);
-    for (const queue of this.queues.keys()) {
+    for (const queue of new Set([...first, ...this.queues.keys()])) {
       const due = this.of(queue, "scheduled", "retrying").filter((task) => task.due < Infinity);
       for (const task of due.sort((a, b) => a.due - b.due || byId(a, b))) {
         task.place ??= this.#join();
