@@ -12,7 +12,7 @@ export const PAGE_LIMITS = {
 } as const;
 
 /** Characters without a block element between them that are counted at once. */
-const LONG_TEXT = 64 * 1024;
+const LONG_TEXT = 8 * 1024;
 
 /** A page that no browser would show either: its elements lie too deep within one another. */
 export class NestedTooDeep extends Error {

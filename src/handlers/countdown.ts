@@ -4,6 +4,7 @@ import { z } from "zod";
 
 /** Time between two reports of progress: a twentieth of the whole, within these bounds. */
 const STEP_MS = { min: 100, max: 1000 } as const;
+const LONGEST_S = 3600;
 
 /** Does nothing for so many seconds, and says how far it is: for trying out how waiting, progress and cancelling look. */
 export const countdown = defineHandler({
@@ -12,9 +13,11 @@ export const countdown = defineHandler({
     seconds: z
       .number()
       .min(0)
-      .max(3600)
+      .max(LONGEST_S)
       .meta({ description: "How long to count, fractions allowed", examples: [10] }),
   }),
+  // A minute more than it may count.
+  timeout: (LONGEST_S + 60) * 1000,
   async run({ seconds }, task) {
     const totalMs = seconds * 1000;
     const stepMs = Math.min(STEP_MS.max, Math.max(STEP_MS.min, totalMs / 20));

@@ -1,7 +1,7 @@
 import { defineHandler, giveUp, type TaskContext } from "paihao";
 import { z } from "zod";
 import { readFetchAllow } from "../config.ts";
-import { digestPage, type PageDigest } from "../digest/page.ts";
+import { DIGEST_LIMITS, digestPage, type PageDigest } from "../digest/page.ts";
 import { NestedTooDeep } from "../digest/reader.ts";
 import { FetchError, fetchPage, type Page } from "../fetch.ts";
 import { AddressGuard } from "../guard.ts";
@@ -11,6 +11,7 @@ const input = z
     html: z.string().meta({ description: "A page as text; may be empty" }).optional(),
     url: z
       .url({ protocol: /^https?$/, error: "expected an http or https URL" })
+      .max(DIGEST_LIMITS.href)
       .meta({ description: "Address of a page on the public internet, http or https" })
       .optional(),
   })

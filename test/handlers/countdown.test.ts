@@ -1,5 +1,7 @@
 import { expect } from "chai";
 import { countdown } from "../../src/handlers/countdown.ts";
+import { digest } from "../../src/handlers/default.ts";
+import { thumbnails } from "../../src/handlers/thumbnails.ts";
 import { taskContext, thrownBy } from "./context.ts";
 
 const count = async (seconds: number, given: Parameters<typeof taskContext>[0] = {}) => {
@@ -33,6 +35,12 @@ describe("the handler of the queue countdown", () => {
     const counting = count(3600, { signal: stop.signal, progress: () => stop.abort(reason) });
     expect(await thrownBy(() => counting)).to.equal(reason);
     expect(await thrownBy(() => count(3600, { signal: AbortSignal.abort(reason) }))).to.equal(reason);
+  });
+
+  it("has a timeout of its own, like every handler that comes with the server", () => {
+    for (const handler of [countdown, digest, thumbnails]) expect(handler.timeoutMs, handler.queue).to.be.a("number");
+    // What may be asked for can be done.
+    expect(countdown.timeoutMs).to.be.above(3_600_000);
   });
 
   it("accepts 0 to 3600 seconds and nothing else", async () => {

@@ -156,6 +156,48 @@ describe("the handler of the queue default", () => {
       expect(page.links).to.deep.equal([{ href: "u", text: "open never closed" }]);
     });
 
+    it("looks at no address longer than 2,048 characters, be it the base of thousands of links", async () => {
+      const long = "a".repeat(950_000);
+      const anchors = Array.from({ length: 5000 }, (_, i) => `<a href=${i}>x</a>`).join("");
+      // Every link would be as long as the base, and so none would be kept and all of them tried.
+      const page = await run({ html: `<base href="http://x/${long}/">${anchors}<link rel=canonical href="/${long}">` });
+      expect(page.links.slice(0, 2)).to.deep.equal([
+        { href: "0", text: "x" },
+        { href: "1", text: "x" },
+      ]);
+      expect(page).to.deep.include({ moreLinks: true, canonicalUrl: null });
+      const og = `<meta property=og:image content="/${long}">`;
+      expect(await run({ html: `${og}<a href="${long}">x</a>` })).to.deep.include({ image: null, links: [] });
+    });
+
+    it("gives others their turn while it works on a page that is made to take long", async () => {
+      // 1 MB of each; a link that is tried and passed over costs as much as one that is kept.
+      const base = `<base href="http://x/${"a/".repeat(1000)}">`;
+      const shapes = {
+        "links that all come out too long":
+          base + Array.from({ length: 5000 }, (_, i) => `<a href=${"b".repeat(90)}${i}>`).join(""),
+        "a dictionary's work for every word": "日a".repeat(250_000),
+        "elements that close nothing": "<b>".repeat(999) + "</x>".repeat(200_000),
+        "comments that never end": "<!--".repeat(250_000),
+        "entities that are none": "&notit".repeat(160_000),
+        "attributes by the thousand": `<a ${Array.from({ length: 150_000 }, (_, i) => `a${i}`).join(" ")}>`,
+        "nothing but <": "<".repeat(1_000_000),
+      };
+      for (const [shape, html] of Object.entries(shapes)) {
+        let turns = 0;
+        let working = true;
+        const other = (): void => {
+          turns += 1;
+          if (working) setImmediate(other);
+        };
+        setImmediate(other);
+        await run({ html });
+        working = false;
+        // One at least for each 16 KiB of it.
+        expect(turns, shape).to.be.above(html.length / 16_384);
+      }
+    });
+
     it("gives up elements too deep within one another instead of working on them for minutes", async () => {
       const thrown = await problem({ html: "<b>".repeat(300_000) });
       expect(thrown).to.deep.include({ status: 422, title: "The page cannot be digested" });
