@@ -19,7 +19,9 @@ export class GiveUp extends Error {
   override readonly name = "GiveUp";
   readonly problem: Problem;
   constructor(problem: Problem) {
-    super(problem.detail ?? problem.title ?? "the handler gave up");
+    const { detail, title } = problem;
+    // A handler without types may give anything.
+    super([detail, title].find((text) => typeof text === "string") ?? "the handler gave up");
     this.problem = problem;
   }
 }

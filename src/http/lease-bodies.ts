@@ -43,7 +43,16 @@ export const completeBody = z
 export const failBody = z.strictObject({
   fence,
   error: z.string().max(2000).default("the worker reported a failure"),
-  giveUp: z.looseObject({ status: z.int().min(400).max(599).optional() }).optional(),
+  /** Members of RFC 9457, whose types documents rely on, and any extension. */
+  giveUp: z
+    .looseObject({
+      type: z.string().max(2000).optional(),
+      title: z.string().max(2000).optional(),
+      detail: z.string().optional(),
+      instance: z.string().max(2000).optional(),
+      status: z.int().min(400).max(599).optional(),
+    })
+    .optional(),
   /** Run it again after so many seconds, without counting the attempt. */
   after: z.number().min(0).max(31_622_400).optional(),
 });

@@ -1,3 +1,4 @@
+import { BodyTooLong, type ReadLimits, readLimited } from "../read-limited.ts";
 import type { Answer } from "../task.ts";
 import { Unfit } from "./outcome.ts";
 
@@ -20,10 +21,16 @@ const NOT_KEPT = new Set([
 /**
  * Makes the stored result of what a handler returned: a Response keeps its status, headers and bytes; bytes become
  * `application/octet-stream`, undefined a 204, anything else JSON. Only for a Response is there something to wait for.
+ * The body of a Response is read as it comes and canceled at the limit: it may have no end.
+ * @param task whose signal ends the reading of a Response
  * @throws Unfit above `maxBytes`; TypeError for what JSON cannot hold
  */
-export function toResult(value: unknown, maxBytes: number): Answer | Promise<Answer> {
-  if (value instanceof Response) return fromResponse(value).then((answer) => within(answer, maxBytes));
+export function toResult(
+  value: unknown,
+  maxBytes: number,
+  task: { readonly signal: AbortSignal },
+): Answer | Promise<Answer> {
+  if (value instanceof Response) return fromResponse(value, { maxBytes, signal: task.signal });
   if (value instanceof Uint8Array) {
     return within({ status: 200, contentType: "application/octet-stream", headers: {}, body: value }, maxBytes);
   }
@@ -39,9 +46,16 @@ function within(answer: Answer, maxBytes: number): Answer {
   return answer;
 }
 
-async function fromResponse(response: Response): Promise<Answer> {
-  if (response.status < 200) throw new TypeError(`a Response of status ${response.status} is no answer`);
-  const body = Buffer.from(await response.arrayBuffer());
+async function fromResponse(response: Response, limits: ReadLimits): Promise<Answer> {
+  if (response.bodyUsed) throw new TypeError("the body of the Response has been read before");
+  if (response.status < 200) {
+    await response.body?.cancel();
+    throw new TypeError(`a Response of status ${response.status} is no answer`);
+  }
+  const body = await readLimited(response.body, limits).catch((error: unknown) => {
+    if (!(error instanceof BodyTooLong)) throw error;
+    throw new Unfit(`the result has more than ${limits.maxBytes} bytes, which is MAX_RESULT`);
+  });
   return {
     status: response.status,
     contentType: response.headers.get("content-type") ?? (body.length > 0 ? "application/octet-stream" : null),

@@ -1,5 +1,5 @@
 import { messageOf } from "../errors.ts";
-import { isGiveUp, isRetryAfter, isRetryLater, type Problem } from "../intent.ts";
+import { type GiveUp, isGiveUp, isRetryAfter, isRetryLater, type Problem } from "../intent.ts";
 import type { Answer } from "../task.ts";
 
 /** How a handler ended: plain data, which crosses to another thread or process as it is. */
@@ -35,13 +35,18 @@ const LONGEST_MS = 3650 * 86_400_000;
 /** Most causes of an error that are told, and most characters of all of them. */
 const CAUSES = 5;
 const STACK_LENGTH = 10_000;
+/** Most characters of a message that are told. */
+const MESSAGE_LENGTH = 2000;
 
-/** Makes an outcome of whatever a handler has thrown. Never throws itself. */
-export function outcomeOf(thrown: unknown): Outcome {
+/**
+ * Makes an outcome of whatever a handler has thrown. Never throws itself.
+ * @param maxBytes most bytes of a problem: it is a result like any other
+ */
+export function outcomeOf(thrown: unknown, maxBytes: number): Outcome {
   try {
-    if (thrown instanceof Unfit) return { kind: "unfit", message: thrown.message };
+    if (thrown instanceof Unfit) return { kind: "unfit", message: thrown.message.slice(0, MESSAGE_LENGTH) };
     if (isRetryLater(thrown)) return { kind: "later", afterMs: within(thrown.afterMs) };
-    if (isGiveUp(thrown)) return { kind: "give-up", problem: plain(thrown.problem), message: messageOf(thrown) };
+    if (isGiveUp(thrown)) return givenUp(thrown, maxBytes);
     if (isRetryAfter(thrown)) return { kind: "error", error: describe(thrown), afterMs: within(thrown.afterMs) };
   } catch (error) {
     // A problem that JSON cannot hold, or an object whose properties throw when they are read.
@@ -52,7 +57,7 @@ export function outcomeOf(thrown: unknown): Outcome {
 
 /** The parts of something thrown that can be logged and kept. Never throws itself. */
 export function describe(thrown: unknown): Thrown {
-  const message = messageOf(thrown);
+  const message = messageOf(thrown).slice(0, MESSAGE_LENGTH);
   try {
     if (thrown instanceof Error) {
       return { type: String(thrown.name), message, stack: stackOf(thrown, CAUSES).slice(0, STACK_LENGTH) };
@@ -76,9 +81,27 @@ function within(ms: number): number {
 }
 
 /** @throws TypeError for what JSON cannot hold */
-function plain(problem: Problem): Problem & { status: number } {
-  const copy = JSON.parse(JSON.stringify(problem)) as Problem;
+function givenUp(thrown: GiveUp, maxBytes: number): Outcome {
+  const json = JSON.stringify(thrown.problem);
+  const bytes = Buffer.byteLength(json);
+  if (bytes > maxBytes) {
+    return { kind: "unfit", message: `the problem of giveUp has ${bytes} bytes, more than MAX_RESULT (${maxBytes})` };
+  }
+  const copy = JSON.parse(json) as Problem;
   const { status } = copy;
   const isError = Number.isInteger(status) && Number(status) >= 400 && Number(status) <= 599;
-  return { ...copy, status: isError ? Number(status) : 500 };
+  const problem = { ...copy, ...textsOf(copy), status: isError ? Number(status) : 500 };
+  return { kind: "give-up", problem, message: messageOf(thrown).slice(0, MESSAGE_LENGTH) };
+}
+
+/** The members that RFC 9457 §3.1 wants to be texts; a handler without types may have made something else of them. */
+function textsOf(problem: Problem): Problem {
+  const members = ["type", "title", "detail"] as const;
+  return Object.fromEntries(
+    members.flatMap((name) => {
+      const member: unknown = problem[name];
+      if (member === undefined || typeof member === "string") return [];
+      return [[name, JSON.stringify(member)]];
+    }),
+  );
 }

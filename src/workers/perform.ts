@@ -3,6 +3,9 @@ import type { Input } from "../task.ts";
 import { toResult } from "./answer.ts";
 import { type Outcome, outcomeOf, Unfit } from "./outcome.ts";
 
+/** Most issues of an input that are told. */
+const ISSUES = 20;
+
 /** Runs a handler on an input, from the bytes stored to the bytes to store. Never rejects. */
 export async function perform(
   handler: Handler,
@@ -14,10 +17,10 @@ export async function perform(
     // Most inputs and answers are there at once: a promise for each would cost more than all else about a short task.
     const read = readInput(handler, input);
     const answer = await handler.run(read instanceof Promise ? await read : read, task);
-    const result = toResult(answer, maxResultBytes);
+    const result = toResult(answer, maxResultBytes, task);
     return { kind: "result", result: result instanceof Promise ? await result : result };
   } catch (thrown) {
-    return outcomeOf(thrown);
+    return outcomeOf(thrown, maxResultBytes);
   }
 }
 
@@ -32,6 +35,12 @@ function readInput(handler: Handler, { bytes, mediaType }: Input): unknown {
 /** Checked when it was submitted; once more since the schema may fill in defaults, or have changed with a new version. */
 async function validated(schema: NonNullable<Handler["schema"]>, value: unknown): Promise<unknown> {
   const checked = await schema["~standard"].validate(value);
-  if (checked.issues) throw new Unfit(checked.issues.map((issue) => issue.message).join("; "));
+  if (checked.issues)
+    throw new Unfit(
+      checked.issues
+        .slice(0, ISSUES)
+        .map((issue) => issue.message)
+        .join("; "),
+    );
   return checked.value;
 }

@@ -92,6 +92,48 @@ describe("a worker in any language", () => {
     expect((await say("nobody", "complete", { fence: 1, result: 1, body: "AA==" })).status).to.equal(400);
   });
 
+  it("gives up with a problem whose members are what RFC 9457 says, and of no other type", async () => {
+    const id = await server.enqueue("default", {});
+    const [lease] = (await take()).json.items;
+    const wrong: [unknown, string][] = [
+      [{ detail: { toString: 1 } }, "#/giveUp/detail"],
+      [{ title: ["x"] }, "#/giveUp/title"],
+      [{ type: 7 }, "#/giveUp/type"],
+      [{ status: 200 }, "#/giveUp/status"],
+      [{ status: "422" }, "#/giveUp/status"],
+    ];
+    for (const [giveUp, pointer] of wrong) {
+      const refused = await say(id, "fail", { fence: lease.fence, giveUp });
+      expect([refused.status, refused.json.type], pointer).to.deep.equal([400, "/problems/invalid-input"]);
+      expect(refused.json.errors[0].pointer).to.equal(pointer);
+    }
+    expect((await say(id, "fail", { fence: lease.fence, giveUp: {} })).json.verdict).to.equal("failed");
+    expect((await server.send(`/v1/requests/${id}/status`)).json.error.message).to.equal("The task failed");
+  });
+
+  it("is refused a result or a problem above MAX_RESULT, and keeps its lease", async () => {
+    const bounded = await startServer({ ROLE: "api", MAX_RESULT: "1kb" });
+    try {
+      const id = await bounded.enqueue("default", {});
+      const post = (at: string, body: unknown) => bounded.send(at, { method: "POST", body });
+      const [{ fence }] = (await post("/v1/queues/default/leases", {})).json.items;
+      const long = "x".repeat(1100);
+      const sizes = [
+        ["complete", { fence, result: long }],
+        ["fail", { fence, giveUp: { detail: long } }],
+      ] as const;
+      for (const [verb, body] of sizes) {
+        const refused = await post(`/v1/leases/${id}/${verb}`, body);
+        expect([refused.status, refused.json.type], verb).to.deep.equal([413, "/problems/payload-too-large"]);
+        expect(refused.json.detail).to.contain("MAX_RESULT");
+      }
+      const shorter = { fence, giveUp: { detail: "too long to say" } };
+      expect((await post(`/v1/leases/${id}/fail`, shorter)).json.verdict).to.equal("failed");
+    } finally {
+      await bounded.stop();
+    }
+  });
+
   it("counts as a worker of the queue while it asks", async () => {
     await take({ worker: "carol", count: 7 }, 0, "checked");
     const queue = (await server.send("/v1/queues/checked")).json;

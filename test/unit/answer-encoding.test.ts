@@ -15,7 +15,7 @@ describe("the encoding of a handler's answer", () => {
     await once(server, "listening");
     try {
       const fetched = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}`);
-      const result = await toResult(fetched, 1000);
+      const result = await toResult(fetched, 1000, new AbortController());
       expect(Buffer.from(result.body).toString()).to.equal("hello");
       expect(result.headers).to.not.have.property("content-encoding");
     } finally {
@@ -25,7 +25,7 @@ describe("the encoding of a handler's answer", () => {
   });
 
   it("stays where the handler has encoded the bytes itself", async () => {
-    const result = await toResult(new Response(zipped, { headers }), 1000);
+    const result = await toResult(new Response(zipped, { headers }), 1000, new AbortController());
     expect(Buffer.from(result.body).equals(zipped)).to.equal(true);
     expect(result.headers["content-encoding"]).to.equal("gzip");
   });

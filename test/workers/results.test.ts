@@ -1,7 +1,11 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { z } from "zod";
 import { defineHandler, type Handler } from "../../src/handler.ts";
-import { GiveUp, giveUp, RetryLater, retryLater } from "../../src/intent.ts";
+import { GiveUp, giveUp, type Problem, RetryLater, retryLater } from "../../src/intent.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { openWorkshop, type Workshop } from "./workshop.ts";
 
@@ -32,6 +36,21 @@ class Evasive extends Error {
   }
 }
 
+/** Answers of a source that never ends, and how much of it was asked for. */
+const source = { pulled: 0, canceled: 0 };
+const endless = () =>
+  new Response(
+    new ReadableStream({
+      pull(controller) {
+        source.pulled += 1;
+        controller.enqueue(new Uint8Array(100));
+      },
+      cancel() {
+        source.canceled += 1;
+      },
+    }),
+  );
+
 const ANSWERS: Readonly<Record<string, () => unknown>> = {
   json: () => ({ grüße: ["世界", 1, null] }),
   nan: () => ({ n: Number.NaN, i: Number.POSITIVE_INFINITY }),
@@ -46,6 +65,13 @@ const ANSWERS: Readonly<Record<string, () => unknown>> = {
   bigint: () => ({ n: 1n }),
   circular,
   "failed response": () => Response.error(),
+  endless,
+  "response at the limit": () => new Response("x".repeat(1000)),
+  "used response": async () => {
+    const response = new Response("once");
+    await response.text();
+    return response;
+  },
   "broken body": () =>
     new Response(
       new ReadableStream({
@@ -71,6 +97,8 @@ const THROWN: Readonly<Record<string, () => unknown>> = {
     return error;
   },
   "big problem": () => giveUp({ status: 422, count: 10n }),
+  "wild texts": () => new GiveUp({ title: 5, detail: { toString: 1 } } as unknown as Problem),
+  "long problem": () => giveUp({ status: 422, detail: "x".repeat(2_000_000) }),
   "wild status": () => new GiveUp({ status: 99 }),
   "wild pause": () => new RetryLater(Number.NaN),
 };
@@ -106,11 +134,11 @@ describe("what a handler returns", () => {
     });
   }
 
-  for (const kind of ["bigint", "circular", "failed response", "broken body"]) {
+  for (const kind of ["bigint", "circular", "failed response", "broken body", "used response"]) {
     it(`fails the task when it cannot be stored: ${kind}`, async () => {
       const seen = await shop.ended(await shop.submit(kind));
       expect(seen).to.include({ state: "failed", errorCode: "task-failed" });
-      expect(seen.errors[0]).to.match(/BigInt|circular|status 0|source broke/);
+      expect(seen.errors[0]).to.match(/BigInt|circular|status 0|source broke|read before/);
     });
   }
 
@@ -121,6 +149,50 @@ describe("what a handler returns", () => {
     expect(JSON.parse(String(Buffer.from(seen.result?.body ?? [])))).to.include({
       detail: "the result has 1001 bytes, more than MAX_RESULT (1000)",
     });
+  });
+});
+
+describe("a Response that is longer than MAX_RESULT", () => {
+  let shop: Workshop;
+  /** A server that answers a megabyte for each kilobyte it sends. */
+  let bomb: Server;
+  before(async () => {
+    bomb = createServer((_, res) => {
+      res.writeHead(200, { "Content-Encoding": "gzip", "Content-Type": "text/plain" });
+      res.end(gzipSync(Buffer.alloc(50_000_000)));
+    });
+    await once(bomb.listen(0, "127.0.0.1"), "listening");
+    const { port } = bomb.address() as AddressInfo;
+    const answers = defineHandler<string>({
+      queue: "responses",
+      run: (kind) => (kind === "bomb" ? fetch(`http://127.0.0.1:${port}/`) : ANSWERS[kind]?.()),
+    });
+    shop = await openWorkshop([answers as Handler]);
+    await shop.worker({ maxResultBytes: 1000 });
+  });
+  after(async () => {
+    bomb.closeAllConnections();
+    bomb.close();
+    await shop.close();
+  });
+
+  it("is read no further: the stream is canceled, and the task has failed for good", async () => {
+    const seen = await shop.ended(await shop.submit("endless"));
+    expect(seen).to.include({ state: "failed", attempts: 1 });
+    expect(seen.errors[0]).to.equal("the result has more than 1000 bytes, which is MAX_RESULT");
+    expect(source.canceled).to.equal(1);
+    expect(source.pulled).to.be.below(20);
+  });
+
+  it("is stored when it is just as long", async () => {
+    const { result } = await shop.ended(await shop.submit("response at the limit"));
+    expect(result?.body.length).to.equal(1000);
+  });
+
+  it("is not unpacked beyond it: a compressed body of a server elsewhere", async () => {
+    const seen = await shop.ended(await shop.submit("bomb"));
+    expect(seen).to.include({ state: "failed", attempts: 1 });
+    expect(seen.errors[0]).to.contain("MAX_RESULT");
   });
 });
 
@@ -178,9 +250,20 @@ describe("what a handler throws", () => {
   it("is brought within what can be told, however it was made", async () => {
     const status = await shop.ended(await shop.submit("wild status", { queue: "throws" }));
     expect(status.result?.status).to.equal(500);
+    const texts = await shop.ended(await shop.submit("wild texts", { queue: "throws" }));
+    expect(JSON.parse(String(texts.result?.body))).to.include({ title: "5", detail: '{"toString":1}' });
     const pause = await shop.submit("wild pause", { queue: "throws" });
     await shop.ended(pause, "retrying");
     expect(await shop.engine.cancel(pause, "throws")).to.equal("canceled");
+  });
+
+  it("is no longer than MAX_RESULT: a longer problem of giveUp is not stored, and the task has failed all the same", async () => {
+    const seen = await shop.ended(await shop.submit("long problem", { queue: "throws" }));
+    expect(seen).to.include({ state: "failed", errorCode: "task-failed", attempts: 1 });
+    expect(JSON.parse(String(seen.result?.body))).to.deep.include({
+      type: "/problems/task-failed",
+      detail: "the problem of giveUp has 2000026 bytes, more than MAX_RESULT (1000000)",
+    });
   });
 
   it("asks for another try later, as often as it likes: that is no attempt", async () => {

@@ -6,8 +6,9 @@ import { catalogueResult, problemResult } from "../../engine/problem.ts";
 import { backoffMs } from "../../engine/settings.ts";
 import { takeOrWait } from "../../engine/take.ts";
 import { PaihaoError } from "../../errors.ts";
+import type { Problem } from "../../intent.ts";
 import type { Lease, Reserved } from "../../store/scripts.ts";
-import { isId, type Result } from "../../task.ts";
+import { type Answer, isId, type Result } from "../../task.ts";
 import { callerOf } from "../access.ts";
 import type { Api } from "../api.ts";
 import { readJson } from "../body.ts";
@@ -117,12 +118,16 @@ async function progress(ctx: Context, api: Api): Promise<void> {
 async function complete(ctx: Context, api: Api): Promise<void> {
   const { lease, asked } = await leaseOf(ctx, api, completeBody);
   const result = resultOf(asked);
-  if (result.body.length > api.maxResultBytes) {
-    throw new PaihaoError("payload-too-large", `The result is larger than ${api.maxResultBytes} bytes.`);
-  }
+  checkLength(api, result);
   const verdict = await api.engine.finisher.complete(lease, result, api.engine.settings(lease.queue));
   if (verdict === "stale" || verdict === "unknown") throw lost(lease.id);
   ctx.body = { id: lease.id, verdict };
+}
+
+/** @throws PaihaoError payload-too-large: what is stored is bounded, whoever sends it */
+function checkLength({ maxResultBytes }: Api, result: Answer): void {
+  if (Buffer.byteLength(result.body) <= maxResultBytes) return;
+  throw new PaihaoError("payload-too-large", `The result is larger than ${maxResultBytes} bytes (MAX_RESULT).`);
 }
 
 function resultOf(asked: z.infer<typeof completeBody>): Result {
@@ -142,7 +147,11 @@ async function fail(ctx: Context, api: Api): Promise<void> {
   const settings = engine.settings(lease.queue);
   const seen = await engine.inspector.inspect(lease.id, { result: false });
   const { giveUp, after, error } = asked;
-  const problem = { type: "/problems/task-failed", title: "The task failed", ...giveUp, status: giveUp?.status ?? 500 };
+  // What was JSON has no member that is undefined, which the schema cannot say.
+  const given = giveUp as Problem | undefined;
+  const problem = { type: "/problems/task-failed", title: "The task failed", ...given, status: given?.status ?? 500 };
+  const result = giveUp ? problemResult(problem) : catalogueResult("task-failed");
+  checkLength(api, result);
   const verdict = await engine.finisher.fail(
     lease,
     {
@@ -150,7 +159,7 @@ async function fail(ctx: Context, api: Api): Promise<void> {
       delayMs: after === undefined ? backoffMs(settings.backoff, seen?.attempts ?? 1, Math.random()) : after * 1000,
       error,
       code: "task-failed",
-      result: giveUp ? problemResult(problem) : catalogueResult("task-failed"),
+      result,
     },
     settings,
   );

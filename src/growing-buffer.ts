@@ -1,0 +1,55 @@
+/** The first room that is made, bytes. */
+const LEAST_ROOM = 1024;
+
+/**
+ * Gathers chunks of bytes by copying them into one buffer that doubles when it is full. A list of chunks would cost about a
+ * hundred bytes for each of them and keep alive the buffer that it is a view into: a megabyte that arrives byte by byte would
+ * take two hundred.
+ */
+export class GrowingBuffer {
+  /** Bytes gathered. */
+  length = 0;
+  /** A first chunk, as it came: most bodies have no second one, and need no copy. */
+  #only: Uint8Array | undefined;
+  #room: Buffer = Buffer.alloc(0);
+
+  append(chunk: Uint8Array): void {
+    if (chunk.length === 0) return;
+    if (this.length === 0) {
+      this.#only = chunk;
+    } else {
+      this.#makeRoom(this.length + chunk.length);
+      this.#room.set(chunk, this.length);
+    }
+    this.length += chunk.length;
+  }
+
+  /** What has been gathered; begins anew. The bytes may be those of the only chunk itself. */
+  take(): Buffer {
+    const only = this.#only;
+    const bytes = only
+      ? Buffer.from(only.buffer, only.byteOffset, only.byteLength)
+      : this.#room.subarray(0, this.length);
+    this.clear();
+    return bytes;
+  }
+
+  /** Drops what has been gathered. */
+  clear(): void {
+    this.length = 0;
+    this.#only = undefined;
+    this.#room = Buffer.alloc(0);
+  }
+
+  #makeRoom(bytes: number): void {
+    if (bytes > this.#room.length) {
+      const larger = Buffer.allocUnsafeSlow(Math.max(LEAST_ROOM, bytes, this.#room.length * 2));
+      if (!this.#only) larger.set(this.#room.subarray(0, this.length));
+      this.#room = larger;
+    }
+    if (this.#only) {
+      this.#room.set(this.#only);
+      this.#only = undefined;
+    }
+  }
+}
