@@ -1,11 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { type FieldError, PaihaoError } from "../errors.ts";
+import { PaihaoError } from "../errors.ts";
 import { consumesType, type Handler } from "../handler.ts";
-
-/** JSON deeper than this is refused: it serves no one, and costs whoever walks it. */
-export const JSON_DEPTH = 64;
+import { invalidInput } from "./field-errors.ts";
+import { parseJson } from "./json.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -50,14 +49,7 @@ export function checkJson(text: string, handler: Handler): Promise<unknown> | un
 async function checked<T>(schema: StandardSchemaV1<unknown, T>, value: unknown): Promise<T> {
   const verdict = await schema["~standard"].validate(value);
   if (!verdict.issues) return verdict.value;
-  const errors = verdict.issues.map(
-    (issue): FieldError => ({
-      pointer: pointerOf((issue.path ?? []).map((part) => (typeof part === "object" ? part.key : part))),
-      detail: issue.message,
-    }),
-  );
-  const first = errors[0];
-  throw new PaihaoError("invalid-input", first && `${first.pointer}: ${first.detail}`, { extensions: { errors } });
+  throw invalidInput(verdict.issues);
 }
 
 /** The whole body as it is. @throws PaihaoError payload-too-large, or invalid-parameter when it did not arrive whole */
@@ -138,32 +130,4 @@ function jsonText(bytes: Buffer): string {
   if (bytes.length === 0) throw new PaihaoError("malformed-json", "The body is empty.");
   if (!isUtf8(bytes)) throw new PaihaoError("malformed-json", "The body is not UTF-8.");
   return bytes.toString("utf8");
-}
-
-/** @throws PaihaoError malformed-json */
-export function parseJson(text: string): unknown {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw new PaihaoError(
-      "malformed-json",
-      error instanceof SyntaxError ? error.message : "The body cannot be parsed.",
-    );
-  }
-  if (deeperThan(value, JSON_DEPTH)) {
-    throw new PaihaoError("malformed-json", `The body is nested deeper than ${JSON_DEPTH} levels.`);
-  }
-  return value;
-}
-
-function deeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  if (levels === 0) return true;
-  return Object.values(value).some((member) => deeperThan(member, levels - 1));
-}
-
-/** A path as a JSON Pointer in a URI fragment (RFC 6901 §6). */
-function pointerOf(path: readonly PropertyKey[]): string {
-  return `#${path.map((part) => `/${encodeURIComponent(String(part).replace(/~/g, "~0").replace(/\//g, "~1"))}`).join("")}`;
 }

@@ -1,6 +1,6 @@
 import type { Submission } from "../engine/submit.ts";
 import { isId, PRIORITY } from "../task.ts";
-import { parseJson } from "./body.ts";
+import { parseJson } from "./json.ts";
 import { wrongParameter } from "./options.ts";
 
 /** What a line of a batch says of its task: its input as JSON text, and what else it may decide. */
@@ -14,7 +14,7 @@ const DELAY_LIMIT_S = 366 * 86_400;
 
 /**
  * Reads `{ "id"?, "input", "priority"?, "delay"? }`. A member of another name is refused: a misspelt one would be lost.
- * @throws PaihaoError malformed-json, or invalid-parameter that names the member
+ * @throws PaihaoError malformed-json, invalid-input of a number too large, or invalid-parameter that names the member
  */
 export function readEnvelope(text: string): Envelope {
   const value = parseJson(text);

@@ -24,8 +24,10 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     example: { detail: "Unexpected end of JSON input" },
   },
   "invalid-input": {
-    meaning: "The body is JSON, but not what the handler of this queue accepts. Nothing was stored.",
-    action: "Correct what `errors` points to. `input` of `GET /v1/queues/{queue}` is the schema.",
+    meaning:
+      "The body is JSON, but not what the handler of this queue accepts, or it holds a number that is too large for a double, such as 1e400. Nothing was stored.",
+    action:
+      "Correct what `errors` points to; it has the first hundred, and `moreErrors` says how many others there are. `input` of `GET /v1/queues/{queue}` is the schema.",
     example: {
       detail: "#/width: Too small: expected number to be >=1",
       errors: [{ pointer: "#/width", detail: "Too small: expected number to be >=1" }],

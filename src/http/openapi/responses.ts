@@ -1,5 +1,6 @@
 import { PROBLEM_TYPE } from "../../engine/problem.ts";
 import { type ErrorCode, errorEntry } from "../../errors.ts";
+import { FIELD_ERROR_LIMITS } from "../field-errors.ts";
 import { type HeaderName, headerRefs } from "./headers.ts";
 import { object, type Response, type Responses, type Schema, schemaRef } from "./types.ts";
 
@@ -22,7 +23,13 @@ const RESULT_HEADERS: readonly HeaderName[] = [
 
 /** Members that problems of a code have beside those of all. */
 const PROBLEM_MEMBERS: Readonly<Partial<Record<ErrorCode, Schema>>> = {
-  "invalid-input": object({ errors: { type: "array", items: schemaRef("FieldError") } }),
+  "invalid-input": object(
+    {
+      errors: { type: "array", items: schemaRef("FieldError"), maxItems: FIELD_ERROR_LIMITS.errors },
+      moreErrors: { type: "integer" },
+    },
+    ["moreErrors"],
+  ),
   "invalid-task": object({ id: { type: "string" }, reason: { type: "string" } }),
   pending: schemaRef("Pending"),
 };

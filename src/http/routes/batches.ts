@@ -178,7 +178,8 @@ async function store(request: BatchRequest, submission: Submission): Promise<Ver
 function lineProblem(error: unknown, api: Api): { problem: ProblemDocument } {
   const problem = problemOf(error, api.log);
   const { errors } = problem;
-  return {
-    problem: Array.isArray(errors) ? { ...problem, errors: errors.slice(0, BATCH_DEFAULTS.fieldErrors) } : problem,
-  };
+  if (!Array.isArray(errors) || errors.length <= BATCH_DEFAULTS.fieldErrors) return { problem };
+  const told = errors.slice(0, BATCH_DEFAULTS.fieldErrors);
+  const moreErrors = Number(problem.moreErrors ?? 0) + errors.length - told.length;
+  return { problem: { ...problem, errors: told, moreErrors } };
 }

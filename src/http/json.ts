@@ -1,0 +1,88 @@
+import { PaihaoError } from "../errors.ts";
+import { pointerOf } from "./field-errors.ts";
+
+/** JSON deeper than this is refused: it serves no one, and costs whoever walks it. */
+export const JSON_DEPTH = 64;
+
+/** A number of fewer digits than this, and without an exponent, is finite. */
+const DIGITS_OF_LARGEST = 308;
+
+const [QUOTE, BACKSLASH, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
+const [ZERO, NINE, SMALL_E, CAPITAL_E] = [0x30, 0x39, 0x65, 0x45];
+
+/**
+ * Parses JSON as it comes from a caller. Numbers too large for a double (`1e400`) are refused: they would be read as Infinity,
+ * which JSON has no word for. Whole numbers above 2^53, `-0` and escaped halves of surrogate pairs are JSON, and left to the handler.
+ * @throws PaihaoError malformed-json; invalid-input of a number too large
+ */
+export function parseJson(text: string): unknown {
+  const { tooDeep, mayOverflow } = scan(text);
+  if (tooDeep) throw new PaihaoError("malformed-json", `The body is nested deeper than ${JSON_DEPTH} levels.`);
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (error) {
+    throw new PaihaoError(
+      "malformed-json",
+      error instanceof SyntaxError ? error.message : "The body cannot be parsed.",
+    );
+  }
+  const path = mayOverflow ? pathOfInfinity(value) : undefined;
+  if (path) {
+    const pointer = pointerOf(path);
+    const detail = "a number too large for JSON to keep: expected one that a double can hold";
+    throw new PaihaoError("invalid-input", `${pointer}: ${detail}`, { extensions: { errors: [{ pointer, detail }] } });
+  }
+  return value;
+}
+
+/**
+ * One pass over the text, before it is parsed: a megabyte of `[` takes the parser a second, and this a thousandth of it. What is
+ * malformed is left to the parser.
+ */
+function scan(text: string): { tooDeep: boolean; mayOverflow: boolean } {
+  let depth = 0;
+  let digits = 0;
+  let mayOverflow = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code >= ZERO && code <= NINE) {
+      digits += 1;
+      if (digits > DIGITS_OF_LARGEST) mayOverflow = true;
+      continue;
+    }
+    // The e of true and false follows no digit.
+    if (digits > 0 && (code === SMALL_E || code === CAPITAL_E)) mayOverflow = true;
+    digits = 0;
+    if (code === OPEN_ARRAY || code === OPEN_OBJECT) {
+      depth += 1;
+      if (depth > JSON_DEPTH) return { tooDeep: true, mayOverflow };
+    } else if (code === CLOSE_ARRAY || code === CLOSE_OBJECT) {
+      depth -= 1;
+    } else if (code === QUOTE) {
+      at = endOfString(text, at + 1);
+    }
+  }
+  return { tooDeep: false, mayOverflow };
+}
+
+/** Where the string that has begun ends: its quotation mark, or the end of the text. */
+function endOfString(text: string, from: number): number {
+  for (let at = from; at < text.length; at += 1) {
+    const code = text.charCodeAt(at);
+    if (code === QUOTE) return at;
+    if (code === BACKSLASH) at += 1;
+  }
+  return text.length;
+}
+
+/** Where a number was read as Infinity; undefined where none was. */
+function pathOfInfinity(value: unknown): string[] | undefined {
+  if (typeof value === "number") return Number.isFinite(value) ? undefined : [];
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [name, member] of Object.entries(value)) {
+    const path = pathOfInfinity(member);
+    if (path) return [name, ...path];
+  }
+  return undefined;
+}

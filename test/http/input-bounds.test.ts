@@ -1,0 +1,93 @@
+import { expect } from "chai";
+import { startServer, type TestServer } from "../helpers/server.ts";
+
+describe("an input that is made to cost more than it is", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+  const JSON_TYPE = { "Content-Type": "application/json" };
+  const send = (body: string, queue = "default") => server.post(queue, body, JSON_TYPE);
+  const MEGABYTE = 1_048_576;
+
+  it("is told too deep before it is parsed, so that a megabyte of [ costs no more than its reading", async () => {
+    const text = "[".repeat(MEGABYTE);
+    const begun = process.cpuUsage();
+    for (let i = 0; i < 20; i += 1) {
+      const answer = await send(text);
+      expect(answer.json).to.deep.include({
+        type: "/problems/malformed-json",
+        detail: "The body is nested deeper than 64 levels.",
+      });
+    }
+    const { user } = process.cpuUsage(begun);
+    // 20 s of work where it is parsed first.
+    expect(user / 1e6).to.be.below(8);
+  });
+
+  it("is deep where its brackets are, not where its text has some", async () => {
+    const brackets = JSON.stringify(`${"[".repeat(100)}\\" {{`);
+    expect((await send(brackets)).json.input).to.equal(JSON.parse(brackets));
+    expect((await send(`${"[[],".repeat(63)}[]${"]".repeat(63)}`)).status).to.equal(200);
+    for (const text of [`["\\"${"[".repeat(3)}",${"[".repeat(64)}`, `${"{}]".repeat(40)}`, '"\\']) {
+      expect((await send(text)).json.type, text).to.equal("/problems/malformed-json");
+    }
+  });
+
+  it("has the first hundred of its errors told, and how many more there are", async () => {
+    const answer = await send(JSON.stringify({ width: 1, tags: Array(170_000).fill(false) }), "checked");
+    expect(answer.status).to.equal(400);
+    expect(answer.body.length).to.be.below(20_000);
+    expect(answer.json.errors).to.have.length(100);
+    expect(answer.json.errors[99].pointer).to.equal("#/tags/99");
+    expect(answer.json.moreErrors).to.equal(170_000 - 100);
+  });
+
+  it("has fewer errors told on each line of a batch", async () => {
+    const batch = await server.send("/v1/queues/checked/batches", {
+      method: "POST",
+      headers: { "Content-Type": "application/x-ndjson" },
+      body: JSON.stringify({ width: 1, tags: Array(150).fill(false) }),
+    });
+    expect(batch.json.problem.errors).to.have.length(10);
+    expect(batch.json.problem.moreErrors).to.equal(140);
+  });
+});
+
+describe("a number in an input", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+  const send = (body: string) => server.post("default", body, { "Content-Type": "application/json" });
+
+  it("that is too large for a double is 400, with a pointer to it", async () => {
+    for (const number of ["1e400", "-1E+309", "9".repeat(310), `1${"0".repeat(400)}.5`]) {
+      const answer = await send(`{"a":[0,{"b/c":${number}}]}`);
+      expect(answer.status, number).to.equal(400);
+      expect(answer.json.type).to.equal("/problems/invalid-input");
+      expect(answer.json.errors).to.deep.equal([
+        { pointer: "#/a/1/b~1c", detail: "a number too large for JSON to keep: expected one that a double can hold" },
+      ]);
+    }
+    expect((await send("1e999")).json.errors[0].pointer).to.equal("#");
+    const envelope = await server.send("/v1/queues/default/batches?envelope=true", {
+      method: "POST",
+      headers: { "Content-Type": "application/x-ndjson" },
+      body: '{"input":[1e400]}',
+    });
+    expect(envelope.json.problem).to.include({ type: "/problems/invalid-input" });
+  });
+
+  it("of any other kind is kept as it was sent", async () => {
+    for (const number of ["1e308", "1e-400", "-0", "9007199254740993", "0.1e1", `0.${"1".repeat(400)}`]) {
+      const answer = await send(`{"n":${number},"true":true,"s":"1e400"}`);
+      expect(answer.status, number).to.equal(200);
+      expect(answer.json.input.n, number).to.equal(Number(number));
+    }
+    // Half of a surrogate pair, escaped, is JSON too (RFC 8259 §8.2).
+    expect((await send('"\\ud800"')).json.input).to.equal("\ud800");
+  });
+});

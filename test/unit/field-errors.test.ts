@@ -1,0 +1,40 @@
+import { expect } from "chai";
+import { z } from "zod";
+import type { FieldError } from "../../src/errors.ts";
+import { invalidInput, pointerOf } from "../../src/http/field-errors.ts";
+
+const errorsOf = (schema: z.ZodType, value: unknown) => {
+  const issues = schema.safeParse(value).error?.issues ?? [];
+  const { extensions, message } = invalidInput(issues);
+  return { ...extensions, message } as { errors: FieldError[]; moreErrors?: number; message: string };
+};
+
+describe("the errors of an input that is wrong", () => {
+  it("are at most a hundred, with the number of those left out", () => {
+    const { errors, moreErrors } = errorsOf(z.array(z.string()), Array(250).fill(1));
+    expect([errors.length, moreErrors]).to.deep.equal([100, 150]);
+    expect(errorsOf(z.array(z.string()), [1])).not.to.have.property("moreErrors");
+  });
+
+  it("have a detail of at most 512 characters, whole ones", () => {
+    const long = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`😀${i}`, 1]));
+    const { errors, message } = errorsOf(z.strictObject({}), long);
+    expect(errors[0]?.detail)
+      .to.match(/^Unrecognized keys: .*…$/u)
+      .and.have.length.within(500, 512);
+    expect(message.length).to.be.below(1100);
+  });
+
+  it("point to the innermost value that a pointer of 512 characters reaches", () => {
+    const long = "k".repeat(500_000);
+    const deep = z.object({ a: z.array(z.record(z.string(), z.object({ b: z.string() }))) });
+    const { errors } = errorsOf(deep, { a: [{ short: {} }, { [long]: {} }] });
+    expect(errors.map(({ pointer }) => pointer)).to.deep.equal(["#/a/0/short/b", "#/a/1"]);
+    expect(pointerOf(Array(1000).fill("ü"))).to.have.length.within(500, 512);
+  });
+
+  it("point also to names that no UTF-8 can write", () => {
+    const { errors } = errorsOf(z.record(z.string(), z.string()), { "\ud800": 1 });
+    expect(errors[0]?.pointer).to.equal("#/%EF%BF%BD");
+  });
+});
