@@ -4,6 +4,14 @@ import { ROLES } from "../config.ts";
 import { StartError } from "../errors.ts";
 import { keysCommand } from "./keys.ts";
 
+const AUDIT_HELP = `
+Reads the settings of the server (REDIS_URL, KEY_PREFIX). Safe while servers run on the store.
+Exit codes: 0 everything agrees, or was healed; 1 something disagrees, or the store cannot be used.
+
+Examples:
+  paihao audit
+  REDIS_URL=redis://localhost:6379 paihao audit --heal`;
+
 const program = new Command("paihao").description(
   "Take a number: a task server that tells everyone their place in line",
 );
@@ -18,6 +26,17 @@ program
     // The whole server: the other commands need not wait for it to be loaded.
     const { startCommand } = await import("./start.ts");
     await startCommand({ ROLE: options.role, HANDLERS: options.handlers, PORT: options.port });
+  });
+
+program
+  .command("audit")
+  .description("check every task of the store against the line and the other indexes of its queue")
+  .option("--heal", "make those agree that do not")
+  .option("--json", "for scripts")
+  .addHelpText("after", AUDIT_HELP)
+  .action(async (options: { heal?: boolean; json?: boolean }) => {
+    const { auditCommand } = await import("./audit.ts");
+    process.exitCode = await auditCommand(options);
   });
 
 program.addCommand(keysCommand());

@@ -1,6 +1,9 @@
-import type { Keys } from "../store/keys.ts";
-import { type Connection, mastersOf } from "../store/redis.ts";
-import { BATCH_LIMIT, INDEX_KINDS, type Scripts } from "../store/scripts.ts";
+import { StartError } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import { checkFitness, SCRIPT_FLAGS_SINCE } from "../store/fitness.ts";
+import { Keys } from "../store/keys.ts";
+import { type Connection, connect, mastersOf } from "../store/redis.ts";
+import { BATCH_LIMIT, INDEX_KINDS, type IndexKind, Scripts } from "../store/scripts.ts";
 
 /** What an audit found. */
 export interface AuditReport {
@@ -8,52 +11,96 @@ export interface AuditReport {
   readonly tasks: number;
   /** Entries of indexes looked at. */
   readonly entries: number;
-  /** Ids whose task and index disagreed, and now agree. */
-  readonly healed: readonly string[];
+  /** Ids of tasks and entries that disagreed with each other; they agree now where the audit was to heal. */
+  readonly disagreeing: readonly string[];
+}
+
+/** How an audit goes. */
+export interface AuditOptions {
+  /** Make what disagrees agree; otherwise it is only reported. */
+  readonly heal: boolean;
 }
 
 /**
- * Walks over everything that is retained, holds every task against the indexes of its queue and every entry against its
- * task, and heals what disagrees. Safe beside all other work; costs one pass over the keys of the store.
+ * Audits a store over a connection of its own. How many partitions it has is read there: nothing but the prefix need be known.
+ * @throws StartError when it is no store that can be used, or nothing was ever stored under this prefix
+ */
+export async function auditStore(
+  url: string,
+  prefix: string,
+  options: AuditOptions,
+  log: Logger,
+): Promise<AuditReport> {
+  const redis = await connect(url, "audit", log);
+  try {
+    const { version } = await checkFitness(redis);
+    const partitions = await redis.get(new Keys(prefix, 1).claim);
+    if (partitions === null) {
+      throw new StartError(
+        `the store holds nothing of a server with KEY_PREFIX ${prefix}; check KEY_PREFIX and REDIS_URL`,
+      );
+    }
+    const scripts = new Scripts(redis, { flags: Number.parseInt(version, 10) >= SCRIPT_FLAGS_SINCE });
+    return await audit(redis, scripts, new Keys(prefix, Number(partitions)), options);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/**
+ * Walks over everything that is retained, and checks every task against the indexes of its queue and every entry against its
+ * task. Safe while the server works; costs one pass over the keys of the store.
  */
 export async function audit(
   connection: Connection,
   scripts: Scripts,
   keys: Keys,
-  queues: readonly string[],
+  { heal }: AuditOptions,
 ): Promise<AuditReport> {
   let tasks = 0;
   let entries = 0;
-  const healed: string[] = [];
-  for (const tag of keys.tags) {
-    const prefix = `${tag}t:`;
-    // The tag's braces mean nothing in a pattern; its prefix has none of a pattern's own characters.
-    for (const node of mastersOf(connection)) {
-      for (let cursor = "0", first = true; first || cursor !== "0"; first = false) {
-        const [next, found] = await node.scan(cursor, "MATCH", `${prefix}*`, "COUNT", 1000);
-        cursor = next;
-        for (const ids of chunks(found.map((key) => key.slice(prefix.length)))) {
-          tasks += ids.length;
-          healed.push(...(await scripts.audit(tag, "t", "", ids)));
-        }
-      }
+  const disagreeing = new Set<string>();
+  const check = async (tag: string, kind: "t" | IndexKind, queue: string, ids: readonly string[]) => {
+    for (let i = 0; i < ids.length; i += BATCH_LIMIT) {
+      const some = ids.slice(i, i + BATCH_LIMIT);
+      for (const id of await scripts.audit(tag, { kind, queue, ids: some, heal })) disagreeing.add(id);
     }
-    for (const queue of queues) {
-      for (const kind of INDEX_KINDS) {
-        for (let cursor = "0", first = true; first || cursor !== "0"; first = false) {
-          const [next, found] = await connection.zscan(keys.index(tag, kind, queue), cursor, "COUNT", 1000);
-          cursor = next;
-          for (const ids of chunks(found.filter((_, i) => i % 2 === 0))) {
+  };
+  for (const tag of keys.tags) {
+    for await (const ids of namesOf(connection, `${tag}t:`)) {
+      tasks += ids.length;
+      await check(tag, "t", "", ids);
+    }
+    for (const kind of INDEX_KINDS) {
+      for await (const queues of namesOf(connection, `${tag}${kind}:`)) {
+        for (const queue of queues) {
+          for await (const ids of entriesOf(connection, keys.index(tag, kind, queue))) {
             entries += ids.length;
-            healed.push(...(await scripts.audit(tag, kind, queue, ids)));
+            await check(tag, kind, queue, ids);
           }
         }
       }
     }
   }
-  return { tasks, entries, healed: [...new Set(healed)] };
+  return { tasks, entries, disagreeing: [...disagreeing] };
 }
 
-function* chunks(ids: readonly string[]): Iterable<readonly string[]> {
-  for (let i = 0; i < ids.length; i += BATCH_LIMIT) yield ids.slice(i, i + BATCH_LIMIT);
+/** What follows a prefix in the keys of the store. A tag has none of the characters that mean something in a pattern. */
+async function* namesOf(connection: Connection, prefix: string): AsyncIterable<string[]> {
+  for (const node of mastersOf(connection)) {
+    for (let cursor = "0", first = true; first || cursor !== "0"; first = false) {
+      const [next, found] = await node.scan(cursor, "MATCH", `${prefix}*`, "COUNT", 1000);
+      cursor = next;
+      yield found.map((key) => key.slice(prefix.length));
+    }
+  }
+}
+
+/** The members of a sorted set, in the pieces in which the store gives them. */
+async function* entriesOf(connection: Connection, key: string): AsyncIterable<string[]> {
+  for (let cursor = "0", first = true; first || cursor !== "0"; first = false) {
+    const [next, found] = await connection.zscan(key, cursor, "COUNT", 1000);
+    cursor = next;
+    yield found.filter((_, i) => i % 2 === 0);
+  }
 }

@@ -4,7 +4,7 @@ import { defineHandler, type Handler } from "../handler.ts";
 import type { Logger } from "../log.ts";
 import { Metrics } from "../metrics.ts";
 import { checkDurability } from "../store/durability.ts";
-import { checkFitness } from "../store/fitness.ts";
+import { checkFitness, SCRIPT_FLAGS_SINCE } from "../store/fitness.ts";
 import { Keys } from "../store/keys.ts";
 import { Notices } from "../store/notices.ts";
 import { connect } from "../store/redis.ts";
@@ -12,9 +12,6 @@ import { Scripts } from "../store/scripts.ts";
 import { Engine } from "./engine.ts";
 import { claimPartitions } from "./partitions.ts";
 import { settingsOf } from "./settings.ts";
-
-/** Script flags and sharded messages came with this major version of Redis. */
-const FLAGS_SINCE = 7;
 
 /** An engine on a store of its own connections. */
 export interface OpenedEngine {
@@ -49,7 +46,7 @@ export async function openEngine(
     for (const warning of warnings) log.warn(warning);
     await checkDurability(redis, config.durability, version);
     const keys = new Keys(config.keyPrefix, config.partitions);
-    const flags = Number.parseInt(version, 10) >= FLAGS_SINCE;
+    const flags = Number.parseInt(version, 10) >= SCRIPT_FLAGS_SINCE;
     const scripts = new Scripts(redis, { flags });
     await claimPartitions(scripts, keys);
 

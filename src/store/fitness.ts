@@ -20,6 +20,9 @@ export function isFitVersion(version: string): boolean {
   return !isNewer(MINIMUM_REDIS, version);
 }
 
+/** Script flags and sharded messages came with this major version of Redis. */
+export const SCRIPT_FLAGS_SINCE = 7;
+
 /** Whether `a` is of a later major or minor version than `b`. */
 function isNewer(a: string, b: string): boolean {
   const [major = 0, minor = 0] = a.split(".").map(Number);

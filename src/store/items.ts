@@ -163,3 +163,14 @@ export interface Counted {
   readonly scheduled: number;
   readonly running: number;
 }
+
+/** What an audit looks at in one call. */
+export interface AuditItems {
+  /** "t" for tasks, or the index whose entries these are. */
+  readonly kind: "t" | IndexKind;
+  /** Of the index. */
+  readonly queue?: string;
+  readonly ids: readonly string[];
+  /** Make those agree that do not. */
+  readonly heal: boolean;
+}

@@ -135,6 +135,11 @@ export class Keys {
     return `${tag}${kind}:${queue}`;
   }
 
+  /** Where the number of partitions is written. */
+  get claim(): string {
+    return `${this.tag(0)}partitions`;
+  }
+
   /** Where the requests of one sender are counted; senders are spread over the partitions. */
   requests(subject: string): string {
     return `${this.tag(this.partitionOf(subject))}a:${subject}`;

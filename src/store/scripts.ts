@@ -1,13 +1,13 @@
 import type { Durability } from "../config.ts";
 import { Confirmation } from "./durability.ts";
 import type {
+  AuditItems,
   CancelVerdict,
   CompleteVerdict,
   Completion,
   Counted,
   FailItem,
   FailVerdict,
-  IndexKind,
   Inspected,
   Lease,
   LoseVerdict,
@@ -162,9 +162,9 @@ export class Scripts {
     return places;
   }
 
-  /** Holds tasks (kind "t") or the entries of an index against each other; returns the ids of those healed. */
-  async audit(tag: string, kind: "t" | IndexKind, queue: string, ids: readonly string[]): Promise<string[]> {
-    return list(await this.#run.audit.text(tag, [kind, queue, ...ids])).map(text);
+  /** Checks tasks, or the entries of an index, against each other; returns the ids of those that disagreed. */
+  async audit(tag: string, { kind, queue = "", ids, heal }: AuditItems): Promise<string[]> {
+    return list(await this.#run.audit.text(tag, [kind, queue, heal ? "1" : "0", ...ids])).map(text);
   }
 
   async progress(

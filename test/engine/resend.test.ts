@@ -231,7 +231,7 @@ const CASES: readonly Case[] = [
       await scene.waiting();
       await scene.t.redis.zrem(`${scene.tag}w:jobs`, "a");
     },
-    call: ({ scripts, tag }) => scripts.audit(tag, "t", "", ["a", "b"]),
+    call: ({ scripts, tag }) => scripts.audit(tag, { kind: "t", ids: ["a", "b"], heal: true }),
     replies: [["a"], []],
   },
   {

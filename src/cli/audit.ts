@@ -1,0 +1,40 @@
+import { existsSync } from "node:fs";
+import { readConfig } from "../config.ts";
+import { auditStore } from "../engine/audit.ts";
+import { createLog } from "../log.ts";
+import { provisionStore } from "../store/provision.ts";
+
+/** Most ids that are named to a person. */
+const NAMED = 20;
+
+/**
+ * `paihao audit`: checks every task of the store against the indexes of its queue, and heals what disagrees where asked to.
+ * @returns the exit code: 0 when everything agrees or was healed, else 1
+ * @throws StartError when the store cannot be used
+ */
+export async function auditCommand({ heal = false, json = false }: { heal?: boolean; json?: boolean }): Promise<0 | 1> {
+  if (existsSync(".env")) process.loadEnvFile(".env");
+  const config = readConfig();
+  const log = createLog("error");
+  const store = await provisionStore(config, log);
+  try {
+    console.error(store.description);
+    const { tasks, entries, disagreeing } = await auditStore(store.url, config.keyPrefix, { heal }, log);
+    if (json) process.stdout.write(`${JSON.stringify({ tasks, entries, disagreeing, healed: heal })}\n`);
+    else process.stdout.write(`${inWords({ tasks, entries, disagreeing, heal })}\n`);
+    return disagreeing.length === 0 || heal ? 0 : 1;
+  } finally {
+    await store.stop();
+  }
+}
+
+function inWords(found: { tasks: number; entries: number; disagreeing: readonly string[]; heal: boolean }): string {
+  const { tasks, entries, disagreeing, heal } = found;
+  const looked = `${tasks} tasks and ${entries} entries of indexes`;
+  if (disagreeing.length === 0) return `${looked}: everything agrees`;
+  const named = disagreeing.slice(0, NAMED).map((id) => `  ${id}`);
+  const more = disagreeing.length - named.length;
+  if (more > 0) named.push(`  and ${more} more`);
+  const end = heal ? "healed" : "run it again with --heal to mend them";
+  return [`${looked}: ${disagreeing.length} disagree; ${end}`, ...named].join("\n");
+}
