@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { isContentType } from "../result-headers.ts";
 
 /** A fence as leases carry it: a number up to 2^53, or its digits. */
 const fence = z.union([z.int().min(1), z.string().regex(/^\d{1,16}$/)]).transform(String);
@@ -32,7 +33,11 @@ export const completeBody = z
     result: z.json().optional(),
     body: z.base64().optional(),
     status: z.int().min(200).max(599).optional(),
-    contentType: z.string().min(3).max(200).optional(),
+    contentType: z
+      .string()
+      .max(200)
+      .refine(isContentType, { error: "expected a media type such as text/html; charset=utf-8" })
+      .optional(),
   })
   .refine(({ result, body }) => result === undefined || body === undefined, {
     error: "give result (JSON) or body (base64), not both",

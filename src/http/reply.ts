@@ -11,6 +11,7 @@ import { responseOf } from "./api-response.ts";
 import { problemMembers } from "./document.ts";
 import { absolute, paths, pendingLinksJson } from "./links.ts";
 import { problemDocument } from "./problem.ts";
+import { replyResult } from "./reply-result.ts";
 
 /** A task that a caller has to wait for, as much of it as its answer tells. */
 export interface PendingTask {
@@ -116,10 +117,6 @@ export function replyProblem(
   ctx.body = JSON.stringify(problemDocument(code, detail, extensions));
 }
 
-/** What only the server says of a task or of a request, whatever a handler, or the API behind a gateway, has put into its result. */
-const OWN_HEADERS =
-  /^(?:operation-location|preference-applied|idempotent-replayed|x-task-state|x-queue-(?:index|eta)|access-control-.+|ratelimit(?:-.+)?)$/i;
-
 /** Answers as `GET /v1/requests/{id}` does for a task that is terminal. */
 export function replyOutcome(ctx: Context, seen: Inspection): void {
   const { id, queue, state } = seen;
@@ -141,37 +138,7 @@ export function replyOutcome(ctx: Context, seen: Inspection): void {
     ctx.body = JSON.stringify({ ...problem, status: result.status, ...task });
     return;
   }
-  for (const [name, value] of Object.entries(result.headers)) {
-    if (!OWN_HEADERS.test(name)) ctx.set(name, value);
-  }
-  ctx.status = result.status;
-  const leftMs = Math.max(0, (seen.expiresMs ?? seen.nowMs) - seen.nowMs);
-  ctx.set("Expires", new Date(seen.nowMs + leftMs).toUTCString());
-  ctx.set("Cache-Control", `private, max-age=${Math.floor(leftMs / 1000)}`);
-  ctx.set("ETag", `"${(seen.finishedMs ?? 0).toString(36)}-${seen.attempts}-${result.body.length.toString(36)}"`);
-  if (result.status === 204 || result.status === 205 || result.status === 304) {
-    ctx.body = null;
-    ctx.status = result.status;
-    return;
-  }
-  if (result.contentType !== null) ctx.set("Content-Type", result.contentType);
-  // A result may be anything a handler made of what others sent: a browser is not to guess.
-  ctx.set("X-Content-Type-Options", "nosniff");
-  // Nor is a page in a result to run as one of ours, with what the dashboard beside it may do.
-  if (isActive(result.contentType) && !ctx.response.get("Content-Security-Policy")) {
-    ctx.set("Content-Security-Policy", "sandbox");
-  }
-  ctx.body = Buffer.from(result.body.buffer, result.body.byteOffset, result.body.byteLength);
-  if (result.contentType === null) ctx.remove("Content-Type");
-  if ((ctx.method === "GET" || ctx.method === "HEAD") && ctx.fresh) {
-    ctx.status = 304;
-    ctx.body = null;
-  }
-}
-
-/** Whether a browser runs scripts that it finds in this. */
-function isActive(contentType: string | null): boolean {
-  return contentType !== null && /^\s*[^;]*\b(?:html|xml)\b/i.test(contentType);
+  replyResult(ctx, seen, result);
 }
 
 /** The task that was asked for, when nobody has heard of it. */

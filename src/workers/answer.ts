@@ -1,22 +1,7 @@
 import { BodyTooLong, type ReadLimits, readLimited } from "../read-limited.ts";
+import { keptHeaders } from "../result-headers.ts";
 import type { Answer } from "../task.ts";
 import { Unfit } from "./outcome.ts";
-
-/** Response headers that say something of the connection or of this server, which a handler's Response does not decide. */
-const NOT_KEPT = new Set([
-  ...["connection", "keep-alive", "transfer-encoding", "content-length", "upgrade", "te", "trailer", "date", "server"],
-  ...[
-    "set-cookie",
-    "x-request-id",
-    "location",
-    "retry-after",
-    "etag",
-    "expires",
-    "cache-control",
-    "vary",
-    "content-type",
-  ],
-]);
 
 /**
  * Makes the stored result of what a handler returned: a Response keeps its status, headers and bytes; bytes become
@@ -59,14 +44,16 @@ async function fromResponse(response: Response, limits: ReadLimits): Promise<Ans
   return {
     status: response.status,
     contentType: response.headers.get("content-type") ?? (body.length > 0 ? "application/octet-stream" : null),
-    headers: Object.fromEntries(
-      [...response.headers].filter(([name]) => !NOT_KEPT.has(name) && !isUndone(name, response)),
-    ),
+    headers: headersOf(response, body.length === 0),
     body,
   };
 }
 
-/** A response that was fetched has a URL, and a body that fetch has decoded: it is no longer encoded as its header says. */
-function isUndone(name: string, response: Response): boolean {
-  return name === "content-encoding" && response.url !== "";
+function headersOf(response: Response, empty: boolean): Record<string, string> {
+  const kept = keptHeaders(response.headers);
+  // A response that was fetched has a URL, and a body that fetch has decoded: it is no longer encoded as its header says.
+  if (response.url !== "") delete kept["content-encoding"];
+  // How long a body would be that is not there: said in answer to HEAD.
+  const length = response.headers.get("content-length");
+  return empty && length !== null ? { ...kept, "content-length": length } : kept;
 }

@@ -104,8 +104,6 @@ describe("collecting: GET /v1/requests/{id}", () => {
       cheeky: (a) => {
         expect(a.headers).to.not.have.property("set-cookie");
         expect(a.headers["x-request-id"]).to.not.equal("forged");
-        expect(a.headers["cache-control"]).to.match(/^private/);
-        expect(a.headers.etag).to.not.equal('"forged"');
       },
     };
     for (const [kind, check] of Object.entries(expectations)) check(await result(kind));

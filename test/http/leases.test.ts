@@ -1,5 +1,7 @@
 import { expect } from "chai";
+import { defineHandler } from "../../src/handler.ts";
 import { startServer, type TestServer } from "../helpers/server.ts";
+import { openWorkshop } from "../workers/workshop.ts";
 
 /** A worker that is nothing but an HTTP client; the server runs no handlers itself. */
 describe("a worker in any language", () => {
@@ -45,6 +47,38 @@ describe("a worker in any language", () => {
     expect(result.status).to.equal(201);
     expect(result.headers["content-type"]).to.equal("image/x-test");
     expect(result.body.equals(Buffer.from([0, 255, 1]))).to.equal(true);
+  });
+
+  it("is refused a content type that no header can have, and keeps its lease", async () => {
+    const id = await server.enqueue("default", {});
+    const [lease] = (await take()).json.items;
+    const unfit = ["text/html\r\nX-Evil: 1", "text/排", "", "text", "text/", "/html", "text/html x", "a/b;c=d\0"];
+    // White space that could be split in many ways must not take long to refuse.
+    for (const contentType of [...unfit, `a/b${"; \t ".repeat(48)}!`]) {
+      const refused = await say(id, "complete", { fence: lease.fence, body: "YQ==", contentType });
+      expect(refused.status, contentType).to.equal(400);
+      expect(refused.json.type).to.equal("/problems/invalid-input");
+      expect(refused.json.errors[0].pointer).to.equal("#/contentType");
+    }
+    const contentType = 'text/html; charset="utf-8" ;x=y';
+    await say(id, "complete", { fence: lease.fence, body: "YQ==", contentType });
+    expect((await server.send(`/v1/requests/${id}`)).headers["content-type"]).to.equal(contentType);
+  });
+
+  it("cannot make a result that can never be collected: one stored with such a type is bytes", async () => {
+    const id = await server.enqueue("default", {});
+    const [lease] = (await take()).json.items;
+    const shop = await openWorkshop([defineHandler({ queue: "default", run: () => null })], { prefix: server.prefix });
+    const { engine } = shop;
+    const headers = { "x-fit": "yes", "x-evil": "1\r\nX-Worse: 1", "b ad": "1", "x-名": "1" };
+    const result = { status: 200, contentType: "text/排", headers, body: Buffer.from("made") };
+    const stored = { queue: "default", id, fence: String(lease.fence) };
+    expect(await engine.finisher.complete(stored, result, engine.settings("default"))).to.equal("done");
+    const answer = await server.send(`/v1/requests/${id}`);
+    expect([answer.status, answer.text]).to.deep.equal([200, "made"]);
+    expect(answer.headers).to.include({ "content-type": "application/octet-stream", "x-fit": "yes" });
+    expect(answer.headers).to.not.have.any.keys("x-evil", "x-worse");
+    await shop.close();
   });
 
   it("waits for work that comes later, and gets 204 when none has come", async () => {

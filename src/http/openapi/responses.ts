@@ -16,9 +16,10 @@ const PROBLEM_HEADERS: Readonly<Partial<Record<ErrorCode, readonly HeaderName[]>
   "sync-timeout": ["Location"],
 };
 
-/** Headers of results, those included that are problems. */
+/** Headers of results, those included that are problems. A result has any others that its handler gave it as well. */
 const RESULT_HEADERS: readonly HeaderName[] = [
-  ...(["ETag", "Expires", "X-Task-State", "Preference-Applied", "Idempotent-Replayed", "Location"] as const),
+  ...(["ETag", "Expires", "Cache-Control", "X-Task-State", "Preference-Applied", "Idempotent-Replayed"] as const),
+  ...(["Location", "Link", "Last-Modified", "Content-Language", "Content-Disposition", "Content-Encoding"] as const),
 ];
 
 /** Members that problems of a code have beside those of all. */

@@ -1,0 +1,82 @@
+import { validateHeaderValue } from "node:http";
+import type { Context } from "koa";
+import type { Inspection } from "../engine/inspect.ts";
+import { isActive, keptHeaders } from "../result-headers.ts";
+import type { Result } from "../task.ts";
+import { responseOf } from "./api-response.ts";
+
+/** Statuses whose answers have no body (RFC 9110 §15.3.5, §15.3.6, §15.4.5). */
+const BODILESS = new Set([204, 205, 304]);
+
+/** Answers with the result of a task that has succeeded, or that it is the one the caller has. */
+export function replyResult(ctx: Context, seen: Inspection, result: Result): void {
+  ctx.status = result.status;
+  const own = setOwn(ctx, result);
+  setLifetime(ctx, seen, result, own);
+  if (BODILESS.has(result.status)) {
+    ctx.body = null;
+    ctx.status = result.status;
+    return;
+  }
+  // A result may be anything a handler made of what others sent: a browser is not to guess.
+  ctx.set("X-Content-Type-Options", "nosniff");
+  // Nor is a page in a result to run as one of ours, with what the dashboard beside it may do. Browsers enforce all policies.
+  if (result.body.length > 0 && isActive(result.contentType)) {
+    const policy = own["content-security-policy"];
+    ctx.set("Content-Security-Policy", policy === undefined ? "sandbox" : [policy, "sandbox"]);
+  }
+  ctx.body = Buffer.from(result.body.buffer, result.body.byteOffset, result.body.byteLength);
+  if (result.contentType === null) ctx.remove("Content-Type");
+  else ctx.set("Content-Type", fitType(result.contentType));
+  if ((ctx.method === "GET" || ctx.method === "HEAD") && ctx.fresh) {
+    ctx.status = 304;
+    ctx.body = null;
+  } else if (ctx.method === "HEAD" && result.body.length === 0) {
+    replyHead(ctx, result);
+  }
+}
+
+/** Sets the headers that came with the result. */
+function setOwn(ctx: Context, result: Result): Readonly<Record<string, string>> {
+  const own = keptHeaders(Object.entries(result.headers));
+  for (const [name, value] of Object.entries(own)) {
+    if (name === "vary") responseOf(ctx).varyBy(value);
+    else ctx.set(name, value);
+  }
+  return own;
+}
+
+/** How long the result may be kept, and its version, where it does not say so itself. */
+function setLifetime(ctx: Context, seen: Inspection, result: Result, own: Readonly<Record<string, string>>): void {
+  if (own["cache-control"] === undefined && own.expires === undefined) {
+    const leftMs = Math.max(0, (seen.expiresMs ?? seen.nowMs) - seen.nowMs);
+    ctx.set("Expires", new Date(seen.nowMs + leftMs).toUTCString());
+    ctx.set("Cache-Control", `private, max-age=${Math.floor(leftMs / 1000)}`);
+  }
+  if (own.etag === undefined) {
+    const version = `${(seen.finishedMs ?? 0).toString(36)}-${seen.attempts}-${result.body.length.toString(36)}`;
+    ctx.set("ETag", `"${version}"`);
+  }
+}
+
+/** A type that no header can have was stored by an older version: better a result without its type than none. */
+function fitType(contentType: string): string {
+  try {
+    validateHeaderValue("content-type", contentType);
+    return contentType;
+  } catch {
+    return "application/octet-stream";
+  }
+}
+
+/**
+ * Answers HEAD where the result has no body. It may be the answer of an API to HEAD: how long the answer to GET would be only that
+ * API can say, and where it has not, nor do we (RFC 9110 §8.6).
+ */
+function replyHead(ctx: Context, result: Result): void {
+  const length = result.headers["content-length"];
+  ctx.remove("Content-Length");
+  if (length !== undefined && /^\d+$/.test(length)) ctx.set("Content-Length", length);
+  ctx.respond = false;
+  ctx.res.end();
+}

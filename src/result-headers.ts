@@ -1,0 +1,107 @@
+/**
+ * Which headers of a result are kept: asked when a result is stored, whoever made it, and again when it is answered, since it may
+ * have been stored by an older version. Names are compared in lower case.
+ */
+import { validateHeaderName, validateHeaderValue } from "node:http";
+
+/** Headers of one connection (RFC 9110 §7.6.1), beside those that Connection names and those of a proxy. */
+const HOP_BY_HOP = new Set([
+  ...["connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "http2-settings"],
+]);
+
+/** What only the server says of an answer. Content-Type and Content-Length are kept apart from the other headers. */
+const SERVERS_OWN = new Set([
+  ...["content-type", "content-length", "date", "server", "x-content-type-options"],
+  // A cookie would be one of this origin, given to whoever collects the result.
+  ...["set-cookie", "set-cookie2"],
+]);
+
+/** What only the server says of a task or of a request. */
+const OF_TASKS =
+  /^(?:x-request-id|operation-location|preference-applied|idempotent-replayed|x-task-state|x-queue-(?:index|eta)|access-control-.+|ratelimit(?:-.+)?)$/;
+
+/**
+ * What an API behind a gateway must not say: it would hold for all that this origin serves, or would be obeyed by the proxy before
+ * this server. A handler is code of this server's own operator, and may.
+ */
+const OF_ORIGINS = new Set([
+  ...["refresh", "clear-site-data", "service-worker-allowed", "alt-svc", "strict-transport-security"],
+  ...["timing-allow-origin", "public-key-pins", "public-key-pins-report-only", "expect-ct", "accept-ch", "critical-ch"],
+  ...["nel", "report-to", "reporting-endpoints", "set-login", "speculation-rules", "origin-agent-cluster"],
+  ...["x-sendfile", "x-lighttpd-send-file", "x-reproxy-url", "x-reproxy-file"],
+]);
+const OF_PROXIES = /^x-accel-/;
+
+/** A header's name and value. */
+export type HeaderField = readonly [name: string, value: string];
+
+/** Whether a header (lower case) belongs to one connection. */
+export function isHopByHop(name: string): boolean {
+  return HOP_BY_HOP.has(name) || name.startsWith("proxy-");
+}
+
+/** The header names, in lower case, that Connection says belong to its connection as well. Takes time linear in the value. */
+export function namedByConnection(value: string): ReadonlySet<string> {
+  return new Set(value.split(",").map((name) => name.trim().toLowerCase()));
+}
+
+/**
+ * The headers of a result that are kept, by their names in lower case. A name or value that no header can have is left out: it
+ * could never be answered.
+ */
+export function keptHeaders(fields: Iterable<HeaderField>): Record<string, string> {
+  const kept = new Map<string, string>();
+  for (const [given, value] of fields) {
+    const name = given.toLowerCase();
+    if (isHopByHop(name) || SERVERS_OWN.has(name) || OF_TASKS.test(name) || !isField(name, value)) continue;
+    const before = kept.get(name);
+    kept.set(name, before === undefined ? value : `${before}, ${value}`);
+  }
+  return Object.fromEntries(kept);
+}
+
+/** The headers of an upstream's answer that become its result's. */
+export function keptOfUpstream(fields: readonly HeaderField[]): HeaderField[] {
+  const connection = fields.filter(([name]) => name.toLowerCase() === "connection").map(([, value]) => value);
+  const named = namedByConnection(connection.join(","));
+  return fields.filter(([given]) => {
+    const name = given.toLowerCase();
+    return !isHopByHop(name) && !named.has(name) && !OF_ORIGINS.has(name) && !OF_PROXIES.test(name);
+  });
+}
+
+/**
+ * A media type with its parameters (RFC 9110 §8.3.1). White space is matched in one way only, so that
+ * a value that does not fit is refused in linear time.
+ */
+const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
+const QUOTED = '"(?:[\\t \\x21\\x23-\\x5b\\x5d-\\x7e]|\\\\[\\t\\x20-\\x7e])*"';
+const CONTENT_TYPE = new RegExp(`^${TOKEN}/${TOKEN}(?:[ \\t]*;(?:[ \\t]*${TOKEN}=(?:${TOKEN}|${QUOTED}))?)*$`);
+
+/** Whether a value is fit for the Content-Type of a result. */
+export function isContentType(value: string): boolean {
+  return CONTENT_TYPE.test(value);
+}
+
+/** Types, without parameters, that a browser shows without running anything, or does not show at all. */
+const INERT =
+  /^(?:application\/(?:[\w.-]+\+)?json|application\/(?:octet-stream|x-ndjson)|text\/(?:plain|csv)|image\/(?:png|jpeg|gif|webp|avif)|(?:audio|video)\/[\w.+-]+)$/i;
+
+/**
+ * Whether a browser may run what it finds in a body of this type. Everything may that is not known to be inert, and so may a list
+ * of types, of which browsers take the last.
+ */
+export function isActive(contentType: string | null): boolean {
+  if (contentType === null || contentType.includes(",")) return true;
+  return !INERT.test((contentType.split(";", 1)[0] ?? "").trim());
+}
+
+function isField(name: string, value: string): boolean {
+  try {
+    validateHeaderName(name);
+    validateHeaderValue(name, value);
+    return true;
+  } catch {
+    return false;
+  }
+}
