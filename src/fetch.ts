@@ -5,6 +5,7 @@ import { pipeline } from "node:stream/promises";
 import { createBrotliDecompress, createUnzip } from "node:zlib";
 import { decodeHtml } from "./charset.ts";
 import { messageOf } from "./errors.ts";
+import { GrowingBuffer } from "./growing-buffer.ts";
 import { type AddressGuard, TargetRefused } from "./guard.ts";
 
 /** Limits of one fetch, redirects and all. */
@@ -155,13 +156,13 @@ async function readPage(url: URL, response: IncomingMessage, maxBytes: number): 
 async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const tooLarge = new FetchError("too-large", `the page is larger than ${maxBytes} bytes`);
   if (Number(response.headers["content-length"]) > maxBytes) throw tooLarge;
-  const chunks: Buffer[] = [];
+  const page = new GrowingBuffer();
   let size = 0;
   const collect = async (body: AsyncIterable<Buffer>) => {
     for await (const chunk of body) {
       size += chunk.length;
       if (size > maxBytes) throw tooLarge;
-      chunks.push(chunk);
+      page.append(chunk);
     }
   };
   const decompress = decompressor(response.headers["content-encoding"]);
@@ -176,7 +177,7 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Bu
     }
     throw unreachable(error);
   }
-  return Buffer.concat(chunks);
+  return page.take();
 }
 
 function decompressor(encoding = "identity"): Transform | undefined {

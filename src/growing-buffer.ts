@@ -1,5 +1,6 @@
 /** The first room that is made, bytes. */
 const LEAST_ROOM = 1024;
+const NOTHING = Buffer.alloc(0);
 
 /**
  * Gathers chunks of bytes by copying them into one buffer that doubles when it is full. A list of chunks would cost about a
@@ -11,7 +12,7 @@ export class GrowingBuffer {
   length = 0;
   /** A first chunk, as it came: most bodies have no second one, and need no copy. */
   #only: Uint8Array | undefined;
-  #room: Buffer = Buffer.alloc(0);
+  #room: Buffer = NOTHING;
 
   append(chunk: Uint8Array): void {
     if (chunk.length === 0) return;
@@ -38,7 +39,7 @@ export class GrowingBuffer {
   clear(): void {
     this.length = 0;
     this.#only = undefined;
-    this.#room = Buffer.alloc(0);
+    this.#room = NOTHING;
   }
 
   #makeRoom(bytes: number): void {

@@ -2,6 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { PaihaoError } from "../errors.ts";
+import { GrowingBuffer } from "../growing-buffer.ts";
 import { consumesType, type Handler } from "../handler.ts";
 import { invalidInput } from "./field-errors.ts";
 import { parseJson } from "./json.ts";
@@ -64,23 +65,23 @@ export function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffe
 function readBody<T>(req: IncomingMessage, maxBytes: number, make: (bytes: Buffer) => T | Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     if (Number(req.headers["content-length"]) > maxBytes) return reject(tooLarge(maxBytes));
-    const chunks: Buffer[] = [];
-    let length = 0;
+    const body = new GrowingBuffer();
+    let fits = true;
     let ended = false;
     req.on("data", (chunk: Buffer) => {
-      const fitted = length <= maxBytes;
-      length += chunk.length;
-      if (length <= maxBytes) chunks.push(chunk);
       // What still comes is read and thrown away: a connection closed with unread bytes is reset, and the answer with it.
-      else if (fitted) reject(tooLarge(maxBytes));
+      if (!fits) return;
+      fits = body.length + chunk.length <= maxBytes;
+      if (fits) return body.append(chunk);
+      body.clear();
+      reject(tooLarge(maxBytes));
     });
     req.on("end", () => {
       ended = true;
       // Nothing is made of what came before the limit: its errors would find nobody who waits for them.
-      if (length > maxBytes) return;
-      const [first, second] = chunks;
+      if (!fits) return;
       try {
-        resolve(make(first !== undefined && second === undefined ? first : Buffer.concat(chunks)));
+        resolve(make(body.take()));
       } catch (error) {
         reject(error);
       }

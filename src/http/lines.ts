@@ -1,3 +1,5 @@
+import { GrowingBuffer } from "../growing-buffer.ts";
+
 const LF = 0x0a;
 const CR = 0x0d;
 
@@ -31,18 +33,18 @@ export async function* splitLines(
 ): AsyncGenerator<BodyLine, void, void> {
   let number = 0;
   let received = 0;
-  let begun: Buffer[] = [];
+  const begun = new GrowingBuffer();
   let begunBytes = 0;
 
   const take = (part: Buffer): void => {
     // Of a line that is too long only its end is still looked for.
-    if (begunBytes <= bounds.lineBytes) begun.push(part);
+    if (begunBytes <= bounds.lineBytes) begun.append(part);
     begunBytes += part.length;
   };
   const end = (): BodyLine | undefined => {
     const tooLong = begunBytes > bounds.lineBytes + 1;
-    const bytes = tooLong ? null : trimEnd(begun.length === 1 ? (begun[0] ?? Buffer.alloc(0)) : Buffer.concat(begun));
-    begun = [];
+    const whole = begun.take();
+    const bytes = tooLong ? null : trimEnd(whole);
     begunBytes = 0;
     number += 1;
     if (bytes !== null && bytes.length > bounds.lineBytes) return { number: number - 1, bytes: null };
