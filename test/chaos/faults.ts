@@ -13,6 +13,10 @@ const WHILE_MS = 2000;
 const NEIGHBORS = 8;
 /** Redis closed for writing, or its clients paused: longer than a lease. */
 const PAUSE_MS = 3000;
+/** Redis stands still for longer than a lease, so often, with a pause in which everybody goes on, ms. */
+const FROZEN_MS = 2500;
+const FREEZES = 4;
+const THAWED_MS = 700;
 /** After SIGSTOP a process does nothing more within this, ms. */
 const STANDSTILL_MS = 50;
 /** Longest that anything is waited for, ms: the machine may be busy. */
@@ -156,6 +160,31 @@ const clientPause: Fault = {
   },
 };
 
+const frozen: Fault = {
+  name: "Redis: SIGSTOP beyond the lease, four times",
+  async strike(world, load) {
+    const stamp = performance.now().toFixed(0);
+    const ids = Array.from({ length: NEIGHBORS }, (_, n) => `through-${n}-${stamp}`);
+    const ms = FREEZES * (FROZEN_MS + THAWED_MS);
+    for (const id of ids) expect(await load.submit(id, "work", { ms })).to.equal("accepted");
+    const look = (id: string) => world.observer.engine.inspector.inspect(id, { result: false });
+    await eventually(async () => (await Promise.all(ids.map(look))).every((seen) => seen?.state === "running"));
+    for (let n = 0; n < FREEZES; n += 1) {
+      process.kill(world.redis.pid, "SIGSTOP");
+      await delay(FROZEN_MS);
+      process.kill(world.redis.pid, "SIGCONT");
+      await delay(THAWED_MS);
+    }
+    return {
+      recovered: async () => {
+        await finished(world, ids);
+        // No worker has died: nobody was lost.
+        for (const id of ids) expect(await look(id), id).to.include({ state: "succeeded", lost: 0, attempts: 1 });
+      },
+    };
+  },
+};
+
 const halfOpen: Fault = {
   name: "network: all connections half-open",
   async strike(world) {
@@ -273,7 +302,7 @@ const poison: Fault = {
 /** All of them; those that leave another Redis behind come last. */
 export const FAULTS: readonly Fault[] = [
   ...[workerKilled, workerStopped, apiKilled],
-  ...[scriptFlush, clientKill, clientPause, readOnly, redisCrash, memoryFull],
+  ...[scriptFlush, clientKill, clientPause, frozen, readOnly, redisCrash, memoryFull],
   ...[halfOpen, silence],
   ...[poison],
   ...[handover, masterLost, redisEmptied],

@@ -41,7 +41,7 @@ export type Op =
   | { op: "retryAll" | "forget" | "span"; queue: number }
   | { op: "pause"; queue: number; paused: boolean }
   | { op: "step"; lease: number; name: number; undo: boolean }
-  | { op: "tick" }
+  | { op: "tick"; afterGap: boolean }
   | { op: "elapse" | "expire"; ids: readonly number[]; when: number }
   | { op: "entomb"; id: number }
   | { op: "page"; queue: number; kind: PageKind; limit: number };
@@ -127,7 +127,7 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
       weight: 3,
       arbitrary: fc.record({ op: fc.constant("step"), lease, name: fc.nat({ max: 2 }), undo: fc.boolean() }),
     },
-    { weight: 5, arbitrary: fc.record({ op: fc.constant("tick") }) },
+    { weight: 5, arbitrary: fc.record({ op: fc.constant("tick"), afterGap: rarely(false, fc.constant(true)) }) },
     {
       weight: 5,
       arbitrary: fc.record({
@@ -228,9 +228,11 @@ export async function play(world: World, call: Op): Promise<void> {
       return;
     }
     case "tick": {
+      const lostBy = await world.time.sinceTick(call.afterGap);
       const ticked = await engine.tick(0);
       const expected = model.tick(
         WORKER_LOST,
+        lostBy,
         ticked.lost.map((task) => task.queue),
       );
       expect(ticked.promoted, "promoted").to.equal(expected.promoted);

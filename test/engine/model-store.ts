@@ -2,6 +2,7 @@ import { INLINE_BYTES, type Keys } from "../../src/store/keys.ts";
 import type { Connection } from "../../src/store/redis.ts";
 import { isOutcome } from "../../src/task.ts";
 import type { Model } from "./model.ts";
+import { LONG_AGO } from "./model-task.ts";
 
 /** Everything that the store holds of one task. Times to live are ms; -1 for none, -2 for a key that is not there. */
 export interface StoredTask {
@@ -146,6 +147,17 @@ export class TimeTravel {
     if (!(task?.expired || task?.destroyed) || task.died !== null) return;
     this.#model.tasks.delete(id);
     await this.#redis.unlink(`${this.#tag}t:${id}`);
+  }
+
+  /**
+   * The last tick ran just now, or before a gap in which no lease could be renewed. Returns before when leases must have ended to
+   * count as lost in the next one.
+   */
+  async sinceTick(gap: boolean): Promise<number> {
+    // A time to come is one of a clock that was set back since, and no gap.
+    const at = gap ? LONG_AGO + 1 : Number.MAX_SAFE_INTEGER;
+    await this.#redis.hset(`${this.#tag}ticked`, { at, held: 0, until: 0, graces: 0 });
+    return gap ? at + 1 : Infinity;
   }
 
   /** The span of a queue's rate passes. */

@@ -235,11 +235,13 @@ export class Model {
 
   /**
    * What time has brought: returns how many joined the line, and the losses.
+   * @param lostBy before when leases must have ended to be lost: after a gap only those count that had ended before it
    * @param first queues in the order in which the engine came to them: which one is first changes every millisecond and is no
    *   promise, but it decides in which order their undos join the line
    */
   tick(
     result: string,
+    lostBy: number,
     first: readonly string[],
   ): { promoted: number; lost: { id: string; losses: number; fate: LoseVerdict }[] } {
     let promoted = 0;
@@ -252,7 +254,7 @@ export class Model {
         Object.assign(task, { state: "waiting", due: Infinity });
         promoted += 1;
       }
-      const lapsed = this.of(queue, "running").filter((task) => task.lapsed < Infinity);
+      const lapsed = this.of(queue, "running").filter((task) => task.lapsed < lostBy);
       for (const task of lapsed.sort((a, b) => a.lapsed - b.lapsed || byId(a, b))) {
         lost.push({ id: task.id, fate: this.#lose(task, result), losses: task.lost });
       }

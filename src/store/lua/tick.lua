@@ -13,6 +13,7 @@
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
+--#include grace
 --#include line
 --#include follow
 --#include settle
@@ -22,6 +23,7 @@ local limit, cap = tonumber(ARGV[1]), tonumber(ARGV[2])
 local promoted, soonest, lost = 0, nil, {}
 -- What is left of the limit: however many queues there are, no call holds up Redis for long.
 local to_promote, to_reclaim = limit, limit
+local ended_by, ended_until = lost_before()
 
 local function consider(due)
   if due and (not soonest or due < soonest) then soonest = due end
@@ -60,7 +62,7 @@ local function promote(queue)
 end
 
 local function reclaim(queue, most_lost, keep, tombstone, dead, problem)
-  local expired = redis.call('ZRANGEBYSCORE', base .. 'l:' .. queue, '-inf', now_text, 'LIMIT', 0, to_reclaim)
+  local expired = redis.call('ZRANGEBYSCORE', base .. 'l:' .. queue, '-inf', whole(ended_by), 'LIMIT', 0, to_reclaim)
   to_reclaim = to_reclaim - #expired
   for _, id in ipairs(expired) do
     local key = base .. 't:' .. id
@@ -87,6 +89,7 @@ for turn = 0, queues - 1 do
   local old = redis.call('ZRANGEBYSCORE', base .. 'x:' .. queue, '-inf', whole(now - dead), 'LIMIT', 0, limit)
   if #old > 0 then redis.call('ZREM', base .. 'x:' .. queue, unpack(old)) end
   consider(first_score(base .. 'd:' .. queue))
-  consider(first_score(base .. 'l:' .. queue))
+  local lease_end = first_score(base .. 'l:' .. queue)
+  consider(lease_end and lease_end > ended_by and math.max(lease_end, ended_until) or lease_end)
 end
 return { promoted, soonest and whole(math.max(0, soonest - now)) or '', lost }

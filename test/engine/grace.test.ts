@@ -1,0 +1,83 @@
+import { expect } from "chai";
+import type { Reserved } from "../../src/store/scripts.ts";
+import { openEngine, type TestEngine } from "../helpers/engine.ts";
+import { eventually } from "../helpers/eventually.ts";
+
+/** As lua/lib/grace.lua has it. */
+const MOST_GRACES = 10;
+const GRACE_MS = 2000;
+
+describe("leases that ended while no tick ran", () => {
+  let t: TestEngine;
+
+  beforeEach(async () => {
+    t = await openEngine({ settings: { maxLost: 1 } });
+  });
+  afterEach(() => t.close());
+
+  const lost = async () => (await t.engine.tick(0)).lost.map(({ id }) => id);
+  const ticked = () => `${t.keys.tag(0)}ticked`;
+  /** The last tick was so long ago. */
+  const gap = async (ms: number) => t.redis.hset(ticked(), "at", Date.now() - ms);
+
+  /** A task whose lease has ended since the last tick. */
+  const lapsed = async (): Promise<Reserved> => {
+    await t.submit({ id: "a" });
+    await t.engine.tick(0);
+    const [task] = await t.reserve(1, { leaseMs: 60_000 });
+    if (!task) throw new Error("nothing to take");
+    await t.redis.zadd(`${t.keys.tag(0)}l:jobs`, Date.now() - 3000, task.id);
+    return task;
+  };
+
+  it("are not lost as long as the grace lasts, and lost when nobody has renewed them by then", async () => {
+    await lapsed();
+    await gap(10_000);
+    expect(await lost()).to.deep.equal([]);
+    const { nextMs } = await t.engine.tick(0);
+    expect(nextMs, "the end of the grace").to.be.within(1, GRACE_MS);
+    await eventually(async () => expect(await lost()).to.deep.equal(["a"]));
+    const seen = await t.engine.inspector.inspect("a", { result: false });
+    expect(seen).to.include({ state: "waiting", lost: 1 });
+  });
+
+  it("go on when they are renewed in the grace", async () => {
+    const { id, fence } = await lapsed();
+    await gap(10_000);
+    expect(await lost()).to.deep.equal([]);
+    expect(await t.engine.renew({ queue: "jobs", id, fence }, 60_000)).to.equal("ok");
+    // As if the grace were over.
+    await t.redis.hset(ticked(), { until: 0 });
+    expect(await lost()).to.deep.equal([]);
+  });
+
+  it("have a grace of their own when it is cut short by another gap", async () => {
+    await lapsed();
+    await gap(10_000);
+    expect(await lost()).to.deep.equal([]);
+    const shifted = async (field: string, ms: number) => t.redis.hincrby(ticked(), field, -ms);
+    // Nine seconds in which nobody could do anything, the end of the grace among them.
+    for (const field of ["at", "held", "until"]) await shifted(field, 9000);
+    await t.redis.zincrby(`${t.keys.tag(0)}l:jobs`, -9000, "a");
+    expect(await lost()).to.deep.equal([]);
+  });
+
+  it(`are lost after ${MOST_GRACES} graces where every tick is late`, async () => {
+    await lapsed();
+    for (let n = 0; n < MOST_GRACES; n += 1) {
+      await gap(4000);
+      expect(await lost(), `grace ${n + 1}`).to.deep.equal([]);
+    }
+    await gap(4000);
+    expect(await lost()).to.deep.equal(["a"]);
+  });
+
+  it("have the same grace when the clock is set forward, and none that outlasts a clock set back", async () => {
+    await lapsed();
+    await t.redis.hset(ticked(), { at: Date.now() - 3_600_000 });
+    expect(await lost()).to.deep.equal([]);
+    const hourAhead = Date.now() + 3_600_000;
+    await t.redis.hset(ticked(), { at: hourAhead, held: hourAhead - 10_000, until: hourAhead + GRACE_MS });
+    await eventually(async () => expect(await lost()).to.deep.equal(["a"]));
+  });
+});

@@ -1,0 +1,46 @@
+import { spawnSync } from "node:child_process";
+import { setTimeout as delay } from "node:timers/promises";
+import { expect } from "chai";
+import { defineHandler } from "../../src/handler.ts";
+import { type PrivateRedis, startRedis } from "../helpers/store.ts";
+import { deferred, openWorkshop, type Workshop } from "./workshop.ts";
+
+/** Longer than the lease of the tasks, ms. */
+const FROZEN_MS = 2500;
+const TIMES = 2;
+
+const there = spawnSync("redis-server", ["--version"], { stdio: "ignore" }).status === 0;
+const suite = there ? describe : describe.skip;
+
+suite(`a store that stands still for longer than a lease${there ? "" : " (left out: no redis-server on PATH)"}`, function () {
+  this.timeout(60_000);
+  let redis: PrivateRedis;
+  let shop: Workshop;
+
+  before(async () => {
+    redis = await startRedis();
+  });
+  after(() => redis.stop("SIGKILL"));
+  afterEach(() => shop.close());
+
+  it("counts no loss against running tasks, however often", async () => {
+    const gate = deferred();
+    const handler = defineHandler({ queue: "held", lease: "1s", concurrency: 20, run: () => gate.promise });
+    shop = await openWorkshop([handler], { url: redis.url });
+    await shop.worker();
+    const ids = await Promise.all(Array.from({ length: 20 }, (_, n) => shop.submit(n)));
+    await Promise.all(ids.map((id) => shop.ended(id, "running")));
+    for (let n = 0; n < TIMES; n += 1) {
+      process.kill(redis.pid, "SIGSTOP");
+      await delay(FROZEN_MS);
+      process.kill(redis.pid, "SIGCONT");
+      // Several ticks come, and whoever is to be lost would be.
+      await delay(500);
+    }
+    gate.resolve();
+    const ended = await Promise.all(ids.map((id) => shop.ended(id)));
+    expect(ended.map(({ state, lost, attempts }) => [state, lost, attempts])).to.deep.equal(
+      ids.map(() => ["succeeded", 0, 1]),
+    );
+  });
+});
