@@ -1,10 +1,10 @@
 import type { Context } from "koa";
-import { timestamp } from "../clock.ts";
 import type { Allocation } from "../engine/allocations.ts";
 import { type Eta, estimatedPercent } from "../engine/estimate.ts";
 import type { Inspection } from "../engine/inspect.ts";
 import { PaihaoError } from "../errors.ts";
 import { isOutcome } from "../task.ts";
+import { timestamp } from "../timestamp.ts";
 import { accessOf, callerOf, maySee } from "./access.ts";
 import type { Api } from "./api.ts";
 import { errorOf } from "./document.ts";

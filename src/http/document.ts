@@ -1,8 +1,8 @@
-import { timestamp } from "../clock.ts";
 import { estimatedPercent } from "../engine/estimate.ts";
 import type { Inspection } from "../engine/inspect.ts";
 import { errorEntries } from "../errors.ts";
 import { isOutcome, type Result } from "../task.ts";
+import { timestamp } from "../timestamp.ts";
 import { type Link, paths, pendingLinks } from "./links.ts";
 
 /** The monitor's document of a task. */

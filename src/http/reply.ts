@@ -1,11 +1,11 @@
 import type { Context } from "koa";
-import { timestamp } from "../clock.ts";
 import type { Eta } from "../engine/estimate.ts";
 import type { Inspection } from "../engine/inspect.ts";
 import { PROBLEM_TYPE } from "../engine/problem.ts";
 import { type ErrorCode, errorEntry, PaihaoError } from "../errors.ts";
 import type { Line } from "../store/scripts.ts";
 import type { State } from "../task.ts";
+import { timestamp } from "../timestamp.ts";
 import { signatureOf } from "./access.ts";
 import { responseOf } from "./api-response.ts";
 import { problemMembers } from "./document.ts";

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
-import { timestamp } from "../clock.ts";
 import type { Inspection } from "../engine/inspect.ts";
 import { STATE_LETTERS } from "../store/keys.ts";
 import type { Result } from "../task.ts";
+import { timestamp } from "../timestamp.ts";
 
 /** What the store notes when a task with a webhook ends: the input of a delivery, as lua/lib/follow.lua writes it. */
 export interface TaskEnd {

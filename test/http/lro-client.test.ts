@@ -5,10 +5,12 @@ import { startServer, type TestServer } from "../helpers/server.ts";
 
 describe("a client of long-running operations in general (Azure's and Google's guidelines)", () => {
   let server: TestServer;
+  let accepting: TestServer;
   before(async () => {
     server = await startServer();
+    accepting = await startServer({ PENDING_STATUS: "202" });
   });
-  after(() => server.stop());
+  after(() => Promise.all([server.stop(), accepting.stop()]));
 
   /** Does in each pause what a test wants done meanwhile, in place of waiting. */
   const client = (...steps: (() => void)[]) => {
@@ -38,6 +40,32 @@ describe("a client of long-running operations in general (Azure's and Google's g
     const { word, response } = await (await lro.start(at("/v1/queues/giving-up/requests"), problem)).end();
     expect([word, response.status]).to.deep.equal(["failed", 422]);
     expect(await response.json()).to.include({ title: "No", detail: "Because." });
+  });
+
+  it("polls Location alone where a pending result is 202: anything else is the answer", async () => {
+    for (const [queue, input, status] of [
+      ["answers", { kind: "json" }, 200],
+      ["answers", { kind: "nothing" }, 204],
+      ["failing", 1, 500],
+    ] as const) {
+      const { location } = (await accepting.post(queue, input, { Prefer: "respond-async" })).headers;
+      let answer = await accepting.send(String(location));
+      while (answer.status === 202) {
+        expect(Number(answer.headers["retry-after"])).to.be.within(1, 300);
+        expect(answer.headers.location).to.equal(location);
+        answer = await accepting.send(String(location));
+      }
+      expect(answer.status).to.equal(status);
+    }
+  });
+
+  it("is led from the monitor to the result by a redirect, as RFC 9110 §15.4.4 has it", async () => {
+    const { headers } = await server.post("answers", { kind: "json" }, { Prefer: "respond-async" });
+    const monitor = `${headers["operation-location"]}?onComplete=redirect`.slice(server.url.length);
+    let answer = await server.send(monitor);
+    while (answer.status === 202) answer = await server.send(monitor);
+    expect(answer.status).to.equal(303);
+    expect((await server.send(String(answer.headers.location))).json).to.deep.equal({ grüße: "世界 🎫" });
   });
 
   it("takes back what it no longer wants", async () => {

@@ -1,7 +1,6 @@
 import type Router from "@koa/router";
 import type { Context } from "koa";
 import type { z } from "zod";
-import { timestamp } from "../../clock.ts";
 import { catalogueResult, problemResult } from "../../engine/problem.ts";
 import { backoffMs } from "../../engine/settings.ts";
 import { takeOrWait } from "../../engine/take.ts";
@@ -9,6 +8,7 @@ import { PaihaoError } from "../../errors.ts";
 import type { Problem } from "../../intent.ts";
 import type { Lease, Reserved } from "../../store/scripts.ts";
 import { type Answer, isId, type Result } from "../../task.ts";
+import { timestamp } from "../../timestamp.ts";
 import { callerOf } from "../access.ts";
 import type { Api } from "../api.ts";
 import { readJson } from "../body.ts";

@@ -1,10 +1,10 @@
 import type Router from "@koa/router";
 import type { Context } from "koa";
-import { timestamp } from "../../clock.ts";
 import type { Inspection } from "../../engine/inspect.ts";
 import type { Watchers } from "../../engine/watchers.ts";
 import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
+import { timestamp } from "../../timestamp.ts";
 import { prefersHtml } from "../accept.ts";
 import { signatureOf } from "../access.ts";
 import type { Api } from "../api.ts";
