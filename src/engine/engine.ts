@@ -3,6 +3,7 @@ import type { Keys } from "../store/keys.ts";
 import type { Notices } from "../store/notices.ts";
 import { encodeResult } from "../store/result.ts";
 import type {
+  Asking,
   CancelVerdict,
   Lease,
   LoseVerdict,
@@ -129,6 +130,18 @@ export class Engine {
   /** Prolongs a lease; "cancel" asks the worker to give the task up, "stale" says it is no longer the worker's. */
   renew(lease: Lease, leaseMs: number): Promise<"ok" | "cancel" | "stale"> {
     return this.#renewals.add(this.keys.partitionOf(lease.id), { ...lease, leaseMs });
+  }
+
+  /** The same by as long as the lease was taken for over HTTP, else by the queue's; tells by how long. */
+  renewAsTaken(lease: Lease): ReturnType<Scripts["renewAsTaken"]> {
+    const tag = this.keys.tag(this.keys.partitionOf(lease.id));
+    return this.#scripts.renewAsTaken(tag, lease, this.settings(lease.queue).leaseMs);
+  }
+
+  /** Hands back what a request has taken from a partition that is remembered by itself. @throws PaihaoError store-unavailable */
+  async unreserve(partition: number, request: Reservation, by: Pick<Asking, "holder" | "generation">): Promise<void> {
+    const retention = retentionOf(this.settings(request.queue));
+    await this.#scripts.unreserve(this.keys.tag(partition), { ...request, ...retention }, by);
   }
 
   /** Cancels a task, or destroys the result of a finished one. */

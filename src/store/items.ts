@@ -49,6 +49,19 @@ export interface Reserved {
   readonly caller: string;
 }
 
+/** What reserve.lua answers. */
+export interface ReservedPart {
+  readonly tasks: readonly Reserved[];
+  /** Null while the queue is paused. */
+  readonly waiting: number | null;
+  /** For how long the rate allows no more. */
+  readonly pauseMs: number;
+  /** What became of the completions that went along. */
+  readonly verdicts: readonly CompleteVerdict[];
+  /** Null but for a request that is remembered by itself. */
+  readonly part: Part | null;
+}
+
 /** A lease that a worker holds: what every verb of a running task must show. */
 export interface Lease {
   readonly queue: string;
@@ -69,12 +82,32 @@ export type CompleteVerdict = "done" | "canceled" | "already" | "stale" | "unkno
 /** What became of a change to a task that has not ended: see update.lua. */
 export type UpdateVerdict = "updated" | "conflict" | "unknown";
 
+/** How a request asks that may be sent again while it is underway: see lua/lib/request.lua. */
+export interface Asking {
+  /** Tells those who send the same request from one another. */
+  readonly holder: string;
+  /** The generation that the first partition named; 0 asks for the next one. */
+  readonly generation: number;
+  /** The last generation that is known to be empty. */
+  readonly after: number;
+}
+/** What a partition has decided for such a request. */
+export interface Part {
+  readonly generation: number;
+  /** How many tasks it gave, also where they are held no more. */
+  readonly given: number;
+  /** It had been decided before. */
+  readonly replayed: boolean;
+}
+
 /** What a worker asks for. */
 export interface Reservation {
   readonly queue: string;
   readonly worker: string;
   /** Of a worker's requests for the queue, of which one may be underway at a time in each lane: 0, the usual one, or 1. */
   readonly lane?: number;
+  /** In place of a lane: the request is remembered by itself, however many are underway. */
+  readonly asked?: Asking;
   /** Unique to this request; sent again before another in its lane, it is answered with the same tasks. */
   readonly reservation: string;
   readonly count: number;

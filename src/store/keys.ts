@@ -18,6 +18,7 @@
  * | `q:<queue>`     | hash    | hlc, fence, paused, statistics and counters, see {@link QUEUE_FIELDS}                |
  * | `k:<queue>`     | hash    | live workers: worker → "expiry ms, slots"                                            |
  * | `v:<queue>`     | hash    | last reservations: worker and lane → "reservation, fence of the first id, ids"        |
+ * | `m:<queue> …`   | string  | what a request for work over HTTP was given (worker, reservation), see lua/lib/request.lua; PX = lease |
  * | `y:<queue>`     | list    | times of the last starts, ms, as many as the queue's rate allows in its span          |
  * | `a:<subject>`   | string  | requests of a key or an address in its span of RATE_LIMIT; PX = what is left of it   |
  * | `i:<id>`        | string  | an id that a caller was given for a task to come: JSON of queue and caller; PX       |
@@ -51,6 +52,7 @@ export const TASK_FIELDS = {
   w: "worker that runs it, or was the last to run it",
   l: "workers lost; default 0",
   p: "progress: percent, a space, message",
+  L: "lease, ms, as it was last taken over HTTP",
   W: "URL that is told of its end",
   U: "1 when what it has done can be undone",
   S: "1 when it has kept steps",

@@ -3,7 +3,7 @@
  * items have in common is told once, what is the default not at all, and verdicts come in one string.
  */
 import { PRIORITY } from "../task.ts";
-import type { CompleteVerdict, Completion, Reserved, SubmitItem, Submitted, SubmitVerdict } from "./items.ts";
+import type { CompleteVerdict, Completion, Part, Reserved, SubmitItem, Submitted, SubmitVerdict } from "./items.ts";
 import { buffer, optional, stateOf, text } from "./rows.ts";
 import type { Argument, BytesReply } from "./script.ts";
 
@@ -90,6 +90,12 @@ export function reservedTasks(reply: readonly BytesReply[]): Reserved[] {
     });
   }
   return tasks;
+}
+
+/** Reads what reserve.lua answers of a request that is remembered by itself. */
+export function partOf(reply: string): Part {
+  const [generation, given, replayed] = reply.split(" ");
+  return { generation: Number(generation), given: Number(given), replayed: replayed === "1" };
 }
 
 /** Whether all but its id and input has its default. */

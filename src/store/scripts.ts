@@ -1,6 +1,7 @@
 import type { Durability } from "../config.ts";
 import { Confirmation } from "./durability.ts";
 import type {
+  Asking,
   AuditItems,
   CancelVerdict,
   CompleteVerdict,
@@ -16,7 +17,7 @@ import type {
   Place,
   Question,
   Reservation,
-  Reserved,
+  ReservedPart,
   Retention,
   RetryVerdict,
   SubmitItem,
@@ -26,10 +27,11 @@ import type {
   UpdateVerdict,
 } from "./items.ts";
 import { nodesOf } from "./nodes.ts";
-import { completeArguments, completeVerdicts, reservedTasks, submitArguments, submitted } from "./packing.ts";
+import { completeArguments, completeVerdicts, partOf, reservedTasks, submitArguments, submitted } from "./packing.ts";
 import { type Connection, isCluster } from "./redis.ts";
 import { type Line, lineOf, list, number, optional, type QueueRow, queueRow, taskRow, text } from "./rows.ts";
 import { Script } from "./script.ts";
+import { PATIENCE_MS, SCRIPT_NAMES, type ScriptName } from "./script-names.ts";
 
 export * from "./items.ts";
 export type { Line, QueueRow, TaskRow } from "./rows.ts";
@@ -81,17 +83,15 @@ export class Scripts {
    * Takes tasks, and finishes others on the way. `waiting` is null while the queue is paused; `pauseMs` is for how long the rate
    * allows no more.
    */
-  async reserve(
-    tag: string,
-    request: Reservation,
-    completions: readonly Completion[] = [],
-  ): Promise<{ tasks: Reserved[]; waiting: number | null; pauseMs: number; verdicts: CompleteVerdict[] }> {
-    const { queue, worker, lane = 0, reservation, count, leaseMs, rate } = request;
+  async reserve(tag: string, request: Reservation, completions: readonly Completion[] = []): Promise<ReservedPart> {
+    const { queue, worker, asked, reservation, count, leaseMs, rate } = request;
+    const lane = asked ? `${asked.holder} ${asked.generation} ${asked.after}` : (request.lane ?? 0);
     const most = Math.min(count, BATCH_LIMIT);
     const args = [queue, worker, lane, reservation, most, leaseMs, rate?.max ?? 0, rate?.perMs ?? 0];
     const reply = await this.#run.reserve.bytes(tag, [...args, ...completeArguments(completions)]);
-    const [tasks, waiting, pause, verdicts] = list(reply);
+    const [tasks, waiting, pause, verdicts, part] = list(reply);
     return {
+      part: asked ? partOf(text(part)) : null,
       tasks: reservedTasks(list(tasks)),
       waiting: number(waiting) < 0 ? null : number(waiting),
       pauseMs: number(pause),
@@ -102,6 +102,28 @@ export class Scripts {
   async renew(tag: string, leases: readonly (Lease & { leaseMs: number })[]): Promise<("ok" | "cancel" | "stale")[]> {
     const args = leases.flatMap((l) => [l.queue, l.id, l.fence, l.leaseMs]);
     return (await this.#run.renew.text(tag, [leases.length, ...args])) as ("ok" | "cancel" | "stale")[];
+  }
+
+  /** Prolongs a lease by as long as it was taken for over HTTP, or by `fallbackMs` where it was not. */
+  async renewAsTaken(
+    tag: string,
+    { queue, id, fence }: Lease,
+    fallbackMs: number,
+  ): Promise<{ verdict: "ok" | "cancel" | "stale"; leaseMs: number }> {
+    const [reply] = list(await this.#run.renew.text(tag, [1, queue, id, fence, `=${fallbackMs}`]));
+    const [verdict, lease = fallbackMs] = text(reply).split(" ");
+    return { verdict: verdict as "ok" | "cancel" | "stale", leaseMs: Number(lease) };
+  }
+
+  /** Hands back what a request took that is remembered by itself; "shared" when another sender of it may have been told of it. */
+  async unreserve(
+    tag: string,
+    request: Reservation & Retention,
+    { holder, generation }: Pick<Asking, "holder" | "generation">,
+  ): Promise<"handed-back" | "shared"> {
+    const { queue, worker, reservation, leaseMs, keepMs, tombstoneMs } = request;
+    const args = [queue, worker, reservation, holder, generation, leaseMs, keepMs, tombstoneMs];
+    return text(await this.#run.unreserve.text(tag, args)) as "handed-back" | "shared";
   }
 
   async complete(tag: string, items: readonly Completion[]): Promise<CompleteVerdict[]> {
@@ -257,35 +279,3 @@ export class Scripts {
     return list(await this.#run.queue.text(tag, names)).map(queueRow);
   }
 }
-
-const SCRIPT_NAMES = [
-  "submit",
-  "update",
-  "reserve",
-  "renew",
-  "complete",
-  "fail",
-  "release",
-  "cancel",
-  "lose",
-  "retry",
-  "forget",
-  "pause",
-  "page",
-  "audit",
-  "progress",
-  "step",
-  "tick",
-  "heartbeat",
-  "inspect",
-  "count",
-  "queue",
-  "allocate",
-  "allocation",
-  "deallocate",
-  "claim",
-] as const;
-type ScriptName = (typeof SCRIPT_NAMES)[number];
-
-/** Where a cluster is changing, those who have other partitions to turn to do not wait for this one as long as others do. */
-const PATIENCE_MS: Readonly<Partial<Record<ScriptName, number>>> = { count: 300, reserve: 500 };

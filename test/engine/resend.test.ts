@@ -12,6 +12,7 @@ import { contents } from "./resend-dump.ts";
 const KEEP = { keepMs: 60_000, tombstoneMs: 60_000 };
 const CAP = 10;
 const answer = encodeResult({ status: 200, contentType: "text/plain", headers: {}, body: Buffer.from("ok") });
+const REQUEST = { queue: "jobs", worker: "w1", reservation: "r", count: 1, leaseMs: 60_000, rate: undefined };
 const LONG = `"${"x".repeat(500)}"`;
 
 /** A store in some state, before the call that is to be sent twice. */
@@ -99,11 +100,29 @@ const CASES: readonly Case[] = [
     ...{ script: "reserve", when: "with more waiting than it takes" },
     given: (scene) => scene.waiting(),
     call: async ({ scripts, tag }) => {
-      const request = { queue: "jobs", worker: "w1", reservation: "r", count: 1, leaseMs: 60_000 };
-      const { tasks } = await scripts.reserve(tag, { ...request, rate: { max: 5, perMs: 60_000 } });
+      const { tasks } = await scripts.reserve(tag, { ...REQUEST, rate: { max: 5, perMs: 60_000 } });
       return tasks.map((task) => `${task.id} ${task.attempt}`);
     },
     replies: [["a 1"], ["a 1"]],
+  },
+  {
+    ...{ script: "reserve", when: "for a request that is remembered by itself" },
+    given: (scene) => scene.waiting(),
+    call: async ({ scripts, tag }) => {
+      const asked = { holder: "h", generation: 0, after: 0 };
+      const { tasks } = await scripts.reserve(tag, { ...REQUEST, asked });
+      return tasks.map((task) => `${task.id} ${task.attempt}`);
+    },
+    replies: [["a 1"], ["a 1"]],
+  },
+  {
+    ...{ script: "unreserve", when: "of what a request took" },
+    given: async (scene) => {
+      await scene.waiting();
+      await scene.scripts.reserve(scene.tag, { ...REQUEST, asked: { holder: "h", generation: 7, after: 0 } });
+    },
+    call: ({ scripts, tag }) => scripts.unreserve(tag, { ...REQUEST, ...KEEP }, { holder: "h", generation: 7 }),
+    replies: ["handed-back", "handed-back"],
   },
   {
     ...{ script: "renew", when: "of a lease that is held" },

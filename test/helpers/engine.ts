@@ -24,7 +24,7 @@ export interface TestEngine {
   reserve(
     count?: number,
     options?: { worker?: string; lane?: number; reservation?: string; leaseMs?: number },
-  ): Promise<Reserved[]>;
+  ): Promise<readonly Reserved[]>;
   close(): Promise<void>;
 }
 
@@ -36,7 +36,14 @@ const fresh = (kind: string): string => {
 
 /** Opens an engine with one queue named `jobs`. */
 export async function openEngine(
-  options: { partitions?: number; settings?: Partial<QueueSettings>; url?: string; prefix?: string } = {},
+  options: {
+    partitions?: number;
+    settings?: Partial<QueueSettings>;
+    url?: string;
+    prefix?: string;
+    /** Scripts that fail where a test wants them to. */
+    makeScripts?: (redis: Connection) => Scripts;
+  } = {},
 ): Promise<TestEngine> {
   const config = readConfig({});
   const log = createLog("silent");
@@ -44,7 +51,7 @@ export async function openEngine(
   const redis = await connect(url, "test", log);
   const subscriber = await connect(url, "test-notices", log);
   const keys = new Keys(options.prefix ?? uniquePrefix(), options.partitions ?? 1);
-  const scripts = new Scripts(redis, { flags: true });
+  const scripts = options.makeScripts?.(redis) ?? new Scripts(redis, { flags: true });
   const settings = {
     ...settingsOf(defineHandler({ queue: "jobs", run: () => undefined }), config),
     ...options.settings,

@@ -168,6 +168,29 @@ describe("a worker in any language", () => {
     }
   });
 
+  it("keeps a lease as long as it was taken for, when it renews without saying for how long", async () => {
+    const id = await server.enqueue("default", {});
+    const [lease] = (await take({ lease: 600 })).json.items;
+    const renewed = await say(id, "renew", { fence: lease.fence });
+    expect(renewed.json).to.include({ id, leaseSeconds: 600 });
+    expect((await say(id, "renew", { fence: lease.fence, lease: 30 })).json.leaseSeconds).to.equal(30);
+    expect((await say(id, "renew", { fence: lease.fence })).json.leaseSeconds).to.equal(600);
+    await say(id, "complete", { fence: lease.fence });
+  });
+
+  it("gets the same tasks again under the same X-Request-Id, and others under another", async () => {
+    const headers = (id: string) => ({ Prefer: "wait=0", "X-Request-Id": id });
+    const ask = async (id: string) =>
+      (await server.send("/v1/queues/default/leases", { method: "POST", body: { count: 2 }, headers: headers(id) }))
+        .json.items;
+    for (let n = 0; n < 4; n += 1) await server.enqueue("default", { n });
+    const [one, two] = [await ask("lost-1"), await ask("lost-2")];
+    expect(await ask("lost-1")).to.deep.equal(one);
+    expect(await ask("lost-2")).to.deep.equal(two);
+    expect(one).to.have.length(2);
+    for (const { id, fence } of [...one, ...two]) await say(id, "complete", { fence });
+  });
+
   it("counts as a worker of the queue while it asks", async () => {
     await take({ worker: "carol", count: 7 }, 0, "checked");
     const queue = (await server.send("/v1/queues/checked")).json;

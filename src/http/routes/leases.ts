@@ -42,13 +42,17 @@ async function take(ctx: Context, api: Api, queue: string): Promise<void> {
   const waitMs = Math.min((wait ?? Number.POSITIVE_INFINITY) * 1000, api.syncLimitMs);
   const worker = asked.worker ?? callerOf(ctx) ?? "remote";
   const signal = untilGone(ctx, api);
-  await engine.heartbeat(worker, waitMs + WORKER_TTL_MS, new Map([[queue, asked.count]]));
+  // Estimates rest on it, and nothing else: where a partition is away, the others give what they have.
+  const heard = engine
+    .heartbeat(worker, waitMs + WORKER_TTL_MS, new Map([[queue, asked.count]]))
+    .catch(() => undefined);
   const request = { queue, worker, reservation: currentId(), count: asked.count, leaseMs };
-  const tasks = await takeOrWait(engine, request, Date.now() + waitMs, signal);
+  const { tasks, handBack } = await takeOrWait(engine, request, Date.now() + waitMs, signal);
+  await heard;
   ctx.set("Cache-Control", "no-store");
   if (ctx.res.destroyed) {
     // Nobody is there to do the work: it goes back to its place at once, not when the lease ends.
-    await Promise.allSettled(tasks.map(({ id, fence }) => engine.finisher.release({ queue, id, fence }, settings)));
+    await handBack();
     return;
   }
   if (tasks.length === 0) {
@@ -103,10 +107,16 @@ function lost(id: string): PaihaoError {
 
 async function renew(ctx: Context, api: Api): Promise<void> {
   const { lease, asked } = await leaseOf(ctx, api, renewBody);
-  const leaseMs = asked.lease === undefined ? api.engine.settings(lease.queue).leaseMs : Math.round(asked.lease * 1000);
-  const verdict = await api.engine.renew(lease, leaseMs);
+  const { verdict, leaseMs } = await prolong(api, lease, asked.lease);
   if (verdict === "stale") throw lost(lease.id);
   ctx.body = { id: lease.id, cancelRequested: verdict === "cancel", leaseSeconds: leaseMs / 1000 };
+}
+
+/** Without a word of its own, a renewal is for as long as the task was taken for. */
+async function prolong({ engine }: Api, lease: Lease, seconds: number | undefined) {
+  if (seconds === undefined) return await engine.renewAsTaken(lease);
+  const leaseMs = Math.round(seconds * 1000);
+  return { verdict: await engine.renew(lease, leaseMs), leaseMs };
 }
 
 async function progress(ctx: Context, api: Api): Promise<void> {

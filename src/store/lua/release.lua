@@ -10,6 +10,7 @@ local base = KEYS[1]
 --#include clock
 --#include follow
 --#include settle
+--#include release
 
 local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
@@ -19,19 +20,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
   if t[1] ~= 'r' or t[2] ~= fence then
     verdicts[n + 1] = 'stale'
   else
-    redis.call('ZREM', base .. 'l:' .. queue, id)
-    if t[3] then
-      settle(id, 'c', nil, tonumber(keep), tonumber(tombstone), t[5], t[6])
-      verdicts[n + 1] = 'canceled'
-    else
-      redis.call('HDEL', key, 'w', 'p', 'o', 'b')
-      redis.call('HSET', key, 's', 'w')
-      redis.call('HINCRBY', key, 'a', -1)
-      redis.call('ZADD', base .. 'w:' .. queue, t[4], id)
-      redis.call('PUBLISH', base .. 'e:' .. id, 'w')
-      redis.call('PUBLISH', base .. 'n:' .. queue, '')
-      verdicts[n + 1] = 'released'
-    end
+    verdicts[n + 1] = release(queue, id, { t[3], t[4], t[5], t[6] }, tonumber(keep), tonumber(tombstone))
   end
 end
 return verdicts

@@ -4,7 +4,8 @@
 -- KEYS[1]  base: the partition's tag
 -- ARGV[1]  queue
 -- ARGV[2]  worker: the id of the worker process
--- ARGV[3]  lane: of the worker's requests for this queue; one of each lane may be underway at a time
+-- ARGV[3]  lane: of the worker's requests for this queue, "0" or "1": one of each lane may be underway at a time; or, of a request
+--          that is remembered by itself, "holder generation after" (see lib/request.lua)
 -- ARGV[4]  reservation: unique to this request of the worker
 -- ARGV[5]  count: the most tasks to take
 -- ARGV[6]  lease: ms
@@ -14,7 +15,8 @@
 --
 -- Returns {tasks, waiting, pause, verdicts}: of each task "id fence attempt lost created" and its input, in one list; where it has one of
 -- media type, query and caller the first ends in " +" and these three come behind, "" for what it does not have. Then how many
--- still wait, -1 while the queue is paused; for how many ms the rate allows no more; and what complete.lua returns.
+-- still wait, -1 while the queue is paused; for how many ms the rate allows no more; what complete.lua returns; and of a request
+-- that is remembered by itself "generation given replayed".
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
@@ -24,11 +26,13 @@ local base = KEYS[1]
 --#include service
 --#include complete
 --#include lane
+--#include request
 
 local verdicts = complete_groups(ARGV, 9)
 
 local queue, worker, reservation = ARGV[1], ARGV[2], ARGV[4]
-local lane = lane_of(worker, ARGV[3])
+local holder, generation, after = string.match(ARGV[3], '^(%S+) (%d+) (%d+)$')
+local lane = not holder and lane_of(worker, ARGV[3])
 local count, lease = tonumber(ARGV[5]), tonumber(ARGV[6])
 local rate, span = tonumber(ARGV[7]), tonumber(ARGV[8])
 local line, leases = base .. 'w:' .. queue, base .. 'l:' .. queue
@@ -47,11 +51,9 @@ local function hand(id, t)
   end
 end
 
-local last = redis.call('HGET', reservations, lane) or ''
-local of, first, after = string.match(last, '^(%S+) (%d+)()')
-if of == reservation then
-  local nth = tonumber(first)
-  for id in string.gmatch(string.sub(last, after), '%S+') do
+-- Hands out once more what is still held of a reservation, of which the fences follow one another.
+local function hand_again(nth, ids)
+  for id in string.gmatch(ids, '%S+') do
     local t = redis.call('HMGET', base .. 't:' .. id, 'i', 'f', 'a', 'l', 'c', 'm', 'u', 'z', 's')
     -- One that has been lost and taken once more meanwhile, be it by this worker in another lane, has another fence.
     if t[9] == 'r' and t[2] == whole(nth) then
@@ -61,11 +63,45 @@ if of == reservation then
     end
     nth = nth + 1
   end
-  return { tasks, redis.call('ZCARD', line), 0, verdicts }
+end
+
+local part
+local function answer(waiting, pause)
+  return { tasks, waiting, pause == 0 and 0 or whole(pause), verdicts, part or '' }
+end
+
+if holder then
+  local given, first, ids
+  generation, given, first, ids = recall(queue, worker, reservation, holder, tonumber(generation), tonumber(after), lease)
+  if given then
+    part = whole(generation) .. ' ' .. given .. ' 1'
+    hand_again(first, ids)
+    return answer(redis.call('ZCARD', line), 0)
+  end
+else
+  local last = redis.call('HGET', reservations, lane) or ''
+  local of, first, rest = string.match(last, '^(%S+) (%d+)()')
+  if of == reservation then
+    hand_again(tonumber(first), string.sub(last, rest))
+    return answer(redis.call('ZCARD', line), 0)
+  end
+end
+
+-- The fences of one reservation follow one another.
+local function remember(first, ids)
+  if holder then
+    part = whole(generation) .. ' ' .. #ids .. ' 0'
+    note_part(queue, worker, reservation, holder, generation, first or 0, ids, lease)
+  elseif #ids > 0 then
+    redis.call('HSET', reservations, lane, reservation .. ' ' .. whole(first) .. ' ' .. table.concat(ids, ' '))
+  end
 end
 
 local q = redis.call('HMGET', counters, 'paused', 'fence')
-if q[1] == '1' then return { {}, -1, 0, verdicts } end
+if q[1] == '1' then
+  remember(nil, {})
+  return answer(-1, 0)
+end
 
 -- The times of the last starts, as many as the rate allows in a span: one more may start when the oldest of them is a span
 -- ago. This holds for every span, where counting by the clock would let twice as many through around its edges.
@@ -80,13 +116,16 @@ if rate > 0 then
   while allowed > 0 and until_free(allowed) > 0 do allowed = allowed - 1 end
   if allowed < count then pause = until_free(allowed + 1) end
   count = allowed
-  if count == 0 then return { {}, redis.call('ZCARD', line), whole(pause), verdicts } end
+  if count == 0 then
+    remember(nil, {})
+    return answer(redis.call('ZCARD', line), pause)
+  end
 end
 
 local fence, first_fence = tonumber(q[2] or 0), nil
 local ids, leased, healed = {}, {}, 0
 local expiry = whole(now + lease)
-local entries = redis.call('ZPOPMIN', line, count)
+local entries = count > 0 and redis.call('ZPOPMIN', line, count) or {}
 for n = 1, #entries, 2 do
   local id, score = entries[n], entries[n + 1]
   local key = base .. 't:' .. id
@@ -96,6 +135,8 @@ for n = 1, #entries, 2 do
     first_fence = first_fence or fence
     t[2], t[3] = whole(fence), often(tonumber(t[3] or 0) + 1)
     redis.call('HSET', key, 's', 'r', 'f', t[2], 'a', t[3], 'o', score, 'b', now_text, 'w', worker)
+    -- Whoever renews over HTTP need not say again for how long.
+    if holder then redis.call('HSET', key, 'L', lease) end
     leased[#leased + 1] = expiry
     leased[#leased + 1] = id
     redis.call('PUBLISH', base .. 'e:' .. id, 'r')
@@ -109,13 +150,12 @@ end
 if #ids > 0 then
   redis.call('ZADD', leases, unpack(leased))
   redis.call('HSET', counters, 'fence', whole(fence))
-  -- The fences of one reservation follow one another.
-  redis.call('HSET', reservations, lane, reservation .. ' ' .. whole(first_fence) .. ' ' .. table.concat(ids, ' '))
   if rate > 0 then
     for _ = 1, #ids do redis.call('LPUSH', starts, now_text) end
     redis.call('LTRIM', starts, 0, rate - 1)
     redis.call('PEXPIRE', starts, whole(span))
   end
 end
+remember(first_fence, ids)
 if healed > 0 then redis.call('HINCRBY', counters, 'healed', healed) end
-return { tasks, redis.call('ZCARD', line), whole(pause), verdicts }
+return answer(redis.call('ZCARD', line), pause)

@@ -1,0 +1,32 @@
+-- What this partition gave to a request for work that may be sent again, also while it is underway and through other processes.
+-- A part is decided once, and stays as it is for all who send the request, be it nothing. One who has seen that no partition gave
+-- anything asks for the next generation of parts. Stored as "holder generation given first-fence id …" for as long as the lease.
+-- Needs clock.
+local function part_key(queue, worker, reservation)
+  return base .. 'm:' .. queue .. ' ' .. worker .. ' ' .. reservation
+end
+
+local function note_part(queue, worker, reservation, holder, generation, first, ids, lease)
+  local facts = holder .. ' ' .. whole(generation) .. ' ' .. #ids .. ' ' .. whole(first) .. ' '
+  redis.call('SET', part_key(queue, worker, reservation), facts .. table.concat(ids, ' '), 'PX', lease)
+end
+
+-- Looks up the part.
+--   holder      who asks: one of those who send the request
+--   generation  that this partition is to decide; 0 for the next, where no other partition has named one yet
+--   after       the last generation of which whoever asks knows that it is empty
+-- Returns the generation, and where the part has been decided how many it gave, its first fence and its ids.
+local function recall(queue, worker, reservation, holder, generation, after, lease)
+  local key = part_key(queue, worker, reservation)
+  local of, stored, given, first, ids = string.match(redis.call('GET', key) or '', '^(%S+) (%d+) (%d+) (%d+) (.*)$')
+  stored = tonumber(stored or 0)
+  -- What it gave is told whatever generation is asked for: nobody asks for a later one on purpose.
+  local decided = of and (given ~= '0' or (generation == 0 and stored > after) or (generation > 0 and stored >= generation))
+  if not decided then
+    return generation > 0 and generation or math.max(stored + 1, after + 1, now)
+  end
+  -- Who is not alone in asking must not hand it back: another may have been told of it.
+  if of ~= holder then of = '*' end
+  redis.call('SET', key, of .. ' ' .. whole(stored) .. ' ' .. given .. ' ' .. first .. ' ' .. ids, 'PX', lease)
+  return stored, tonumber(given), tonumber(first), ids
+end
