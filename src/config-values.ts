@@ -131,6 +131,14 @@ export const rate = (): Variable<Rate> => ({
   },
 });
 
+/** The host of a URL, without its port, as browsers send it: lower-case, IDNs as Punycode, IPv6 in brackets. */
+export function readHost(item: string): string {
+  const url = `http://${item.includes(":") && !item.startsWith("[") ? `[${item}]` : item}/`;
+  const hostname = /^[^\s/?#@*\\]+$/.test(item) && URL.canParse(url) ? new URL(url).hostname : "";
+  if (hostname !== "" && new URL(url).port === "") return hostname;
+  throw new StartError(`${JSON.stringify(item)} is not a host without a port`);
+}
+
 /** An origin as browsers send it (RFC 6454 §6.1), or `*`. */
 export function readOrigin(item: string): string {
   const isOrigin = /^[^*]+$/.test(item) && URL.canParse(item) && new URL(item).origin === item;

@@ -9,6 +9,7 @@ import {
   oneOf,
   type Rate,
   rate,
+  readHost,
   readOrigin,
   readWebhookSecret,
   redisUrl,
@@ -28,6 +29,14 @@ export type StoreKind = (typeof STORES)[number];
 export const DURABILITIES = ["memory", "fsync", "replica"] as const;
 export type Durability = (typeof DURABILITIES)[number];
 
+/** The hosts that requests may name. */
+export interface ServedHosts {
+  /** Lower-case, without ports. */
+  readonly names: readonly string[];
+  /** Health and readiness are answered under any other as well. */
+  readonly probes: boolean;
+}
+
 /** Everything the environment decides, read once and checked. Durations are milliseconds, sizes bytes. */
 export interface Config {
   readonly redisUrl: string | undefined;
@@ -38,6 +47,8 @@ export interface Config {
   readonly keyPrefix: string;
   readonly partitions: number;
   readonly host: string;
+  /** Undefined: any. */
+  readonly servedHosts: ServedHosts | undefined;
   /** Undefined for a worker without PORT, which does not listen. */
   readonly port: number | undefined;
   readonly role: ServerRole;
@@ -111,6 +122,7 @@ export const VARIABLES = {
   URL_SIGNING_KEY: { ...text("", /^\S.{14,}\S$/, "a secret of at least 16 characters"), secret: true },
   URL_TTL: duration("24h", "1s", LONGEST_TTL),
   RATE_LIMIT: rate(),
+  ALLOWED_HOSTS: listOf("host names or addresses without ports, with commas between", readHost),
   CORS_ORIGINS: listOf("* or origins such as https://app.example with commas between", readOrigin),
   TRUST_PROXY: flag("false"),
   WEBHOOK_SECRET: listOf("whsec_ and the base64 of 24 to 64 bytes, or two of them with a comma", readWebhookSecret, {
@@ -134,6 +146,18 @@ const NOBODY: AllowList = { hosts: new Set(), ranges: [] };
 
 /** Where it says nothing of keys, whoever reaches this address may do anything. */
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/i;
+
+/**
+ * Without keys on a loopback address a request must name this machine, or a web page could reach it under a name of its own (DNS
+ * rebinding). Elsewhere a name is looked at only where ALLOWED_HOSTS says which.
+ */
+function servedHosts(host: string, allowed: readonly string[], open: boolean): ServedHosts | undefined {
+  const local = open && LOOPBACK.test(host);
+  if (!local && allowed.length === 0) return undefined;
+  const own = host.includes(":") ? `[${host}]` : host;
+  const names = ["localhost", "127.0.0.1", "[::1]", own, ...allowed].map((name) => name.toLowerCase());
+  return { names, probes: !local };
+}
 
 /** One variable's value; undefined where it is neither set nor has a default. @throws StartError */
 function readVariable<T>(name: string, variable: Variable<T>, given: string | undefined): T | undefined {
@@ -212,6 +236,7 @@ export function readConfig(env: Environment = process.env, overrides: Environmen
     keyPrefix: required("KEY_PREFIX"),
     partitions: required("PARTITIONS"),
     host,
+    servedHosts: servedHosts(host, values.ALLOWED_HOSTS ?? [], !guarded),
     port,
     role,
     webConcurrency: required("WEB_CONCURRENCY"),

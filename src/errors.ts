@@ -21,6 +21,7 @@ const catalogue = {
   "invalid-task": [410, "The task can no longer be used"],
   "payload-too-large": [413, "The body is too large"],
   "unsupported-media-type": [415, "The queue does not accept this media type"],
+  "wrong-host": [421, "This server is not served under this host name"],
   "idempotency-conflict": [422, "The Idempotency-Key was used with another input"],
   "rate-limited": [429, "Too many requests"],
   "task-failed": [500, "The task failed"],

@@ -1,5 +1,6 @@
 import Router from "@koa/router";
 import Koa, { type Middleware } from "koa";
+import type { ServedHosts } from "../config.ts";
 import { Watchers } from "../engine/watchers.ts";
 import type { Api } from "./api.ts";
 import { responseOf } from "./api-response.ts";
@@ -7,9 +8,11 @@ import { accessLog } from "./middleware/access-log.ts";
 import { authorize } from "./middleware/authorize.ts";
 import { correlate } from "./middleware/correlate.ts";
 import { cors } from "./middleware/cors.ts";
+import { hosts } from "./middleware/hosts.ts";
 import { identify } from "./middleware/identify.ts";
 import { problems } from "./middleware/problems.ts";
 import { rateLimit } from "./middleware/rate-limit.ts";
+import { sameOrigin } from "./middleware/same-origin.ts";
 import { allocationRoutes } from "./routes/allocations.ts";
 import { batchRoutes } from "./routes/batches.ts";
 import { collectRoutes } from "./routes/collect.ts";
@@ -34,6 +37,8 @@ import type { Security } from "./security.ts";
 export interface AppOptions {
   /** X-Forwarded-* headers are believed. */
   readonly trustProxy: boolean;
+  /** The hosts that requests may name; undefined: any. */
+  readonly servedHosts: ServedHosts | undefined;
   readonly security: Security;
 }
 
@@ -79,7 +84,11 @@ export function createHealthApp(api: Pick<Api, "readiness" | "log" | "engine">, 
   return assemble([router], api, options);
 }
 
-function assemble(routers: readonly Router[], api: Pick<Api, "log">, { trustProxy, security }: AppOptions): Koa {
+function assemble(
+  routers: readonly Router[],
+  api: Pick<Api, "log">,
+  { trustProxy, servedHosts, security }: AppOptions,
+): Koa {
   // Of the addresses in X-Forwarded-For only the last is our proxy's word, the others are the caller's.
   const app = new Koa({ proxy: trustProxy, maxIpsCount: 1 });
   app.use(identify(security));
@@ -87,7 +96,9 @@ function assemble(routers: readonly Router[], api: Pick<Api, "log">, { trustProx
   app.use(accessLog(api.log));
   app.use(problems(api.log));
   app.use(varyByPrefer());
+  if (servedHosts) app.use(hosts(servedHosts));
   app.use(cors(security.corsOrigins));
+  app.use(sameOrigin(security.corsOrigins));
   if (security.rateLimit) app.use(rateLimit(security.rateLimit));
   app.use(authorize(routers));
   for (const router of routers) app.use(router.routes());

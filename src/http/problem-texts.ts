@@ -44,8 +44,8 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
   },
   forbidden: {
     meaning:
-      "The API key is valid, but its scopes do not cover this. Or a web page of another site tried to change something.",
-    action: "Use a key with one of the `scopes`; a page of another site needs its origin in CORS_ORIGINS.",
+      "The API key is valid, but its scopes do not cover this. Or a web page of another origin tried to change something.",
+    action: "Use a key with one of the `scopes`; a page of another origin needs it to be listed in CORS_ORIGINS.",
     example: { detail: "This needs a key with the scope admin.", scopes: ["admin"] },
   },
   pending: {
@@ -129,6 +129,11 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     meaning: "The handler of this queue does not take bodies of this Content-Type, charset or Content-Encoding.",
     action: "Send one of those that `accepts` and the header `Accept` name.",
     example: { detail: "The queue thumbnails accepts image/*, not text/plain.", accepts: ["image/*"] },
+  },
+  "wrong-host": {
+    meaning:
+      "The Host header names a host that this server does not answer to. A web page could otherwise point a name of its own at this machine (DNS rebinding) and act as one of ours.",
+    action: "Ask under localhost, 127.0.0.1, [::1] or the address of HOST, or add the name to ALLOWED_HOSTS.",
   },
   "idempotency-conflict": {
     meaning: "This Idempotency-Key was used before, with another input.",

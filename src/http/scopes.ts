@@ -58,6 +58,15 @@ const RULES: readonly Rule[] = (
   ...(linkable ? { linkable } : {}),
 }));
 
+const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
+/** What has effects whatever the method: a GET that allocates an id, and all that goes through a gateway. */
+const EFFECTS = /^\/(?:api\/v1\/task\/?$|v1\/gateway\/)/;
+
+/** Whether a request changes something, or may. A browser must not send it on behalf of another site's page. */
+export function hasEffects(method: string, path: string): boolean {
+  return !SAFE.has(method) || EFFECTS.test(path);
+}
+
 /** What a request asks for; undefined for what is not listed. */
 export function needOf(method: string, path: string): Need | undefined {
   const asked = method === "HEAD" ? "GET" : method;

@@ -15,6 +15,7 @@ const PROMISED: Readonly<Record<number, string>> = {
   410: "canceled expired deleted invalid-task",
   413: "payload-too-large",
   415: "unsupported-media-type",
+  421: "wrong-host",
   422: "idempotency-conflict",
   429: "rate-limited",
   500: "task-failed task-timeout worker-lost internal",
@@ -70,11 +71,12 @@ describe("the contract: the catalogue of problems (RFC 9457)", () => {
     expectProblem(await post("/v1/requests", "x", type), 415, "unsupported-media-type");
   });
 
-  it("404 and 405: what is not there", async () => {
+  it("404, 405 and 421: what is not there", async () => {
     expectProblem(await server.send("/v1/requests/nobody"), 404, "unknown");
     expectProblem(await post("/v1/queues/none/requests", {}), 404, "unknown-queue");
     expectProblem(await server.send("/none"), 404, "not-found");
     expectProblem(await post("/openapi.json", {}), 405, "method-not-allowed");
+    expectProblem(await server.send("/v1/queues", { headers: { Host: "x.example" } }), 421, "wrong-host");
   });
 
   it("404 pending, 409, 410, 422, 503 and 504: tasks and their line", async () => {

@@ -83,14 +83,14 @@ describe("errors over HTTP", () => {
 
   it("are the request's, never the server's, whatever bytes come", async () => {
     for (const [request, status] of [
-      ["GET /v1/requests/%E0%A4%A HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 404],
-      ["GET /v1/queues?pending=%zz HTTP/1.1\r\nHost: [\r\nConnection: close\r\n\r\n", 200],
-      ["GET /v1/requests/x?pending=1 HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n", 400],
+      ["GET /v1/requests/%E0%A4%A HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", 404],
+      ["GET /v1/queues?pending=%zz HTTP/1.1\r\nHost: [\r\nConnection: close\r\n\r\n", 421],
+      ["GET /v1/requests/x?pending=1 HTTP/1.1\r\nHost: LocalHost:99999\r\nConnection: close\r\n\r\n", 400],
       ["GET /v1/requests/x HTTP/1.0\r\n\r\n", 404],
-      ["GET //v1//requests HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 404],
-      ["GET http://other/v1/queues HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 200],
-      [`GET / HTTP/1.1\r\nHost: x\r\nA: ${"b".repeat(20_000)}\r\n\r\n`, 431],
-      ["BLAH / HTTP/1.1\r\nHost: x\r\n\r\n", 400],
+      ["GET //v1//requests HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", 404],
+      ["GET http://other/v1/queues HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", 200],
+      [`GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nA: ${"b".repeat(20_000)}\r\n\r\n`, 431],
+      ["BLAH / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 400],
     ] as const) {
       expect(await raw(server.url, request), request.slice(0, 60)).to.match(new RegExp(`^HTTP/1.1 ${status} `));
     }
@@ -99,7 +99,7 @@ describe("errors over HTTP", () => {
 
   it("leave the server as it was when a client goes away in the middle", async () => {
     const head =
-      "POST /v1/requests HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n";
+      "POST /v1/requests HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n";
     const socket = net.connect(Number(new URL(server.url).port), "127.0.0.1");
     await once(socket, "connect");
     await new Promise((resolve) => socket.write(`${head}{"half":`, resolve));

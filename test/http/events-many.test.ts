@@ -34,7 +34,7 @@ describe("two thousand watchers of one process", () => {
     });
     socket.on("error", () => undefined);
     await once(socket, "connect");
-    socket.write(`GET /v1/requests/${id}/events HTTP/1.1\r\nHost: x\r\n\r\n`);
+    socket.write(`GET /v1/requests/${id}/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
     return client;
   };
   const statuses = ({ text }: Client) => text.split("event: status").length - 1;

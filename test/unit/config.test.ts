@@ -22,6 +22,7 @@ const HASH = "0".repeat(64);
 const ALLOW = "hosts, addresses or CIDRs with commas between";
 const NO_ITEM = "in an allow list is not a host name, an address or a CIDR";
 const RATE = "a number of requests and a span of whole seconds, such as 100/1m, at most 24h";
+const HOSTS = "host names or addresses without ports, with commas between";
 const ORIGINS = "* or origins such as https://app.example with commas between";
 
 describe("the configuration", () => {
@@ -70,6 +71,7 @@ describe("the configuration", () => {
         urlTtlMs: 86_400_000,
         rateLimit: undefined,
         corsOrigins: [],
+        servedHosts: { names: ["localhost", "127.0.0.1", "[::1]", "127.0.0.1"], probes: false },
         webhookSecrets: [],
         webhookAllow: nobody,
         fetchAllow: nobody,
@@ -113,6 +115,7 @@ describe("the configuration", () => {
       URL_SIGNING_KEY: "a secret, with a comma",
       URL_TTL: "10m",
       RATE_LIMIT: "100/1m",
+      ALLOWED_HOSTS: "Tasks.example, ::1",
       CORS_ORIGINS: "https://app.example, http://localhost:5173",
       WEBHOOK_SECRET: `${SECRET}, whsec_${"A".repeat(32)}`,
       WEBHOOK_ALLOW: "hooks.internal",
@@ -127,6 +130,7 @@ describe("the configuration", () => {
       keyPrefix: "team.a",
       partitions: 16,
       host: "::",
+      servedHosts: { names: ["localhost", "127.0.0.1", "[::1]", "[::]", "tasks.example", "[::1]"], probes: true },
       port: 0,
       role: "api",
       webConcurrency: 4,
@@ -193,6 +197,9 @@ describe("the configuration", () => {
       ["RATE_LIMIT", "0/1m", RATE],
       ["RATE_LIMIT", "100/1500ms", RATE],
       ["RATE_LIMIT", "100/25h", RATE],
+      ["ALLOWED_HOSTS", "tasks.example:8443", `${HOSTS}: "tasks.example:8443" is not a host without a port`],
+      ["ALLOWED_HOSTS", "*.example", `${HOSTS}: "*.example" is not a host without a port`],
+      ["ALLOWED_HOSTS", "https://a.example", `${HOSTS}: "https://a.example" is not a host without a port`],
       ["CORS_ORIGINS", "https://a.example/", `${ORIGINS}: "https://a.example/" is not an origin`],
       ["CORS_ORIGINS", "*, null", `${ORIGINS}: "null" is not an origin`],
       ["CORS_ORIGINS", "https://*.example", `${ORIGINS}: "https://*.example" is not an origin`],

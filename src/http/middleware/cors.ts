@@ -1,6 +1,4 @@
 import type { Middleware } from "koa";
-import { PaihaoError } from "../../errors.ts";
-import { accessOf } from "../access.ts";
 import { responseOf } from "../api-response.ts";
 
 /** Every header of our answers that a page has a use for and may not read unasked; `*` is for those that handlers set. */
@@ -30,12 +28,10 @@ const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
 const REQUEST_HEADERS = "*, Authorization";
 /** How long a browser need not ask again, seconds. */
 const MAX_AGE = "600";
-const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
 
 /**
  * Lets web pages of some origins read what we answer. Never with credentials: keys are sent by whoever has them, not by the
- * browser of its own accord. A page of any other site may not change anything on a server without keys, which would take the
- * browser of someone within reach for a caller.
+ * browser of its own accord. What pages of all other origins may not do: see same-origin.ts.
  * @param origins exact ones, or `*`; none: off
  */
 export function cors(origins: readonly string[]): Middleware {
@@ -54,11 +50,6 @@ export function cors(origins: readonly string[]): Middleware {
         return;
       }
       ctx.set("Access-Control-Expose-Headers", EXPOSED);
-    } else if (!SAFE.has(ctx.method) && ctx.get("Sec-Fetch-Site") === "cross-site" && accessOf(ctx).key === "off") {
-      throw new PaihaoError(
-        "forbidden",
-        "A page of another site may do this only where CORS_ORIGINS names its origin.",
-      );
     }
     return next();
   };

@@ -2,6 +2,7 @@ import type { Context, Middleware } from "koa";
 import { type Access, keyAccess, openAccess } from "../access.ts";
 import type { KeyRing } from "../key-ring.ts";
 import type { LinkSigner } from "../link-signer.ts";
+import { hasEffects } from "../scopes.ts";
 
 /** `Bearer` and a token; the scheme in any case (RFC 9110 §11.1, RFC 6750 §2.1). */
 const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
@@ -40,5 +41,5 @@ function shown(ctx: Context, keyRing: KeyRing, signer: LinkSigner | undefined): 
  * changed only where a header says that a script of ours did it, which no other site's page may send (Fetch standard, preflight).
  */
 function mayBeBrowser(ctx: Context): boolean {
-  return ctx.method === "GET" || ctx.method === "HEAD" || ctx.get("X-Requested-With") === "paihao-dashboard";
+  return ctx.get("X-Requested-With") === "paihao-dashboard" || !hasEffects(ctx.method, ctx.path);
 }

@@ -37,7 +37,7 @@ const PROBLEM_MEMBERS: Readonly<Partial<Record<ErrorCode, Schema>>> = {
 
 /** What may happen to every request. */
 const EVERYWHERE: readonly ErrorCode[] = [
-  ...(["invalid-parameter", "unauthenticated", "forbidden", "rate-limited", "internal"] as const),
+  ...(["invalid-parameter", "unauthenticated", "forbidden", "wrong-host", "rate-limited", "internal"] as const),
   ...(["store-unavailable", "store-full"] as const),
 ];
 
@@ -51,9 +51,14 @@ export function problemsBesideResults(...codes: readonly ErrorCode[]): Responses
   return grouped(codes, true);
 }
 
-function grouped(codes: readonly ErrorCode[], open: boolean): Responses {
+/** The problem of an operation that needs neither key nor store: it was asked of another host. */
+export function otherHost(): Responses {
+  return grouped([], false, ["wrong-host"]);
+}
+
+function grouped(codes: readonly ErrorCode[], open: boolean, always = EVERYWHERE): Responses {
   const byStatus = new Map<number, ErrorCode[]>();
-  for (const code of [...codes, ...EVERYWHERE.filter((c) => !codes.includes(c))]) {
+  for (const code of [...codes, ...always.filter((c) => !codes.includes(c))]) {
     const { status } = errorEntry(code);
     byStatus.set(status, [...(byStatus.get(status) ?? []), code]);
   }

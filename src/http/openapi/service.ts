@@ -1,5 +1,5 @@
 import { headerRefs } from "./headers.ts";
-import { empty, json, problems } from "./responses.ts";
+import { empty, json, otherHost, problems } from "./responses.ts";
 import { object, type Paths, schemaRef } from "./types.ts";
 
 const text = { type: "string" };
@@ -11,7 +11,7 @@ export const servicePaths: Paths = {
       operationId: "health",
       summary: "Is the process alive",
       tags: ["Operations"],
-      responses: { "200": json("It is.", object({ status: { const: "ok" } })) },
+      responses: { "200": json("It is.", object({ status: { const: "ok" } })), ...otherHost() },
     },
   },
   "/readyz": {
@@ -25,6 +25,7 @@ export const servicePaths: Paths = {
           "It is not, and why.",
           object({ status: { const: "not ready" }, reasons: { type: "array", items: text } }),
         ),
+        ...otherHost(),
       },
     },
   },
@@ -44,6 +45,7 @@ export const servicePaths: Paths = {
       responses: {
         "200": json("The document.", { type: "object" }, "ETag"),
         "304": empty("It is the one that the caller has.", "ETag"),
+        ...otherHost(),
       },
     },
   },

@@ -49,8 +49,14 @@ async function allocate(ctx: Context, api: Api): Promise<void> {
   if (!consumesType(handler, "application/json")) {
     throw wrongParameter("queue", `expected one that accepts application/json, not ${handler.consumes.join(", ")}`);
   }
-  const { id } = await api.engine.allocations.allocate(handler.queue, callerOf(ctx));
   ctx.set("Cache-Control", "no-store");
+  // Safe, unlike this GET: it says that there would be an id, and keeps none.
+  if (ctx.method === "HEAD") {
+    ctx.type = "application/json";
+    ctx.status = 200;
+    return;
+  }
+  const { id } = await api.engine.allocations.allocate(handler.queue, callerOf(ctx));
   ctx.set("Location", allocatedPath(id));
   ctx.body = { id };
 }

@@ -167,7 +167,7 @@ describe("requests that do not arrive (slowloris)", () => {
 
     it("are answered 408 and cut off when their headers trickle (RFC 9110 §15.5.9)", async () => {
       const { socket, received } = connect(url);
-      socket.write("GET / HTTP/1.1\r\nHost: x\r\n");
+      socket.write("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n");
       const trickle = setInterval(() => socket.write("X-A: b\r\n"), 10);
       const answer = await received;
       clearInterval(trickle);
@@ -178,7 +178,7 @@ describe("requests that do not arrive (slowloris)", () => {
 
     it("are cut off when their body trickles, and the handler is not left waiting", async () => {
       const { socket, received } = connect(url);
-      socket.write("POST /body HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n");
+      socket.write("POST /body HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000\r\n\r\n");
       const trickle = setInterval(() => socket.write("x"), 10);
       const answer = await received;
       clearInterval(trickle);

@@ -1,0 +1,73 @@
+import { expect } from "chai";
+import { testKeys } from "../../helpers/keys.ts";
+import { startServer, type TestServer } from "../../helpers/server.ts";
+
+const SOMEWHERE = ["evil.example", "evil.example:3000", "127.0.0.1.evil.example", "10.0.0.7", "[::2]", "localhost."];
+
+describe("the Host of a request", () => {
+  const servers: TestServer[] = [];
+  const begin = async (env: Record<string, string> = {}) => {
+    const server = await startServer(env);
+    servers.push(server);
+    return server;
+  };
+  afterEach(async () => {
+    for (const server of servers.splice(0)) await server.stop();
+  });
+
+  const under = (server: TestServer, Host: string, at = "/v1/queues", method = "GET") =>
+    server.send(at, { method, headers: { Host } });
+
+  it("without keys is one of this machine's, lest a web page points its own name at it (DNS rebinding)", async () => {
+    const server = await begin();
+    for (const Host of SOMEWHERE) {
+      const answer = await under(server, Host);
+      expect([answer.status, answer.json.type], Host).to.deep.equal([421, "/problems/wrong-host"]);
+    }
+    for (const Host of ["localhost", "LOCALHOST:99", "127.0.0.1", "127.0.0.1:3000", "[::1]", "[::1]:3000"]) {
+      expect((await under(server, Host)).status, Host).to.equal(200);
+    }
+  });
+
+  it("is looked at whatever is asked for, pages, events, metrics and what is not there included", async () => {
+    const server = await begin();
+    const id = await server.enqueue("default", {});
+    const paths = ["/", "/healthz", "/readyz", "/metrics", "/docs", "/dashboard", "/openapi.json", "/nowhere"];
+    for (const at of [...paths, `/v1/requests/${id}`, `/v1/requests/${id}/status`, `/v1/requests/${id}/events`]) {
+      expect((await under(server, "evil.example", at)).status, at).to.equal(421);
+    }
+    for (const method of ["POST", "PUT", "DELETE", "OPTIONS", "PATCH"]) {
+      expect((await under(server, "evil.example", "/v1/requests", method)).status, method).to.equal(421);
+    }
+  });
+
+  it("is not taken from what is forwarded, which such a page could send itself", async () => {
+    const server = await begin({ TRUST_PROXY: "true" });
+    const headers = { Host: "evil.example", "X-Forwarded-Host": "localhost" };
+    expect((await server.send("/v1/queues", { headers })).status).to.equal(421);
+  });
+
+  it("may be one of ALLOWED_HOSTS", async () => {
+    const server = await begin({ ALLOWED_HOSTS: "tasks.example, Bücher.example,10.0.0.7" });
+    for (const Host of ["tasks.example", "TASKS.example:8443", "xn--bcher-kva.example", "10.0.0.7:1", "localhost"]) {
+      expect((await under(server, Host)).status, Host).to.equal(200);
+    }
+    expect((await under(server, "a.tasks.example")).status).to.equal(421);
+  });
+
+  it("with keys may be any, unless ALLOWED_HOSTS says which; probes know an address alone", async () => {
+    const keys = testKeys({ ann: ["submit"] });
+    const any = await begin(keys.env);
+    for (const Host of SOMEWHERE) {
+      expect((await any.send("/v1/queues", { headers: keys.as("ann", { Host }) })).status, Host).to.equal(200);
+    }
+    const some = await begin({ ...keys.env, ALLOWED_HOSTS: "tasks.example" });
+    const statuses = async (Host: string) => {
+      const headers = keys.as("ann", { Host });
+      const answers = ["/v1/queues", "/openapi.json", "/healthz", "/readyz"].map((at) => some.send(at, { headers }));
+      return (await Promise.all(answers)).map(({ status }) => status);
+    };
+    expect(await statuses("tasks.example")).to.deep.equal([200, 200, 200, 200]);
+    expect(await statuses("10.1.2.3:3000")).to.deep.equal([421, 421, 200, 200]);
+  });
+});

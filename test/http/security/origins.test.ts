@@ -1,0 +1,176 @@
+import { expect } from "chai";
+import { testKeys } from "../../helpers/keys.ts";
+import { type Answer, startServer, type TestServer } from "../../helpers/server.ts";
+
+const APP = "https://app.example";
+
+/** Every kind of request that changes something, and what answers it where it is let through. */
+const EFFECTS: readonly [method: string, path: string, passed: number][] = [
+  ["POST", "/v1/requests", 202],
+  ["POST", "/v1/queues/default/pause", 200],
+  ["POST", "/v1/queues/default/resume", 200],
+  ["POST", "/v1/leases/x/renew", 400],
+  ["DELETE", "/v1/queues/default/dead", 200],
+  ["PUT", "/v1/requests/-no-id", 400],
+  ["GET", "/api/v1/task", 200],
+  ["HEAD", "/api/v1/task", 200],
+  ["GET", "/api/v1/task/", 200],
+  ["GET", "/v1/gateway/nobody/items", 404],
+  ["HEAD", "/v1/gateway/nobody", 404],
+  ["OPTIONS", "/v1/gateway/nobody/items", 200],
+  ["POST", "/nowhere", 404],
+];
+
+describe("the Origin of a request that changes something", () => {
+  let server: TestServer;
+  const port = () => new URL(server.url).port;
+  const all = (headers: Record<string, string>) =>
+    Promise.all(
+      EFFECTS.map(async ([method, at, passed]) => {
+        const body = method === "POST" || method === "PUT" ? {} : undefined;
+        const answer = await server.send(at, { method, headers: { Prefer: "respond-async", ...headers }, body });
+        return { what: `${method} ${at}`, answer, passed };
+      }),
+    );
+  const forbidden = async (headers: Record<string, string>) => {
+    for (const { what, answer } of await all(headers)) {
+      expect(answer.status, `${what} with ${JSON.stringify(headers)}`).to.equal(403);
+      if (answer.text !== "") expect(answer.json.type).to.equal("/problems/forbidden");
+    }
+  };
+
+  describe("on a server without keys", () => {
+    before(async () => {
+      server = await startServer();
+    });
+    after(() => server.stop());
+
+    it("is refused when it is another one, though a browser on plain HTTP says nothing else of it", async () => {
+      await forbidden({ Origin: "http://evil.example" });
+      await forbidden({ Origin: `http://evil.example:${port()}` });
+      await forbidden({ Origin: "null" });
+      await forbidden({ Origin: "chrome-extension://abcdef" });
+      await forbidden({ Origin: "not an origin" });
+    });
+
+    it("is refused from another port of this host, which is another origin", async () => {
+      await forbidden({ Origin: "http://127.0.0.1:1" });
+      await forbidden({ Origin: "http://127.0.0.1" });
+      await forbidden({ Origin: `http://localhost:${port()}` });
+      await forbidden({ Origin: "http://127.0.0.1:1", "Sec-Fetch-Site": "same-site" });
+    });
+
+    it("is refused where the browser names none and says that another site's page asks", async () => {
+      await forbidden({ "Sec-Fetch-Site": "cross-site" });
+      await forbidden({ "Sec-Fetch-Site": "same-site" });
+      await forbidden({ "Sec-Fetch-Site": "cross-site", Origin: server.url });
+    });
+
+    it("leaves nothing behind when it is refused", async () => {
+      const page = { Origin: "http://evil.example", "X-Request-Id": "drive-by" };
+      expect((await server.post("default", {}, page)).status).to.equal(403);
+      expect((await server.send("/v1/requests/drive-by")).json.type).to.equal("/problems/unknown");
+    });
+
+    it("may be ours, by the address that was asked, and may be missing: programs send none", async () => {
+      const ours = [
+        { Origin: server.url, "Sec-Fetch-Site": "same-origin" },
+        { Origin: `http://localhost:${port()}`, Host: `localhost:${port()}` },
+        { Origin: `http://localhost:${port()}`, Host: `LOCALHOST:${port()}` },
+        // A proxy that ends TLS, and says nothing of it.
+        { Origin: "https://localhost", Host: "localhost" },
+        { "Sec-Fetch-Site": "none" },
+        {},
+      ];
+      for (const headers of ours) {
+        for (const { what, answer, passed } of await all(headers)) {
+          expect(answer.status, `${what} with ${JSON.stringify(headers)}`).to.equal(passed);
+        }
+      }
+    });
+
+    it("is no matter where nothing is changed", async () => {
+      const headers = { Origin: APP, "Sec-Fetch-Site": "cross-site" };
+      for (const at of ["/v1/queues", "/healthz", "/docs"]) {
+        expect((await server.send(at, { headers })).status, at).to.equal(200);
+      }
+      expect((await server.send("/v1/requests", { method: "OPTIONS", headers })).status).to.equal(200);
+    });
+  });
+
+  it("may be one that CORS_ORIGINS lists, whatever the browser says of the site", async () => {
+    server = await startServer({ CORS_ORIGINS: `${APP},http://localhost:5173` });
+    try {
+      for (const headers of [{ Origin: APP, "Sec-Fetch-Site": "cross-site" }, { Origin: "http://localhost:5173" }]) {
+        for (const { what, answer, passed } of await all(headers)) expect(answer.status, what).to.equal(passed);
+      }
+      await forbidden({ Origin: "https://other.example" });
+      await forbidden({ "Sec-Fetch-Site": "cross-site" });
+    } finally {
+      await server.stop();
+    }
+  });
+
+  it("is held against what a trusted proxy forwards, the scheme too", async () => {
+    server = await startServer({ TRUST_PROXY: "true" });
+    const send = (Origin: string) =>
+      server.send("/v1/queues/default/resume", {
+        method: "POST",
+        headers: { Origin, "X-Forwarded-Host": "tasks.example", "X-Forwarded-Proto": "https" },
+      });
+    try {
+      expect((await send("https://tasks.example")).status).to.equal(200);
+      for (const other of ["http://tasks.example", "https://tasks.example:8443", server.url]) {
+        expect((await send(other)).status, other).to.equal(403);
+      }
+    } finally {
+      await server.stop();
+    }
+  });
+
+  it("is looked at on servers with keys, too", async () => {
+    const keys = testKeys({ root: ["admin"] });
+    server = await startServer(keys.env);
+    try {
+      await forbidden(keys.as("root", { Origin: APP }));
+    } finally {
+      await server.stop();
+    }
+  });
+});
+
+describe("the key that a browser was given for the dashboard (RFC 7617)", () => {
+  const keys = testKeys({ root: ["admin"] });
+  const key = keys.as("root").Authorization?.slice("Bearer ".length);
+  const basic = { Authorization: `Basic ${Buffer.from(`anyone:${key}`).toString("base64")}` };
+  let server: TestServer;
+  before(async () => {
+    server = await startServer(keys.env);
+  });
+  after(() => server.stop());
+
+  const get = (at: string, headers: Record<string, string>, method = "GET"): Promise<Answer> =>
+    server.send(at, { method, headers: { ...basic, ...headers } });
+
+  it("allocates nothing and goes through no gateway, unless our own header says that a script of ours asks", async () => {
+    for (const at of ["/api/v1/task", "/v1/gateway/nobody/items"]) {
+      expect((await get(at, {})).status, at).to.equal(401);
+      expect((await get(at, { "X-Requested-With": "paihao-dashboard" })).status, at).to.be.oneOf([200, 404]);
+    }
+    expect((await get("/v1/queues", {})).status).to.equal(200);
+  });
+});
+
+describe("HEAD of an allocation", () => {
+  it("is safe: it keeps no id (RFC 9110 §9.2.1)", async () => {
+    const server = await startServer();
+    try {
+      const answer = await server.send("/api/v1/task", { method: "HEAD" });
+      expect([answer.status, answer.headers.location]).to.deep.equal([200, undefined]);
+      expect((await server.send("/api/v1/task?queue=nobody", { method: "HEAD" })).status).to.equal(404);
+      expect((await server.send("/api/v1/task")).headers.location).to.match(/^\/api\/v1\/task\/a-/);
+    } finally {
+      await server.stop();
+    }
+  });
+});
