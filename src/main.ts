@@ -27,8 +27,12 @@ export interface Running {
   readonly store: string;
   /** Reads the file of API keys again. */
   reload(): void;
-  /** Lets what runs end, then closes everything; idempotent. */
-  stop(): Promise<void>;
+  /**
+   * Takes no new connections, answers the callers who wait while the worker goes on, lets what runs end, then closes
+   * everything; idempotent.
+   * @param withinMs for answers and running tasks together; default DRAIN_TIMEOUT
+   */
+  stop(withinMs?: number): Promise<void>;
 }
 
 /**
@@ -40,12 +44,13 @@ export async function start(config: Config, log: Logger): Promise<Running> {
   const undoing = supervisor(handlers);
   const guard = new AddressGuard(config.webhookAllow, { plainHttp: "listed" });
   const signer = config.urlSigningKey === undefined ? undefined : new LinkSigner(config.urlSigningKey, config.urlTtlMs);
+  const stopping = new AbortController();
   const closing = new AbortController();
   /** What has been started, the last first to be stopped. */
-  const started: (() => unknown)[] = [];
+  const started: Stop[] = [];
   let unwound: Promise<void> | undefined;
-  const unwind = () => {
-    unwound ??= stopAll(started.reverse(), log);
+  const unwind = (withinMs = config.drainTimeoutMs) => {
+    unwound ??= stopAll(started.reverse(), withinMs, log);
     return unwound;
   };
   try {
@@ -68,10 +73,20 @@ export async function start(config: Config, log: Logger): Promise<Running> {
       started.push(() => role.stop());
     }
 
+    const worker =
+      config.role === "api"
+        ? undefined
+        : new Worker({
+            engine,
+            handlers: all,
+            log,
+            ...config,
+            handlersDir: config.handlersDir ?? shippedHandlersDir,
+          });
     let server: HttpServer | undefined;
     let reload = () => {};
     if (config.port !== undefined) {
-      const ready = () => (closing.signal.aborted ? Promise.resolve(["the server is stopping"]) : readiness());
+      const ready = () => (stopping.signal.aborted ? Promise.resolve(["the server is stopping"]) : readiness());
       const checkWebhook = (url: string) => checkTarget(url, guard);
       const api = {
         engine,
@@ -79,6 +94,7 @@ export async function start(config: Config, log: Logger): Promise<Running> {
         ownHandlers,
         log,
         readiness: ready,
+        stopping: stopping.signal,
         closing: closing.signal,
         checkWebhook,
         ...config,
@@ -88,24 +104,16 @@ export async function start(config: Config, log: Logger): Promise<Running> {
       reload = () => security.keyRing?.reload();
       const options = { ...config, security };
       const app = config.role === "worker" ? createHealthApp(api, options) : createApp(api, options);
-      const listening = new HttpServer(app, { host: config.host, port: config.port });
-      await listening.start();
-      started.push(() => listening.stop());
-      server = listening;
+      server = new HttpServer(app, { host: config.host, port: config.port, stopping, closing });
     }
-    // Stopped before the server: callers may still collect while the worker drains; then those who are held are let go.
-    started.push(() => closing.abort());
-    if (config.role !== "api") {
-      const worker = new Worker({
-        engine,
-        handlers: all,
-        log,
-        ...config,
-        handlersDir: config.handlersDir ?? shippedHandlersDir,
-      });
-      await worker.start();
-      started.push(() => worker.stop());
-    }
+    const stopServer: Stop = (leftMs) => server?.stop(leftMs);
+    const stopWorker: Stop = (leftMs) => worker?.stop(leftMs);
+    // The API stops first: the worker goes on with the tasks that its callers wait for. Where a worker alone listens, it is
+    // for probes and metrics, which are to see it drain.
+    started.push(...(config.role === "worker" ? [stopServer, stopWorker] : [stopWorker, stopServer]));
+    started.push(() => stopping.abort());
+    await server?.start();
+    await worker?.start();
     return {
       url: server && `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${server.port}`,
       queues: [...handlers.keys()],
@@ -119,10 +127,14 @@ export async function start(config: Config, log: Logger): Promise<Running> {
   }
 }
 
-async function stopAll(parts: readonly (() => unknown)[], log: Logger): Promise<void> {
+/** Stops one part; told how much of the time to stop is left, ms. */
+type Stop = (leftMs: number) => unknown;
+
+async function stopAll(parts: readonly Stop[], withinMs: number, log: Logger): Promise<void> {
+  const deadline = performance.now() + withinMs;
   for (const stop of parts) {
     try {
-      await stop();
+      await stop(Math.max(0, deadline - performance.now()));
     } catch (error) {
       log.warn({ reason: messageOf(error) }, "a part did not stop in good order");
     }

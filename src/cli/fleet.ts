@@ -9,13 +9,18 @@ import { provisionStore } from "../store/provision.ts";
 
 /** Pauses before a member that died is started again; one that has lived for `healthyMs` has paid for its past. */
 const RESTART = { firstMs: 250, mostMs: 10_000, healthyMs: 30_000 } as const;
-/** A member that has not ended so long after its drain timeout is ended. */
-const GRACE_MS = 10_000;
+/** A member that has not ended so long after its drain timeout is ended. It may take the worker 10 s to have tasks settled. */
+const GRACE_MS = 15_000;
 
 /** What a member tells once: that it is ready, or why it cannot be. */
 export type MemberMessage =
   | { readonly ready: { readonly url: string | undefined; readonly queues: readonly string[] } }
   | { readonly refusal: string };
+
+/** What a member is told once: to stop, and how long running tasks and answers may take. */
+export interface StopMessage {
+  readonly stopWithinMs: number;
+}
 
 /** How the processes of a fleet differ from this one's own environment. */
 type Environment = Readonly<Record<string, string | undefined>>;
@@ -41,12 +46,13 @@ export async function startFleet(config: Config, overrides: Environment, log: Lo
   const members = Array.from({ length: config.webConcurrency }, (_, n) => new Member(`api-${n + 1}`, env("api"), log));
   const worker = config.role === "all" ? new Member("worker", env("worker"), log) : undefined;
   let stopped: Promise<void> | undefined;
-  const stop = () => {
+  const stop = (withinMs = config.drainTimeoutMs) => {
     stopped ??= (async () => {
-      for (const member of members) member.letEnd();
-      // The worker first: what its tasks end with can still be collected.
-      await worker?.stop(config.drainTimeoutMs + GRACE_MS);
-      await Promise.all(members.map((member) => member.stop(GRACE_MS)));
+      const deadline = performance.now() + withinMs;
+      for (const member of [...members, ...(worker ? [worker] : [])]) member.letEnd();
+      // The worker last: it does what callers of the others wait for.
+      await Promise.all(members.map((member) => member.stop(withinMs)));
+      await worker?.stop(Math.max(0, deadline - performance.now()));
       await store.stop();
     })();
     return stopped;
@@ -113,16 +119,17 @@ class Member {
   }
 
   /** Lets it end what it does, and ends it when that takes longer. */
-  async stop(patienceMs: number): Promise<void> {
+  async stop(withinMs: number): Promise<void> {
     this.letEnd();
     const running = this.#process;
     if (!running || running.isDead()) return;
     const exited = once(running, "exit");
-    running.process.kill("SIGTERM");
+    // One that has just died cannot be told; its exit is on the way.
+    running.send({ stopWithinMs: withinMs } satisfies StopMessage, () => undefined);
     const late = setTimeout(() => {
       this.#log.warn("the process does not end and is killed");
       running.process.kill("SIGKILL");
-    }, patienceMs);
+    }, withinMs + GRACE_MS);
     await exited;
     clearTimeout(late);
   }

@@ -3,21 +3,21 @@ import { readConfig } from "../config.ts";
 import { StartError } from "../errors.ts";
 import { createLog } from "../log.ts";
 import { start } from "../main.ts";
-import type { MemberMessage } from "./fleet.ts";
+import type { MemberMessage, StopMessage } from "./fleet.ts";
 
 const tell = (message: MemberMessage): void => void process.send?.(message);
 
-// A terminal's Ctrl-C reaches every process of its group: the parent says what is to end, and when.
-process.on("SIGINT", () => undefined);
+// A terminal's Ctrl-C reaches every process of its group, a service manager's SIGTERM every process of the service: the parent
+// says what is to end, and when. A worker that ended at once would leave those waiting whom the others still answer.
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined);
 
 try {
   const config = readConfig();
   const log = createLog(config.logLevel);
   const running = await start(config, log);
   process.on("SIGHUP", () => running.reload());
-  // It may come twice, from the parent and from a service manager that tells every process.
-  process.on("SIGTERM", () => {
-    running.stop().then(
+  process.on("message", ({ stopWithinMs }: StopMessage) => {
+    running.stop(stopWithinMs).then(
       () => process.exit(0),
       (error: unknown) => {
         log.fatal({ err: error }, "could not stop in good order");

@@ -10,6 +10,8 @@ export class ApiResponse<Request extends IncomingMessage = IncomingMessage> exte
   /** Names and values in turns. */
   readonly #ahead: string[] = [];
   readonly #varies: string[] = [];
+  /** Says when the head is written that the server stops: then the connection ends with this answer. */
+  stopping: AbortSignal | undefined;
 
   /** Adds a header to whatever will be answered; its value must be fit for one. */
   ahead(name: string, value: string): void {
@@ -27,6 +29,7 @@ export class ApiResponse<Request extends IncomingMessage = IncomingMessage> exte
    * @param body ASCII only: as such its characters are its bytes
    */
   answer(status: number, fields: readonly string[], body: string): void {
+    this.#parting();
     super.writeHead(status, [...this.#takeAhead(), ...fields, "Content-Length", String(body.length)]);
     this.end(body, "latin1");
   }
@@ -36,9 +39,15 @@ export class ApiResponse<Request extends IncomingMessage = IncomingMessage> exte
     reason?: string | OutgoingHttpHeaders | OutgoingHttpHeader[],
     headers?: OutgoingHttpHeaders | OutgoingHttpHeader[],
   ): this {
+    this.#parting();
     const ahead = this.#takeAhead();
     for (let i = 0; i < ahead.length; i += 2) this.setHeader(ahead[i] ?? "", ahead[i + 1] ?? "");
     return typeof reason === "string" ? super.writeHead(status, reason, headers) : super.writeHead(status, reason);
+  }
+
+  /** Node then writes `Connection: close` by itself. */
+  #parting(): void {
+    if (this.stopping?.aborted) this.shouldKeepAlive = false;
   }
 
   #takeAhead(): string[] {

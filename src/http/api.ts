@@ -15,7 +15,9 @@ export interface Api {
   readonly syncLimitMs: number;
   /** How a pending result is answered where the request does not say. */
   readonly pendingStatus: 404 | 202;
-  /** Fires when the server is about to stop: whoever is held is let go. */
+  /** Fires when the server begins to stop: streams end, so that their clients go on elsewhere; requests are answered. */
+  readonly stopping: AbortSignal;
+  /** Fires when the time for that is over: callers who are held are answered with what there is. */
   readonly closing: AbortSignal;
   /** The webhook as it will be told. @throws PaihaoError invalid-parameter when it may not be */
   checkWebhook(url: string): Promise<string>;

@@ -25,14 +25,14 @@ export function eventText(event: { name: string; id?: string; data: string }): s
  * once in {@link STREAM_DEFAULTS.spokes} seconds, and one word from the server that it stops.
  */
 export class EventStreams {
-  readonly #closing: AbortSignal;
+  readonly #stopping: AbortSignal;
   readonly #wheel: readonly Set<EventStream>[];
   #timer: NodeJS.Timeout | undefined;
   #spoke = 0;
   #opened = 0;
 
-  constructor(closing: AbortSignal) {
-    this.#closing = closing;
+  constructor(stopping: AbortSignal) {
+    this.#stopping = stopping;
     this.#wheel = Array.from({ length: STREAM_DEFAULTS.spokes }, () => new Set());
   }
 
@@ -49,14 +49,14 @@ export class EventStreams {
     spoke?.add(stream);
     if (this.#timer === undefined) {
       this.#timer = setInterval(() => this.#turn(), STREAM_DEFAULTS.spokeMs);
-      this.#closing.addEventListener("abort", this.#endAll);
+      this.#stopping.addEventListener("abort", this.#endAll);
     }
     res.once("close", () => {
       spoke?.delete(stream);
       if (this.size === 0) this.#rest();
       onClose();
     });
-    if (this.#closing.aborted) stream.end();
+    if (this.#stopping.aborted) stream.end();
     return stream;
   }
 
@@ -68,7 +68,7 @@ export class EventStreams {
   #rest(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
-    this.#closing.removeEventListener("abort", this.#endAll);
+    this.#stopping.removeEventListener("abort", this.#endAll);
   }
 
   readonly #endAll = (): void => {

@@ -3,12 +3,12 @@ import type { Inspection } from "../engine/inspect.ts";
 import type { Watchers } from "../engine/watchers.ts";
 import type { Api } from "./api.ts";
 
-/** Who is held until a server stops, for each signal that says so: it has one listener, however many they are. */
+/** Who is held, for each signal that says when they are let go: it has one listener, however many they are. */
 const held = new WeakMap<AbortSignal, Set<AbortController>>();
 
 /**
- * Fires when a caller who is held must be let go: they have gone away, or the server is about to stop. What they wait for
- * goes on. Not `AbortSignal.any`: tied to a signal as old as the process, one of those for each request would pile up.
+ * Fires when a caller who is held must be let go: they have gone away, or the server stops and its time for answers is over.
+ * What they wait for goes on. Not `AbortSignal.any`: tied to a signal as old as the process, one of those for each request would pile up.
  */
 export function untilGone(ctx: Context, { closing }: Pick<Api, "closing">): AbortSignal {
   const gone = new AbortController();

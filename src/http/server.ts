@@ -16,18 +16,36 @@ export const HTTP_DEFAULTS = {
   checkEveryMs: 1000,
   /** How often connections are asked to end while the server stops. */
   closeEveryMs: 50,
+  /** Once callers who were held are let go: time for their answers to go out. */
+  lastAnswersMs: 5000,
 } as const;
 
 type ArrivalLimits = Record<"requestMs" | "headersMs" | "keepAliveMs" | "checkEveryMs", number>;
+
+/** Where a server listens, and whom it tells that it stops. */
+export interface HttpServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly limits?: Partial<ArrivalLimits>;
+  /** Aborted when it begins to stop. */
+  readonly stopping?: AbortController;
+  /** Aborted when its time for answers is over: whoever is held is to be let go. */
+  readonly closing?: AbortController;
+}
 
 /** An HTTP server that stops gracefully: what is being answered is answered, idle connections are closed. */
 export class HttpServer implements Role {
   readonly #server: Server;
   readonly #host: string;
   readonly #port: number;
-  #stopping = false;
+  readonly #stopping: AbortController;
+  readonly #closing: AbortController;
+  #stopped: Promise<void> | undefined;
 
-  constructor(app: Koa, options: { host: string; port: number; limits?: Partial<ArrivalLimits> }) {
+  constructor(app: Koa, options: HttpServerOptions) {
+    const { stopping = new AbortController(), closing = new AbortController() } = options;
+    this.#stopping = stopping;
+    this.#closing = closing;
     const handle = app.callback();
     const limits = { ...HTTP_DEFAULTS, ...options.limits };
     this.#server = createServer(
@@ -41,7 +59,7 @@ export class HttpServer implements Role {
       },
       (req, res) => {
         // Else a busy keep-alive connection would hold up the end for as long as its client pleases.
-        if (this.#stopping) res.setHeader("Connection", "close");
+        res.stopping = stopping.signal;
         void handle(req, res);
       },
     );
@@ -62,17 +80,28 @@ export class HttpServer implements Role {
     });
   }
 
-  /** Takes no new connections, and resolves when the last answer is out or `withinMs` has passed. */
-  async stop(withinMs = 5000): Promise<void> {
+  /**
+   * Takes no new connections, and resolves when the last answer is out.
+   * @param withinMs how long answers may take; then `closing` fires, and what is not answered soon after that is cut off
+   */
+  stop(withinMs = 0): Promise<void> {
+    this.#stopped ??= this.#drain(withinMs);
+    return this.#stopped;
+  }
+
+  async #drain(withinMs: number): Promise<void> {
     if (!this.#server.listening) return;
-    this.#stopping = true;
     const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#stopping.abort();
     const idle = setInterval(() => this.#server.closeIdleConnections(), HTTP_DEFAULTS.closeEveryMs);
-    const limit = setTimeout(() => this.#server.closeAllConnections(), withinMs);
+    let timer = setTimeout(() => {
+      this.#closing.abort();
+      timer = setTimeout(() => this.#server.closeAllConnections(), HTTP_DEFAULTS.lastAnswersMs);
+    }, withinMs);
     this.#server.closeIdleConnections();
     await closed;
     clearInterval(idle);
-    clearTimeout(limit);
+    clearTimeout(timer);
   }
 
   #startError(error: NodeJS.ErrnoException): StartError {

@@ -58,13 +58,13 @@ export class Worker implements Role {
   }
 
   /** Drains: takes no more work, lets what runs end within the drain timeout, hands the rest back to its old place. */
-  stop(): Promise<void> {
-    this.#stopped ??= this.#drain();
+  stop(withinMs = this.#options.drainTimeoutMs): Promise<void> {
+    this.#stopped ??= this.#drain(withinMs);
     return this.#stopped;
   }
 
-  async #drain(): Promise<void> {
-    const { log, drainTimeoutMs } = this.#options;
+  async #drain(drainTimeoutMs: number): Promise<void> {
+    const { log } = this.#options;
     await Promise.all(this.#pools.map((pool) => pool.stop()));
     if (this.#keeper.size > 0)
       log.info({ running: this.#keeper.size, drainTimeoutMs }, "waiting for running tasks to end");

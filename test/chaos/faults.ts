@@ -2,6 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { isOutcome } from "../../src/task.ts";
 import { eventually } from "../helpers/eventually.ts";
+import { refuses } from "../helpers/process.ts";
 import type { ServerProcess } from "../workers/server-process.ts";
 import type { Fault } from "./endure.ts";
 import type { Load } from "./load.ts";
@@ -11,6 +12,8 @@ import type { World } from "./world.ts";
 const WHILE_MS = 2000;
 /** Tasks that run beside the one that kills its worker. */
 const NEIGHBORS = 8;
+/** Who wait for a result when the API is told to stop. */
+const CALLERS = 40;
 /** Redis closed for writing, or its clients paused: longer than a lease. */
 const PAUSE_MS = 3000;
 /** Redis stands still for longer than a lease, so often, with a pause in which everybody goes on, ms. */
@@ -108,6 +111,29 @@ const apiKilled: Fault = {
   async strike(world) {
     world.api.child.kill("SIGKILL");
     await world.api.ended;
+    await world.startApi();
+    return {};
+  },
+};
+
+const apiStopped: Fault = {
+  name: "API: SIGTERM under synchronous load",
+  async strike(world, load) {
+    const { url, child, ended } = world.api;
+    const { engine } = world.observer;
+    // Paused until the API takes no more connections: all of them are in flight when it is told to stop.
+    await engine.pause("work", true);
+    const ids = Array.from({ length: CALLERS }, (_, n) => `sync-${n}-${performance.now().toFixed(0)}`);
+    const held = ids.map((id) => load.hold(id));
+    await eventually(async () => {
+      const seen = await Promise.all(ids.map((id) => engine.inspector.inspect(id, { result: false })));
+      return seen.every((task) => task !== null);
+    });
+    child.kill("SIGTERM");
+    await eventually(() => refuses(url));
+    await engine.pause("work", false);
+    expect(await Promise.all(held), "answers of those who wait").to.deep.equal(new Array(CALLERS).fill(200));
+    expect(await ended, "the end of an API that stops").to.equal(0);
     await world.startApi();
     return {};
   },
@@ -301,7 +327,7 @@ const poison: Fault = {
 
 /** All of them; those that leave another Redis behind come last. */
 export const FAULTS: readonly Fault[] = [
-  ...[workerKilled, workerStopped, apiKilled],
+  ...[workerKilled, workerStopped, apiKilled, apiStopped],
   ...[scriptFlush, clientKill, clientPause, frozen, readOnly, redisCrash, memoryFull],
   ...[halfOpen, silence],
   ...[poison],

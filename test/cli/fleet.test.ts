@@ -4,8 +4,9 @@ import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
 import { freePort } from "../../src/store/free-port.ts";
+import { openEngine } from "../helpers/engine.ts";
 import { eventually } from "../helpers/eventually.ts";
-import { processGone } from "../helpers/process.ts";
+import { processGone, refuses } from "../helpers/process.ts";
 import { exchange } from "../helpers/server.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store.ts";
 
@@ -108,6 +109,27 @@ describe("a server of several processes (WEB_CONCURRENCY)", function () {
     const [code] = await once(server.primary, "exit");
     expect(code).to.equal(0);
     await Promise.all(last.map(processGone));
+  });
+
+  it("answers who waits before it ends, though every one of its processes is told to", async () => {
+    const prefix = uniquePrefix();
+    const server = start({ KEY_PREFIX: prefix, DRAIN_TIMEOUT: "60s" });
+    const url = await server.url();
+    const post = (at: string, body?: unknown) => exchange(new URL(at, url), { method: "POST", body });
+    await post("/v1/queues/default/pause");
+    const answers = Array.from({ length: 10 }, () => post("/v1/requests", { html: "<title>Hi</title>" }));
+    await eventually(async () => (await exchange(new URL("/v1/queues/default", url))).json.waiting === 10);
+    const members = childrenOf(server.pid).filter((pid) => commandOf(pid).includes("member"));
+    // As a service manager does it.
+    for (const pid of [...members, server.pid]) process.kill(pid, "SIGTERM");
+    await eventually(() => refuses(url));
+    const { engine, close } = await openEngine({ prefix });
+    await engine.pause("default", false);
+    expect((await Promise.all(answers)).map(({ status }) => status)).to.deep.equal(new Array(10).fill(200));
+    const [code] = await once(server.primary, "exit");
+    expect(code).to.equal(0);
+    await Promise.all(members.map(processGone));
+    await close();
   });
 
   it("says once what is wrong with its configuration, and leaves nothing behind", async () => {

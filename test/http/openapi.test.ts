@@ -13,7 +13,7 @@ const PAGES = /^\/(docs|dashboard|pages)(\/|$)/;
 
 /** Every route as the description writes it, HEAD aside where it only comes with GET. */
 function routes(): string[] {
-  const api: Partial<Api> = { handlers: new Map(), closing: new AbortController().signal };
+  const api: Partial<Api> = { handlers: new Map(), stopping: new AbortController().signal };
   const found = createRouters(api as Api)
     .flatMap(({ stack }) => stack)
     .flatMap((layer) => {

@@ -86,8 +86,8 @@ describe("a stream of events", () => {
   });
 
   it("is ended with all others when the server stops, and opened no more afterwards", () => {
-    const closing = new AbortController();
-    const streams = new EventStreams(closing.signal);
+    const stopping = new AbortController();
+    const streams = new EventStreams(stopping.signal);
     const connections = Array.from({ length: 20 }, () => new Connection());
     let closed = 0;
     for (const connection of connections) {
@@ -96,7 +96,7 @@ describe("a stream of events", () => {
       });
     }
     expect(streams.size).to.equal(20);
-    closing.abort();
+    stopping.abort();
     expect(connections.every((connection) => connection.ended)).to.equal(true);
     expect([streams.size, closed]).to.deep.equal([0, 20]);
     const late = new Connection();

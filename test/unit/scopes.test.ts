@@ -38,7 +38,7 @@ describe("what a route asks for", () => {
   }
 
   it("is listed for every route that there is: another one would be for admins alone", () => {
-    const routers = createRouters({ closing: new AbortController().signal, handlers: new Map() } as unknown as Api);
+    const routers = createRouters({ stopping: new AbortController().signal, handlers: new Map() } as unknown as Api);
     const layers = routers.flatMap(({ stack }) => stack);
     const paths = layers.flatMap(({ methods, path }) => methods.map((method) => `${method} ${String(path)}`));
     expect(paths).to.include("GET /v1/requests/:id");

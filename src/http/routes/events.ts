@@ -13,7 +13,7 @@ import { observe } from "./monitor.ts";
 
 /** Routes of the monitor as Server-Sent Events. */
 export function eventRoutes(router: Router, api: Api, watchers: Watchers): void {
-  const streams = new EventStreams(api.closing);
+  const streams = new EventStreams(api.stopping);
   router.get("/v1/requests/:id/events", (ctx) => events(ctx, api, watchers, streams));
 }
 

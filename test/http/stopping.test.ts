@@ -1,0 +1,152 @@
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import http from "node:http";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import type { Handler } from "../../src/handler.ts";
+import { connectOnce } from "../../src/store/probe.ts";
+import * as fixtures from "../fixtures/handlers/workers/handlers.ts";
+import { readEvents } from "../helpers/events.ts";
+import { eventually } from "../helpers/eventually.ts";
+import { refuses } from "../helpers/process.ts";
+import { listenersOf } from "../helpers/scan.ts";
+import { type Answer, exchange, type Sent } from "../helpers/server.ts";
+import { storeUrl } from "../helpers/store.ts";
+import { endProcesses, type ServerProcess, startProcess } from "../workers/server-process.ts";
+import { openWorkshop, type Workshop } from "../workers/workshop.ts";
+
+const HANDLERS = path.join(import.meta.dirname, "../fixtures/handlers/workers");
+/** Longer than any test takes, and the longest that a server allows. */
+const LONG = "600s";
+
+describe("a server that is told to stop", function () {
+  this.timeout(60_000);
+  let shop: Workshop;
+  let dir: string;
+  let journal: string;
+  const processes: ServerProcess[] = [];
+
+  beforeEach(async () => {
+    dir = await mkdtemp(path.join(tmpdir(), "paihao-stopping-"));
+    journal = path.join(dir, "journal");
+    shop = await openWorkshop([fixtures.slow, fixtures.pill] as Handler[], { timeless: true });
+  });
+  afterEach(async () => {
+    await endProcesses(processes.splice(0));
+    await shop.close();
+    await rm(dir, { recursive: true });
+  });
+
+  const start = async (env: Readonly<Record<string, string>>) => {
+    const prefix = { KEY_PREFIX: shop.prefix, HANDLERS, PORT: "0", SYNC_LIMIT: LONG, DRAIN_TIMEOUT: LONG };
+    const server = await startProcess({ ...prefix, ...env });
+    processes.push(server);
+    return server;
+  };
+  const submit = (url: string, id: string, headers: Sent["headers"] = {}): Promise<Answer> =>
+    exchange(new URL("/v1/queues/slow/requests", url), {
+      method: "POST",
+      headers: { "X-Request-Id": id, ...headers },
+      body: { journal, ms: 1 },
+    });
+  const inLine = (count: number) =>
+    eventually(async () => (await shop.engine.figures(["slow"]))[0]?.line.waiting === count);
+  /** Resolves when a worker asks for work there, and whatever was sent before this call has arrived. */
+  const allHeld = async (url: string) => {
+    const redis = await connectOnce(storeUrl());
+    const channel = shop.engine.keys.workChannel(0, "pill");
+    await eventually(async () => (await listenersOf(redis, channel)) > 0).finally(() => redis.disconnect());
+    await exchange(new URL("/healthz", url));
+  };
+  const ids = (count: number) => Array.from({ length: count }, (_, n) => `caller-${n}`);
+
+  it("answers all who wait, for a result, a change or for work, and takes no new connections meanwhile", async () => {
+    const { url, child, ended } = await start({ ROLE: "api" });
+    const held = ids(6).map((id) => submit(url, id));
+    await inLine(6);
+    const monitor = new URL("/v1/requests/caller-0/status", url);
+    const { headers } = await exchange(monitor);
+    const changed = exchange(monitor, { headers: { "If-None-Match": String(headers.etag), Prefer: "wait=600" } });
+    held.push(exchange(new URL("?onPending=synchronous", monitor)));
+    const lease = exchange(new URL("/v1/queues/pill/leases", url), { method: "POST", body: {} });
+    const events = await readEvents(new URL("/v1/requests/caller-0/events", url).href);
+    await events.next();
+    await allHeld(url);
+    child.kill("SIGTERM");
+    await events.closed;
+    await eventually(() => refuses(url));
+    const work = await shop.submit({ journal }, { queue: "pill" });
+    expect((await lease).json.items[0]).to.include({ id: work });
+    await shop.worker({ handlers: new Map([["slow", fixtures.slow as Handler]]) });
+    const answers = await Promise.all(held);
+    expect(answers.map(({ status }) => status)).to.deep.equal(new Array(7).fill(200));
+    expect((await changed).json)
+      .to.have.property("state")
+      .not.equal("waiting");
+    expect(await ended).to.equal(0);
+  });
+
+  it("goes on with the tasks that its own callers wait for, and those in front of them", async () => {
+    const { url, child, ended } = await start({ ROLE: "all" });
+    await shop.engine.pause("slow", true);
+    const held = ids(20).map((id) => submit(url, id));
+    await inLine(20);
+    child.kill("SIGTERM");
+    await eventually(() => refuses(url));
+    await shop.engine.pause("slow", false);
+    const answers = await Promise.all(held);
+    expect(answers.map(({ status }) => status)).to.deep.equal(new Array(20).fill(200));
+    expect(await ended).to.equal(0);
+  });
+
+  it("tells clients that keep a connection to come back on another one", async () => {
+    const { url, child, ended } = await start({ ROLE: "all" });
+    await shop.engine.pause("slow", true);
+    const agent = new http.Agent({ keepAlive: true });
+    const request = http.request(new URL("/v1/queues/slow/requests", url), {
+      method: "POST",
+      agent,
+      headers: { "Content-Type": "application/json" },
+    });
+    request.end(JSON.stringify({ journal, ms: 1 }));
+    const answered = once(request, "response") as Promise<[http.IncomingMessage]>;
+    await inLine(1);
+    child.kill("SIGTERM");
+    await eventually(() => refuses(url));
+    await shop.engine.pause("slow", false);
+    const [answer] = await answered;
+    expect([answer.statusCode, answer.headers.connection]).to.deep.equal([200, "close"]);
+    answer.resume();
+    expect(await ended).to.equal(0);
+    agent.destroy();
+  });
+
+  it("answers with what there is when DRAIN_TIMEOUT is over", async () => {
+    const { url, child, ended } = await start({ ROLE: "api", DRAIN_TIMEOUT: "500ms" });
+    const held = [submit(url, "result"), submit(url, "place", { Prefer: "wait=600" })];
+    await inLine(2);
+    const monitor = new URL("/v1/requests/result/status", url);
+    const { headers } = await exchange(monitor);
+    held.push(exchange(monitor, { headers: { "If-None-Match": String(headers.etag), Prefer: "wait=600" } }));
+    held.push(exchange(new URL("?onPending=synchronous", monitor)));
+    held.push(exchange(new URL("/v1/queues/pill/leases", url), { method: "POST", body: {} }));
+    await allHeld(url);
+    child.kill("SIGTERM");
+    expect((await Promise.all(held)).map(({ status }) => status)).to.deep.equal([504, 202, 304, 404, 204]);
+    expect(await ended).to.equal(0);
+    expect(await shop.look("result")).to.include({ state: "waiting", index: 0 });
+  });
+
+  it("ends at once on a second signal", async () => {
+    const { url, child, ended } = await start({ ROLE: "all" });
+    await shop.engine.pause("slow", true);
+    const held = submit(url, "cut-off").catch((error: Error) => error.message);
+    await inLine(1);
+    child.kill("SIGTERM");
+    await eventually(() => refuses(url));
+    child.kill("SIGTERM");
+    expect(await ended).to.equal(130);
+    expect(await held).to.match(/closed|hang up|reset/);
+  });
+});
