@@ -4,6 +4,7 @@ import { StartError } from "../errors.ts";
 import { createLog } from "../log.ts";
 import { start } from "../main.ts";
 import type { MemberMessage, StopMessage } from "./fleet.ts";
+import { surviveRejections } from "./last-resort.ts";
 
 const tell = (message: MemberMessage): void => void process.send?.(message);
 
@@ -14,6 +15,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => un
 try {
   const config = readConfig();
   const log = createLog(config.logLevel);
+  surviveRejections(log);
   const running = await start(config, log);
   process.on("SIGHUP", () => running.reload());
   process.on("message", ({ stopWithinMs }: StopMessage) => {

@@ -3,6 +3,7 @@ import { readConfig } from "../config.ts";
 import { createLog } from "../log.ts";
 import { type Running, start } from "../main.ts";
 import { startFleet } from "./fleet.ts";
+import { surviveRejections } from "./last-resort.ts";
 
 /**
  * `paihao start`: runs the server until SIGINT or SIGTERM, then drains. A second signal ends it at once.
@@ -12,6 +13,7 @@ export async function startCommand(overrides: Readonly<Record<string, string | u
   if (existsSync(".env")) process.loadEnvFile(".env");
   const config = readConfig(undefined, overrides);
   const log = createLog(config.logLevel);
+  surviveRejections(log);
   const several = config.webConcurrency > 1 && config.role !== "worker";
   const running = several ? await startFleet(config, overrides, log) : await start(config, log);
   console.error(greeting(running, config.role));

@@ -76,7 +76,12 @@ export class Batch<Item, Verdict> {
   #flushPart(partition: number, part: Part<Item, Verdict>): void {
     const entries = part.gathered;
     part.gathered = [];
-    for (const chunk of this.#chunks(entries)) this.#await(part, chunk, this.#options.send(partition, itemsOf(chunk)));
+    for (const chunk of this.#chunks(entries)) this.#await(part, chunk, this.#send(partition, itemsOf(chunk)));
+  }
+
+  /** In a promise even where it throws at once: nobody stands behind a turn of the event loop to catch it. */
+  async #send(partition: number, items: readonly Item[]): Promise<readonly Verdict[]> {
+    return await this.#options.send(partition, items);
   }
 
   *#chunks(entries: readonly Entry<Item, Verdict>[]): Iterable<readonly Entry<Item, Verdict>[]> {

@@ -3,7 +3,7 @@ import type { Engine } from "./engine.ts";
 import type { Inspection } from "./inspect.ts";
 import { versionOf } from "./version.ts";
 
-/** Told what a task has become; null when it is no longer known. Must not throw. */
+/** Told what a task has become; null when it is no longer known. One that throws keeps nobody else from being told. */
 export type WatchListener = (seen: Inspection | null) => void;
 
 /** A watch that has begun. */
@@ -170,7 +170,13 @@ export class Watchers {
     entry.latest = seen;
     entry.version = version;
     if (isFirst) return;
-    for (const listener of [...entry.listeners]) listener(seen);
+    for (const listener of [...entry.listeners]) {
+      try {
+        listener(seen);
+      } catch (error) {
+        this.#onError(error);
+      }
+    }
   }
 
   async #pass(): Promise<number> {

@@ -73,7 +73,8 @@ export function errorOf(seen: Inspection): MonitorDocument["error"] {
   const code = seen.errorCode ?? "task-failed";
   const problem = seen.result ? problemMembers(seen.result) : {};
   const title = errorEntries.find((entry) => entry.code === code)?.title ?? "The task failed";
-  return { code, message: String(problem.detail || problem.title || title) };
+  const isSaid = (text: unknown): text is string => typeof text === "string" && text !== "";
+  return { code, message: [problem.detail, problem.title].find(isSaid) ?? title };
 }
 
 /** The members of a stored problem document; none where it is not one. */

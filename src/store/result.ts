@@ -18,10 +18,26 @@ export function encodeResult({ status, contentType, headers, body }: Answer): st
   return typeof body === "string" ? line + body : Buffer.concat([Buffer.from(line), body]);
 }
 
-/** Reads what {@link encodeResult} wrote. @throws Error when it did not */
+/**
+ * Reads what {@link encodeResult} wrote. Never throws: a record that cannot be read has status 500 and all its bytes as they are,
+ * so that whoever looks at its task still learns of everything else.
+ */
 export function decodeResult(stored: Buffer): Result {
   const end = stored.indexOf(NEWLINE);
-  if (end < 0) throw new Error("a stored result has no head");
-  const head = JSON.parse(stored.toString("utf8", 0, end)) as Head;
+  const head = end < 0 ? undefined : headOf(stored.toString("utf8", 0, end));
+  if (!head) return { status: 500, contentType: "application/octet-stream", headers: {}, body: stored };
   return { status: head.s, contentType: head.t ?? null, headers: head.h ?? {}, body: stored.subarray(end + 1) };
+}
+
+function headOf(line: string): Head | undefined {
+  try {
+    const head = JSON.parse(line) as Partial<Record<keyof Head, unknown>> | null;
+    const { s, t = "", h = {} } = head ?? {};
+    const status = typeof s === "number" && Number.isInteger(s) && s >= 200 && s <= 599;
+    const isText = (value: unknown) => typeof value === "string";
+    const headers = typeof h === "object" && h !== null && Object.values(h).every(isText);
+    return status && isText(t) && headers ? (head as Head) : undefined;
+  } catch {
+    return undefined;
+  }
 }

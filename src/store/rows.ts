@@ -62,6 +62,16 @@ export const number = (reply: Reply | BytesReply | undefined): number => Number(
 /** A number; null where the script says "". */
 export const optional = (reply: Reply | BytesReply | undefined): number | null =>
   text(reply) === "" ? null : number(reply);
+/** The texts of a JSON array; none where it is none. */
+function texts(json: string): string[] {
+  if (json === "") return [];
+  try {
+    const members: unknown = JSON.parse(json);
+    return Array.isArray(members) ? members.map(String) : [];
+  } catch {
+    return [];
+  }
+}
 /** The members of an array. */
 export const list = <T extends Reply | BytesReply>(reply: T | undefined): T[] =>
   Array.isArray(reply) ? (reply as T[]) : [];
@@ -121,7 +131,7 @@ export function taskRow(reply: BytesReply): TaskRow | null {
     score,
     dueMs: optional(due),
     result: Buffer.isBuffer(result) && result.length > 0 ? result : null,
-    errors: text(errors) === "" ? [] : (JSON.parse(text(errors)) as string[]),
+    errors: texts(text(errors)),
   };
 }
 

@@ -2,6 +2,7 @@ import type Router from "@koa/router";
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/inspect.ts";
 import type { Watchers } from "../../engine/watchers.ts";
+import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import { signatureOf } from "../access.ts";
 import type { Api } from "../api.ts";
@@ -64,13 +65,26 @@ class Follower {
     this.tell(this.#early === undefined ? first : this.#early);
   }
 
-  /** Sends what the task has become; null when it is no longer known. */
+  /** Sends what the task has become; null when it is no longer known. Never throws: whoever comes again sees what can be seen. */
   tell(seen: Inspection | null): void {
     const stream = this.#stream;
     if (!stream) {
       this.#early = seen;
       return;
     }
+    try {
+      this.#send(stream, seen);
+    } catch (error) {
+      this.#fail(stream, error);
+    }
+  }
+
+  #fail(stream: EventStream, error: unknown): void {
+    this.#api.log.error({ err: error }, "the events of a task cannot be told; its stream is closed");
+    stream.end();
+  }
+
+  #send(stream: EventStream, seen: Inspection | null): void {
     // Gone or destroyed: whoever comes again will be told so.
     if (!seen || seen.destroyed) return stream.end();
     const version = versionId(seen);
@@ -85,14 +99,16 @@ class Follower {
    * must not be taken for one that has had both.
    */
   #finish(stream: EventStream, id: string, version: string): void {
-    observe(this.#ctx, this.#api, id).then(
-      (seen) => {
+    observe(this.#ctx, this.#api, id)
+      .then((seen) => {
         const data = this.#documentOf(seen);
         stream.end(eventText({ name: "status", data }) + eventText({ name: "done", id: version, data }));
-      },
-      // The store is away, or the task was destroyed in this moment: the client comes again and will see.
-      () => stream.end(),
-    );
+      })
+      .catch((error: unknown) => {
+        // The store is away, or the task was destroyed in this moment: the client comes again and will see.
+        if (error instanceof PaihaoError) stream.end();
+        else this.#fail(stream, error);
+      });
   }
 
   #documentOf(seen: Inspection): string {

@@ -72,7 +72,7 @@ function leaseDocument(task: Reserved, queue: string, maxAttempts: number, lease
     maxAttempts,
     leaseSeconds: leaseMs / 1000,
     mediaType: task.mediaType,
-    ...(json ? { input: JSON.parse(task.input.toString("utf8")) as unknown } : { body: task.input.toString("base64") }),
+    ...(json ? inputOf(task.input) : { body: task.input.toString("base64") }),
     query: task.query === "" ? {} : (JSON.parse(task.query) as Record<string, string>),
     caller: task.caller === "" ? null : task.caller,
     submittedAt: timestamp(task.createdMs),
@@ -82,6 +82,15 @@ function leaseDocument(task: Reserved, queue: string, maxAttempts: number, lease
       method: "POST",
     })),
   };
+}
+
+/** Checked when it was submitted; what cannot be read all the same is handed out as its bytes, or it would keep others from theirs. */
+function inputOf(bytes: Buffer): { input: unknown } | { body: string } {
+  try {
+    return { input: JSON.parse(bytes.toString("utf8")) as unknown };
+  } catch {
+    return { body: bytes.toString("base64") };
+  }
 }
 
 /** The lease that a request is about. @throws PaihaoError unknown, and what reading the body throws */

@@ -1,0 +1,41 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import { connectOnce } from "../../src/store/probe.ts";
+import { eventually } from "../helpers/eventually.ts";
+import { removeKeysLike } from "../helpers/scan.ts";
+import { exchange } from "../helpers/server.ts";
+import { storeUrl, uniquePrefix } from "../helpers/store.ts";
+import { endProcesses, type ServerProcess, startProcess } from "../workers/server-process.ts";
+
+/** A handler that forgets to wait for a promise, which fails. */
+const FORGETFUL = `import { defineHandler } from "paihao";
+export const forgetful = defineHandler({ queue: "forgetful", run: () => { Promise.reject(new Error("forgotten")); return 1; } });
+`;
+
+describe("a promise that is rejected and that nobody waits for", () => {
+  const dir = mkdtempSync(path.join(tmpdir(), "paihao-test-"));
+  const prefix = uniquePrefix();
+  let server: ServerProcess;
+  before(async () => {
+    writeFileSync(path.join(dir, "forgetful.mjs"), FORGETFUL);
+    server = await startProcess({ HANDLERS: dir, KEY_PREFIX: prefix, PORT: "0" });
+  });
+  after(async () => {
+    await endProcesses([server]);
+    rmSync(dir, { recursive: true });
+    const store = await connectOnce(storeUrl());
+    await removeKeysLike(store, `{${prefix}:*`).finally(() => store.disconnect());
+  });
+
+  it("is logged, and ends neither the process nor what else it does", async () => {
+    const submit = () => exchange(new URL("/v1/queues/forgetful/requests", server.url), { method: "POST", body: {} });
+    expect((await submit()).json).to.equal(1);
+    await eventually(() =>
+      server.logged.some((line) => line.includes("the process goes on") && line.includes("forgotten")),
+    );
+    expect((await submit()).json).to.equal(1);
+    expect(server.child.exitCode).to.equal(null);
+  });
+});
