@@ -27,6 +27,7 @@ const LONGEST_RUN_MS = 10 * 60_000;
 const CHECKS: readonly { name: string; command: readonly string[] }[] = [
   { name: "lint and format", command: [join(BIN, "biome"), "check", "--error-on-warnings"] },
   { name: "types", command: [join(BIN, "tsc"), "--noEmit"] },
+  { name: "types of the pages", command: [join(BIN, "tsc"), "--project", "tsconfig.pages.json"] },
   { name: "floors", command: [join(BIN, "tsx"), join(ROOT, "scripts/floors.ts")] },
 ];
 

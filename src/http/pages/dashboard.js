@@ -3,11 +3,45 @@
 const REFRESH_MS = 2000;
 const HISTORY = 60;
 
-const byId = (id) => document.getElementById(id);
+/** @typedef {import("../document.ts").MonitorDocument & { errors?: string[] }} Task */
+/** @typedef {import("../routes/queues.ts").QueueDocument} Queue */
+/** @typedef {"waiting" | "running" | "dead"} Kind */
+
+/** What was waiting at the last looks, by queue. @type {Map<string, number[]>} */
 const history = new Map();
+/** @type {{ queue: string, kind: Kind } | null} */
 let opened = null;
 
-/** Asks the server; the browser shows it the key that it has shown for this page. */
+/**
+ * An element of the page that is there.
+ * @param {string} id
+ */
+function byId(id) {
+  const found = document.getElementById(id);
+  if (!found) throw new Error(`the page has no #${id}`);
+  return found;
+}
+
+/**
+ * A part of an element that is there.
+ * @param {ParentNode} parent
+ * @param {string} selector
+ * @returns {HTMLElement}
+ */
+function part(parent, selector) {
+  const found = parent.querySelector(selector);
+  if (!found) throw new Error(`there is no ${selector}`);
+  return /** @type {HTMLElement} */ (found);
+}
+
+/** @param {unknown} error */
+const messageOf = (error) => (error instanceof Error ? error.message : String(error));
+
+/**
+ * Asks the server; the browser sends it the key that it was given for this page.
+ * @param {string} path
+ * @returns {Promise<any>} the JSON of the answer, whose form its path decides
+ */
 async function ask(path, method = "GET") {
   const response = await fetch(path, { method, headers: { "X-Requested-With": "paihao-dashboard" } });
   if (!response.ok) {
@@ -17,24 +51,34 @@ async function ask(path, method = "GET") {
   return response.status === 204 ? null : response.json();
 }
 
-/** Does something a person asked for, and shows what went wrong. */
+/**
+ * Does something a person asked for, and shows what went wrong.
+ * @param {string} path
+ * @param {string} method
+ */
 async function act(path, method) {
   try {
     await ask(path, method);
     if (opened) await openTasks(opened.queue, opened.kind);
     await refresh();
   } catch (error) {
-    say(error.message, true);
+    say(messageOf(error), true);
   }
 }
 
+/** @param {string} text */
 function say(text, bad = false) {
   byId("state").textContent = text;
   byId("state").classList.toggle("error", bad);
 }
 
+/** @param {number | null | undefined} value */
 const seconds = (value) => (value === null || value === undefined ? "–" : `${Math.round(value * 10) / 10} s`);
 
+/**
+ * @param {string} text
+ * @param {() => unknown} onClick
+ */
 function button(text, onClick) {
   const made = document.createElement("button");
   made.type = "button";
@@ -43,33 +87,53 @@ function button(text, onClick) {
   return made;
 }
 
+/**
+ * The card of a queue, made where there is none yet.
+ * @param {string} name
+ */
 function card(name) {
   const id = `queue-${name}`;
-  const there = byId(id);
+  const there = document.getElementById(id);
   if (there) return there;
-  const made = byId("queue").content.firstElementChild.cloneNode(true);
+  const template = /** @type {HTMLTemplateElement} */ (byId("queue"));
+  const made = /** @type {HTMLElement} */ (part(template.content, "*").cloneNode(true));
   made.id = id;
-  made.querySelector("h2").textContent = name;
-  made.querySelector(".pause").addEventListener("click", () => {
+  part(made, "h2").textContent = name;
+  part(made, ".pause").addEventListener("click", () => {
     const verb = made.classList.contains("paused") ? "resume" : "pause";
     void act(`/v1/queues/${name}/${verb}`, "POST");
   });
-  for (const link of made.querySelectorAll(".link")) {
-    link.addEventListener("click", () => openTasks(name, link.dataset.kind).catch((error) => say(error.message, true)));
+  for (const link of links(made)) {
+    link.addEventListener("click", () => openTasks(name, kindOf(link)).catch((error) => say(messageOf(error), true)));
   }
   byId("queues").append(made);
   return made;
 }
 
+/**
+ * The buttons of a card that open its tasks.
+ * @param {HTMLElement} made
+ * @returns {NodeListOf<HTMLElement>}
+ */
+const links = (made) => made.querySelectorAll(".link");
+
+/** @param {HTMLElement} link */
+const kindOf = (link) => /** @type {Kind} */ (link.dataset.kind);
+
+/** @param {Queue} queue */
 function show(queue) {
   const shown = card(queue.name);
   shown.classList.toggle("paused", queue.paused);
-  shown.querySelector(".pause").textContent = queue.paused ? "Resume" : "Pause";
-  for (const link of shown.querySelectorAll(".link")) link.textContent = queue[link.dataset.kind];
+  part(shown, ".pause").textContent = queue.paused ? "Resume" : "Pause";
+  for (const link of links(shown)) link.textContent = String(queue[kindOf(link)]);
+  /**
+   * @param {string} of
+   * @param {string} text
+   */
   const set = (of, text) => {
-    shown.querySelector(`[data-of="${of}"]`).textContent = text;
+    part(shown, `[data-of="${of}"]`).textContent = text;
   };
-  set("scheduled", queue.scheduled);
+  set("scheduled", String(queue.scheduled));
   set("slots", `${queue.slots} of ${queue.workers} worker${queue.workers === 1 ? "" : "s"}`);
   set("rate", `${queue.rate.accepted.toFixed(1)} / ${queue.rate.finished.toFixed(1)}`);
   set("service", seconds(queue.serviceTime.mean));
@@ -80,10 +144,15 @@ function show(queue) {
   history.set(queue.name, depths);
   const most = Math.max(1, ...depths);
   const points = depths.map((depth, i) => `${(i / (HISTORY - 1)) * 120},${31 - (depth / most) * 30}`);
-  shown.querySelector("polyline").setAttribute("points", points.join(" "));
-  shown.querySelector("title").textContent = `waiting, last two minutes, at most ${most}`;
+  part(shown, "polyline").setAttribute("points", points.join(" "));
+  part(shown, "title").textContent = `waiting, last two minutes, at most ${most}`;
 }
 
+/**
+ * @param {string} queue
+ * @param {Kind} kind
+ * @param {string | null} cursor of the page before
+ */
 async function openTasks(queue, kind, cursor = null) {
   const search = cursor ? `?cursor=${encodeURIComponent(cursor)}` : "";
   const page = await ask(`/v1/queues/${queue}/${kind}${search}`);
@@ -96,17 +165,22 @@ async function openTasks(queue, kind, cursor = null) {
     actions.append(button("Retry all", () => act(`/v1/queues/${queue}/dead/retry`, "POST")));
     actions.append(button("Forget all", () => act(`/v1/queues/${queue}/dead`, "DELETE")));
   }
-  const rows = page.items.map((task) => row(task, kind));
+  const rows = page.items.map((/** @type {Task} */ task) => row(task, kind));
   if (cursor) byId("tasks-rows").append(...rows);
   else byId("tasks-rows").replaceChildren(...rows);
   const more = byId("tasks-more");
   more.hidden = page.next === null;
-  more.onclick = () => openTasks(queue, kind, page.next).catch((error) => say(error.message, true));
+  more.onclick = () => openTasks(queue, kind, page.next).catch((error) => say(messageOf(error), true));
 }
 
+/**
+ * @param {Task} task
+ * @param {Kind} kind
+ */
 function row(task, kind) {
   const made = document.createElement("tr");
-  const cell = (content, className) => {
+  /** @param {string | Node} content */
+  const cell = (content, className = "") => {
     const td = document.createElement("td");
     td.append(content);
     if (className) td.className = className;
@@ -130,6 +204,7 @@ function row(task, kind) {
 }
 
 async function refresh() {
+  /** @type {{ items: Queue[] }} */
   const { items } = await ask("/v1/queues");
   for (const queue of items) show(queue);
   const waiting = items.reduce((sum, queue) => sum + queue.waiting, 0);
@@ -141,7 +216,7 @@ async function turn() {
   try {
     if (!document.hidden) await refresh();
   } catch (error) {
-    say(`${error.message}; trying again`, true);
+    say(`${messageOf(error)}; trying again`, true);
   }
   setTimeout(() => void turn(), REFRESH_MS);
 }

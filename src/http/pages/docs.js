@@ -1,5 +1,5 @@
 // What swagger-ui-bundle.js, which is loaded first, leaves in the window.
-const { SwaggerUIBundle } = window;
+const { SwaggerUIBundle } = /** @type {{ SwaggerUIBundle(options: object): void }} */ (/** @type {unknown} */ (window));
 
 SwaggerUIBundle({
   url: "/openapi.json",

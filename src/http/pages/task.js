@@ -1,5 +1,8 @@
 /** Keeps the page of a task up to date from its events (Server-Sent Events, which connect again by themselves). */
 (() => {
+  /** @typedef {import("../document.ts").MonitorDocument} Task */
+
+  /** @type {Record<string, string>} */
   const HEADLINES = {
     waiting: "Place in line",
     scheduled: "Scheduled for later",
@@ -10,16 +13,39 @@
     canceled: "Canceled",
   };
   const TERMINAL = ["succeeded", "failed", "canceled"];
-  const page = document.getElementById("task");
-  const element = (id) => document.getElementById(id);
-  const say = (id, text) => {
-    // Only what changes is written: a screen reader reads it out each time.
+
+  /**
+   * An element of the page, by its id and its kind.
+   * @template {typeof HTMLElement} T
+   * @param {string} id
+   * @param {T} kind
+   * @returns {InstanceType<T>}
+   */
+  function find(id, kind) {
+    const found = document.getElementById(id);
+    if (!(found instanceof kind)) throw new Error(`the page has no ${kind.name} #${id}`);
+    return /** @type {InstanceType<T>} */ (found);
+  }
+
+  /** @param {string} id */
+  const element = (id) => find(id, HTMLElement);
+
+  /**
+   * Writes a text only where it changes: a screen reader reads it out each time.
+   * @param {string} id
+   * @param {string} text
+   */
+  function say(id, text) {
     if (element(id).textContent !== text) element(id).textContent = text;
-  };
-  let task = JSON.parse(page.dataset.task);
+  }
+
+  const page = element("task");
+  /** @type {Task} */
+  let task = JSON.parse(page.dataset.task ?? "");
   /** When the estimate was made, by this browser's clock. */
   let seenAt = Date.now();
 
+  /** @param {number} seconds */
   function duration(seconds) {
     if (seconds < 60) return `${Math.max(1, Math.round(seconds))} s`;
     const minutes = Math.round(seconds / 60);
@@ -58,21 +84,26 @@
     say("ahead", aheadText());
     say("wait", waitText());
     say("detail", task.error?.message ?? task.progress?.message ?? "");
-    const bar = element("progress");
+    const bar = find("progress", HTMLProgressElement);
     if (task.progress) bar.value = task.progress.percent;
     else bar.removeAttribute("value");
     const link = task.links.find((l) => l.rel === "result");
-    if (link) element("result").href = link.href;
+    if (link) find("result", HTMLAnchorElement).href = link.href;
     element("expiry").hidden = task.state !== "succeeded" || !task.expiresAt;
     if (task.expiresAt) showTime("expires", task.expiresAt);
     document.title = place ? `${place}. in line` : headline();
   }
 
+  /**
+   * @param {string} id
+   * @param {string} iso
+   */
   function showTime(id, iso) {
-    element(id).dateTime = iso;
+    find(id, HTMLTimeElement).dateTime = iso;
     say(id, new Date(iso).toLocaleString());
   }
 
+  /** @param {Task} news */
   function update(news) {
     task = news;
     seenAt = Date.now();
@@ -83,6 +114,7 @@
   async function refresh() {
     if (task.state !== "running" || (task.progress && !task.progress.estimated)) return;
     const monitor = task.links.find((link) => link.rel === "monitor");
+    if (!monitor) return;
     try {
       const response = await fetch(monitor.href, { headers: { Accept: "application/json" } });
       const news = response.ok ? await response.json() : task;
@@ -97,7 +129,7 @@
   render();
   if (TERMINAL.includes(task.state)) return;
 
-  const source = new EventSource(page.dataset.events);
+  const source = new EventSource(page.dataset.events ?? "");
   const clock = setInterval(() => say("wait", waitText()), 1000);
   source.onopen = () => {
     element("live").hidden = false;
