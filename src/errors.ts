@@ -20,6 +20,7 @@ const catalogue = {
   deleted: [410, "The result was destroyed"],
   "invalid-task": [410, "The task can no longer be used"],
   "payload-too-large": [413, "The body is too large"],
+  "uri-too-long": [414, "The address is too long"],
   "unsupported-media-type": [415, "The queue does not accept this media type"],
   "wrong-host": [421, "This server is not served under this host name"],
   "idempotency-conflict": [422, "The Idempotency-Key was used with another input"],

@@ -7,8 +7,8 @@ import type { Context } from "koa";
  * that, and these are the headers of every answer.
  */
 export class ApiResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
-  /** Names and values in turns. */
-  readonly #ahead: string[] = [];
+  /** Names and values in turns. A browser is to guess the type of no answer. */
+  readonly #ahead: string[] = ["X-Content-Type-Options", "nosniff"];
   readonly #varies: string[] = [];
   /** Says when the head is written that the server stops: then the connection ends with this answer. */
   stopping: AbortSignal | undefined;

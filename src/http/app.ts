@@ -4,6 +4,7 @@ import type { ServedHosts } from "../config.ts";
 import { Watchers } from "../engine/watchers.ts";
 import type { Api } from "./api.ts";
 import { responseOf } from "./api-response.ts";
+import { readForwarded } from "./forwarded.ts";
 import { accessLog } from "./middleware/access-log.ts";
 import { authorize } from "./middleware/authorize.ts";
 import { correlate } from "./middleware/correlate.ts";
@@ -13,6 +14,7 @@ import { identify } from "./middleware/identify.ts";
 import { problems } from "./middleware/problems.ts";
 import { rateLimit } from "./middleware/rate-limit.ts";
 import { sameOrigin } from "./middleware/same-origin.ts";
+import { wellFormed } from "./middleware/well-formed.ts";
 import { allocationRoutes } from "./routes/allocations.ts";
 import { batchRoutes } from "./routes/batches.ts";
 import { collectRoutes } from "./routes/collect.ts";
@@ -89,12 +91,13 @@ function assemble(
   api: Pick<Api, "log">,
   { trustProxy, servedHosts, security }: AppOptions,
 ): Koa {
-  // Of the addresses in X-Forwarded-For only the last is our proxy's word, the others are the caller's.
-  const app = new Koa({ proxy: trustProxy, maxIpsCount: 1 });
+  const app = new Koa({ proxy: trustProxy });
+  readForwarded(app);
   app.use(identify(security));
   app.use(correlate());
   app.use(accessLog(api.log));
   app.use(problems(api.log));
+  app.use(wellFormed());
   app.use(varyByPrefer());
   if (servedHosts) app.use(hosts(servedHosts));
   app.use(cors(security.corsOrigins));

@@ -4,8 +4,10 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { PaihaoError } from "../errors.ts";
 import { GrowingBuffer } from "../growing-buffer.ts";
 import { consumesType, type Handler } from "../handler.ts";
+import { refuseCoding } from "./content-coding.ts";
 import { invalidInput } from "./field-errors.ts";
 import { parseJson } from "./json.ts";
+import { readMediaType } from "./media-type.ts";
 
 const JSON_TYPE = "application/json";
 
@@ -31,9 +33,10 @@ export function readInput(req: IncomingMessage, handler: Handler, maxBytes: numb
 
 /**
  * Reads a JSON body of one of the server's own resources; an empty one stands for `{}`.
- * @throws PaihaoError payload-too-large, malformed-json, invalid-input
+ * @throws PaihaoError unsupported-media-type, at once; and payload-too-large, malformed-json, invalid-input
  */
 export function readJson<T>(req: IncomingMessage, schema: StandardSchemaV1<unknown, T>, maxBytes: number): Promise<T> {
+  refuseCoding(req);
   return readBody(req, maxBytes, (bytes) => checked(schema, bytes.length === 0 ? {} : parseJson(jsonText(bytes))));
 }
 
@@ -105,26 +108,22 @@ function acceptedType(req: IncomingMessage, handler: Handler): string {
       headers: { Accept: handler.consumes.join(", ") },
       extensions: { accepts: handler.consumes },
     });
-  const encoding = req.headers["content-encoding"];
-  if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
-    throw refuse(`Content-Encoding ${encoding} is not accepted: send the body as it is`);
-  }
+  refuseCoding(req);
   const header = req.headers["content-type"] ?? JSON_TYPE;
   if (header === JSON_TYPE && handler.consumes.includes(JSON_TYPE)) return header;
-  const [type = "", ...parameters] = header.split(";");
-  const mediaType = type.trim().toLowerCase();
+  const { type: mediaType, charset } = readMediaType(header);
   if (!consumesType(handler, mediaType)) {
-    throw refuse(
-      `The queue ${handler.queue} accepts ${handler.consumes.join(", ")}, not ${mediaType || "an empty type"}.`,
-    );
+    throw refuse(`The queue ${handler.queue} accepts ${handler.consumes.join(", ")}, not ${shown(mediaType)}.`);
   }
-  const charset = parameters
-    .map((p) => /^\s*charset\s*=\s*"?([^"\s]*)"?\s*$/i.exec(p)?.[1])
-    .find((c) => c !== undefined);
   if (mediaType === "application/json" && charset !== undefined && !/^(utf-?8|us-ascii)$/i.test(charset)) {
-    throw refuse(`JSON is UTF-8 (RFC 8259 §8.1), not ${charset}.`);
+    throw refuse(`JSON is UTF-8 (RFC 8259 §8.1), not ${shown(charset)}.`);
   }
   return mediaType;
+}
+
+/** What a caller sent, as much of it as helps them to know it again. */
+function shown(value: string): string {
+  return value === "" ? "an empty one" : value.slice(0, 100);
 }
 
 function jsonText(bytes: Buffer): string {

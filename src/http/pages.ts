@@ -50,7 +50,6 @@ export function assetOf(name: string): Asset | undefined {
 /** Answers with a file that pages load; it is asked about each time, since a page and its script must be of one version. */
 export function replyAsset(ctx: Context, asset: Asset): void {
   ctx.set("Cache-Control", "no-cache");
-  ctx.set("X-Content-Type-Options", "nosniff");
   ctx.set("ETag", asset.etag);
   ctx.status = 200;
   ctx.type = asset.type;
@@ -72,7 +71,6 @@ export function replyPage(ctx: Context, template: string, values: Readonly<Recor
     templates.set(template, html);
   }
   ctx.set("Content-Security-Policy", POLICY);
-  ctx.set("X-Content-Type-Options", "nosniff");
   // The address of a page may be a key in itself: it is told to nobody.
   ctx.set("Referrer-Policy", "no-referrer");
   ctx.set("Cache-Control", "no-store");

@@ -125,6 +125,11 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     action: "Send less at once: split a batch, or hand over a URL in place of the bytes.",
     example: { detail: "The body is larger than 1048576 bytes." },
   },
+  "uri-too-long": {
+    meaning: "The target of the request, its path and query together, is longer than this server reads.",
+    action: "Send what is long in the body.",
+    example: { detail: "The target is longer than 16384 characters." },
+  },
   "unsupported-media-type": {
     meaning: "The handler of this queue does not take bodies of this Content-Type, charset or Content-Encoding.",
     action: "Send one of those that `accepts` and the header `Accept` name.",

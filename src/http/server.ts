@@ -1,9 +1,12 @@
-import { createServer, type Server } from "node:http";
+import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
+import type { Duplex } from "node:stream";
 import type Koa from "koa";
 import { StartError } from "../errors.ts";
 import type { Role } from "../loop.ts";
+import { ApiRequest } from "./api-request.ts";
 import { ApiResponse } from "./api-response.ts";
+import { answerClientError, HEAD_BYTES } from "./client-error.ts";
 
 /** Limits on how requests arrive, ms. */
 export const HTTP_DEFAULTS = {
@@ -48,21 +51,36 @@ export class HttpServer implements Role {
     this.#closing = closing;
     const handle = app.callback();
     const limits = { ...HTTP_DEFAULTS, ...options.limits };
+    const latest = new WeakMap<Duplex, ServerResponse>();
+    const onRequest = (req: ApiRequest, res: ApiResponse<ApiRequest>) => {
+      latest.set(req.socket, res);
+      // Else a busy keep-alive connection would hold up the end for as long as its client pleases.
+      res.stopping = stopping.signal;
+      void handle(req, res);
+    };
     this.#server = createServer(
       {
+        IncomingMessage: ApiRequest,
         ServerResponse: ApiResponse,
         requestTimeout: limits.requestMs,
         headersTimeout: limits.headersMs,
         keepAliveTimeout: limits.keepAliveMs,
         connectionsCheckingInterval: limits.checkEveryMs,
-        maxHeaderSize: 16_384,
+        maxHeaderSize: HEAD_BYTES,
+        // What is missing, or more than it may be, is said by the application: Node says it without a word, or drops it.
+        requireHostHeader: false,
       },
-      (req, res) => {
-        // Else a busy keep-alive connection would hold up the end for as long as its client pleases.
-        res.stopping = stopping.signal;
-        void handle(req, res);
-      },
+      onRequest,
     );
+    this.#server.maxHeadersCount = 0;
+    this.#server.on("checkContinue", (req: ApiRequest, res: ApiResponse<ApiRequest>) => {
+      req.continueWhenRead(res);
+      onRequest(req, res);
+    });
+    this.#server.on("clientError", (error, socket) => {
+      const response = latest.get(socket);
+      answerClientError(error, socket, response?.headersSent === true && !response.writableFinished);
+    });
     this.#host = options.host;
     this.#port = options.port;
   }

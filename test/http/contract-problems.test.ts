@@ -14,6 +14,7 @@ const PROMISED: Readonly<Record<number, string>> = {
   409: "id-conflict not-retryable",
   410: "canceled expired deleted invalid-task",
   413: "payload-too-large",
+  414: "uri-too-long",
   415: "unsupported-media-type",
   421: "wrong-host",
   422: "idempotency-conflict",
@@ -58,7 +59,7 @@ describe("the contract: the catalogue of problems (RFC 9457)", () => {
     }
   });
 
-  it("400, 413, 415: the input and its options", async () => {
+  it("400, 413, 414, 415: the input and its options", async () => {
     expectProblem(await post("/v1/requests", "{"), 400, "malformed-json");
     const wrong = expectProblem(await post("/v1/queues/checked/requests", { width: 0 }), 400, "invalid-input");
     expect(wrong.json.errors).to.have.length(1);
@@ -67,6 +68,7 @@ describe("the contract: the catalogue of problems (RFC 9457)", () => {
     expectProblem(await post("/v1/requests", {}, { "Idempotency-Key": "a b" }), 400, "invalid-parameter");
     expectProblem(await server.send("/v1/requests/-x", { method: "PUT", body: {} }), 400, "invalid-parameter");
     expectProblem(await post("/v1/requests", "x".repeat(1025)), 413, "payload-too-large");
+    expectProblem(await server.send(`/v1/${"x".repeat(16_384)}`), 414, "uri-too-long");
     const type = { "Content-Type": "text/plain" };
     expectProblem(await post("/v1/requests", "x", type), 415, "unsupported-media-type");
   });

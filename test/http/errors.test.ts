@@ -1,20 +1,10 @@
 import { once } from "node:events";
 import net from "node:net";
 import { expect } from "chai";
+import { raw } from "../helpers/raw.ts";
 import { startServer, type TestServer } from "../helpers/server.ts";
 
 /** Sends these bytes and returns all that comes back until the server closes. */
-async function raw(url: string, bytes: string): Promise<string> {
-  const socket = net.connect(Number(new URL(url).port), "127.0.0.1");
-  socket.write(bytes);
-  let text = "";
-  socket.on("data", (data) => {
-    text += data.toString();
-  });
-  await once(socket, "close");
-  return text;
-}
-
 describe("errors over HTTP", () => {
   let server: TestServer;
   before(async () => {

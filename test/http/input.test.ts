@@ -100,6 +100,9 @@ describe("the input of a submission", () => {
       body: 1,
     });
     expect(zipped.status).to.equal(415);
+    // RFC 9110 §12.5.3: in Accept-Encoding it says which codings would have been taken.
+    expect(zipped.headers["accept-encoding"]).to.equal("identity");
+    expect(zipped.headers).not.to.have.property("accept");
   });
 
   it("is the raw bytes for a handler that takes another media type", async () => {

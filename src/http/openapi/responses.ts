@@ -37,7 +37,15 @@ const PROBLEM_MEMBERS: Readonly<Partial<Record<ErrorCode, Schema>>> = {
 
 /** What may happen to every request. */
 const EVERYWHERE: readonly ErrorCode[] = [
-  ...(["invalid-parameter", "unauthenticated", "forbidden", "wrong-host", "rate-limited", "internal"] as const),
+  ...([
+    "invalid-parameter",
+    "unauthenticated",
+    "forbidden",
+    "uri-too-long",
+    "wrong-host",
+    "rate-limited",
+    "internal",
+  ] as const),
   ...(["store-unavailable", "store-full"] as const),
 ];
 

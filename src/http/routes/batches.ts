@@ -10,6 +10,7 @@ import { consumesType, type Handler } from "../../handler.ts";
 import { callerOf, signatureOf } from "../access.ts";
 import type { Api } from "../api.ts";
 import { checkJson } from "../body.ts";
+import { refuseCoding } from "../content-coding.ts";
 import { type Envelope, readEnvelope } from "../envelope.ts";
 import { InOrder } from "../in-order.ts";
 import { type BodyLine, splitLines, TooMuch } from "../lines.ts";
@@ -101,10 +102,7 @@ function checkType(ctx: Context, handler: Handler): void {
     throw refuse(`The queue ${handler.queue} accepts ${handler.consumes.join(", ")}: a batch is JSON, a value a line.`);
   }
   if (!/^application\/x-ndjson[ \t]*(;|$)/i.test(ctx.get("Content-Type"))) throw refuse(`A batch is ${NDJSON}.`);
-  const encoding = ctx.get("Content-Encoding");
-  if (encoding !== "" && encoding.toLowerCase() !== "identity") {
-    throw refuse(`Content-Encoding ${encoding} is not accepted: send the body as it is.`);
-  }
+  refuseCoding(ctx.req);
 }
 
 /** @throws PaihaoError payload-too-large */

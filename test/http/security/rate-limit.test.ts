@@ -78,8 +78,11 @@ describe("the rate limit (draft-ietf-httpapi-ratelimit-headers)", () => {
         expect(left(await from(proxied, "192.0.2.1"))).to.equal(99);
         expect(left(await from(proxied, "192.0.2.2"))).to.equal(99);
         expect(left(await from(proxied, "198.51.100.9, 192.0.2.1"))).to.equal(98);
+        // Some proxies add the port.
+        expect(left(await from(proxied, "192.0.2.1:5678"))).to.equal(97);
         expect(left(await from(proxied, "2001:db8:1:2::1"))).to.equal(99);
-        expect(left(await from(proxied, "2001:db8:1:2::ffff"))).to.equal(98);
+        expect(left(await from(proxied, "[2001:db8:1:2::7]:5678"))).to.equal(98);
+        expect(left(await from(proxied, "2001:db8:1:2::ffff"))).to.equal(97);
         expect(left(await from(proxied, "{evil} key ann"))).to.equal(99);
       } finally {
         await proxied.stop();

@@ -1,0 +1,67 @@
+import type { IncomingMessage } from "node:http";
+import type { Context, Middleware } from "koa";
+import { PROBLEM_TYPE } from "../../engine/problem.ts";
+import { PaihaoError } from "../../errors.ts";
+import { bareProblem } from "../client-error.ts";
+
+/** Bounds of a request's head; beyond HEAD_BYTES Node's parser stops by itself. */
+export const HEAD_LIMITS = { target: 16_384, fieldBytes: 16_384, fields: 1000 } as const;
+/** Where a request's head is not to be trusted, neither is what follows it on the connection. */
+const CLOSE = { Connection: "close" };
+
+/** Every method that some resource answers. */
+const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
+
+/** Refuses what RFC 9112 has a server refuse and Node lets through, and answers for the server as a whole (`OPTIONS *`). */
+export function wellFormed(): Middleware {
+  return (ctx, next) => {
+    const target = ctx.req.url ?? "";
+    if (target.length > HEAD_LIMITS.target) {
+      throw new PaihaoError("uri-too-long", `The target is longer than ${HEAD_LIMITS.target} characters.`, {
+        headers: CLOSE,
+      });
+    }
+    const { bytes, hosts } = measured(ctx.req);
+    if (bytes > HEAD_LIMITS.fieldBytes) {
+      return tooManyFields(ctx, `The headers are longer than ${HEAD_LIMITS.fieldBytes} bytes.`);
+    }
+    if (ctx.req.rawHeaders.length > 2 * HEAD_LIMITS.fields) {
+      return tooManyFields(ctx, `There are more than ${HEAD_LIMITS.fields} headers.`);
+    }
+    if (hosts > 1) throw wrongHost("expected one Host header, not several");
+    if (hosts === 0 && ctx.req.httpVersion === "1.1") throw wrongHost("expected a Host header");
+    if (target === "*" && ctx.method === "OPTIONS") {
+      ctx.set("Allow", METHODS);
+      ctx.status = 204;
+      return;
+    }
+    return next();
+  };
+}
+
+function measured({ rawHeaders }: IncomingMessage): { bytes: number; hosts: number } {
+  let bytes = 0;
+  let hosts = 0;
+  for (let i = 0; i < rawHeaders.length; i += 2) {
+    const name = rawHeaders[i] ?? "";
+    // With the colon, a space and the end of the line.
+    bytes += name.length + (rawHeaders[i + 1] ?? "").length + 4;
+    if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
+  }
+  return { bytes, hosts };
+}
+
+function wrongHost(expected: string): PaihaoError {
+  return new PaihaoError("invalid-parameter", `Host: ${expected}`, {
+    headers: CLOSE,
+    extensions: { parameter: "Host" },
+  });
+}
+
+/** 431 is no code of the catalogue: what it means is all in its status (RFC 6585 §5). */
+function tooManyFields(ctx: Context, detail: string): void {
+  ctx.status = 431;
+  ctx.set({ ...CLOSE, "Cache-Control": "no-store" });
+  ctx.type = PROBLEM_TYPE;
+  ctx.body = JSON.stringify(bareProblem(431, detail));
+}

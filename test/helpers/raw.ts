@@ -1,0 +1,35 @@
+import { once } from "node:events";
+import net from "node:net";
+
+/** Sends bytes as they are over a connection of their own, and returns all that comes until the server ends it. */
+export async function raw(url: string, bytes: string | Buffer): Promise<string> {
+  const socket = net.connect(Number(new URL(url).port), "127.0.0.1");
+  // A server that closes on a client in mid-sentence may reset the connection.
+  socket.on("error", () => undefined);
+  socket.write(bytes);
+  const chunks: Buffer[] = [];
+  socket.on("data", (chunk: Buffer) => chunks.push(chunk));
+  await once(socket, "close");
+  return Buffer.concat(chunks).toString("latin1");
+}
+
+/** An answer as it was written. */
+export interface RawAnswer {
+  readonly status: number;
+  /** By name in lower case. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+/** Takes the first answer of several apart. */
+export function rawAnswer(text: string): RawAnswer {
+  const end = text.indexOf("\r\n\r\n");
+  const [line = "", ...fields] = text.slice(0, end).split("\r\n");
+  const headers = Object.fromEntries(
+    fields.map((field) => [
+      field.slice(0, field.indexOf(":")).toLowerCase(),
+      field.slice(field.indexOf(":") + 1).trim(),
+    ]),
+  );
+  return { status: Number(line.split(" ")[1]), headers, body: text.slice(end + 4) };
+}
