@@ -61,7 +61,7 @@ export async function start(config: Config, log: Logger): Promise<Running> {
       secrets: config.webhookSecrets,
       // Called once the worker runs: the engine is there by then.
       look: (id) => engine.inspector.inspect(id, { result: true }),
-      describe: (seen) => monitorDocument(seen, engine.settings(seen.queue).attempts, signer?.sign(seen.id)),
+      describe: (seen) => monitorDocument(seen, engine.settings(seen.queue).attempts, signer?.sign(seen)),
     });
     const ownHandlers = new Map([undoing, delivering].map((handler) => [handler.queue, handler]));
     const all = new Map([...handlers, ...ownHandlers]);

@@ -35,6 +35,8 @@ export interface SubmissionVerdict {
   readonly state: State | null;
   readonly index: number | null;
   readonly line: Line;
+  /** When the task was stored, be it by an earlier submission; 0 where there is none. */
+  readonly createdMs: number;
   /** Whether it is as durable as this server promises; when not, it is stored all the same and may run. */
   readonly durable: boolean;
 }
@@ -77,9 +79,9 @@ export class Submitter {
           return { index: submitted.index, score: scoreOf(submitted, item), line };
         });
         const wide = await parts.others.widen(partition, places);
-        return verdicts.map(({ verdict, state }, i) => {
+        return verdicts.map(({ verdict, state, createdMs }, i) => {
           const { index, line } = at(wide, i);
-          const accepted = { verdict, state, index, line, durable };
+          const accepted = { verdict, state, index, line, createdMs, durable };
           this.#note(at(items, i), accepted);
           return accepted;
         });

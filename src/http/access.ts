@@ -1,7 +1,8 @@
 import type { Context } from "koa";
 import { type ApiKey, SCOPES, type Scope } from "../api-key.ts";
 import type { Inspection } from "../engine/inspect.ts";
-import type { LinkSigner } from "./link-signer.ts";
+import type { PaihaoError } from "../errors.ts";
+import type { LinkSigner, SignedTask } from "./link-signer.ts";
 
 /** Who sends a request, and what they may do. */
 export interface Access {
@@ -12,9 +13,22 @@ export interface Access {
   readonly key: "off" | "none" | "invalid" | "valid";
   /** Makes the links of answers good without a key; undefined where that is off. */
   readonly signer: LinkSigner | undefined;
-  /** The task that a signed link lets them read, with the query that did. */
-  readonly link?: { readonly id: string; readonly query: string };
+  /** The link that they came by, which opens a task only if it was signed for it. */
+  readonly link?: ShownLink;
 }
+
+/** A signed link as it was shown, before the task that it may open was looked at. */
+export interface ShownLink {
+  readonly id: string;
+  /** As it was sent, with its question mark. */
+  readonly query: string;
+  opens(task: SignedTask): boolean;
+  /** How they are refused where the link opens nothing; undefined where they may ask without one. */
+  readonly otherwise: PaihaoError | undefined;
+}
+
+/** A task as far as it matters who may see it. */
+type OwnedTask = Pick<Inspection, "id" | "caller" | "createdMs">;
 
 const EVERYTHING: ReadonlySet<Scope> = new Set(SCOPES);
 const NOTHING: ReadonlySet<Scope> = new Set();
@@ -44,8 +58,13 @@ export function callerOf(ctx: Pick<Context, "state">): string | null {
 }
 
 /** Whether they may see a task. To all others it is unknown. */
-export function maySee(access: Access, task: Pick<Inspection, "id" | "caller">): boolean {
-  return access.scopes.has("read") || isOwn(access, task) || access.link?.id === task.id;
+export function maySee(access: Access, task: OwnedTask): boolean {
+  return mayRead(access, task) || (access.link?.opens(task) ?? false);
+}
+
+/** Whether they may see a task without a link to it. */
+export function mayRead(access: Access, task: Pick<Inspection, "caller">): boolean {
+  return access.scopes.has("read") || isOwn(access, task);
 }
 
 /** Whether they may cancel a task, or destroy its result. */
@@ -58,11 +77,11 @@ function isOwn({ scopes, caller }: Access, task: Pick<Inspection, "caller">): bo
 }
 
 /**
- * The query of links that read a task: "" where links are not signed. Whoever came by a signed link gets that one back, or
- * they could renew it for ever.
+ * The query of links that read a task: "" where links are not signed. Only who may see the task without a link is given a new one:
+ * whoever came by one gets that back, or they could renew it for ever.
  */
-export function signatureOf(ctx: Pick<Context, "state">, id: string): string {
-  const { link, signer, key } = accessOf(ctx);
-  if (link?.id === id && key !== "valid") return link.query;
-  return signer?.sign(id) ?? "";
+export function signatureOf(ctx: Pick<Context, "state">, task: OwnedTask): string {
+  const access = accessOf(ctx);
+  if (mayRead(access, task)) return access.signer?.sign(task) ?? "";
+  return access.link?.id === task.id ? access.link.query : "";
 }

@@ -5,7 +5,7 @@ import type { Inspection } from "../engine/inspect.ts";
 import { PaihaoError } from "../errors.ts";
 import { isOutcome } from "../task.ts";
 import { timestamp } from "../timestamp.ts";
-import { accessOf, callerOf, maySee } from "./access.ts";
+import { accessOf, callerOf, mayRead } from "./access.ts";
 import type { Api } from "./api.ts";
 import { errorOf } from "./document.ts";
 import { findTask } from "./find-task.ts";
@@ -45,7 +45,8 @@ export async function findAllocated(ctx: Context, api: Api, id: string, options:
     await refuseEnded(ctx, api, task);
     return { queue: task.queue, task };
   }
-  const allowed = allocation && (options.use ? callerOf(ctx) === allocation.caller : maySee(accessOf(ctx), allocation));
+  const allowed =
+    allocation && (options.use ? callerOf(ctx) === allocation.caller : mayRead(accessOf(ctx), allocation));
   if (!allowed) throw unknownTask(id.slice(0, 128));
   return { queue: allocation.queue, allocation };
 }

@@ -17,6 +17,8 @@ export async function findTask(
   look: { readonly result: boolean },
 ): Promise<Inspection> {
   const seen = isId(id) ? await api.engine.inspector.inspect(id, look) : null;
-  if (!seen || !maySee(accessOf(ctx), seen)) throw unknownTask(id.slice(0, 128));
+  const access = accessOf(ctx);
+  // A link that opens nothing says no more of a task that is there than of one that is not.
+  if (!seen || !maySee(access, seen)) throw access.link?.otherwise ?? unknownTask(id.slice(0, 128));
   return seen;
 }

@@ -16,6 +16,8 @@ import { replyResult } from "./reply-result.ts";
 /** A task that a caller has to wait for, as much of it as its answer tells. */
 export interface PendingTask {
   readonly id: string;
+  readonly caller: string | null;
+  readonly createdMs: number;
   readonly queue: string;
   readonly state: State;
   readonly index: number | null;
@@ -40,9 +42,9 @@ export function retryAfter(eta: Eta | null, line: Line, runningForMs: number | n
 
 /** A task that was looked at, as a pending one. */
 export function pendingTask(seen: Inspection): PendingTask {
-  const { id, queue, state, index, eta, line } = seen;
+  const { id, caller, createdMs, queue, state, index, eta, line } = seen;
   const runningFor = state === "running" && seen.startedMs !== null ? seen.nowMs - seen.startedMs : null;
-  return { id, queue, state, index, eta, retryAfterS: retryAfter(eta, line, runningFor) };
+  return { id, caller, createdMs, queue, state, index, eta, retryAfterS: retryAfter(eta, line, runningFor) };
 }
 
 /**
@@ -78,13 +80,13 @@ function pendingFields(ctx: Context, task: PendingTask, signature: string): stri
 
 /** Sets the headers that tell of a pending task. */
 export function pendingHeaders(ctx: Context, task: PendingTask): void {
-  const fields = pendingFields(ctx, task, signatureOf(ctx, task.id));
+  const fields = pendingFields(ctx, task, signatureOf(ctx, task));
   for (let i = 0; i < fields.length; i += 2) ctx.set(fields[i] ?? "", fields[i + 1] ?? "");
 }
 
 /** Answers 202: the task is accepted and has to be waited for. */
 export function replyAccepted(ctx: Context, task: PendingTask): void {
-  const signature = signatureOf(ctx, task.id);
+  const signature = signatureOf(ctx, task);
   const fields = pendingFields(ctx, task, signature);
   fields.push("Content-Type", "application/json; charset=utf-8");
   ctx.respond = false;
@@ -97,7 +99,7 @@ const PENDING_PROBLEM = JSON.stringify(problemDocument("pending")).slice(1, -1);
 /** Answers 404 `pending`, or 202 to clients that take a 404 for the end of it. */
 export function replyPending(ctx: Context, task: PendingTask, status: 404 | 202): void {
   if (status === 202) return replyAccepted(ctx, task);
-  const signature = signatureOf(ctx, task.id);
+  const signature = signatureOf(ctx, task);
   const fields = pendingFields(ctx, task, signature);
   fields.push("Content-Type", PROBLEM_TYPE);
   ctx.respond = false;

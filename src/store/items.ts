@@ -34,6 +34,8 @@ export interface Submitted {
   readonly index: number | null;
   /** The place in line as a score, for counting in other partitions. */
   readonly score: string;
+  /** When the task was stored, be it by an earlier submission; 0 where there is none. */
+  readonly createdMs: number;
 }
 
 /** A task that a worker has taken. */

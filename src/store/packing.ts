@@ -106,6 +106,12 @@ function isPlain(t: SubmitItem): boolean {
 
 /** Reads a line of what submit.lua answers. */
 export function submitted(line: string): Submitted {
-  const [verdict = "", state = "", index = "", score = ""] = line.split(" ");
-  return { verdict: verdict as SubmitVerdict, state: stateOf(state), index: optional(index), score };
+  const [verdict = "", state = "", index = "", score = "", created = ""] = line.split(" ");
+  return {
+    verdict: verdict as SubmitVerdict,
+    state: stateOf(state),
+    index: optional(index),
+    score,
+    createdMs: Number(created),
+  };
 }

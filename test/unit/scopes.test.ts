@@ -82,9 +82,9 @@ describe("what a route asks for", () => {
 });
 
 describe("what a key sees of tasks", () => {
-  const mine = { id: "a", caller: "ci" };
-  const others = { id: "b", caller: "ops" };
-  const nobodys = { id: "c", caller: null };
+  const mine = { id: "a", caller: "ci", createdMs: 1 };
+  const others = { id: "b", caller: "ops", createdMs: 1 };
+  const nobodys = { id: "c", caller: null, createdMs: 1 };
   const seen = (by: ReturnType<typeof access>) => [mine, others, nobodys].map((task) => maySee(by, task));
   const ended = (by: ReturnType<typeof access>) => [mine, others, nobodys].map((task) => mayEnd(by, task));
 

@@ -1,7 +1,7 @@
 import type Router from "@koa/router";
 import type { Context, Middleware } from "koa";
 import { PaihaoError } from "../../errors.ts";
-import { type Access, accessOf } from "../access.ts";
+import { type Access, accessOf, type ShownLink } from "../access.ts";
 import { type Need, needOf } from "../scopes.ts";
 
 /** Longest query of a request, characters as they are sent. */
@@ -22,13 +22,19 @@ export function authorize(routers: readonly Router[]): Middleware {
 function check(ctx: Context, routers: readonly Router[]): void {
   const access = accessOf(ctx);
   const { scopes, reads } = needOf(ctx.method, ctx.path) ?? unlisted(ctx, routers);
+  const otherwise = refusalOf(ctx, access, scopes);
   const link = reads === undefined ? undefined : linkOf(ctx, access, decoded(reads));
-  if (link) ctx.state.access = { ...access, link } satisfies Access;
-  if (link || scopes === "none") return;
-  if (access.key !== "valid") throw unauthenticated(access, fromBrowser(ctx));
-  if (scopes !== "any" && !access.scopes.has("admin") && !scopes.some((scope) => access.scopes.has(scope))) {
-    throw forbidden(scopes);
-  }
+  // Whether it is a good one is known when its task has been looked at, see find-task.ts.
+  if (link) ctx.state.access = { ...access, link: { ...link, otherwise } } satisfies Access;
+  else if (otherwise) throw otherwise;
+}
+
+/** Why a request is refused for what its key is, or is not. */
+function refusalOf(ctx: Context, access: Access, scopes: Need["scopes"]): PaihaoError | undefined {
+  if (scopes === "none") return undefined;
+  if (access.key !== "valid") return unauthenticated(access, fromBrowser(ctx));
+  const enough = scopes === "any" || access.scopes.has("admin") || scopes.some((scope) => access.scopes.has(scope));
+  return enough ? undefined : forbidden(scopes);
 }
 
 /** A route that nobody has listed is for those who may do everything; a path without one says so to everybody. */
@@ -36,14 +42,17 @@ function unlisted(ctx: Context, routers: readonly Router[]): Need {
   return { scopes: routers.some((router) => router.match(ctx.path, ctx.method).route) ? ["admin"] : "none" };
 }
 
-/** The task that a signed link lets its holder read. An expired or forged one is as good as none. */
-function linkOf(ctx: Context, { signer }: Access, id: string): Access["link"] {
+/** The signed link that was shown. An expired one is as good as none. */
+function linkOf(ctx: Context, { signer }: Access, id: string): Omit<ShownLink, "otherwise"> | undefined {
   if (!signer || !ctx.querystring.includes("signature=")) return undefined;
   const search = new URLSearchParams(ctx.querystring);
   const [expires = "", signature = ""] = [search.get("expires") ?? "", search.get("signature") ?? ""];
-  return signer.verify(id, expires, signature)
-    ? { id, query: `?expires=${expires}&signature=${signature}` }
-    : undefined;
+  if (!signer.isCurrent(expires)) return undefined;
+  return {
+    id,
+    query: `?expires=${expires}&signature=${signature}`,
+    opens: (task) => task.id === id && signer.verify(task, expires, signature),
+  };
 }
 
 /** Asks a browser for a key; of an API client it would only make a dialog that nobody sees (RFC 7617 §2). */

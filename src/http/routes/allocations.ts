@@ -123,7 +123,7 @@ async function look(ctx: Context, api: Api, id: string): Promise<void> {
   const seen = await findTask(ctx, api, id, { result: true });
   if (!seen.result) throw expiredTask(seen);
   ctx.type = "application/json";
-  ctx.body = succeeded(allocatedTask(seen), seen.result, signatureOf(ctx, id));
+  ctx.body = succeeded(allocatedTask(seen), seen.result, signatureOf(ctx, seen));
 }
 
 /** The document of a task that has succeeded, with its result; of one that is no JSON, where its bytes are. */

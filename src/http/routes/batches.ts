@@ -48,7 +48,7 @@ interface BatchRequest {
   /** What a line does not say itself: priority, delay, query … */
   readonly defaults: Omit<Submission, "id" | "input">;
   /** The query that makes a link to a task good without a key; "" where links are not signed. */
-  signature(id: string): string;
+  signature(task: Parameters<typeof signatureOf>[1]): string;
   /** The store did not answer in time: to try line after line would take as long for each. */
   storeAway: boolean;
 }
@@ -79,7 +79,7 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
     settings: api.engine.settings(queue),
     envelopes,
     defaults: { ...options, queue, mediaType: "application/json", caller: callerOf(ctx), webhook },
-    signature: (id) => signatureOf(ctx, id),
+    signature: (task) => signatureOf(ctx, task),
     storeAway: false,
   };
   const verdicts = new InOrder(BATCH_DEFAULTS.inFlight);
@@ -162,7 +162,9 @@ async function store(request: BatchRequest, submission: Submission): Promise<Ver
     if (refusal) throw refusal;
     if (!verdict.durable) throw new PaihaoError("not-durable", "The task is stored and may run.");
     const replayed = verdict.verdict === "replay" ? { replayed: true } : {};
-    return { id, href: paths.result(id, request.signature(id)), index: verdict.index, ...replayed };
+    const { index, createdMs } = verdict;
+    const href = paths.result(id, request.signature({ id, caller: submission.caller, createdMs }));
+    return { id, href, index, ...replayed };
   } catch (error) {
     const problem = lineProblem(error, api).problem;
     const code = error instanceof PaihaoError ? error.code : undefined;

@@ -44,5 +44,5 @@ async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
   const after = await engine.inspector.inspect(id, { result: false });
   if (!after) throw new PaihaoError("internal", "the task vanished while it was canceled");
   ctx.status = verdict === "requested" && !isOutcome(after.state) ? 202 : 200;
-  ctx.body = monitorDocument(after, engine.settings(after.queue).attempts, signatureOf(ctx, id));
+  ctx.body = monitorDocument(after, engine.settings(after.queue).attempts, signatureOf(ctx, after));
 }

@@ -39,5 +39,5 @@ async function retry(ctx: Context, api: Api, id: string): Promise<void> {
   if (!isOutcome(seen.state)) pendingHeaders(ctx, pendingTask(seen));
   ctx.set("Cache-Control", "no-store");
   ctx.status = 202;
-  ctx.body = monitorDocument(seen, engine.settings(seen.queue).attempts, signatureOf(ctx, id));
+  ctx.body = monitorDocument(seen, engine.settings(seen.queue).attempts, signatureOf(ctx, seen));
 }

@@ -32,7 +32,7 @@ async function events(ctx: Context, api: Api, watchers: Watchers, streams: Event
     ctx.status = 200;
     return;
   }
-  const follower = new Follower({ state: ctx.state }, api);
+  const follower = new Follower({ state: ctx.state }, api, seen);
   const watched = await watchers.watch(id, (news) => follower.tell(news));
   if (ctx.res.destroyed) return watched.stop();
   ctx.respond = false;
@@ -51,10 +51,12 @@ class Follower {
   #stream: EventStream | undefined;
   /** Of the last event sent: the same is not sent again. */
   #sent = "";
+  readonly #createdMs: number;
   /** Told before the stream was open. */
   #early: Inspection | null | undefined;
 
-  constructor(ctx: Pick<Context, "state">, api: Api) {
+  constructor(ctx: Pick<Context, "state">, api: Api, { createdMs }: Inspection) {
+    this.#createdMs = createdMs;
     this.#api = api;
     this.#ctx = ctx;
   }
@@ -85,8 +87,8 @@ class Follower {
   }
 
   #send(stream: EventStream, seen: Inspection | null): void {
-    // Gone or destroyed: whoever comes again will be told so.
-    if (!seen || seen.destroyed) return stream.end();
+    // Gone, destroyed, or another task that was given the id since: whoever comes again will be told so.
+    if (!seen || seen.destroyed || seen.createdMs !== this.#createdMs) return stream.end();
     const version = versionId(seen);
     if (version === this.#sent) return;
     this.#sent = version;
@@ -113,6 +115,6 @@ class Follower {
 
   #documentOf(seen: Inspection): string {
     const { attempts } = this.#api.engine.settings(seen.queue);
-    return JSON.stringify(monitorDocument(seen, attempts, signatureOf(this.#ctx, seen.id)));
+    return JSON.stringify(monitorDocument(seen, attempts, signatureOf(this.#ctx, seen)));
   }
 }

@@ -58,7 +58,7 @@ async function page(ctx: Context, api: Api, list: keyof typeof LISTS): Promise<v
 }
 
 function itemOf(ctx: Context, api: Api, task: Inspection, errors: boolean): Item {
-  const document = monitorDocument(task, api.engine.settings(task.queue).attempts, signatureOf(ctx, task.id));
+  const document = monitorDocument(task, api.engine.settings(task.queue).attempts, signatureOf(ctx, task));
   return errors ? { ...document, errors: task.errors } : document;
 }
 

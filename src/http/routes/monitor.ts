@@ -18,7 +18,7 @@ import { type MonitorOptions, readMonitorOptions } from "../monitor-options.ts";
 import { replyMissingPage, replyTaskPage } from "../monitor-page.ts";
 import { searchOf } from "../options.ts";
 import { parsePrefer } from "../prefer.ts";
-import { pendingTask, replyOutcome, replyPending, unknownTask } from "../reply.ts";
+import { pendingTask, replyOutcome, replyPending } from "../reply.ts";
 
 /** Routes of the monitor: state, place in line, progress and estimate of a task. */
 export function monitorRoutes(router: Router, api: Api, watchers: Watchers): void {
@@ -61,10 +61,10 @@ function replyDocument(ctx: Context, api: Api, seen: Inspection): void {
   ctx.set("Cache-Control", "no-store");
   if (!isOutcome(seen.state)) {
     ctx.set("Retry-After", String(pendingTask(seen).retryAfterS));
-    ctx.set("Location", paths.monitor(seen.id, signatureOf(ctx, seen.id)));
+    ctx.set("Location", paths.monitor(seen.id, signatureOf(ctx, seen)));
   }
   ctx.status = isOutcome(seen.state) ? 200 : 202;
-  ctx.body = monitorDocument(seen, api.engine.settings(seen.queue).attempts, signatureOf(ctx, seen.id));
+  ctx.body = monitorDocument(seen, api.engine.settings(seen.queue).attempts, signatureOf(ctx, seen));
   const condition = ctx.get("If-None-Match");
   if (condition !== "" && namesVersion(condition, tag)) {
     ctx.status = 304;
@@ -76,14 +76,12 @@ function replyDocument(ctx: Context, api: Api, seen: Inspection): void {
 async function complete(ctx: Context, api: Api, seen: Inspection, { onComplete }: MonitorOptions): Promise<void> {
   if (onComplete === "redirect") {
     ctx.set("Cache-Control", "no-store");
-    ctx.set("Location", paths.result(seen.id, signatureOf(ctx, seen.id)));
+    ctx.set("Location", paths.result(seen.id, signatureOf(ctx, seen)));
     ctx.status = 303;
     ctx.body = "";
     return;
   }
-  const whole = await api.engine.inspector.inspect(seen.id, { result: true });
-  if (!whole) throw unknownTask(seen.id);
-  replyOutcome(ctx, whole);
+  replyOutcome(ctx, await findTask(ctx, api, seen.id, { result: true }));
 }
 
 /** Holds the caller until the task is terminal, at most for the time of a synchronous request. */
@@ -113,7 +111,7 @@ async function showPage(ctx: Context, api: Api, id: string, options: MonitorOpti
   try {
     const seen = await observe(ctx, api, id);
     if (isOutcome(seen.state) && options.onComplete !== undefined) return await complete(ctx, api, seen, options);
-    replyTaskPage(ctx, monitorDocument(seen, api.engine.settings(seen.queue).attempts, signatureOf(ctx, seen.id)));
+    replyTaskPage(ctx, monitorDocument(seen, api.engine.settings(seen.queue).attempts, signatureOf(ctx, seen)));
   } catch (error) {
     if (!(error instanceof PaihaoError)) throw error;
     replyMissingPage(ctx, error);

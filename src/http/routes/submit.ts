@@ -99,7 +99,7 @@ interface Asked {
 
 function answer(ctx: Context, api: Api, asked: Asked, verdict: SubmissionVerdict): Promise<void> | void {
   const { submission, watch } = asked;
-  const { id, queue } = submission;
+  const { id, queue, caller } = submission;
   if (verdict.verdict === "dry") return replyDryRun(ctx, submission, verdict);
   if (verdict.verdict === "conflict" && asked.put) return replyUpdated(ctx, api, submission);
   const refusal = refusalOf(submission, verdict, { byKey: !asked.put && ctx.get("Idempotency-Key") !== "" });
@@ -107,7 +107,7 @@ function answer(ctx: Context, api: Api, asked: Asked, verdict: SubmissionVerdict
   if (!verdict.durable) {
     throw new PaihaoError("not-durable", "The task is stored and may run: submit it again under the same id.", {
       extensions: { id, queue },
-      headers: { Location: paths.result(id, signatureOf(ctx, id)) },
+      headers: { Location: paths.result(id, signatureOf(ctx, { id, caller, createdMs: verdict.createdMs })) },
     });
   }
   if (verdict.verdict === "replay") responseOf(ctx).ahead("Idempotent-Replayed", "true");
@@ -129,7 +129,7 @@ function replySeen(ctx: Context, asked: Asked, verdict: SubmissionVerdict, seen:
 /** Answers of a task that is still to be done. @throws PaihaoError sync-timeout where its result was asked for */
 function replyPendingTask(ctx: Context, asked: Asked, verdict: SubmissionVerdict, seen: Inspection | null): void {
   const { submission, prefer } = asked;
-  const { id, queue } = submission;
+  const { id, queue, caller } = submission;
   if (prefer.respondAsync || prefer.wait !== undefined) {
     responseOf(ctx).ahead("Preference-Applied", appliedOf(prefer));
     return replyAccepted(ctx, seen ? pendingTask(seen) : freshTask(id, queue, verdict, submission));
@@ -137,7 +137,7 @@ function replyPendingTask(ctx: Context, asked: Asked, verdict: SubmissionVerdict
   throw new PaihaoError("sync-timeout", "The task goes on: collect its result at Location.", {
     extensions: { id, queue, state: seen?.state ?? verdict.state },
     headers: {
-      Location: paths.result(id, signatureOf(ctx, id)),
+      Location: paths.result(id, signatureOf(ctx, { id, caller, createdMs: verdict.createdMs })),
       "Retry-After": String(seen ? pendingTask(seen).retryAfterS : 1),
     },
   });
@@ -148,7 +148,9 @@ function freshTask(id: string, queue: string, verdict: SubmissionVerdict, submis
   const state = verdict.state ?? "waiting";
   const nowMs = Date.now();
   const eta = estimate(verdict.line, { state, index: verdict.index, dueMs: nowMs + submission.delayMs }, nowMs);
-  return { id, queue, state, index: verdict.index, eta, retryAfterS: retryAfter(eta, verdict.line, null) };
+  const { caller } = submission;
+  const { createdMs, index } = verdict;
+  return { id, caller, createdMs, queue, state, index, eta, retryAfterS: retryAfter(eta, verdict.line, null) };
 }
 
 /** Tells where the task would stand; one for later has no place in line before it is due. */
@@ -170,5 +172,5 @@ async function replyUpdated(ctx: Context, api: Api, submission: Submission): Pro
   if (updated !== "updated" || !seen)
     throw conflict(submission.id, "The task has begun, or is finished: its input stays.");
   ctx.set("Cache-Control", "no-store");
-  ctx.body = monitorDocument(seen, settings.attempts, signatureOf(ctx, seen.id));
+  ctx.body = monitorDocument(seen, settings.attempts, signatureOf(ctx, seen));
 }

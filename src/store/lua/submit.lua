@@ -9,8 +9,8 @@
 --          what the task does can be undone)
 --
 -- Returns {lines, verdicts}: a line of each queue (see lib/line.lua) as it is afterwards; and in one string a line of text for
--- each task, "verdict state index score": "new", "replay" (the same submission), "conflict" (another input), "elsewhere" (another
--- queue), "foreign" (another caller's), "full", "long" (index above most), "dry"; nothing for an index or score there is not.
+-- each task, "verdict state index score created": "new", "replay" (the same submission), "conflict" (another input), "elsewhere"
+-- (another queue), "foreign" (another caller's), "full", "long" (index above most), "dry"; nothing for what there is not.
 local base = KEYS[1]
 --#include clock
 --#include line
@@ -108,14 +108,14 @@ local function submit(queue, state, limit)
 
   -- Nearly always it is not there, which EXISTS says for less.
   if not task.dry and redis.call('EXISTS', key) == 1 then
-    local known = redis.call('HMGET', key, 'q', 'i', 'm', 'u', 'z', 'h', 's')
+    local known = redis.call('HMGET', key, 'q', 'i', 'm', 'u', 'z', 'h', 's', 'c')
     -- It may be of this very call.
     for name, of_name in pairs(seen) do join_line(name, of_name) end
     local letter = known[7]
     local rank = letter == 'w' and redis.call('ZRANK', base .. 'w:' .. known[1], id)
     local score = rank and redis.call('ZSCORE', base .. 'w:' .. known[1], id)
     local index = rank and whole(rank) or (letter == 'r' and '0' or '')
-    return known_verdict(known, task, input) .. ' ' .. letter .. ' ' .. index .. ' ' .. (score or '')
+    return known_verdict(known, task, input) .. ' ' .. letter .. ' ' .. index .. ' ' .. (score or '') .. ' ' .. (known[8] or '')
   end
 
   local index = places_before(queue, state, class)
@@ -128,7 +128,7 @@ local function submit(queue, state, limit)
   if task.delay > 0 then
     redis.call('ZADD', base .. 'd:' .. queue, whole(now + task.delay), id)
     state.scheduled = state.scheduled + 1
-    return 'new d  '
+    return 'new d   ' .. now_text
   end
   state.hlc = tick_hlc(state.hlc)
   local score = whole(class * CLASS + state.hlc)
@@ -139,7 +139,7 @@ local function submit(queue, state, limit)
   end
   state.waiting = state.waiting + 1
   state.joined = state.joined + 1
-  return 'new w ' .. index .. ' ' .. score
+  return 'new w ' .. index .. ' ' .. score .. ' ' .. now_text
 end
 
 for _ = 1, tonumber(ARGV[1]) do

@@ -120,6 +120,47 @@ describe("signed links (the valet key pattern)", () => {
     expect(new Set(events.text.match(/\?expires=[^"]*/g))).to.deep.equal(new Set([query]));
   });
 
+  it("cannot be renewed by somebody with a key of their own either, who may not see the task without one", async () => {
+    const { id, query } = await finished();
+    const headers = keys.as("bob");
+    expect(link(await server.send(`/v1/requests/${id}/status${query}`, { headers }), "result")).to.equal(
+      `/v1/requests/${id}${query}`,
+    );
+    const redirect = await server.send(`/v1/requests/${id}/status${query}&onComplete=redirect`, { headers });
+    expect(redirect.headers.location).to.equal(`/v1/requests/${id}${query}`);
+    expect((await server.send(`/v1/requests/${id}/events${query}`, { headers })).text).to.contain(query);
+    // Whose task it is gets new ones, by a link of any age.
+    const own = await server.send(`/v1/requests/${id}/status${query}`, { headers: keys.as("ann") });
+    expect(link(own, "result")).to.match(SIGNED);
+  });
+
+  it("end with their task: they do not open another one that is given its id later", async () => {
+    const brief = await startServer({ ...keys.env, URL_SIGNING_KEY, RESULT_TTL: "1ms", TOMBSTONE_TTL: "0s" });
+    const gate = closedGate();
+    try {
+      const headers = { "X-Request-Id": "again", ...ASYNC };
+      const first = await brief.post("default", {}, keys.as("ann", headers));
+      const { search } = new URL(String(first.headers.location), brief.url);
+      const paths = ["/v1/requests/again", "/v1/requests/again/status", "/v1/queue/requests/again"];
+      // Forgotten: what it opened, and that it was ever there.
+      const mine = { headers: keys.as("ann") };
+      await eventually(async () => (await brief.send("/v1/requests/again", mine)).json.type === "/problems/unknown");
+      const gone = await brief.send(`/v1/requests/again${search}`);
+      const second = await brief.post("gated", gate.input, keys.as("bob", headers));
+      expect(second.status).to.equal(202);
+      for (const at of [...paths, "/v1/requests/again/events"]) {
+        const answer = await brief.send(at + search);
+        expect([answer.status, answer.json.type], at).to.deep.equal([401, "/problems/unauthenticated"]);
+        expect(answer.text).to.equal(gone.text);
+        expect((await brief.send(at + search, mine)).status, at).to.equal(404);
+      }
+      expect((await brief.send(String(second.headers.location))).json.type).to.equal("/problems/pending");
+    } finally {
+      gate.open();
+      await brief.stop();
+    }
+  });
+
   describe("open nothing else", () => {
     let mine: Shared;
     let other: Shared;
