@@ -4,6 +4,7 @@ import type { Notices } from "../store/notices.ts";
 import { encodeResult } from "../store/result.ts";
 import type {
   Asking,
+  Call,
   CancelVerdict,
   Lease,
   LoseVerdict,
@@ -11,6 +12,7 @@ import type {
   Place,
   QueueRow,
   Reservation,
+  Retention,
   RetryVerdict,
   Scripts,
   Ticked,
@@ -22,6 +24,7 @@ import { Batch } from "./batch.ts";
 import { Sample } from "./coverage.ts";
 import { Finisher, retentionOf } from "./finish.ts";
 import { Inspector } from "./inspect.ts";
+import { newCall } from "./new-call.ts";
 import { OtherPartitions } from "./partitions.ts";
 import { catalogueResult } from "./problem.ts";
 import { DEAD_CAP, type QueueSettings } from "./settings.ts";
@@ -64,9 +67,9 @@ export class Engine {
   #onDue: ((partition: number, delayMs: number) => void) | undefined;
   readonly #scripts: Scripts;
   readonly #fallback: QueueSettings;
-  readonly #cancels: Batch<{ id: string; keepMs: number; tombstoneMs: number }, CancelVerdict>;
+  readonly #cancels: Batch<{ id: string } & Call & Retention, CancelVerdict>;
   readonly #losses: Batch<Lease & TickQueue, LoseVerdict>;
-  readonly #retries: Batch<string, RetryVerdict>;
+  readonly #retries: Batch<{ id: string } & Call, RetryVerdict>;
   readonly #renewals: Batch<Lease & { leaseMs: number }, "ok" | "cancel" | "stale">;
   readonly #reports: Batch<{ id: string; fence: string; progress: string }, "ok" | "stale">;
 
@@ -96,7 +99,7 @@ export class Engine {
     this.allocations = new Allocations(scripts, keys);
     this.#cancels = new Batch({ send: (p, items) => scripts.cancel(keys.tag(p), items) });
     this.#losses = new Batch({ send: (p, items) => scripts.lose(keys.tag(p), items, DEAD_CAP) });
-    this.#retries = new Batch({ send: (p, ids) => scripts.retry(keys.tag(p), ids) });
+    this.#retries = new Batch({ send: (p, items) => scripts.retry(keys.tag(p), items) });
     this.#renewals = new Batch({ send: (p, items) => scripts.renew(keys.tag(p), items) });
     this.#reports = new Batch({ send: (p, items) => scripts.progress(keys.tag(p), items) });
   }
@@ -146,7 +149,7 @@ export class Engine {
 
   /** Cancels a task, or destroys the result of a finished one. */
   cancel(id: string, queue: string): Promise<CancelVerdict> {
-    return this.#cancels.add(this.keys.partitionOf(id), { id, ...retentionOf(this.settings(queue)) });
+    return this.#cancels.add(this.keys.partitionOf(id), { id, call: newCall(), ...retentionOf(this.settings(queue)) });
   }
 
   /** Reports a task whose process died under it, while this worker lives. */
@@ -156,7 +159,7 @@ export class Engine {
 
   /** Runs a dead task again, at the end of the line and with fresh attempts. */
   retry(id: string): Promise<RetryVerdict> {
-    return this.#retries.add(this.keys.partitionOf(id), id);
+    return this.#retries.add(this.keys.partitionOf(id), { id, call: newCall() });
   }
 
   /** Runs all dead tasks of a queue again; returns how many. */
@@ -176,7 +179,7 @@ export class Engine {
     let forgotten = 0;
     for (const tag of this.keys.tags) {
       for (let some = BATCH_LIMIT; some === BATCH_LIMIT; forgotten += some) {
-        some = await this.#scripts.forget(tag, queue);
+        some = await this.#scripts.forget(tag, { queue, call: newCall() });
       }
     }
     return forgotten;

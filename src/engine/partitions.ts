@@ -67,9 +67,10 @@ export class OtherPartitions {
     try {
       counted = await this.#ask(home, groups);
     } catch (error) {
-      // The tasks themselves have been seen or stored: that another partition is away must not hide them.
-      if (!(error instanceof PaihaoError && error.code === "store-unavailable")) throw error;
-      return places.map(({ line }) => ({ index: null, line }));
+      // The tasks themselves have been seen or stored: that another partition is away, or fails, must not hide them.
+      if (!(error instanceof PaihaoError)) throw error;
+      // Who does not stand in line, as one that runs, is not counted anywhere else.
+      return places.map(({ index, score, line }) => ({ index: score === "" ? index : null, line }));
     }
     const lines = new Map([...groups].map(([queue, { line }]) => [queue, addLine(line, counted.get(queue))]));
     const next = new Map<string, number>();

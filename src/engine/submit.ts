@@ -5,6 +5,7 @@ import { INLINE_BYTES, type Keys } from "../store/keys.ts";
 import type { Line, Scripts, SubmitItem, Submitted, SubmitVerdict, UpdateVerdict } from "../store/scripts.ts";
 import type { State } from "../task.ts";
 import { Batch } from "./batch.ts";
+import { newCall } from "./new-call.ts";
 import type { OtherPartitions } from "./partitions.ts";
 import type { QueueSettings } from "./settings.ts";
 
@@ -116,10 +117,10 @@ export class Submitter {
 
   /** Replaces the input of a waiting or scheduled task, which keeps its place. @throws PaihaoError store-unavailable */
   update(submission: Submission, settings: QueueSettings): Promise<UpdateVerdict> {
-    return this.#scripts.update(
-      this.#keys.tag(this.#keys.partitionOf(submission.id)),
-      this.#item(submission, settings),
-    );
+    return this.#scripts.update(this.#keys.tag(this.#keys.partitionOf(submission.id)), {
+      ...this.#item(submission, settings),
+      call: newCall(),
+    });
   }
 
   #item(s: Submission, settings: QueueSettings): SubmitItem {

@@ -1,9 +1,9 @@
-import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { PaihaoError } from "../errors.ts";
 import type { Keys } from "../store/keys.ts";
 import type { Part, Reserved } from "../store/scripts.ts";
 import type { Engine } from "./engine.ts";
+import { newCall } from "./new-call.ts";
 
 /** How often whoever waits for work looks for itself, whatever is announced, ms. */
 const LOOK_MS = 2000;
@@ -103,7 +103,7 @@ interface Look {
 class Take {
   readonly #engine: Engine;
   readonly #request: TakeRequest;
-  readonly #holder = randomBytes(9).toString("base64url");
+  readonly #holder = newCall();
   /** The last generation that is known, and the last that is known to be empty. */
   #generation = 0;
   #after = 0;

@@ -70,6 +70,11 @@ export interface Lease {
   readonly id: string;
   readonly fence: string;
 }
+/** A call that is answered the same when its command is sent again, as after a lost reply. */
+export interface Call {
+  /** A word that only this call has: letters and digits. */
+  readonly call: string;
+}
 /** How long what is finished stays, ms. */
 export interface Retention {
   readonly keepMs: number;

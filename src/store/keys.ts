@@ -32,8 +32,8 @@
 export const INLINE_BYTES = 64;
 
 /**
- * The fields of `t:<id>`; a field that has its default is left out. Only `E`, `p` and `u` may be longer than 64 bytes
- * and so cost the task its compact encoding: the first is there only after a failure, the others where a caller wants it.
+ * The fields of `t:<id>`; a field that has its default is left out. Only `E`, `V`, `p` and `u` may be longer than 64
+ * bytes and so cost the task its compact encoding: the first two are so only after failures, the others where a caller wants it.
  */
 export const TASK_FIELDS = {
   q: "queue",
@@ -53,6 +53,7 @@ export const TASK_FIELDS = {
   l: "workers lost; default 0",
   p: "progress: percent, a space, message",
   L: "lease, ms, as it was last taken over HTTP",
+  V: "what the last calls that changed it were answered, newest first; see the scripts' part on answers",
   W: "URL that is told of its end",
   U: "1 when what it has done can be undone",
   S: "1 when it has kept steps",
@@ -79,6 +80,7 @@ export const QUEUE_FIELDS = {
   liveUntil: "when the last of these heartbeats ends, ms",
   lost: "workers lost with a task in hand",
   dead: "tasks that died",
+  V: "how many the last calls forgot that forget dead tasks, newest first; see the scripts' part on answers",
   healed: "entries without a task that were removed from the line",
 } as const;
 

@@ -3,6 +3,7 @@ import { Confirmation } from "./durability.ts";
 import type {
   Asking,
   AuditItems,
+  Call,
   CancelVerdict,
   CompleteVerdict,
   Completion,
@@ -73,9 +74,9 @@ export class Scripts {
   /** Replaces the input of a task that has not begun. */
   async update(
     tag: string,
-    item: Pick<SubmitItem, "id" | "input" | "digest" | "mediaType" | "query">,
+    item: Pick<SubmitItem, "id" | "input" | "digest" | "mediaType" | "query"> & Call,
   ): Promise<UpdateVerdict> {
-    const args = [item.id, item.input, item.digest, item.mediaType, item.query];
+    const args = [item.id, item.input, item.digest, item.mediaType, item.query, item.call];
     return text(await this.#run.update.text(tag, args)) as UpdateVerdict;
   }
 
@@ -143,8 +144,8 @@ export class Scripts {
     return (await this.#run.release.text(tag, [items.length, ...args])) as ("released" | "canceled" | "stale")[];
   }
 
-  async cancel(tag: string, items: readonly ({ id: string } & Retention)[]): Promise<CancelVerdict[]> {
-    const args = items.flatMap((t) => [t.id, t.keepMs, t.tombstoneMs]);
+  async cancel(tag: string, items: readonly ({ id: string } & Call & Retention)[]): Promise<CancelVerdict[]> {
+    const args = items.flatMap((t) => [t.id, t.call, t.keepMs, t.tombstoneMs]);
     return (await this.#run.cancel.text(tag, [items.length, ...args])) as CancelVerdict[];
   }
 
@@ -157,13 +158,14 @@ export class Scripts {
   }
 
   /** Runs dead tasks again. */
-  async retry(tag: string, ids: readonly string[]): Promise<RetryVerdict[]> {
-    return (await this.#run.retry.text(tag, [ids.length, ...ids])) as RetryVerdict[];
+  async retry(tag: string, items: readonly ({ id: string } & Call)[]): Promise<RetryVerdict[]> {
+    const args = items.flatMap((t) => [t.id, t.call]);
+    return (await this.#run.retry.text(tag, [items.length, ...args])) as RetryVerdict[];
   }
 
   /** Forgets dead tasks, the oldest first; returns how many. */
-  async forget(tag: string, queue: string): Promise<number> {
-    return number(await this.#run.forget.text(tag, [queue, BATCH_LIMIT]));
+  async forget(tag: string, { queue, call }: { queue: string } & Call): Promise<number> {
+    return number(await this.#run.forget.text(tag, [queue, BATCH_LIMIT, call]));
   }
 
   async pause(tag: string, queue: string, paused: boolean): Promise<void> {

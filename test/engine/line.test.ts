@@ -36,6 +36,27 @@ describe("the line of a queue", () => {
     expect((await t.reserve(10)).map((task) => task.id)).to.deep.equal(["urgent", "n1", "n2", "n3", "n4", "low"]);
   });
 
+  it("tells what is certain while another partition cannot be counted, whatever it answers", async () => {
+    const p = await openEngine({ partitions: 2 });
+    try {
+      const ids = ["a", "b", "c", "d", "e", "f"].filter((id) => p.keys.partitionOf(id) === 0);
+      const [runs = "", waits = ""] = ids;
+      await p.submit({ id: runs });
+      await p.reserve();
+      // What a person has broken there by hand fails each script that looks at it.
+      await p.redis.set(`${p.keys.tag(1)}w:jobs`, "no line");
+      const { verdict, index } = await p.submit({ id: waits });
+      expect({ verdict, index }).to.deep.equal({ verdict: "new", index: null });
+      const seen = await Promise.all([runs, waits].map((id) => p.engine.inspector.inspect(id, { result: false })));
+      expect(seen.map((one) => [one?.state, one?.index])).to.deep.equal([
+        ["running", 0],
+        ["waiting", null],
+      ]);
+    } finally {
+      await p.close();
+    }
+  });
+
   it("counts over all partitions", async () => {
     const p = await openEngine({ partitions: 3 });
     try {

@@ -42,6 +42,8 @@ export interface ModelTask {
   undoable: boolean;
   /** A worker has had it since it was submitted or retried. */
   begun: boolean;
+  /** What the last calls that changed it were answered, newest first; "" for one that is not made again. */
+  answers: readonly (readonly [call: string, verdict: string])[];
 }
 
 export interface ModelQueue {

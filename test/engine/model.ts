@@ -91,7 +91,7 @@ export class Model {
     Object.assign(task, { input, mediaType });
     // What a dead task kept of its steps until it was retried belongs to the input that is gone.
     task.steps.clear();
-    return "updated";
+    return this.#answered(id, "updated");
   }
 
   /** The tasks handed out; their fences are the store's to choose: see {@link fenced}. */
@@ -154,9 +154,14 @@ export class Model {
   }
 
   fail(lease: ModelLease, kind: FailKind, options: { delayed: boolean; error: string; result: string }): FailVerdict {
-    const refusal = this.#refusal(lease);
-    if (refusal) return refusal;
-    const task = this.task(lease.id);
+    return this.#once(lease, "fail", () => this.#refusal(lease) ?? this.#fail(this.task(lease.id), kind, options));
+  }
+
+  #fail(
+    task: ModelTask,
+    kind: FailKind,
+    options: { delayed: boolean; error: string; result: string },
+  ): "retrying" | "failed" | "dead" | "canceled" {
     if (task.cancelRequested) return this.#settle(task, "canceled");
     const { attempts } = this.queue(task.queue);
     if (kind === "later" || (kind === "retry" && task.attempts < attempts)) {
@@ -176,6 +181,10 @@ export class Model {
   }
 
   release(lease: ModelLease): "released" | "canceled" | "stale" {
+    return this.#once(lease, "release", () => this.#release(lease));
+  }
+
+  #release(lease: ModelLease): "released" | "canceled" | "stale" {
     const task = this.#held(lease);
     if (!task) return "stale";
     if (task.cancelRequested) return this.#settle(task, "canceled");
@@ -184,8 +193,10 @@ export class Model {
   }
 
   lose(lease: ModelLease, result: string): LoseVerdict {
-    const task = this.#held(lease);
-    return task ? this.#lose(task, result) : "stale";
+    return this.#once(lease, "lose", () => {
+      const task = this.#held(lease);
+      return task ? this.#lose(task, result) : "stale";
+    });
   }
 
   cancel(id: string): CancelVerdict {
@@ -193,14 +204,14 @@ export class Model {
     if (!task) return "unknown";
     if (task.state === "running") {
       task.cancelRequested = true;
-      return "requested";
+      return this.#answered(id, "requested");
     }
-    if (!isOutcome(task.state)) return this.#settle(task, "canceled");
+    if (!isOutcome(task.state)) return this.#answered(id, this.#settle(task, "canceled"));
     if (task.state === "canceled" || task.destroyed || task.expired) return "already";
     // A failed one was undone when it failed.
     if (task.state === "succeeded") this.#undo(task);
     this.#destroy(task);
-    return "destroyed";
+    return this.#answered(id, "destroyed");
   }
 
   retry(id: string): RetryVerdict {
@@ -210,7 +221,7 @@ export class Model {
     Object.assign(task, { state: "waiting", place: this.#join(), attempts: 0, lost: 0, fence: null, errors: [] });
     Object.assign(task, { errorCode: null, result: null, kept: null, died: null, expired: false });
     task.begun = false;
-    return "waiting";
+    return this.#answered(id, "waiting");
   }
 
   forgetDead(queue: string): number {
@@ -277,6 +288,23 @@ export class Model {
   #join(): number {
     this.#places += 1;
     return this.#places;
+  }
+
+  /** A call on a lease that changed its task is answered the same when it is made again. */
+  #once<V extends string>({ id, fence }: ModelLease, verb: string, act: () => V): V {
+    const call = `${verb} ${fence}`;
+    const task = this.tasks.get(id);
+    const known = task?.answers.find(([of]) => of === call);
+    if (known) return known[1] as V;
+    const verdict = act();
+    if (!["unknown", "stale", "already"].includes(verdict)) this.#answered(id, verdict, call);
+    return verdict;
+  }
+
+  #answered<V extends string>(id: string, verdict: V, call = ""): V {
+    const task = this.task(id);
+    task.answers = [[call, verdict] as const, ...task.answers].slice(0, 3);
+    return verdict;
   }
 
   #held({ id, fence }: ModelLease): ModelTask | undefined {
@@ -371,7 +399,7 @@ export class Model {
         cancelRequested: false,
       },
       ...{ progress: null, errors: [], errorCode: null, result: null, kept: null, died: null, begun: false },
-      ...{ inputKept: true, destroyed: false, expired: false, undoable: this.queue(s.queue).undo },
+      ...{ inputKept: true, answers: [], destroyed: false, expired: false, undoable: this.queue(s.queue).undo },
     };
     this.tasks.set(s.id, task);
     return task;

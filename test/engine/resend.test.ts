@@ -93,7 +93,7 @@ const CASES: readonly Case[] = [
   {
     ...{ script: "update", when: "of a waiting task" },
     given: (scene) => scene.waiting(),
-    call: ({ scripts, tag }) => scripts.update(tag, { ...submitItem("a", LONG), mediaType: "text/plain" }),
+    call: ({ scripts, tag }) => scripts.update(tag, { ...submitItem("a", LONG), mediaType: "text/plain", call: "1a" }),
     replies: ["updated", "updated"],
   },
   {
@@ -140,13 +140,13 @@ const CASES: readonly Case[] = [
     ...{ script: "fail", when: "with attempts left" },
     given: (scene) => scene.running(),
     call: (scene) => scene.fail("retry", 3),
-    replies: [["retrying"], ["stale"]],
+    replies: [["retrying"], ["retrying"]],
   },
   {
     ...{ script: "fail", when: "asking for later" },
     given: (scene) => scene.running(),
     call: (scene) => scene.fail("later", 1),
-    replies: [["retrying"], ["stale"]],
+    replies: [["retrying"], ["retrying"]],
   },
   {
     ...{ script: "fail", when: "for good, with a step to undo and a webhook to tell" },
@@ -155,24 +155,24 @@ const CASES: readonly Case[] = [
       await scene.scripts.keepStep(scene.tag, { ...scene.lease, name: "s", value: "1", undo: true });
     },
     call: (scene) => scene.fail("retry", 1),
-    replies: [["dead"], ["already"]],
+    replies: [["dead"], ["dead"]],
   },
   {
     ...{ script: "release", when: "of a running task" },
     given: (scene) => scene.running(),
     call: ({ scripts, tag, lease }) => scripts.release(tag, [{ ...lease, ...KEEP }]),
-    replies: [["released"], ["stale"]],
+    replies: [["released"], ["released"]],
   },
   {
     ...{ script: "cancel", when: "of a waiting task" },
     given: (scene) => scene.waiting({ webhook: "https://example.com/" }),
-    call: ({ scripts, tag }) => scripts.cancel(tag, [{ id: "a", ...KEEP }]),
-    replies: [["canceled"], ["already"]],
+    call: ({ scripts, tag }) => scripts.cancel(tag, [{ id: "a", call: "1a", ...KEEP }]),
+    replies: [["canceled"], ["canceled"]],
   },
   {
     ...{ script: "cancel", when: "of a running task" },
     given: (scene) => scene.running(),
-    call: ({ scripts, tag }) => scripts.cancel(tag, [{ id: "a", ...KEEP }]),
+    call: ({ scripts, tag }) => scripts.cancel(tag, [{ id: "a", call: "1a", ...KEEP }]),
     replies: [["requested"], ["requested"]],
   },
   {
@@ -182,26 +182,26 @@ const CASES: readonly Case[] = [
       await scene.scripts.keepStep(scene.tag, { ...scene.lease, name: "s", value: "1", undo: true });
       await scene.scripts.complete(scene.tag, [{ ...scene.lease, ...KEEP, result: answer }]);
     },
-    call: ({ scripts, tag }) => scripts.cancel(tag, [{ id: "a", ...KEEP }]),
-    replies: [["destroyed"], ["already"]],
+    call: ({ scripts, tag }) => scripts.cancel(tag, [{ id: "a", call: "1a", ...KEEP }]),
+    replies: [["destroyed"], ["destroyed"]],
   },
   {
     ...{ script: "lose", when: "of a running task" },
     given: (scene) => scene.running(),
     call: ({ scripts, tag, lease, tickQueue }) => scripts.lose(tag, [{ ...lease, ...tickQueue }], CAP),
-    replies: [["waiting"], ["stale"]],
+    replies: [["waiting"], ["waiting"]],
   },
   {
     ...{ script: "retry", when: "of a dead task" },
     given: (scene) => scene.dead(),
-    call: ({ scripts, tag }) => scripts.retry(tag, ["a"]),
-    replies: [["waiting"], ["not-dead"]],
+    call: ({ scripts, tag }) => scripts.retry(tag, [{ id: "a", call: "1a" }]),
+    replies: [["waiting"], ["waiting"]],
   },
   {
     ...{ script: "forget", when: "of all dead tasks" },
     given: (scene) => scene.dead(),
-    call: ({ scripts, tag }) => scripts.forget(tag, "jobs"),
-    replies: [1, 0],
+    call: ({ scripts, tag }) => scripts.forget(tag, { queue: "jobs", call: "1a" }),
+    replies: [1, 1],
   },
   {
     ...{ script: "pause", when: "of a queue" },
@@ -257,7 +257,7 @@ const CASES: readonly Case[] = [
     ...{ script: "allocate", when: "of a new id" },
     given: async () => undefined,
     call: ({ scripts, tag }) => scripts.allocate(tag, "a-1", "{}", 60_000),
-    replies: ["kept", "taken"],
+    replies: ["kept", "kept"],
   },
   {
     ...{ script: "deallocate", when: "of an allocated id" },
@@ -298,6 +298,49 @@ describe("a script sent twice, as after a lost reply", () => {
       }
     });
   }
+
+  it("answers an update the same when a worker has the task by the second time, or another update came between", async () => {
+    const t = await openEngine();
+    try {
+      const scene = new Scene(t);
+      await scene.waiting();
+      const update = (call: string, input: string) => t.scripts.update(scene.tag, { ...submitItem("a", input), call });
+      expect(await update("1a", "7")).to.equal("updated");
+      expect(await update("1b", "8")).to.equal("updated");
+      expect(await update("1a", "7")).to.equal("updated");
+      const [task] = await t.reserve();
+      expect(task?.input.toString()).to.equal("8");
+      expect(await update("1b", "8")).to.equal("updated");
+      expect(await update("1c", "9")).to.equal("conflict");
+    } finally {
+      await t.close();
+    }
+  });
+
+  it("answers a failure the same when the task has been taken again by then, and a cancel when its worker has ended it", async () => {
+    const t = await openEngine();
+    try {
+      const scene = new Scene(t);
+      await scene.running();
+      const fail = () => {
+        const item = { ...scene.lease, ...KEEP, kind: "later", attempts: 3, delayMs: 0, error: "", code: "" } as const;
+        return scene.scripts.fail(scene.tag, [{ ...item, result: answer, deadMs: 1000 }], CAP);
+      };
+      expect(await fail()).to.deep.equal(["retrying"]);
+      await scene.tick();
+      const [again] = await t.reserve(1, { reservation: "second" });
+      expect(again?.id).to.equal("a");
+      expect(await fail()).to.deep.equal(["retrying"]);
+      const cancel = () => t.scripts.cancel(scene.tag, [{ id: "a", call: "1a", ...KEEP }]);
+      expect(await cancel()).to.deep.equal(["requested"]);
+      await t.scripts.complete(scene.tag, [
+        { queue: "jobs", id: "a", fence: again?.fence ?? "", ...KEEP, result: answer },
+      ]);
+      expect(await cancel()).to.deep.equal(["requested"]);
+    } finally {
+      await t.close();
+    }
+  });
 
   it("is what a connection does that breaks before the reply", async function () {
     // The proxy stands before one server.

@@ -168,6 +168,21 @@ describe("a worker in any language", () => {
     }
   });
 
+  it("is answered the same when it says a second time that it failed", async () => {
+    for (const [body, verdict] of [
+      [{}, "retrying"],
+      [{ giveUp: { status: 422 } }, "failed"],
+    ] as const) {
+      const id = await server.enqueue("default", {});
+      const lease = (await take({ count: 10 })).json.items.find((item: { id: string }) => item.id === id);
+      for (let n = 0; n < 2; n += 1) {
+        const said = await say(id, "fail", { fence: lease.fence, ...body });
+        expect([said.status, said.json.verdict]).to.deep.equal([200, verdict]);
+      }
+      await server.send(`/v1/requests/${id}`, { method: "DELETE" });
+    }
+  });
+
   it("keeps a lease as long as it was taken for, when it renews without saying for how long", async () => {
     const id = await server.enqueue("default", {});
     const [lease] = (await take({ lease: 600 })).json.items;

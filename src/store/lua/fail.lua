@@ -7,13 +7,15 @@
 --          result (stored form of the problem, used when this is the end), keep (ms), tombstone (ms), dead (ms that dead tasks stay)
 -- ARGV[#ARGV] cap: most dead tasks kept of a queue
 --
--- Returns a verdict of each: "retrying", "failed", "dead", "canceled" (cancel was requested), "already", "stale", "unknown".
+-- Returns a verdict of each: "retrying", "failed", "dead", "canceled" (cancel was requested), "already" (it ended
+-- otherwise under this fence), "stale", "unknown". The same attempt failed again is answered the same.
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
 --#include line
 --#include follow
 --#include settle
+--#include answers
 
 local cap = tonumber(ARGV[#ARGV])
 local verdicts = {}
@@ -22,9 +24,12 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     unpack(ARGV, 2 + n * 12, 13 + n * 12)
   keep, tombstone, dead = tonumber(keep), tonumber(tombstone), tonumber(dead)
   local key = base .. 't:' .. id
-  local t = redis.call('HMGET', key, 's', 'f', 'k', 'a', 'W', 'U')
+  local t = redis.call('HMGET', key, 's', 'f', 'k', 'a', 'W', 'U', 'V')
+  local known = answered(t[7], 'f' .. fence)
   if not t[1] then
     verdicts[n + 1] = 'unknown'
+  elseif known then
+    verdicts[n + 1] = known
   elseif t[2] ~= fence then
     verdicts[n + 1] = 'stale'
   elseif t[1] ~= 'r' then
@@ -58,6 +63,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
       end
       count_rate(queue, 'z', 1)
     end
+    note_answer(key, t[7], 'f' .. fence, verdicts[n + 1])
   end
 end
 return verdicts

@@ -1,21 +1,25 @@
 -- Runs dead tasks again: each goes to the end of its class with fresh attempts.
 --
 -- KEYS[1]  base: the partition's tag
--- ARGV[1]  count: number of tasks, each with the one argument that follows
--- ARGV[2…] id
+-- ARGV[1]  count: number of tasks, each with the two arguments that follow
+-- ARGV[2…] id, call (a word that only this call has)
 --
 -- Returns a verdict of each: "waiting", "not-dead" (in any other state, or its input is gone), "unknown".
 local base = KEYS[1]
 --#include clock
+--#include answers
 
 local verdicts, woken = {}, {}
 for n = 1, tonumber(ARGV[1]) do
-  local id = ARGV[1 + n]
+  local id, call = ARGV[n * 2], ARGV[n * 2 + 1]
   local key = base .. 't:' .. id
-  local t = redis.call('HMGET', key, 'q', 's', 'h', 'O')
+  local t = redis.call('HMGET', key, 'q', 's', 'h', 'O', 'V')
+  local known = answered(t[5], 't' .. call)
   local queue = t[1]
   if not queue then
     verdicts[n] = 'unknown'
+  elseif known then
+    verdicts[n] = known
   elseif t[2] ~= 'f' or not redis.call('ZSCORE', base .. 'x:' .. queue, id)
     or (t[3] and redis.call('EXISTS', base .. 'b:' .. id) == 0) then
     verdicts[n] = 'not-dead'
@@ -33,6 +37,7 @@ for n = 1, tonumber(ARGV[1]) do
     redis.call('PUBLISH', base .. 'e:' .. id, 'w')
     woken[queue] = true
     verdicts[n] = 'waiting'
+    note_answer(key, t[5], 't' .. call, 'waiting')
   end
 end
 for queue in pairs(woken) do redis.call('PUBLISH', base .. 'n:' .. queue, '') end

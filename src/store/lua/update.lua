@@ -6,15 +6,18 @@
 -- ARGV[3]  digest: "" when the input is stored in the hash
 -- ARGV[4]  media type: "" for JSON
 -- ARGV[5]  query: query parameters for the handler, "" for none
+-- ARGV[6]  call: a word that only this call has
 --
 -- Returns "updated", "conflict" (a worker has or had it, or it is finished) or "unknown".
 local base = KEYS[1]
+--#include answers
 
-local id, input, digest, media, query = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local id, input, digest, media, query, call = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local key = base .. 't:' .. id
-local t = redis.call('HMGET', key, 's', 'f')
+local t = redis.call('HMGET', key, 's', 'f', 'V')
 local state = t[1]
 if not state then return 'unknown' end
+if answered(t[3], 'u' .. call) then return 'updated' end
 -- A fence says that a worker has had it: what it has done for the old input must not be taken for done for the new one.
 if (state ~= 'w' and state ~= 'd') or t[2] then return 'conflict' end
 
@@ -31,6 +34,7 @@ end
 put('h', digest)
 put('m', media)
 put('u', query)
+note_answer(key, t[3], 'u' .. call, 'updated')
 -- Those that a dead task kept until it was retried.
 redis.call('UNLINK', base .. 's:' .. id)
 redis.call('PUBLISH', base .. 'e:' .. id, state)
