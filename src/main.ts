@@ -65,7 +65,7 @@ export async function start(config: Config, log: Logger): Promise<Running> {
     });
     const ownHandlers = new Map([undoing, delivering].map((handler) => [handler.queue, handler]));
     const all = new Map([...handlers, ...ownHandlers]);
-    const { engine, readiness, close } = await openEngine(config, store.url, all.values(), log);
+    const { engine, secret, readiness, close } = await openEngine(config, store.url, all.values(), log);
     started.push(close);
     const roles = [new Ticker(engine, log), new Coverage(engine, log)];
     for (const role of roles) {
@@ -102,7 +102,7 @@ export async function start(config: Config, log: Logger): Promise<Running> {
       const security = await openSecurity(config, { url: store.url, keys: engine.keys, log });
       started.push(() => security.close());
       reload = () => security.keyRing?.reload();
-      const options = { ...config, security };
+      const options = { ...config, security, idSecret: secret };
       const app = config.role === "worker" ? createHealthApp(api, options) : createApp(api, options);
       server = new HttpServer(app, { host: config.host, port: config.port, stopping, closing });
     }

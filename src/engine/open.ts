@@ -9,6 +9,7 @@ import { Keys } from "../store/keys.ts";
 import { Notices } from "../store/notices.ts";
 import { connect } from "../store/redis.ts";
 import { Scripts } from "../store/scripts.ts";
+import { DeploymentSecret } from "./deployment-secret.ts";
 import { Engine } from "./engine.ts";
 import { claimPartitions } from "./partitions.ts";
 import { settingsOf } from "./settings.ts";
@@ -16,6 +17,8 @@ import { settingsOf } from "./settings.ts";
 /** An engine on a store of its own connections. */
 export interface OpenedEngine {
   readonly engine: Engine;
+  /** The same for all processes on this store, and for nobody else. */
+  readonly secret: DeploymentSecret;
   /** What speaks against using the store: empty when nothing does. */
   readiness(): Promise<readonly string[]>;
   close(): void;
@@ -37,7 +40,9 @@ export async function openEngine(
     connections.push(redis);
     return redis;
   };
+  let secret: DeploymentSecret | undefined;
   const close = () => {
+    secret?.close();
     for (const redis of connections.splice(0)) redis.disconnect();
   };
   try {
@@ -49,6 +54,7 @@ export async function openEngine(
     const flags = Number.parseInt(version, 10) >= SCRIPT_FLAGS_SINCE;
     const scripts = new Scripts(redis, { flags });
     await claimPartitions(scripts, keys);
+    secret = await DeploymentSecret.open({ scripts, keys, connection: redis, log });
 
     const { durability } = config;
     const submissions =
@@ -71,7 +77,7 @@ export async function openEngine(
         return [`the store cannot be reached: ${messageOf(error)}`];
       }
     };
-    return { engine, readiness, close };
+    return { engine, secret, readiness, close };
   } catch (error) {
     close();
     throw error;

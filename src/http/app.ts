@@ -15,6 +15,7 @@ import { problems } from "./middleware/problems.ts";
 import { rateLimit } from "./middleware/rate-limit.ts";
 import { sameOrigin } from "./middleware/same-origin.ts";
 import { wellFormed } from "./middleware/well-formed.ts";
+import type { IdSecret } from "./request-id.ts";
 import { allocationRoutes } from "./routes/allocations.ts";
 import { batchRoutes } from "./routes/batches.ts";
 import { collectRoutes } from "./routes/collect.ts";
@@ -42,6 +43,8 @@ export interface AppOptions {
   /** The hosts that requests may name; undefined: any. */
   readonly servedHosts: ServedHosts | undefined;
   readonly security: Security;
+  /** What ids of Idempotency-Keys are made with. */
+  readonly idSecret: IdSecret;
 }
 
 /** The application of a server that takes tasks. */
@@ -89,12 +92,12 @@ export function createHealthApp(api: Pick<Api, "readiness" | "log" | "engine">, 
 function assemble(
   routers: readonly Router[],
   api: Pick<Api, "log">,
-  { trustProxy, servedHosts, security }: AppOptions,
+  { trustProxy, servedHosts, security, idSecret }: AppOptions,
 ): Koa {
   const app = new Koa({ proxy: trustProxy });
   readForwarded(app);
   app.use(identify(security));
-  app.use(correlate());
+  app.use(correlate(idSecret));
   app.use(accessLog(api.log));
   app.use(problems(api.log));
   app.use(wellFormed());

@@ -1,10 +1,7 @@
-import { randomUUID } from "node:crypto";
-import { v5 as uuidv5 } from "uuid";
+import { createHmac, randomUUID } from "node:crypto";
 import { PaihaoError } from "../errors.ts";
 import { isId } from "../task.ts";
 
-/** The namespace of ids that are derived from an Idempotency-Key (RFC 9562 §6.6). */
-const NAMESPACE = "6f0c1f5e-8d4b-5a55-9a3e-2f6b1c1f7a10";
 /** Visible ASCII, as the header's drafts bound it. */
 const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
@@ -17,6 +14,11 @@ const PUT_PATH = /^\/v1\/(?:requests|queues\/[^/]+\/requests)\/([^/]+)\/?$/;
 /** The paths whose POST and PUT submit a task under the id that was allocated for it. */
 const ALLOCATED_PATH = /^\/api\/v1\/task\/([^/]+)\/?$/;
 
+/** The deployment's secret, whatever it is now. */
+export interface IdSecret {
+  readonly value: string;
+}
+
 /** What of a request its id depends on. */
 export interface IdSource {
   readonly method: string;
@@ -26,10 +28,11 @@ export interface IdSource {
 
 /**
  * The correlation id of a request: the task's id where the request submits one. An Idempotency-Key makes the id from caller,
- * queue and key, so that the same key finds the same task without a look-up; a PUT and an allocated task have it in their path; else it is a fit
- * X-Request-Id or a fresh one. An unfit header is never used, since it goes into logs and headers.
+ * queue and key, so that the same key finds the same task without a look-up, and from the deployment's secret, so that nobody
+ * else can compute it and take it first; a PUT and an allocated task have it in their path; else it is a fit X-Request-Id or a
+ * fresh one. An unfit header is never used, since it goes into logs and headers.
  */
-export function requestIdOf(request: IdSource, caller: string | null): string {
+export function requestIdOf(request: IdSource, caller: string | null, secret: IdSecret): string {
   const { method, path, headers } = request;
   const allocated = method === "POST" || method === "PUT" ? ALLOCATED_PATH.exec(path)?.[1] : undefined;
   if (allocated !== undefined && isId(allocated)) return allocated;
@@ -39,7 +42,7 @@ export function requestIdOf(request: IdSource, caller: string | null): string {
     const submits = gateway ?? SUBMIT_PATH.exec(path);
     const bare = bareKey(key);
     if (submits && bare !== undefined) {
-      return uuidv5(JSON.stringify([caller, decoded(submits[1] ?? "default"), bare]), NAMESPACE);
+      return derivedId(JSON.stringify([caller, decoded(submits[1] ?? "default"), bare]), secret.value);
     }
   } else if (method === "PUT" && !gateway) {
     const id = decoded(PUT_PATH.exec(path)?.[1] ?? "");
@@ -47,6 +50,14 @@ export function requestIdOf(request: IdSource, caller: string | null): string {
   }
   const sent = single(headers["x-request-id"]);
   return sent !== undefined && isId(sent) ? sent : randomUUID();
+}
+
+/** An id that only the deployment can make of a text: a UUID of version 8 (RFC 9562 §5.8). */
+function derivedId(text: string, secret: string): string {
+  const bytes = createHmac("sha256", secret).update(`paihao id 1\n${text}`).digest().subarray(0, 16);
+  bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
+  bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
+  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
 }
 
 /** Refuses an Idempotency-Key that cannot be one. @throws PaihaoError invalid-parameter */

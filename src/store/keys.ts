@@ -23,6 +23,7 @@
  * | `a:<subject>`   | string  | requests of a key or an address in its span of RATE_LIMIT; PX = what is left of it   |
  * | `i:<id>`        | string  | an id that a caller was given for a task to come: JSON of queue and caller; PX       |
  * | `partitions`    | string  | number of partitions, in partition 0 only                                            |
+ * | `secret`        | string  | the deployment's secret, made at its first start, in partition 0 only                 |
  * | `ticked`        | hash    | when a tick last ran, and the grace after a gap: see lua/lib/grace.lua               |
  * | `n:<queue>`     | channel | "there is work" (empty), or "cancel <id>" for the worker that runs it                |
  * | `e:<id>`        | channel | "this task changed": the letter of its state, or "p" for progress                    |

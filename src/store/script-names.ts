@@ -26,6 +26,7 @@ export const SCRIPT_NAMES = [
   "allocation",
   "deallocate",
   "claim",
+  "secret",
 ] as const;
 export type ScriptName = (typeof SCRIPT_NAMES)[number];
 

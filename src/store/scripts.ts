@@ -254,6 +254,11 @@ export class Scripts {
     return number(await this.#run.claim.text(tag, [partitions]));
   }
 
+  /** Writes the deployment's secret where there is none; returns the one that is there. `tag` is that of partition 0. */
+  async secret(tag: string, proposal: string): Promise<string> {
+    return text(await this.#run.secret.text(tag, [proposal]));
+  }
+
   /** Keeps an id for a task that is to come; "taken" when it is one already. */
   async allocate(tag: string, id: string, value: string, ttlMs: number): Promise<"kept" | "taken"> {
     return text(await this.#run.allocate.text(tag, [id, value, ttlMs])) as "kept" | "taken";

@@ -56,6 +56,21 @@ describe("the id of a task over HTTP", () => {
     expect(elsewhere.headers["x-request-id"]).to.not.equal(first.headers["x-request-id"]);
   });
 
+  it("comes from the same Idempotency-Key in every process of a deployment, and after a restart", async () => {
+    const input = { order: 18 };
+    const first = await server.post("default", input, { "Idempotency-Key": "order-18" });
+    const other = await startServer({ KEY_PREFIX: server.prefix });
+    const again = await other.post("default", input, { "Idempotency-Key": "order-18" });
+    await other.stop({ keep: true });
+    expect(again.headers["x-request-id"]).to.equal(first.headers["x-request-id"]);
+    expect(again.headers["idempotent-replayed"]).to.equal("true");
+    // Another deployment makes another one of it: nobody can compute an id and take it before its caller does.
+    const elsewhere = await startServer();
+    const their = await elsewhere.post("default", input, { "Idempotency-Key": "order-18" });
+    await elsewhere.stop();
+    expect(their.headers["x-request-id"]).to.match(UUID).and.not.equal(first.headers["x-request-id"]);
+  });
+
   it("is refused where the Idempotency-Key cannot be one, naming it", async () => {
     for (const key of ["", '""', "a b", "k".repeat(256), '"open', "clé"]) {
       const answer = await server.post("default", 1, { "Idempotency-Key": key });

@@ -4,8 +4,9 @@ import { checkIdempotencyKey, requestIdOf } from "../../src/http/request-id.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const POST = "/v1/requests";
+const SECRET = { value: "of this deployment" };
 const idOf = (headers: Record<string, string>, path = POST, method = "POST", caller: string | null = null) =>
-  requestIdOf({ method, path, headers }, caller);
+  requestIdOf({ method, path, headers }, caller, SECRET);
 
 describe("the id of a request", () => {
   it("is a fit X-Request-Id as it is", () => {
@@ -48,6 +49,12 @@ describe("the id of a request", () => {
     expect(idOf(key, "/v1/queues/other/requests")).to.not.equal(idOf(key));
     expect(idOf(key, POST, "POST", "ann")).to.not.equal(idOf(key));
     expect(idOf({ "idempotency-key": "order-18" })).to.not.equal(idOf(key));
+  });
+
+  it("cannot be computed by whoever does not know the deployment's secret", () => {
+    const request = { method: "POST", path: POST, headers: { "idempotency-key": "order-17" } };
+    expect(requestIdOf(request, null, { value: "of another" })).to.not.equal(idOf(request.headers));
+    expect(requestIdOf(request, null, { value: SECRET.value })).to.equal(idOf(request.headers));
   });
 
   it("is the same for a quoted key and a bare one (RFC 9651 §3.3.3)", () => {

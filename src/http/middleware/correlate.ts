@@ -2,17 +2,17 @@ import rTracer from "cls-rtracer";
 import type { Middleware } from "koa";
 import { callerOf } from "../access.ts";
 import { responseOf } from "../api-response.ts";
-import { requestIdOf } from "../request-id.ts";
+import { type IdSecret, requestIdOf } from "../request-id.ts";
 
 /**
  * Gives every request its correlation id: it is echoed as X-Request-Id, stands in every log line written meanwhile, and is
  * the id of the task where one is submitted. Not cls-rtracer's own middleware: that also binds every listener to the request's
  * streams, which costs as much again, and nothing here that listens to them asks for the id.
  */
-export function correlate(): Middleware {
+export function correlate(secret: IdSecret): Middleware {
   return (ctx, next) => {
     // No value that a caller sends goes into logs and headers as it is.
-    const id = requestIdOf(ctx.request, callerOf(ctx));
+    const id = requestIdOf(ctx.request, callerOf(ctx), secret);
     responseOf(ctx).ahead("X-Request-Id", id);
     return rTracer.runWithId(next, id);
   };

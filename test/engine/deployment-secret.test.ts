@@ -1,0 +1,63 @@
+import { expect } from "chai";
+import { DeploymentSecret, type SecretParts } from "../../src/engine/deployment-secret.ts";
+import { Keys } from "../../src/store/keys.ts";
+import { connect } from "../../src/store/redis.ts";
+import { Scripts } from "../../src/store/scripts.ts";
+import { eventually } from "../helpers/eventually.ts";
+import { recordingLog } from "../helpers/recording-log.ts";
+import { storeUrl, uniquePrefix } from "../helpers/store.ts";
+
+describe("the secret of a deployment", () => {
+  const { log, messages } = recordingLog();
+  let parts: SecretParts;
+  const opened: DeploymentSecret[] = [];
+  const open = async (changed: Partial<SecretParts> = {}) => {
+    const secret = await DeploymentSecret.open({ ...parts, ...changed });
+    opened.push(secret);
+    return secret;
+  };
+
+  beforeEach(async () => {
+    const connection = await connect(storeUrl(), "secret", log);
+    parts = { scripts: new Scripts(connection, { flags: false }), keys: new Keys(uniquePrefix(), 2), connection, log };
+  });
+  afterEach(async () => {
+    for (const secret of opened.splice(0)) secret.close();
+    await parts.connection.del(stored());
+    parts.connection.disconnect();
+  });
+  const stored = () => `${parts.keys.tag(0)}secret`;
+
+  it("is made at the first start, and the same for all who start at once or later", async () => {
+    const [first, ...others] = await Promise.all([open(), open(), open()]);
+    expect(Buffer.from(first?.value ?? "", "base64url")).to.have.length(32);
+    for (const other of [...others, await open()]) expect(other.value).to.equal(first?.value);
+  });
+
+  it("is another one for another prefix", async () => {
+    const here = await open();
+    const there = new Keys(uniquePrefix(), 2);
+    const other = await open({ keys: there });
+    await parts.connection.del(`${there.tag(0)}secret`);
+    expect(other.value).not.to.equal(here.value);
+  });
+
+  it("is given back to a store that was emptied, when the connection comes back", async () => {
+    const secret = await open();
+    await parts.connection.del(stored());
+    parts.connection.emit("ready");
+    await eventually(async () => (await parts.connection.get(stored())) === secret.value);
+    expect((await open()).value).to.equal(secret.value);
+  });
+
+  it("gives way to one that another process has written meanwhile, so that all agree", async () => {
+    const secret = await open();
+    await parts.connection.set(stored(), "of another process");
+    parts.connection.emit("ready");
+    await eventually(() => secret.value === "of another process");
+    expect(messages).to.include(
+      "the store has another secret than before, as if it had been emptied: Idempotency-Keys lead to new ids",
+    );
+    expect(JSON.stringify(messages)).not.to.contain("of another process");
+  });
+});
