@@ -21,7 +21,14 @@ export function urgencyOf(header: string): number {
     const match = MEMBER.exec(trimField(part));
     if (!match) return PRIORITY.default;
     const [, key, value = ""] = match;
-    if (key === "u") urgency = /^[0-7]$/.test(value) ? Number(value) : PRIORITY.default;
+    if (key === "u") urgency = urgencyFrom(value);
   }
   return urgency;
+}
+
+/** An sf-integer may have zeros before it and be "-0" (RFC 9651 §3.3.1); a decimal such as "3.0" is none. */
+function urgencyFrom(value: string): number {
+  const integer = /^-?\d{1,15}$/.test(value) ? Math.abs(Number(value)) : Number.NaN;
+  const negative = value.startsWith("-") && integer !== 0;
+  return !negative && integer >= PRIORITY.most && integer <= PRIORITY.least ? integer : PRIORITY.default;
 }

@@ -99,6 +99,14 @@ describe("Priority", () => {
     expect(urgencyOf('x=("a" b;c 1.5);d, u=6')).to.equal(6);
   });
 
+  it("may be written with zeros before it, as any integer (RFC 9651 §3.3.1)", () => {
+    expect(urgencyOf("u=01")).to.equal(1);
+    expect(urgencyOf("u=000000000000007")).to.equal(7);
+    expect(urgencyOf("u=-0")).to.equal(0);
+    for (const header of ["u=08", "u=-01", "u=01.0", "u=0000000000000001"])
+      expect(urgencyOf(header), header).to.equal(3);
+  });
+
   it("is that of the last one given (RFC 9651 §3.2: a later member replaces)", () => {
     expect(urgencyOf("u=1, u=5")).to.equal(5);
   });
