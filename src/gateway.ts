@@ -1,46 +1,43 @@
-import { z } from "zod";
-import type { Duration } from "./duration.ts";
+import type { IncomingMessage } from "node:http";
+import { type Duration, parseDuration } from "./duration.ts";
+import { messageOf } from "./errors.ts";
+import {
+  forwardedHeaders,
+  GATEWAY_METHODS,
+  type GatewayMethod,
+  type GatewayRequest,
+  gatewayRequest,
+  isUnsafePath,
+} from "./gateway-request.ts";
+import { NoAnswer, Upstream } from "./gateway-upstream.ts";
 import { defineHandler, type Handler, type TaskContext } from "./handler.ts";
 import { giveUp, retryLater } from "./intent.ts";
+import { type HeaderField, keptOfUpstream } from "./result-headers.ts";
 
 /** Methods that may be sent again without doing their work twice (RFC 9110 §9.2.2). */
-const IDEMPOTENT = new Set(["GET", "HEAD", "PUT", "DELETE", "OPTIONS"]);
-/** What a gateway forwards unless it is told otherwise. */
-export const GATEWAY_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
-export type GatewayMethod = (typeof GATEWAY_METHODS)[number];
+const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "PUT", "DELETE"]);
+/** Statuses whose answers have no body (RFC 9110 §15.3.5, §15.3.6, §15.4.5). */
+const BODILESS = new Set([204, 205, 304]);
+/** What Via calls this server (RFC 9110 §7.6.3). */
+const VIA = "paihao";
 
-/**
- * Headers that are not forwarded: those of one connection (RFC 9110 §7.6.1), those that speak to this server, and secrets,
- * which would also be stored with the task.
- */
-const NOT_FORWARDED = new Set([
-  ...["connection", "keep-alive", "proxy-connection", "transfer-encoding", "te", "trailer", "upgrade", "expect"],
-  ...["host", "content-length", "prefer", "priority", "x-request-id", "idempotency-key"],
-  ...["authorization", "cookie", "proxy-authorization", "proxy-authenticate"],
-]);
-
-/** A request as it waits in line. */
-export const gatewayRequest = z.strictObject({
-  method: z.enum(GATEWAY_METHODS),
-  /** Path and query below the target, beginning with a slash. */
-  path: z.string().startsWith("/").max(8192),
-  headers: z.record(z.string(), z.string()),
-  /** Base64; absent without a body. */
-  body: z.base64().optional(),
-});
-export type GatewayRequest = z.infer<typeof gatewayRequest>;
+/** How a 429 with Retry-After is put off; when it has been so often, it is the result. */
+const PUT_OFF = { times: 100, leastMs: 1000, leastGrowsToMs: 60_000, mostMs: 3_600_000 } as const;
+const TIMEOUT_MS = 30_000;
+/** How much later than the gateway itself its task's own timeout looks, ms. */
+const TIMEOUT_GRACE_MS = 5000;
 
 /** What {@link defineGateway} takes. */
 export interface GatewayOptions {
   /** Name of the queue, as of a handler. */
   queue: string;
-  /** Base URL of the API behind the line, http or https; the path of a request is put behind it. */
+  /** Base URL of the API behind the line, http or https; path and query of a request are put behind it as they were sent. */
   target: string;
   /** Default: all of {@link GATEWAY_METHODS}. */
   methods?: readonly GatewayMethod[];
-  /** Longest time of one attempt; default 30 s. */
+  /** Longest time of one attempt, to the end of the answer; default 30 s. */
   timeout?: Duration;
-  /** Attempts of idempotent methods; default ATTEMPTS. Others are tried once. */
+  /** Attempts of requests that may be sent again; default ATTEMPTS. Others are sent once. */
   attempts?: number;
   concurrency?: number;
   rate?: { max: number; per: Duration };
@@ -51,29 +48,46 @@ export interface Gateway extends Handler<GatewayRequest> {
   readonly gateway: { readonly methods: readonly GatewayMethod[] };
 }
 
+/** What requests are forwarded with. */
+interface Forwarder {
+  readonly upstream: Upstream;
+  readonly methods: readonly GatewayMethod[];
+  readonly timeoutMs: number;
+}
+
 /**
  * Puts an existing HTTP API behind a line: `ANY /v1/gateway/{queue}/…` is forwarded when its turn comes, and its answer is the
- * result. Where the method is idempotent, a 5xx, a 429 with Retry-After and a connection that fails are tried again.
+ * result. Where the method is idempotent or the request has an Idempotency-Key, a 5xx, a 429 with Retry-After and a connection
+ * that fails are tried again; any other request reaches the API once at most.
  * @throws TypeError that names the option, its value and what was expected
  */
 export function defineGateway(options: GatewayOptions): Gateway {
-  const { target, methods = GATEWAY_METHODS, queue } = options;
-  if (!URL.canParse(target) || !/^https?:$/.test(new URL(target).protocol)) {
-    throw new TypeError(
-      `gateway of queue ${JSON.stringify(queue)}: target is ${JSON.stringify(target)}, expected an http or https URL`,
-    );
-  }
-  const base = target.replace(/\/+$/, "");
+  const { methods = GATEWAY_METHODS } = options;
+  // What is no duration is refused by defineHandler, which names it.
+  const timeoutMs = parseDuration(options.timeout ?? TIMEOUT_MS);
+  const forwarder = { upstream: new Upstream(targetOf(options)), methods, timeoutMs: timeoutMs ?? TIMEOUT_MS };
   const handler = defineHandler<GatewayRequest>({
-    queue,
+    queue: options.queue,
     input: gatewayRequest,
-    timeout: options.timeout ?? "30s",
+    timeout: timeoutMs ? timeoutMs + TIMEOUT_GRACE_MS : (options.timeout ?? TIMEOUT_MS),
     ...(options.attempts === undefined ? {} : { attempts: options.attempts }),
     ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
     ...(options.rate === undefined ? {} : { rate: options.rate }),
-    run: (request, task) => forward(base, request, task),
+    run: (request, task) => forward(forwarder, request, task),
   });
   return { ...handler, gateway: { methods } };
+}
+
+/** @throws TypeError */
+function targetOf({ queue, target }: GatewayOptions): URL {
+  const url = URL.canParse(target) ? new URL(target) : undefined;
+  const plain = url && url.username === "" && url.password === "" && url.search === "" && url.hash === "";
+  if (!plain || !/^https?:$/.test(url.protocol)) {
+    throw new TypeError(
+      `gateway of queue ${JSON.stringify(queue)}: target is ${JSON.stringify(target)}, expected an http or https URL without credentials, query and fragment`,
+    );
+  }
+  return url;
 }
 
 /** Whether a handler is a gateway. */
@@ -81,65 +95,168 @@ export function isGateway(handler: Handler): handler is Gateway {
   return "gateway" in handler;
 }
 
-/** The headers of a request that go on to the API behind the line. */
-export function forwardedHeaders(
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-): Record<string, string> {
-  // What Connection names belongs to that connection as well.
-  const named = String(headers.connection ?? "")
-    .toLowerCase()
-    .split(/\s*,\s*/);
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([name, value]) =>
-      value === undefined || NOT_FORWARDED.has(name) || named.includes(name) ? [] : [[name, String(value)]],
-    ),
-  );
+async function forward(forwarder: Forwarder, request: GatewayRequest, task: TaskContext): Promise<Response> {
+  // It was checked when it was stored, but perhaps by an older version, or for a gateway that took more.
+  if (!forwarder.methods.includes(request.method)) {
+    throw giveUp({ status: 405, title: "The gateway does not take this method" });
+  }
+  if (isUnsafePath(request.path)) throw giveUp({ status: 400, title: "The path may lead out of the gateway's target" });
+  const sent = forwardedHeaders(request.headers);
+  const repeatable = IDEMPOTENT.has(request.method) || sent["idempotency-key"] !== undefined;
+  // Whoever takes the task after a worker has died must know that the request may have been sent.
+  if (!repeatable && !(await isFirst(task, "forward"))) throw unanswered("An attempt was cut off.", { sent: true });
+  const exchange = new Exchange(forwarder, task, repeatable);
+  const answer = await exchange.ask(request, sent);
+  const status = answer.statusCode ?? 0;
+  const again = repeatable ? await whenAgain(answer, task) : undefined;
+  const isStatus = status >= 200 && status <= 599;
+  if (again !== undefined || !isStatus) {
+    answer.destroy();
+    throw again === undefined ? exchange.failed(`It answered with the status ${status}.`) : exchange.ended(again);
+  }
+  const headers = answerHeaders(answer);
+  if (request.method !== "HEAD" && !BODILESS.has(status))
+    return new Response(exchange.body(answer), { status, headers });
+  exchange.ended(answer.resume());
+  return new Response(null, { status, headers });
 }
 
-async function forward(base: string, request: GatewayRequest, task: TaskContext): Promise<Response> {
-  const again = IDEMPOTENT.has(request.method);
-  const url = new URL(`${base}${request.path}`);
-  // "/../" or "//host" in a path must not lead out of the target.
-  if (!url.href.startsWith(`${new URL(base).href.replace(/\/$/, "")}/`)) {
-    throw giveUp({
-      status: 400,
-      title: "The path leads out of the gateway's target",
-      detail: request.path.slice(0, 200),
-    });
+/** Whether a step of this name had not been done by an earlier attempt; it is done now, under the task's fence. */
+async function isFirst(task: TaskContext, step: string): Promise<boolean> {
+  let first = false;
+  await task.step(step, () => {
+    first = true;
+    return true;
+  });
+  return first;
+}
+
+/** What to throw to have a request sent again that may be, where its answer asks for that; undefined where the answer counts. */
+async function whenAgain(answer: IncomingMessage, task: TaskContext): Promise<Error | undefined> {
+  const status = answer.statusCode ?? 0;
+  if (status >= 500 && status <= 599 && task.attempt < task.maxAttempts) {
+    return new Error(`the API behind the gateway answered ${status}`);
   }
-  let response: Response;
-  try {
-    response = await fetch(url, {
-      method: request.method,
-      headers: { ...request.headers, "x-request-id": task.id },
-      body: request.body === undefined ? null : Buffer.from(request.body, "base64"),
-      redirect: "manual",
-      signal: task.signal,
-    });
-  } catch (error) {
-    task.signal.throwIfAborted();
-    // It may have been done all the same: only what can bear it is sent again.
-    if (again && task.attempt < task.maxAttempts) throw error;
-    task.log.warn({ err: error }, "the API behind the gateway did not answer");
-    throw giveUp({ status: 502, title: "The API behind the gateway did not answer" });
+  const askedMs = status === 429 ? retryAfterMs(answer.headers["retry-after"], Date.now()) : undefined;
+  for (let n = 0; askedMs !== undefined && n < PUT_OFF.times; n += 1) {
+    if (!(await isFirst(task, `put off ${n}`))) continue;
+    // An API that says "at once" and means it would have answered otherwise.
+    const leastMs = Math.min(PUT_OFF.leastMs * 2 ** n, PUT_OFF.leastGrowsToMs);
+    return retryLater(Math.min(Math.max(askedMs, leastMs), PUT_OFF.mostMs));
   }
-  const after = retryAfterMs(response.headers.get("retry-after"), Date.now());
-  if (again && response.status === 429 && after !== undefined) throw retryLater(Math.min(after, 3_600_000));
-  if (again && response.status >= 500 && task.attempt < task.maxAttempts) {
-    await response.body?.cancel();
-    throw new Error(`the API behind the gateway answered ${response.status}`);
-  }
-  // fetch has undone the content coding: what says so must not be passed on.
-  const headers = new Headers(response.headers);
-  for (const name of ["content-encoding", "content-length"]) headers.delete(name);
-  const empty = request.method === "HEAD" || response.status === 204 || response.status === 304;
-  return new Response(empty ? null : response.body, { status: response.status, headers });
+  return undefined;
 }
 
 /** A Retry-After in ms from now (RFC 9110 §10.2.3); undefined where there is none that can be read. */
-function retryAfterMs(header: string | null, nowMs: number): number | undefined {
-  if (header === null) return undefined;
+function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
+  if (header === undefined) return undefined;
   if (/^\d+$/.test(header)) return Number(header) * 1000;
   const at = Date.parse(header);
   return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
+}
+
+/** The problem of a request that will not be sent again, and whose answer is not known. */
+function unanswered(reason: string, { sent }: { sent: boolean }): Error {
+  const detail = sent ? `${reason} The request may have been carried out.` : `${reason} The request was not sent.`;
+  return giveUp({
+    ...{ status: 502, title: "The API behind the gateway did not answer", detail },
+    mayHaveBeenCarriedOut: sent,
+  });
+}
+
+/** One attempt to have an answer, from the connection to the last byte. */
+class Exchange {
+  readonly #forwarder: Forwarder;
+  readonly #task: TaskContext;
+  readonly #repeatable: boolean;
+  readonly #stop = new AbortController();
+  readonly #timer: NodeJS.Timeout;
+  readonly #onAbort: () => void;
+  #late = false;
+
+  constructor(forwarder: Forwarder, task: TaskContext, repeatable: boolean) {
+    this.#forwarder = forwarder;
+    this.#task = task;
+    this.#repeatable = repeatable;
+    // AbortSignal.any with AbortSignal.timeout would be shorter; in Node 20 such a signal can be collected before it fires.
+    this.#onAbort = () => this.#stop.abort();
+    task.signal.addEventListener("abort", this.#onAbort, { once: true });
+    if (task.signal.aborted) this.#stop.abort();
+    this.#timer = setTimeout(() => {
+      this.#late = true;
+      this.#stop.abort();
+    }, forwarder.timeoutMs);
+  }
+
+  /** Sends the request; resolves with the head of the answer. */
+  async ask(request: GatewayRequest, headers: Record<string, string>): Promise<IncomingMessage> {
+    const { method, path, body, from } = request;
+    const via = `${from?.version ?? "1.1"} ${VIA}`;
+    try {
+      return await this.#forwarder.upstream.send({
+        ...{ method, path, signal: this.#stop.signal, repeatable: this.#repeatable },
+        headers: {
+          ...headers,
+          via: headers.via === undefined ? via : `${headers.via}, ${via}`,
+          "x-request-id": this.#task.id,
+          ...(from?.address === undefined ? {} : { "x-forwarded-for": from.address }),
+          ...(from?.proto === undefined ? {} : { "x-forwarded-proto": from.proto }),
+          ...(from?.host === undefined ? {} : { "x-forwarded-host": from.host }),
+        },
+        body: body === undefined ? undefined : Buffer.from(body, "base64"),
+      });
+    } catch (error) {
+      if (error instanceof NoAnswer) throw this.failed(`No answer came (${error.message}).`, error.sent, error);
+      throw this.ended(giveUp({ status: 400, title: "The request cannot be forwarded", detail: messageOf(error) }));
+    }
+  }
+
+  /** The body of the answer, as it comes; what goes wrong with it ends the attempt as if there had been no answer. */
+  body(answer: IncomingMessage): ReadableStream<Uint8Array> {
+    const chunks = answer[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+    return new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        try {
+          const { done, value } = await chunks.next();
+          if (done !== true) return controller.enqueue(value);
+          this.ended(controller.close());
+        } catch (error) {
+          controller.error(this.failed("The answer broke off.", true, error));
+        }
+      },
+      cancel: () => {
+        this.ended(answer.destroy());
+      },
+    });
+  }
+
+  /** What is to be thrown now that there is no answer. */
+  failed(reason: string, sent = true, cause?: unknown): unknown {
+    this.ended(undefined);
+    const { signal, attempt, maxAttempts, log } = this.#task;
+    if (signal.aborted) return signal.reason;
+    const why = this.#late ? `No whole answer came within ${this.#forwarder.timeoutMs} ms.` : reason;
+    if (this.#repeatable && attempt < maxAttempts) return new Error(`the API behind the gateway: ${why}`, { cause });
+    log.warn({ err: cause, sent }, "the API behind the gateway did not answer; the task ends with 502");
+    return unanswered(why, { sent });
+  }
+
+  /** Lets go of the signal and the timer; hands on what it was given. */
+  ended<T>(value: T): T {
+    clearTimeout(this.#timer);
+    this.#task.signal.removeEventListener("abort", this.#onAbort);
+    return value;
+  }
+}
+
+/** The headers of an answer that become its result's, with ours. */
+function answerHeaders(answer: IncomingMessage): Headers {
+  const headers = new Headers();
+  const fields: HeaderField[] = [];
+  for (let i = 0; i < answer.rawHeaders.length; i += 2) {
+    fields.push([answer.rawHeaders[i] ?? "", answer.rawHeaders[i + 1] ?? ""]);
+  }
+  for (const [name, value] of keptOfUpstream(fields)) headers.append(name, value);
+  headers.append("via", `${answer.httpVersion} ${VIA}`);
+  return headers;
 }

@@ -16,6 +16,8 @@ export interface Submission {
   /** JSON text, or bytes of another media type. */
   readonly input: string | Buffer;
   readonly mediaType: string;
+  /** What the submission must have in common with another to be the same, where that is not the whole input. */
+  readonly identity?: string;
   /** Query parameters for the handler. */
   readonly query: Readonly<Record<string, string>>;
   readonly caller: string | null;
@@ -131,7 +133,7 @@ export class Submitter {
       priority: s.priority,
       delayMs: s.delayMs,
       input: s.input,
-      digest: bytes > INLINE_BYTES ? createHash("sha256").update(s.input).digest("hex").slice(0, 32) : "",
+      digest: bytes > INLINE_BYTES || s.identity !== undefined ? digestOf(s.identity ?? s.input) : "",
       mediaType: s.mediaType === "application/json" ? "" : s.mediaType,
       query: Object.keys(s.query).length > 0 ? JSON.stringify(s.query) : "",
       caller: s.caller ?? "",
@@ -142,6 +144,10 @@ export class Submitter {
       undo: settings.undo,
     };
   }
+}
+
+function digestOf(identity: string | Buffer): string {
+  return createHash("sha256").update(identity).digest("hex").slice(0, 32);
 }
 
 /** The score behind all that is as urgent. */

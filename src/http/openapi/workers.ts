@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { GATEWAY_METHODS } from "../../gateway.ts";
+import { GATEWAY_METHODS } from "../../gateway-request.ts";
 import { completeBody, failBody, progressBody, renewBody, takeBody } from "../lease-bodies.ts";
 import { asComponents } from "./inputs.ts";
 import { parameterRefs } from "./parameters.ts";
@@ -44,6 +44,8 @@ const verdict = (...words: readonly string[]): Schema => object({ id: { type: "s
 const gateway = (method: Method, suffix: string): Operation => ({
   operationId: `${method}Gateway${suffix}`,
   summary: "Forwarded when its turn comes; the answer is the result",
+  description:
+    "A POST or PATCH without an Idempotency-Key reaches the API behind the line once at most: where no answer came, 502 with `mayHaveBeenCarriedOut`. A path with a segment `..`, in any form, is refused.",
   tags: ["Gateway"],
   parameters: parameterRefs("Prefer", "X-Request-Id", "Idempotency-Key", "Priority"),
   ...(method !== "get" && method !== "head" && { requestBody: { content: { "*/*": {} } } }),

@@ -23,7 +23,7 @@ import { oneParameter, readSubmitOptions, searchOf, wrongParameter } from "../op
 import { conflict, refusalOf } from "../refusal.ts";
 import { unknownTask } from "../reply.ts";
 import { readWebhook } from "../webhook.ts";
-import { DEFAULT_QUEUE, handlerOf } from "./submit.ts";
+import { DEFAULT_QUEUE, inputHandlerOf } from "./submit.ts";
 
 /**
  * Routes of the dialect in which the server hands out ids first: a caller fetches one, posts the input under it as often as it
@@ -45,7 +45,7 @@ function idOf(ctx: Context): string {
 }
 
 async function allocate(ctx: Context, api: Api): Promise<void> {
-  const handler = handlerOf(api, oneParameter(searchOf(ctx), "queue") ?? DEFAULT_QUEUE);
+  const handler = inputHandlerOf(api, oneParameter(searchOf(ctx), "queue") ?? DEFAULT_QUEUE);
   if (!consumesType(handler, "application/json")) {
     throw wrongParameter("queue", `expected one that accepts application/json, not ${handler.consumes.join(", ")}`);
   }
@@ -90,7 +90,7 @@ async function readSubmission(ctx: Context, api: Api, id: string, queue: string)
   if (options.dryRun) throw wrongParameter("dryRun", "an allocated id cannot be tried without being used");
   return {
     ...options,
-    ...(await readInput(ctx.req, handlerOf(api, queue), api.maxBodyBytes)),
+    ...(await readInput(ctx.req, inputHandlerOf(api, queue), api.maxBodyBytes)),
     id,
     queue,
     caller: callerOf(ctx),

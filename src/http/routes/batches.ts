@@ -19,7 +19,7 @@ import { booleanParameter, readSubmitOptions, searchOf, wrongParameter } from ".
 import { type ProblemDocument, problemDocument, problemOf } from "../problem.ts";
 import { refusalOf } from "../refusal.ts";
 import { readWebhook } from "../webhook.ts";
-import { handlerOf } from "./submit.ts";
+import { inputHandlerOf } from "./submit.ts";
 
 /** The media type of a batch and of its answer: a JSON value a line. */
 export const NDJSON = "application/x-ndjson";
@@ -64,7 +64,7 @@ export function batchRoutes(router: Router, api: Api): void {
 }
 
 async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void> {
-  const handler = handlerOf(api, queue);
+  const handler = inputHandlerOf(api, queue);
   const search = searchOf(ctx);
   const envelopes = booleanParameter(search, "envelope");
   search.delete("envelope");

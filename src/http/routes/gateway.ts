@@ -1,7 +1,15 @@
+import { isIP } from "node:net";
 import type Router from "@koa/router";
 import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
-import { forwardedHeaders, GATEWAY_METHODS, type GatewayRequest, isGateway } from "../../gateway.ts";
+import { isGateway } from "../../gateway.ts";
+import {
+  forwardedHeaders,
+  GATEWAY_METHODS,
+  type GatewayRequest,
+  identityOf,
+  isUnsafePath,
+} from "../../gateway-request.ts";
 import { callerOf } from "../access.ts";
 import type { Api } from "../api.ts";
 import { readBytes } from "../body.ts";
@@ -26,17 +34,17 @@ async function enter(ctx: Context, api: Api): Promise<void> {
   if (!method) {
     throw new PaihaoError("method-not-allowed", undefined, { headers: { Allow: handler.gateway.methods.join(", ") } });
   }
+  const path = forwardedPath(ctx);
   checkIdempotencyKey(ctx.headers);
   const [figures] = await api.engine.figures([queue]);
   if (figures?.line.paused) throw new PaihaoError("queue-paused", undefined, { extensions: { queue } });
   const body = await readBytes(ctx.req, api.maxBodyBytes);
-  // The path as it was sent: decoding and encoding it again might make another one of it.
-  const [, rest = ""] = /^\/v1\/gateway\/[^/?]+(.*)$/.exec(ctx.originalUrl) ?? [];
   const request: GatewayRequest = {
     method,
-    path: rest.startsWith("/") ? rest : `/${rest}`,
+    path,
     headers: forwardedHeaders(ctx.headers),
     ...(body.length > 0 && { body: body.toString("base64") }),
+    from: originOf(ctx),
   };
   await handIn(
     ctx,
@@ -45,6 +53,7 @@ async function enter(ctx: Context, api: Api): Promise<void> {
       id: currentId(),
       queue,
       input: JSON.stringify(request),
+      identity: identityOf(request),
       mediaType: "application/json",
       query: {},
       caller: callerOf(ctx),
@@ -56,4 +65,31 @@ async function enter(ctx: Context, api: Api): Promise<void> {
     },
     { put: false },
   );
+}
+
+/** `origin-form`, and `absolute-form` with what comes before the path (RFC 9112 §3.2). */
+const TARGET = /^(?:[a-z][a-z0-9+.-]*:\/\/[^/?#]*)?\/v1\/gateway\/[^/?#]+(.*)$/i;
+
+/**
+ * Path and query below the gateway, as they were sent: decoding and encoding them again might make others of them.
+ * @throws PaihaoError invalid-parameter
+ */
+function forwardedPath(ctx: Context): string {
+  const rest = TARGET.exec(ctx.originalUrl)?.[1];
+  const path = rest?.startsWith("/") ? rest : `/${rest}`;
+  if (rest !== undefined && !isUnsafePath(path)) return path;
+  throw new PaihaoError("invalid-parameter", "The path has a segment `..`, in some form, or holds what no path can.", {
+    extensions: { parameter: "path" },
+  });
+}
+
+/** How the request reached this server; what its headers say of that counts only as far as the proxy is trusted. */
+function originOf(ctx: Context): NonNullable<GatewayRequest["from"]> {
+  const { ip, protocol, host } = ctx;
+  return {
+    version: ctx.req.httpVersion,
+    ...(isIP(ip) !== 0 && { address: ip.replace(/^::ffff:(?=\d+\.)/i, "") }),
+    ...(/^https?$/.test(protocol) && { proto: protocol }),
+    ...(/^[\w.:[\]-]{1,255}$/.test(host) && { host }),
+  };
 }

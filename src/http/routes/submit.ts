@@ -5,6 +5,7 @@ import type { Inspection } from "../../engine/inspect.ts";
 import type { Submission, SubmissionVerdict } from "../../engine/submit.ts";
 import type { Watch } from "../../engine/wait.ts";
 import { PaihaoError } from "../../errors.ts";
+import { isGateway } from "../../gateway.ts";
 import type { Handler } from "../../handler.ts";
 import { isId, isOutcome, isQueueName } from "../../task.ts";
 import { callerOf, signatureOf } from "../access.ts";
@@ -40,6 +41,19 @@ export function handlerOf(api: Api, queue: string): Handler {
   return handler;
 }
 
+/**
+ * The handler of a queue that takes inputs. A gateway's does not: only its own route makes the requests that it forwards, and
+ * decides what of them goes on to the API behind it.
+ * @throws PaihaoError unknown-queue
+ */
+export function inputHandlerOf(api: Api, queue: string): Handler {
+  const handler = handlerOf(api, queue);
+  if (!isGateway(handler)) return handler;
+  throw new PaihaoError("unknown-queue", `The queue is a gateway: it takes requests at /v1/gateway/${queue}/ alone.`, {
+    extensions: { queue },
+  });
+}
+
 /** The handler of a queue that is looked at or looked after: one of the server's own as well. @throws PaihaoError unknown-queue */
 export function shownHandlerOf(api: Api, queue: string): Handler {
   return api.ownHandlers.get(queue) ?? handlerOf(api, queue);
@@ -49,7 +63,7 @@ async function submit(ctx: Context, api: Api, queue: string, pathId?: string): P
   if (pathId !== undefined && !isId(pathId)) {
     throw wrongParameter("id", "expected 1–128 characters A–Z a–z 0–9 . _ ~ -, the first a letter or digit");
   }
-  const handler = handlerOf(api, queue);
+  const handler = inputHandlerOf(api, queue);
   if (pathId === undefined) checkIdempotencyKey(ctx.headers);
   const search = searchOf(ctx);
   const { priority, delayMs, maxIndex, dryRun, query } = readSubmitOptions(search, ctx.headers, Date.now());
