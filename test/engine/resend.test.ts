@@ -270,6 +270,12 @@ const CASES: readonly Case[] = [
     call: ({ scripts, tag }) => scripts.claim(tag, 3),
     replies: [3, 3],
   },
+  {
+    ...{ script: "secret", when: "of the deployment's secret" },
+    given: async () => undefined,
+    call: ({ scripts, tag }) => scripts.secret(tag, "mine"),
+    replies: ["mine", "mine"],
+  },
 ];
 
 /** They write nothing, and Redis holds them to that. */
