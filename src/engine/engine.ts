@@ -1,7 +1,6 @@
 import { Metrics } from "../metrics.ts";
 import type { Keys } from "../store/keys.ts";
 import type { Notices } from "../store/notices.ts";
-import { encodeResult } from "../store/result.ts";
 import type {
   Asking,
   Call,
@@ -26,9 +25,9 @@ import { Finisher, retentionOf } from "./finish.ts";
 import { Inspector } from "./inspect.ts";
 import { newCall } from "./new-call.ts";
 import { OtherPartitions } from "./partitions.ts";
-import { catalogueResult } from "./problem.ts";
 import { DEAD_CAP, type QueueSettings } from "./settings.ts";
 import { Submitter } from "./submit.ts";
+import { lossOf, Tick } from "./tick.ts";
 import { Waiter } from "./wait.ts";
 
 /** What an engine is made of. */
@@ -46,11 +45,6 @@ export interface EngineParts {
   readonly metrics?: Metrics;
 }
 
-/** Most tasks of each kind that one call of a tick moves. */
-const TICK_LIMIT = 200;
-/** Most queues that one tick looks at. */
-const TICK_QUEUES = 50;
-
 /** Every verb on tasks, over all partitions. Stateless: any number of processes have one each on the same store. */
 export class Engine {
   readonly keys: Keys;
@@ -67,6 +61,7 @@ export class Engine {
   #onDue: ((partition: number, delayMs: number) => void) | undefined;
   readonly #scripts: Scripts;
   readonly #fallback: QueueSettings;
+  readonly #tick: Tick;
   readonly #cancels: Batch<{ id: string } & Call & Retention, CancelVerdict>;
   readonly #losses: Batch<Lease & TickQueue, LoseVerdict>;
   readonly #retries: Batch<{ id: string } & Call, RetryVerdict>;
@@ -96,6 +91,7 @@ export class Engine {
     this.inspector = new Inspector(scripts, keys, others);
     this.finisher = new Finisher(scripts, keys, this.metrics, (id, delayMs) => this.#dueIn(id, delayMs));
     this.waiter = new Waiter(keys, notices, this.inspector);
+    this.#tick = new Tick(scripts, keys, this.queues);
     this.allocations = new Allocations(scripts, keys);
     this.#cancels = new Batch({ send: (p, items) => scripts.cancel(keys.tag(p), items) });
     this.#losses = new Batch({ send: (p, items) => scripts.lose(keys.tag(p), items, DEAD_CAP) });
@@ -219,21 +215,11 @@ export class Engine {
     return this.#scripts.keepStep(this.keys.tag(this.keys.partitionOf(id)), { id, fence, name, value, undo });
   }
 
-  /** Does what time does to all queues of a partition: promotes, reclaims, purges. */
+  /** Does what time does to all queues of a partition, also those without a handler here: promotes, reclaims, purges. */
   async tick(partition: number): Promise<Ticked> {
-    const queues = [...this.queues.values()].map(lossOf);
-    const ticks: Ticked[] = [];
-    for (let i = 0; i < queues.length; i += TICK_QUEUES) {
-      const some = queues.slice(i, i + TICK_QUEUES);
-      ticks.push(await this.#scripts.tick(this.keys.tag(partition), some, { limit: TICK_LIMIT, deadCap: DEAD_CAP }));
-    }
-    const nexts = ticks.flatMap((t) => (t.nextMs === null ? [] : [t.nextMs]));
-    for (const { queue, fate } of ticks.flatMap((t) => t.lost)) this.metrics.lost.count(queue, fate);
-    return {
-      promoted: ticks.reduce((sum, t) => sum + t.promoted, 0),
-      nextMs: nexts.length > 0 ? Math.min(...nexts) : null,
-      lost: ticks.flatMap((t) => t.lost),
-    };
+    const ticked = await this.#tick.run(partition);
+    for (const { queue, fate } of ticked.lost) this.metrics.lost.count(queue, fate);
+    return ticked;
   }
 
   /** Says to every partition that a worker lives, with its slots of each queue; `ttlMs` 0 says goodbye. */
@@ -253,17 +239,6 @@ export class Engine {
     }
     return rows;
   }
-}
-
-/** What a loss of its worker means to a task of a queue. */
-function lossOf(settings: QueueSettings): TickQueue {
-  return {
-    queue: settings.queue,
-    maxLost: settings.maxLost,
-    ...retentionOf(settings),
-    deadMs: settings.deadTtlMs,
-    problem: encodeResult(catalogueResult("worker-lost")),
-  };
 }
 
 function addFigures(a: QueueRow, b: QueueRow | undefined): QueueRow {

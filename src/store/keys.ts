@@ -22,6 +22,7 @@
  * | `y:<queue>`     | list    | times of the last starts, ms, as many as the queue's rate allows in its span          |
  * | `a:<subject>`   | string  | requests of a key or an address in its span of RATE_LIMIT; PX = what is left of it   |
  * | `i:<id>`        | string  | an id that a caller was given for a task to come: JSON of queue and caller; PX       |
+ * | `queues`        | hash    | all queues there are: queue → "registered ms, losses a task survives, and three TTLs" |
  * | `partitions`    | string  | number of partitions, in partition 0 only                                            |
  * | `secret`        | string  | the deployment's secret, made at its first start, in partition 0 only                 |
  * | `ticked`        | hash    | when a tick last ran, and the grace after a gap: see lua/lib/grace.lua               |

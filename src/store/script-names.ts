@@ -18,6 +18,7 @@ export const SCRIPT_NAMES = [
   "progress",
   "step",
   "tick",
+  "register",
   "heartbeat",
   "inspect",
   "count",

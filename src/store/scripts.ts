@@ -238,6 +238,26 @@ export class Scripts {
     };
   }
 
+  /** Registers queues, at most as many as {@link BATCH_LIMIT}; returns all that are registered, none where `forgetMs` is null. */
+  async register(
+    tag: string,
+    queues: readonly Omit<TickQueue, "problem">[],
+    forgetMs: number | null,
+  ): Promise<Omit<TickQueue, "problem">[]> {
+    const args = queues.flatMap((q) => [q.queue, q.maxLost, q.keepMs, q.tombstoneMs, q.deadMs]);
+    const facts = list(await this.#run.register.text(tag, [forgetMs ?? "", queues.length, ...args]));
+    return Array.from({ length: facts.length / 5 }, (_, n) => {
+      const [queue, maxLost, keepMs, tombstoneMs, deadMs] = facts.slice(n * 5);
+      return {
+        queue: text(queue),
+        maxLost: number(maxLost),
+        keepMs: number(keepMs),
+        tombstoneMs: number(tombstoneMs),
+        deadMs: number(deadMs),
+      };
+    });
+  }
+
   /** @param ttlMs 0 says goodbye */
   async heartbeat(tag: string, worker: string, ttlMs: number, slots: ReadonlyMap<string, number>): Promise<void> {
     await this.#run.heartbeat.text(tag, [worker, ttlMs, slots.size, ...[...slots].flat()]);

@@ -240,6 +240,14 @@ const CASES: readonly Case[] = [
     ],
   },
   {
+    ...{ script: "register", when: "of a queue" },
+    given: async () => undefined,
+    call: async ({ scripts, tag, tickQueue }) => {
+      return (await scripts.register(tag, [tickQueue], 60_000)).map(({ queue }) => queue);
+    },
+    replies: [["jobs"], ["jobs"]],
+  },
+  {
     ...{ script: "heartbeat", when: "of a worker" },
     given: (scene) => scene.waiting(),
     call: ({ scripts, tag }) => scripts.heartbeat(tag, "w1", 60_000, slots),

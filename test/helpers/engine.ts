@@ -41,6 +41,8 @@ export async function openEngine(
     settings?: Partial<QueueSettings>;
     url?: string;
     prefix?: string;
+    /** Those that it has handlers for; default: `jobs`. */
+    queues?: readonly "jobs"[];
     /** Scripts that fail where a test wants them to. */
     makeScripts?: (redis: Connection) => Scripts;
   } = {},
@@ -60,7 +62,7 @@ export async function openEngine(
     scripts,
     keys,
     notices: new Notices(subscriber),
-    queues: new Map([["jobs", settings]]),
+    queues: new Map((options.queues ?? ["jobs"]).map((queue) => [queue, settings])),
     fallback: settings,
   });
   return {

@@ -1,0 +1,36 @@
+-- Keeps the names of all queues there are, with what time does to their tasks, so that any process can look after a queue whose
+-- handler no process has any more.
+--
+-- KEYS[1]  base: the partition's tag
+-- ARGV[1]  forget after: ms after which a queue that nobody has a handler for is forgotten, when it holds no tasks; "" when the others
+--          are not asked for
+-- ARGV[2]  count: number of queues that the process has a handler for, each with the five arguments that follow
+-- ARGV[3…] queue, lost limit (losses a task survives), keep (ms), tombstone (ms), dead (ms that dead tasks stay)
+--
+-- Returns of each queue, this process's own among them, these five in one list; nothing where they are not asked for.
+-- flags: allow-oom
+local base = KEYS[1]
+--#include clock
+
+local forget_after, count = tonumber(ARGV[1]), tonumber(ARGV[2])
+local registry = base .. 'queues'
+for n = 0, count - 1 do
+  local queue, most_lost, keep, tombstone, dead = unpack(ARGV, 3 + n * 5, 7 + n * 5)
+  redis.call('HSET', registry, queue, now_text .. ' ' .. most_lost .. ' ' .. keep .. ' ' .. tombstone .. ' ' .. dead)
+end
+
+if not forget_after then return {} end
+local queues = {}
+local all = redis.call('HGETALL', registry)
+for n = 1, #all, 2 do
+  local queue = all[n]
+  local at, most_lost, keep, tombstone, dead = string.match(all[n + 1], '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
+  local holds = now - tonumber(at) < forget_after
+    or redis.call('EXISTS', base .. 'w:' .. queue, base .. 'd:' .. queue, base .. 'l:' .. queue, base .. 'x:' .. queue) > 0
+  if holds then
+    for _, fact in ipairs({ queue, most_lost, keep, tombstone, dead }) do queues[#queues + 1] = fact end
+  else
+    redis.call('HDEL', registry, queue)
+  end
+end
+return queues

@@ -1,0 +1,57 @@
+import { expect } from "chai";
+import { openEngine, type TestEngine } from "../helpers/engine.ts";
+
+const DAY_MS = 86_400_000;
+
+describe("a queue that no process has a handler for any more", () => {
+  let before: TestEngine;
+  let after: TestEngine;
+  beforeEach(async () => {
+    before = await openEngine({ settings: { maxLost: 0, deadTtlMs: 60_000 } });
+    after = await openEngine({ prefix: before.keys.prefix, queues: [] });
+  });
+  afterEach(async () => {
+    await after.close();
+    await before.close();
+  });
+  const key = (kind: string) => `${before.keys.tag(0)}${kind}:jobs`;
+  const past = (kind: string, id: string, score = 1) => before.redis.zadd(key(kind), "XX", score, id);
+
+  it("is looked after by the others: tasks come due, leases end, dead letters leave", async () => {
+    await before.engine.tick(0);
+    await before.submit({ id: "runs" });
+    await before.reserve(1);
+    await before.submit({ id: "later", delayMs: DAY_MS });
+    await past("d", "later");
+    expect(await after.engine.tick(0)).to.deep.include({ promoted: 1 });
+    expect((await after.engine.inspector.inspect("later", { result: false }))?.state).to.equal("waiting");
+    await past("l", "runs");
+    // By the settings that it had: here no task survives a loss.
+    expect((await after.engine.tick(0)).lost).to.deep.include.members([
+      { queue: "jobs", id: "runs", worker: "w1", losses: 1, fate: "dead" },
+    ]);
+    await past("x", "runs", Date.now() - 61_000);
+    await after.engine.tick(0);
+    expect(await before.redis.zcard(key("x"))).to.equal(0);
+  });
+
+  it("is known again after the store was emptied, as long as a process has its handler", async () => {
+    await before.engine.tick(0);
+    await before.redis.del(`${before.keys.tag(0)}queues`);
+    const restarted = await openEngine({ prefix: before.keys.prefix });
+    await restarted.engine.tick(0);
+    await restarted.submit({ id: "later", delayMs: DAY_MS });
+    await past("d", "later");
+    expect(await after.engine.tick(0)).to.deep.include({ promoted: 1 });
+    await restarted.close();
+  });
+
+  it("is forgotten a day later, unless it holds tasks", async () => {
+    await before.engine.tick(0);
+    const registered = async () => (await after.scripts.register(after.keys.tag(0), [], 0)).map(({ queue }) => queue);
+    await before.submit({ id: "waits" });
+    expect(await registered()).to.deep.equal(["jobs"]);
+    await before.engine.cancel("waits", "jobs");
+    expect(await registered()).to.deep.equal([]);
+  });
+});
