@@ -62,12 +62,17 @@ interface Forwarder {
  * @throws TypeError that names the option, its value and what was expected
  */
 export function defineGateway(options: GatewayOptions): Gateway {
-  const { methods = GATEWAY_METHODS } = options;
+  const { methods = GATEWAY_METHODS, queue } = options;
+  if (methods.length === 0 || !methods.every((method) => GATEWAY_METHODS.includes(method))) {
+    throw new TypeError(
+      `gateway of queue ${JSON.stringify(queue)}: methods is ${JSON.stringify(methods)}, expected some of ${GATEWAY_METHODS.join(", ")}`,
+    );
+  }
   // What is no duration is refused by defineHandler, which names it.
   const timeoutMs = parseDuration(options.timeout ?? TIMEOUT_MS);
   const forwarder = { upstream: new Upstream(targetOf(options)), methods, timeoutMs: timeoutMs ?? TIMEOUT_MS };
   const handler = defineHandler<GatewayRequest>({
-    queue: options.queue,
+    queue,
     input: gatewayRequest,
     timeout: timeoutMs ? timeoutMs + TIMEOUT_GRACE_MS : (options.timeout ?? TIMEOUT_MS),
     ...(options.attempts === undefined ? {} : { attempts: options.attempts }),
@@ -214,17 +219,21 @@ class Exchange {
   /** The body of the answer, as it comes; what goes wrong with it ends the attempt as if there had been no answer. */
   body(answer: IncomingMessage): ReadableStream<Uint8Array> {
     const chunks = answer[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+    let canceled = false;
     return new ReadableStream<Uint8Array>({
       pull: async (controller) => {
         try {
           const { done, value } = await chunks.next();
+          if (canceled) return;
           if (done !== true) return controller.enqueue(value);
           this.ended(controller.close());
         } catch (error) {
-          controller.error(this.failed("The answer broke off.", true, error));
+          // Whoever has canceled it wants to hear no more of it.
+          if (!canceled) controller.error(this.failed("The answer broke off.", true, error));
         }
       },
       cancel: () => {
+        canceled = true;
         this.ended(answer.destroy());
       },
     });

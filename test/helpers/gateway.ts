@@ -126,7 +126,7 @@ export async function startGateways(
     path.join(handlers, "gateways.ts"),
     `import { defineGateway, defineHandler } from "paihao";\nvoid defineHandler;\n${declarations}`,
   );
-  const server = await startServer({ HANDLERS: handlers, ...env });
+  const server = await startServer({ HANDLERS: handlers, ALLOWED_HOSTS: "h,x,shop.example", ...env });
   const stop: TestServer["stop"] = async (options) => {
     await server.stop(options);
     await rm(handlers, { recursive: true });

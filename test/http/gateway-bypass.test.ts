@@ -122,3 +122,12 @@ describe("the target of a gateway", () => {
     });
   }
 });
+
+describe("the methods of a gateway", () => {
+  for (const methods of [[], ["get"], ["GET", "TRACE"]]) {
+    it(`cannot be ${JSON.stringify(methods)}`, () => {
+      const define = () => defineGateway({ queue: "rw", target: "http://h", methods: methods as ["GET"] });
+      expect(define).to.throw(TypeError, /^gateway of queue "rw": methods is /);
+    });
+  }
+});

@@ -1,4 +1,8 @@
 import { expect } from "chai";
+import { defineGateway } from "../../src/gateway.ts";
+import type { TaskContext } from "../../src/handler.ts";
+import { isRetryLater } from "../../src/intent.ts";
+import { taskContext, thrownBy } from "../handlers/context.ts";
 import {
   field,
   type GatewayServer,
@@ -201,5 +205,27 @@ describe("a 429 with Retry-After", () => {
     await closed;
     const done = await server.until("long", "succeeded");
     expect(done.json.attempt).to.equal(1);
+  });
+
+  it("is the result when the request has been put off a hundred times", async () => {
+    const gateway = defineGateway({ queue: "limit", target: `http://127.0.0.1:${upstream.port}` });
+    const kept = new Set<string>();
+    const step: TaskContext["step"] = async (name, work) => {
+      if (kept.has(name)) return true as never;
+      kept.add(name);
+      return work();
+    };
+    const { task } = taskContext({ step });
+    const waits: number[] = [];
+    upstream.answer("/limit", ...Array.from({ length: 101 }, () => busy("7")));
+    for (let i = 0; i < 100; i += 1) {
+      const thrown = await thrownBy(() => gateway.run({ method: "GET", path: "/limit", headers: {} }, task));
+      if (!isRetryLater(thrown)) throw thrown;
+      waits.push(thrown.afterMs);
+    }
+    expect(waits.slice(0, 7)).to.deep.equal([7000, 7000, 7000, 8000, 16_000, 32_000, 60_000]);
+    expect(Math.max(...waits)).to.equal(60_000);
+    const answer = (await gateway.run({ method: "GET", path: "/limit", headers: {} }, task)) as Response;
+    expect([answer.status, await answer.text()]).to.deep.equal([429, "busy"]);
   });
 });

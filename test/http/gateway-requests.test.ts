@@ -100,6 +100,12 @@ describe("a request that a gateway forwards", () => {
       `GET /v1/gateway/rw${target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`,
     );
     expect(request?.line, answer).to.equal(`GET /api${target} HTTP/1.1`);
+    for (const odd of ["/100%", "/%ff", "/a%zzb", "/%", "/:x/*y/{z}"]) {
+      const { request: seen, answer: said } = await forwarded(
+        `GET /v1/gateway/rw${odd} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`,
+      );
+      expect(seen?.line, said).to.equal(`GET /api${odd} HTTP/1.1`);
+    }
     const root = await forwarded("GET /v1/gateway/root?x HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
     expect(root.request?.line).to.equal("GET /?x HTTP/1.1");
   });
