@@ -2,8 +2,9 @@ import type { Inspection } from "../engine/inspect.ts";
 import { messageOf } from "../errors.ts";
 import type { AddressGuard } from "../guard.ts";
 import { defineInternalHandler, type Handler, INTERNAL_QUEUES, type TaskContext } from "../handler.ts";
-import { giveUp, RetryAfter } from "../intent.ts";
+import { giveUp, RetryAfter, RetryLater } from "../intent.ts";
 import { eventBody, type TaskEnd } from "./event.ts";
+import { Receivers } from "./receivers.ts";
 import { post, type ReceiverAnswer } from "./request.ts";
 import { ATTEMPTS, pauseMs, retryAfterMs, SCHEDULE } from "./schedule.ts";
 import { messageId, signatureOf } from "./signature.ts";
@@ -33,6 +34,7 @@ const MOST_LOST = 1000;
  * tried again over a day, and then waits in the dead letters for a person.
  */
 export function deliverer(parts: DeliveryParts): Handler<TaskEnd> {
+  const receivers = new Receivers(CONCURRENCY);
   return defineInternalHandler<TaskEnd>({
     queue: INTERNAL_QUEUES.webhooks,
     concurrency: CONCURRENCY,
@@ -40,17 +42,24 @@ export function deliverer(parts: DeliveryParts): Handler<TaskEnd> {
     maxLost: MOST_LOST,
     // Only of trouble of our own; a receiver's is followed by a pause of the schedule.
     backoff: { base: SCHEDULE.firstMs, max: SCHEDULE.longestMs },
-    resultTtl: "10m",
+    // It says nothing but that the event was delivered.
+    resultTtl: "1m",
     tombstoneTtl: 1,
-    run: (end, task) => deliver(parts, end, task),
+    run: async (end, task) => {
+      const begun = receivers.enter(end.url, performance.now());
+      if (typeof begun === "number") throw new RetryLater(begun);
+      try {
+        await deliver(parts, end, task);
+      } finally {
+        begun(performance.now());
+      }
+    },
   });
 }
 
 async function deliver(parts: DeliveryParts, end: TaskEnd, task: TaskContext): Promise<void> {
-  // Made once: the result may expire before the receiver is back, and whoever gets an event twice gets the same bytes.
-  const body = await task.step("body", async () =>
-    eventBody(end, task.submittedAt.getTime(), await parts.look(end.id), parts.describe),
-  );
+  // Made for each attempt: kept, it would take memory for as long as the receiver is away.
+  const body = eventBody(end, task.submittedAt.getTime(), await parts.look(end.id), parts.describe);
   const id = messageId(task.id);
   const answer = await attempt(parts, { id, body, url: end.url }, task);
   const { status } = answer;

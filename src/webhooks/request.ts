@@ -2,13 +2,18 @@ import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import { messageOf } from "../errors.ts";
 import { type AddressGuard, TargetRefused } from "../guard.ts";
+import { readLimited } from "../read-limited.ts";
 
 /** Limits of one attempt. */
 export const REQUEST_DEFAULTS = {
   /** From the look-up of the name to the end of the answer. */
   timeoutMs: 15_000,
-  /** As much of an answer is read, and thrown away: a receiver that is cut off in mid-answer may take it for a failure. */
-  answerBytes: 65_536,
+  /**
+   * Once the status is there, this much of the answer is read, for so long, and thrown away: a receiver that is cut off in
+   * mid-answer may take it for a failure.
+   */
+  answerBytes: 16_384,
+  answerMs: 1000,
 } as const;
 
 /** No answer was had; the message may be kept and shown to whoever runs the server. */
@@ -81,17 +86,15 @@ function send({ url: target, headers, body, guard }: Delivery, signal: AbortSign
   });
 }
 
-/** Reads an answer's body to its end or the limit, and lets go of it. */
+/** Reads an answer's body to its end or the limits, and lets go of it. */
 async function discard(answer: IncomingMessage): Promise<void> {
-  let bytes = 0;
+  const timer = setTimeout(() => answer.destroy(), REQUEST_DEFAULTS.answerMs);
   try {
-    for await (const chunk of answer) {
-      bytes += (chunk as Buffer).length;
-      if (bytes > REQUEST_DEFAULTS.answerBytes) return;
-    }
+    await readLimited(answer, { maxBytes: REQUEST_DEFAULTS.answerBytes });
   } catch {
     // Its status has been told: that the rest of it did not arrive changes nothing.
   } finally {
+    clearTimeout(timer);
     answer.destroy();
   }
 }

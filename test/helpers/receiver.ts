@@ -28,8 +28,8 @@ export interface Receiver {
   close(): Promise<void>;
 }
 
-/** Starts a receiver; without an argument it answers 204. */
-export async function startReceiver(first: Answering = () => 204): Promise<Receiver> {
+/** Starts a receiver; without an argument it answers 204. Any address of 127.0.0.0/8 is a host of its own. */
+export async function startReceiver(first: Answering = () => 204, host = "127.0.0.1"): Promise<Receiver> {
   let how = first;
   const received: ReceivedEvent[] = [];
   const server = createServer((req, res) => {
@@ -41,11 +41,11 @@ export async function startReceiver(first: Answering = () => 204): Promise<Recei
       if (status !== undefined) res.writeHead(status).end();
     })();
   });
-  server.listen(0, "127.0.0.1");
+  server.listen(0, host);
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
   return {
-    url: `http://127.0.0.1:${port}/hook`,
+    url: `http://${host}:${port}/hook`,
     port,
     received,
     count: async (n) => {

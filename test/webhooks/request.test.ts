@@ -69,12 +69,23 @@ describe("one attempt to deliver an event", () => {
     expect(await failure({ url: "https://hooks.example/", guard, timeoutMs: 50 })).to.match(/within 50 ms/);
   });
 
-  it("takes the status of an answer whose body does not end, and waits no longer than its time for it", async () => {
+  it("takes the status of an answer whose body does not end, and hardly waits for the rest of it", async () => {
     receiver.answers((_, res) => {
       res.writeHead(200).write("a beginning");
       return undefined;
     });
+    expect(await send({ timeoutMs: 600_000 })).to.include({ status: 200 });
     expect(await send({ timeoutMs: 200 })).to.include({ status: 200 });
+  });
+
+  it("takes the status of an answer whose body trickles", async () => {
+    let trickle: NodeJS.Timeout | undefined;
+    receiver.answers((_, res) => {
+      res.writeHead(200);
+      trickle = setInterval(() => res.write("x"), 20);
+      return undefined;
+    });
+    expect(await send({ timeoutMs: 600_000 }).finally(() => clearInterval(trickle))).to.include({ status: 200 });
   });
 
   it("reads no more of a huge answer than its limit", async () => {

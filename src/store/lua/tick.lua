@@ -45,10 +45,11 @@ local function promote(queue)
     redis.call('ZREM', base .. 'd:' .. queue, id)
     if t[1] == 'd' or t[1] == 'y' then
       local score = t[2]
-      -- A scheduled task joins at the end of its class; a retrying one has stood in line before and keeps its place.
-      if t[1] == 'd' then
+      -- A scheduled task joins at the end of its class; a retrying one has stood in line before and keeps its place, but for
+      -- a webhook's: a receiver that hangs must not come before those that answer, again and again.
+      if t[1] == 'd' or queue == WEBHOOKS then
         hlc = tick_hlc(hlc)
-        score = whole(tonumber(t[2]) + hlc)
+        score = whole(math.floor(tonumber(t[2]) / CLASS) * CLASS + hlc)
       end
       redis.call('HDEL', key, 'o')
       redis.call('HSET', key, 's', 'w')

@@ -1,5 +1,6 @@
 -- Work that follows from a task's end has a task of its own, in a queue of the server's own: it is retried, and dies, apart
 -- from it. Its id holds a colon, which no caller's can. Needs clock.
+local WEBHOOKS = 'paihao.webhooks'
 local function enqueue_follower(id, queue, fields)
   local key = base .. 't:' .. id
   if redis.call('EXISTS', key) == 1 then return end
@@ -13,7 +14,7 @@ end
 -- Tells the task's webhook that it has ended.
 local function tell_webhook(id, state, url)
   local input = cjson.encode({ id = id, state = state, url = url })
-  enqueue_follower(id .. ':webhook:' .. now_text, 'paihao.webhooks', { 'i', input })
+  enqueue_follower(id .. ':webhook:' .. now_text, WEBHOOKS, { 'i', input })
 end
 
 -- Has undone what the task has done: its steps move to the undoing task, its input is copied there.
