@@ -6,7 +6,7 @@ import { AddressGuard } from "./guard.ts";
 import type { Handler } from "./handler.ts";
 import { loadHandlers, shippedHandlersDir } from "./handler-files.ts";
 import { createApp, createHealthApp } from "./http/app.ts";
-import { monitorDocument } from "./http/document.ts";
+import { monitorDocument, PROBLEM_BYTES } from "./http/document.ts";
 import { LinkSigner } from "./http/link-signer.ts";
 import { openSecurity } from "./http/security.ts";
 import { HttpServer } from "./http/server.ts";
@@ -59,8 +59,8 @@ export async function start(config: Config, log: Logger): Promise<Running> {
     const delivering: Handler = deliverer({
       guard,
       secrets: config.webhookSecrets,
-      // Called once the worker runs: the engine is there by then.
-      look: (id) => engine.inspector.inspect(id, { result: true }),
+      // A longer result would not be sent along. Called once the worker runs: the engine is there by then.
+      look: (id) => engine.inspector.inspect(id, { result: true, mostBytes: PROBLEM_BYTES }),
       describe: (seen) => monitorDocument(seen, engine.settings(seen.queue).attempts, signer?.sign(seen)),
     });
     const ownHandlers = new Map([undoing, delivering].map((handler) => [handler.queue, handler]));

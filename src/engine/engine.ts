@@ -11,6 +11,7 @@ import type {
   Place,
   QueueRow,
   Reservation,
+  Reserved,
   Retention,
   RetryVerdict,
   Scripts,
@@ -23,6 +24,7 @@ import { Batch } from "./batch.ts";
 import { Sample } from "./coverage.ts";
 import { Finisher, retentionOf } from "./finish.ts";
 import { Inspector } from "./inspect.ts";
+import { LargeValues } from "./large-values.ts";
 import { newCall } from "./new-call.ts";
 import { OtherPartitions } from "./partitions.ts";
 import { DEAD_CAP, type QueueSettings } from "./settings.ts";
@@ -41,6 +43,8 @@ export interface EngineParts {
   readonly fallback: QueueSettings;
   /** Scripts for submissions alone, that make them durable; left out, Redis's memory is enough. */
   readonly submissions?: Scripts;
+  /** Scripts and reads of large values, on a connection of their own; left out, that of all others. */
+  readonly large?: Scripts;
   /** Left out, nobody reads what is counted. */
   readonly metrics?: Metrics;
 }
@@ -60,6 +64,7 @@ export class Engine {
   readonly sample: Sample;
   #onDue: ((partition: number, delayMs: number) => void) | undefined;
   readonly #scripts: Scripts;
+  readonly #values: LargeValues;
   readonly #fallback: QueueSettings;
   readonly #tick: Tick;
   readonly #cancels: Batch<{ id: string } & Call & Retention, CancelVerdict>;
@@ -80,6 +85,7 @@ export class Engine {
     const others = new OtherPartitions(scripts, keys);
     this.submitter = new Submitter({
       scripts: parts.submissions ?? scripts,
+      large: parts.submissions ?? parts.large ?? scripts,
       keys,
       others,
       metrics: this.metrics,
@@ -88,8 +94,10 @@ export class Engine {
         else this.sample.offer(id, index, line);
       },
     });
-    this.inspector = new Inspector(scripts, keys, others);
-    this.finisher = new Finisher(scripts, keys, this.metrics, (id, delayMs) => this.#dueIn(id, delayMs));
+    const large = parts.large ?? scripts;
+    this.#values = new LargeValues(large, keys);
+    this.inspector = new Inspector(scripts, keys, others, this.#values);
+    this.finisher = new Finisher({ scripts, large, keys }, this.metrics, (id, delayMs) => this.#dueIn(id, delayMs));
     this.waiter = new Waiter(keys, notices, this.inspector);
     this.#tick = new Tick(scripts, keys, this.queues);
     this.allocations = new Allocations(scripts, keys);
@@ -124,6 +132,11 @@ export class Engine {
     const shared = rate && { max: rate.max, perMs: rate.perMs * this.keys.partitions };
     const tag = this.keys.tag(partition);
     return this.finisher.escort(partition, (items) => this.#scripts.reserve(tag, { ...request, rate: shared }, items));
+  }
+
+  /** The input of a task that was taken; null when the store has it no more. @throws PaihaoError store-unavailable */
+  async inputOf({ id, input, inputBytes }: Reserved): Promise<Buffer | null> {
+    return input ?? (await this.#values.read("b", id, inputBytes));
   }
 
   /** Prolongs a lease; "cancel" asks the worker to give the task up, "stale" says it is no longer the worker's. */

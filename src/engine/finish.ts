@@ -13,6 +13,7 @@ import type {
 } from "../store/scripts.ts";
 import type { Answer } from "../task.ts";
 import { Batch } from "./batch.ts";
+import { isLarge } from "./large-values.ts";
 import { DEAD_CAP, type QueueSettings } from "./settings.ts";
 
 /** An attempt that did not succeed. */
@@ -44,21 +45,40 @@ export class Finisher {
   readonly #completions: Batch<Completion, CompleteVerdict>;
   readonly #failures: Batch<FailItem, FailVerdict>;
   readonly #releases: Batch<Lease & Retention, "released" | "canceled" | "stale">;
+  /** Those with large results, each in a call of its own on the connection of large values. */
+  readonly #large: {
+    readonly completions: Batch<Completion, CompleteVerdict>;
+    readonly failures: Batch<FailItem, FailVerdict>;
+  };
 
   /** @param retrying told of each task that will be due again */
-  constructor(scripts: Scripts, keys: Keys, metrics: Metrics, retrying: (id: string, delayMs: number) => void) {
+  constructor(
+    { scripts, large, keys }: { scripts: Scripts; large: Scripts; keys: Keys },
+    metrics: Metrics,
+    retrying: (id: string, delayMs: number) => void,
+  ) {
     this.#retrying = retrying;
     this.#keys = keys;
     this.#metrics = metrics;
-    this.#completions = new Batch({
-      sizeOf: (item) => item.result.length,
-      send: (partition, items) => this.#counted(items, scripts.complete(keys.tag(partition), items)),
-    });
-    this.#failures = new Batch({
-      send: (partition, items) => this.#counted(items, scripts.fail(keys.tag(partition), items, DEAD_CAP)),
-    });
+    this.#completions = this.#completionsOn(scripts);
+    this.#failures = this.#failuresOn(scripts);
+    this.#large = { completions: this.#completionsOn(large), failures: this.#failuresOn(large) };
     this.#releases = new Batch({
       send: (partition, items) => this.#counted(items, scripts.release(keys.tag(partition), items)),
+    });
+  }
+
+  #completionsOn(scripts: Scripts): Batch<Completion, CompleteVerdict> {
+    return new Batch({
+      sizeOf: (item) => item.result.length,
+      send: (partition, items) => this.#counted(items, scripts.complete(this.#keys.tag(partition), items)),
+    });
+  }
+
+  #failuresOn(scripts: Scripts): Batch<FailItem, FailVerdict> {
+    return new Batch({
+      sizeOf: (item) => item.result.length,
+      send: (partition, items) => this.#counted(items, scripts.fail(this.#keys.tag(partition), items, DEAD_CAP)),
     });
   }
 
@@ -68,7 +88,8 @@ export class Finisher {
     const { resultTtlMs, tombstoneTtlMs } = settings;
     // Member by member: copying objects into one another takes far longer, and this is done for every task.
     const item = { queue, id, fence, result: encodeResult(result), keepMs: resultTtlMs, tombstoneMs: tombstoneTtlMs };
-    return this.#completions.add(this.#keys.partitionOf(id), item);
+    const batch = isLarge(item.result) ? this.#large.completions : this.#completions;
+    return batch.add(this.#keys.partitionOf(id), item);
   }
 
   /** Lets a call to a partition take along the completions that have not been sent, see {@link Batch.escort}. */
@@ -85,14 +106,16 @@ export class Finisher {
 
   /** Ends an attempt: another one later, or the task's end. Saying it twice is harmless. @throws PaihaoError store-unavailable */
   async fail(lease: Lease, failure: Failure, settings: QueueSettings): Promise<FailVerdict> {
-    const verdict = await this.#failures.add(this.#keys.partitionOf(lease.id), {
+    const result = encodeResult(failure.result);
+    const batch = isLarge(result) ? this.#large.failures : this.#failures;
+    const verdict = await batch.add(this.#keys.partitionOf(lease.id), {
       ...lease,
       kind: failure.kind,
       attempts: settings.attempts,
       delayMs: failure.delayMs,
       error: failure.error.slice(0, ERROR_LENGTH),
       code: failure.code,
-      result: encodeResult(failure.result),
+      result,
       ...retentionOf(settings),
       // What dies stays to be looked at and run again, longer than an answer would.
       deadMs: settings.deadTtlMs,

@@ -4,6 +4,7 @@ import type { Line, Scripts, TaskRow } from "../store/scripts.ts";
 import { isOutcome, type Result, type State } from "../task.ts";
 import { Batch } from "./batch.ts";
 import { type Eta, estimate } from "./estimate.ts";
+import type { LargeValues } from "./large-values.ts";
 import type { OtherPartitions } from "./partitions.ts";
 
 /** A task and its place in line, all of one instant. Times are ms of Redis's clock, null where they have not come. */
@@ -50,13 +51,26 @@ interface Seen {
   readonly nowMs: number;
 }
 
+/** What is wanted of a task beside its state. */
+export interface Wanted {
+  /** Its result, and the last errors of a failed one. */
+  readonly result: boolean;
+  /** The longest result that is of use; a longer one is null. Default: any. */
+  readonly mostBytes?: number;
+}
+
+/** How often a task is looked at whose result is another one each time. */
+const LOOKS = 3;
+
 /** Looks at tasks. Looks of one turn of the event loop travel together. */
 export class Inspector {
   readonly #keys: Keys;
+  readonly #values: LargeValues;
   readonly #batch: Batch<{ id: string; result: boolean }, Seen>;
 
-  constructor(scripts: Scripts, keys: Keys, others: OtherPartitions) {
+  constructor(scripts: Scripts, keys: Keys, others: OtherPartitions, values: LargeValues) {
     this.#keys = keys;
+    this.#values = values;
     this.#batch = new Batch({
       send: async (partition, items) => {
         const { nowMs, lines, tasks } = await scripts.inspect(keys.tag(partition), items);
@@ -78,10 +92,19 @@ export class Inspector {
    * The task, or null when nobody has heard of it.
    * @throws PaihaoError store-unavailable
    */
-  async inspect(id: string, options: { result: boolean }): Promise<Inspection | null> {
+  async inspect(id: string, wanted: Wanted): Promise<Inspection | null> {
     const home = this.#keys.partitionOf(id);
-    const { row, index, line, nowMs } = await this.#batch.add(home, { id, result: options.result });
-    return row && line && view(id, row, index, line, nowMs);
+    for (let looks = 1; ; looks += 1) {
+      const { row, index, line, nowMs } = await this.#batch.add(home, { id, result: wanted.result });
+      if (!row || !line) return null;
+      const { resultBytes } = row;
+      if (resultBytes === 0 || resultBytes > (wanted.mostBytes ?? resultBytes))
+        return view(id, row, index, line, nowMs);
+      const result = await this.#values.read("r", id, resultBytes);
+      if (result?.length === resultBytes) return view(id, { ...row, result }, index, line, nowMs);
+      // Gone, or another one since: the task is told as it is by now.
+      if (looks === LOOKS) return view(id, row, index, line, nowMs);
+    }
   }
 }
 

@@ -7,7 +7,7 @@ import { checkDurability } from "../store/durability.ts";
 import { checkFitness, SCRIPT_FLAGS_SINCE } from "../store/fitness.ts";
 import { Keys } from "../store/keys.ts";
 import { Notices } from "../store/notices.ts";
-import { connect } from "../store/redis.ts";
+import { connect, LARGE_VALUE_MS } from "../store/redis.ts";
 import { Scripts } from "../store/scripts.ts";
 import { DeploymentSecret } from "./deployment-secret.ts";
 import { Engine } from "./engine.ts";
@@ -35,8 +35,8 @@ export async function openEngine(
   log: Logger,
 ): Promise<OpenedEngine> {
   const connections: { disconnect(): void }[] = [];
-  const open = async (name: string) => {
-    const redis = await connect(url, name, log);
+  const open = async (name: string, commandMs?: number) => {
+    const redis = await connect(url, name, log, commandMs);
     connections.push(redis);
     return redis;
   };
@@ -59,10 +59,12 @@ export async function openEngine(
     const { durability } = config;
     const submissions =
       durability === "memory" ? undefined : new Scripts(await open("submissions"), { flags, durability });
+    const large = new Scripts(await open("large-values", LARGE_VALUE_MS), { flags });
     const metrics = new Metrics();
     metrics.observeProcess();
     const engine = new Engine({
       scripts,
+      large,
       keys,
       notices: new Notices(await open("notices"), { sharded: flags }),
       queues: new Map([...handlers].map((handler) => [handler.queue, settingsOf(handler, config)])),

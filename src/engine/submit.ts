@@ -5,6 +5,7 @@ import { INLINE_BYTES, type Keys } from "../store/keys.ts";
 import type { Line, Scripts, SubmitItem, Submitted, SubmitVerdict, UpdateVerdict } from "../store/scripts.ts";
 import type { State } from "../task.ts";
 import { Batch } from "./batch.ts";
+import { isLarge } from "./large-values.ts";
 import { newCall } from "./new-call.ts";
 import type { OtherPartitions } from "./partitions.ts";
 import type { QueueSettings } from "./settings.ts";
@@ -50,6 +51,8 @@ const CLASS = 2 ** 45;
 /** What a submitter is made of. */
 export interface SubmitterParts {
   readonly scripts: Scripts;
+  /** The same for large inputs, on a connection of their own. */
+  readonly large: Scripts;
   readonly keys: Keys;
   readonly others: OtherPartitions;
   readonly metrics: Metrics;
@@ -59,17 +62,21 @@ export interface SubmitterParts {
 
 /** Hands tasks in. Submissions of one turn of the event loop travel together. */
 export class Submitter {
-  readonly #scripts: Scripts;
   readonly #keys: Keys;
   readonly #parts: SubmitterParts;
   readonly #batch: Batch<SubmitItem, SubmissionVerdict>;
+  readonly #large: Batch<SubmitItem, SubmissionVerdict>;
 
   constructor(parts: SubmitterParts) {
-    const { scripts, keys } = parts;
     this.#parts = parts;
-    this.#scripts = scripts;
-    this.#keys = keys;
-    this.#batch = new Batch({
+    this.#keys = parts.keys;
+    this.#batch = this.#batchOn(parts.scripts);
+    this.#large = this.#batchOn(parts.large);
+  }
+
+  #batchOn(scripts: Scripts): Batch<SubmitItem, SubmissionVerdict> {
+    const { keys, others } = this.#parts;
+    return new Batch({
       sizeOf: (item) => item.input.length,
       queueOf: (item) => item.queue,
       send: async (partition, items) => {
@@ -81,7 +88,7 @@ export class Submitter {
           if (!line) throw new PaihaoError("internal", "the store told nothing of the queue");
           return { index: submitted.index, score: scoreOf(submitted, item), line };
         });
-        const wide = await parts.others.widen(partition, places);
+        const wide = await others.widen(partition, places);
         return verdicts.map(({ verdict, state, createdMs }, i) => {
           const { index, line } = at(wide, i);
           const accepted = { verdict, state, index, line, createdMs, durable };
@@ -102,12 +109,16 @@ export class Submitter {
     // The script sees but its own partition.
     return item.maxIndex !== null && this.#keys.partitions > 1
       ? this.#submitBelow(partition, item, item.maxIndex)
-      : this.#batch.add(partition, item);
+      : this.#add(partition, item);
   }
 
   async #submitBelow(partition: number, item: SubmitItem, maxIndex: number): Promise<SubmissionVerdict> {
     const elsewhere = await this.#parts.others.before(partition, item.queue, endOfClass(item));
-    return await this.#batch.add(partition, { ...item, maxIndex: maxIndex - elsewhere });
+    return await this.#add(partition, { ...item, maxIndex: maxIndex - elsewhere });
+  }
+
+  #add(partition: number, item: SubmitItem): Promise<SubmissionVerdict> {
+    return (isLarge(item.input) ? this.#large : this.#batch).add(partition, item);
   }
 
   #note(item: SubmitItem, { verdict, index, line, durable }: SubmissionVerdict): void {
@@ -119,10 +130,9 @@ export class Submitter {
 
   /** Replaces the input of a waiting or scheduled task, which keeps its place. @throws PaihaoError store-unavailable */
   update(submission: Submission, settings: QueueSettings): Promise<UpdateVerdict> {
-    return this.#scripts.update(this.#keys.tag(this.#keys.partitionOf(submission.id)), {
-      ...this.#item(submission, settings),
-      call: newCall(),
-    });
+    const { scripts, large } = this.#parts;
+    const item = { ...this.#item(submission, settings), call: newCall() };
+    return (isLarge(item.input) ? large : scripts).update(this.#keys.tag(this.#keys.partitionOf(item.id)), item);
   }
 
   #item(s: Submission, settings: QueueSettings): SubmitItem {

@@ -4,6 +4,7 @@ import type { Keys } from "../store/keys.ts";
 import type { Part, Reserved } from "../store/scripts.ts";
 import type { Engine } from "./engine.ts";
 import { newCall } from "./new-call.ts";
+import { catalogueResult } from "./problem.ts";
 
 /** How often whoever waits for work looks for itself, whatever is announced, ms. */
 const LOOK_MS = 2000;
@@ -24,9 +25,14 @@ export interface TakeRequest {
   readonly leaseMs: number;
 }
 
+/** A task that was taken, with its input. */
+export interface WithInput extends Reserved {
+  readonly input: Buffer;
+}
+
 /** What was taken for a worker. */
 export interface Taken {
-  readonly tasks: readonly Reserved[];
+  readonly tasks: readonly WithInput[];
   /** Hands it all back, where nobody is there to be told of it; what cannot be handed back now is, in the background. */
   handBack(): Promise<void>;
 }
@@ -58,10 +64,10 @@ export async function takeOrWait(
       announced = false;
       const { tasks, pauseMs, again } = await take.look();
       const left = deadlineMs - Date.now();
-      if (tasks.length > 0) return { tasks, handBack: () => take.handBack() };
+      if (tasks.length > 0) return { tasks: await withInputs(engine, request, tasks), handBack: () => take.handBack() };
       // It was sent before, and had been given nothing: what has come since is for this one.
       if (again) continue;
-      if (left <= 0 || signal.aborted) return { tasks, handBack: async () => undefined };
+      if (left <= 0 || signal.aborted) return { tasks: [], handBack: async () => undefined };
       if (announced) continue;
       await new Promise<void>((resolve) => {
         const done = () => {
@@ -79,6 +85,30 @@ export async function takeOrWait(
     take.closeSilent();
     for (const listened of listening) void listened.then((stop) => stop());
   }
+}
+
+/** How long a task waits whose input could not be read, ms; that is no attempt. */
+const UNREAD_MS = 1000;
+
+/** Reads the inputs that are long; a task whose input cannot be read is put off, and one that has none any more fails. */
+async function withInputs(engine: Engine, { queue }: TakeRequest, tasks: readonly Reserved[]): Promise<WithInput[]> {
+  const read = tasks.map(async (task): Promise<WithInput[]> => {
+    const input = await engine.inputOf(task).catch(() => undefined);
+    if (input) return [{ ...task, input }];
+    const gone = input === null;
+    const error = gone ? "the input of the task is no longer in the store" : "the input could not be read";
+    const failure = { delayMs: UNREAD_MS, error, code: "task-failed", result: catalogueResult("task-failed", error) };
+    // Where this cannot be told either, the lease ends by itself.
+    await engine.finisher
+      .fail(
+        { queue, id: task.id, fence: task.fence },
+        { ...failure, kind: gone ? "give-up" : "later" },
+        engine.settings(queue),
+      )
+      .catch(() => undefined);
+    return [];
+  });
+  return (await Promise.all(read)).flat();
 }
 
 /** What a partition gave in one look. */

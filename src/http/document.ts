@@ -5,6 +5,9 @@ import { isOutcome, type Result } from "../task.ts";
 import { timestamp } from "../timestamp.ts";
 import { type Link, paths, pendingLinks } from "./links.ts";
 
+/** A longer problem of a failed task is not read for its document: its error is then the catalogue's. */
+export const PROBLEM_BYTES = 65_536;
+
 /** The monitor's document of a task. */
 export interface MonitorDocument {
   readonly id: string;

@@ -45,7 +45,10 @@ export interface Reserved {
   readonly attempt: number;
   readonly lost: number;
   readonly createdMs: number;
-  readonly input: Buffer;
+  /** Null where it is long: it is read apart, see `inputOf` of the engine. */
+  readonly input: Buffer | null;
+  /** Its length where it is null; 0 where the store has none. */
+  readonly inputBytes: number;
   readonly mediaType: string;
   readonly query: string;
   readonly caller: string;

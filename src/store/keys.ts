@@ -97,6 +97,9 @@ export const STATE_LETTERS = {
   c: "canceled",
 } as const;
 
+/** Kinds of keys that hold one value of a task: its result, its input. */
+export type ValueKind = "r" | "b";
+
 /** Makes the keys of one deployment: a prefix and a number of partitions. */
 export class Keys {
   readonly prefix: string;
@@ -125,6 +128,11 @@ export class Keys {
     const tag = this.tags[partition];
     if (tag === undefined) throw new RangeError(`partition ${partition} of ${this.partitions}`);
     return tag;
+  }
+
+  /** The result or the long input of a task. */
+  value(kind: ValueKind, id: string): string {
+    return `${this.tag(this.partitionOf(id))}${kind}:${id}`;
   }
 
   /** The channel on which changes of a task are told. */

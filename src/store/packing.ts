@@ -4,7 +4,7 @@
  */
 import { PRIORITY } from "../task.ts";
 import type { CompleteVerdict, Completion, Part, Reserved, SubmitItem, Submitted, SubmitVerdict } from "./items.ts";
-import { buffer, optional, stateOf, text } from "./rows.ts";
+import { optional, stateOf, text } from "./rows.ts";
 import type { Argument, BytesReply } from "./script.ts";
 
 /** How items are written as arguments. */
@@ -72,7 +72,7 @@ export function reservedTasks(reply: readonly BytesReply[]): Reserved[] {
   for (let at = 0; at < reply.length; at += 2) {
     const [id = "", fence = "", attempt, lost, created, more] = text(reply[at]).split(" ");
     let [mediaType, query, caller] = ["", "", ""];
-    const input = buffer(reply[at + 1]);
+    const input = reply[at + 1];
     if (more !== undefined) {
       [mediaType = "", query = "", caller = ""] = reply.slice(at + 2, at + 5).map(text);
       at += 3;
@@ -83,7 +83,8 @@ export function reservedTasks(reply: readonly BytesReply[]): Reserved[] {
       attempt: Number(attempt),
       lost: Number(lost),
       createdMs: Number(created),
-      input,
+      input: Buffer.isBuffer(input) ? input : null,
+      inputBytes: typeof input === "number" ? input : 0,
       mediaType: mediaType || "application/json",
       query,
       caller,

@@ -32,6 +32,9 @@ export const CLUSTER_DEFAULTS = {
   refreshTimeoutMs: 500,
 } as const;
 
+/** How long a command on the connection of large values may take, ms: one that is silent is given up much sooner. */
+export const LARGE_VALUE_MS = 15_000;
+
 /** A connection to the store: to one server, be it found through sentinels, or to the nodes of a cluster. */
 export type Connection = Redis | Cluster;
 
@@ -44,12 +47,12 @@ export const mastersOf = (connection: Connection): readonly Redis[] =>
 
 const backoff = (attempt: number): number => Math.min(50 * 2 ** Math.min(attempt, 10), CONNECTION_DEFAULTS.retryMs);
 
-function options(name: string) {
+function options(name: string, commandMs: number) {
   return {
     connectionName: `paihao-${name}`,
     lazyConnect: true,
     connectTimeout: CONNECTION_DEFAULTS.connectMs,
-    commandTimeout: CONNECTION_DEFAULTS.commandMs,
+    commandTimeout: commandMs,
     socketTimeout: CONNECTION_DEFAULTS.silentMs,
     // Without a connection a caller is told at once, rather than kept in a queue that nobody sees.
     enableOfflineQueue: false,
@@ -78,8 +81,8 @@ export function sentinelOptions(address: Extract<RedisAddress, { kind: "sentinel
   } satisfies RedisOptions;
 }
 
-function make(address: RedisAddress, name: string): Connection {
-  const common = options(name);
+function make(address: RedisAddress, name: string, commandMs?: number): Connection {
+  const common = options(name, commandMs ?? CONNECTION_DEFAULTS.commandMs);
   if (address.kind === "single") return new Redis(address.url, common);
   if (address.kind === "sentinel") {
     return new Redis({
@@ -104,7 +107,7 @@ function make(address: RedisAddress, name: string): Connection {
       ...identityOf(address),
       connectionName: common.connectionName,
       connectTimeout: CLUSTER_DEFAULTS.connectMs,
-      commandTimeout: CLUSTER_DEFAULTS.commandMs,
+      commandTimeout: commandMs ?? CLUSTER_DEFAULTS.commandMs,
       socketTimeout: CLUSTER_DEFAULTS.silentMs,
       maxRetriesPerRequest: null,
     },
@@ -114,10 +117,11 @@ function make(address: RedisAddress, name: string): Connection {
 /**
  * Opens a connection and waits until it is ready. It reconnects by itself for ever; each loss is logged once.
  * @param name what it is for, as CLIENT LIST shows it
+ * @param commandMs how long a command may take, where that is not the usual time
  * @throws Error of the first attempt when that fails
  */
-export async function connect(url: string, name: string, log: Logger): Promise<Connection> {
-  const connection = make(parseRedisUrl(url), name);
+export async function connect(url: string, name: string, log: Logger, commandMs?: number): Promise<Connection> {
+  const connection = make(parseRedisUrl(url), name, commandMs);
   let lost = false;
   let lastError = "";
   connection.on("error", (error: unknown) => {

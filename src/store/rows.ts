@@ -41,7 +41,10 @@ export interface TaskRow {
   readonly index: number | null;
   readonly score: string;
   readonly dueMs: number | null;
+  /** Where it was asked for and is short. */
   readonly result: Buffer | null;
+  /** The length of a result that was asked for and is not told here since it is long; else 0. */
+  readonly resultBytes: number;
   /** The last errors, newest first; of a failed task whose result was asked for. */
   readonly errors: readonly string[];
 }
@@ -131,6 +134,7 @@ export function taskRow(reply: BytesReply): TaskRow | null {
     score,
     dueMs: optional(due),
     result: Buffer.isBuffer(result) && result.length > 0 ? result : null,
+    resultBytes: typeof result === "number" ? result : 0,
     errors: texts(text(errors)),
   };
 }

@@ -27,11 +27,11 @@ import type {
   TickQueue,
   UpdateVerdict,
 } from "./items.ts";
-import { nodesOf } from "./nodes.ts";
+import { type Nodes, nodesOf } from "./nodes.ts";
 import { completeArguments, completeVerdicts, partOf, reservedTasks, submitArguments, submitted } from "./packing.ts";
-import { type Connection, isCluster } from "./redis.ts";
+import { type Connection, isCluster, LARGE_VALUE_MS } from "./redis.ts";
 import { type Line, lineOf, list, number, optional, type QueueRow, queueRow, taskRow, text } from "./rows.ts";
-import { Script } from "./script.ts";
+import { Script, storeError } from "./script.ts";
 import { PATIENCE_MS, SCRIPT_NAMES, type ScriptName } from "./script-names.ts";
 
 export * from "./items.ts";
@@ -44,6 +44,7 @@ export const BATCH_LIMIT = 100;
 export class Scripts {
   readonly #run: Readonly<Record<ScriptName, Script>>;
 
+  readonly #nodes: Nodes;
   readonly #confirmation: Confirmation;
 
   /**
@@ -53,11 +54,22 @@ export class Scripts {
    */
   constructor(connection: Connection, { flags, durability = "memory" }: { flags: boolean; durability?: Durability }) {
     const nodes = nodesOf(connection);
+    this.#nodes = nodes;
     const options = { flags, sharded: flags && isCluster(connection) };
     this.#confirmation = new Confirmation(durability);
     this.#run = Object.fromEntries(
       SCRIPT_NAMES.map((name) => [name, new Script(nodes, name, { ...options, patienceMs: PATIENCE_MS[name] })]),
     ) as Record<ScriptName, Script>;
+  }
+
+  /** The bytes of a key as they are, outside of any script; null where there are none. @throws PaihaoError, see {@link storeError} */
+  async value(tag: string, key: string): Promise<Buffer | null> {
+    try {
+      const { reply } = await this.#nodes.run(tag, (node) => node.getBuffer(key), LARGE_VALUE_MS);
+      return reply;
+    } catch (error) {
+      throw storeError(error);
+    }
   }
 
   /** `durable` tells whether all of it is as durable as asked for. */

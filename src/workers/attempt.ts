@@ -24,6 +24,7 @@ export class Attempt implements TaskMeans {
   readonly #onAbort: (() => void)[] = [];
   #timer: NodeJS.Timeout | undefined;
   #reporter: Reporter | undefined;
+  #input: Buffer | null;
   #steps: StepStore | undefined;
 
   /** @param takenAt monotonic ms from when the lease counts at the latest */
@@ -33,6 +34,7 @@ export class Attempt implements TaskMeans {
     this.lease = { queue: settings.queue, id: task.id, fence: task.fence };
     this.renewedAt = parts.takenAt;
     this.#parts = parts;
+    this.#input = task.input;
   }
 
   /** Its lines carry the attempt; those written while it is run carry the task's id too. */
@@ -106,8 +108,16 @@ export class Attempt implements TaskMeans {
     clearTimeout(this.#timer);
   }
 
+  /** Reads a long input; false when the store has it no more. @throws PaihaoError store-unavailable */
+  async readInput(): Promise<boolean> {
+    this.#input = await this.#parts.engine.inputOf(this.task);
+    return this.#input !== null;
+  }
+
   get input(): Input {
-    return { bytes: this.task.input, mediaType: this.task.mediaType };
+    // Not begun without it.
+    if (this.#input === null) throw new Error("the input has not been read");
+    return { bytes: this.#input, mediaType: this.task.mediaType };
   }
 
   get facts(): TaskFacts {

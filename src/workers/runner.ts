@@ -6,6 +6,7 @@ import { type Logger, withRequestId } from "../log.ts";
 import type { Reserved } from "../store/scripts.ts";
 import { Attempt } from "./attempt.ts";
 import { conclude, type Ending } from "./conclude.ts";
+import { started } from "./executor.ts";
 import type { Executors } from "./executors.ts";
 import { insist } from "./insist.ts";
 import type { Keeper } from "./keeper.ts";
@@ -39,7 +40,9 @@ export class Runner {
       const attempt = new Attempt(task, settings, { engine, log, takenAt });
       keeper.hold(attempt);
       try {
-        const outcome = await executors.of(task, handler.queue).execute(attempt, handler);
+        // Most inputs have come with the task: there is nothing to wait for.
+        const hindered = task.input === null ? await withoutInput(attempt) : undefined;
+        const outcome = hindered ?? (await executors.of(task, handler.queue).execute(attempt, handler));
         attempt.end();
         settled();
         note(attempt, outcome);
@@ -80,6 +83,26 @@ export class Runner {
     if (ending === "lose") return engine.lose(lease, settings);
     if ("result" in ending) return engine.finisher.complete(lease, ending.result, settings);
     return engine.finisher.fail(lease, ending.failure, settings);
+  }
+}
+
+/** How long a task waits whose input could not be read, ms; that is no attempt. */
+const UNREAD_MS = 1000;
+
+/** Reads a long input; an outcome where the handler cannot begin. Its lease is renewed meanwhile. */
+async function withoutInput(attempt: Attempt): Promise<Outcome | undefined> {
+  try {
+    let kept = true;
+    const reading = attempt.readInput().then((read) => {
+      kept = read;
+    });
+    const stopped = await started(attempt, reading);
+    return (
+      stopped ?? (kept ? undefined : { kind: "unfit", message: "the input of the task is no longer in the store" })
+    );
+  } catch (error) {
+    attempt.log.warn({ reason: reasonOf(error) }, "the input could not be read; the task is taken again later");
+    return { kind: "later", afterMs: UNREAD_MS };
   }
 }
 

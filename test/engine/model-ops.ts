@@ -317,7 +317,7 @@ async function reserve(world: World, call: Extract<Op, { op: "reserve" }>): Prom
   for (const { id: taken, fence, attempt, lost, input, mediaType, caller } of reply.tasks) {
     const task = model.task(taken);
     expect(
-      { attempt, lost, mediaType, caller, input: input.toString() },
+      { attempt, lost, mediaType, caller, input: input?.toString() ?? "" },
       `what is handed out of ${taken}`,
     ).to.deep.equal({
       attempt: task.attempts,

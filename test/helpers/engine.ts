@@ -2,12 +2,13 @@ import { readConfig } from "../../src/config.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { type QueueSettings, settingsOf } from "../../src/engine/settings.ts";
 import type { Submission } from "../../src/engine/submit.ts";
+import type { WithInput } from "../../src/engine/take.ts";
 import { defineHandler } from "../../src/handler.ts";
 import { createLog } from "../../src/log.ts";
 import { Keys } from "../../src/store/keys.ts";
 import { Notices } from "../../src/store/notices.ts";
 import { type Connection, connect } from "../../src/store/redis.ts";
-import { type Reserved, Scripts } from "../../src/store/scripts.ts";
+import { Scripts } from "../../src/store/scripts.ts";
 import { removeKeysLike } from "./scan.ts";
 import { storeUrl, uniquePrefix } from "./store.ts";
 
@@ -24,7 +25,7 @@ export interface TestEngine {
   reserve(
     count?: number,
     options?: { worker?: string; lane?: number; reservation?: string; leaseMs?: number },
-  ): Promise<readonly Reserved[]>;
+  ): Promise<readonly WithInput[]>;
   close(): Promise<void>;
 }
 
@@ -45,6 +46,8 @@ export async function openEngine(
     queues?: readonly "jobs"[];
     /** Scripts that fail where a test wants them to. */
     makeScripts?: (redis: Connection) => Scripts;
+    /** What reads and writes large values, where that is not the same. */
+    makeLarge?: (redis: Connection) => Scripts;
   } = {},
 ): Promise<TestEngine> {
   const config = readConfig({});
@@ -60,6 +63,7 @@ export async function openEngine(
   };
   const engine = new Engine({
     scripts,
+    ...(options.makeLarge && { large: options.makeLarge(redis) }),
     keys,
     notices: new Notices(subscriber),
     queues: new Map((options.queues ?? ["jobs"]).map((queue) => [queue, settings])),
@@ -99,7 +103,10 @@ export async function openEngine(
         rate: settings.rate,
         reservation: reservation ?? fresh("r"),
       };
-      return (await engine.reserve(0, request)).tasks;
+      const { tasks } = await engine.reserve(0, request);
+      return await Promise.all(
+        tasks.map(async (task) => ({ ...task, input: (await engine.inputOf(task)) ?? Buffer.alloc(0) })),
+      );
     },
     close: async () => {
       try {

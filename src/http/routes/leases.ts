@@ -3,10 +3,10 @@ import type { Context } from "koa";
 import type { z } from "zod";
 import { catalogueResult, problemResult } from "../../engine/problem.ts";
 import { backoffMs } from "../../engine/settings.ts";
-import { takeOrWait } from "../../engine/take.ts";
+import { takeOrWait, type WithInput } from "../../engine/take.ts";
 import { PaihaoError } from "../../errors.ts";
 import type { Problem } from "../../intent.ts";
-import type { Lease, Reserved } from "../../store/scripts.ts";
+import type { Lease } from "../../store/scripts.ts";
 import { type Answer, isId, type Result } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
 import { callerOf } from "../access.ts";
@@ -62,7 +62,7 @@ async function take(ctx: Context, api: Api, queue: string): Promise<void> {
   ctx.body = { items: tasks.map((task) => leaseDocument(task, queue, settings.attempts, leaseMs)) };
 }
 
-function leaseDocument(task: Reserved, queue: string, maxAttempts: number, leaseMs: number) {
+function leaseDocument(task: WithInput, queue: string, maxAttempts: number, leaseMs: number) {
   const json = task.mediaType === "application/json";
   return {
     id: task.id,

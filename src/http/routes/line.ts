@@ -6,7 +6,7 @@ import type { State } from "../../task.ts";
 import { signatureOf } from "../access.ts";
 import type { Api } from "../api.ts";
 import { cursorOf, readCursor } from "../cursor.ts";
-import { type MonitorDocument, monitorDocument } from "../document.ts";
+import { type MonitorDocument, monitorDocument, PROBLEM_BYTES } from "../document.ts";
 import { searchOf, wholeParameter, wrongParameter } from "../options.ts";
 import { queueDocument } from "./queues.ts";
 import { shownHandlerOf } from "./submit.ts";
@@ -45,8 +45,8 @@ async function page(ctx: Context, api: Api, list: keyof typeof LISTS): Promise<v
 
   const { kind, state } = LISTS[list];
   const places = await engine.page(kind, queue, after, limit);
-  // Of dead tasks the problem is small, and it is their error; other results are not looked at.
-  const look = { result: list === "dead" };
+  // Of dead tasks the problem is their error; other results are not looked at.
+  const look = { result: list === "dead", mostBytes: PROBLEM_BYTES };
   const seen = await Promise.all(places.map(({ id }) => engine.inspector.inspect(id, look)));
   const last = places.at(-1);
   ctx.set("Cache-Control", "no-store");

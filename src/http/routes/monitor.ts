@@ -9,7 +9,7 @@ import { prefersHtml } from "../accept.ts";
 import { signatureOf } from "../access.ts";
 import type { Api } from "../api.ts";
 import { responseOf } from "../api-response.ts";
-import { monitorDocument } from "../document.ts";
+import { monitorDocument, PROBLEM_BYTES } from "../document.ts";
 import { isAny, namesVersion, versionTag } from "../etag.ts";
 import { findTask } from "../find-task.ts";
 import { holdUntil } from "../held.ts";
@@ -37,7 +37,8 @@ export async function observe(ctx: Pick<Context, "state">, api: Api, id: string)
     });
   }
   // Results can be large: only of a failed task, where it is a problem document, is it looked at here.
-  return seen.state === "failed" ? ((await inspector.inspect(id, { result: true })) ?? seen) : seen;
+  const problem = { result: true, mostBytes: PROBLEM_BYTES };
+  return seen.state === "failed" ? ((await inspector.inspect(id, problem)) ?? seen) : seen;
 }
 
 async function monitor(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {

@@ -6,11 +6,15 @@
 --
 -- Returns {now, lines, tasks}: ms; a line of each queue (see lib/line.lua); and of each task
 -- {"queue state created attempts begun ended expiry lost cancel-requested destroyed error-code index score due", progress, caller,
--- result, last errors} with nothing for what it does not have, or "" for an unknown task.
+-- result, last errors} with nothing for what it does not have, or "" for an unknown task. Of a result longer than INSIDE the length,
+-- as a number: see lib/large.lua.
 -- flags: no-writes
 local base = KEYS[1]
 --#include clock
 --#include line
+--#include large
+
+local INSIDE = 4096
 
 local tasks, lines, seen = {}, {}, {}
 for n = 0, tonumber(ARGV[1]) - 1 do
@@ -34,7 +38,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     elseif state == 'd' or state == 'y' then
       due = redis.call('ZSCORE', base .. 'd:' .. queue, id) or ''
     elseif wanted then
-      result = redis.call('GET', base .. 'r:' .. id) or ''
+      result = value_or_length(base .. 'r:' .. id, INSIDE)
       if state == 'f' then errors = redis.call('HGET', base .. 't:' .. id, 'E') or '' end
     end
     for field = 1, 11 do t[field] = t[field] or '' end

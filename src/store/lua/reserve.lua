@@ -27,6 +27,10 @@ local base = KEYS[1]
 --#include complete
 --#include lane
 --#include request
+--#include large
+
+-- Most bytes of an input that travels in the answer.
+local INSIDE = 16384
 
 local verdicts = complete_groups(ARGV, 9)
 
@@ -45,7 +49,7 @@ local function hand(id, t)
   local facts = id .. ' ' .. t[2] .. ' ' .. (t[3] or '0') .. ' ' .. (t[4] or '0') .. ' ' .. (t[5] or '0')
   local more = t[6] or t[7] or t[8]
   tasks[#tasks + 1] = more and facts .. ' +' or facts
-  tasks[#tasks + 1] = t[1] or redis.call('GET', base .. 'b:' .. id) or ''
+  tasks[#tasks + 1] = t[1] or value_or_length(base .. 'b:' .. id, INSIDE)
   if more then
     for n = 6, 8 do tasks[#tasks + 1] = t[n] or '' end
   end

@@ -1,0 +1,65 @@
+import { PaihaoError } from "./errors.ts";
+
+/** Somebody who waits for room. */
+interface Waiting {
+  readonly bytes: number;
+  go(): void;
+}
+
+/**
+ * Bounds how many bytes are in flight at a time: whoever wants more waits, first come, first served, so that a large one is not
+ * passed for ever by small ones. What is larger than the whole budget goes alone.
+ */
+export class ByteBudget {
+  readonly #most: number;
+  readonly #line: Waiting[] = [];
+  #inFlight = 0;
+
+  /** @param mostBytes in flight at a time */
+  constructor(mostBytes: number) {
+    this.#most = mostBytes;
+  }
+
+  /**
+   * Does a piece of work that takes so many bytes when there is room for them.
+   * @param patienceMs how long to wait for it
+   * @throws PaihaoError store-unavailable when there was none in that time; what the work throws
+   */
+  async spend<T>(bytes: number, patienceMs: number, work: () => Promise<T>): Promise<T> {
+    const taken = Math.min(bytes, this.#most);
+    if (this.#line.length > 0 || this.#inFlight + taken > this.#most) await this.#wait(taken, patienceMs);
+    else this.#inFlight += taken;
+    try {
+      return await work();
+    } finally {
+      this.#inFlight -= taken;
+      this.#admit();
+    }
+  }
+
+  #wait(bytes: number, patienceMs: number): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = {
+        bytes,
+        go: () => {
+          clearTimeout(timer);
+          resolve();
+        },
+      };
+      const timer = setTimeout(() => {
+        this.#line.splice(this.#line.indexOf(waiting), 1);
+        reject(new PaihaoError("store-unavailable", "Too many large values are being read: try again."));
+        this.#admit();
+      }, patienceMs);
+      this.#line.push(waiting);
+    });
+  }
+
+  #admit(): void {
+    for (let next = this.#line[0]; next && this.#inFlight + next.bytes <= this.#most; next = this.#line[0]) {
+      this.#line.shift();
+      this.#inFlight += next.bytes;
+      next.go();
+    }
+  }
+}

@@ -1,0 +1,176 @@
+import { expect } from "chai";
+import { LARGE_DEFAULTS } from "../../src/engine/large-values.ts";
+import { PaihaoError } from "../../src/errors.ts";
+import { Scripts } from "../../src/store/scripts.ts";
+import { openEngine, type TestEngine } from "../helpers/engine.ts";
+
+/** Reads and writes of large values, which note what they do. */
+class NotedScripts extends Scripts {
+  /** Keys that were read, and calls that wrote. */
+  readonly reads: string[] = [];
+  readonly writes: string[] = [];
+  underway = 0;
+  mostUnderway = 0;
+  /** Done before a value is read. */
+  beforeRead: (key: string) => Promise<unknown> = async () => undefined;
+
+  override async value(tag: string, key: string): Promise<Buffer | null> {
+    this.reads.push(key.slice(tag.length));
+    this.underway += 1;
+    this.mostUnderway = Math.max(this.mostUnderway, this.underway);
+    try {
+      await this.beforeRead(key);
+      return await super.value(tag, key);
+    } finally {
+      this.underway -= 1;
+    }
+  }
+
+  override complete(...args: Parameters<Scripts["complete"]>): ReturnType<Scripts["complete"]> {
+    this.writes.push("complete");
+    return super.complete(...args);
+  }
+
+  override submit(...args: Parameters<Scripts["submit"]>): ReturnType<Scripts["submit"]> {
+    this.writes.push("submit");
+    return super.submit(...args);
+  }
+}
+
+describe("a large value", () => {
+  let jobs: TestEngine;
+  let large: NotedScripts;
+  beforeEach(async () => {
+    jobs = await openEngine({
+      makeLarge: (redis) => {
+        large = new NotedScripts(redis, { flags: true });
+        return large;
+      },
+    });
+  });
+  afterEach(() => jobs.close());
+
+  const answer = (body: string | Buffer) => ({ status: 200, contentType: "text/plain", headers: {}, body });
+  async function completed(body: string | Buffer): Promise<string> {
+    await jobs.submit();
+    const [task] = await jobs.reserve();
+    if (!task) throw new Error("nothing was taken");
+    const lease = { queue: "jobs", id: task.id, fence: task.fence };
+    expect(await jobs.engine.finisher.complete(lease, answer(body), jobs.settings)).to.equal("done");
+    return task.id;
+  }
+  const look = (id: string, mostBytes?: number) =>
+    jobs.engine.inspector.inspect(id, { result: true, ...(mostBytes !== undefined && { mostBytes }) });
+
+  describe("as a result", () => {
+    it("does not travel in the answer of a script, only its length does; a short one does", async () => {
+      const [short, long] = [await completed("x".repeat(4000)), await completed("x".repeat(1_000_000))];
+      const items = [short, long].map((id) => ({ id, result: true }));
+      const { tasks } = await jobs.scripts.inspect(jobs.keys.tag(0), items);
+      expect(tasks.map((row) => [row?.result?.length, row?.resultBytes])).to.deep.equal([
+        [4000 + '{"s":200,"t":"text/plain"}\n'.length, 0],
+        [undefined, 1_000_000 + '{"s":200,"t":"text/plain"}\n'.length],
+      ]);
+    });
+
+    it("is read whole all the same, once for all who want it at a time", async () => {
+      const body = "排".repeat(100_000);
+      const id = await completed(body);
+      const seen = await Promise.all(Array.from({ length: 100 }, () => look(id)));
+      for (const one of seen) expect(one?.result?.body.toString() === body).to.equal(true);
+      expect(large.reads).to.deep.equal([`r:${id}`]);
+    });
+
+    it("is read together with others as far as the budget of bytes goes", async () => {
+      const bytes = LARGE_DEFAULTS.inFlightBytes / 4;
+      const ids: string[] = [];
+      for (let n = 0; n < 8; n += 1) ids.push(await completed(Buffer.alloc(bytes, n)));
+      const seen = await Promise.all(ids.map((id) => look(id)));
+      for (const [n, one] of seen.entries()) {
+        expect([one?.result?.body.length, one?.result?.body.at(-1)]).to.deep.equal([bytes, n]);
+      }
+      // With its head each is a little more than a quarter.
+      expect(large.mostUnderway).to.equal(3);
+    });
+
+    it("is left out where it is longer than is of use", async () => {
+      const id = await completed("x".repeat(100_000));
+      expect(await look(id, 50_000)).to.deep.include({ state: "succeeded", result: null, expired: false });
+      expect((await look(id, 200_000))?.result?.body.length).to.equal(100_000);
+      expect(large.reads).to.have.length(1);
+    });
+
+    it("is told as it is by then when it goes between the look and the reading", async () => {
+      const destroyed = await completed("x".repeat(100_000));
+      large.beforeRead = () => jobs.engine.cancel(destroyed, "jobs");
+      expect(await look(destroyed)).to.deep.include({ state: "succeeded", destroyed: true, result: null });
+      const expired = await completed("x".repeat(100_000));
+      large.beforeRead = (key) => jobs.redis.del(key);
+      expect(await look(expired)).to.deep.include({ state: "succeeded", result: null });
+    });
+
+    it("is never another one than the task says: one that was replaced is looked at again", async () => {
+      const id = await completed("x".repeat(100_000));
+      large.beforeRead = async (key) => {
+        large.beforeRead = async () => undefined;
+        await jobs.redis.set(key, `{"s":201}\n${"y".repeat(50_000)}`, "KEEPTTL");
+      };
+      const seen = await look(id);
+      expect([seen?.result?.status, seen?.result?.body.length]).to.deep.equal([201, 50_000]);
+    });
+
+    it("cannot be had while the store does not give it, which is an error and not the end of it", async () => {
+      const id = await completed("x".repeat(100_000));
+      large.beforeRead = () => Promise.reject(new PaihaoError("store-unavailable"));
+      const failed = await look(id).catch((error: unknown) => error);
+      expect(failed).to.be.instanceOf(PaihaoError).and.to.include({ code: "store-unavailable" });
+      large.beforeRead = async () => undefined;
+      expect((await look(id))?.result?.body.length).to.equal(100_000);
+    });
+
+    it("is written apart from what must not wait behind it", async () => {
+      await completed("x".repeat(LARGE_DEFAULTS.writeBytes / 2));
+      expect(large.writes).to.deep.equal([]);
+      await completed("x".repeat(LARGE_DEFAULTS.writeBytes + 1));
+      expect(large.writes).to.deep.equal(["complete"]);
+      await jobs.submit({ input: "x".repeat(LARGE_DEFAULTS.writeBytes + 1) });
+      expect(large.writes).to.deep.equal(["complete", "submit"]);
+    });
+  });
+
+  describe("as an input", () => {
+    const input = JSON.stringify("排".repeat(100_000));
+    const request = { queue: "jobs", worker: "w1", count: 3, leaseMs: 15_000, rate: undefined };
+
+    it("is read apart from the tasks that are taken, whose short inputs come with them", async () => {
+      await jobs.submit({ id: "short", input: '"short"' });
+      await jobs.submit({ id: "medium", input: JSON.stringify("m".repeat(10_000)) });
+      await jobs.submit({ id: "long", input });
+      const { tasks } = await jobs.engine.reserve(0, { ...request, reservation: "r1" });
+      expect(tasks.map((task) => [task.id, task.input?.length, task.inputBytes])).to.deep.equal([
+        ["short", 7, 0],
+        ["medium", 10_002, 0],
+        ["long", undefined, Buffer.byteLength(input)],
+      ]);
+      expect(large.reads).to.deep.equal([]);
+      const inputs = await Promise.all(tasks.map((task) => jobs.engine.inputOf(task)));
+      expect(inputs[2]?.toString() === input).to.equal(true);
+      expect(large.reads).to.deep.equal(["b:long"]);
+    });
+
+    it("comes again with a reservation that is sent again", async () => {
+      await jobs.submit({ id: "long", input });
+      const first = await jobs.engine.reserve(0, { ...request, reservation: "r1" });
+      const again = await jobs.engine.reserve(0, { ...request, reservation: "r1" });
+      expect(again.tasks).to.deep.equal(first.tasks);
+    });
+
+    it("is known to be gone where the store has it no more", async () => {
+      await jobs.submit({ id: "long", input });
+      await jobs.redis.del(jobs.keys.value("b", "long"));
+      const { tasks } = await jobs.engine.reserve(0, { ...request, reservation: "r1" });
+      expect(tasks.map((task) => [task.input, task.inputBytes])).to.deep.equal([[null, 0]]);
+      expect(await Promise.all(tasks.map((task) => jobs.engine.inputOf(task)))).to.deep.equal([null]);
+    });
+  });
+});

@@ -1,0 +1,72 @@
+import { expect } from "chai";
+import { ByteBudget } from "../../src/byte-budget.ts";
+import { PaihaoError } from "../../src/errors.ts";
+
+describe("a budget of bytes", () => {
+  const LONG_MS = 60_000;
+  /** Pieces of work that end when they are told to, and which of them have begun. */
+  function workshop(budget: ByteBudget) {
+    const begun: string[] = [];
+    const ends = new Map<string, () => void>();
+    const start = (name: string, bytes: number, patienceMs = LONG_MS) =>
+      budget.spend(bytes, patienceMs, () => {
+        begun.push(name);
+        return new Promise<string>((resolve) => ends.set(name, () => resolve(name)));
+      });
+    return { begun, start, end: (name: string) => ends.get(name)?.() };
+  }
+  const turn = () => new Promise((resolve) => setImmediate(resolve));
+
+  it("lets begin what fits, and the next one as soon as it does, first come, first served", async () => {
+    const { begun, start, end } = workshop(new ByteBudget(10));
+    const all = [start("a", 6), start("b", 4), start("large", 8), start("small", 1)];
+    await turn();
+    // There would be room for the small one after a and b: it does not pass the large one.
+    expect(begun).to.deep.equal(["a", "b"]);
+    end("b");
+    await turn();
+    expect(begun).to.deep.equal(["a", "b"]);
+    end("a");
+    await turn();
+    expect(begun).to.deep.equal(["a", "b", "large", "small"]);
+    end("large");
+    end("small");
+    expect(await Promise.all(all)).to.deep.equal(["a", "b", "large", "small"]);
+  });
+
+  it("lets what is larger than all of it go alone", async () => {
+    const { begun, start, end } = workshop(new ByteBudget(10));
+    const all = [start("a", 1), start("huge", 1000), start("b", 1)];
+    await turn();
+    expect(begun).to.deep.equal(["a"]);
+    end("a");
+    await turn();
+    expect(begun).to.deep.equal(["a", "huge"]);
+    end("huge");
+    await turn();
+    end("b");
+    expect(await Promise.all(all)).to.deep.equal(["a", "huge", "b"]);
+  });
+
+  it("gives back what a failure took", async () => {
+    const budget = new ByteBudget(10);
+    const failing = budget.spend(10, LONG_MS, () => Promise.reject(new Error("broken")));
+    const next = budget.spend(10, LONG_MS, async () => "next");
+    expect(await failing.catch((error: Error) => error.message)).to.equal("broken");
+    expect(await next).to.equal("next");
+  });
+
+  it("lets nobody wait longer than they want to, and those behind them go on", async () => {
+    const { begun, start, end } = workshop(new ByteBudget(10));
+    const first = start("first", 6);
+    const impatient = start("impatient", 8, 1).catch((error: unknown) => error);
+    const last = start("last", 2);
+    const refused = await impatient;
+    expect(refused).to.be.instanceOf(PaihaoError).and.to.include({ code: "store-unavailable" });
+    await turn();
+    expect(begun).to.deep.equal(["first", "last"]);
+    end("first");
+    end("last");
+    await Promise.all([first, last]);
+  });
+});
