@@ -28,18 +28,50 @@ export interface TaskContext {
   /**
    * Does a part of the work once: its value is kept with the task, and a later attempt gets the kept value.
    * The value must be JSON. A crash between doing and keeping does it again: make it idempotent by `task.id`.
-   * With `undo`, the step is undone when the task fails for good, is canceled while it runs, or its result is destroyed.
+   * Where the handler has an `undo` of its name, it is undone when the task fails for good, is canceled while it runs, or its
+   * result is destroyed.
+   * @throws TypeError for a name that is none and a value that is not JSON; what the signal fired with, when it has
    */
-  step<T>(name: string, work: () => Promise<T> | T, options?: StepOptions<T>): Promise<T>;
+  step<T>(name: string, work: () => Promise<T> | T): Promise<T>;
 }
 
-/** How a durable step is undone. */
-export interface StepOptions<T> {
-  /**
-   * Undoes what the step did; given its value. Called at least once, after the later steps have been undone. To find it,
-   * `run` is called again and left at its first step that was not done: what stands between steps must bear that.
-   */
-  undo?(value: T): Promise<unknown> | unknown;
+/** The task whose work is undone; `signal`, `log`, `attempt`, `maxAttempts` and `fence` are those of the undoing itself. */
+export type UndoTask = Pick<
+  TaskContext,
+  "id" | "queue" | "attempt" | "maxAttempts" | "fence" | "signal" | "log" | "query" | "mediaType" | "caller"
+>;
+
+/** What an undo is given beside the value of its step. */
+export interface UndoContext<I = unknown> {
+  readonly input: I;
+  readonly task: UndoTask;
+  /** The name of the step: of several that one undo is for, which. */
+  readonly name: string;
+}
+
+/** A step that was done, or may have been: then its value is undefined. */
+export interface DoneStep {
+  readonly name: string;
+  readonly value: unknown;
+}
+
+/** What the undo of the whole task is given. */
+export interface UndoAllContext<I = unknown> {
+  readonly input: I;
+  readonly task: UndoTask;
+  /** All steps of the task, in the order in which they were begun. */
+  readonly steps: readonly DoneStep[];
+}
+
+/**
+ * How what a task did is undone, by the name of the step; a step `"book:42"` is undone by `book` where there is no undo of its
+ * whole name. Each is called at least once with the step's value, the last step first; `undefined` where it is not known whether
+ * the step was done. `"*"` undoes what is left of the task as a whole, after its steps.
+ */
+export interface Undos<I = unknown> {
+  "*"?: (context: UndoAllContext<I>) => Promise<unknown> | unknown;
+  // biome-ignore lint/suspicious/noExplicitAny: each step has a value of its own type, which only the handler's author knows
+  [step: string]: ((value: any, context: UndoContext<I>) => Promise<unknown> | unknown) | undefined;
 }
 
 /** What a handler may return: a JSON value, bytes, a WHATWG Response, or nothing (204). */
@@ -77,8 +109,8 @@ export interface HandlerOptions<I> {
    */
   isolate?: boolean | { memoryMb: number };
   run(input: I, task: TaskContext): Promise<HandlerResult> | HandlerResult;
-  /** Undoes what the task did, after its steps have been undone; called at least once when the task does not stand. */
-  undo?(input: I, task: TaskContext): Promise<unknown> | unknown;
+  /** How what the task did is undone when it does not stand. */
+  undo?: Undos<I>;
 }
 
 /** Marks handlers across copies of this module: a handler file may load another copy than the server. */
@@ -101,7 +133,8 @@ export interface Handler<I = unknown> {
   readonly rate: { readonly max: number; readonly perMs: number } | undefined;
   readonly isolate: { readonly memoryMb: number } | undefined;
   run(input: I, task: TaskContext): Promise<HandlerResult> | HandlerResult;
-  undo?(input: I, task: TaskContext): Promise<unknown> | unknown;
+  /** Undefined where nothing can be undone. Only tasks of this handler are undone by it: their input is of its type. */
+  readonly undo: Undos | undefined;
 }
 
 /** Defaults of what a handler may leave open and the environment does not set. */
@@ -124,6 +157,11 @@ const MEDIA_RANGE = /^(?:\*\/\*|[a-z0-9!#$&^_.+-]+\/(?:\*|[a-z0-9!#$&^_.+-]+))$/
 const RESERVED_PREFIX = "paihao.";
 /** The queues of its own work; the Lua files put tasks into them by these names. */
 export const INTERNAL_QUEUES = { webhooks: "paihao.webhooks", undo: "paihao.undo" } as const;
+
+/** Whether a queue is one of the server's own. */
+export function isInternalQueue(queue: string): boolean {
+  return queue.startsWith(RESERVED_PREFIX);
+}
 
 const internal = new WeakSet<object>();
 
@@ -161,7 +199,7 @@ export function defineHandler<I = unknown>(options: HandlerOptions<I>): Handler<
   if (typeof queue !== "string" || !isQueueName(queue)) {
     throw wrong("queue", queue, "1–64 characters of a–z 0–9 . _ -, the first a letter or digit");
   }
-  if (queue.startsWith(RESERVED_PREFIX) && !internal.has(options))
+  if (isInternalQueue(queue) && !internal.has(options))
     throw wrong("queue", queue, `a name that does not start with "${RESERVED_PREFIX}"`);
   if (typeof options.run !== "function") throw wrong("run", options.run, "a function");
   if (options.input !== undefined && typeof options.input?.["~standard"]?.validate !== "function") {
@@ -181,6 +219,22 @@ export function defineHandler<I = unknown>(options: HandlerOptions<I>): Handler<
     if (value === true) return { memoryMb: HANDLER_DEFAULTS.isolateMemoryMb };
     if (typeof value !== "object" || value === null) throw wrong("isolate", value, "true, false or { memoryMb }");
     return { memoryMb: count("isolate.memoryMb", value.memoryMb, 16) ?? HANDLER_DEFAULTS.isolateMemoryMb };
+  };
+
+  const undos = (value: HandlerOptions<I>["undo"]): Undos | undefined => {
+    if (value === undefined) return undefined;
+    if (typeof value !== "object" || value === null) {
+      const given = typeof value === "function" ? "a function" : JSON.stringify(value);
+      throw new TypeError(
+        `handler of queue ${JSON.stringify(queue)}: undo is ${given}, expected an object of functions by the name of the step: ` +
+          '{ book: (booking, { input, task }) => …, "*": ({ input, task, steps }) => … }',
+      );
+    }
+    const named = Object.entries(value).filter(([, undo]) => undo !== undefined);
+    for (const [name, undo] of named) {
+      if (typeof undo !== "function") throw wrong(`undo[${JSON.stringify(name)}]`, undo, "a function");
+    }
+    return named.length === 0 ? undefined : (Object.freeze(Object.fromEntries(named)) as Undos);
   };
 
   const baseMs = duration("backoff.base", options.backoff?.base) ?? HANDLER_DEFAULTS.backoffBaseMs;
@@ -206,8 +260,18 @@ export function defineHandler<I = unknown>(options: HandlerOptions<I>): Handler<
     },
     isolate: isolation(options.isolate),
     run: (input, task) => options.run(input, task),
-    ...(options.undo && { undo: options.undo.bind(options) }),
+    undo: undos(options.undo),
   };
+}
+
+/** The undo of a step: that of its whole name, else that of the part before its first colon; undefined where there is none. */
+export function undoOf(handler: Pick<Handler, "undo">, step: string): Undos[string] {
+  const { undo } = handler;
+  if (undo === undefined) return undefined;
+  const [kind = ""] = step.split(":", 1);
+  // "*" is not a step, and a step may be called as something that every object has.
+  const name = [step, kind].find((one) => one !== "*" && Object.hasOwn(undo, one));
+  return name === undefined ? undefined : undo[name];
 }
 
 /** Whether a value was made by {@link defineHandler}, of this copy of the module or another. */

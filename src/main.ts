@@ -14,8 +14,8 @@ import type { Logger } from "./log.ts";
 import { provisionStore } from "./store/provision.ts";
 import { deliverer } from "./webhooks/delivery.ts";
 import { checkTarget } from "./webhooks/target.ts";
-import { supervisor } from "./workers/supervisor.ts";
 import { Ticker } from "./workers/ticker.ts";
+import { undoHandler } from "./workers/undo.ts";
 import { Worker } from "./workers/worker.ts";
 
 /** A server that has started. */
@@ -41,7 +41,7 @@ export interface Running {
  */
 export async function start(config: Config, log: Logger): Promise<Running> {
   const handlers = await loadHandlers(config.handlersDir ?? shippedHandlersDir);
-  const undoing = supervisor(handlers);
+  const undoing = undoHandler(handlers);
   const guard = new AddressGuard(config.webhookAllow, { plainHttp: "listed" });
   const signer = config.urlSigningKey === undefined ? undefined : new LinkSigner(config.urlSigningKey, config.urlTtlMs);
   const stopping = new AbortController();

@@ -28,6 +28,7 @@ import { LargeValues } from "./large-values.ts";
 import { newCall } from "./new-call.ts";
 import { OtherPartitions } from "./partitions.ts";
 import { DEAD_CAP, type QueueSettings } from "./settings.ts";
+import { StepKeeper } from "./steps.ts";
 import { Submitter } from "./submit.ts";
 import { lossOf, Tick } from "./tick.ts";
 import { Waiter } from "./wait.ts";
@@ -59,6 +60,7 @@ export class Engine {
   readonly finisher: Finisher;
   readonly waiter: Waiter;
   readonly allocations: Allocations;
+  readonly steps: StepKeeper;
   readonly metrics: Metrics;
   /** Estimates that were given, to be held against what happens. */
   readonly sample: Sample;
@@ -101,6 +103,7 @@ export class Engine {
     this.waiter = new Waiter(keys, notices, this.inspector);
     this.#tick = new Tick(scripts, keys, this.queues);
     this.allocations = new Allocations(scripts, keys);
+    this.steps = new StepKeeper(scripts, keys);
     this.#cancels = new Batch({ send: (p, items) => scripts.cancel(keys.tag(p), items) });
     this.#losses = new Batch({ send: (p, items) => scripts.lose(keys.tag(p), items, DEAD_CAP) });
     this.#retries = new Batch({ send: (p, items) => scripts.retry(keys.tag(p), items) });
@@ -215,17 +218,6 @@ export class Engine {
       fence: lease.fence,
       progress: `${percent} ${message}`,
     });
-  }
-
-  /** The steps kept of a running task, name → JSON; null when the lease is stale. */
-  steps(lease: Lease): Promise<Map<string, string> | null> {
-    return this.#scripts.steps(this.keys.tag(this.keys.partitionOf(lease.id)), lease);
-  }
-
-  /** Keeps the value of a step as JSON; `undo` says that the step can be undone. */
-  keepStep(lease: Lease, name: string, value: string, undo: boolean): Promise<"ok" | "stale"> {
-    const { id, fence } = lease;
-    return this.#scripts.keepStep(this.keys.tag(this.keys.partitionOf(id)), { id, fence, name, value, undo });
   }
 
   /** Does what time does to all queues of a partition, also those without a handler here: promotes, reclaims, purges. */

@@ -1,5 +1,5 @@
 import type { Config } from "../config.ts";
-import { HANDLER_DEFAULTS, type Handler } from "../handler.ts";
+import { HANDLER_DEFAULTS, type Handler, isInternalQueue } from "../handler.ts";
 
 /** What holds for every task of a queue: the handler's word, else the environment's. All milliseconds. */
 export interface QueueSettings {
@@ -23,6 +23,9 @@ export interface QueueSettings {
   readonly maxWaiting: number;
 }
 
+/** More than can ever be counted, and a number that Lua reads. */
+const UNLIMITED = Number.MAX_SAFE_INTEGER;
+
 /** The most dead tasks kept of a queue; beyond it the oldest leave. */
 export const DEAD_CAP = 10_000;
 
@@ -40,7 +43,8 @@ export function settingsOf(handler: Handler, config: Defaults): QueueSettings {
     leaseMs: handler.leaseMs ?? config.leaseMs,
     timeoutMs: handler.timeoutMs,
     backoff: handler.backoff,
-    maxLost: handler.maxLost ?? HANDLER_DEFAULTS.maxLost,
+    // The server's own work is never given up because of workers that died of something else.
+    maxLost: isInternalQueue(handler.queue) ? UNLIMITED : (handler.maxLost ?? HANDLER_DEFAULTS.maxLost),
     rate: handler.rate,
     undo: handler.undo !== undefined,
     resultTtlMs: handler.resultTtlMs ?? config.resultTtlMs,

@@ -1,6 +1,7 @@
 import { estimatedPercent } from "../engine/estimate.ts";
 import type { Inspection } from "../engine/inspect.ts";
 import { errorEntries } from "../errors.ts";
+import { isInternalQueue } from "../handler.ts";
 import { isOutcome, type Result } from "../task.ts";
 import { timestamp } from "../timestamp.ts";
 import { type Link, paths, pendingLinks } from "./links.ts";
@@ -28,7 +29,7 @@ export interface MonitorDocument {
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
   readonly expiresAt: string | null;
-  readonly error: { code: string; message: string } | null;
+  readonly error: { code: string; message: string; steps?: readonly string[] } | null;
   readonly links: readonly Link[];
 }
 
@@ -77,7 +78,11 @@ export function errorOf(seen: Inspection): MonitorDocument["error"] {
   const problem = seen.result ? problemMembers(seen.result) : {};
   const title = errorEntries.find((entry) => entry.code === code)?.title ?? "The task failed";
   const isSaid = (text: unknown): text is string => typeof text === "string" && text !== "";
-  return { code, message: [problem.detail, problem.title].find(isSaid) ?? title };
+  const message = [problem.detail, problem.title].find(isSaid) ?? title;
+  // Of what could not be undone: the steps that stand.
+  return Array.isArray(problem.steps) && isInternalQueue(seen.queue)
+    ? { code, message, steps: problem.steps.map(String) }
+    : { code, message };
 }
 
 /** The members of a stored problem document; none where it is not one. */

@@ -90,9 +90,10 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
   },
   "not-retryable": {
     meaning:
-      "Only a dead task can be run again: one that failed with its attempts used up, or lost its workers too often.",
-    action: "Look at `state`. What failed for good by the handler's own word, or succeeded, is submitted anew.",
-    example: { ...TASK, state: "succeeded" },
+      "Only a dead task can be run again: one that failed with its attempts used up, or lost its workers too often, and whose work nobody has begun to undo.",
+    action:
+      "Look at `reason`. `not-dead`: it is in another `state`; what failed for good by the handler's own word, or succeeded, is submitted anew. `undone`: its handler has begun to undo what it did, or has done so; submit it anew.",
+    example: { ...TASK, state: "succeeded", reason: "not-dead" },
   },
   canceled: {
     meaning: "The task was canceled; it has no result and never will.",

@@ -147,7 +147,7 @@ export type CancelVerdict = "canceled" | "requested" | "destroyed" | "already" |
 /** What became of a task whose worker is known to be gone: see lose.lua. */
 export type LoseVerdict = "waiting" | "dead" | "canceled" | "stale";
 /** What became of a dead task that an operator wants tried again: see retry.lua. */
-export type RetryVerdict = "waiting" | "not-dead" | "unknown";
+export type RetryVerdict = "waiting" | "not-dead" | "undone" | "unknown";
 
 /** The indexes of a queue: waiting, scheduled and retrying, leases, dead. */
 export const INDEX_KINDS = ["w", "d", "l", "x"] as const;

@@ -10,7 +10,7 @@
  * | `t:<id>`        | hash    | the task, see {@link TASK_FIELDS}                                                    |
  * | `b:<id>`        | string  | its input, when longer than {@link INLINE_BYTES}                                     |
  * | `r:<id>`        | string  | its result: one JSON line (status, type, headers), then the body; PX = result TTL    |
- * | `s:<id>`        | hash    | values of its durable steps                                                          |
+ * | `s:<id>`        | hash    | its durable steps: name → number, a letter, a space, JSON: see lua/step.lua          |
  * | `w:<queue>`     | zset    | waiting: score = class·2^45 + hlc                                                    |
  * | `d:<queue>`     | zset    | scheduled and retrying: score = due ms                                               |
  * | `l:<queue>`     | zset    | leases: score = expiry ms                                                            |
@@ -58,7 +58,8 @@ export const TASK_FIELDS = {
   V: "what the last calls that changed it were answered, newest first; see the scripts' part on answers",
   W: "URL that is told of its end",
   U: "1 when what it has done can be undone",
-  S: "1 when it has kept steps",
+  S: "bytes of its steps, once it has some",
+  Y: "who undoes its work: 1 <id>:undo:<queue>, 2 the same with a colon and the fence; of dead tasks",
   k: "1 when cancel is requested of a running task",
   e: "ended, ms",
   x: "expiry of the result, ms",

@@ -33,9 +33,11 @@ import { type Connection, isCluster, LARGE_VALUE_MS } from "./redis.ts";
 import { type Line, lineOf, list, number, optional, type QueueRow, queueRow, taskRow, text } from "./rows.ts";
 import { Script, storeError } from "./script.ts";
 import { PATIENCE_MS, SCRIPT_NAMES, type ScriptName } from "./script-names.ts";
+import { StepScript } from "./step-script.ts";
 
 export * from "./items.ts";
 export type { Line, QueueRow, TaskRow } from "./rows.ts";
+export type { StepVerdict, StoredStep } from "./step-script.ts";
 
 /** The most items that one call of a script takes: no call may hold up Redis for long. */
 export const BATCH_LIMIT = 100;
@@ -46,6 +48,8 @@ export class Scripts {
 
   readonly #nodes: Nodes;
   readonly #confirmation: Confirmation;
+  /** The durable steps of tasks. */
+  readonly step: StepScript;
 
   /**
    * @param flags whether the server knows script flags and sharded messages (Redis 7 and later)
@@ -60,6 +64,7 @@ export class Scripts {
     this.#run = Object.fromEntries(
       SCRIPT_NAMES.map((name) => [name, new Script(nodes, name, { ...options, patienceMs: PATIENCE_MS[name] })]),
     ) as Record<ScriptName, Script>;
+    this.step = new StepScript(this.#run.step);
   }
 
   /** The bytes of a key as they are, outside of any script; null where there are none. @throws PaihaoError, see {@link storeError} */
@@ -209,24 +214,6 @@ export class Scripts {
   ): Promise<("ok" | "stale")[]> {
     const args = items.flatMap((t) => [t.id, t.fence, t.progress]);
     return (await this.#run.progress.text(tag, [items.length, ...args])) as ("ok" | "stale")[];
-  }
-
-  /** The steps kept of a running task, name → JSON; null when the lease is no longer the worker's. */
-  async steps(tag: string, task: { id: string; fence: string }): Promise<Map<string, string> | null> {
-    const [verdict, ...pairs] = list(await this.#run.step.text(tag, [task.id, task.fence, "", "", ""]));
-    if (text(verdict) !== "ok") return null;
-    const steps = new Map<string, string>();
-    for (let i = 0; i < pairs.length; i += 2) steps.set(text(pairs[i]), text(pairs[i + 1]));
-    return steps;
-  }
-
-  async keepStep(
-    tag: string,
-    step: { id: string; fence: string; name: string; value: string; undo: boolean },
-  ): Promise<"ok" | "stale"> {
-    const args = [step.id, step.fence, step.name, step.value, step.undo ? "1" : ""];
-    const [verdict] = list(await this.#run.step.text(tag, args));
-    return text(verdict) === "ok" ? "ok" : "stale";
   }
 
   async tick(tag: string, queues: readonly TickQueue[], options: { limit: number; deadCap: number }): Promise<Ticked> {

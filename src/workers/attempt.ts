@@ -2,7 +2,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { QueueSettings } from "../engine/settings.ts";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import type { Lease, Reserved } from "../store/scripts.ts";
+import type { Lease, Reserved, StepVerdict } from "../store/scripts.ts";
 import type { Input } from "../task.ts";
 import { type AbortCause, TaskAborted } from "./abort.ts";
 import { insist } from "./insist.ts";
@@ -17,7 +17,7 @@ export class Attempt implements TaskMeans {
   readonly lease: Lease;
   /** Monotonic ms of the last time the lease was known to hold. */
   renewedAt: number;
-  readonly #parts: { readonly engine: Engine; readonly log: Logger };
+  readonly #parts: { readonly engine: Engine; readonly log: Logger; readonly maxResultBytes: number };
   #log: Logger | undefined;
   #aborted: AbortCause | undefined;
   #abort: AbortController | undefined;
@@ -28,7 +28,11 @@ export class Attempt implements TaskMeans {
   #steps: StepStore | undefined;
 
   /** @param takenAt monotonic ms from when the lease counts at the latest */
-  constructor(task: Reserved, settings: QueueSettings, parts: { engine: Engine; log: Logger; takenAt: number }) {
+  constructor(
+    task: Reserved,
+    settings: QueueSettings,
+    parts: { engine: Engine; log: Logger; maxResultBytes: number; takenAt: number },
+  ) {
     this.task = task;
     this.settings = settings;
     this.lease = { queue: settings.queue, id: task.id, fence: task.fence };
@@ -56,18 +60,35 @@ export class Attempt implements TaskMeans {
   /** Where the steps are kept; waits for a store that is away. */
   get steps(): StepStore {
     if (this.#steps === undefined) {
-      const { engine } = this.#parts;
+      const { engine, maxResultBytes } = this.#parts;
       const { lease, log } = this;
       const away = {
         done: () => this.aborted !== undefined,
         onFailure: (error: unknown) => log.warn({ reason: messageOf(error) }, "a step waits for the store"),
       };
       this.#steps = {
-        load: () => insist(() => engine.steps(lease), away),
-        keep: (name, json, undo) => insist(() => engine.keepStep(lease, name, json, undo), away),
+        load: () => insist(() => engine.steps.all(lease), away),
+        begin: async (name, undo) => {
+          const begin = () => (undo ? engine.steps.begin(lease, name, maxResultBytes) : this.#stillHeld());
+          const verdict = await insist(begin, away);
+          if (verdict === "canceled") this.abort("canceled");
+          return verdict;
+        },
+        keep: (name, value, undo) =>
+          insist(() => engine.steps.keep(lease, { name, value, undo }, maxResultBytes), away),
+        undone: (name) => insist(() => engine.steps.undone(lease, name), away),
       };
     }
     return this.#steps;
+  }
+
+  /** Asks the store only when the lease may have ended unnoticed: a process that was held up has renewed nothing meanwhile. */
+  async #stillHeld(): Promise<StepVerdict> {
+    const now = performance.now();
+    if (now - this.renewedAt <= this.settings.leaseMs) return "ok";
+    const verdict = await this.#parts.engine.renew(this.lease, this.settings.leaseMs);
+    if (verdict === "ok") this.renewedAt = now;
+    return verdict === "cancel" ? "canceled" : verdict;
   }
 
   get signal(): AbortSignal {

@@ -6,13 +6,14 @@ import { isMainThread, parentPort, Worker } from "node:worker_threads";
 import type { Handler } from "../handler.ts";
 import { loadHandlers } from "../handler-files.ts";
 import { createLog, type LogLevel } from "../log.ts";
+import type { StepVerdict } from "../store/scripts.ts";
 import { TaskAborted } from "./abort.ts";
-import type { FromCell, Reply, ToCell } from "./cell-messages.ts";
+import type { FromCell, Reply, StepsReply, ToCell } from "./cell-messages.ts";
 import { describe, type Outcome } from "./outcome.ts";
 import { perform } from "./perform.ts";
 import { Reporter } from "./reporter.ts";
-import { supervisor } from "./supervisor.ts";
-import { Context } from "./task-context.ts";
+import { Context, type TaskMeans } from "./task-context.ts";
+import { undoHandler } from "./undo.ts";
 
 /** How often a child process looks whether its parent still lives, ms. */
 const PARENT_LOOK_MS = 1000;
@@ -30,7 +31,7 @@ const replies = new Map<number, { resolve(value: Reply): void; reject(error: Err
 async function open(handlersDir: string): Promise<void> {
   try {
     const loaded = await loadHandlers(handlersDir);
-    const undoing = supervisor(loaded);
+    const undoing = undoHandler(loaded);
     handlers = new Map([...loaded, [undoing.queue, undoing]]);
     say({ type: "ready" });
   } catch (error) {
@@ -59,15 +60,18 @@ async function attempt(message: Extract<ToCell, { type: "run" }>, signal: AbortS
       say(question(calls));
     });
   const reporter = new Reporter((percent, text) => say({ type: "progress", run: id, percent, message: text }));
-  const context = new Context(facts, {
+  const means = {
     signal,
     log: createLog(logLevel as LogLevel, { write: (line) => say({ type: "log", run: id, line }) }),
     reporter,
     steps: {
-      load: () => ask((call) => ({ type: "load", run: id, call })),
-      keep: (name, json, undo) => ask((call) => ({ type: "keep", run: id, call, name, json, undo })),
+      load: () => ask<StepsReply>((call) => ({ type: "load", run: id, call })),
+      begin: (name, undo) => ask<StepVerdict>((call) => ({ type: "begin", run: id, call, name, undo })),
+      keep: (name, json, undo) => ask<StepVerdict>((call) => ({ type: "keep", run: id, call, name, json, undo })),
+      undone: (name) => ask<StepVerdict>((call) => ({ type: "undone", run: id, call, name })),
     },
-  });
+  } satisfies TaskMeans;
+  const context = new Context(facts, means, handler, maxResultBytes);
   return perform(handler, { bytes: input, mediaType: facts.mediaType }, context, maxResultBytes);
 }
 

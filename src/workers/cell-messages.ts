@@ -1,3 +1,4 @@
+import type { StepVerdict, StoredStep } from "../store/scripts.ts";
 import type { AbortCause } from "./abort.ts";
 import type { Outcome, Thrown } from "./outcome.ts";
 import type { TaskFacts } from "./task-context.ts";
@@ -23,8 +24,9 @@ export type ToCell =
   | { readonly type: "reply"; readonly call: number; readonly value: Reply }
   | { readonly type: "reply"; readonly call: number; readonly error: string };
 
-/** What {@link StepStore} answers: the steps kept, or how the keeping went. */
-export type Reply = Map<string, string> | null | "ok" | "stale";
+/** What {@link StepStore} answers: the steps, or what became of one. */
+export type StepsReply = Map<string, StoredStep> | null;
+export type Reply = StepsReply | StepVerdict;
 
 export type FromCell =
   | { readonly type: "ready" }
@@ -34,6 +36,13 @@ export type FromCell =
   | { readonly type: "log"; readonly run: number; readonly line: string }
   | { readonly type: "load"; readonly run: number; readonly call: number }
   | {
+      readonly type: "begin";
+      readonly run: number;
+      readonly call: number;
+      readonly name: string;
+      readonly undo: boolean;
+    }
+  | {
       readonly type: "keep";
       readonly run: number;
       readonly call: number;
@@ -41,4 +50,5 @@ export type FromCell =
       readonly json: string;
       readonly undo: boolean;
     }
+  | { readonly type: "undone"; readonly run: number; readonly call: number; readonly name: string }
   | { readonly type: "done"; readonly run: number; readonly outcome: Outcome };

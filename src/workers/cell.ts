@@ -96,8 +96,10 @@ export class Cell {
       else if (message.type === "progress") attempt.reporter.report(message.percent, message.message);
       else if (message.type === "log") relayLog(attempt.log, message.line);
       else if (message.type === "load") this.#reply(message.call, attempt.steps.load());
+      else if (message.type === "begin") this.#reply(message.call, attempt.steps.begin(message.name, message.undo));
       else if (message.type === "keep")
         this.#reply(message.call, attempt.steps.keep(message.name, message.json, message.undo));
+      else if (message.type === "undone") this.#reply(message.call, attempt.steps.undone(message.name));
     });
   }
 

@@ -14,7 +14,7 @@ export class InProcess implements Executor {
   }
 
   execute(attempt: Attempt, handler: Handler): Promise<Outcome> {
-    const context = new Context(attempt.facts, attempt);
+    const context = new Context(attempt.facts, attempt, handler, this.#maxResultBytes);
     attempt.begin();
     return withinGrace(attempt, perform(handler, attempt.input, context, this.#maxResultBytes));
   }

@@ -1,25 +1,24 @@
-import type { Handler, TaskContext } from "../handler.ts";
+import type { Handler } from "../handler.ts";
 import type { Input } from "../task.ts";
 import { toResult } from "./answer.ts";
 import { type Outcome, outcomeOf, Unfit } from "./outcome.ts";
+import type { Context } from "./task-context.ts";
 
 /** Most issues of an input that are told. */
 const ISSUES = 20;
 
 /** Runs a handler on an input, from the bytes stored to the bytes to store. Never rejects. */
-export async function perform(
-  handler: Handler,
-  input: Input,
-  task: TaskContext,
-  maxResultBytes: number,
-): Promise<Outcome> {
+export async function perform(handler: Handler, input: Input, task: Context, maxResultBytes: number): Promise<Outcome> {
   try {
     // Most inputs and answers are there at once: a promise for each would cost more than all else about a short task.
     const read = readInput(handler, input);
     const answer = await handler.run(read instanceof Promise ? await read : read, task);
+    const steps = task.stepsSettled();
+    if (steps !== undefined) await steps;
     const result = toResult(answer, maxResultBytes, task);
     return { kind: "result", result: result instanceof Promise ? await result : result };
   } catch (thrown) {
+    await task.stepsSettled();
     return outcomeOf(thrown, maxResultBytes);
   }
 }

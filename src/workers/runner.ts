@@ -1,9 +1,10 @@
 import type { Engine } from "../engine/engine.ts";
+import type { Failure } from "../engine/finish.ts";
 import type { QueueSettings } from "../engine/settings.ts";
 import { messageOf, reasonOf } from "../errors.ts";
 import type { Handler } from "../handler.ts";
 import { type Logger, withRequestId } from "../log.ts";
-import type { Reserved } from "../store/scripts.ts";
+import type { Reserved, StoredStep } from "../store/scripts.ts";
 import { Attempt } from "./attempt.ts";
 import { conclude, type Ending } from "./conclude.ts";
 import { started } from "./executor.ts";
@@ -12,6 +13,10 @@ import { insist } from "./insist.ts";
 import type { Keeper } from "./keeper.ts";
 import type { Outcome } from "./outcome.ts";
 import { asTold } from "./relay-log.ts";
+import { isUndoHandler, type UndoHandler } from "./undo.ts";
+
+/** What the store is told of the end of an attempt. */
+type Told = Exclude<Ending, "nothing">;
 
 /** What a runner needs. */
 export interface RunnerParts {
@@ -19,6 +24,7 @@ export interface RunnerParts {
   readonly keeper: Keeper;
   readonly executors: Executors;
   readonly log: Logger;
+  readonly maxResultBytes: number;
 }
 
 /** Takes attempts from their beginning to their end: lets the handler run, and tells the store what came of it. */
@@ -36,8 +42,9 @@ export class Runner {
    */
   run(task: Reserved, handler: Handler, settings: QueueSettings, takenAt: number, settled: () => void): Promise<void> {
     return withRequestId(task.id, async () => {
-      const { engine, keeper, executors, log } = this.#parts;
-      const attempt = new Attempt(task, settings, { engine, log, takenAt });
+      const { engine, keeper, executors, log, maxResultBytes } = this.#parts;
+      const timed = isUndoHandler(handler) ? { ...settings, timeoutMs: handler.timeoutMsOf(task.id) } : settings;
+      const attempt = new Attempt(task, timed, { engine, log, maxResultBytes, takenAt });
       keeper.hold(attempt);
       try {
         // Most inputs have come with the task: there is nothing to wait for.
@@ -46,8 +53,9 @@ export class Runner {
         attempt.end();
         settled();
         note(attempt, outcome);
-        const ending = conclude(outcome, { settings, attempt: task.attempt, aborted: attempt.aborted }, Math.random());
-        if (ending !== "nothing") await this.#tell(attempt, ending);
+        const facts = { settings: attempt.settings, attempt: task.attempt, aborted: attempt.aborted };
+        const ending = conclude(outcome, facts, Math.random());
+        if (ending !== "nothing") await this.#tell(attempt, handler, ending);
         if (log.isLevelEnabled("info")) {
           attempt.log.info({ ms: Math.round(performance.now() - takenAt), outcome: outcome.kind }, "attempt ended");
         }
@@ -63,8 +71,8 @@ export class Runner {
   }
 
   /** Tells the store how the attempt ended, until it hears it or that no longer matters. */
-  #tell(attempt: Attempt, ending: Exclude<Ending, "nothing">): Promise<void> {
-    return insist(() => this.#say(attempt, ending), {
+  #tell(attempt: Attempt, handler: Handler, ending: Told): Promise<void> {
+    return insist(() => this.#say(attempt, handler, ending), {
       done: () => attempt.aborted === "lease-lost" || attempt.aborted === "shutdown",
       onFailure: (error) => attempt.log.warn({ reason: reasonOf(error) }, "the end of the attempt is not stored yet"),
     }).then(
@@ -76,13 +84,23 @@ export class Runner {
     );
   }
 
-  #say(attempt: Attempt, ending: Exclude<Ending, "nothing">): Promise<string> {
+  #say(attempt: Attempt, handler: Handler, ending: Told): Promise<string> {
     const { engine } = this.#parts;
     const { lease, settings } = attempt;
     if (ending === "release") return engine.finisher.release(lease, settings);
     if (ending === "lose") return engine.lose(lease, settings);
     if ("result" in ending) return engine.finisher.complete(lease, ending.result, settings);
+    if (isUndoHandler(handler) && attempt.task.attempt >= settings.attempts) {
+      return this.#giveUpUndoing(attempt, handler, ending.failure);
+    }
     return engine.finisher.fail(lease, ending.failure, settings);
+  }
+
+  /** The answer of an undoing that is given up names the steps that still stand. */
+  async #giveUpUndoing({ lease, settings }: Attempt, handler: UndoHandler, failure: Failure): Promise<string> {
+    const { engine } = this.#parts;
+    const steps = (await engine.steps.all(lease)) ?? new Map<string, StoredStep>();
+    return engine.finisher.fail(lease, handler.lastFailure(lease.id, failure, steps), settings);
   }
 }
 

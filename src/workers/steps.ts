@@ -1,9 +1,32 @@
+import { messageOf } from "../errors.ts";
+import type { StepVerdict, StoredStep } from "../store/scripts.ts";
+import { TaskAborted } from "./abort.ts";
+import { Unfit } from "./outcome.ts";
+
+/** Longest name of a step, bytes. */
+const NAME_BYTES = 1024;
+
 /** Where the steps of one attempt are kept. */
 export interface StepStore {
-  /** The steps kept, name → JSON; null when the task is no longer this worker's. */
-  load(): Promise<Map<string, string> | null>;
-  /** Keeps the value of a step as JSON; `undo` says that the step can be undone. */
-  keep(name: string, json: string, undo: boolean): Promise<"ok" | "stale">;
+  /** The steps by name, in the order of their beginning; null when the task is no longer this worker's. */
+  load(): Promise<Map<string, StoredStep> | null>;
+  /** A step is about to begin; `undo` says that it can be undone, and is recorded before its work begins. */
+  begin(name: string, undo: boolean): Promise<StepVerdict>;
+  /** Keeps the value of a step as JSON. */
+  keep(name: string, json: string, undo: boolean): Promise<StepVerdict>;
+  /** Notes that a step has been undone. */
+  undone(name: string): Promise<StepVerdict>;
+}
+
+/** What the steps of an attempt depend on. */
+export interface StepsParts {
+  readonly id: string;
+  readonly store: StepStore;
+  readonly signal: AbortSignal;
+  /** Most bytes that the value of a step may have. */
+  readonly maxBytes: number;
+  /** Whether the handler can undo a step of this name. */
+  undoable(name: string): boolean;
 }
 
 /** Another worker has the task now: what this one does no longer counts. */
@@ -16,41 +39,82 @@ export class LeaseLost extends Error {
 
 /** The durable steps of one attempt: a step that an earlier attempt has done is not done again. */
 export class Steps {
-  readonly #id: string;
-  readonly #store: StepStore;
-  #kept: Promise<Map<string, string>> | undefined;
+  readonly #parts: StepsParts;
+  #kept: Promise<Map<string, StoredStep>> | undefined;
   readonly #running = new Map<string, Promise<unknown>>();
+  readonly #open = new Set<Promise<unknown>>();
 
-  constructor(id: string, store: StepStore) {
-    this.#id = id;
-    this.#store = store;
+  constructor(parts: StepsParts) {
+    this.#parts = parts;
   }
 
-  /** @throws LeaseLost, PaihaoError store-unavailable, and what the work throws */
-  async step<T>(name: string, work: () => Promise<T> | T, undo = false): Promise<T> {
+  /**
+   * A step does not begin when the signal has fired, cancel was requested, or the lease is gone.
+   * @throws LeaseLost, TaskAborted, Unfit (a value, or all of them, too large; too many steps), TypeError (the name, or a value
+   *   that is not JSON), PaihaoError store-unavailable, and what the work throws
+   */
+  async step<T>(name: string, work: () => Promise<T> | T): Promise<T> {
     if (typeof name !== "string" || name === "") throw new TypeError("a step needs a name");
+    if (Buffer.byteLength(name) > NAME_BYTES) {
+      throw new TypeError(`the name of step ${shown(name)} is longer than ${NAME_BYTES} bytes`);
+    }
     const running = this.#running.get(name);
     if (running !== undefined) return running as Promise<T>;
-    const step = this.#once(name, work, undo);
+    const step = this.#once(name, work);
     this.#running.set(name, step);
+    this.#open.add(step);
+    const close = () => this.#open.delete(step);
     // A handler that catches what its step threw may try the step again.
-    step.catch(() => this.#running.delete(name));
+    step.then(close, () => close() && this.#running.delete(name));
     return step;
   }
 
-  async #once<T>(name: string, work: () => Promise<T> | T, undo: boolean): Promise<T> {
+  /** Resolves when no step is at work any more. */
+  async settled(): Promise<void> {
+    while (this.#open.size > 0) await Promise.allSettled(this.#open);
+  }
+
+  async #once<T>(name: string, work: () => Promise<T> | T): Promise<T> {
+    const { store, signal } = this.#parts;
     const kept = (await this.#load()).get(name);
-    if (kept !== undefined) return JSON.parse(kept) as T;
+    if (kept?.json !== undefined) return JSON.parse(kept.json) as T;
+    const undo = this.#parts.undoable(name);
+    signal.throwIfAborted();
+    this.#heed(name, await store.begin(name, undo));
+    signal.throwIfAborted();
     const value = await work();
-    const json = JSON.stringify(value) ?? "null";
-    if ((await this.#store.keep(name, json, undo)) === "stale") throw new LeaseLost(this.#id);
+    this.#heed(name, await store.keep(name, this.#jsonOf(name, value), undo));
     return value;
   }
 
-  #load(): Promise<Map<string, string>> {
-    this.#kept ??= this.#store.load().then(
+  #heed(name: string, verdict: StepVerdict): void {
+    if (verdict === "stale") throw new LeaseLost(this.#parts.id);
+    if (verdict === "canceled") throw new TaskAborted("canceled");
+    if (verdict === "many") throw new Unfit(`there is no room for step ${shown(name)}: the task has too many steps`);
+    if (verdict === "large") {
+      throw new Unfit(`there is no room for step ${shown(name)}: the steps of the task have too many bytes together`);
+    }
+  }
+
+  #jsonOf(name: string, value: unknown): string {
+    const { maxBytes } = this.#parts;
+    let json: string;
+    try {
+      json = JSON.stringify(value) ?? "null";
+    } catch (error) {
+      throw new TypeError(`the value of step ${shown(name)} is not JSON: ${messageOf(error)}`, { cause: error });
+    }
+    const bytes = Buffer.byteLength(json);
+    if (bytes > maxBytes) {
+      throw new Unfit(`the value of step ${shown(name)} has ${bytes} bytes, more than MAX_RESULT (${maxBytes})`);
+    }
+    return json;
+  }
+
+  #load(): Promise<Map<string, StoredStep>> {
+    this.#kept ??= this.#parts.store.load().then(
       (kept) => {
-        if (!kept) throw new LeaseLost(this.#id);
+        if (!kept) throw new LeaseLost(this.#parts.id);
         return kept;
       },
       (error: unknown) => {
@@ -60,4 +124,9 @@ export class Steps {
     );
     return this.#kept;
   }
+}
+
+/** A step's name in an error, which is bounded. */
+function shown(name: string): string {
+  return JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
 }

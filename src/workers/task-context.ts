@@ -1,4 +1,4 @@
-import type { TaskContext } from "../handler.ts";
+import { type Handler, type TaskContext, undoOf } from "../handler.ts";
 import type { Logger } from "../log.ts";
 import { type StepStore, Steps } from "./steps.ts";
 
@@ -40,9 +40,12 @@ export class Context implements TaskContext {
   readonly submittedAt: Date;
   readonly caller: string | null;
   readonly #means: TaskMeans;
+  readonly #handler: Pick<Handler, "undo">;
+  readonly #maxStepBytes: number;
   #durable: Steps | undefined;
 
-  constructor(facts: TaskFacts, means: TaskMeans) {
+  /** @param maxStepBytes that the value of a step may have */
+  constructor(facts: TaskFacts, means: TaskMeans, handler: Pick<Handler, "undo">, maxStepBytes: number) {
     this.id = facts.id;
     this.queue = facts.queue;
     this.attempt = facts.attempt;
@@ -53,6 +56,21 @@ export class Context implements TaskContext {
     this.submittedAt = new Date(facts.createdMs);
     this.caller = facts.caller === "" ? null : facts.caller;
     this.#means = means;
+    this.#handler = handler;
+    this.#maxStepBytes = maxStepBytes;
+  }
+
+  /** For the server's own handlers. */
+  static stepsOf(context: Context): StepStore {
+    return context.#means.steps;
+  }
+
+  /**
+   * Steps may go on when the handler has ended: of several at once it left with the error of the first. Until they have ended too,
+   * the attempt is not over: their values are kept, and nothing is undone while it is being done. Undefined for no steps at all.
+   */
+  stepsSettled(): Promise<void> | undefined {
+    return this.#durable?.settled();
   }
 
   get signal(): AbortSignal {
@@ -67,8 +85,20 @@ export class Context implements TaskContext {
   readonly progress: TaskContext["progress"] = (percent, message) =>
     this.#means.reporter.report(percent, message ?? "");
 
-  readonly step: TaskContext["step"] = (name, work, options) => {
-    this.#durable ??= new Steps(this.id, this.#means.steps);
-    return this.#durable.step(name, work, options?.undo !== undefined);
+  readonly step: TaskContext["step"] = (name, work) => {
+    this.#durable ??= new Steps({
+      id: this.id,
+      store: this.#means.steps,
+      signal: this.signal,
+      maxBytes: this.#maxStepBytes,
+      undoable: (step) => undoOf(this.#handler, step) !== undefined,
+    });
+    return this.#durable.step(name, work);
   };
+}
+
+/** Where the steps of a task are kept, for the server's own handlers. */
+export function stepStoreOf(task: TaskContext): StepStore {
+  if (!(task instanceof Context)) throw new TypeError("the task is not one that a worker runs");
+  return Context.stepsOf(task);
 }

@@ -42,7 +42,7 @@ export class Worker implements Role {
     this.#options = options;
     this.#keeper = new Keeper(engine, log);
     this.#executors = new Executors({ handlers, handlersDir, maxResultBytes });
-    const runner = new Runner({ engine, keeper: this.#keeper, executors: this.#executors, log });
+    const runner = new Runner({ engine, keeper: this.#keeper, executors: this.#executors, log, maxResultBytes });
     this.#pools = [...handlers.values()].map(
       (handler) => new Pool(this.id, handler, { engine, runner, keeper: this.#keeper, log }),
     );

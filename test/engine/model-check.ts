@@ -16,6 +16,8 @@ const HOME: Readonly<Record<State, "w" | "d" | "l" | "">> = {
 };
 /** Where ends wait to be told to webhooks. */
 export const WEBHOOK_QUEUE = "paihao.webhooks";
+/** How a stored step says whether it can be undone, and whether it has been. */
+const MARKS = { none: "", due: "i", done: "u" } as const;
 const INDEXES = ["w", "d", "l", "x"] as const;
 /** The distance between two priority classes in a score. */
 const CLASS = 2 ** 45;
@@ -61,7 +63,8 @@ export class Checker {
     checkHome(task, dump);
     checkInput(task, stored);
     checkLives(task, stored);
-    expect(stored.steps, `steps of ${id}`).to.deep.equal(Object.fromEntries(task.steps));
+    const steps = [...task.steps].map(([name, { value, undo }], nth) => [name, `${nth}${MARKS[undo]} ${value ?? ""}`]);
+    expect(stored.steps, `steps of ${id}`).to.deep.equal(Object.fromEntries(steps));
     const line = this.#model.line(task.queue);
     const running = this.#model.of(task.queue, "running").length;
     const index = this.#model.indexOf(task);

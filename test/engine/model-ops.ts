@@ -40,7 +40,7 @@ export type Op =
   | { op: "cancel" | "retry"; ids: readonly number[] }
   | { op: "retryAll" | "forget" | "span"; queue: number }
   | { op: "pause"; queue: number; paused: boolean }
-  | { op: "step"; lease: number; name: number; undo: boolean }
+  | { op: "step"; lease: number; verb: "begin" | "keep" | "undone"; name: number; undo: boolean }
   | { op: "tick"; afterGap: boolean }
   | { op: "elapse" | "expire"; ids: readonly number[]; when: number }
   | { op: "entomb"; id: number }
@@ -125,7 +125,10 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
     { weight: 1, arbitrary: fc.record({ op: fc.constant("pause"), queue, paused: rarely(false, fc.constant(true)) }) },
     {
       weight: 3,
-      arbitrary: fc.record({ op: fc.constant("step"), lease, name: fc.nat({ max: 2 }), undo: fc.boolean() }),
+      arbitrary: fc.record({
+        ...{ op: fc.constant("step"), lease, verb: fc.constantFrom("begin", "keep", "keep", "undone") },
+        ...{ name: fc.nat({ max: 2 }), undo: fc.boolean() },
+      }),
     },
     { weight: 5, arbitrary: fc.record({ op: fc.constant("tick"), afterGap: rarely(false, fc.constant(true)) }) },
     {
@@ -222,9 +225,22 @@ export async function play(world: World, call: Op): Promise<void> {
     case "step": {
       const of = leaseOf(world, call.lease);
       const [step, value] = [`step-${call.name}`, JSON.stringify(name(world, "v"))];
-      expect(await engine.keepStep(of, step, value, call.undo)).to.equal(model.keepStep(of, step, value, call.undo));
+      const { undo, verb } = call;
+      const verdict = {
+        begin: () => engine.steps.begin(of, step, 1e6),
+        keep: () => engine.steps.keep(of, { name: step, value, undo }, 1e6),
+        undone: () => engine.steps.undone(of, step),
+      }[verb]();
+      expect(await verdict).to.equal(model.step(of, { verb, name: step, value, undo }));
       const held = model.tasks.get(of.id)?.fence === of.fence && model.tasks.get(of.id)?.state === "running";
-      expect(await engine.steps(of)).to.deep.equal(held ? model.task(of.id).steps : null);
+      const found = await engine.steps.all(of);
+      expect(
+        found && [...found].map(([stepName, { json, undo: mark }]) => [stepName, json ?? null, mark]),
+      ).to.deep.equal(
+        held
+          ? [...model.task(of.id).steps].map(([stepName, { value: json, undo: mark }]) => [stepName, json, mark])
+          : null,
+      );
       return;
     }
     case "tick": {

@@ -23,7 +23,10 @@ export interface ModelTask {
   worker: string;
   cancelRequested: boolean;
   progress: string | null;
-  readonly steps: Map<string, string>;
+  /** In the order in which they were begun. */
+  readonly steps: Map<string, ModelStep>;
+  /** The task that undoes its work, where it is dead and has one. */
+  undoneBy: string | null;
   /** Newest first. */
   errors: string[];
   errorCode: string | null;
@@ -44,6 +47,12 @@ export interface ModelTask {
   begun: boolean;
   /** What the last calls that changed it were answered, newest first; "" for one that is not made again. */
   answers: readonly (readonly [call: string, verdict: string])[];
+}
+
+export interface ModelStep {
+  /** Null while it is not known. */
+  readonly value: string | null;
+  readonly undo: "none" | "due" | "done";
 }
 
 export interface ModelQueue {
@@ -86,3 +95,17 @@ export const MODEL_DEAD_CAP = 3;
 export const UNDO_QUEUE = "paihao.undo";
 /** A moment on the store's clock that is long gone. */
 export const LONG_AGO = 1;
+
+/** What is given of a task when it is submitted. */
+export type NewTask = Pick<ModelTask, "id" | "queue" | "caller" | "priority" | "input" | "mediaType" | "webhook">;
+
+/** A task that has just been submitted. */
+export function newTask(s: NewTask, begin: Pick<ModelTask, "state" | "place" | "undoable">): ModelTask {
+  return {
+    ...{ id: s.id, queue: s.queue, caller: s.caller, priority: s.priority, input: s.input, mediaType: s.mediaType },
+    ...{ webhook: s.webhook, ...begin, steps: new Map(), undoneBy: null, due: Infinity, lapsed: Infinity },
+    ...{ attempts: 0, lost: 0, taking: 0, fence: null, worker: "", cancelRequested: false, answers: [] },
+    ...{ progress: null, errors: [], errorCode: null, result: null, kept: null, died: null, begun: false },
+    ...{ inputKept: true, destroyed: false, expired: false },
+  };
+}

@@ -5,11 +5,12 @@ import type {
   FailVerdict,
   LoseVerdict,
   RetryVerdict,
+  StepVerdict,
   SubmitVerdict,
   UpdateVerdict,
 } from "../../src/store/scripts.ts";
 import { isOutcome, type State } from "../../src/task.ts";
-
+import { playStep, type StepCall } from "./model-step.ts";
 import {
   LONG_AGO,
   MODEL_DEAD_CAP,
@@ -17,6 +18,8 @@ import {
   type ModelQueue,
   type ModelSubmission,
   type ModelTask,
+  type NewTask,
+  newTask,
   UNDO_QUEUE,
 } from "./model-task.ts";
 
@@ -218,9 +221,12 @@ export class Model {
     const task = this.tasks.get(id);
     if (!task) return "unknown";
     if (task.died === null || !task.inputKept) return "not-dead";
-    Object.assign(task, { state: "waiting", place: this.#join(), attempts: 0, lost: 0, fence: null, errors: [] });
+    const stands = task.undoneBy !== null;
+    if (task.undoneBy !== null && !this.#takeBack(task, task.undoneBy)) return "undone";
+    Object.assign(task, { state: "waiting", place: this.#join(), attempts: 0, lost: 0, errors: [] });
     Object.assign(task, { errorCode: null, result: null, kept: null, died: null, expired: false });
-    task.begun = false;
+    // What it has done and has not been undone stays its own: it has begun.
+    if (!stands) Object.assign(task, { begun: false, fence: null });
     return this.#answered(id, "waiting");
   }
 
@@ -236,12 +242,9 @@ export class Model {
     return task ? "ok" : "stale";
   }
 
-  keepStep(lease: ModelLease, name: string, value: string, undo: boolean): "ok" | "stale" {
+  step(lease: ModelLease, call: StepCall): StepVerdict {
     const task = this.#held(lease);
-    if (!task) return "stale";
-    task.steps.set(name, value);
-    task.undoable ||= undo;
-    return "ok";
+    return task ? playStep(task, call) : "stale";
   }
 
   /**
@@ -357,7 +360,7 @@ export class Model {
   #bury(task: ModelTask, result: string): void {
     // When exactly is the store's clock's to say: until it is asked, after all others.
     Object.assign(task, { state: "failed", result, kept: "dead", died: Infinity, progress: null });
-    this.#undo(task);
+    task.undoneBy = this.#undo(task);
     if (task.webhook) this.told.push({ id: task.id, state: "failed" });
     this.queue(task.queue).deaths += 1;
   }
@@ -368,8 +371,8 @@ export class Model {
   }
 
   /** What a task has done is undone by a task of its own, which gets its steps; one that never began has done nothing. */
-  #undo(task: ModelTask): void {
-    if (!task.undoable || !task.begun) return;
+  #undo(task: ModelTask): string | null {
+    if (!task.undoable || !task.begun) return null;
     const plain = `${task.id}:undo:${task.queue}`;
     const id = this.tasks.has(plain) ? `${plain}:${task.fence}` : plain;
     const { caller, input, mediaType } = task;
@@ -377,30 +380,24 @@ export class Model {
       { id, queue: UNDO_QUEUE, caller, priority: 3, input, mediaType, webhook: false },
       "waiting",
     );
-    for (const [name, value] of task.steps) undoing.steps.set(name, value);
+    for (const [name, step] of task.steps) undoing.steps.set(name, step);
     task.steps.clear();
+    return id;
   }
 
-  #fresh(
-    s: Pick<ModelTask, "id" | "queue" | "caller" | "priority" | "input" | "mediaType" | "webhook">,
-    state: "waiting" | "scheduled",
-  ): ModelTask {
-    const task: ModelTask = {
-      ...{ id: s.id, queue: s.queue, caller: s.caller, priority: s.priority, input: s.input, mediaType: s.mediaType },
-      ...{ state, place: state === "waiting" ? this.#join() : null, steps: new Map(), webhook: s.webhook },
-      ...{
-        due: Infinity,
-        lapsed: Infinity,
-        attempts: 0,
-        lost: 0,
-        taking: 0,
-        fence: null,
-        worker: "",
-        cancelRequested: false,
-      },
-      ...{ progress: null, errors: [], errorCode: null, result: null, kept: null, died: null, begun: false },
-      ...{ inputKept: true, answers: [], destroyed: false, expired: false, undoable: this.queue(s.queue).undo },
-    };
+  /** What undoes a task's work is taken back as long as no worker has had it: the steps are the task's again. */
+  #takeBack(task: ModelTask, id: string): boolean {
+    const undoing = this.tasks.get(id);
+    if (undoing?.state !== "waiting" || undoing.begun) return false;
+    this.tasks.delete(id);
+    for (const [name, step] of undoing.steps) task.steps.set(name, step);
+    task.undoneBy = null;
+    return true;
+  }
+
+  #fresh(s: NewTask, state: "waiting" | "scheduled"): ModelTask {
+    const place = state === "waiting" ? this.#join() : null;
+    const task = newTask(s, { state, place, undoable: this.queue(s.queue).undo });
     this.tasks.set(s.id, task);
     return task;
   }

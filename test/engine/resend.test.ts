@@ -47,7 +47,7 @@ class Scene {
 
   async dead(): Promise<void> {
     await this.running({ input: LONG });
-    await this.scripts.keepStep(this.tag, { ...this.lease, name: "s", value: "1", undo: true });
+    await this.scripts.step.keep(this.tag, { ...this.lease, name: "s", value: "1", undo: true }, ROOM);
     await this.fail("retry", 1);
   }
 
@@ -75,6 +75,7 @@ const submitItem = (id: string, input: string, delayMs = 0) => ({
   ...{ ...item, id, queue: "jobs", delayMs, input, digest: input.length > 64 ? "0".repeat(32) : "" },
   ...{ webhook: "https://example.com/", undo: true },
 });
+const ROOM = { most: 10, bytes: 1000 };
 const slots = new Map([["jobs", 4]]);
 
 const CASES: readonly Case[] = [
@@ -152,7 +153,7 @@ const CASES: readonly Case[] = [
     ...{ script: "fail", when: "for good, with a step to undo and a webhook to tell" },
     given: async (scene) => {
       await scene.running({ input: LONG, webhook: "https://example.com/" });
-      await scene.scripts.keepStep(scene.tag, { ...scene.lease, name: "s", value: "1", undo: true });
+      await scene.scripts.step.keep(scene.tag, { ...scene.lease, name: "s", value: "1", undo: true }, ROOM);
     },
     call: (scene) => scene.fail("retry", 1),
     replies: [["dead"], ["dead"]],
@@ -179,7 +180,7 @@ const CASES: readonly Case[] = [
     ...{ script: "cancel", when: "of a finished task that can be undone" },
     given: async (scene) => {
       await scene.running({ input: LONG });
-      await scene.scripts.keepStep(scene.tag, { ...scene.lease, name: "s", value: "1", undo: true });
+      await scene.scripts.step.keep(scene.tag, { ...scene.lease, name: "s", value: "1", undo: true }, ROOM);
       await scene.scripts.complete(scene.tag, [{ ...scene.lease, ...KEEP, result: answer }]);
     },
     call: ({ scripts, tag }) => scripts.cancel(tag, [{ id: "a", call: "1a", ...KEEP }]),
@@ -217,7 +218,7 @@ const CASES: readonly Case[] = [
   {
     ...{ script: "step", when: "that is kept" },
     given: (scene) => scene.running(),
-    call: ({ scripts, tag, lease }) => scripts.keepStep(tag, { ...lease, name: "s", value: "1", undo: true }),
+    call: ({ scripts, tag, lease }) => scripts.step.keep(tag, { ...lease, name: "s", value: "1", undo: true }, ROOM),
     replies: ["ok", "ok"],
   },
   {

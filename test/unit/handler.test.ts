@@ -1,6 +1,13 @@
 import { expect } from "chai";
 import { z } from "zod";
-import { consumesType, defineHandler, type HandlerOptions, inputJsonSchema, isHandler } from "../../src/handler.ts";
+import {
+  consumesType,
+  defineHandler,
+  type HandlerOptions,
+  inputJsonSchema,
+  isHandler,
+  undoOf,
+} from "../../src/handler.ts";
 import { taskContext } from "../handlers/context.ts";
 
 const run = () => null;
@@ -107,6 +114,32 @@ describe("a handler", () => {
     }
     expect(consumesType(define({ consumes: ["*/*"] }), "text/plain")).to.equal(true);
     expect(consumesType(define({}), "application/json")).to.equal(true);
+  });
+
+  it("has undos by the names of steps, and says so when it is given a function", () => {
+    const undo = { book: () => 1, "*": () => 2 };
+    expect(define({ undo }).undo).to.deep.equal(undo);
+    expect(define({}).undo).to.equal(undefined);
+    expect(define({ undo: {} }).undo).to.equal(undefined);
+    for (const [wrong, message] of [
+      [() => 1, /queue "[^"]+": undo is a function, expected an object of functions by the name of the step: \{ book:/],
+      ["book", /undo is "book", expected an object/],
+      [null, /undo is null, expected an object/],
+      [{ book: "it" }, /undo\["book"\] is "it", expected a function/],
+    ] as const) {
+      expect(() => define({ undo: wrong as unknown as typeof undo })).to.throw(TypeError, message);
+    }
+  });
+
+  it("undoes a step by the undo of its whole name, else of the part before its first colon", () => {
+    const [book, exactly] = [() => 1, () => 2];
+    const handler = define({ undo: { book, "book:7": exactly, "*": () => 3 } });
+    expect(undoOf(handler, "book")).to.equal(book);
+    expect(undoOf(handler, "book:42:x")).to.equal(book);
+    expect(undoOf(handler, "book:7")).to.equal(exactly);
+    for (const name of ["*", "*:1", "books", "book-1", ":book", "toString", "__proto__", "constructor:1"]) {
+      expect(undoOf(handler, name), name).to.equal(undefined);
+    }
   });
 
   it("has the JSON Schema of its input, or null where there is none to tell", () => {

@@ -103,11 +103,11 @@ describe("what a handler is given", () => {
   it("waits with a step for a store that is away: the attempt is not spent on that", async () => {
     let work = 0;
     await open(async (_, task) => task.step("kept", () => (work += 1)));
-    const keepStep = shop.engine.keepStep.bind(shop.engine);
+    const keep = shop.engine.steps.keep.bind(shop.engine.steps);
     let failures = 2;
-    shop.engine.keepStep = (...args) => {
+    shop.engine.steps.keep = (...args) => {
       failures -= 1;
-      return failures >= 0 ? Promise.reject(new PaihaoError("store-unavailable")) : keepStep(...args);
+      return failures >= 0 ? Promise.reject(new PaihaoError("store-unavailable")) : keep(...args);
     };
     await shop.worker();
     const id = await shop.submit(1);

@@ -175,7 +175,7 @@ describe("a handler that asks for isolate", function () {
     const journal = path.join(dir, "journal");
     const id = await shop.submit({ journal }, { queue: "isolated-undone" });
     await eventually(() => shop.ended(`${id}:undo:isolated-undone`));
-    expect(await readFile(journal, "utf8")).to.equal("step false all false");
+    expect(await readFile(journal, "utf8")).to.equal('isolated-undone step 1 false [{"name":"made","value":1}] false');
     await rm(dir, { recursive: true });
   });
 

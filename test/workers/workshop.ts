@@ -8,7 +8,7 @@ import { createLog } from "../../src/log.ts";
 import { Loop } from "../../src/loop.ts";
 import { connectOnce } from "../../src/store/probe.ts";
 import { isOutcome } from "../../src/task.ts";
-import { supervisor } from "../../src/workers/supervisor.ts";
+import { undoHandler } from "../../src/workers/undo.ts";
 import { Worker, type WorkerOptions } from "../../src/workers/worker.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { removeKeysLike } from "../helpers/scan.ts";
@@ -35,6 +35,8 @@ export interface Workshop {
   ended(id: string, state?: Inspection["state"]): Promise<Inspection>;
   /** Waits for a task's answer: its JSON, or its text where it is none. Throws when the task did not succeed. */
   answer(id: string): Promise<unknown>;
+  /** A connection to its store, closed with it. */
+  redis(): ReturnType<typeof connectOnce>;
   /** Stops everything and removes its keys. */
   close(): Promise<void>;
 }
@@ -45,6 +47,8 @@ export interface WorkshopOptions {
   readonly env?: Readonly<Record<string, string>>;
   /** Lets no time pass in the store; for tests that do so themselves. */
   readonly timeless?: boolean;
+  /** How undoing is tried: no test waits for a day. */
+  readonly undo?: Parameters<typeof undoHandler>[1];
 }
 
 let ids = 0;
@@ -57,12 +61,13 @@ export async function openWorkshop(handlers: readonly Handler[], options: Worksh
   const lines: LogLine[] = [];
   const log = createLog("debug", { write: (line) => lines.push(JSON.parse(line) as LogLine) });
   const byQueue = new Map(handlers.map((handler) => [handler.queue, handler]));
-  const undoing = supervisor(byQueue);
+  const undoing = undoHandler(byQueue, options.undo);
   const all = new Map([...byQueue, [undoing.queue, undoing]]);
   const { engine, close } = await openEngine(config, url, all.values(), log);
   const ticker = hastyTicker(engine);
   if (options.timeless !== true) ticker.start();
   const workers: Worker[] = [];
+  const connections: Awaited<ReturnType<typeof connectOnce>>[] = [];
 
   const look = async (id: string) => {
     const seen = await engine.inspector.inspect(id, { result: true });
@@ -109,7 +114,13 @@ export async function openWorkshop(handlers: readonly Handler[], options: Worksh
       const text = Buffer.from(result.body).toString("utf8");
       return result.contentType === "application/json" ? JSON.parse(text) : text;
     },
+    async redis() {
+      const redis = await connectOnce(url);
+      connections.push(redis);
+      return redis;
+    },
     async close() {
+      for (const redis of connections) redis.disconnect();
       await Promise.all(workers.map((worker) => worker.stop()));
       await ticker.stop();
       close();

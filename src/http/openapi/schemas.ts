@@ -76,7 +76,14 @@ export const schemas: Readonly<Record<string, Schema>> = {
     description:
       "When the task is expected to start, seconds from now; the true start lies between low and high in 80 of 100 cases.",
   },
-  TaskError: object({ code: text, message: { type: "string", minLength: 1 } }),
+  TaskError: object(
+    {
+      code: text,
+      message: { type: "string", minLength: 1 },
+      steps: { type: "array", items: text, description: "Of what could not be undone: the steps that still stand." },
+    },
+    ["steps"],
+  ),
   Pending: object({
     rel: { const: "self" },
     href: text,

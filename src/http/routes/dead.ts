@@ -30,9 +30,10 @@ async function retry(ctx: Context, api: Api, id: string): Promise<void> {
   const before = await findTask(ctx, api, id, { result: false });
   const verdict = await engine.retry(id);
   if (verdict === "unknown") throw unknownTask(id);
-  if (verdict === "not-dead") {
+  if (verdict !== "waiting") {
     const { queue, state } = before;
-    throw new PaihaoError("not-retryable", undefined, { extensions: { id, queue, state } });
+    const detail = verdict === "undone" ? "What the task has done is being undone, or has been." : undefined;
+    throw new PaihaoError("not-retryable", detail, { extensions: { id, queue, state, reason: verdict } });
   }
   const seen = await findTask(ctx, api, id, { result: false });
   // It may have run by now: there is nothing to wait for then.

@@ -1,24 +1,52 @@
--- Keeps the value of a durable step of a running task, or reads those kept. At the memory limit too: only a task that can go on
--- makes room.
+-- The durable steps of a running task: reads them, notes that one begins, keeps the value of one, notes that one is undone.
+-- At the memory limit too: only a task that can go on makes room.
+--
+-- A step is stored as its number in the order of beginning, a letter ("i" when it can be undone, "u" when it has been, else
+-- none), a space, and its value as JSON, which is empty until it is known.
 --
 -- KEYS[1]  base: the partition's tag
 -- ARGV[1]  id
 -- ARGV[2]  fence
--- ARGV[3]  name: of the step to keep; "" to read them all
--- ARGV[4]  value: JSON
--- ARGV[5]  undo: "1" when the step can be undone
+-- ARGV[3]  verb: "read", "begin" (a step that can be undone), "keep", "undone"
+-- ARGV[4]  name: of the step; of "read" the cursor of the page, "0" for the first
+-- ARGV[5]  value: JSON, of "keep"
+-- ARGV[6]  undo: of "keep", "1" when the step can be undone
+-- ARGV[7]  most: steps that a task may have
+-- ARGV[8]  room: bytes that all its steps may have together
 --
--- Returns {"ok", name, value, …} when reading, {"ok"} when kept, {"stale"} when the task is no longer the worker's.
+-- Returns {"ok"}; when reading {"ok", cursor of the next page ("0" after the last), {name, stored, …}}; {"stale"} when the task is
+-- no longer the worker's; {"canceled"} when a step is not to begin because cancel was requested; {"many"} or {"large"} when there
+-- is no room for the step.
 -- flags: allow-oom
 local base = KEYS[1]
 
-local id, fence, name, value, undo = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local t = redis.call('HMGET', base .. 't:' .. id, 's', 'f')
+local id, fence, verb, name, value, undo = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local most, room = tonumber(ARGV[7]), tonumber(ARGV[8])
+-- A page of steps: all at once would hold up Redis for long.
+local PAGE = 200
+local key, steps = base .. 't:' .. id, base .. 's:' .. id
+local t = redis.call('HMGET', key, 's', 'f', 'k', 'S')
 if t[1] ~= 'r' or t[2] ~= fence then return { 'stale' } end
-if name == '' then
-  return { 'ok', unpack(redis.call('HGETALL', base .. 's:' .. id)) }
+
+if verb == 'read' then
+  local page = redis.call('HSCAN', steps, name, 'COUNT', PAGE)
+  return { 'ok', page[1], page[2] }
 end
-redis.call('HSET', base .. 's:' .. id, name, value)
-redis.call('HSET', base .. 't:' .. id, 'S', '1')
-if undo == '1' then redis.call('HSET', base .. 't:' .. id, 'U', '1') end
+
+local known = redis.call('HGET', steps, name)
+if verb == 'undone' then
+  if known then redis.call('HSET', steps, name, (string.gsub(known, '^(%d+)%a? ', '%1u ', 1))) end
+  return { 'ok' }
+end
+if verb == 'begin' and t[3] then return { 'canceled' } end
+if not known and redis.call('HLEN', steps) >= most then return { 'many' } end
+
+local head = known and string.match(known, '^%d+%a? ')
+if not head then head = redis.call('HLEN', steps) .. ((verb == 'begin' or undo == '1') and 'i ' or ' ') end
+local stored = verb == 'begin' and (known or head) or head .. value
+local bytes = tonumber(t[4] or 0) + #stored - (known and #known or -#name)
+if bytes > room then return { 'large' } end
+redis.call('HSET', steps, name, stored)
+redis.call('HSET', key, 'S', string.format('%.0f', bytes))
+if verb == 'begin' or undo == '1' then redis.call('HSET', key, 'U', '1') end
 return { 'ok' }

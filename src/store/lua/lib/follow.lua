@@ -18,11 +18,14 @@ local function tell_webhook(id, state, url)
 end
 
 -- Has undone what the task has done: its steps move to the undoing task, its input is copied there.
+-- Returns how that one is called: see the field Y in keys.ts.
 local function undo_work(id)
   local t = redis.call('HMGET', base .. 't:' .. id, 'q', 'i', 'h', 'm', 'u', 'z', 'f')
-  local follower = id .. ':undo:' .. t[1]
-  -- It was undone before, died of that, was retried, and has done it all again.
-  if redis.call('EXISTS', base .. 't:' .. follower) == 1 then follower = follower .. ':' .. t[7] end
+  local follower, called = id .. ':undo:' .. t[1], '1'
+  -- An earlier task had the same id, and what undoes its work is still there.
+  if redis.call('EXISTS', base .. 't:' .. follower) == 1 then
+    follower, called = follower .. ':' .. t[7], '2'
+  end
   local fields = {}
   for n, field in ipairs({ 'q', 'i', 'h', 'm', 'u', 'z' }) do
     if n > 1 and t[n] then
@@ -31,9 +34,9 @@ local function undo_work(id)
     end
   end
   if t[3] then
+    -- Without it the undoing fails and becomes a dead letter: a person is to see that.
     local input = redis.call('GET', base .. 'b:' .. id)
-    if not input then return end
-    redis.call('SET', base .. 'b:' .. follower, input)
+    if input then redis.call('SET', base .. 'b:' .. follower, input) end
   end
   if redis.call('EXISTS', base .. 's:' .. id) == 1 then
     redis.call('RENAME', base .. 's:' .. id, base .. 's:' .. follower)
@@ -42,4 +45,5 @@ local function undo_work(id)
     fields[#fields + 1] = '1'
   end
   enqueue_follower(follower, 'paihao.undo', fields)
+  return called
 end

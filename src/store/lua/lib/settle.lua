@@ -33,7 +33,8 @@ local function bury(queue, id, result, keep, tombstone, cap, hook, undo)
   redis.call('PEXPIRE', key, whole(keep + tombstone))
   redis.call('PEXPIRE', base .. 'b:' .. id, whole(keep))
   redis.call('PEXPIRE', base .. 's:' .. id, whole(keep))
-  if undo then undo_work(id) end
+  -- As long as the undoing has not begun, a retry of the task takes it back: see retry.lua.
+  if undo then redis.call('HSET', key, 'Y', undo_work(id)) end
   if hook then tell_webhook(id, 'f', hook) end
   redis.call('SET', base .. 'r:' .. id, result, 'PX', whole(keep))
   redis.call('ZADD', dead, now_text, id)

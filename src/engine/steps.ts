@@ -1,0 +1,47 @@
+import type { Keys } from "../store/keys.ts";
+import type { Lease, Scripts, StepVerdict, StoredStep } from "../store/scripts.ts";
+
+/** Most steps that a task may have. */
+export const MOST_STEPS = 10_000;
+/** All steps of a task together may have this many times the bytes that one of them may have. */
+export const STEPS_ROOM = 4;
+
+/** Keeps the durable steps of running tasks. */
+export class StepKeeper {
+  readonly #scripts: Scripts;
+  readonly #keys: Keys;
+
+  constructor(scripts: Scripts, keys: Keys) {
+    this.#scripts = scripts;
+    this.#keys = keys;
+  }
+
+  /** The steps of a task by name, in the order of their beginning; null when the lease is stale. */
+  all(lease: Lease): Promise<Map<string, StoredStep> | null> {
+    return this.#scripts.step.all(this.#tag(lease), lease);
+  }
+
+  /** Notes that a step which can be undone begins. */
+  begin(lease: Lease, name: string, maxBytes: number): Promise<StepVerdict> {
+    return this.#scripts.step.begin(this.#tag(lease), { ...lease, name }, room(maxBytes));
+  }
+
+  /** Keeps the value of a step as JSON; `undo` says that the step can be undone. */
+  keep(lease: Lease, step: { name: string; value: string; undo: boolean }, maxBytes: number): Promise<StepVerdict> {
+    return this.#scripts.step.keep(this.#tag(lease), { ...lease, ...step }, room(maxBytes));
+  }
+
+  /** Notes that a step has been undone. */
+  undone(lease: Lease, name: string): Promise<StepVerdict> {
+    return this.#scripts.step.undone(this.#tag(lease), { ...lease, name });
+  }
+
+  #tag({ id }: Lease): string {
+    return this.#keys.tag(this.#keys.partitionOf(id));
+  }
+}
+
+/** @param maxBytes that the value of one step may have */
+function room(maxBytes: number) {
+  return { most: MOST_STEPS, bytes: STEPS_ROOM * maxBytes };
+}

@@ -1,0 +1,151 @@
+import type { Failure } from "../engine/finish.ts";
+import { problemResult } from "../engine/problem.ts";
+import { messageOf } from "../errors.ts";
+import {
+  defineInternalHandler,
+  type Handler,
+  INTERNAL_QUEUES,
+  type TaskContext,
+  type UndoTask,
+  undoOf,
+} from "../handler.ts";
+import { isGiveUp, isRetryLater, RetryAfter } from "../intent.ts";
+import type { StoredStep } from "../store/scripts.ts";
+import { LeaseLost, type StepStore } from "./steps.ts";
+import { stepStoreOf } from "./task-context.ts";
+
+/** How undoing is tried: `attempts` with this backoff, of which half is drawn by chance, last a day at least. */
+export const UNDO_DEFAULTS = { attempts: 36, backoff: { base: "2s", max: "2h" }, timeoutMs: 60_000 } as const;
+/** Tasks undone at once in each worker process. */
+const CONCURRENCY = 4;
+
+/** The handler that undoes what tasks of other handlers have done. */
+export interface UndoHandler extends Handler {
+  /** Longest time of an attempt to undo a task: that of the handler whose work it was. */
+  timeoutMsOf(undoId: string): number;
+  /** A last failure, with the steps that still stand in its answer. */
+  lastFailure(undoId: string, failure: Failure, steps: ReadonlyMap<string, StoredStep>): Failure;
+}
+
+/** Whether a handler is the one that undoes. */
+export function isUndoHandler(handler: Handler): handler is UndoHandler {
+  return "lastFailure" in handler;
+}
+
+/**
+ * The handler of the queue in which what tasks have done is undone: their recorded steps, the last first, then the task as a
+ * whole. `run` of the task's handler is never called. What cannot be undone becomes a dead letter that names the steps that stand.
+ * @param options of tests, which cannot wait for a day
+ */
+export function undoHandler(
+  handlers: ReadonlyMap<string, Handler>,
+  options: { attempts?: number; backoff?: { base: string; max: string } } = {},
+): UndoHandler {
+  const { attempts, backoff } = { ...UNDO_DEFAULTS, ...options };
+  const handler = defineInternalHandler({
+    queue: INTERNAL_QUEUES.undo,
+    consumes: ["*/*"],
+    concurrency: CONCURRENCY,
+    attempts,
+    backoff,
+    run: async (input, task) => {
+      const { id, queue } = subjectOf(task.id);
+      const of = handlers.get(queue);
+      if (!of) throw new Error(`the queue ${queue} has no handler here that could undo task ${id}`);
+      await undo(of, await readInput(of, input, task.mediaType), task);
+      return { undone: id };
+    },
+  });
+  return {
+    ...handler,
+    timeoutMsOf: (undoId) => handlers.get(subjectOf(undoId).queue)?.timeoutMs ?? UNDO_DEFAULTS.timeoutMs,
+    lastFailure: (undoId, failure, steps) => {
+      const of = handlers.get(subjectOf(undoId).queue);
+      return { ...failure, result: problemOf(failure, of ? standing(of, steps) : [...steps.keys()]) };
+    },
+  };
+}
+
+/** The task that is undone: the id of its undoing is "<task>:undo:<queue>", as lua/lib/follow.lua makes it. */
+function subjectOf(undoId: string): { id: string; queue: string } {
+  const [id = "", , queue = ""] = undoId.split(":");
+  return { id, queue };
+}
+
+async function readInput(handler: Handler, input: unknown, mediaType: string): Promise<unknown> {
+  if (!handler.schema || mediaType !== "application/json") return input;
+  // An input that a newer schema refuses was accepted once, and what was done for it stands.
+  const checked = await handler.schema["~standard"].validate(input);
+  return checked.issues ? input : checked.value;
+}
+
+async function undo(handler: Handler, input: unknown, undoing: TaskContext): Promise<void> {
+  const store = stepStoreOf(undoing);
+  const steps = await store.load();
+  if (!steps) throw new LeaseLost(undoing.id);
+  const task = undoTask(undoing);
+  for (const [name, step] of [...steps].reverse()) {
+    if (step.undo === "done") continue;
+    const undoStep = undoOf(handler, name);
+    if (undoStep === undefined) {
+      if (step.undo === "none") continue;
+      throw new Error(`step ${name} was begun as one that can be undone, but the handler has no undo for it any more`);
+    }
+    task.signal.throwIfAborted();
+    await attempt(`the undo of step ${name}`, () => undoStep(kept(step), { input, task, name }));
+    await note(store, undoing.id, name);
+  }
+  const whole = handler.undo?.["*"];
+  if (whole === undefined) return;
+  task.signal.throwIfAborted();
+  const done = [...steps].map(([name, step]) => ({ name, value: kept(step) }));
+  await attempt("the undo of the whole task", () => whole({ input, task, steps: done }));
+}
+
+/** It is not undone again, whatever comes after it. */
+async function note(store: StepStore, undoId: string, name: string): Promise<void> {
+  if ((await store.undone(name)) === "stale") throw new LeaseLost(undoId);
+}
+
+/** Member by member: those of a context are getters, which copying leaves behind. */
+function undoTask(undoing: TaskContext): UndoTask {
+  const { attempt: nth, maxAttempts, fence, signal, log, query, mediaType, caller } = undoing;
+  return { ...subjectOf(undoing.id), attempt: nth, maxAttempts, fence, signal, log, query, mediaType, caller };
+}
+
+function kept({ json }: StoredStep): unknown {
+  return json === undefined ? undefined : JSON.parse(json);
+}
+
+/** Calls an undo. Whatever it throws is an error, and followed by another attempt: nobody else undoes what stands. */
+async function attempt(what: string, call: () => unknown): Promise<void> {
+  try {
+    await call();
+  } catch (thrown) {
+    const message = `${what} failed: ${messageOf(thrown)}`;
+    if (isRetryLater(thrown)) throw new RetryAfter(thrown.afterMs, message, { cause: thrown });
+    throw isGiveUp(thrown) || !(thrown instanceof Error) ? new Error(message, { cause: thrown }) : thrown;
+  }
+}
+
+/** The names of the steps that are not undone, though they should be. */
+function standing(handler: Handler, steps: ReadonlyMap<string, StoredStep>): string[] {
+  return [...steps]
+    .filter(([name, { undo: was }]) => was === "due" || (was === "none" && undoOf(handler, name) !== undefined))
+    .map(([name]) => name);
+}
+
+function problemOf({ result }: Failure, names: readonly string[]): Failure["result"] {
+  const problem = JSON.parse(Buffer.from(result.body).toString("utf8")) as Record<string, unknown>;
+  const detail =
+    names.length > 0
+      ? "The work of the task could not be undone: the steps that are named still stand."
+      : "The steps of the task were undone, but the undo of the task as a whole failed.";
+  return problemResult({
+    ...problem,
+    status: result.status,
+    title: "The task could not be undone",
+    detail,
+    steps: names,
+  });
+}

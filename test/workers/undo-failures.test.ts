@@ -1,0 +1,146 @@
+import { expect } from "chai";
+import { defineHandler, type Handler, type HandlerOptions } from "../../src/handler.ts";
+import { monitorDocument } from "../../src/http/document.ts";
+import { giveUp, retryLater } from "../../src/intent.ts";
+import { eventually } from "../helpers/eventually.ts";
+import { deferred, openWorkshop, type Workshop } from "./workshop.ts";
+
+const BACKOFF = { base: "1ms", max: "1ms" };
+
+describe("an undoing that fails", () => {
+  let shop: Workshop;
+  let journal: string[];
+  afterEach(() => shop.close());
+
+  const open = async (options: Partial<HandlerOptions<unknown>>, attempts = 2, handler = defined(options)) => {
+    journal = [];
+    shop = await openWorkshop([handler], { undo: { attempts, backoff: BACKOFF } });
+  };
+  const defined = (options: Partial<HandlerOptions<unknown>>): Handler =>
+    defineHandler({
+      ...{ queue: "jobs", attempts: 1 },
+      run: async (_, task) => {
+        for (const name of ["flight", "hotel:42", "car"]) await task.step(name, () => name);
+        throw giveUp({ status: 409 });
+      },
+      ...options,
+    });
+  const undoing = async (id: string, state: "succeeded" | "failed") => {
+    await shop.ended(id);
+    return shop.ended(`${id}:undo:jobs`, state);
+  };
+  const note = (line: string) => journal.push(line);
+
+  for (const [what, thrown] of [
+    ["an error", () => new Error("no answer")],
+    ["giveUp", () => giveUp({ status: 410, title: "gone" })],
+    ["retryLater", () => retryLater("1ms")],
+    ["something that is no error", () => "a string"],
+  ] as const) {
+    it(`is tried again, and becomes a dead letter that names the steps that stand: ${what}`, async () => {
+      await open({
+        undo: {
+          flight: () => note("flight"),
+          hotel: () => {
+            note("hotel");
+            throw thrown();
+          },
+          car: () => note("car"),
+          "*": () => note("all"),
+        },
+      });
+      await shop.worker();
+      const seen = await undoing(await shop.submit(1), "failed");
+      expect(journal).to.deep.equal(["car", "hotel", "hotel"]);
+      expect(seen).to.include({ attempts: 2, errorCode: "task-failed" });
+      const { error } = monitorDocument(seen, 2);
+      expect(error).to.deep.include({ code: "task-failed", steps: ["flight", "hotel:42"] });
+      expect(error?.message).to.match(/could not be undone/);
+      const [row] = await shop.engine.figures(["paihao.undo"]);
+      expect(row?.dead).to.equal(1);
+    });
+  }
+
+  it("goes on where it was when a person has it tried again", async () => {
+    let broken = true;
+    await open({
+      undo: {
+        flight: () => note("flight"),
+        hotel: () => {
+          if (broken) throw new Error("no answer");
+          note("hotel");
+        },
+        car: () => note("car"),
+      },
+    });
+    await shop.worker();
+    const id = await shop.submit(1);
+    await undoing(id, "failed");
+    broken = false;
+    expect(await shop.engine.retryAll("paihao.undo")).to.equal(1);
+    await undoing(id, "succeeded");
+    expect(journal).to.deep.equal(["car", "hotel", "flight"]);
+  });
+
+  it("is one whose step has no undo any more: it was recorded as one that could be undone", async () => {
+    const undo = { flight: () => note("flight"), "hotel:42": () => note("hotel") };
+    const handler = { ...defined({ undo }) };
+    await open({}, 2, handler);
+    await shop.engine.pause("paihao.undo", true);
+    await shop.worker();
+    const id = await shop.submit(1);
+    await shop.ended(id);
+    // As a new version of the handler would have it.
+    Object.assign(handler, { undo: { flight: undo.flight } });
+    await shop.engine.pause("paihao.undo", false);
+    const seen = await undoing(id, "failed");
+    expect(seen.errors[0]).to.match(/hotel:42 .* no undo for it any more/);
+    expect(monitorDocument(seen, 2).error?.steps).to.deep.equal(["flight", "hotel:42"]);
+    expect(journal).to.deep.equal([]);
+  });
+
+  it("ends with the handler's timeout, though it heeds no signal: it does not fill the slots for ever", async () => {
+    const never = deferred();
+    let hanging = 0;
+    await open(
+      {
+        timeout: "50ms",
+        undo: {
+          car: (_, { task }) => {
+            hanging += 1;
+            expect(task.signal.aborted).to.equal(false);
+            return never.promise;
+          },
+        },
+      },
+      1,
+    );
+    await shop.worker();
+    const ids = await Promise.all([1, 2, 3, 4, 5, 6].map((n) => shop.submit(n)));
+    for (const id of ids) {
+      const seen = await undoing(id, "failed");
+      expect(seen.errorCode).to.equal("task-timeout");
+      expect(monitorDocument(seen, 1).error?.steps).to.deep.equal(["car"]);
+    }
+    expect(hanging).to.equal(6);
+    never.resolve();
+  }).timeout(60_000);
+
+  it("is never given up because of lost workers", async () => {
+    await open({ maxLost: 0, undo: { "*": () => note("all") } });
+    await shop.engine.pause("paihao.undo", true);
+    const first = await shop.worker();
+    const id = await shop.submit(1);
+    await shop.ended(id);
+    await first.stop();
+    await shop.engine.pause("paihao.undo", false);
+    for (let losses = 1; losses <= 5; losses += 1) {
+      const request = { queue: "paihao.undo", worker: "w", reservation: `r${losses}`, count: 1, leaseMs: 1 };
+      await shop.engine.reserve(0, { ...request, rate: undefined });
+      await eventually(async () => (await shop.look(`${id}:undo:jobs`)).lost === losses);
+    }
+    await shop.worker();
+    await undoing(id, "succeeded");
+    expect(journal).to.deep.equal(["all"]);
+  });
+});
