@@ -70,8 +70,9 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     example: { id: ID, index: null },
   },
   "unknown-queue": {
-    meaning: "No handler of this server serves a queue of this name.",
-    action: "Check the name against `GET /v1/queues`.",
+    meaning:
+      "No handler of this server serves a queue of this name, or it is a gateway's and was asked as if it were none, or the reverse.",
+    action: "Check the name against `GET /v1/queues`; a gateway takes requests at `/v1/gateway/{queue}/` alone.",
     example: { queue: "thumbnials" },
   },
   "not-found": {

@@ -31,7 +31,7 @@ export function replyResult(ctx: Context, seen: Inspection, result: Result): voi
   if ((ctx.method === "GET" || ctx.method === "HEAD") && ctx.fresh) {
     ctx.status = 304;
     ctx.body = null;
-  } else if (ctx.method === "HEAD" && result.body.length === 0) {
+  } else if (ctx.method === "HEAD" && isForwarded(ctx) && result.body.length === 0) {
     replyHead(ctx, result);
   }
 }
@@ -69,9 +69,14 @@ function fitType(contentType: string): string {
   }
 }
 
+/** Whether the request itself was put to the API behind a gateway, not to the result resource. */
+function isForwarded(ctx: Context): boolean {
+  return ctx.path.startsWith("/v1/gateway/");
+}
+
 /**
- * Answers HEAD where the result has no body. It may be the answer of an API to HEAD: how long the answer to GET would be only that
- * API can say, and where it has not, nor do we (RFC 9110 §8.6).
+ * Answers HEAD with what an API has answered to it. How long its answer to GET would be only that API can say, and where it has not,
+ * nor do we (RFC 9110 §8.6).
  */
 function replyHead(ctx: Context, result: Result): void {
   const length = result.headers["content-length"];

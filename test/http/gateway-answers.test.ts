@@ -132,6 +132,8 @@ describe("the answer of an API behind a gateway", () => {
     expect(told?.headers).to.include({ "content-length": "1234", "x-a": "1" });
     expect([collected?.status, collected?.text]).to.deep.equal([200, ""]);
     expect(collected?.headers).to.include({ "content-length": "0", "x-a": "1" });
+    const head = await server.send(`/v1/requests/${told?.headers["x-request-id"]}`, { method: "HEAD" });
+    expect(head.headers, "as GET of the same resource").to.include({ "content-length": "0", "x-a": "1" });
     const chunked = Buffer.from("HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\nX-A: 1\r\n\r\n");
     const [untold] = await answered(chunked, "HEAD");
     expect(untold?.status).to.equal(404);
