@@ -1,9 +1,10 @@
 import { type ChildProcess, fork } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf, StartError } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import type { EmbeddedMessage } from "./embedded-server.ts";
+import type { EmbeddedMessage, EmbeddedOrder } from "./embedded-server.ts";
 import { checkFitness } from "./fitness.ts";
 import { freePort } from "./free-port.ts";
 import { connectOnce } from "./probe.ts";
@@ -16,6 +17,8 @@ const START_MS = 30_000;
 const FAREWELL_MS = 2_000;
 const PORT_TRIES = 5;
 const STDERR_TAIL = 2_000;
+/** Any user of this machine may connect to a port: only who is told the password is served. */
+const PASSWORD_BYTES = 32;
 
 export interface EmbeddedStoreOptions {
   readonly log: Logger;
@@ -31,14 +34,15 @@ export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise
   const { log, frozenAfterMs = FROZEN_AFTER_MS } = options;
   let respawner: Respawner | undefined;
   try {
-    const { child, port } = await startOnFreePort(log, frozenAfterMs);
+    const made = { password: randomBytes(PASSWORD_BYTES).toString("hex"), frozenAfterMs, log };
+    const { child, port } = await startOnFreePort(made);
     const kept = new Respawner(child, {
-      start: () => startEmbeddedChild(port, log, frozenAfterMs),
+      start: () => startEmbeddedChild(port, made),
       consequence: "all its data lived in memory and is lost",
       log,
     });
     respawner = kept;
-    const url = `redis://127.0.0.1:${port}`;
+    const url = `redis://:${made.password}@127.0.0.1:${port}`;
     const version = await versionOf(url);
     return {
       url,
@@ -63,20 +67,26 @@ async function versionOf(url: string): Promise<string> {
 
 class PortTakenError extends Error {}
 
-async function startOnFreePort(log: Logger, frozenAfterMs: number): Promise<{ child: StoreChild; port: number }> {
+/** What is the same of every process of one store. */
+type ChildOptions = Required<EmbeddedStoreOptions> & { readonly password: string };
+
+async function startOnFreePort(options: ChildOptions): Promise<{ child: StoreChild; port: number }> {
   for (let tries = 1; ; tries++) {
     const port = await freePort();
     try {
-      return { child: await startEmbeddedChild(port, log, frozenAfterMs), port };
+      return { child: await startEmbeddedChild(port, options), port };
     } catch (error) {
       if (!(error instanceof PortTakenError) || tries >= PORT_TRIES) throw error;
     }
   }
 }
 
-async function startEmbeddedChild(port: number, log: Logger, frozenAfterMs: number): Promise<StoreChild> {
+async function startEmbeddedChild(port: number, options: ChildOptions): Promise<StoreChild> {
+  const { password, frozenAfterMs, log } = options;
   const beatMs = Math.ceil(frozenAfterMs / BEATS);
   const server = forkServer(port, beatMs);
+  // Not as an argument, which every user of the machine may read. If it is gone already, its exit says so.
+  server.send({ password } satisfies EmbeddedOrder, () => undefined);
   let stderr = "";
   server.stderr?.on("data", (text: Buffer) => {
     stderr = (stderr + text).slice(-STDERR_TAIL);

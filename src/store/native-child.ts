@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, fstatSync, ftruncateSync, openSync } from "node:fs";
-import { readFile } from "node:fs/promises";
+import { chmod, readFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { messageOf } from "../errors.ts";
@@ -23,15 +23,18 @@ const LOG_TAIL_LINES = 5;
 /**
  * Runs the server and ends it when standard input ends, which the system closes however the parent dies.
  * It begins only when told to, by when the parent has written its lock; it tells the server's id on descriptor 3.
+ * What tells it is the password, which the server reads as its configuration: it stands in no argument and no file.
  * It ignores signals that go to everybody, for who else would pass the end on? TERM is sent until it is heeded, as the
  * server, while it starts, may still ignore it like its keeper. The reader is a shell's own loop: no process is left over.
  */
 const KEEPER = `
 trap '' INT TERM HUP
-read -r go || exit 0
+umask 077
+read -r password || exit 0
 exec 4<&0
-"$@" </dev/null 3>&- 4<&- &
+printf 'requirepass %s\n' "$password" | "$@" 3>&- 4<&- &
 server=$!
+unset password
 echo "$server" >&3
 exec 3>&-
 { while read -r ignored <&4; do :; done; while kill -TERM "$server" 2>/dev/null; do sleep 1; done; } &
@@ -48,6 +51,8 @@ export interface NativeChildOptions {
   readonly dir: string;
   readonly lock: DataLock;
   readonly port: number;
+  /** Letters and digits. */
+  readonly password: string;
   readonly log: Logger;
   readonly signal?: AbortSignal;
 }
@@ -55,6 +60,11 @@ export interface NativeChildOptions {
 /** A start that failed because another process has the port. */
 export class PortTakenError extends Error {
   override readonly name = "PortTakenError";
+}
+
+/** How the server is reached; a secret. */
+export function urlOf(port: number, password: string): string {
+  return `redis://:${password}@127.0.0.1:${port}`;
 }
 
 /** Where the server writes its own log. */
@@ -67,12 +77,13 @@ export function logFileOf(dir: string): string {
  * @throws PortTakenError, or an Error with the last lines of the server's log
  */
 export async function startNativeChild(options: NativeChildOptions): Promise<StoreChild> {
-  const { binary, dir, lock, port } = options;
+  const { binary, dir, lock, port, password } = options;
+  await closeToOthers(dir);
   const output = openSync(logFileOf(dir), "a", 0o600);
   if (fstatSync(output).size > LOG_MAX_BYTES) ftruncateSync(output);
   const logStart = fstatSync(output).size;
   // A group of its own: the terminal's Ctrl-C is for the parent, which drains before it ends the store.
-  const keeper = spawn("/bin/sh", ["-c", KEEPER, "store", binary.path, ...settings(dir, port)], {
+  const keeper = spawn("/bin/sh", ["-c", KEEPER, "store", binary.path, "-", ...settings(dir, port)], {
     cwd: dir,
     detached: true,
     stdio: ["pipe", output, output, "pipe"],
@@ -101,7 +112,7 @@ export async function startNativeChild(options: NativeChildOptions): Promise<Sto
   };
   try {
     await covered;
-    stdin?.write("go\n");
+    stdin?.write(`${password}\n`);
     await untilReady(options, await Promise.race([serverPidOf(keeper), gone]), () => running);
     return { gone, stop };
   } catch (error) {
@@ -109,6 +120,21 @@ export async function startNativeChild(options: NativeChildOptions): Promise<Sto
     const lines = await endOf(logFileOf(dir), logStart);
     if (/address already in use/i.test(lines)) throw new PortTakenError(`port ${port} is taken`, { cause: error });
     throw new Error(`${messageOf(error)}${lines === "" ? "" : `; the last it said:\n${lines}`}`, { cause: error });
+  }
+}
+
+/**
+ * Makes the server's data unreadable to other users, where an earlier version has left it readable. Not the directory itself, which
+ * may be one that the operator shares with other things; one that is made here is closed from the beginning.
+ */
+async function closeToOthers(dir: string): Promise<void> {
+  for (const [name, mode] of [
+    ["appendonlydir", 0o700],
+    ["appendonly.aof", 0o600],
+  ] as const) {
+    await chmod(path.join(dir, name), mode).catch((error: NodeJS.ErrnoException) => {
+      if (error.code !== "ENOENT") throw error;
+    });
   }
 }
 
@@ -139,11 +165,11 @@ function settings(dir: string, port: number): string[] {
 
 /** Waits for a PING of this very server: another one may have taken the port, and would answer as well. */
 async function untilReady(options: NativeChildOptions, pid: string, isRunning: () => boolean): Promise<void> {
-  const { port, log, signal } = options;
+  const { port, password, log, signal } = options;
   let silentSince = performance.now();
   for (;;) {
     try {
-      const redis = await connectOnce(`redis://127.0.0.1:${port}`);
+      const redis = await connectOnce(urlOf(port, password));
       try {
         await whenLoaded(redis, log, signal);
         if (/^process_id:(\d+)/m.exec(await redis.info("server"))?.[1] === pid) return;

@@ -1,14 +1,17 @@
+import { randomBytes } from "node:crypto";
 import path from "node:path";
 import { messageOf, StartError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { DataLock } from "./data-lock.ts";
 import { freePort } from "./free-port.ts";
-import { PortTakenError, startNativeChild } from "./native-child.ts";
+import { type NativeChildOptions, PortTakenError, startNativeChild, urlOf } from "./native-child.ts";
 import { type ChildStore, Respawner, type StoreChild } from "./respawner.ts";
 import type { ServerBinary } from "./server-binary.ts";
 
 /** How often another free port is tried when the first was taken between being found and being used. */
 const PORT_TRIES = 5;
+/** Any user of this machine may connect to a port: only who is told the password is served. */
+const PASSWORD_BYTES = 32;
 
 export interface NativeStoreOptions {
   readonly binary: ServerBinary;
@@ -21,7 +24,7 @@ export interface NativeStoreOptions {
 
 /**
  * Starts an installed Redis or Valkey as a child, its data in an append-only file, and keeps it alive on its port.
- * It ends with this process, however that ends.
+ * It ends with this process, however that ends. The password in its URL is of this start alone, and written nowhere.
  * @throws StartError when the directory is in use or cannot be, or the server does not start
  */
 export async function startNativeStore(options: NativeStoreOptions): Promise<ChildStore> {
@@ -29,15 +32,16 @@ export async function startNativeStore(options: NativeStoreOptions): Promise<Chi
   const dir = path.resolve(options.dataDir);
   const lock = await DataLock.take(dir, log);
   try {
-    const { child, port } = await startOnFreePort(options, dir, lock);
+    const password = randomBytes(PASSWORD_BYTES).toString("hex");
+    const { child, port } = await startOnFreePort(options, { dir, lock, password });
     const respawner = new Respawner(child, {
-      start: (signal) => startNativeChild({ binary, dir, lock, port, log, signal }),
+      start: (signal) => startNativeChild({ binary, dir, lock, port, password, log, signal }),
       consequence: "at most the last second of what was written is lost",
       log,
     });
     let stopped: Promise<void> | undefined;
     return {
-      url: `redis://127.0.0.1:${port}`,
+      url: urlOf(port, password),
       description: `store: native ${binary.name} ${binary.version} on 127.0.0.1:${port}, data in ${dir} (append-only file)`,
       stop: () => {
         stopped ??= respawner.stop().then(() => lock.release());
@@ -54,13 +58,12 @@ export async function startNativeStore(options: NativeStoreOptions): Promise<Chi
 
 async function startOnFreePort(
   { binary, log, port: wanted }: NativeStoreOptions,
-  dir: string,
-  lock: DataLock,
+  held: Pick<NativeChildOptions, "dir" | "lock" | "password">,
 ): Promise<{ child: StoreChild; port: number }> {
   for (let tries = 1; ; tries++) {
     const port = wanted ?? (await freePort());
     try {
-      return { child: await startNativeChild({ binary, dir, lock, port, log }), port };
+      return { child: await startNativeChild({ binary, ...held, port, log }), port };
     } catch (error) {
       if (!(error instanceof PortTakenError) || wanted !== undefined || tries >= PORT_TRIES) throw error;
     }

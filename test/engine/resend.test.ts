@@ -5,7 +5,7 @@ import { connect } from "../../src/store/redis.ts";
 import { encodeResult } from "../../src/store/result.ts";
 import { type Lease, Scripts, type TickQueue } from "../../src/store/scripts.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
-import { onCluster, storeUrl } from "../helpers/store.ts";
+import { onCluster, storeUrl, storeUrlAt } from "../helpers/store.ts";
 import { startTcpProxy } from "../helpers/tcp-proxy.ts";
 import { contents } from "./resend-dump.ts";
 
@@ -362,7 +362,7 @@ describe("a script sent twice, as after a lost reply", () => {
     if (onCluster()) return this.skip();
     const proxy = await startTcpProxy(Number(new URL(storeUrl()).port));
     const t = await openEngine();
-    const broken = await connect(`redis://127.0.0.1:${proxy.port}`, "broken", createLog("silent"));
+    const broken = await connect(storeUrlAt(proxy.port), "broken", createLog("silent"));
     try {
       const scripts = new Scripts(broken, { flags: true });
       const lost = proxy.loseReply();

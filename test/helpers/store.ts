@@ -29,6 +29,13 @@ export function storeUrl(): string {
   return url;
 }
 
+/** The same store, through another port of this machine. */
+export function storeUrlAt(port: number): string {
+  const url = new URL(storeUrl());
+  url.port = String(port);
+  return url.href;
+}
+
 /** Whether the shared store is a Redis Cluster. */
 export function onCluster(): boolean {
   return storeUrl().startsWith("redis+cluster:");

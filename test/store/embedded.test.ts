@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { once } from "node:events";
+import { promisify } from "node:util";
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { createLog } from "../../src/log.ts";
@@ -35,6 +37,18 @@ describe("the embedded store", () => {
     expect(store.description).to.match(
       /^store: embedded Valkey \d+\.\d+\.\d+ \(WebAssembly\) on 127\.0\.0\.1:\d+, data in memory only/,
     );
+  });
+
+  it("serves nobody without the password of this start, which stands in no argument", async () => {
+    const { password, port } = new URL(store.url);
+    expect(password).to.match(/^[0-9a-f]{64}$/);
+    const stranger = connect(`redis://127.0.0.1:${port}`, clients);
+    for (const command of [stranger.get("kept"), stranger.info(), stranger.config("GET", "requirepass")]) {
+      expect(await command.catch(String)).to.match(/NOAUTH/);
+    }
+    const { stdout } = await promisify(execFile)("ps", ["-A", "-ww", "-o", "args"]);
+    expect(stdout).to.contain("embedded-server");
+    expect(stdout + store.description).not.to.contain(password);
   });
 
   it("takes 512 MB and evicts nothing", async () => {
@@ -147,6 +161,8 @@ describe("an embedded store that is lost", () => {
     expect(messages[1]).to.contain("all its data lived in memory and is lost");
     expect(messages[2]).to.equal("the store is back");
     expect(await redis.info("memory")).to.contain("maxmemory:536870912");
+    const stranger = connect(`redis://127.0.0.1:${new URL(store.url).port}`, clients);
+    expect(await stranger.get("lost").catch(String)).to.match(/NOAUTH/);
   });
 
   it("comes back when it is told to shut down", async () => {

@@ -1,7 +1,9 @@
+import { execFile } from "node:child_process";
 import { once } from "node:events";
-import { mkdir, mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
+import { promisify } from "node:util";
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { createLog } from "../../src/log.ts";
@@ -67,6 +69,43 @@ describe("the native store", () => {
       /^store: native (redis|valkey)-server \d+\.\d+\.\d+ on 127\.0\.0\.1:\d+, data in .+ \(append-only file\)$/,
     );
     expect(store.description).to.contain(dir);
+  });
+
+  it("serves nobody without the password of this start, which is told to none but its owner", async () => {
+    const { log, messages } = recordingLog();
+    const store = await start(log);
+    const { password, port } = new URL(store.url);
+    expect(password).to.match(/^[0-9a-f]{64}$/);
+    const stranger = connect(`redis://127.0.0.1:${port}`);
+    for (const command of [stranger.get("kept"), stranger.info(), stranger.config("GET", "requirepass")]) {
+      expect(await command.catch(String)).to.match(/NOAUTH/);
+    }
+    const pid = await pidOf(connect(store.url));
+    process.kill(pid, "SIGKILL");
+    await eventually(() => messages.includes("the store is back"));
+    expect(await connect(`redis://127.0.0.1:${port}`).get("kept").catch(String)).to.match(/NOAUTH/);
+    // Nor is it in what other users of the machine may read.
+    const { stdout } = await promisify(execFile)("ps", ["-A", "-ww", "-o", "args"]);
+    expect(stdout).to.contain("--appendonly");
+    expect(stdout + store.description + JSON.stringify(messages)).not.to.contain(password);
+    expect(await readFile(path.join(dir, "store.log"), "utf8")).not.to.contain(password);
+    await store.stop();
+    expect(new URL((await start()).url).password).not.to.equal(password);
+  });
+
+  it("keeps what it writes from other users of the machine, what an earlier version wrote as well", async () => {
+    const mode = async (name: string) => ((await stat(path.join(dir, name))).mode & 0o777).toString(8);
+    const made = path.join(dir, "made");
+    await start(silent, made);
+    expect(await mode("made")).to.equal("700");
+    expect(await mode("made/appendonlydir")).to.equal("700");
+    expect(await mode("made/store.log")).to.equal("600");
+    for (const file of await readdir(path.join(made, "appendonlydir"))) {
+      expect(await mode(`made/appendonlydir/${file}`), file).to.equal("600");
+    }
+    await mkdir(path.join(dir, "appendonlydir"), { mode: 0o755 });
+    await start();
+    expect(await mode("appendonlydir")).to.equal("700");
   });
 
   it("keeps its data over a stop and a start, in a directory with spaces and umlauts", async () => {
