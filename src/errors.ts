@@ -19,6 +19,7 @@ const catalogue = {
   expired: [410, "The result has expired"],
   deleted: [410, "The result was destroyed"],
   "invalid-task": [410, "The task can no longer be used"],
+  "precondition-failed": [412, "The task is not as the conditions of the request want it"],
   "payload-too-large": [413, "The body is too large"],
   "uri-too-long": [414, "The address is too long"],
   "unsupported-media-type": [415, "The queue does not accept this media type"],

@@ -26,6 +26,8 @@ export interface Inspection {
   readonly cancelRequested: boolean;
   readonly progress: { readonly percent: number; readonly message: string | null } | null;
   readonly createdMs: number;
+  /** How often its input was replaced. */
+  readonly revision: number;
   readonly startedMs: number | null;
   readonly finishedMs: number | null;
   /** When the result goes; only of finished tasks. */
@@ -125,6 +127,7 @@ function view(id: string, row: TaskRow, index: number | null, line: Line, nowMs:
     cancelRequested: row.cancelRequested,
     progress: progressOf(row.progress),
     createdMs: row.createdMs,
+    revision: row.revision,
     startedMs: row.startedMs,
     finishedMs: row.finishedMs,
     expiresMs: row.expiresMs,

@@ -128,10 +128,14 @@ export class Submitter {
     if (verdict === "new") accepted(item, index, line);
   }
 
-  /** Replaces the input of a waiting or scheduled task, which keeps its place. @throws PaihaoError store-unavailable */
-  update(submission: Submission, settings: QueueSettings): Promise<UpdateVerdict> {
+  /**
+   * Replaces the input of a waiting or scheduled task, which keeps its place.
+   * @param revision how often it may have been replaced before; left out: any number
+   * @throws PaihaoError store-unavailable
+   */
+  update(submission: Submission, settings: QueueSettings, revision?: number): Promise<UpdateVerdict> {
     const { scripts, large } = this.#parts;
-    const item = { ...this.#item(submission, settings), call: newCall() };
+    const item = { ...this.#item(submission, settings), call: newCall(), revision };
     return (isLarge(item.input) ? large : scripts).update(this.#keys.tag(this.#keys.partitionOf(item.id)), item);
   }
 

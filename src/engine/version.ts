@@ -1,13 +1,16 @@
 import type { Inspection } from "./inspect.ts";
 
 /** What of a task its watchers wait to see change. */
-type Seen = Pick<Inspection, "state" | "index" | "attempts" | "cancelRequested" | "progress" | "destroyed" | "expired">;
+type Seen = Pick<
+  Inspection,
+  "state" | "index" | "attempts" | "revision" | "cancelRequested" | "progress" | "destroyed" | "expired"
+>;
 
 /**
- * The version of a task as its watchers see it: state, place, attempt, cancel request and reported progress, in one string.
+ * The version of a task as its watchers see it: state, place, attempt, replaced input, cancel request and reported progress, in one string.
  * Estimates and counts change all the time and are not in it.
  */
 export function versionOf(seen: Seen): string {
-  const { state, index, attempts, cancelRequested, progress, destroyed, expired } = seen;
-  return JSON.stringify([state, index, attempts, cancelRequested, progress, destroyed, expired]);
+  const { state, index, attempts, revision, cancelRequested, progress, destroyed, expired } = seen;
+  return JSON.stringify([state, index, attempts, revision, cancelRequested, progress, destroyed, expired]);
 }

@@ -8,9 +8,12 @@ export function versionId(seen: Inspection): string {
   return createHash("sha256").update(versionOf(seen)).digest("base64url").slice(0, 16);
 }
 
-/** The strong ETag (RFC 9110 §8.8.3) of a task's monitor document, over what its watchers wait to see change. */
+/**
+ * The ETag of a task's monitor document, over what its watchers wait to see change. A weak one (RFC 9110 §8.8.3): counts and
+ * estimates are in the document too, and change under it.
+ */
 export function versionTag(seen: Inspection): string {
-  return `"${versionId(seen)}"`;
+  return `W/"${versionId(seen)}"`;
 }
 
 /**
@@ -18,12 +21,20 @@ export function versionTag(seen: Inspection): string {
  * (RFC 9110 §13.1.2).
  */
 export function namesVersion(ifNoneMatch: string, tag: string): boolean {
-  return (
-    isAny(ifNoneMatch) || splitField(ifNoneMatch, ",").some((entry) => trimField(entry).replace(/^W\//, "") === tag)
-  );
+  return isAny(ifNoneMatch) || tagsOf(ifNoneMatch).some((entry) => opaque(entry) === opaque(tag));
 }
 
-/** Whether an If-None-Match is `*`. */
-export function isAny(ifNoneMatch: string): boolean {
-  return trimField(ifNoneMatch) === "*";
+/** Whether a condition is `*`. */
+export function isAny(condition: string): boolean {
+  return trimField(condition) === "*";
+}
+
+/** The tags that a condition lists, as they were sent. */
+export function tagsOf(condition: string): string[] {
+  return splitField(condition, ",").map(trimField);
+}
+
+/** A tag without the mark of a weak one: all that weak comparison looks at (RFC 9110 §8.8.3.2). */
+function opaque(tag: string): string {
+  return tag.startsWith("W/") ? tag.slice(2) : tag;
 }

@@ -122,6 +122,13 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     action: "Allocate a new id and start again; a worker whose lease is lost drops the work.",
     example: { id: ID, reason: "failed", error: { code: "task-failed", message: "Not an image" } },
   },
+  "precondition-failed": {
+    meaning:
+      "If-Match or If-None-Match of a PUT or DELETE does not hold: with `If-None-Match: *` the id is taken, else the task is not of a version that was named. Nothing was changed.",
+    action:
+      "Look at the task, and decide anew; of a PUT that may have been carried out before, its result is at the id.",
+    example: { id: ID, detail: "If-None-Match: the id is taken." },
+  },
   "payload-too-large": {
     meaning: "The body, a line of a batch, or the batch as a whole is larger than this server takes.",
     action: "Send less at once: split a batch, or hand over a URL in place of the bytes.",

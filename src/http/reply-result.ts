@@ -18,9 +18,7 @@ export function replyResult(ctx: Context, seen: Inspection, result: Result): voi
     ctx.status = result.status;
     return;
   }
-  // A result may be anything a handler made of what others sent: a browser is not to guess.
-  ctx.set("X-Content-Type-Options", "nosniff");
-  // Nor is a page in a result to run as one of ours, with what the dashboard beside it may do. Browsers enforce all policies.
+  // A page in a result is not to run as one of ours, with what the dashboard beside it may do. Browsers enforce all policies.
   if (result.body.length > 0 && isActive(result.contentType)) {
     const policy = own["content-security-policy"];
     ctx.set("Content-Security-Policy", policy === undefined ? "sandbox" : [policy, "sandbox"]);
@@ -53,10 +51,16 @@ function setLifetime(ctx: Context, seen: Inspection, result: Result, own: Readon
     ctx.set("Expires", new Date(seen.nowMs + leftMs).toUTCString());
     ctx.set("Cache-Control", `private, max-age=${Math.floor(leftMs / 1000)}`);
   }
-  if (own.etag === undefined) {
-    const version = `${(seen.finishedMs ?? 0).toString(36)}-${seen.attempts}-${result.body.length.toString(36)}`;
-    ctx.set("ETag", `"${version}"`);
-  }
+  if (own.etag === undefined) ctx.set("ETag", madeTag(seen, result));
+}
+
+/** The ETag of a result: its own, else ours. */
+export function resultTag(seen: Inspection, result: Result): string {
+  return keptHeaders(Object.entries(result.headers)).etag ?? madeTag(seen, result);
+}
+
+function madeTag({ finishedMs, attempts }: Inspection, { body }: Result): string {
+  return `"${(finishedMs ?? 0).toString(36)}-${attempts}-${body.length.toString(36)}"`;
 }
 
 /** A type that no header can have was stored by an older version: better a result without its type than none. */

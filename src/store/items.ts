@@ -90,7 +90,7 @@ export interface Completion extends Lease, Retention {
 /** What became of it: see complete.lua. */
 export type CompleteVerdict = "done" | "canceled" | "already" | "stale" | "unknown";
 /** What became of a change to a task that has not ended: see update.lua. */
-export type UpdateVerdict = "updated" | "conflict" | "unknown";
+export type UpdateVerdict = "updated" | "conflict" | "changed" | "unknown";
 
 /** How a request asks that may be sent again while it is underway: see lua/lib/request.lua. */
 export interface Asking {

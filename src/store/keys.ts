@@ -41,6 +41,7 @@ export const TASK_FIELDS = {
   q: "queue",
   s: "state: w waiting, d scheduled, r running, y retrying, s succeeded, f failed, c canceled",
   c: "created, ms",
+  v: "how often its input was replaced; default 0",
   i: "input, up to 64 bytes",
   h: "digest of a longer input, which is in b:<id>",
   m: "media type of the input; default application/json",

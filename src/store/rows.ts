@@ -28,6 +28,8 @@ export interface TaskRow {
   readonly queue: string;
   readonly state: State;
   readonly createdMs: number;
+  /** How often its input was replaced. */
+  readonly revision: number;
   readonly attempts: number;
   readonly startedMs: number | null;
   readonly finishedMs: number | null;
@@ -113,13 +115,14 @@ export function taskRow(reply: BytesReply): TaskRow | null {
   const [facts, progress, caller, result, errors] = reply;
   const words = text(facts).split(" ");
   const [queue = "", letter = "", created, attempts, begun, ended, expiry, lost, cancel, destroyed, code] = words;
-  const [index, score = "", due] = words.slice(11);
+  const [index, score = "", due, revision] = words.slice(11);
   const state = stateOf(letter);
   if (state === null) return null;
   return {
     queue,
     state,
     createdMs: number(created),
+    revision: Number(revision),
     attempts: Number(attempts),
     startedMs: optional(begun),
     finishedMs: optional(ended),

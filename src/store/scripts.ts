@@ -88,12 +88,13 @@ export class Scripts {
     return { durable, lines: list(lines).map(lineOf), verdicts: text(verdicts).split("\n").map(submitted) };
   }
 
-  /** Replaces the input of a task that has not begun. */
+  /** Replaces the input of a task that has not begun; where a revision is given, only of a task that is of it. */
   async update(
     tag: string,
-    item: Pick<SubmitItem, "id" | "input" | "digest" | "mediaType" | "query"> & Call,
+    item: Pick<SubmitItem, "id" | "input" | "digest" | "mediaType" | "query"> &
+      Call & { readonly revision?: number | undefined },
   ): Promise<UpdateVerdict> {
-    const args = [item.id, item.input, item.digest, item.mediaType, item.query, item.call];
+    const args = [item.id, item.input, item.digest, item.mediaType, item.query, item.call, item.revision ?? ""];
     return text(await this.#run.update.text(tag, args)) as UpdateVerdict;
   }
 

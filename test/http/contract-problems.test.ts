@@ -13,6 +13,7 @@ const PROMISED: Readonly<Record<number, string>> = {
   405: "method-not-allowed",
   409: "id-conflict not-retryable",
   410: "canceled expired deleted invalid-task",
+  412: "precondition-failed",
   413: "payload-too-large",
   414: "uri-too-long",
   415: "unsupported-media-type",
@@ -57,6 +58,12 @@ describe("the contract: the catalogue of problems (RFC 9457)", () => {
       const { json } = await server.send(`/problems/${code}`);
       expect(json).to.include({ type: `/problems/${code}`, code, status });
     }
+  });
+
+  it("412: a condition that does not hold", async () => {
+    const headers = { "If-Match": "*" };
+    const answer = await server.send("/v1/requests/none", { method: "PUT", headers, body: {} });
+    expectProblem(answer, 412, "precondition-failed");
   });
 
   it("400, 413, 414, 415: the input and its options", async () => {

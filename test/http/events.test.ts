@@ -55,7 +55,7 @@ describe("the events of a task", () => {
     const event = await stream.next();
     const monitor = await server.send(`/v1/requests/${id}/status`);
     expect({ ...event.json, eta: null }).to.deep.equal({ ...monitor.json, eta: null });
-    expect(monitor.headers.etag).to.equal(`"${event.id}"`);
+    expect(monitor.headers.etag).to.equal(`W/"${event.id}"`);
     expect(event.json.links).to.deep.include({ rel: "events", href: `/v1/requests/${id}/events`, method: "GET" });
   });
 

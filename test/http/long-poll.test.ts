@@ -17,7 +17,7 @@ describe("the conditional long poll of the monitor", () => {
   it("answers 304 at once to the version that the caller has, in a list or as *, and 202 to any other", async () => {
     const id = await server.enqueue("default", 1, "?delay=3600");
     const etag = await tagOf(id);
-    for (const condition of [etag, `W/${etag}`, `"x", ${etag}`, "*"]) {
+    for (const condition of [etag, etag.slice(2), `"x", ${etag}`, "*"]) {
       const answer = await look(id, { "If-None-Match": condition });
       expect([answer.status, answer.text], condition).to.deep.equal([304, ""]);
       expect(answer.headers).to.include({ etag, "cache-control": "no-store" });

@@ -14,7 +14,14 @@ const submission = {
   requestBody: ANY_INPUT,
 } satisfies Partial<Operation>;
 const refusals = problems(
-  ...(["malformed-json", "invalid-input", "id-conflict", "payload-too-large", "unsupported-media-type"] as const),
+  ...([
+    "malformed-json",
+    "invalid-input",
+    "id-conflict",
+    "precondition-failed",
+    "payload-too-large",
+    "unsupported-media-type",
+  ] as const),
   ...(["queue-full", "line-too-long", "not-durable", "unknown-queue", ...GONE] as const),
 );
 

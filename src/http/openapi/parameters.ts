@@ -74,6 +74,11 @@ export const parameters = {
     "If-None-Match",
     "The ETag that the caller has; with `Prefer: wait=N` held until it is another.",
   ),
+  "If-Match": header("If-Match", "Only where the task has one of these ETags (or, with `*`, is there); else 412."),
+  "If-None-Match-write": header(
+    "If-None-Match",
+    "Only where the task has none of these ETags; `*`: only where the id is free.",
+  ),
   "Last-Event-ID": header("Last-Event-ID", "The last event that the caller has had."),
   lastEventId: query("lastEventId", "The same, for clients that cannot set headers.", { type: "string" }),
   envelope: query("envelope", "A line is an envelope with id, priority and delay rather than an input.", {

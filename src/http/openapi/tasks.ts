@@ -31,10 +31,14 @@ function submit(operationId: string, summary: string, requestBody: RequestBody):
   return { operationId, summary, tags: ["Submit"], parameters: SUBMIT_PARAMETERS, requestBody, responses: submitted };
 }
 
+const CONDITIONS = parameterRefs("If-Match", "If-None-Match-write");
+
 function put(operationId: string, summary: string, requestBody: RequestBody): Operation {
-  const parameters = SUBMIT_PARAMETERS.filter(({ $ref }) => !/X-Request-Id|Idempotency-Key/.test($ref));
+  const submission = SUBMIT_PARAMETERS.filter(({ $ref }) => !/X-Request-Id|Idempotency-Key/.test($ref));
+  const parameters = [...submission, ...CONDITIONS];
+  const responses = { ...problemsBesideResults("precondition-failed"), ...submitted };
   const description = "Of a task that waits the input is replaced; it keeps its place, and the answer is its document.";
-  return { operationId, summary, description, tags: ["Submit"], parameters, requestBody, responses: submitted };
+  return { operationId, summary, description, tags: ["Submit"], parameters, requestBody, responses };
 }
 
 /** Paths that hand in tasks: one of each queue with what its handler accepts, and the general ones. */
@@ -121,11 +125,12 @@ export const taskPaths: Paths = {
       operationId: "cancel",
       summary: "Cancel; of a finished task destroy the result",
       tags: ["Submit"],
+      parameters: CONDITIONS,
       responses: {
         "200": json("The task is canceled.", schemaRef("Task")),
         "202": json("The task runs: its handler is asked to stop.", schemaRef("Task")),
         "204": empty("The result is destroyed, or was gone before."),
-        ...problems("unknown"),
+        ...problems("unknown", "precondition-failed"),
       },
     },
   },

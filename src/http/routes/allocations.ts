@@ -1,6 +1,7 @@
 import type Router from "@koa/router";
 import type { Context } from "koa";
 import { isAllocated } from "../../engine/allocations.ts";
+import type { Inspection } from "../../engine/inspect.ts";
 import type { Submission } from "../../engine/submit.ts";
 import { PaihaoError } from "../../errors.ts";
 import { consumesType } from "../../handler.ts";
@@ -20,6 +21,13 @@ import { findTask } from "../find-task.ts";
 import { paths } from "../links.ts";
 import { forbidden } from "../middleware/authorize.ts";
 import { oneParameter, readSubmitOptions, searchOf, wrongParameter } from "../options.ts";
+import {
+  checkPreconditions,
+  onlyCreates,
+  type Preconditions,
+  preconditionFailed,
+  readPreconditions,
+} from "../preconditions.ts";
 import { conflict, refusalOf } from "../refusal.ts";
 import { unknownTask } from "../reply.ts";
 import { readWebhook } from "../webhook.ts";
@@ -71,11 +79,14 @@ async function post(ctx: Context, api: Api, id: string): Promise<void> {
 
 /** Replaces the input of a task that waits; of an id whose input has not come yet it is the first. */
 async function put(ctx: Context, api: Api, id: string): Promise<void> {
-  const { queue, allocation } = await findAllocated(ctx, api, id, { use: true });
+  const { queue, task, allocation } = await findAllocated(ctx, api, id, { use: true });
+  const conditions = readPreconditions(ctx);
+  if (conditions) await checkAllocated(ctx, api, id, task, conditions);
   const submission = await readSubmission(ctx, api, id, queue);
   const { engine } = api;
   // Submitted first: that tells whose task it is.
   if ((await submit(api, submission)) === "conflict") {
+    if (conditions && onlyCreates(conditions)) throw preconditionFailed(id, "If-None-Match: the id is taken.");
     if ((await engine.submitter.update(submission, engine.settings(queue))) !== "updated") {
       throw conflict(id, "The task has begun, or is finished: its input stays.");
     }
@@ -147,8 +158,21 @@ function isJson(contentType: string | null, text: string): boolean {
   }
 }
 
+/** The conditions of a PUT or DELETE; an id that is only allocated is no task yet. @throws PaihaoError precondition-failed */
+async function checkAllocated(
+  ctx: Context,
+  api: Api,
+  id: string,
+  task: Inspection | undefined,
+  conditions: Preconditions,
+): Promise<void> {
+  checkPreconditions(id, conditions, task ? await findTask(ctx, api, id, { result: true }) : null);
+}
+
 async function remove(ctx: Context, api: Api, id: string): Promise<void> {
   const { queue, task } = await findAllocated(ctx, api, id, { use: true });
+  const conditions = readPreconditions(ctx);
+  if (conditions) await checkAllocated(ctx, api, id, task, conditions);
   ctx.set("Cache-Control", "no-store");
   ctx.status = 204;
   if (!task) return api.engine.allocations.drop(id);

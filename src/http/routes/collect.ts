@@ -8,6 +8,7 @@ import { monitorDocument } from "../document.ts";
 import { findTask } from "../find-task.ts";
 import { forbidden } from "../middleware/authorize.ts";
 import { oneParameter, searchOf, wrongParameter } from "../options.ts";
+import { checkPreconditions, readPreconditions } from "../preconditions.ts";
 import { pendingTask, replyOutcome, replyPending, unknownTask } from "../reply.ts";
 
 /** Routes of the result resource. */
@@ -32,8 +33,10 @@ function pendingStatus(ctx: Context, api: Api): 404 | 202 {
 
 async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
   const { engine } = api;
-  const before = await findTask(ctx, api, id, { result: false });
+  const conditions = readPreconditions(ctx);
+  const before = await findTask(ctx, api, id, { result: conditions !== undefined });
   if (!mayEnd(accessOf(ctx), before)) throw forbidden(["admin"]);
+  if (conditions) checkPreconditions(id, conditions, before);
   const verdict = await engine.cancel(id, before.queue);
   ctx.set("Cache-Control", "no-store");
   if (verdict === "unknown") throw unknownTask(id);

@@ -8,15 +8,23 @@ import { PaihaoError } from "../../errors.ts";
 import { isGateway } from "../../gateway.ts";
 import type { Handler } from "../../handler.ts";
 import { isId, isOutcome, isQueueName } from "../../task.ts";
-import { callerOf, signatureOf } from "../access.ts";
+import { accessOf, callerOf, maySee, signatureOf } from "../access.ts";
 import type { Api } from "../api.ts";
 import { responseOf } from "../api-response.ts";
 import { readInput } from "../body.ts";
 import { monitorDocument } from "../document.ts";
+import { isAny } from "../etag.ts";
 import { untilGone } from "../held.ts";
 import { paths } from "../links.ts";
 import { currentId } from "../middleware/correlate.ts";
 import { readSubmitOptions, searchOf, wrongParameter } from "../options.ts";
+import {
+  checkPreconditions,
+  onlyCreates,
+  type Preconditions,
+  preconditionFailed,
+  readPreconditions,
+} from "../preconditions.ts";
 import { type Preferences, parsePrefer } from "../prefer.ts";
 import { conflict, refusalOf } from "../refusal.ts";
 import { pendingTask, replyAccepted, replyOutcome, retryAfter } from "../reply.ts";
@@ -73,11 +81,41 @@ async function submit(ctx: Context, api: Api, queue: string, pathId?: string): P
   const caller = callerOf(ctx);
   // Member by member: copying objects into one another takes far longer, and this is done for every task.
   const submission = { id, queue, input, mediaType, query, caller, priority, delayMs, maxIndex, dryRun, webhook };
-  await handIn(ctx, api, submission, { put: pathId !== undefined });
+  if (pathId === undefined) return handIn(ctx, api, submission, { put: false });
+  const conditions = readPreconditions(ctx);
+  await handIn(ctx, api, submission, {
+    put: true,
+    ...(conditions && (await conditioned(ctx, api, submission, conditions))),
+  });
+}
+
+/** What the conditions of a PUT leave to the store to decide. @throws PaihaoError precondition-failed */
+async function conditioned(
+  ctx: Context,
+  api: Api,
+  { id, dryRun }: Submission,
+  conditions: Preconditions,
+): Promise<Pick<HandIn, "create" | "revision">> {
+  if (onlyCreates(conditions) && !dryRun) return { create: true };
+  const seen = await api.engine.inspector.inspect(id, { result: true });
+  // Of another's task nothing is said: to submit under its id is refused without looking at conditions.
+  if (seen && !maySee(accessOf(ctx), seen)) return {};
+  checkPreconditions(id, conditions, seen);
+  return seen && conditions.ifMatch !== "" && !isAny(conditions.ifMatch) ? { revision: seen.revision } : {};
+}
+
+/** How a submission is handed in. */
+interface HandIn {
+  /** Its id stands in the path: another input replaces the one that is there. */
+  readonly put: boolean;
+  /** Only where there is none under its id. */
+  readonly create?: boolean;
+  /** Replaces only this version of the input. */
+  readonly revision?: number;
 }
 
 /** Hands in what has been read and checked, and answers as Prefer asks. */
-export function handIn(ctx: Context, api: Api, submission: Submission, { put }: { put: boolean }): Promise<void> {
+export function handIn(ctx: Context, api: Api, submission: Submission, how: HandIn): Promise<void> {
   const prefer = parsePrefer(ctx.get("Prefer"));
   const waitMs = waitOf(prefer, api.syncLimitMs);
   // Both at once: with the store away, one after the other would keep the caller for twice the time.
@@ -85,7 +123,7 @@ export function handIn(ctx: Context, api: Api, submission: Submission, { put }: 
   const deadline = Date.now() + waitMs;
   const answered = api.engine.submitter
     .submit(submission, api.engine.settings(submission.queue))
-    .then((verdict) => answer(ctx, api, { submission, prefer, waitMs, deadline, watch, put }, verdict));
+    .then((verdict) => answer(ctx, api, { submission, prefer, waitMs, deadline, watch, how }, verdict));
   return watch ? answered.finally(() => watch.stop()) : answered;
 }
 
@@ -108,15 +146,19 @@ interface Asked {
   /** Until when the caller is held, on the clock of `Date.now()`. */
   readonly deadline: number;
   readonly watch: Watch | undefined;
-  readonly put: boolean;
+  readonly how: HandIn;
 }
 
 function answer(ctx: Context, api: Api, asked: Asked, verdict: SubmissionVerdict): Promise<void> | void {
   const { submission, watch } = asked;
   const { id, queue, caller } = submission;
   if (verdict.verdict === "dry") return replyDryRun(ctx, submission, verdict);
-  if (verdict.verdict === "conflict" && asked.put) return replyUpdated(ctx, api, submission);
-  const refusal = refusalOf(submission, verdict, { byKey: !asked.put && ctx.get("Idempotency-Key") !== "" });
+  const { put, create, revision } = asked.how;
+  if (create && (verdict.verdict === "replay" || verdict.verdict === "conflict")) {
+    throw preconditionFailed(id, "If-None-Match: the id is taken.");
+  }
+  if (verdict.verdict === "conflict" && put) return replyUpdated(ctx, api, submission, revision);
+  const refusal = refusalOf(submission, verdict, { byKey: !put && ctx.get("Idempotency-Key") !== "" });
   if (refusal) throw refusal;
   if (!verdict.durable) {
     throw new PaihaoError("not-durable", "The task is stored and may run: submit it again under the same id.", {
@@ -179,9 +221,10 @@ function replyDryRun(ctx: Context, { queue, delayMs }: Submission, { index, line
 }
 
 /** A PUT under an id that is taken, with another input: replaces it while the task has not begun. */
-async function replyUpdated(ctx: Context, api: Api, submission: Submission): Promise<void> {
+async function replyUpdated(ctx: Context, api: Api, submission: Submission, revision?: number): Promise<void> {
   const settings = api.engine.settings(submission.queue);
-  const updated = await api.engine.submitter.update(submission, settings);
+  const updated = await api.engine.submitter.update(submission, settings, revision);
+  if (updated === "changed") throw preconditionFailed(submission.id, "If-Match: the input was replaced meanwhile.");
   const seen = await api.engine.inspector.inspect(submission.id, { result: true });
   if (updated !== "updated" || !seen)
     throw conflict(submission.id, "The task has begun, or is finished: its input stays.");

@@ -5,9 +5,9 @@
 -- ARGV[2…] id, result ("1" to have the stored result of a finished task, "0" not to)
 --
 -- Returns {now, lines, tasks}: ms; a line of each queue (see lib/line.lua); and of each task
--- {"queue state created attempts begun ended expiry lost cancel-requested destroyed error-code index score due", progress, caller,
--- result, last errors} with nothing for what it does not have, or "" for an unknown task. Of a result longer than INSIDE the length,
--- as a number: see lib/large.lua.
+-- {"queue state created attempts begun ended expiry lost cancel-requested destroyed error-code index score due revision",
+-- progress, caller, result, last errors} with nothing for what it does not have, or "" for an unknown task. Of a result longer
+-- than INSIDE the length, as a number: see lib/large.lua.
 -- flags: no-writes
 local base = KEYS[1]
 --#include clock
@@ -19,7 +19,7 @@ local INSIDE = 4096
 local tasks, lines, seen = {}, {}, {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local id, wanted = ARGV[2 + n * 2], ARGV[3 + n * 2] == '1'
-  local t = redis.call('HMGET', base .. 't:' .. id, 'q', 's', 'c', 'a', 'b', 'e', 'x', 'l', 'k', 'g', 'y', 'p', 'z')
+  local t = redis.call('HMGET', base .. 't:' .. id, 'q', 's', 'c', 'a', 'b', 'e', 'x', 'l', 'k', 'g', 'y', 'p', 'z', 'v')
   local queue, state = t[1], t[2]
   if not queue then
     tasks[n + 1] = ''
@@ -42,7 +42,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
       if state == 'f' then errors = redis.call('HGET', base .. 't:' .. id, 'E') or '' end
     end
     for field = 1, 11 do t[field] = t[field] or '' end
-    local facts = table.concat(t, ' ', 1, 11) .. ' ' .. index .. ' ' .. score .. ' ' .. due
+    local facts = table.concat(t, ' ', 1, 11) .. ' ' .. index .. ' ' .. score .. ' ' .. due .. ' ' .. (t[14] or '')
     tasks[n + 1] = { facts, t[12] or '', t[13] or '', result, errors }
   end
 end
