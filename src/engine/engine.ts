@@ -12,6 +12,7 @@ import type {
   QueueRow,
   Reservation,
   Reserved,
+  ReservedPart,
   Retention,
   RetryVerdict,
   Scripts,
@@ -27,6 +28,7 @@ import { Inspector } from "./inspect.ts";
 import { LargeValues } from "./large-values.ts";
 import { newCall } from "./new-call.ts";
 import { OtherPartitions } from "./partitions.ts";
+import { Permits } from "./permits.ts";
 import { DEAD_CAP, type QueueSettings } from "./settings.ts";
 import { StepKeeper } from "./steps.ts";
 import { Submitter } from "./submit.ts";
@@ -69,6 +71,7 @@ export class Engine {
   readonly #values: LargeValues;
   readonly #fallback: QueueSettings;
   readonly #tick: Tick;
+  readonly #permits: Permits;
   readonly #cancels: Batch<{ id: string } & Call & Retention, CancelVerdict>;
   readonly #losses: Batch<Lease & TickQueue, LoseVerdict>;
   readonly #retries: Batch<{ id: string } & Call, RetryVerdict>;
@@ -101,6 +104,7 @@ export class Engine {
     this.inspector = new Inspector(scripts, keys, others, this.#values);
     this.finisher = new Finisher({ scripts, large, keys }, this.metrics, (id, delayMs) => this.#dueIn(id, delayMs));
     this.waiter = new Waiter(keys, notices, this.inspector);
+    this.#permits = new Permits(scripts, keys);
     this.#tick = new Tick(scripts, keys, this.queues);
     this.allocations = new Allocations(scripts, keys);
     this.steps = new StepKeeper(scripts, keys);
@@ -127,14 +131,16 @@ export class Engine {
 
   /**
    * Takes up to `count` tasks of a queue from one partition, and tells it on the way what has been completed meanwhile.
-   * A rate is shared out: each partition has all of it, over as many times the span as there are partitions.
+   * A rate holds over all partitions.
    * @throws PaihaoError store-unavailable
    */
-  reserve(partition: number, request: Reservation): ReturnType<Scripts["reserve"]> {
+  reserve(partition: number, request: Reservation): Promise<ReservedPart> {
     const { rate } = request;
-    const shared = rate && { max: rate.max, perMs: rate.perMs * this.keys.partitions };
     const tag = this.keys.tag(partition);
-    return this.finisher.escort(partition, (items) => this.#scripts.reserve(tag, { ...request, rate: shared }, items));
+    const from = (asked: Reservation) =>
+      this.finisher.escort(partition, (items) => this.#scripts.reserve(tag, asked, items));
+    if (!rate || this.keys.partitions === 1) return from(request);
+    return this.#permits.reserve(partition, request, rate, (count) => from({ ...request, count, rate: undefined }));
   }
 
   /** The input of a task that was taken; null when the store has it no more. @throws PaihaoError store-unavailable */

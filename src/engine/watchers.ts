@@ -39,6 +39,8 @@ interface Entry {
   readonly pass: number;
   readonly listeners: Set<WatchListener>;
   latest: Inspection | null;
+  /** The number of the look that brought it. */
+  latestLook: number;
   version: string;
   /** Changed, but not yet successfully looked at. */
   due: boolean;
@@ -60,6 +62,8 @@ export class Watchers {
   readonly #passMs: number;
   #passes = 0;
   #opened = 0;
+  /** Looks begun: they are numbered, since the store's clock may be set back. */
+  #looks = 0;
   /** The figures of each queue at the last pass. */
   #figures = new Map<string, string>();
 
@@ -91,15 +95,21 @@ export class Watchers {
     try {
       // First listen, then look: else a change could slip through between.
       await entry.end;
+      const look = this.#beginLook();
       const seen = await this.#engine.inspector.inspect(id, { result: false });
-      const { latest } = entry;
-      this.#tell(entry, seen, false);
       // A look for someone else may have overtaken this one.
-      return { first: latest && seen && latest.nowMs > seen.nowMs ? latest : seen, stop };
+      const overtaken = entry.latestLook > look;
+      this.#tell(entry, seen, { look, ofPass: false });
+      return { first: overtaken && seen && entry.latest ? entry.latest : seen, stop };
     } catch (error) {
       stop();
       throw error;
     }
+  }
+
+  #beginLook(): number {
+    this.#looks += 1;
+    return this.#looks;
   }
 
   #open(id: string): Entry {
@@ -110,6 +120,7 @@ export class Watchers {
       pass: this.#opened % WATCH_DEFAULTS.fullEvery,
       listeners: new Set(),
       latest: null,
+      latestLook: 0,
       version: "",
       due: false,
       looking: false,
@@ -148,17 +159,19 @@ export class Watchers {
   async #look(entry: Entry, ofPass: boolean): Promise<void> {
     entry.due = false;
     try {
-      this.#tell(entry, await this.#engine.inspector.inspect(entry.id, { result: false }), ofPass);
+      const look = this.#beginLook();
+      this.#tell(entry, await this.#engine.inspector.inspect(entry.id, { result: false }), { look, ofPass });
     } catch (error) {
       entry.due = true;
       throw error;
     }
   }
 
-  #tell(entry: Entry, seen: Inspection | null, ofPass: boolean): void {
+  #tell(entry: Entry, seen: Inspection | null, { look, ofPass }: { look: number; ofPass: boolean }): void {
     const { latest } = entry;
     // Looks that cross each other may come back in another order.
-    if (seen && latest && seen.nowMs < latest.nowMs) return;
+    if (seen && look < entry.latestLook) return;
+    entry.latestLook = look;
     const version = seen ? versionOf(seen) : "";
     const isFirst = latest === null;
     if (version === entry.version) {

@@ -54,6 +54,17 @@ export interface Reserved {
   readonly caller: string;
 }
 
+/** Asks for permits to start tasks; see the script. */
+export interface PermitRequest {
+  readonly queue: string;
+  /** Unique to a request for tasks of one partition; asked again, it has the permits that it had. */
+  readonly request: string;
+  readonly count: number;
+  readonly rate: { readonly max: number; readonly perMs: number };
+  /** How many tasks have started: the other permits are given back. */
+  readonly used?: number;
+}
+
 /** What reserve.lua answers. */
 export interface ReservedPart {
   readonly tasks: readonly Reserved[];

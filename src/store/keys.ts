@@ -20,6 +20,7 @@
  * | `v:<queue>`     | hash    | last reservations: worker and lane → "reservation, fence of the first id, ids"        |
  * | `m:<queue> …`   | string  | what a request for work over HTTP was given (worker, reservation), see lua/lib/request.lua; PX = lease |
  * | `y:<queue>`     | list    | times of the last starts, ms, as many as the queue's rate allows in its span          |
+ * | `g:<queue>`     | zset    | permits to start, where the queue has a rate and several partitions, in one of them: score = ms |
  * | `a:<subject>`   | string  | requests of a key or an address in its span of RATE_LIMIT; PX = what is left of it   |
  * | `i:<id>`        | string  | an id that a caller was given for a task to come: JSON of queue and caller; PX       |
  * | `queues`        | hash    | all queues there are: queue → "registered ms, losses a task survives, and three TTLs" |

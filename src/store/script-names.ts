@@ -4,6 +4,7 @@ export const SCRIPT_NAMES = [
   "update",
   "reserve",
   "unreserve",
+  "permit",
   "renew",
   "complete",
   "fail",

@@ -15,6 +15,7 @@ import type {
   LoseVerdict,
   LostTask,
   PageKind,
+  PermitRequest,
   Place,
   Question,
   Reservation,
@@ -116,6 +117,14 @@ export class Scripts {
       pauseMs: number(pause),
       verdicts: completeVerdicts(text(verdicts)),
     };
+  }
+
+  /** Permits starts of a queue that lies in several partitions; with `used` tells how many of them were made. */
+  async permit(tag: string, asked: PermitRequest): Promise<{ permits: number; pauseMs: number }> {
+    const { queue, request, count, rate, used = "" } = asked;
+    const reply = await this.#run.permit.text(tag, [queue, request, count, rate.max, rate.perMs, used]);
+    const [permits, pauseMs] = list(reply);
+    return { permits: number(permits), pauseMs: number(pauseMs) };
   }
 
   async renew(tag: string, leases: readonly (Lease & { leaseMs: number })[]): Promise<("ok" | "cancel" | "stale")[]> {

@@ -13,6 +13,7 @@ const KEEP = { keepMs: 60_000, tombstoneMs: 60_000 };
 const CAP = 10;
 const answer = encodeResult({ status: 200, contentType: "text/plain", headers: {}, body: Buffer.from("ok") });
 const REQUEST = { queue: "jobs", worker: "w1", reservation: "r", count: 1, leaseMs: 60_000, rate: undefined };
+const PERMIT = { queue: "jobs", request: "r", rate: { max: 5, perMs: 60_000 } };
 const LONG = `"${"x".repeat(500)}"`;
 
 /** A store in some state, before the call that is to be sent twice. */
@@ -115,6 +116,21 @@ const CASES: readonly Case[] = [
       return tasks.map((task) => `${task.id} ${task.attempt}`);
     },
     replies: [["a 1"], ["a 1"]],
+  },
+  {
+    ...{ script: "permit", when: "that is asked for" },
+    given: async () => undefined,
+    call: ({ scripts, tag }) => scripts.permit(tag, { ...PERMIT, count: 2 }),
+    replies: [
+      { permits: 2, pauseMs: 0 },
+      { permits: 2, pauseMs: 0 },
+    ],
+  },
+  {
+    ...{ script: "permit", when: "of which some are used" },
+    given: ({ scripts, tag }) => scripts.permit(tag, { ...PERMIT, count: 4 }),
+    call: async ({ scripts, tag }) => (await scripts.permit(tag, { ...PERMIT, count: 4, used: 3 })).permits,
+    replies: [3, 3],
   },
   {
     ...{ script: "unreserve", when: "of what a request took" },

@@ -13,7 +13,9 @@ local function last_minute(values)
   local bucket, total = math.floor(now / BUCKET_MS), 0
   for n = 1, BUCKETS do
     local value = tonumber(values[n] or 0)
-    if value and math.floor(value / BUCKET_SHIFT) > bucket - 6 then total = total + value % BUCKET_SHIFT end
+    local of = value and math.floor(value / BUCKET_SHIFT)
+    -- Later ones are of before the clock was set back.
+    if of and of > bucket - 6 and of <= bucket then total = total + value % BUCKET_SHIFT end
   end
   return total
 end
@@ -26,7 +28,7 @@ for n, queue in ipairs(ARGV) do
   answers[n] = {
     line_of(queue),
     redis.call('ZCARD', base .. 'x:' .. queue),
-    created and whole(now - tonumber(created)) or '',
+    created and whole(math.max(0, now - tonumber(created))) or '',
     last_minute(redis.call('HMGET', key, 'a0', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6')),
     last_minute(redis.call('HMGET', key, 'z0', 'z1', 'z2', 'z3', 'z4', 'z5', 'z6')),
   }

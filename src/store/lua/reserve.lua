@@ -109,6 +109,15 @@ end
 
 -- The times of the last starts, as many as the rate allows in a span: one more may start when the oldest of them is a span
 -- ago. This holds for every span, where counting by the clock would let twice as many through around its edges.
+local function forget_the_future()
+  local newest = tonumber(redis.call('LINDEX', starts, 0) or 0)
+  if newest <= now then return end
+  -- The clock was set back: what has started counts from now on, and not for as long as the clock was ahead.
+  local times = redis.call('LRANGE', starts, 0, rate - 1)
+  redis.call('DEL', starts)
+  for _, time in ipairs(times) do redis.call('RPUSH', starts, whole(math.min(tonumber(time), now))) end
+  redis.call('PEXPIRE', starts, whole(span))
+end
 local function until_free(n)
   local nth = redis.call('LINDEX', starts, rate - n)
   return nth and math.max(0, tonumber(nth) + span - now) or 0
@@ -116,6 +125,7 @@ end
 
 local pause = 0
 if rate > 0 then
+  forget_the_future()
   local allowed = math.min(count, rate)
   while allowed > 0 and until_free(allowed) > 0 do allowed = allowed - 1 end
   if allowed < count then pause = until_free(allowed + 1) end

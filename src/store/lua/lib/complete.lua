@@ -19,7 +19,8 @@ local function complete_groups(args, at)
     end
     settle(id, 's', result, keep, tombstone, t[5], t[6], not (t[7] or t[8] or t[9]))
     local of_queue = times[queue]
-    of_queue[#of_queue + 1] = now - tonumber(t[4])
+    -- The clock may have been set back meanwhile.
+    of_queue[#of_queue + 1] = math.max(0, now - tonumber(t[4]))
     return 'done'
   end
 
