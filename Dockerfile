@@ -1,9 +1,10 @@
 # The image of the server: built with all dependencies, shipped with those of production, run as an ordinary user.
 #   docker build -t paihao .
 #   docker run --rm -p 127.0.0.1:3000:3000 -e REDIS_URL=redis://redis.example:6379 -e AUTH=none paihao
+# An exact version of Node; pin it by digest as well, once you have pulled it: FROM node:…@sha256:… (docker images --digests).
 # Debian, not Alpine: sharp and the embedded store are used on the libc that they are tested on.
 
-FROM node:24-bookworm-slim AS build
+FROM node:24.11.0-bookworm-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --no-audit --no-fund
@@ -12,12 +13,12 @@ COPY scripts ./scripts
 COPY src ./src
 RUN npm run build
 
-FROM node:24-bookworm-slim AS production
+FROM node:24.11.0-bookworm-slim AS production
 WORKDIR /app
 COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
 
-FROM node:24-bookworm-slim
+FROM node:24.11.0-bookworm-slim
 # HOST: a container is reached through its own network, not its loopback. So it starts with API_KEYS (or API_KEYS_FILE), or
 # with AUTH=none where whoever reaches the port may do anything: published on 127.0.0.1, or behind a proxy that authenticates.
 # PORT: named, so that a process of role worker answers the health check as well.

@@ -1,9 +1,12 @@
-import { closeSync, fstatSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
+import { closeSync, fchmodSync, fstatSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
 import { type ApiKey, formatApiKey, parseApiKey } from "./api-key.ts";
 import { messageOf, StartError } from "./errors.ts";
 
 /** A character a byte, whatever somebody wrote into a comment: offsets in the text are offsets in the file. */
 const TEXT = "latin1";
+
+/** Read and written by the owner; hashes are no keys, but names and scopes are nobody else's business. */
+const OWNERS_ALONE = 0o600;
 
 /** What is in a file of keys. */
 export interface KeyFile {
@@ -40,14 +43,15 @@ export function readKeyFile(path: string): KeyFile {
   return parseKeyFile(readFileSync(path, TEXT));
 }
 
-/** Adds a key to a file, which is made for its owner alone where there is none. @throws StartError when the name is taken */
+/** Adds a key to a file, which is its owner's alone from then on, whoever made it and how. @throws StartError when the name is taken */
 export function appendKey(path: string, key: ApiKey): void {
-  const file = openSync(path, "a+", 0o600);
+  const file = openSync(path, "a+", OWNERS_ALONE);
   try {
     const content = contentOf(file);
     if (parseKeyFile(content).keys.some(({ name }) => name === key.name)) {
       throw new StartError(`${path} has a key named ${key.name} already: revoke it first, or choose another name`);
     }
+    fchmodSync(file, OWNERS_ALONE);
     writeSync(file, `${content === "" || content.endsWith("\n") ? "" : "\n"}${formatApiKey(key)}\n`);
   } finally {
     closeSync(file);

@@ -57,6 +57,13 @@ describe("paihao keys", () => {
     for (const key of [first, second.key]) expect(readFileSync(file, "utf8")).not.to.contain(key);
   });
 
+  it("create makes a file its owner's alone, also one that others could read before", () => {
+    writeFileSync(file, `# by hand\na:read:${HASH}\n`, { mode: 0o644 });
+    expect(run(["create", "b", "--scopes", "read", "--file", file]).status).to.equal(0);
+    expect(statSync(file).mode & 0o777).to.equal(0o600);
+    expect(readKeyFile(file).keys.map(({ name }) => name)).to.deep.equal(["a", "b"]);
+  });
+
   it("create refuses a name that is taken, a scope that is none, and a file it cannot write, with status 1", () => {
     writeFileSync(file, `a:read:${HASH}\n`);
     const wrong: readonly [args: string[], message: RegExp][] = [

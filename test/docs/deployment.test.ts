@@ -20,7 +20,7 @@ describe("the Dockerfile", () => {
   it("builds in stages on one Node image that the package supports", () => {
     expect(stages).to.have.length.above(1);
     expect(new Set(stages.map((stage) => stage.image))).to.have.property("size", 1);
-    const major = Number(/^node:(\d+)-/.exec(image.image)?.[1]);
+    const major = Number(/^node:(\d+)\.\d+\.\d+-/.exec(image.image)?.[1]);
     expect(major).to.be.at.least(Number(/\d+/.exec(manifest.engines.node)?.[0]));
   });
 
@@ -108,6 +108,24 @@ describe("compose.yaml", () => {
     expect(compose.volumes).to.have.property(volume);
     expect(path).to.equal("/data");
     expect(redis.healthcheck.test.join(" ")).to.include("redis-cli ping");
+  });
+
+  it("gives no service more than it needs: nothing to write but volumes and memory, no capabilities, none to gain", () => {
+    for (const [name, service] of Object.entries<Record<string, unknown>>(compose.services)) {
+      expect(service, name).to.deep.include({
+        read_only: true,
+        tmpfs: ["/tmp"],
+        cap_drop: ["ALL"],
+        security_opt: ["no-new-privileges:true"],
+      });
+      expect(service, name).not.to.have.any.keys("cap_add", "privileged", "pid", "network_mode");
+    }
+    // The others are an ordinary user by their image.
+    expect(redis.user).to.equal("redis");
+  });
+
+  it("names the version of Redis exactly", () => {
+    expect(redis.image).to.match(/^redis:\d+\.\d+\.\d+(?:-[a-z]+)?(?:@sha256:[0-9a-f]{64})?$/);
   });
 
   it("keeps Redis and the workers to itself, and the API on this machine", () => {
