@@ -26,8 +26,6 @@ export interface DeliveryParts {
 
 /** Slots in each worker process. Many, since almost all of a delivery is waiting for somebody else. */
 const CONCURRENCY = 32;
-/** A delivery takes down no worker: it is not to die of workers that die of something else. */
-const MOST_LOST = 1000;
 
 /**
  * The handler of the queue from which the ends of tasks are told to their webhooks. An event is delivered at least once: it is
@@ -39,7 +37,6 @@ export function deliverer(parts: DeliveryParts): Handler<TaskEnd> {
     queue: INTERNAL_QUEUES.webhooks,
     concurrency: CONCURRENCY,
     attempts: ATTEMPTS,
-    maxLost: MOST_LOST,
     // Only of trouble of our own; a receiver's is followed by a pause of the schedule.
     backoff: { base: SCHEDULE.firstMs, max: SCHEDULE.longestMs },
     // It says nothing but that the event was delivered.

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { defineHandler, type Handler, type HandlerOptions, type UndoAllContext } from "../../src/handler.ts";
 import { giveUp } from "../../src/intent.ts";
+import { eventually } from "../helpers/eventually.ts";
 import { deferred, firing, openWorkshop, type Workshop } from "./workshop.ts";
 
 describe("undoing", () => {
@@ -270,6 +271,26 @@ describe("undoing", () => {
     await undone(ids[0] ?? "");
     expect(journal).to.deep.equal([]);
     expect(thrown.sort()).to.deep.equal(["AbortError", "LeaseLost"]);
+  });
+
+  it("begins no step after the process was held up beyond the lease, be it one without undo", async () => {
+    let redis: Awaited<ReturnType<Workshop["redis"]>> | undefined;
+    const thrown: string[] = [];
+    await open({
+      lease: "1s",
+      run: async (_, task) => {
+        await task.step("first", () => 1);
+        // Another worker gets it while this process stands still.
+        await redis?.hset(`{${shop.prefix}:0}t:${task.id}`, "f", "1");
+        Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1100);
+        await task.step("look", noting("looked")).catch((error: Error) => thrown.push(error.name));
+      },
+    });
+    redis = await shop.redis();
+    await shop.worker();
+    await submit();
+    await eventually(() => thrown.length > 0);
+    expect([thrown, journal]).to.deep.equal([["LeaseLost"], []]);
   });
 
   it("leaves alone a task that never began", async () => {

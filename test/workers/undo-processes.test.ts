@@ -1,0 +1,44 @@
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import type { Handler } from "../../src/handler.ts";
+import { deadly } from "../fixtures/handlers/undo/handlers.ts";
+import { endProcesses, type ServerProcess, startProcess } from "./server-process.ts";
+import { openWorkshop, type Workshop } from "./workshop.ts";
+
+const HANDLERS = path.join(import.meta.dirname, "../fixtures/handlers/undo");
+
+describe("a task that dies in the middle of a step", function () {
+  this.timeout(120_000);
+  let shop: Workshop;
+  let dir: string;
+  const processes: ServerProcess[] = [];
+
+  before(async () => {
+    dir = await mkdtemp(path.join(tmpdir(), "paihao-undo-"));
+    shop = await openWorkshop([deadly as Handler]);
+  });
+  after(async () => {
+    await endProcesses(processes.splice(0));
+    await shop.close();
+    await rm(dir, { recursive: true });
+  });
+
+  it("has that step undone too, though nobody knows how far it came", async () => {
+    const start = async () => {
+      const worker = await startProcess({ ROLE: "worker", KEY_PREFIX: shop.prefix, HANDLERS });
+      processes.push(worker);
+      return worker;
+    };
+    const journal = path.join(dir, "journal");
+    const first = await start();
+    const id = await shop.submit({ journal });
+    expect(await first.ended).to.equal("SIGKILL");
+    // As one that has lost its worker it runs alone here, in a child process.
+    await start();
+    expect(await shop.ended(id)).to.include({ state: "failed", errorCode: "worker-lost", lost: 2 });
+    await shop.ended(`${id}:undo:deadly`, "succeeded");
+    expect(await readFile(journal, "utf8")).to.equal("boom boom boom was undefined quiet was done ");
+  });
+});
