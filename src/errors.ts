@@ -35,6 +35,7 @@ const catalogue = {
   "store-unavailable": [503, "The store cannot be reached"],
   "store-full": [503, "The store has no memory left"],
   "not-durable": [503, "The task is not as durable as this server promises"],
+  "resolver-unavailable": [503, "A host name cannot be looked up at the moment"],
   "queue-paused": [503, "The queue is paused"],
   "sync-timeout": [504, "The task is not finished within the time of a synchronous request"],
 } as const satisfies Record<string, readonly [status: number, title: string]>;

@@ -1,8 +1,8 @@
 import type { LookupAddress } from "node:dns";
-import { lookup as resolveName } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
 import { StartError } from "./errors.ts";
+import { NameResolver } from "./name-resolver.ts";
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
@@ -24,7 +24,7 @@ export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
 export interface GuardOptions {
   /** `"any"` (the default), or `"listed"`: http, without TLS, is only for what the allow list names. */
   plainHttp?: "any" | "listed";
-  /** Default: the resolver of the operating system. */
+  /** Default: the operating system's way for names of the allow list, the file of hosts and the name servers for all others. */
   resolve?: Resolve;
 }
 
@@ -58,7 +58,10 @@ export class AddressGuard {
   constructor(allow: AllowList, options: GuardOptions = {}) {
     this.#allow = allow;
     this.#plainHttp = options.plainHttp ?? "any";
-    this.#resolve = options.resolve ?? ((host) => resolveName(host, { all: true }));
+    const names = new NameResolver();
+    this.#resolve =
+      options.resolve ??
+      ((host) => (allow.hosts.has(withoutDot(host)) ? names.resolveBySystem(host) : names.resolve(host)));
   }
 
   /**

@@ -202,6 +202,12 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     action: "Submit again under the same id: it will not be run twice, and a 202 then means what it should.",
     example: { detail: "The task is stored and may run: submit it again under the same id.", ...TASK },
   },
+  "resolver-unavailable": {
+    meaning:
+      "The host name of the webhook could not be looked up: name servers are silent or have trouble. Nothing was stored.",
+    action: "Submit again after `Retry-After` seconds. If it stays so, the name servers of that host may be down.",
+    example: { detail: "webhook: its host name does not resolve within 3000 ms", parameter: "webhook" },
+  },
   "queue-paused": {
     meaning: "The queue of this gateway takes no work at present.",
     action: "Send the request again later, after `Retry-After` seconds.",

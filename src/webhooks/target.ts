@@ -1,17 +1,21 @@
 import { messageOf, PaihaoError } from "../errors.ts";
 import { type AddressGuard, TargetRefused } from "../guard.ts";
+import { mayResolveLater } from "../name-resolver.ts";
 
 /** What is asked of a webhook's URL when it is handed in. */
 export const TARGET_DEFAULTS = {
   length: 2048,
   /** How long its host name may take to resolve: the caller waits for it. */
   resolveMs: 3000,
+  /** When a caller whose host name did not resolve may come again. */
+  retryAfterS: 5,
 } as const;
 
 /**
  * Judges the URL of a webhook ahead of time, and gives it in its canonical form. What passes is judged again whenever an
  * event is delivered.
- * @throws PaihaoError invalid-parameter that names `webhook` and says why it is refused
+ * @throws PaihaoError invalid-parameter that names `webhook` and says why it is refused; resolver-unavailable where nobody can
+ *   say now whether it is to be
  */
 export async function checkTarget(
   given: string,
@@ -21,7 +25,7 @@ export async function checkTarget(
   if (given.length > TARGET_DEFAULTS.length) throw refused(`longer than ${TARGET_DEFAULTS.length} characters`);
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(refused(`its host name does not resolve within ${resolveMs} ms`)), resolveMs);
+    timer = setTimeout(() => reject(unresolved(`within ${resolveMs} ms`)), resolveMs);
   });
   try {
     // Of a name that does not resolve nobody can say where it leads.
@@ -32,10 +36,20 @@ export async function checkTarget(
     if (error instanceof PaihaoError) throw error;
     if (error instanceof TargetRefused) throw refused(error.message);
     const reason = (error as NodeJS.ErrnoException).code ?? messageOf(error);
-    throw refused(`its host name does not resolve (${reason})`);
+    throw mayResolveLater(error)
+      ? unresolved(`now (${reason})`)
+      : refused(`its host name does not resolve (${reason})`);
   } finally {
     clearTimeout(timer);
   }
+}
+
+/** Its name servers are silent or have trouble: the same URL may be fine in a moment. */
+function unresolved(when: string): PaihaoError {
+  return new PaihaoError("resolver-unavailable", `webhook: its host name does not resolve ${when}`, {
+    extensions: { parameter: "webhook" },
+    headers: { "Retry-After": String(TARGET_DEFAULTS.retryAfterS) },
+  });
 }
 
 function refused(reason: string): PaihaoError {

@@ -70,7 +70,7 @@ describe("docs/webhooks.md", () => {
     expect(prose).to.include(`an attempt has ${REQUEST_DEFAULTS.timeoutMs / 1000} seconds`);
     expect(prose).to.include(`at most ${REQUEST_DEFAULTS.answerBytes / 1024} KiB`);
     expect(prose).to.include(`more than ${TARGET_DEFAULTS.length} characters`);
-    expect(prose).to.include(`does not resolve within ${TARGET_DEFAULTS.resolveMs / 1000} seconds`);
+    expect(prose).to.include(`servers are silent for ${TARGET_DEFAULTS.resolveMs / 1000} seconds`);
     expect(prose).to.include(`JSON below ${RESULT_LIMIT / 1000} kB`);
   });
 });

@@ -21,12 +21,20 @@ const PROMISED: Readonly<Record<number, string>> = {
   422: "idempotency-conflict",
   429: "rate-limited",
   500: "task-failed task-timeout worker-lost internal",
-  503: "queue-full line-too-long store-unavailable store-full not-durable queue-paused",
+  503: "queue-full line-too-long store-unavailable store-full not-durable resolver-unavailable queue-paused",
   504: "sync-timeout",
 };
 
 /** What needs a failing store or worker, or a gateway, and is shown by the tests of those; `internal` is what nobody foresees. */
-const ELSEWHERE = ["worker-lost", "internal", "store-unavailable", "store-full", "not-durable", "queue-paused"];
+const ELSEWHERE = [
+  "worker-lost",
+  "internal",
+  "store-unavailable",
+  "store-full",
+  "not-durable",
+  "resolver-unavailable",
+  "queue-paused",
+];
 
 describe("the contract: the catalogue of problems (RFC 9457)", () => {
   const seen = new Set<string>();

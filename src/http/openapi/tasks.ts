@@ -21,7 +21,14 @@ export const submitted: Responses = {
   ...results(),
   ...problemsBesideResults(
     ...(["malformed-json", "invalid-input", "unknown-queue", "id-conflict", ...ENDED, "payload-too-large"] as const),
-    ...(["unsupported-media-type", "idempotency-conflict", ...FAILED, "queue-full", "line-too-long"] as const),
+    ...([
+      "unsupported-media-type",
+      "idempotency-conflict",
+      ...FAILED,
+      "queue-full",
+      "line-too-long",
+      "resolver-unavailable",
+    ] as const),
     ...(["not-durable", "sync-timeout"] as const),
   ),
   "202": accepted,

@@ -1,0 +1,134 @@
+import type { LookupAddress } from "node:dns";
+import { lookup, Resolver } from "node:dns/promises";
+import { readFile } from "node:fs/promises";
+import { isIP } from "node:net";
+
+/** How names are looked up. */
+export const RESOLVER_DEFAULTS = {
+  /** The longest that a look-up takes, whatever the name servers do. */
+  limitMs: 5000,
+  /** For the first answer of a name server; the second try takes twice as long. */
+  firstTryMs: 1500,
+  tries: 2,
+  /** Names that are looked up at the same time; those beyond are refused for now. */
+  most: 2000,
+  /** After this the system's list of name servers is read again. */
+  serversMs: 30_000,
+} as const;
+
+const HOSTS_FILE = process.platform === "win32" ? "C:\\Windows\\System32\\drivers\\etc\\hosts" : "/etc/hosts";
+
+/** The codes that say of a name that it has no address, and not only that none could be had now. */
+const DEFINITE = new Set(["ENOTFOUND", "ENODATA", "EBADNAME", "EAI_NONAME", "EAI_NODATA"]);
+
+/** Whether a look-up that failed may succeed later. */
+export function mayResolveLater(error: unknown): boolean {
+  const { code } = error as NodeJS.ErrnoException;
+  return code !== undefined && !DEFINITE.has(code);
+}
+
+export interface NameResolverOptions {
+  /** Default: the system's name servers. */
+  readonly servers?: readonly string[];
+  /** Default: the system's. */
+  readonly hostsFile?: string;
+  readonly limitMs?: number;
+  readonly most?: number;
+}
+
+/**
+ * Looks up names that others may have chosen. Node's own `lookup` asks the operating system, two names at a time: a few names whose
+ * servers never answer would hold up all other look-ups of the process. Here each name waits for itself alone.
+ */
+export class NameResolver {
+  readonly #options: Required<Omit<NameResolverOptions, "servers">> & Pick<NameResolverOptions, "servers">;
+  /** Look-ups under way: who asks for the same name gets the same answer. */
+  readonly #pending = new Map<string, Promise<readonly LookupAddress[]>>();
+  #dns: { readonly resolver: Resolver; readonly madeAt: number } | undefined;
+
+  constructor(options: NameResolverOptions = {}) {
+    const { limitMs, most } = RESOLVER_DEFAULTS;
+    this.#options = { limitMs, most, hostsFile: HOSTS_FILE, ...options };
+  }
+
+  /**
+   * The addresses of a name that anyone may have chosen, by the file of hosts or the name servers. Search domains are not tried.
+   * @throws Error with the resolver's code, see {@link mayResolveLater}
+   */
+  resolve(host: string): Promise<readonly LookupAddress[]> {
+    return this.#share(`dns ${host}`, host, () => this.#resolve(host));
+  }
+
+  /**
+   * The addresses of a name that the operator has chosen, however the operating system finds them.
+   * @throws Error as {@link resolve}
+   */
+  resolveBySystem(host: string): Promise<readonly LookupAddress[]> {
+    return this.#share(`system ${host}`, host, () => lookup(host, { all: true }));
+  }
+
+  #share(key: string, host: string, look: () => Promise<readonly LookupAddress[]>): Promise<readonly LookupAddress[]> {
+    const pending = this.#pending.get(key);
+    if (pending !== undefined) return pending;
+    if (this.#pending.size >= this.#options.most) return Promise.reject(failure("EAGAIN", host));
+    const looking = look();
+    // It is under way until it has ended, not until its time is up: the operating system cannot be told to leave off.
+    const shared = timed(looking, this.#options.limitMs, host);
+    this.#pending.set(key, shared);
+    const done = () => this.#pending.delete(key);
+    looking.then(done, done);
+    return shared;
+  }
+
+  async #resolve(host: string): Promise<readonly LookupAddress[]> {
+    const name = (host.endsWith(".") ? host.slice(0, -1) : host).toLowerCase();
+    const listed = addressesOf(name, await readFile(this.#options.hostsFile, "utf8").catch(() => ""));
+    if (listed.length > 0) return listed;
+    // RFC 6761 §6.3: no name server is to be asked.
+    if (name === "localhost" || name.endsWith(".localhost")) {
+      return [
+        { address: "127.0.0.1", family: 4 },
+        { address: "::1", family: 6 },
+      ];
+    }
+    const resolver = this.#resolver();
+    const answers = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+    const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+    if (found.length > 0) return found.map((address) => ({ address, family: isIP(address) }));
+    const errors = answers.flatMap((answer) => (answer.status === "rejected" ? [answer.reason as Error] : []));
+    // That it has no address of one kind says nothing of the other.
+    throw errors.find(mayResolveLater) ?? failure("ENOTFOUND", host);
+  }
+
+  #resolver(): Resolver {
+    const { firstTryMs, tries, serversMs } = RESOLVER_DEFAULTS;
+    if (!this.#dns || performance.now() - this.#dns.madeAt > serversMs) {
+      const resolver = new Resolver({ timeout: firstTryMs, tries });
+      if (this.#options.servers) resolver.setServers(this.#options.servers);
+      this.#dns = { resolver, madeAt: performance.now() };
+    }
+    return this.#dns.resolver;
+  }
+}
+
+/** Rejects when the time is up; what is under way goes on by itself. */
+function timed<T>(work: Promise<T>, ms: number, host: string): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(failure("ETIMEOUT", host)), ms);
+    work.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+}
+
+/** As Node makes them. */
+function failure(code: string, host: string): NodeJS.ErrnoException {
+  return Object.assign(new Error(`query ${code} ${host}`), { code, syscall: "query" });
+}
+
+/** The addresses of a name in the text of a file of hosts (hosts(5)). */
+function addressesOf(name: string, text: string): LookupAddress[] {
+  return text.split("\n").flatMap((line) => {
+    const [address = "", ...names] = (line.split("#", 1)[0] ?? "").trim().split(/\s+/);
+    const family = isIP(address);
+    return family !== 0 && names.some((one) => one.toLowerCase() === name) ? [{ address, family }] : [];
+  });
+}

@@ -1,0 +1,102 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import { PaihaoError } from "../../src/errors.ts";
+import { AddressGuard, parseAllowList } from "../../src/guard.ts";
+import { mayResolveLater, NameResolver, type NameResolverOptions } from "../../src/name-resolver.ts";
+import { checkTarget } from "../../src/webhooks/target.ts";
+import { type NameServer, startNameServer } from "../helpers/name-server.ts";
+
+const PUBLIC = "93.184.215.14";
+const SERVFAIL = 2;
+const NXDOMAIN = 3;
+
+describe("the look-up of names that others have chosen", () => {
+  let server: NameServer;
+  let dir: string;
+  let hostsFile: string;
+  before(async () => {
+    dir = await mkdtemp(path.join(tmpdir(), "paihao-hosts-"));
+    hostsFile = path.join(dir, "hosts");
+    await writeFile(hostsFile, "# 10.0.0.9 not.this\n127.0.0.1\tlocalhost\n10.1.2.3 Files.internal files # ours\n");
+  });
+  after(() => rm(dir, { recursive: true }));
+  beforeEach(async () => {
+    server = await startNameServer({ "good.example": PUBLIC, "gone.example": NXDOMAIN, "ill.example": SERVFAIL });
+  });
+  afterEach(() => server.close());
+
+  const resolver = (options: NameResolverOptions = {}) =>
+    new NameResolver({ servers: [server.address], hostsFile, ...options });
+  const code = (work: Promise<unknown>) =>
+    work.then(
+      () => "resolved",
+      (error: NodeJS.ErrnoException) => error.code,
+    );
+
+  it("is not held up by names whose servers never answer", async () => {
+    const names = resolver();
+    const silent = Array.from({ length: 32 }, (_, n) => code(names.resolve(`silent-${n}.example`)));
+    expect(await Promise.race([names.resolve("good.example"), ...silent])).to.deep.equal([
+      { address: PUBLIC, family: 4 },
+    ]);
+    expect(new Set(await Promise.all(silent))).to.deep.equal(new Set(["ETIMEOUT"]));
+  });
+
+  it("lets webhooks to good hosts through meanwhile, and says of the others that they may be fine later", async () => {
+    const names = resolver();
+    const guard = new AddressGuard(parseAllowList([]), { resolve: (host) => names.resolve(host) });
+    const silent = Array.from({ length: 8 }, (_, n) =>
+      checkTarget(`https://silent-${n}.example/`, guard, 500).catch((error: unknown) => error),
+    );
+    expect(await checkTarget("https://good.example/", guard, 500)).to.equal("https://good.example/");
+    silent.push(checkTarget("https://ill.example/", guard).catch((error: unknown) => error));
+    for (const error of await Promise.all(silent)) {
+      expect(error).to.be.instanceOf(PaihaoError);
+      const { code, status, headers, extensions } = error as PaihaoError;
+      expect({ code, status, extensions }).to.deep.equal({
+        code: "resolver-unavailable",
+        status: 503,
+        extensions: { parameter: "webhook" },
+      });
+      expect(headers).to.have.property("Retry-After");
+    }
+    const gone = await checkTarget("https://gone.example/", guard).catch((error: unknown) => error);
+    expect(gone).to.have.property("code", "invalid-parameter");
+  });
+
+  it("tells a name that is not there from one that cannot be asked for", async () => {
+    const names = resolver();
+    expect(await code(names.resolve("gone.example"))).to.equal("ENOTFOUND");
+    const error = await names.resolve("ill.example").catch((thrown: unknown) => thrown);
+    expect([(error as NodeJS.ErrnoException).code, mayResolveLater(error)]).to.deep.equal(["ESERVFAIL", true]);
+    expect(mayResolveLater(Object.assign(new Error("x"), { code: "EAI_AGAIN" }))).to.equal(true);
+    expect(mayResolveLater(new Error("no code"))).to.equal(false);
+  });
+
+  it("finds what the file of hosts has, and localhost, without asking anybody", async () => {
+    const names = resolver();
+    for (const name of ["files.internal", "FILES", "files.internal."]) {
+      expect(await names.resolve(name), name).to.deep.equal([{ address: "10.1.2.3", family: 4 }]);
+    }
+    expect(await names.resolve("localhost")).to.deep.equal([{ address: "127.0.0.1", family: 4 }]);
+    expect((await names.resolve("app.localhost")).map(({ address }) => address)).to.deep.equal(["127.0.0.1", "::1"]);
+    expect(server.asked).to.deep.equal([]);
+  });
+
+  it("asks once for a name however many want it, and refuses more names at a time than it can bear", async () => {
+    const names = resolver({ most: 2, limitMs: 200 });
+    const same = Array.from({ length: 10 }, () => code(names.resolve("silent.example")));
+    const other = code(names.resolve("other.example"));
+    expect(await code(names.resolve("third.example"))).to.equal("EAGAIN");
+    expect(new Set(await Promise.all([...same, other]))).to.deep.equal(new Set(["ETIMEOUT"]));
+    expect(server.asked.filter((name) => name === "silent.example")).to.have.length.below(3);
+  });
+
+  it("goes the operating system's way for names that the operator has listed", async () => {
+    expect((await resolver().resolveBySystem("localhost")).map(({ address }) => address)).to.include("127.0.0.1");
+    const guard = new AddressGuard(parseAllowList(["localhost"]));
+    expect((await guard.check("http://localhost:1/")).href).to.equal("http://localhost:1/");
+  });
+});
