@@ -13,7 +13,7 @@ export class NoAnswer extends Error {
 }
 
 /** A request as it is sent. */
-export interface UpstreamRequest {
+interface UpstreamRequest {
   readonly method: string;
   /** Path and query, byte for byte as they go into the request line. */
   readonly path: string;
