@@ -90,17 +90,19 @@ export class Runner {
     if (ending === "release") return engine.finisher.release(lease, settings);
     if (ending === "lose") return engine.lose(lease, settings);
     if ("result" in ending) return engine.finisher.complete(lease, ending.result, settings);
-    if (isUndoHandler(handler) && attempt.task.attempt >= settings.attempts) {
-      return this.#giveUpUndoing(attempt, handler, ending.failure);
+    if (isUndoHandler(handler)) {
+      const isLast = ending.failure.kind === "give-up" || attempt.task.attempt >= settings.attempts;
+      if (isLast) return this.#giveUpUndoing(attempt, handler, ending.failure);
     }
     return engine.finisher.fail(lease, ending.failure, settings);
   }
 
-  /** The answer of an undoing that is given up names the steps that still stand. */
-  async #giveUpUndoing({ lease, settings }: Attempt, handler: UndoHandler, failure: Failure): Promise<string> {
+  /** An undoing that is given up becomes a dead letter, whatever the reason; its answer names the steps that still stand. */
+  async #giveUpUndoing({ lease, task, settings }: Attempt, handler: UndoHandler, failure: Failure): Promise<string> {
     const { engine } = this.#parts;
     const steps = (await engine.steps.all(lease)) ?? new Map<string, StoredStep>();
-    return engine.finisher.fail(lease, handler.lastFailure(lease.id, failure, steps), settings);
+    const last = { ...handler.lastFailure(lease.id, failure, steps), kind: "retry" } as const;
+    return engine.finisher.fail(lease, last, { ...settings, attempts: task.attempt });
   }
 }
 

@@ -126,6 +126,20 @@ describe("an undoing that fails", () => {
     never.resolve();
   }).timeout(60_000);
 
+  it("is a dead letter too when the input of the task is gone", async () => {
+    await open({ undo: { car: () => note("car"), "*": () => note("all") } });
+    await shop.engine.pause("paihao.undo", true);
+    await shop.worker();
+    const id = await shop.submit("x".repeat(100));
+    await shop.ended(id);
+    await (await shop.redis()).del(`{${shop.prefix}:0}b:${id}:undo:jobs`);
+    await shop.engine.pause("paihao.undo", false);
+    const seen = await undoing(id, "failed");
+    expect(monitorDocument(seen, 2).error?.steps).to.deep.equal(["car"]);
+    expect((await shop.engine.figures(["paihao.undo"]))[0]?.dead).to.equal(1);
+    expect(journal).to.deep.equal([]);
+  });
+
   it("is never given up because of lost workers", async () => {
     await open({ maxLost: 0, undo: { "*": () => note("all") } });
     await shop.engine.pause("paihao.undo", true);
