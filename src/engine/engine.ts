@@ -23,6 +23,7 @@ import { BATCH_LIMIT } from "../store/scripts.ts";
 import { Allocations } from "./allocations.ts";
 import { Batch } from "./batch.ts";
 import { Sample } from "./coverage.ts";
+import { DeadLetters } from "./dead-letters.ts";
 import { Finisher, retentionOf } from "./finish.ts";
 import { Inspector } from "./inspect.ts";
 import { LargeValues } from "./large-values.ts";
@@ -63,6 +64,7 @@ export class Engine {
   readonly waiter: Waiter;
   readonly allocations: Allocations;
   readonly steps: StepKeeper;
+  readonly deadLetters: DeadLetters;
   readonly metrics: Metrics;
   /** Estimates that were given, to be held against what happens. */
   readonly sample: Sample;
@@ -108,6 +110,7 @@ export class Engine {
     this.#tick = new Tick(scripts, keys, this.queues);
     this.allocations = new Allocations(scripts, keys);
     this.steps = new StepKeeper(scripts, keys);
+    this.deadLetters = new DeadLetters(scripts, keys, (id) => this.retry(id));
     this.#cancels = new Batch({ send: (p, items) => scripts.cancel(keys.tag(p), items) });
     this.#losses = new Batch({ send: (p, items) => scripts.lose(keys.tag(p), items, DEAD_CAP) });
     this.#retries = new Batch({ send: (p, items) => scripts.retry(keys.tag(p), items) });
@@ -178,29 +181,6 @@ export class Engine {
   /** Runs a dead task again, at the end of the line and with fresh attempts. */
   retry(id: string): Promise<RetryVerdict> {
     return this.#retries.add(this.keys.partitionOf(id), { id, call: newCall() });
-  }
-
-  /** Runs all dead tasks of a queue again; returns how many. */
-  async retryAll(queue: string): Promise<number> {
-    let retried = 0;
-    for (let after: Place | null = null; ; ) {
-      const page: Place[] = await this.page("x", queue, after, BATCH_LIMIT);
-      const verdicts = await Promise.all(page.map(({ id }) => this.retry(id)));
-      retried += verdicts.filter((verdict) => verdict === "waiting").length;
-      after = page.at(-1) ?? null;
-      if (after === null) return retried;
-    }
-  }
-
-  /** Forgets all dead tasks of a queue; returns how many. */
-  async forgetDead(queue: string): Promise<number> {
-    let forgotten = 0;
-    for (const tag of this.keys.tags) {
-      for (let some = BATCH_LIMIT; some === BATCH_LIMIT; forgotten += some) {
-        some = await this.#scripts.forget(tag, { queue, call: newCall() });
-      }
-    }
-    return forgotten;
   }
 
   /** Stops or starts the taking of work from a queue. */

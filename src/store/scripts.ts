@@ -191,8 +191,8 @@ export class Scripts {
   }
 
   /** Forgets dead tasks, the oldest first; returns how many. */
-  async forget(tag: string, { queue, call }: { queue: string } & Call): Promise<number> {
-    return number(await this.#run.forget.text(tag, [queue, BATCH_LIMIT, call]));
+  async forget(tag: string, { queue, limit, call }: { queue: string; limit: number } & Call): Promise<number> {
+    return number(await this.#run.forget.text(tag, [queue, Math.min(limit, BATCH_LIMIT), call]));
   }
 
   async pause(tag: string, queue: string, paused: boolean): Promise<void> {

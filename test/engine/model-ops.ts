@@ -211,12 +211,12 @@ export async function play(world: World, call: Op): Promise<void> {
     }
     case "retryAll": {
       const dead = (await allPages(engine, "x", queueOf(call.queue), 2)).map((place) => place.id);
-      const retried = await engine.retryAll(queueOf(call.queue));
+      const retried = await engine.deadLetters.retryAll(queueOf(call.queue));
       expect(retried).to.equal(dead.filter((of) => model.retry(of) === "waiting").length);
       return;
     }
     case "forget":
-      expect(await engine.forgetDead(queueOf(call.queue))).to.equal(model.forgetDead(queueOf(call.queue)));
+      expect(await engine.deadLetters.forgetAll(queueOf(call.queue))).to.equal(model.forgetDead(queueOf(call.queue)));
       return;
     case "pause":
       await engine.pause(queueOf(call.queue), call.paused);

@@ -234,7 +234,7 @@ describe("of two clients at once", () => {
     const verdicts = await Promise.all(
       ids.map(async (id, n) => {
         await delay(n % 6);
-        if (n === 2) forgotten.push(two.engine.forgetDead("jobs"));
+        if (n === 2) forgotten.push(two.engine.deadLetters.forgetAll("jobs"));
         return one.engine.retry(id);
       }),
     );

@@ -217,7 +217,7 @@ const CASES: readonly Case[] = [
   {
     ...{ script: "forget", when: "of all dead tasks" },
     given: (scene) => scene.dead(),
-    call: ({ scripts, tag }) => scripts.forget(tag, { queue: "jobs", call: "1a" }),
+    call: ({ scripts, tag }) => scripts.forget(tag, { queue: "jobs", limit: 100, call: "1a" }),
     replies: [1, 1],
   },
   {

@@ -6,6 +6,7 @@ import { signatureOf } from "../access.ts";
 import type { Api } from "../api.ts";
 import { monitorDocument } from "../document.ts";
 import { findTask } from "../find-task.ts";
+import { untilGone } from "../held.ts";
 import { pendingHeaders, pendingTask, unknownTask } from "../reply.ts";
 import { shownHandlerOf } from "./submit.ts";
 
@@ -15,12 +16,12 @@ export function deadRoutes(router: Router, api: Api): void {
   router.post("/v1/queues/:queue/dead/retry", async (ctx) => {
     const { queue } = shownHandlerOf(api, ctx.params.queue ?? "");
     ctx.set("Cache-Control", "no-store");
-    ctx.body = { retried: await api.engine.retryAll(queue) };
+    ctx.body = { retried: await api.engine.deadLetters.retryAll(queue, untilGone(ctx, api)) };
   });
   router.delete("/v1/queues/:queue/dead", async (ctx) => {
     const { queue } = shownHandlerOf(api, ctx.params.queue ?? "");
     ctx.set("Cache-Control", "no-store");
-    ctx.body = { forgotten: await api.engine.forgetDead(queue) };
+    ctx.body = { forgotten: await api.engine.deadLetters.forgetAll(queue, untilGone(ctx, api)) };
   });
 }
 

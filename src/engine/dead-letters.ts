@@ -1,0 +1,64 @@
+import type { Keys } from "../store/keys.ts";
+import { BATCH_LIMIT, type Place, type RetryVerdict, type Scripts } from "../store/scripts.ts";
+import { newCall } from "./new-call.ts";
+
+/**
+ * What is done to all dead tasks of a queue. Each call ends, however fast others die meanwhile: of each partition it takes the
+ * oldest, as many as were dead when it began, and none twice.
+ */
+export class DeadLetters {
+  readonly #scripts: Pick<Scripts, "page" | "queues" | "forget">;
+  readonly #keys: Keys;
+  readonly #retry: (id: string) => Promise<RetryVerdict>;
+
+  /** @param retry runs one dead task again */
+  constructor(
+    scripts: Pick<Scripts, "page" | "queues" | "forget">,
+    keys: Keys,
+    retry: (id: string) => Promise<RetryVerdict>,
+  ) {
+    this.#scripts = scripts;
+    this.#keys = keys;
+    this.#retry = retry;
+  }
+
+  /** Runs them all again; returns how many. When the signal fires, no more are. @throws PaihaoError store-unavailable */
+  async retryAll(queue: string, signal?: AbortSignal): Promise<number> {
+    let retried = 0;
+    for (const tag of this.#keys.tags) {
+      const seen = new Set<string>();
+      let left = await this.#deadIn(tag, queue);
+      for (let after: Place | null = null; left > 0 && !signal?.aborted; ) {
+        const limit = Math.min(BATCH_LIMIT, left);
+        const page: Place[] = await this.#scripts.page(tag, { kind: "x", queue, after, limit });
+        after = page.at(-1) ?? null;
+        if (after === null) break;
+        left -= page.length;
+        const ids = page.map(({ id }) => id).filter((id) => !seen.has(id));
+        for (const id of ids) seen.add(id);
+        const verdicts = await Promise.all(ids.map(this.#retry));
+        retried += verdicts.filter((verdict) => verdict === "waiting").length;
+      }
+    }
+    return retried;
+  }
+
+  /** Forgets them all; returns how many. When the signal fires, no more are. @throws PaihaoError store-unavailable */
+  async forgetAll(queue: string, signal?: AbortSignal): Promise<number> {
+    let forgotten = 0;
+    for (const tag of this.#keys.tags) {
+      for (let left = await this.#deadIn(tag, queue); left > 0 && !signal?.aborted; ) {
+        const limit = Math.min(BATCH_LIMIT, left);
+        const some = await this.#scripts.forget(tag, { queue, limit, call: newCall() });
+        forgotten += some;
+        left = some < limit ? 0 : left - some;
+      }
+    }
+    return forgotten;
+  }
+
+  async #deadIn(tag: string, queue: string): Promise<number> {
+    const [row] = await this.#scripts.queues(tag, [queue]);
+    return row?.dead ?? 0;
+  }
+}
