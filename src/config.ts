@@ -65,6 +65,10 @@ export interface Config {
   readonly maxBodyBytes: number;
   readonly maxResultBytes: number;
   readonly maxWaiting: number;
+  /** Most connections of one process. */
+  readonly maxConnections: number;
+  /** Most streams of events and long polls of one caller in one process. */
+  readonly maxStreams: number;
   readonly pendingStatus: 404 | 202;
   readonly durability: Durability;
   /** The keys that are given in the environment itself. */
@@ -111,6 +115,8 @@ export const VARIABLES = {
   MAX_BODY: size("1mb"),
   MAX_RESULT: size("16mb"),
   MAX_WAITING: whole("1000000", 1, 100_000_000),
+  MAX_CONNECTIONS: whole("10000", 1, 1_000_000),
+  MAX_STREAMS: whole("1000", 1, 1_000_000),
   PENDING_STATUS: oneOf("404", ["404", "202"] as const),
   DURABILITY: oneOf("memory", DURABILITIES),
   AUTH: oneOf("", ["none"] as const),
@@ -251,6 +257,8 @@ export function readConfig(env: Environment = process.env, overrides: Environmen
     maxBodyBytes: required("MAX_BODY"),
     maxResultBytes: required("MAX_RESULT"),
     maxWaiting: required("MAX_WAITING"),
+    maxConnections: required("MAX_CONNECTIONS"),
+    maxStreams: required("MAX_STREAMS"),
     pendingStatus: required("PENDING_STATUS") === "202" ? 202 : 404,
     durability: required("DURABILITY"),
     apiKeys,

@@ -8,6 +8,7 @@ import { loadHandlers, shippedHandlersDir } from "./handler-files.ts";
 import { createApp, createHealthApp } from "./http/app.ts";
 import { monitorDocument, PROBLEM_BYTES } from "./http/document.ts";
 import { LinkSigner } from "./http/link-signer.ts";
+import { OpenStreams } from "./http/open-streams.ts";
 import { openSecurity } from "./http/security.ts";
 import { HttpServer } from "./http/server.ts";
 import type { Logger } from "./log.ts";
@@ -97,6 +98,7 @@ export async function start(config: Config, log: Logger): Promise<Running> {
         stopping: stopping.signal,
         closing: closing.signal,
         checkWebhook,
+        streams: new OpenStreams(config.maxStreams),
         ...config,
       };
       const security = await openSecurity(config, { url: store.url, keys: engine.keys, log });
@@ -104,7 +106,7 @@ export async function start(config: Config, log: Logger): Promise<Running> {
       reload = () => security.keyRing?.reload();
       const options = { ...config, security, idSecret: secret };
       const app = config.role === "worker" ? createHealthApp(api, options) : createApp(api, options);
-      server = new HttpServer(app, { host: config.host, port: config.port, stopping, closing });
+      server = new HttpServer(app, { ...config, port: config.port, log, stopping, closing });
     }
     const stopServer: Stop = (leftMs) => server?.stop(leftMs);
     const stopWorker: Stop = (leftMs) => worker?.stop(leftMs);

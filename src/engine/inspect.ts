@@ -57,6 +57,8 @@ interface Seen {
 export interface Wanted {
   /** Its result, and the last errors of a failed one. */
   readonly result: boolean;
+  /** Whether whoever asks may have it: if not, it is not read, which would take the longer the longer it is. Default: yes. */
+  allowed?(task: Inspection): boolean;
   /** The longest result that is of use; a longer one is null. Default: any. */
   readonly mostBytes?: number;
 }
@@ -100,12 +102,13 @@ export class Inspector {
       const { row, index, line, nowMs } = await this.#batch.add(home, { id, result: wanted.result });
       if (!row || !line) return null;
       const { resultBytes } = row;
-      if (resultBytes === 0 || resultBytes > (wanted.mostBytes ?? resultBytes))
-        return view(id, row, index, line, nowMs);
+      const without = view(id, row, index, line, nowMs);
+      if (resultBytes === 0 || resultBytes > (wanted.mostBytes ?? resultBytes)) return without;
+      if (wanted.allowed && !wanted.allowed(without)) return without;
       const result = await this.#values.read("r", id, resultBytes);
       if (result?.length === resultBytes) return view(id, { ...row, result }, index, line, nowMs);
       // Gone, or another one since: the task is told as it is by now.
-      if (looks === LOOKS) return view(id, row, index, line, nowMs);
+      if (looks === LOOKS) return without;
     }
   }
 }

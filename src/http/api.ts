@@ -1,6 +1,7 @@
 import type { Engine } from "../engine/engine.ts";
 import type { Handler } from "../handler.ts";
 import type { Logger } from "../log.ts";
+import type { OpenStreams } from "./open-streams.ts";
 
 /** What the routes work with. */
 export interface Api {
@@ -19,6 +20,7 @@ export interface Api {
   readonly stopping: AbortSignal;
   /** Fires when the time for that is over: callers who are held are answered with what there is. */
   readonly closing: AbortSignal;
+  readonly streams: OpenStreams;
   /** The webhook as it will be told. @throws PaihaoError invalid-parameter when it may not be */
   checkWebhook(url: string): Promise<string>;
   /** What speaks against sending work here: empty when ready. */

@@ -43,9 +43,10 @@ export interface Hold {
 
 /**
  * Holds a caller until the task is ready, the time is up or the caller is let go.
- * @throws PaihaoError store-unavailable
+ * @throws PaihaoError store-unavailable, rate-limited where too many are held for this caller
  */
 export async function holdUntil(ctx: Context, api: Api, watchers: Watchers, { id, ms, ready }: Hold): Promise<void> {
+  api.streams.add(ctx);
   let release: () => void = () => undefined;
   const over = new Promise<void>((resolve) => {
     release = resolve;

@@ -155,7 +155,8 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     example: { id: ID },
   },
   "rate-limited": {
-    meaning: "This key, or this address, has sent more requests than RATE_LIMIT allows.",
+    meaning:
+      "This key, or this address, has sent more requests than RATE_LIMIT allows, or has MAX_STREAMS streams and long polls open.",
     action: "Wait for `Retry-After` seconds. The RateLimit headers of every answer tell how much is left.",
     example: { detail: "At most 100 requests in 60 s." },
   },

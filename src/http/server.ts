@@ -3,10 +3,12 @@ import type { AddressInfo } from "node:net";
 import type { Duplex } from "node:stream";
 import type Koa from "koa";
 import { StartError } from "../errors.ts";
+import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
 import { ApiRequest } from "./api-request.ts";
 import { ApiResponse } from "./api-response.ts";
 import { answerClientError, HEAD_BYTES } from "./client-error.ts";
+import { cutStalledReaders, STALLED_DEFAULTS } from "./stalled-readers.ts";
 
 /** Limits on how requests arrive, ms. */
 export const HTTP_DEFAULTS = {
@@ -17,19 +19,25 @@ export const HTTP_DEFAULTS = {
   keepAliveMs: 10_000,
   /** How often connections are held against these limits. */
   checkEveryMs: 1000,
+  /** How often it is logged that connections are too many. */
+  tellEveryMs: 60_000,
   /** How often connections are asked to end while the server stops. */
   closeEveryMs: 50,
+  ...STALLED_DEFAULTS,
   /** Once callers who were held are let go: time for their answers to go out. */
   lastAnswersMs: 5000,
 } as const;
 
-type ArrivalLimits = Record<"requestMs" | "headersMs" | "keepAliveMs" | "checkEveryMs", number>;
+type Limits = Record<"requestMs" | "headersMs" | "keepAliveMs" | "checkEveryMs" | "unreadMs" | "lookEveryMs", number>;
 
 /** Where a server listens, and whom it tells that it stops. */
 export interface HttpServerOptions {
   readonly host: string;
   readonly port: number;
-  readonly limits?: Partial<ArrivalLimits>;
+  readonly limits?: Partial<Limits>;
+  /** Connections beyond so many are closed at once. Left out: any number. */
+  readonly maxConnections?: number;
+  readonly log?: Logger;
   /** Aborted when it begins to stop. */
   readonly stopping?: AbortController;
   /** Aborted when its time for answers is over: whoever is held is to be let go. */
@@ -73,6 +81,8 @@ export class HttpServer implements Role {
       onRequest,
     );
     this.#server.maxHeadersCount = 0;
+    cutStalledReaders(this.#server, limits);
+    if (options.maxConnections !== undefined) this.#bound(options.maxConnections, options.log);
     this.#server.on("checkContinue", (req: ApiRequest, res: ApiResponse<ApiRequest>) => {
       req.continueWhenRead(res);
       onRequest(req, res);
@@ -83,6 +93,16 @@ export class HttpServer implements Role {
     });
     this.#host = options.host;
     this.#port = options.port;
+  }
+
+  #bound(maxConnections: number, log: Logger | undefined): void {
+    this.#server.maxConnections = maxConnections;
+    let toldMs = Number.NEGATIVE_INFINITY;
+    this.#server.on("drop", () => {
+      if (performance.now() - toldMs < HTTP_DEFAULTS.tellEveryMs) return;
+      toldMs = performance.now();
+      log?.warn({ maxConnections }, "new connections are closed: MAX_CONNECTIONS are open");
+    });
   }
 
   /** The port that is listened on; of use where 0 was asked for. */

@@ -63,6 +63,18 @@ describe("a large value", () => {
     jobs.engine.inspector.inspect(id, { result: true, ...(mostBytes !== undefined && { mostBytes }) });
 
   describe("as a result", () => {
+    it("is not read for whoever may not have it, so that the time it takes says nothing of it", async () => {
+      const id = await completed("x".repeat(1_000_000));
+      const { inspector } = jobs.engine;
+      const asked: (string | null)[] = [];
+      const refuse = ({ caller }: { caller: string | null }) => asked.push(caller) === 0;
+      const seen = await inspector.inspect(id, { result: true, allowed: refuse });
+      expect([seen?.state, seen?.result, asked]).to.deep.equal(["succeeded", null, [null]]);
+      expect(large.reads).to.deep.equal([]);
+      const had = await inspector.inspect(id, { result: true, allowed: () => true });
+      expect(had?.result?.body).to.have.length(1_000_000);
+    });
+
     it("does not travel in the answer of a script, only its length does; a short one does", async () => {
       const [short, long] = [await completed("x".repeat(4000)), await completed("x".repeat(1_000_000))];
       const items = [short, long].map((id) => ({ id, result: true }));

@@ -20,7 +20,7 @@ describe("two thousand watchers of one process", () => {
   const clients: Client[] = [];
   before(async function () {
     this.timeout(60_000);
-    server = await startServer({ LOG_LEVEL: "warn" });
+    server = await startServer({ LOG_LEVEL: "warn", MAX_STREAMS: "10000" });
     gate = closedGate();
   });
   after(() => server.stop());

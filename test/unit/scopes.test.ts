@@ -3,8 +3,8 @@ import type { Scope } from "../../src/api-key.ts";
 import { keyAccess, mayEnd, maySee, openAccess } from "../../src/http/access.ts";
 import type { Api } from "../../src/http/api.ts";
 import { createRouters } from "../../src/http/app.ts";
-import { networkOf } from "../../src/http/middleware/rate-limit.ts";
 import { needOf } from "../../src/http/scopes.ts";
+import { networkOf } from "../../src/http/sender.ts";
 
 const access = (name: string, ...scopes: Scope[]) =>
   keyAccess({ name, scopes: new Set(scopes), hash: Buffer.alloc(32) }, true);

@@ -32,6 +32,7 @@ async function events(ctx: Context, api: Api, watchers: Watchers, streams: Event
     ctx.status = 200;
     return;
   }
+  api.streams.add(ctx);
   const follower = new Follower({ state: ctx.state }, api, seen);
   const watched = await watchers.watch(id, (news) => follower.tell(news));
   if (ctx.res.destroyed) return watched.stop();

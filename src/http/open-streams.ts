@@ -1,0 +1,41 @@
+import type { Context } from "koa";
+import { PaihaoError } from "../errors.ts";
+import { senderOf } from "./sender.ts";
+
+/** When to come again where streams are too many, seconds: another one may have ended by then. */
+const RETRY_AFTER_S = 5;
+
+/**
+ * The streams of events and long polls that are open in this process, by who opened them: each holds a connection and is looked
+ * after for as long as its task takes, so that one caller must not have any number.
+ */
+export class OpenStreams {
+  readonly #most: number;
+  readonly #bySender = new Map<string, number>();
+
+  /** @param most of one key, or of one address where none was shown */
+  constructor(most: number) {
+    this.#most = most;
+  }
+
+  /** Counts one more until it is closed. @throws PaihaoError rate-limited */
+  add(ctx: Context): void {
+    // Its end has been told already.
+    if (ctx.res.destroyed) return;
+    const sender = senderOf(ctx);
+    const open = this.#bySender.get(sender) ?? 0;
+    if (open >= this.#most) {
+      throw new PaihaoError("rate-limited", `At most ${this.#most} streams and long polls may be open at once.`, {
+        headers: { "Retry-After": String(RETRY_AFTER_S) },
+      });
+    }
+    this.#bySender.set(sender, open + 1);
+    ctx.res.once("close", () => this.#remove(sender));
+  }
+
+  #remove(sender: string): void {
+    const left = (this.#bySender.get(sender) ?? 1) - 1;
+    if (left > 0) this.#bySender.set(sender, left);
+    else this.#bySender.delete(sender);
+  }
+}

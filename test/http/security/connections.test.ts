@@ -1,0 +1,162 @@
+import { EventEmitter, once } from "node:events";
+import type { Server } from "node:http";
+import net from "node:net";
+import { expect } from "chai";
+import Koa from "koa";
+import { HttpServer } from "../../../src/http/server.ts";
+import { cutStalledReaders } from "../../../src/http/stalled-readers.ts";
+import { eventually } from "../../helpers/eventually.ts";
+import { closedGate } from "../../helpers/gates.ts";
+import { testKeys } from "../../helpers/keys.ts";
+import { startServer, type TestServer } from "../../helpers/server.ts";
+
+/** Sends a GET and reads nothing until told to. */
+async function ask(url: string, path: string, headers: Record<string, string> = {}): Promise<net.Socket> {
+  const socket = net.connect(Number(new URL(url).port), "127.0.0.1");
+  socket.on("error", () => undefined);
+  await once(socket, "connect");
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
+  socket.write(`GET ${path} HTTP/1.1\r\nHost: 127.0.0.1\r\n${lines.join("")}\r\n`);
+  return socket;
+}
+
+describe("connections in all (MAX_CONNECTIONS)", () => {
+  it("are closed at once beyond the limit, and served again when others have ended", async () => {
+    const server = await startServer({ MAX_CONNECTIONS: "2" });
+    const open: net.Socket[] = [];
+    try {
+      for (let n = 0; n < 2; n += 1) {
+        const socket = await ask(server.url, "/healthz");
+        await once(socket, "data");
+        open.push(socket);
+      }
+      const third = net.connect(Number(new URL(server.url).port), "127.0.0.1");
+      third.on("error", () => undefined);
+      await once(third, "close");
+      expect(third.bytesRead).to.equal(0);
+      await eventually(() => server.log.some((line) => String(line.msg).includes("MAX_CONNECTIONS are open")));
+      open.shift()?.destroy();
+      await eventually(async () => (await server.send("/healthz").catch(() => undefined))?.status === 200);
+    } finally {
+      for (const socket of open) socket.destroy();
+      await server.stop();
+    }
+  });
+});
+
+describe("streams and long polls of one caller (MAX_STREAMS)", () => {
+  const keys = testKeys({ ann: ["submit"], bob: ["submit"] });
+  const open: net.Socket[] = [];
+  let server: TestServer;
+  let id: string;
+  const gate = closedGate();
+
+  before(async () => {
+    server = await startServer({ ...keys.env, MAX_STREAMS: "2" });
+    const answer = await server.post("gated", gate.input, keys.as("ann", { Prefer: "respond-async" }));
+    id = answer.json.id;
+  });
+  after(async () => {
+    for (const socket of open) socket.destroy();
+    gate.open();
+    await server.stop();
+  });
+  const stream = async (path: string) => {
+    const socket = await ask(server.url, path, keys.as("ann"));
+    open.push(socket);
+    expect(String((await once(socket, "data"))[0])).to.match(/^HTTP\/1.1 200 /);
+  };
+
+  it("are 429 beyond the limit with Retry-After, whichever of them it is, and counted by caller", async () => {
+    await stream(`/v1/requests/${id}/events`);
+    await stream(`/v1/requests/${id}/events`);
+    const etag = String((await server.send(`/v1/requests/${id}/status`, { headers: keys.as("ann") })).headers.etag);
+    for (const [path, headers] of [
+      [`/v1/requests/${id}/events`, {}],
+      [`/v1/requests/${id}/status?onPending=synchronous`, {}],
+      [`/v1/requests/${id}/status`, { "If-None-Match": etag, Prefer: "wait=20" }],
+    ] as const) {
+      const answer = await server.send(path, { headers: keys.as("ann", headers) });
+      expect([answer.status, answer.json.type], path).to.deep.equal([429, "/problems/rate-limited"]);
+      expect(answer.headers["retry-after"]).to.match(/^[1-9]\d*$/);
+    }
+    // What holds nothing open is answered as ever, and so are others.
+    expect((await server.send(`/v1/requests/${id}/status`, { headers: keys.as("ann") })).status).to.equal(202);
+    const bobs = await server.post("gated", gate.input, keys.as("bob", { Prefer: "respond-async" }));
+    const socket = await ask(server.url, `/v1/requests/${bobs.json.id}/events`, keys.as("bob"));
+    open.push(socket);
+    expect(String((await once(socket, "data"))[0])).to.match(/^HTTP\/1.1 200 /);
+  });
+
+  it("may be opened again when one has ended", async () => {
+    open.shift()?.destroy();
+    await eventually(async () => {
+      const socket = await ask(server.url, `/v1/requests/${id}/events`, keys.as("ann"));
+      open.push(socket);
+      return String((await once(socket, "data"))[0]).startsWith("HTTP/1.1 200 ");
+    });
+  });
+});
+
+describe("readers that take nothing", () => {
+  it("are cut off, and what was kept for them with them", async () => {
+    const app = new Koa();
+    let closed: Promise<unknown> | undefined;
+    app.use((ctx) => {
+      if (ctx.path === "/large") closed = once(ctx.res, "close");
+      ctx.body = ctx.path === "/large" ? Buffer.alloc(64 * 1024 ** 2) : "small";
+    });
+    app.on("error", () => undefined);
+    const limits = { unreadMs: 200, lookEveryMs: 20, keepAliveMs: 60_000 };
+    const server = new HttpServer(app, { host: "127.0.0.1", port: 0, limits });
+    await server.start();
+    const url = `http://127.0.0.1:${server.port}`;
+    const idle = await ask(url, "/small");
+    await once(idle, "data");
+    const deaf = await ask(url, "/large");
+    deaf.pause();
+    await eventually(() => closed !== undefined);
+    await closed;
+    // Nothing waits for this one: it may go on.
+    idle.write("GET /small HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
+    expect(String((await once(idle, "data"))[0])).to.contain("small");
+    for (const socket of [idle, deaf]) socket.destroy();
+    await server.stop();
+  });
+
+  it("are told from those who take a little at a time, be it of one long write, and from those who wait", async () => {
+    class Connection extends EventEmitter {
+      readonly #left: () => number;
+      readonly writableLength: number;
+      bytesWritten = 1000;
+      cut = false;
+      constructor(writableLength: number, left: () => number) {
+        super();
+        this.writableLength = writableLength;
+        this.#left = left;
+      }
+      get _handle() {
+        return { writeQueueSize: this.#left() };
+      }
+      destroy() {
+        this.cut = true;
+        this.emit("close");
+      }
+    }
+    const server = new EventEmitter();
+    cutStalledReaders(server as Server, { unreadMs: 30, lookEveryMs: 2 });
+    let left = 1e9;
+    const [deaf, slow, idle] = [
+      new Connection(1000, () => 1000),
+      new Connection(1000, () => left--),
+      new Connection(0, () => 0),
+    ];
+    for (const socket of [deaf, slow, idle]) server.emit("connection", socket);
+    server.emit("listening");
+    await once(deaf, "close");
+    const before = left;
+    await eventually(() => left < before - 20);
+    expect([deaf.cut, slow.cut, idle.cut]).to.deep.equal([true, false, false]);
+    server.emit("close");
+  });
+});
