@@ -181,7 +181,8 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     action: "Try again later, and tell the operator that id.",
   },
   "queue-full": {
-    meaning: "As many tasks wait in this queue as the server allows (MAX_WAITING). Nothing was stored.",
+    meaning:
+      "As many tasks wait in this queue as the server allows (MAX_WAITING), or as many deliveries of webhooks, where a submission has one: then `queue` is paihao.webhooks. Nothing was stored.",
     action: "Submit again after `Retry-After` seconds, by when a place should have come free.",
     example: { queue: "thumbnails", waiting: 1_000_000, scheduled: 0 },
   },

@@ -1,9 +1,10 @@
 import { estimate } from "../engine/estimate.ts";
 import type { SubmissionVerdict } from "../engine/submit.ts";
 import { PaihaoError } from "../errors.ts";
+import { INTERNAL_QUEUES } from "../handler.ts";
 import { retryAfter } from "./reply.ts";
 
-/** Seconds until a place has come free, where the queue has no history. */
+/** Seconds until a place has come free, where the queue has no history, or it depends on others when. */
 const UNKNOWN_DRAIN_S = 5;
 const LONGEST_DRAIN_S = 300;
 
@@ -31,6 +32,11 @@ export function refusalOf(
         headers: { "Retry-After": String(Math.max(1, Math.min(LONGEST_DRAIN_S, Math.ceil(drainS)))) },
       });
     }
+    case "untold":
+      return new PaihaoError("queue-full", "Too many deliveries of webhooks wait. Without a webhook it is accepted.", {
+        extensions: { queue: INTERNAL_QUEUES.webhooks },
+        headers: { "Retry-After": String(UNKNOWN_DRAIN_S) },
+      });
     case "long": {
       const eta = estimate(line, { state: "waiting", index }, Date.now());
       return new PaihaoError("line-too-long", undefined, {

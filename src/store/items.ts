@@ -26,7 +26,16 @@ export interface SubmitItem {
   readonly undo: boolean;
 }
 /** What became of it: see submit.lua. */
-export type SubmitVerdict = "new" | "replay" | "conflict" | "elsewhere" | "foreign" | "full" | "long" | "dry";
+export type SubmitVerdict =
+  | "new"
+  | "replay"
+  | "conflict"
+  | "elsewhere"
+  | "foreign"
+  | "full"
+  | "untold"
+  | "long"
+  | "dry";
 /** What submit.lua answers of a task. */
 export interface Submitted {
   readonly verdict: SubmitVerdict;

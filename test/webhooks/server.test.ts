@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import path from "node:path";
 import { expect } from "chai";
 import { Webhook } from "standardwebhooks";
+import { eventually } from "../helpers/eventually.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { type Receiver, startReceiver } from "../helpers/receiver.ts";
 import { startServer, type TestServer } from "../helpers/server.ts";
@@ -177,6 +178,37 @@ describe("webhooks and what may stop", () => {
     const [first, second] = await receiver.count(2);
     expect(second?.headers["webhook-id"]).to.equal(first?.headers["webhook-id"]);
     expect(second?.body).to.equal(first?.body);
+    await worker.stop({ keep: true });
+    await api.stop();
+  });
+
+  it("are refused while as many deliveries wait as tasks may; what was accepted before is told", async () => {
+    const env = { ...ENV, MAX_WAITING: "3", PARTITIONS: "1" };
+    const api = await startServer({ ...env, ROLE: "api" });
+    const submit = (id: string, search = asked()) =>
+      api.send(`/v1/requests${search}`, {
+        method: "POST",
+        headers: { "X-Request-Id": id, Prefer: "respond-async" },
+        body: 1,
+      });
+    const told = ["a", "b", "c"];
+    for (const id of told) {
+      expect((await submit(id)).status).to.equal(202);
+      // Nobody runs it: so that it ends, and is to be told, it is canceled.
+      await api.send(`/v1/requests/${id}`, { method: "DELETE" });
+    }
+    const refused = await submit("d");
+    expect([refused.status, refused.json.type]).to.deep.equal([503, "/problems/queue-full"]);
+    expect(refused.json.queue).to.equal("paihao.webhooks");
+    expect(Number(refused.headers["retry-after"])).to.be.at.least(1);
+    expect((await api.send("/v1/requests/d")).json.type).to.equal("/problems/unknown");
+    expect((await submit("e", "")).status).to.equal(202);
+    expect((await submit("a")).status, "a repetition").to.equal(410);
+
+    const worker = await startServer({ ...env, KEY_PREFIX: api.prefix, ROLE: "all" });
+    const events = await receiver.count(3);
+    expect(events.map(({ json }) => json.data.id).sort()).to.deep.equal(told);
+    await eventually(async () => (await submit("d")).status !== 503);
     await worker.stop({ keep: true });
     await api.stop();
   });

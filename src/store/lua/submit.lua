@@ -10,7 +10,8 @@
 --
 -- Returns {lines, verdicts}: a line of each queue (see lib/line.lua) as it is afterwards; and in one string a line of text for
 -- each task, "verdict state index score created": "new", "replay" (the same submission), "conflict" (another input), "elsewhere"
--- (another queue), "foreign" (another caller's), "full", "long" (index above most), "dry"; nothing for what there is not.
+-- (another queue), "foreign" (another caller's), "full", "untold" (it has a webhook, and as many deliveries wait as tasks may),
+-- "long" (index above most), "dry"; nothing for what there is not.
 local base = KEYS[1]
 --#include clock
 --#include line
@@ -49,6 +50,15 @@ local function places_before(queue, state, class)
     state.before[class] = before
   end
   return state.before[class]
+end
+
+-- Ends of tasks that wait to be told to webhooks; asked once, and only of submissions that have one.
+local untold
+local function untold_ends()
+  if not untold then
+    untold = redis.call('ZCARD', base .. 'w:paihao.webhooks') + redis.call('ZCARD', base .. 'd:paihao.webhooks')
+  end
+  return untold
 end
 
 local function join_line(queue, state)
@@ -121,6 +131,7 @@ local function submit(queue, state, limit)
   local index = places_before(queue, state, class)
   if task.dry then return 'dry w ' .. index .. ' ' end
   if state.waiting + state.scheduled >= limit then return 'full   ' end
+  if task.webhook ~= '' and untold_ends() >= limit then return 'untold   ' end
   if task.most and index > task.most and task.delay == 0 then return 'long  ' .. index .. ' ' end
 
   store(key, task, input)
