@@ -16,7 +16,8 @@
  * | `l:<queue>`     | zset    | leases: score = expiry ms                                                            |
  * | `x:<queue>`     | zset    | dead letters: score = time of death in ms; capped                                    |
  * | `q:<queue>`     | hash    | hlc, fence, paused, statistics and counters, see {@link QUEUE_FIELDS}                |
- * | `k:<queue>`     | hash    | live workers: worker → "expiry ms, slots"                                            |
+ * | `j:<queue>`     | zset    | live workers: score = when they count as gone, ms                                    |
+ * | `k:<queue>`     | hash    | their slots: worker → slots                                                          |
  * | `v:<queue>`     | hash    | last reservations: worker and lane → "reservation, fence of the first id, ids"        |
  * | `m:<queue> …`   | string  | what a request for work over HTTP was given (worker, reservation), see lua/lib/request.lua; PX = lease |
  * | `y:<queue>`     | list    | times of the last starts, ms, as many as the queue's rate allows in its span          |

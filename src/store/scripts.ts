@@ -269,7 +269,12 @@ export class Scripts {
 
   /** @param ttlMs 0 says goodbye */
   async heartbeat(tag: string, worker: string, ttlMs: number, slots: ReadonlyMap<string, number>): Promise<void> {
-    await this.#run.heartbeat.text(tag, [worker, ttlMs, slots.size, ...[...slots].flat()]);
+    const all = [...slots];
+    // In bites: of a thousand queues one script would hold up everybody.
+    for (let i = 0; i < all.length; i += BATCH_LIMIT) {
+      const some = all.slice(i, i + BATCH_LIMIT);
+      await this.#run.heartbeat.text(tag, [worker, ttlMs, some.length, ...some.flat()]);
+    }
   }
 
   async inspect(tag: string, items: readonly { id: string; result: boolean }[]): Promise<Inspected> {

@@ -36,7 +36,6 @@ async function written(redis: Connection, key: string, tag: string): Promise<unk
   return Object.fromEntries(
     fields.map(([name, value]) => {
       if (kind === "q" && BUCKET.test(name)) return ["rate", Number(value) % BUCKET_SHIFT];
-      if (kind === "k") return [name, value.split(" ")[1]];
       if (kind === "v") return [name, value.replace(/ \d+/, " some")];
       if (key === `${tag}queues`) return [name, value.replace(/^\d+/, "some")];
       if (name === "V") return [name, value.replaceAll(/([frl])\d{14,}=/g, "$1 some=")];

@@ -12,23 +12,46 @@ local base = KEYS[1]
 --#include clock
 --#include lane
 
+-- Most workers that are forgotten of a queue in one call; and no worker is believed to live for longer without a word, ms, which
+-- matters where the clock was set back.
+local FORGET_MOST, LONGEST_MS = 100, 3600000
+
 local worker, ttl = ARGV[1], tonumber(ARGV[2])
-for n = 0, tonumber(ARGV[3]) - 1 do
-  local queue, slots = ARGV[4 + n * 2], ARGV[5 + n * 2]
-  local live, reservations = base .. 'k:' .. queue, base .. 'v:' .. queue
-  redis.call('HSET', live, worker, whole(now + ttl) .. ' ' .. slots)
-  local workers, total, until_when = 0, 0, 0
-  local all = redis.call('HGETALL', live)
-  for entry = 1, #all, 2 do
-    local expiry, of_worker = string.match(all[entry + 1], '^(%d+) (%d+)$')
-    expiry = tonumber(expiry)
-    if expiry > now then
-      workers, total = workers + 1, total + tonumber(of_worker)
-      until_when = math.max(until_when, expiry)
-    else
-      redis.call('HDEL', live, all[entry])
-      redis.call('HDEL', reservations, lane_of(all[entry], '0'), lane_of(all[entry], '1'))
-    end
+
+local function beat(queue, slots)
+  local live, slots_of, counters = base .. 'j:' .. queue, base .. 'k:' .. queue, base .. 'q:' .. queue
+  local workers = redis.call('ZCARD', live)
+  -- Their sum is kept, so that nobody has to look at them all.
+  local total = workers > 0 and tonumber(redis.call('HGET', counters, 'slots') or 0) or 0
+  if workers == 0 then redis.call('DEL', slots_of) end
+
+  local function forget(name)
+    if redis.call('ZREM', live, name) == 0 then return end
+    workers, total = workers - 1, total - tonumber(redis.call('HGET', slots_of, name) or 0)
+    redis.call('HDEL', slots_of, name)
+    redis.call('HDEL', base .. 'v:' .. queue, lane_of(name, '0'), lane_of(name, '1'))
   end
-  redis.call('HSET', base .. 'q:' .. queue, 'workers', workers, 'slots', total, 'liveUntil', whole(until_when))
+
+  for _, name in ipairs(redis.call('ZRANGEBYSCORE', live, '-inf', now_text, 'LIMIT', 0, FORGET_MOST)) do forget(name) end
+  if ttl > 0 then
+    local known = redis.call('HGET', slots_of, worker)
+    if known ~= slots then redis.call('HSET', slots_of, worker, slots) end
+    workers = workers + redis.call('ZADD', live, whole(now + ttl), worker)
+    total = total + tonumber(slots) - tonumber(known or 0)
+  else
+    forget(worker)
+  end
+
+  local last = redis.call('ZREVRANGE', live, 0, 0, 'WITHSCORES')
+  local until_when = tonumber(last[2] or 0)
+  if until_when > now + LONGEST_MS then
+    local latest = now + LONGEST_MS
+    for _, name in ipairs(redis.call('ZRANGEBYSCORE', live, '(' .. whole(latest), '+inf', 'LIMIT', 0, FORGET_MOST)) do
+      redis.call('ZADD', live, whole(latest), name)
+    end
+    until_when = latest
+  end
+  redis.call('HSET', counters, 'workers', workers, 'slots', whole(math.max(0, total)), 'liveUntil', whole(until_when))
 end
+
+for n = 0, tonumber(ARGV[3]) - 1 do beat(ARGV[4 + n * 2], ARGV[5 + n * 2]) end

@@ -1,0 +1,83 @@
+import { expect } from "chai";
+import { openEngine, type TestEngine } from "../helpers/engine.ts";
+import { onCluster } from "../helpers/store.ts";
+
+const TTL_MS = 60_000;
+
+describe("a heartbeat", () => {
+  let t: TestEngine;
+  beforeEach(async () => {
+    t = await openEngine();
+  });
+  afterEach(() => t.close());
+
+  const beat = (worker: string, slots: number, ttlMs = TTL_MS) =>
+    t.engine.heartbeat(worker, ttlMs, new Map([["jobs", slots]]));
+  const line = async () => {
+    const [row] = await t.engine.figures(["jobs"]);
+    return { workers: row?.line.workers, slots: row?.line.slots };
+  };
+  const live = () => `${t.keys.tag(0)}j:jobs`;
+
+  /** How often the server has run each command. */
+  const commands = async () => {
+    const stats = await (t.redis as { info(section: string): Promise<string> }).info("commandstats");
+    return new Map([...stats.matchAll(/^cmdstat_(\S+?):calls=(\d+)/gm)].map((of) => [of[1] ?? "", Number(of[2])]));
+  };
+
+  it("counts each worker once, with the slots that it had last, until it leaves or falls silent", async () => {
+    for (const [worker, slots] of [
+      ["w1", 2],
+      ["w2", 3],
+      ["w1", 5],
+    ] as const) {
+      await beat(worker, slots);
+    }
+    expect(await line()).to.deep.equal({ workers: 2, slots: 8 });
+    await beat("w2", 3, 0);
+    await beat("w2", 3, 0);
+    expect(await line()).to.deep.equal({ workers: 1, slots: 5 });
+    await beat("w3", 1);
+    await t.redis.zadd(live(), "XX", 1, "w1");
+    await beat("w3", 1);
+    expect(await line()).to.deep.equal({ workers: 1, slots: 1 });
+  });
+
+  it("believes no worker for longer than an hour when the clock was set back", async () => {
+    await beat("w1", 2);
+    await t.redis.zadd(live(), Date.now() + 864e5, "w1");
+    await beat("w2", 2);
+    expect(Number(await t.redis.zscore(live(), "w1"))).to.be.below(Date.now() + 2 * 36e5);
+  });
+
+  it("looks at no other worker, however many there are", async function () {
+    // The commands of one server are counted.
+    if (onCluster()) return this.skip();
+    await beat("first", 1);
+    for (let n = 0; n < 5000; n += 1000) {
+      const names = Array.from({ length: 1000 }, (_, i) => `w${n + i}`);
+      await t.redis.zadd(live(), ...names.flatMap((name) => [Date.now() + TTL_MS, name]));
+      await t.redis.hset(`${t.keys.tag(0)}k:jobs`, ...names.flatMap((name) => [name, 1]));
+    }
+    await t.redis.hset(`${t.keys.tag(0)}q:jobs`, "slots", 5001);
+    const before = await commands();
+    await beat("w1", 4);
+    const after = await commands();
+    const used = [...after].map(([name, calls]) => [name, calls - (before.get(name) ?? 0)] as const);
+    expect(new Map(used).get("hgetall") ?? 0).to.equal(0);
+    expect(used.reduce((sum, [, calls]) => sum + calls, 0)).to.be.below(20);
+    expect(await line()).to.deep.equal({ workers: 5001, slots: 5004 });
+  });
+
+  it("says of many queues in bites", async function () {
+    if (onCluster()) return this.skip();
+    const slots = new Map(Array.from({ length: 250 }, (_, n) => [`q${n}`, 1]));
+    const scripts = async () => (await commands()).get("evalsha") ?? 0;
+    await t.engine.heartbeat("w1", TTL_MS, slots);
+    const before = await scripts();
+    await t.engine.heartbeat("w1", TTL_MS, slots);
+    expect((await scripts()) - before).to.equal(3);
+    const rows = await t.engine.figures([...slots.keys()]);
+    expect(rows.map(({ line: { workers } }) => workers)).to.deep.equal(Array.from(slots, () => 1));
+  });
+});
