@@ -3,6 +3,7 @@ import type { Keys } from "../store/keys.ts";
 import type { Notices } from "../store/notices.ts";
 import type {
   Asking,
+  BeginVerdict,
   Call,
   CancelVerdict,
   Lease,
@@ -75,6 +76,7 @@ export class Engine {
   readonly #tick: Tick;
   readonly #permits: Permits;
   readonly #cancels: Batch<{ id: string } & Call & Retention, CancelVerdict>;
+  readonly #beginnings: Batch<Lease, BeginVerdict>;
   readonly #losses: Batch<Lease & TickQueue, LoseVerdict>;
   readonly #retries: Batch<{ id: string } & Call, RetryVerdict>;
   readonly #renewals: Batch<Lease & { leaseMs: number }, "ok" | "cancel" | "stale">;
@@ -112,6 +114,7 @@ export class Engine {
     this.steps = new StepKeeper(scripts, keys);
     this.deadLetters = new DeadLetters(scripts, keys, (id) => this.retry(id));
     this.#cancels = new Batch({ send: (p, items) => scripts.cancel(keys.tag(p), items) });
+    this.#beginnings = new Batch({ send: (p, items) => scripts.begin(keys.tag(p), items) });
     this.#losses = new Batch({ send: (p, items) => scripts.lose(keys.tag(p), items, DEAD_CAP) });
     this.#retries = new Batch({ send: (p, items) => scripts.retry(keys.tag(p), items) });
     this.#renewals = new Batch({ send: (p, items) => scripts.renew(keys.tag(p), items) });
@@ -171,6 +174,11 @@ export class Engine {
   /** Cancels a task, or destroys the result of a finished one. */
   cancel(id: string, queue: string): Promise<CancelVerdict> {
     return this.#cancels.add(this.keys.partitionOf(id), { id, call: newCall(), ...retentionOf(this.settings(queue)) });
+  }
+
+  /** Reports that the handler of a task begins that was reserved by a worker that `reports`; anything but "ok" forbids it. */
+  begin(lease: Lease): Promise<BeginVerdict> {
+    return this.#beginnings.add(this.keys.partitionOf(lease.id), lease);
   }
 
   /** Reports a task whose process died under it, while this worker lives. */

@@ -144,6 +144,8 @@ export interface Reservation {
   readonly leaseMs: number;
   /** Most starts within a span, over all workers; undefined for any number. */
   readonly rate: { readonly max: number; readonly perMs: number } | undefined;
+  /** The worker says when the handler of a task begins that has lost a worker before; else its reservation counts as that. */
+  readonly reports?: boolean;
 }
 
 /** What became of a failed attempt: see fail.lua. */
@@ -165,7 +167,9 @@ export interface FailItem extends Lease, Retention {
 /** What became of a cancellation: see cancel.lua. */
 export type CancelVerdict = "canceled" | "requested" | "destroyed" | "already" | "unknown";
 /** What became of a task whose worker is known to be gone: see lose.lua. */
-export type LoseVerdict = "waiting" | "dead" | "canceled" | "stale";
+export type LoseVerdict = "waiting" | "released" | "dead" | "canceled" | "stale";
+/** Whether a handler may begin: see begin.lua. */
+export type BeginVerdict = "ok" | "cancel" | "stale";
 /** What became of a dead task that an operator wants tried again: see retry.lua. */
 export type RetryVerdict = "waiting" | "not-dead" | "undone" | "unknown";
 
@@ -194,7 +198,7 @@ export interface LostTask {
   readonly id: string;
   readonly worker: string;
   readonly losses: number;
-  readonly fate: "waiting" | "dead" | "canceled";
+  readonly fate: Exclude<LoseVerdict, "stale">;
 }
 /** What one look of the supervisor has done. */
 export interface Ticked {

@@ -10,6 +10,7 @@ export const SCRIPT_NAMES = [
   "fail",
   "release",
   "cancel",
+  "begin",
   "lose",
   "retry",
   "forget",

@@ -3,6 +3,7 @@ import { Confirmation } from "./durability.ts";
 import type {
   Asking,
   AuditItems,
+  BeginVerdict,
   Call,
   CancelVerdict,
   CompleteVerdict,
@@ -104,10 +105,10 @@ export class Scripts {
    * allows no more.
    */
   async reserve(tag: string, request: Reservation, completions: readonly Completion[] = []): Promise<ReservedPart> {
-    const { queue, worker, asked, reservation, count, leaseMs, rate } = request;
+    const { queue, worker, asked, reservation, count, leaseMs, rate, reports } = request;
     const lane = asked ? `${asked.holder} ${asked.generation} ${asked.after}` : (request.lane ?? 0);
     const most = Math.min(count, BATCH_LIMIT);
-    const args = [queue, worker, lane, reservation, most, leaseMs, rate?.max ?? 0, rate?.perMs ?? 0];
+    const args = [queue, worker, lane, reservation, most, leaseMs, rate?.max ?? 0, rate?.perMs ?? 0, reports ? 1 : 0];
     const reply = await this.#run.reserve.bytes(tag, [...args, ...completeArguments(completions)]);
     const [tasks, waiting, pause, verdicts, part] = list(reply);
     return {
@@ -174,6 +175,12 @@ export class Scripts {
   async cancel(tag: string, items: readonly ({ id: string } & Call & Retention)[]): Promise<CancelVerdict[]> {
     const args = items.flatMap((t) => [t.id, t.call, t.keepMs, t.tombstoneMs]);
     return (await this.#run.cancel.text(tag, [items.length, ...args])) as CancelVerdict[];
+  }
+
+  /** Reports that handlers begin. */
+  async begin(tag: string, items: readonly Pick<Lease, "id" | "fence">[]): Promise<BeginVerdict[]> {
+    const args = items.flatMap((t) => [t.id, t.fence]);
+    return (await this.#run.begin.text(tag, [items.length, ...args])) as BeginVerdict[];
   }
 
   /** Reports tasks whose process died under them. */

@@ -10,6 +10,17 @@ import { Reporter } from "./reporter.ts";
 import type { StepStore } from "./steps.ts";
 import type { TaskFacts, TaskMeans } from "./task-context.ts";
 
+/** What an attempt needs. */
+export interface AttemptParts {
+  readonly engine: Engine;
+  readonly log: Logger;
+  readonly maxResultBytes: number;
+  /** Monotonic ms from when the lease counts at the latest. */
+  readonly takenAt: number;
+  /** Left out, it has its slot. */
+  readonly claimSlot?: (() => boolean) | undefined;
+}
+
 /** One attempt at one task: its lease, its signal, its time, and its lines to the store. */
 export class Attempt implements TaskMeans {
   readonly task: Reserved;
@@ -17,6 +28,8 @@ export class Attempt implements TaskMeans {
   readonly lease: Lease;
   /** Monotonic ms of the last time the lease was known to hold. */
   renewedAt: number;
+  /** Takes a slot for it where one is free; undefined when it has one. */
+  readonly claimSlot: (() => boolean) | undefined;
   readonly #parts: { readonly engine: Engine; readonly log: Logger; readonly maxResultBytes: number };
   #log: Logger | undefined;
   #aborted: AbortCause | undefined;
@@ -27,16 +40,12 @@ export class Attempt implements TaskMeans {
   #input: Buffer | null;
   #steps: StepStore | undefined;
 
-  /** @param takenAt monotonic ms from when the lease counts at the latest */
-  constructor(
-    task: Reserved,
-    settings: QueueSettings,
-    parts: { engine: Engine; log: Logger; maxResultBytes: number; takenAt: number },
-  ) {
+  constructor(task: Reserved, settings: QueueSettings, parts: AttemptParts) {
     this.task = task;
     this.settings = settings;
     this.lease = { queue: settings.queue, id: task.id, fence: task.fence };
     this.renewedAt = parts.takenAt;
+    this.claimSlot = parts.claimSlot;
     this.#parts = parts;
     this.#input = task.input;
   }
@@ -116,6 +125,20 @@ export class Attempt implements TaskMeans {
   whenAborted(listener: () => void): void {
     if (this.#aborted !== undefined) listener();
     else this.#onAbort.push(listener);
+  }
+
+  /**
+   * Tells the store that the handler begins, and waits for a store that is away: until it has heard it, a loss of this worker does
+   * not count against the task. Where the handler is not to begin, the signal fires.
+   */
+  async report(): Promise<void> {
+    const verdict = await insist(() => this.#parts.engine.begin(this.lease), {
+      done: () => this.aborted !== undefined,
+      onFailure: (error) =>
+        this.log.warn({ reason: messageOf(error) }, "the beginning of the handler is not stored yet"),
+    });
+    if (verdict === "stale") this.abort("lease-lost");
+    else if (verdict === "cancel") this.abort("canceled");
   }
 
   /** The handler starts: its time begins. */

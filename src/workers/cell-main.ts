@@ -44,6 +44,7 @@ async function run(message: Extract<ToCell, { type: "run" }>): Promise<void> {
   const abort = new AbortController();
   current = { run: id, abort };
   const outcome = await attempt(message, abort.signal);
+  current = undefined;
   say({ type: "done", run: id, outcome: compact(outcome) });
 }
 
@@ -113,6 +114,8 @@ if (parentPort && !isMainThread) {
   process.on("message", (message) => receive(message as ToCell));
   // Else the process would end without a word of what went wrong, which would count as a loss.
   process.on("uncaughtException", (error) => {
-    if (current) say({ type: "done", run: current.run, outcome: { kind: "error", error: describe(error) } });
+    // What nobody is blamed for any more was left behind by an earlier run.
+    if (!current) process.exit(1);
+    say({ type: "done", run: current.run, outcome: { kind: "error", error: describe(error) }, spoiled: true });
   });
 }

@@ -51,4 +51,5 @@ export type FromCell =
       readonly undo: boolean;
     }
   | { readonly type: "undone"; readonly run: number; readonly call: number; readonly name: string }
-  | { readonly type: "done"; readonly run: number; readonly outcome: Outcome };
+  /** `spoiled` when the cell is in an unknown state and must not be used again. */
+  | { readonly type: "done"; readonly run: number; readonly outcome: Outcome; readonly spoiled?: boolean };

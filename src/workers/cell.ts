@@ -47,6 +47,11 @@ export class Cell {
     return !this.#gone;
   }
 
+  /** Whether it has run no handler yet. */
+  get unused(): boolean {
+    return this.#runs === 0;
+  }
+
   /** Runs the handler of an attempt; one that is still at it a grace after its signal has fired ends with the cell. */
   async run(attempt: Attempt): Promise<Outcome> {
     const { facts, input, log } = attempt;
@@ -92,8 +97,10 @@ export class Cell {
     const { attempt } = current;
     // The event comes in the context in which the cell was started, perhaps for another task.
     withRequestId(attempt.task.id, () => {
-      if (message.type === "done") current.done(message.outcome);
-      else if (message.type === "progress") attempt.reporter.report(message.percent, message.message);
+      if (message.type === "done") {
+        if (message.spoiled) void this.kill();
+        current.done(message.outcome);
+      } else if (message.type === "progress") attempt.reporter.report(message.percent, message.message);
       else if (message.type === "log") relayLog(attempt.log, message.line);
       else if (message.type === "load") this.#reply(message.call, attempt.steps.load());
       else if (message.type === "begin") this.#reply(message.call, attempt.steps.begin(message.name, message.undo));

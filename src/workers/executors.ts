@@ -1,5 +1,6 @@
 import { StartError } from "../errors.ts";
 import { type Handler, INTERNAL_QUEUES } from "../handler.ts";
+import type { Logger } from "../log.ts";
 import type { Reserved } from "../store/scripts.ts";
 import { Children } from "./children.ts";
 import type { Executor } from "./executor.ts";
@@ -12,17 +13,18 @@ export interface ExecutorsOptions {
   /** Where the handlers' files are; undefined when they were not loaded from files. */
   readonly handlersDir: string | undefined;
   readonly maxResultBytes: number;
+  readonly log: Logger;
 }
 
 /** Decides where each attempt runs: in this process, in a thread when its handler asks for that, alone when it is suspect. */
 export class Executors {
   readonly #inProcess: Executor;
   readonly #threads = new Map<string, Executor>();
-  readonly #children: Executor | undefined;
+  readonly #children: Children | undefined;
 
-  constructor({ handlers, handlersDir, maxResultBytes }: ExecutorsOptions) {
+  constructor({ handlers, handlersDir, maxResultBytes, log }: ExecutorsOptions) {
     this.#inProcess = new InProcess(maxResultBytes);
-    if (handlersDir !== undefined) this.#children = new Children({ handlersDir, maxResultBytes });
+    if (handlersDir !== undefined) this.#children = new Children({ handlersDir, maxResultBytes, log });
     for (const { queue, isolate } of handlers.values()) {
       if (isolate === undefined) continue;
       if (handlersDir === undefined) {
@@ -36,10 +38,16 @@ export class Executors {
 
   /** Where an attempt at a task is to run. */
   of(task: Reserved, queue: string): Executor {
-    if (task.lost > 0 && this.#children && isInFiles(queue)) return this.#children;
+    const suspects = task.lost > 0 ? this.suspectsOf(queue) : undefined;
+    if (suspects) return suspects;
     // Undoing calls the handler whose work it undoes: the id says of which queue, see lua/lib/follow.lua.
     const subject = queue === INTERNAL_QUEUES.undo ? task.id.split(":")[2] : queue;
     return this.#threads.get(subject ?? queue) ?? this.#inProcess;
+  }
+
+  /** Where suspects of a queue run, tasks that have lost a worker before; undefined where they run as all others do. */
+  suspectsOf(queue: string): Children | undefined {
+    return isInFiles(queue) ? this.#children : undefined;
   }
 
   async stop(): Promise<void> {

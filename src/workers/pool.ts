@@ -1,10 +1,13 @@
 import type { Engine } from "../engine/engine.ts";
+import { catalogueResult } from "../engine/problem.ts";
 import type { QueueSettings } from "../engine/settings.ts";
 import { reasonOf } from "../errors.ts";
 import type { Handler } from "../handler.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
 import type { Reserved } from "../store/scripts.ts";
+import type { Children } from "./children.ts";
+import type { Executors } from "./executors.ts";
 import type { Keeper } from "./keeper.ts";
 import type { Runner } from "./runner.ts";
 import { type Slots, Taker } from "./taker.ts";
@@ -13,6 +16,9 @@ import { type Slots, Taker } from "./taker.ts";
 const MANY_SLOTS = 16;
 /** Requests for tasks that are underway at once where there are many slots: the store works on one while another travels. lua/lib/lane.lua knows them. */
 const LANES = 2;
+
+/** When a suspect comes back for which there is no process, ms: at the earliest, and after the one before it. */
+const PUT_OFF_MS = { least: 500, each: 10 } as const;
 
 /** The slots of one queue in one worker process: has as many tasks taken as it has free slots, and runs them. */
 export class Pool implements Role, Slots {
@@ -25,6 +31,8 @@ export class Pool implements Role, Slots {
   readonly #runner: Runner;
   readonly #keeper: Keeper;
   readonly #log: Logger;
+  /** Where tasks run that have lost a worker before, outside of this process; undefined where they do not. */
+  readonly #suspects: Children | undefined;
   readonly #takers: readonly Taker[];
   /** Handlers that run. */
   #busy = 0;
@@ -32,6 +40,8 @@ export class Pool implements Role, Slots {
   #inHand = 0;
   /** Slots kept for tasks that have been asked for. */
   #promised = 0;
+  /** When the last suspect that was put off is due, monotonic ms. */
+  #putOffUntil = 0;
   #started = false;
   #stopped = false;
   #unlisten: (() => void)[] = [];
@@ -39,7 +49,7 @@ export class Pool implements Role, Slots {
   constructor(
     worker: string,
     handler: Handler,
-    parts: { engine: Engine; runner: Runner; keeper: Keeper; log: Logger },
+    parts: { engine: Engine; runner: Runner; keeper: Keeper; executors: Executors; log: Logger },
   ) {
     const settings = parts.engine.settings(handler.queue);
     this.queue = handler.queue;
@@ -50,13 +60,15 @@ export class Pool implements Role, Slots {
     this.#runner = parts.runner;
     this.#keeper = parts.keeper;
     this.#log = parts.log.child({ queue: handler.queue });
+    this.#suspects = parts.executors.suspectsOf(handler.queue);
+    const reports = this.#suspects !== undefined;
     const lanes = this.slots < MANY_SLOTS ? 1 : LANES;
     const most = lanes === 1 ? this.slots : Math.floor(this.slots / (lanes + 1));
     this.#takers = Array.from({ length: lanes }, (_, lane) => {
       const { engine } = parts;
       // One asks for whatever there is, the others only for what fills a request.
       const least = lane === 0 ? 1 : most;
-      return new Taker({ worker, engine, settings, slots: this, log: this.#log, lane, least, most });
+      return new Taker({ worker, engine, settings, slots: this, log: this.#log, reports, lane, least, most });
     });
   }
 
@@ -103,22 +115,74 @@ export class Pool implements Role, Slots {
 
   promise(count: number): void {
     this.#promised += count;
+    // Whoever let go of slots may take them himself at once.
+    if (count < 0 && this.#suspects?.waited) queueMicrotask(() => this.#suspects?.slotFreed());
   }
 
   run(task: Reserved, takenAt: number): void {
+    if (task.lost > 0 && this.#suspects) return this.#runSuspect(task, takenAt, this.#suspects);
     this.#busy += 1;
     this.#inHand += 1;
     let free = false;
     const settled = () => {
       if (free) return;
       free = true;
-      this.#busy -= 1;
-      this.#wake();
+      this.#freed();
     };
-    void this.#runner.run(task, this.#handler, this.#settings, takenAt, settled).then(() => {
-      this.#inHand -= 1;
-      if (this.free === 1) this.#wake();
+    void this.#runner.run(task, this.#handler, this.#settings, { takenAt, settled }).then(() => this.#told());
+  }
+
+  /** A suspect has a slot only while its handler runs: others use it while it waits for a process. */
+  #runSuspect(task: Reserved, takenAt: number, suspects: Children): void {
+    if (!suspects.admits) return this.#putOff(task);
+    let slot: "none" | "held" | "free" = "none";
+    const claimSlot = () => {
+      if (this.free < 1) return false;
+      this.#busy += 1;
+      this.#inHand += 1;
+      slot = "held";
+      return true;
+    };
+    const settled = () => {
+      if (slot !== "held") return;
+      slot = "free";
+      this.#freed();
+    };
+    void this.#runner.run(task, this.#handler, this.#settings, { takenAt, settled, claimSlot }).then(() => {
+      if (slot !== "none") this.#told();
     });
+    this.#wake();
+  }
+
+  /** A handler has ended. Those who wait for its slot with their lease in hand come before those in the line. */
+  #freed(): void {
+    this.#busy -= 1;
+    this.#suspects?.slotFreed();
+    this.#wake();
+  }
+
+  /** The store knows how an attempt has ended. */
+  #told(): void {
+    this.#inHand -= 1;
+    if (this.free === 1) this.#wake();
+  }
+
+  /** Enough suspects wait here: this one comes back to its place a little later, here or elsewhere, and the line moves on. */
+  #putOff({ id, fence }: Reserved): void {
+    const now = performance.now();
+    this.#putOffUntil = Math.max(now + PUT_OFF_MS.least, this.#putOffUntil + PUT_OFF_MS.each);
+    const delayMs = Math.round(this.#putOffUntil - now);
+    const failure = {
+      kind: "later",
+      delayMs,
+      error: "",
+      code: "task-failed",
+      result: catalogueResult("task-failed"),
+    } as const;
+    this.#engine.finisher.fail({ queue: this.queue, id, fence }, failure, this.#settings).catch((error: unknown) => {
+      this.#log.warn({ requestId: id, reason: reasonOf(error) }, "not put off: it waits until its lease ends");
+    });
+    this.#wake();
   }
 
   handBack(task: Reserved): void {

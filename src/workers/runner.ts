@@ -27,6 +27,16 @@ export interface RunnerParts {
   readonly maxResultBytes: number;
 }
 
+/** How a task is run. */
+export interface Run {
+  /** Monotonic ms from when its lease counts. */
+  readonly takenAt: number;
+  /** Called when the handler has ended: its slot is free while the store is still being told. */
+  readonly settled: () => void;
+  /** Takes a slot when its handler can begin, if one is free; left out, it has one. */
+  readonly claimSlot?: () => boolean;
+}
+
 /** Takes attempts from their beginning to their end: lets the handler run, and tells the store what came of it. */
 export class Runner {
   readonly #parts: RunnerParts;
@@ -35,16 +45,12 @@ export class Runner {
     this.#parts = parts;
   }
 
-  /**
-   * Runs a task that was reserved, to its end as far as this worker is concerned. Never rejects.
-   * @param takenAt monotonic ms from when its lease counts
-   * @param settled called when the handler has ended: its slot is free while the store is still being told
-   */
-  run(task: Reserved, handler: Handler, settings: QueueSettings, takenAt: number, settled: () => void): Promise<void> {
+  /** Runs a task that was reserved, to its end as far as this worker is concerned. Never rejects. */
+  run(task: Reserved, handler: Handler, settings: QueueSettings, { takenAt, settled, claimSlot }: Run): Promise<void> {
     return withRequestId(task.id, async () => {
       const { engine, keeper, executors, log, maxResultBytes } = this.#parts;
       const timed = isUndoHandler(handler) ? { ...settings, timeoutMs: handler.timeoutMsOf(task.id) } : settings;
-      const attempt = new Attempt(task, timed, { engine, log, maxResultBytes, takenAt });
+      const attempt = new Attempt(task, timed, { engine, log, maxResultBytes, takenAt, claimSlot });
       keeper.hold(attempt);
       try {
         // Most inputs have come with the task: there is nothing to wait for.

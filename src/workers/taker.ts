@@ -33,6 +33,8 @@ export interface TakerParts {
   readonly settings: QueueSettings;
   readonly slots: Slots;
   readonly log: Logger;
+  /** The worker says when the handler of a suspect begins. */
+  readonly reports: boolean;
   /** Which of the worker's requests for this queue: each lane has one underway at a time. */
   readonly lane: number;
   /** Fewer tasks than this are not asked for, nor where fewer wait. */
@@ -141,7 +143,7 @@ export class Taker implements Role {
   }
 
   async #ask(partition: number) {
-    const { engine, settings, slots, worker, lane, most } = this.#parts;
+    const { engine, settings, slots, worker, lane, most, reports } = this.#parts;
     this.#requests += 1;
     // Unique within the lane of a worker, which is unique itself: nothing else is asked of it.
     const reservation = this.#open[partition] ?? String(this.#requests);
@@ -152,7 +154,8 @@ export class Taker implements Role {
     const { leaseMs, rate } = settings;
     slots.promise(count);
     try {
-      const reserved = await engine.reserve(partition, { queue, worker, lane, reservation, count, leaseMs, rate });
+      const request = { queue, worker, lane, reservation, count, leaseMs, rate, reports };
+      const reserved = await engine.reserve(partition, request);
       this.#open[partition] = undefined;
       this.#silent.delete(partition);
       return { ...reserved, takenAt, count };

@@ -60,6 +60,8 @@ export class Ticker implements Role {
       const line = { requestId: id, queue, worker, losses };
       if (fate === "dead") this.#log.error(line, "the task lost its worker too often and is dead");
       else if (fate === "canceled") this.#log.warn(line, "the task lost its worker; its cancel was requested");
+      else if (fate === "released")
+        this.#log.warn(line, "the task lost its worker before its handler began and is back at its place in line");
       else this.#log.warn(line, "the task lost its worker and is back at its place in line");
     }
     return Math.max(LEAST_MS, nextMs ?? TICK_MS);

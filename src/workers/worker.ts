@@ -41,10 +41,11 @@ export class Worker implements Role {
     const { engine, handlers, handlersDir, log, maxResultBytes } = options;
     this.#options = options;
     this.#keeper = new Keeper(engine, log);
-    this.#executors = new Executors({ handlers, handlersDir, maxResultBytes });
+    this.#executors = new Executors({ handlers, handlersDir, maxResultBytes, log });
     const runner = new Runner({ engine, keeper: this.#keeper, executors: this.#executors, log, maxResultBytes });
     this.#pools = [...handlers.values()].map(
-      (handler) => new Pool(this.id, handler, { engine, runner, keeper: this.#keeper, log }),
+      (handler) =>
+        new Pool(this.id, handler, { engine, runner, keeper: this.#keeper, executors: this.#executors, log }),
     );
     const slots = new Map(this.#pools.map((pool) => [pool.queue, pool.slots]));
     this.#heartbeat = new Heartbeat(engine, this.id, slots, log);

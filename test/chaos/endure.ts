@@ -42,7 +42,7 @@ const RECOVERY_S = 30;
 const AROUND = 40;
 /** After a fault every task has finished within this. */
 const DRAIN_MS = 60_000;
-const QUEUES = ["work", "neighbor", "pill", "paihao.undo", "paihao.webhooks"];
+const QUEUES = ["work", "neighbor", "innocent", "pill", "paihao.undo", "paihao.webhooks"];
 
 /** Lets faults strike one after the other under load, and holds every promise afterwards. @throws AssertionError */
 export async function endure(world: World, faults: readonly Fault[], options: LoadOptions): Promise<Row> {

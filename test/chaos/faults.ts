@@ -20,6 +20,10 @@ const PAUSE_MS = 3000;
 const FROZEN_MS = 2500;
 const FREEZES = 4;
 const THAWED_MS = 700;
+/** Workers are killed one after the other, so often, while so many tasks are to be done. */
+const KILLS = 10;
+const KILL_EVERY_MS = 1000;
+const INNOCENTS = 100;
 /** After SIGSTOP a process does nothing more within this, ms. */
 const STANDSTILL_MS = 50;
 /** Longest that anything is waited for, ms: the machine may be busy. */
@@ -100,6 +104,39 @@ const workerStopped: Fault = {
           const seen = await world.observer.engine.inspector.inspect(id, { result: true });
           const { pid } = JSON.parse(Buffer.from(seen?.result?.body ?? "{}").toString()) as { pid?: number };
           expect(pid, `who finished ${id}`).to.not.equal(worker.pid);
+        }
+      },
+    };
+  },
+};
+
+const workersKilled: Fault = {
+  name: "worker: kill -9 every second",
+  async strike(world, load) {
+    const stamp = performance.now().toFixed(0);
+    const ids = Array.from({ length: INNOCENTS }, (_, n) => `innocent-${n}-${stamp}`);
+    const accepted = await Promise.all(ids.map((id) => load.submit(id, "innocent", { ms: 100 })));
+    expect(new Set(accepted)).to.deep.equal(new Set(["accepted"]));
+    for (let n = 0; n < KILLS; n += 1) {
+      const worker = await eventually(() => {
+        const [oldest] = world.workers;
+        if (!oldest) throw new Error("no worker is there");
+        return oldest;
+      });
+      worker.child.kill("SIGKILL");
+      await worker.ended;
+      await delay(KILL_EVERY_MS);
+    }
+    return {
+      recovered: async () => {
+        await finished(world, ids);
+        const executions = world.journal.executions();
+        for (const id of ids) {
+          const cutOff = executions.filter((one) => one.id === id && !one.ended).length;
+          const seen = await world.observer.engine.inspector.inspect(id, { result: false });
+          expect(seen, id).to.include({ state: "succeeded" });
+          // The reservation of a task that has lost no worker before counts as its beginning.
+          expect(seen?.lost, `losses of ${id}, which was cut off ${cutOff} times`).to.be.at.most(cutOff + 1);
         }
       },
     };
@@ -327,7 +364,7 @@ const poison: Fault = {
 
 /** All of them; those that leave another Redis behind come last. */
 export const FAULTS: readonly Fault[] = [
-  ...[workerKilled, workerStopped, apiKilled, apiStopped],
+  ...[workerKilled, workersKilled, workerStopped, apiKilled, apiStopped],
   ...[scriptFlush, clientKill, clientPause, frozen, readOnly, redisCrash, memoryFull],
   ...[halfOpen, silence],
   ...[poison],

@@ -30,12 +30,14 @@ export interface World {
   serial: number;
 }
 
+type LeaseOp = "renew" | "complete" | "release" | "begin" | "lose" | "progress";
+
 /** One call of one verb, with as many items as travel in it. Items name what they are about by number. */
 export type Op =
   | { op: "submit"; items: readonly SubmitOp[] }
   | { op: "update"; id: number; input: number; media: number }
-  | { op: "reserve"; queue: number; worker: number; lane: number; count: number; again: boolean }
-  | { op: "renew" | "complete" | "release" | "lose" | "progress"; leases: readonly number[] }
+  | { op: "reserve"; queue: number; worker: number; lane: number; count: number; again: boolean; reports: boolean }
+  | { op: LeaseOp; leases: readonly number[] }
   | { op: "fail"; items: readonly { lease: number; kind: FailKind; delayed: boolean }[] }
   | { op: "cancel" | "retry"; ids: readonly number[] }
   | { op: "retryAll" | "forget" | "span"; queue: number }
@@ -99,6 +101,7 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
           lane: fc.integer({ min: 0, max: 1 }),
           count: fc.integer({ min: 1, max: 3 }),
           again: rarely(false, fc.constant(true)),
+          reports: fc.boolean(),
         },
       }),
     },
@@ -118,7 +121,10 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
     },
     {
       weight: 4,
-      arbitrary: fc.record({ op: fc.constantFrom("renew", "release", "lose", "progress"), leases: few(lease) }),
+      arbitrary: fc.record({
+        op: fc.constantFrom("renew", "release", "begin", "lose", "lose", "progress"),
+        leases: few(lease),
+      }),
     },
     { weight: 4, arbitrary: fc.record({ op: fc.constantFrom("cancel", "cancel", "retry"), ids: few(id) }) },
     { weight: 3, arbitrary: fc.record({ op: fc.constantFrom("retryAll", "retryAll", "forget", "span"), queue }) },
@@ -195,6 +201,7 @@ export async function play(world: World, call: Op): Promise<void> {
     case "renew":
     case "complete":
     case "release":
+    case "begin":
     case "lose":
     case "progress":
       return withLeases(world, call.op, call.leases);
@@ -323,10 +330,19 @@ async function reserve(world: World, call: Extract<Op, { op: "reserve" }>): Prom
   const reservation = (call.again ? reservations.get(key) : undefined) ?? name(world, "r");
   reservations.set(key, reservation);
   const { rate } = model.queue(of);
-  const request = { queue: of, worker, lane, reservation, count: call.count, leaseMs: HOUR_MS, rate };
+  const request = {
+    queue: of,
+    worker,
+    lane,
+    reservation,
+    count: call.count,
+    leaseMs: HOUR_MS,
+    rate,
+    reports: call.reports,
+  };
   const reply = await engine.reserve(0, request);
   const before = new Map([...model.tasks].map(([known, task]) => [known, task.fence]));
-  const expected = model.reserve(of, worker, lane, reservation, call.count);
+  const expected = model.reserve(of, worker, lane, reservation, call.count, call.reports);
   expect(reply.tasks.map((task) => task.id)).to.deep.equal(expected.ids);
   expect(reply.waiting).to.equal(expected.waiting);
   if (rate === undefined) expect(reply.pauseMs).to.equal(0);
@@ -349,11 +365,7 @@ async function reserve(world: World, call: Extract<Op, { op: "reserve" }>): Prom
   }
 }
 
-async function withLeases(
-  world: World,
-  op: "renew" | "complete" | "release" | "lose" | "progress",
-  which: readonly number[],
-) {
+async function withLeases(world: World, op: LeaseOp, which: readonly number[]) {
   const { engine, model } = world;
   const items = which.map((n) => ({ of: leaseOf(world, n), word: name(world, op) }));
   const one = {
@@ -363,6 +375,7 @@ async function withLeases(
       () => model.complete(of, word),
     ],
     release: (of: Lease) => [engine.finisher.release(of, engine.settings(of.queue)), () => model.release(of)],
+    begin: (of: Lease) => [engine.begin(of), () => model.begin(of)],
     lose: (of: Lease) => [engine.lose(of, engine.settings(of.queue)), () => model.lose(of, WORKER_LOST)],
     progress: (of: Lease, word: string) => [engine.progress(of, 50, word), () => model.progress(of, word)],
   } satisfies Record<string, (of: Lease, word: string) => [Promise<string>, () => string]>;

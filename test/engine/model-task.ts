@@ -21,6 +21,8 @@ export interface ModelTask {
   taking: number;
   fence: string | null;
   worker: string;
+  /** Its worker has yet to say that the handler begins: until then no loss counts. */
+  unreported: boolean;
   cancelRequested: boolean;
   progress: string | null;
   /** In the order in which they were begun. */
@@ -104,7 +106,16 @@ export function newTask(s: NewTask, begin: Pick<ModelTask, "state" | "place" | "
   return {
     ...{ id: s.id, queue: s.queue, caller: s.caller, priority: s.priority, input: s.input, mediaType: s.mediaType },
     ...{ webhook: s.webhook, ...begin, steps: new Map(), undoneBy: null, due: Infinity, lapsed: Infinity },
-    ...{ attempts: 0, lost: 0, taking: 0, fence: null, worker: "", cancelRequested: false, answers: [] },
+    ...{
+      attempts: 0,
+      lost: 0,
+      taking: 0,
+      fence: null,
+      worker: "",
+      unreported: false,
+      cancelRequested: false,
+      answers: [],
+    },
     ...{ progress: null, errors: [], errorCode: null, result: null, kept: null, died: null, begun: false },
     ...{ inputKept: true, destroyed: false, expired: false },
   };

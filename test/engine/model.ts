@@ -104,6 +104,7 @@ export class Model {
     lane: number,
     reservation: string,
     count: number,
+    reports: boolean,
   ): { ids: string[]; waiting: number | null } {
     const q = this.queue(queue);
     const last = q.reservations.get(`${worker} ${lane}`);
@@ -120,6 +121,7 @@ export class Model {
     const taken = this.line(queue).slice(0, allowed);
     for (const task of taken) {
       Object.assign(task, { state: "running", worker, lapsed: Infinity, attempts: task.attempts + 1, begun: true });
+      task.unreported = reports && task.lost > 0;
       this.#takings += 1;
       task.taking = this.#takings;
     }
@@ -193,6 +195,14 @@ export class Model {
     if (task.cancelRequested) return this.#settle(task, "canceled");
     this.#backInLine(task);
     return "released";
+  }
+
+  begin(lease: ModelLease): "ok" | "cancel" | "stale" {
+    const task = this.#held(lease);
+    if (!task) return "stale";
+    if (task.cancelRequested) return "cancel";
+    task.unreported = false;
+    return "ok";
   }
 
   lose(lease: ModelLease, result: string): LoseVerdict {
@@ -327,8 +337,13 @@ export class Model {
     task.errors = [error, ...task.errors].slice(0, MOST_ERRORS);
   }
 
-  #lose(task: ModelTask, result: string): "waiting" | "dead" | "canceled" {
+  #lose(task: ModelTask, result: string): "waiting" | "released" | "dead" | "canceled" {
     const queue = this.queue(task.queue);
+    if (task.unreported) {
+      if (task.cancelRequested) return this.#settle(task, "canceled");
+      this.#backInLine(task);
+      return "released";
+    }
     task.lost += 1;
     queue.losses += 1;
     if (task.cancelRequested) return this.#settle(task, "canceled");

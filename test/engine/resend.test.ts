@@ -46,6 +46,15 @@ class Scene {
     this.lease = { queue: "jobs", id: task.id, fence: task.fence };
   }
 
+  /** A task that has lost a worker, taken by one that says when its handler begins. */
+  async suspect(): Promise<void> {
+    await this.running();
+    await this.scripts.lose(this.tag, [{ ...this.lease, ...this.tickQueue }], CAP);
+    const request = { queue: "jobs", worker: "w1", reservation: "second", count: 1, leaseMs: 60_000, rate: undefined };
+    const { tasks } = await this.scripts.reserve(this.tag, { ...request, reports: true });
+    this.lease = { queue: "jobs", id: "a", fence: tasks[0]?.fence ?? "" };
+  }
+
   async dead(): Promise<void> {
     await this.running({ input: LONG });
     await this.scripts.step.keep(this.tag, { ...this.lease, name: "s", value: "1", undo: true }, ROOM);
@@ -201,6 +210,18 @@ const CASES: readonly Case[] = [
     },
     call: ({ scripts, tag }) => scripts.cancel(tag, [{ id: "a", call: "1a", ...KEEP }]),
     replies: [["destroyed"], ["destroyed"]],
+  },
+  {
+    ...{ script: "begin", when: "of a task that has lost a worker before" },
+    given: (scene) => scene.suspect(),
+    call: ({ scripts, tag, lease }) => scripts.begin(tag, [lease]),
+    replies: [["ok"], ["ok"]],
+  },
+  {
+    ...{ script: "lose", when: "of a task whose handler had not begun" },
+    given: (scene) => scene.suspect(),
+    call: ({ scripts, tag, lease, tickQueue }) => scripts.lose(tag, [{ ...lease, ...tickQueue }], CAP),
+    replies: [["released"], ["released"]],
   },
   {
     ...{ script: "lose", when: "of a running task" },

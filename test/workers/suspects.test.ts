@@ -60,14 +60,78 @@ describe("a task that has lost its worker", function () {
       expect(innocents.map(({ lost }) => lost)).to.deep.equal([...early.map(() => 1), ...late.map(() => 0)]);
       expect(await ends()).to.have.length(innocents.length);
 
-      // Suspects ran each in a process of its own, the others in the worker's.
-      const alone = (await Promise.all([...early, pill].map(begun))).flatMap((pids) => pids.slice(1));
-      expect(new Set([...alone, second.pid]).size).to.equal(alone.length + 1);
+      // Suspects ran in child processes, one after the other in those that live, the others in the worker's.
+      const alone = (await Promise.all(early.map(begun))).flatMap((pids) => pids.slice(1));
+      const deadly = (await begun(pill)).slice(1);
+      expect(new Set(deadly).size, "processes that the pill killed").to.equal(2);
+      expect([...alone, ...deadly]).not.to.include(second.pid);
       expect(new Set((await Promise.all(late.map(begun))).flat())).to.deep.equal(new Set([second.pid]));
       expect(second.child.exitCode).to.equal(null);
+      for (const pid of deadly) await processGone(pid);
+      second.child.kill("SIGKILL");
       for (const pid of alone) await processGone(pid);
     });
   }
+
+  it("loses nothing more with workers that die before its handler begins, and then runs", async () => {
+    const first = await start();
+    const id = await shop.submit({ journal, ms: 60_000, againMs: 20 });
+    await eventually(async () => (await begun(id)).length === 1);
+    first.child.kill("SIGKILL");
+    for (let n = 0; n < 2; n += 1) {
+      const next = await start({ TEST_CHILDREN_LOAD_MS: "60000" });
+      await eventually(async () => (await shop.look(id)).state === "running");
+      next.child.kill("SIGKILL");
+      await eventually(async () => {
+        await Promise.all(shop.engine.keys.tags.map((_, partition) => shop.engine.tick(partition)));
+        return (await shop.look(id)).state === "waiting";
+      });
+      expect(await shop.look(id)).to.include({ lost: 1, attempts: 0 });
+    }
+    await start();
+    expect(await shop.ended(id)).to.include({ state: "succeeded", lost: 1, attempts: 1 });
+    expect(await begun(id)).to.have.length(2);
+  });
+
+  it("leaves its slot to others while it waits for a process, and keeps its lease meanwhile", async () => {
+    const suspects = await Promise.all(Array.from({ length: 12 }, () => shop.submit({ journal, ms: 20 })));
+    for (const partition of shop.engine.keys.tags.keys()) {
+      const request = {
+        queue: "slow",
+        worker: "gone",
+        reservation: "only",
+        count: 12,
+        leaseMs: 60_000,
+        rate: undefined,
+      };
+      for (const { id, fence } of (await shop.engine.reserve(partition, request)).tasks)
+        await shop.engine.lose({ queue: "slow", id, fence }, shop.engine.settings("slow"));
+    }
+    const worker = await start({ TEST_CHILDREN_LOAD_MS: "60000" });
+    // They stand behind the suspects, of which there are more than the queue has slots and than may wait in one process.
+    const late = await Promise.all(Array.from({ length: 8 }, () => shop.submit({ journal, ms: 600 })));
+    for (const id of late) expect(await shop.ended(id)).to.include({ state: "succeeded", lost: 0 });
+    for (const id of suspects) {
+      const seen = await shop.look(id);
+      expect(seen.state).to.be.oneOf(["running", "retrying", "waiting"]);
+      expect(seen).to.include({ lost: 1, errorCode: null });
+    }
+    expect(worker.logged.filter((line) => line.includes("lost its worker"))).to.deep.equal([]);
+    worker.child.kill("SIGKILL");
+    await start();
+    for (const id of suspects) expect(await shop.ended(id)).to.include({ state: "succeeded", lost: 1, attempts: 1 });
+  });
+
+  it("shares a child process with others, one after the other", async () => {
+    const first = await start();
+    const ids = await Promise.all(Array.from({ length: 4 }, () => shop.submit({ journal, ms: 60_000, againMs: 1 })));
+    await eventually(async () => (await Promise.all(ids.map(begun))).every((pids) => pids.length === 1));
+    first.child.kill("SIGKILL");
+    await start();
+    await Promise.all(ids.map((id) => shop.ended(id)));
+    const again = (await Promise.all(ids.map(begun))).map((pids) => pids[1]);
+    expect(new Set(again).size).to.be.within(1, 2);
+  });
 
   it("fails, rather than being lost, when what it throws outside is what had ended the process", async () => {
     const first = await start();

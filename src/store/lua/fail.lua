@@ -41,7 +41,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
       settle(id, 'c', nil, keep, tombstone, t[5], t[6])
       verdicts[n + 1] = 'canceled'
     elseif again then
-      redis.call('HDEL', key, 'w', 'p')
+      redis.call('HDEL', key, 'w', 'p', 'n')
       redis.call('HSET', key, 's', 'y')
       if kind == 'later' then
         redis.call('HINCRBY', key, 'a', -1)

@@ -6,7 +6,8 @@
 --          tombstone (ms), dead (ms that dead tasks stay)
 -- ARGV[#ARGV] cap: most dead tasks kept of a queue
 --
--- Returns a verdict of each: "waiting", "dead", "canceled", "stale". The same attempt reported again is answered the same.
+-- Returns a verdict of each: "waiting", "released" (its handler had not begun: no loss is counted), "dead", "canceled", "stale". The
+-- same attempt reported again is answered the same.
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
@@ -20,16 +21,16 @@ local cap = tonumber(ARGV[#ARGV])
 local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local queue, id, fence, most_lost, problem, keep, tombstone, dead = unpack(ARGV, 2 + n * 8, 9 + n * 8)
-  local t = redis.call('HMGET', base .. 't:' .. id, 's', 'f', 'k', 'o', 'l', 'W', 'U', 'V')
+  local t = redis.call('HMGET', base .. 't:' .. id, 's', 'f', 'k', 'o', 'l', 'W', 'U', 'V', 'n')
   local known = answered(t[8], 'l' .. fence)
   if known then
     verdicts[n + 1] = known
   elseif t[1] ~= 'r' or t[2] ~= fence then
     verdicts[n + 1] = 'stale'
   else
-    local fate = lose(queue, id, { t[3], t[4], t[5], t[6], t[7] }, tonumber(most_lost), problem, tonumber(keep), tonumber(tombstone),
-      tonumber(dead), cap)
-    if fate == 'waiting' then redis.call('PUBLISH', base .. 'n:' .. queue, '') end
+    local fate = lose(queue, id, { t[3], t[4], t[5], t[6], t[7], t[2], t[9] }, tonumber(most_lost), problem, tonumber(keep),
+      tonumber(tombstone), tonumber(dead), cap)
+    if fate == 'waiting' or fate == 'released' then redis.call('PUBLISH', base .. 'n:' .. queue, '') end
     note_answer(base .. 't:' .. id, t[8], 'l' .. fence, fate)
     verdicts[n + 1] = fate
   end

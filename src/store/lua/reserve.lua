@@ -11,7 +11,8 @@
 -- ARGV[6]  lease: ms
 -- ARGV[7]  rate: most tasks that may start within the span, over all workers; 0 for any number
 -- ARGV[8]  span: ms
--- ARGV[9…] tasks that the process has finished meanwhile, as complete.lua takes them: they cost no call of their own
+-- ARGV[9]  reports: "1" when the worker says by begin.lua when the handler of a task begins that has lost a worker before
+-- ARGV[10…] tasks that the process has finished meanwhile, as complete.lua takes them: they cost no call of their own
 --
 -- Returns {tasks, waiting, pause, verdicts}: of each task "id fence attempt lost created" and its input, in one list; where it has one of
 -- media type, query and caller the first ends in " +" and these three come behind, "" for what it does not have. Then how many
@@ -32,13 +33,14 @@ local base = KEYS[1]
 -- Most bytes of an input that travels in the answer.
 local INSIDE = 16384
 
-local verdicts = complete_groups(ARGV, 9)
+local verdicts = complete_groups(ARGV, 10)
 
 local queue, worker, reservation = ARGV[1], ARGV[2], ARGV[4]
 local holder, generation, after = string.match(ARGV[3], '^(%S+) (%d+) (%d+)$')
 local lane = not holder and lane_of(worker, ARGV[3])
 local count, lease = tonumber(ARGV[5]), tonumber(ARGV[6])
 local rate, span = tonumber(ARGV[7]), tonumber(ARGV[8])
+local reports = ARGV[9] == '1'
 local line, leases = base .. 'w:' .. queue, base .. 'l:' .. queue
 local counters = base .. 'q:' .. queue
 local reservations = base .. 'v:' .. queue
@@ -151,6 +153,7 @@ for n = 1, #entries, 2 do
     redis.call('HSET', key, 's', 'r', 'f', t[2], 'a', t[3], 'o', score, 'b', now_text, 'w', worker)
     -- Whoever renews over HTTP need not say again for how long.
     if holder then redis.call('HSET', key, 'L', lease) end
+    if reports and t[4] then redis.call('HSET', key, 'n', t[2]) end
     leased[#leased + 1] = expiry
     leased[#leased + 1] = id
     redis.call('PUBLISH', base .. 'e:' .. id, 'r')

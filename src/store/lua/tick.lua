@@ -9,7 +9,8 @@
 --          tasks stay), problem (stored form of the worker-lost answer)
 --
 -- Returns {promoted, next, lost}: how many joined the line; ms until a task is due or a lease ends ("" for none; 0 when the
--- limit was reached); and of each task that lost its worker {queue, id, worker, losses, "waiting" | "dead" | "canceled"}.
+-- limit was reached); and of each task that lost its worker {queue, id, worker, losses,
+-- "waiting" | "released" (its handler had not begun: no loss is counted) | "dead" | "canceled"}.
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
@@ -67,9 +68,10 @@ local function reclaim(queue, most_lost, keep, tombstone, dead, problem)
   to_reclaim = to_reclaim - #expired
   for _, id in ipairs(expired) do
     local key = base .. 't:' .. id
-    local t = redis.call('HMGET', key, 's', 'k', 'o', 'l', 'w', 'W', 'U')
+    local t = redis.call('HMGET', key, 's', 'k', 'o', 'l', 'w', 'W', 'U', 'f', 'n')
     if t[1] == 'r' then
-      local fate, losses = lose(queue, id, { t[2], t[3], t[4], t[6], t[7] }, most_lost, problem, keep, tombstone, dead, cap)
+      local facts = { t[2], t[3], t[4], t[6], t[7], t[8], t[9] }
+      local fate, losses = lose(queue, id, facts, most_lost, problem, keep, tombstone, dead, cap)
       lost[#lost + 1] = { queue, id, t[5] or '', losses, fate }
     else
       redis.call('ZREM', base .. 'l:' .. queue, id)

@@ -46,6 +46,18 @@ export const neighbor = defineHandler<Work>({
   },
 });
 
+/** Works while workers are killed, and is not to be condemned for it. */
+export const innocent = defineHandler<Work>({
+  queue: "innocent",
+  lease: "3s",
+  concurrency: 8,
+  run: async ({ ms }, task) => {
+    note(task.id, task.attempt, process.pid, "begins");
+    await delay(ms);
+    note(task.id, task.attempt, process.pid, "ends");
+  },
+});
+
 /** Kills whoever runs it. */
 export const pill = defineHandler<Work>({
   queue: "pill",

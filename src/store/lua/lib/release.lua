@@ -8,7 +8,7 @@ local function release(queue, id, t, keep, tombstone)
     settle(id, 'c', nil, keep, tombstone, t[3], t[4])
     return 'canceled'
   end
-  redis.call('HDEL', key, 'w', 'p', 'o', 'b')
+  redis.call('HDEL', key, 'w', 'p', 'o', 'b', 'n')
   redis.call('HSET', key, 's', 'w')
   redis.call('HINCRBY', key, 'a', -1)
   redis.call('ZADD', base .. 'w:' .. queue, t[2], id)

@@ -1,0 +1,30 @@
+-- Notes that handlers begin: of tasks that have lost a worker before, where the worker said at the reservation that it reports this.
+-- A loss before that is none, see lib/lose.lua.
+--
+-- KEYS[1]  base: the partition's tag
+-- ARGV[1]  count: number of tasks, each with the two arguments that follow
+-- ARGV[2…] id, fence
+--
+-- Returns a verdict of each: "ok", "cancel" (it is not to begin: the task is to be given up), "stale" (no longer the worker's).
+-- flags: allow-oom
+local base = KEYS[1]
+--#include clock
+
+local verdicts = {}
+for n = 0, tonumber(ARGV[1]) - 1 do
+  local id, fence = unpack(ARGV, 2 + n * 2, 3 + n * 2)
+  local key = base .. 't:' .. id
+  local t = redis.call('HMGET', key, 's', 'f', 'k', 'n')
+  if t[1] ~= 'r' or t[2] ~= fence then
+    verdicts[n + 1] = 'stale'
+  elseif t[3] then
+    verdicts[n + 1] = 'cancel'
+  else
+    if t[4] then
+      redis.call('HDEL', key, 'n')
+      redis.call('HSET', key, 'b', now_text)
+    end
+    verdicts[n + 1] = 'ok'
+  end
+end
+return verdicts
