@@ -11,7 +11,7 @@ import { started } from "./executor.ts";
 import type { Executors } from "./executors.ts";
 import { insist } from "./insist.ts";
 import type { Keeper } from "./keeper.ts";
-import type { Outcome } from "./outcome.ts";
+import { describe, type Outcome } from "./outcome.ts";
 import { asTold } from "./relay-log.ts";
 import { isUndoHandler, type UndoHandler } from "./undo.ts";
 
@@ -59,8 +59,10 @@ export class Runner {
         attempt.end();
         settled();
         note(attempt, outcome);
+        // Losses never condemn an undoing: one that kills its own process has failed, or it would do so for ever.
+        const counted = isUndoHandler(handler) ? asFailure(outcome) : outcome;
         const facts = { settings: attempt.settings, attempt: task.attempt, aborted: attempt.aborted };
-        const ending = conclude(outcome, facts, Math.random());
+        const ending = conclude(counted, facts, Math.random());
         if (ending !== "nothing") await this.#tell(attempt, handler, ending);
         if (log.isLevelEnabled("info")) {
           attempt.log.info({ ms: Math.round(performance.now() - takenAt), outcome: outcome.kind }, "attempt ended");
@@ -130,6 +132,11 @@ async function withoutInput(attempt: Attempt): Promise<Outcome | undefined> {
     attempt.log.warn({ reason: reasonOf(error) }, "the input could not be read; the task is taken again later");
     return { kind: "later", afterMs: UNREAD_MS };
   }
+}
+
+/** The death of a process as a failed attempt. */
+function asFailure(outcome: Outcome): Outcome {
+  return outcome.kind === "lost" ? { kind: "error", error: describe(new Error(outcome.how)) } : outcome;
 }
 
 /** Says in the log what the store made of the end of an attempt, where that is not what is to be expected. */
