@@ -27,10 +27,7 @@ export class GrowingBuffer {
 
   /** What has been gathered; begins anew. The bytes may be those of the only chunk itself. */
   take(): Buffer {
-    const only = this.#only;
-    const bytes = only
-      ? Buffer.from(only.buffer, only.byteOffset, only.byteLength)
-      : this.#room.subarray(0, this.length);
+    const bytes = this.#only ? asBuffer(this.#only) : this.#room.subarray(0, this.length);
     this.clear();
     return bytes;
   }
@@ -53,4 +50,8 @@ export class GrowingBuffer {
       this.#only = undefined;
     }
   }
+}
+
+function asBuffer(bytes: Uint8Array): Buffer {
+  return Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
