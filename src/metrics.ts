@@ -58,6 +58,12 @@ export class Metrics {
     "Estimates of a sample, by where the true start lay",
     "start",
   );
+  readonly #overdueGauge = new Gauge({
+    name: "paihao_handlers_overdue",
+    help: "Handlers of this worker that go on after their signal, which nobody waits for any more",
+    labelNames: ["queue"],
+    registers: [this.registry],
+  });
   readonly #queueGauge = new Gauge({
     name: "paihao_queue_tasks",
     help: "Tasks of a queue, by state",
@@ -70,6 +76,11 @@ export class Metrics {
     labelNames: ["queue", "of"],
     registers: [this.registry],
   });
+
+  /** Counts handlers that go on after their signal, more or fewer. */
+  countOverdue(queue: string, by: 1 | -1): void {
+    this.#overdueGauge.inc({ queue }, by);
+  }
 
   /** Adds what Node tells of the process: memory, event loop, garbage. */
   observeProcess(): void {

@@ -28,6 +28,8 @@ export class Attempt implements TaskMeans {
   readonly lease: Lease;
   /** Monotonic ms of the last time the lease was known to hold. */
   renewedAt: number;
+  /** Resolves when a handler ends that is no longer waited for; undefined while it is. */
+  goingOn: Promise<unknown> | undefined;
   /** Takes a slot for it where one is free; undefined when it has one. */
   readonly claimSlot: (() => boolean) | undefined;
   readonly #parts: { readonly engine: Engine; readonly log: Logger; readonly maxResultBytes: number };

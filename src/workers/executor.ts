@@ -24,8 +24,12 @@ export function withinGrace(attempt: Attempt, outcome: Promise<Outcome>): Promis
   return new Promise((resolve) => {
     let timer: NodeJS.Timeout | undefined;
     let over = false;
+    const leave = () => {
+      attempt.goingOn = outcome;
+      resolve({ kind: "overdue" });
+    };
     attempt.whenAborted(() => {
-      if (!over) timer = setTimeout(() => resolve({ kind: "overdue" }), GRACE_MS[attempt.aborted ?? "shutdown"]);
+      if (!over) timer = setTimeout(leave, GRACE_MS[attempt.aborted ?? "shutdown"]);
     });
     void outcome.then((settled) => {
       over = true;

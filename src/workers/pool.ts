@@ -36,6 +36,8 @@ export class Pool implements Role, Slots {
   readonly #takers: readonly Taker[];
   /** Handlers that run. */
   #busy = 0;
+  /** Handlers that go on after their signal, and are no longer waited for. */
+  #overdue = 0;
   /** Tasks in hand: those whose handlers run, and those whose ends the store is being told. */
   #inHand = 0;
   /** Slots kept for tasks that have been asked for. */
@@ -110,7 +112,8 @@ export class Pool implements Role, Slots {
    * no more than as many again are taken.
    */
   get free(): number {
-    return Math.max(0, Math.min(this.slots - this.#busy, 2 * this.slots - this.#inHand) - this.#promised);
+    const kept = Math.max(0, this.#overdue - this.slots);
+    return Math.max(0, Math.min(this.slots - this.#busy - kept, 2 * this.slots - this.#inHand) - this.#promised);
   }
 
   promise(count: number): void {
@@ -124,10 +127,10 @@ export class Pool implements Role, Slots {
     this.#busy += 1;
     this.#inHand += 1;
     let free = false;
-    const settled = () => {
+    const settled = (goingOn?: Promise<unknown>) => {
       if (free) return;
       free = true;
-      this.#freed();
+      this.#freed(goingOn);
     };
     void this.#runner.run(task, this.#handler, this.#settings, { takenAt, settled }).then(() => this.#told());
   }
@@ -143,10 +146,10 @@ export class Pool implements Role, Slots {
       slot = "held";
       return true;
     };
-    const settled = () => {
+    const settled = (goingOn?: Promise<unknown>) => {
       if (slot !== "held") return;
       slot = "free";
-      this.#freed();
+      this.#freed(goingOn);
     };
     void this.#runner.run(task, this.#handler, this.#settings, { takenAt, settled, claimSlot }).then(() => {
       if (slot !== "none") this.#told();
@@ -155,10 +158,28 @@ export class Pool implements Role, Slots {
   }
 
   /** A handler has ended. Those who wait for its slot with their lease in hand come before those in the line. */
-  #freed(): void {
+  #freed(goingOn?: Promise<unknown>): void {
     this.#busy -= 1;
+    if (goingOn !== undefined) this.#leave(goingOn);
     this.#suspects?.slotFreed();
     this.#wake();
+  }
+
+  /** A handler ignores its signal. As many again as there are slots may go on so; each further one keeps its slot until one ends. */
+  #leave(goingOn: Promise<unknown>): void {
+    const { metrics } = this.#engine;
+    this.#overdue += 1;
+    metrics.countOverdue(this.queue, 1);
+    if (this.#overdue > this.slots) {
+      const counts = { overdue: this.#overdue, slots: this.slots };
+      this.#log.error(counts, "too many handlers go on after their signal; a slot stays taken until one of them ends");
+    }
+    void goingOn.then(() => {
+      this.#overdue -= 1;
+      metrics.countOverdue(this.queue, -1);
+      this.#suspects?.slotFreed();
+      this.#wake();
+    });
   }
 
   /** The store knows how an attempt has ended. */

@@ -31,8 +31,8 @@ export interface RunnerParts {
 export interface Run {
   /** Monotonic ms from when its lease counts. */
   readonly takenAt: number;
-  /** Called when the handler has ended: its slot is free while the store is still being told. */
-  readonly settled: () => void;
+  /** Called when the handler has ended, or, with a promise of its end, when it is no longer waited for; the store is still being told. */
+  readonly settled: (goingOn?: Promise<unknown>) => void;
   /** Takes a slot when its handler can begin, if one is free; left out, it has one. */
   readonly claimSlot?: () => boolean;
 }
@@ -57,7 +57,7 @@ export class Runner {
         const hindered = task.input === null ? await withoutInput(attempt) : undefined;
         const outcome = hindered ?? (await executors.of(task, handler.queue).execute(attempt, handler));
         attempt.end();
-        settled();
+        settled(attempt.goingOn);
         note(attempt, outcome);
         // Losses never condemn an undoing: one that kills its own process has failed, or it would do so for ever.
         const counted = isUndoHandler(handler) ? asFailure(outcome) : outcome;
