@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { PaihaoError } from "../errors.ts";
 import type { Keys } from "../store/keys.ts";
 import type { Scripts } from "../store/scripts.ts";
 
@@ -11,6 +12,9 @@ export interface Allocation {
 
 /** How long an id waits for its task, ms. */
 export const ALLOCATION_MS = 3_600_000;
+
+/** When to ask again for an id of a queue that is full, seconds. */
+const FULL_RETRY_S = 5;
 
 /** What an allocated id looks like, so that tasks submitted under other ids are told from those without a look. */
 const FORM = /^a-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
@@ -25,10 +29,23 @@ export class Allocations {
     this.#keys = keys;
   }
 
-  /** A new id. @throws PaihaoError store-unavailable, store-full */
-  async allocate(queue: string, caller: string | null): Promise<Allocation> {
+  /**
+   * A new id, which counts as a task that waits.
+   * @param maxWaiting most tasks waiting and scheduled and ids handed out, together
+   * @throws PaihaoError queue-full, store-unavailable, store-full
+   */
+  async allocate(queue: string, caller: string | null, maxWaiting: number): Promise<Allocation> {
     const id = `a-${randomUUID()}`;
-    await this.#scripts.allocate(this.#tag(id), id, JSON.stringify({ queue, caller }), ALLOCATION_MS);
+    const value = JSON.stringify({ queue, caller });
+    const limit = Math.ceil(maxWaiting / this.#keys.partitions);
+    const item = { id, value, ttlMs: ALLOCATION_MS, queue, limit };
+    const { verdict, waiting, scheduled } = await this.#scripts.allocate(this.#tag(id), item);
+    if (verdict === "full") {
+      throw new PaihaoError("queue-full", "Tasks that wait and ids that were handed out are as many as may be.", {
+        extensions: { queue, waiting, scheduled },
+        headers: { "Retry-After": String(FULL_RETRY_S) },
+      });
+    }
     return { id, queue, caller };
   }
 
@@ -39,8 +56,8 @@ export class Allocations {
   }
 
   /** Gives an id back: its task has come, or never will. */
-  async drop(id: string): Promise<void> {
-    await this.#scripts.deallocate(this.#tag(id), id);
+  async drop({ id, queue }: Pick<Allocation, "id" | "queue">): Promise<void> {
+    await this.#scripts.deallocate(this.#tag(id), id, queue);
   }
 
   #tag(id: string): string {

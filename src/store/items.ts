@@ -47,6 +47,24 @@ export interface Submitted {
   readonly createdMs: number;
 }
 
+/** An id to be kept for a task that is to come, as allocate.lua takes it. */
+export interface AllocateItem {
+  readonly id: string;
+  /** What to remember with it. */
+  readonly value: string;
+  readonly ttlMs: number;
+  readonly queue: string;
+  /** Most tasks waiting and scheduled and ids handed out, together, of the partition. */
+  readonly limit: number;
+}
+/** What became of it. */
+export interface Allocated {
+  readonly verdict: "kept" | "taken" | "full";
+  /** Of the queue in this partition, where it is full; else 0. */
+  readonly waiting: number;
+  readonly scheduled: number;
+}
+
 /** A task that a worker has taken. */
 export interface Reserved {
   readonly id: string;

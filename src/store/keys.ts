@@ -24,6 +24,7 @@
  * | `g:<queue>`     | zset    | permits to start, where the queue has a rate and several partitions, in one of them: score = ms |
  * | `a:<subject>`   | string  | requests of a key or an address in its span of RATE_LIMIT; PX = what is left of it   |
  * | `i:<id>`        | string  | an id that a caller was given for a task to come: JSON of queue and caller; PX       |
+ * | `h:<queue>`     | zset    | the ids of a queue that were handed out: score = when they are over, ms              |
  * | `queues`        | hash    | all queues there are: queue → "registered ms, losses a task survives, and three TTLs" |
  * | `partitions`    | string  | number of partitions, in partition 0 only                                            |
  * | `secret`        | string  | the deployment's secret, made at its first start, in partition 0 only                 |
@@ -88,6 +89,7 @@ export const QUEUE_FIELDS = {
   lost: "workers lost with a task in hand",
   dead: "tasks that died",
   V: "how many the last calls forgot that forget dead tasks, newest first; see the scripts' part on answers",
+  handedUntil: "until when ids that were handed out may wait for their tasks, ms",
   healed: "entries without a task that were removed from the line",
 } as const;
 

@@ -1,6 +1,8 @@
 import type { Durability } from "../config.ts";
 import { Confirmation } from "./durability.ts";
 import type {
+  Allocated,
+  AllocateItem,
   Asking,
   AuditItems,
   BeginVerdict,
@@ -301,8 +303,10 @@ export class Scripts {
   }
 
   /** Keeps an id for a task that is to come; "taken" when it is one already. */
-  async allocate(tag: string, id: string, value: string, ttlMs: number): Promise<"kept" | "taken"> {
-    return text(await this.#run.allocate.text(tag, [id, value, ttlMs])) as "kept" | "taken";
+  async allocate(tag: string, item: AllocateItem): Promise<Allocated> {
+    const { id, value, ttlMs, queue, limit } = item;
+    const [verdict, waiting, scheduled] = list(await this.#run.allocate.text(tag, [id, value, ttlMs, queue, limit]));
+    return { verdict: text(verdict) as Allocated["verdict"], waiting: number(waiting), scheduled: number(scheduled) };
   }
 
   /** What was kept with an id; null when it was not allocated, or its time is over. */
@@ -310,8 +314,8 @@ export class Scripts {
     return text(await this.#run.allocation.text(tag, [id])) || null;
   }
 
-  async deallocate(tag: string, id: string): Promise<void> {
-    await this.#run.deallocate.text(tag, [id]);
+  async deallocate(tag: string, id: string, queue: string): Promise<void> {
+    await this.#run.deallocate.text(tag, [id, queue]);
   }
 
   /** How many of this partition stand before some places, and how long its lines are. */

@@ -88,6 +88,8 @@ const submitItem = (id: string, input: string, delayMs = 0) => ({
 const ROOM = { most: 10, bytes: 1000 };
 const slots = new Map([["jobs", 4]]);
 
+const ALLOCATION = { id: "a-1", value: "{}", ttlMs: 60_000, queue: "jobs", limit: 10 };
+const KEPT = { verdict: "kept", waiting: 0, scheduled: 0 };
 const CASES: readonly Case[] = [
   {
     ...{ script: "submit", when: "of new tasks, some for later, some with long inputs" },
@@ -302,13 +304,13 @@ const CASES: readonly Case[] = [
   {
     ...{ script: "allocate", when: "of a new id" },
     given: async () => undefined,
-    call: ({ scripts, tag }) => scripts.allocate(tag, "a-1", "{}", 60_000),
-    replies: ["kept", "kept"],
+    call: ({ scripts, tag }) => scripts.allocate(tag, ALLOCATION),
+    replies: [KEPT, KEPT],
   },
   {
     ...{ script: "deallocate", when: "of an allocated id" },
-    given: ({ scripts, tag }) => scripts.allocate(tag, "a-1", "{}", 60_000),
-    call: ({ scripts, tag }) => scripts.deallocate(tag, "a-1"),
+    given: ({ scripts, tag }) => scripts.allocate(tag, ALLOCATION),
+    call: ({ scripts, tag }) => scripts.deallocate(tag, "a-1", "jobs"),
   },
   {
     ...{ script: "claim", when: "of the number of partitions" },

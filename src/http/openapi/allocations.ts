@@ -31,10 +31,10 @@ export const allocationPaths: Paths = {
     get: {
       operationId: "allocate",
       summary: "An id for a task to come",
-      description: "It is kept for an hour.",
+      description: "It is kept for an hour, and counts towards the most tasks that may wait.",
       tags: ["Allocated ids"],
       parameters: parameterRefs("queueQuery"),
-      responses: { "200": json("The id.", object({ id: ID }), "Location"), ...problems("unknown-queue") },
+      responses: { "200": json("The id.", object({ id: ID }), "Location"), ...problems("unknown-queue", "queue-full") },
     },
   },
   "/api/v1/task/{id}": {

@@ -64,7 +64,8 @@ async function allocate(ctx: Context, api: Api): Promise<void> {
     ctx.status = 200;
     return;
   }
-  const { id } = await api.engine.allocations.allocate(handler.queue, callerOf(ctx));
+  const { maxWaiting } = api.engine.settings(handler.queue);
+  const { id } = await api.engine.allocations.allocate(handler.queue, callerOf(ctx), maxWaiting);
   ctx.set("Location", allocatedPath(id));
   ctx.body = { id };
 }
@@ -73,7 +74,7 @@ async function post(ctx: Context, api: Api, id: string): Promise<void> {
   const { queue, allocation } = await findAllocated(ctx, api, id, { use: true });
   const submission = await readSubmission(ctx, api, id, queue);
   if ((await submit(api, submission)) === "conflict") throw conflict(id, "The id was used with another input.");
-  if (allocation) await api.engine.allocations.drop(id);
+  if (allocation) await api.engine.allocations.drop(allocation);
   replyAllocated(ctx, 202, await findTask(ctx, api, id, { result: false }));
 }
 
@@ -91,7 +92,7 @@ async function put(ctx: Context, api: Api, id: string): Promise<void> {
       throw conflict(id, "The task has begun, or is finished: its input stays.");
     }
   }
-  if (allocation) await engine.allocations.drop(id);
+  if (allocation) await engine.allocations.drop(allocation);
   replyAllocated(ctx, allocation ? 202 : 200, await findTask(ctx, api, id, { result: false }));
 }
 
@@ -175,7 +176,7 @@ async function remove(ctx: Context, api: Api, id: string): Promise<void> {
   if (conditions) await checkAllocated(ctx, api, id, task, conditions);
   ctx.set("Cache-Control", "no-store");
   ctx.status = 204;
-  if (!task) return api.engine.allocations.drop(id);
+  if (!task) return api.engine.allocations.drop({ id, queue });
   if (!mayEnd(accessOf(ctx), task)) throw forbidden(["admin"]);
   if ((await api.engine.cancel(id, queue)) !== "requested") return;
   const after = await findTask(ctx, api, id, { result: false });

@@ -2,10 +2,12 @@
 --
 -- KEYS[1]  base: the partition's tag
 -- ARGV[1]  id
+-- ARGV[2]  queue
 --
 -- Returns nothing.
 -- flags: allow-oom
 local base = KEYS[1]
 
-local id = ARGV[1]
+local id, queue = ARGV[1], ARGV[2]
 redis.call('UNLINK', base .. 'i:' .. id)
+redis.call('ZREM', base .. 'h:' .. queue, id)

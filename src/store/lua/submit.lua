@@ -2,7 +2,7 @@
 --
 -- KEYS[1]  base: the partition's tag
 -- ARGV[1]  groups: of tasks with the same queue and limit that follow one another
--- ARGV[2…] of each group: queue, limit (most tasks waiting and scheduled), number of its tasks; then of each of these: id, input,
+-- ARGV[2…] of each group: queue, limit (most tasks waiting and scheduled and ids handed out), number of its tasks; then of each of these: id, input,
 --          more ("" when all else has its default, else "1" and the ten that follow): digest ("" when the input is stored in the
 --          hash), class (0 most urgent … 7), delay (ms), media type ("" for JSON), query ("" for none), caller ("" for none), most
 --          (largest index the caller accepts, "" for any), dry ("1" stores nothing), webhook (URL, "" for none), undo ("1" when
@@ -23,8 +23,12 @@ local PLAIN = { digest = '', class = 3, delay = 0, media = '', query = '', calle
 local function queue_state(queue)
   local state = seen[queue]
   if not state then
+    local known = redis.call('HMGET', base .. 'q:' .. queue, 'hlc', 'handedUntil')
+    local handed = tonumber(known[2] or 0) > now and redis.call('ZCOUNT', base .. 'h:' .. queue, '(' .. now_text, '+inf')
     state = {
-      hlc = tonumber(redis.call('HGET', base .. 'q:' .. queue, 'hlc') or 0),
+      hlc = tonumber(known[1] or 0),
+      -- Ids that were handed out for tasks to come: they count as if they had.
+      handed = handed or 0,
       waiting = redis.call('ZCARD', base .. 'w:' .. queue),
       scheduled = redis.call('ZCARD', base .. 'd:' .. queue),
       joined = 0,
@@ -130,11 +134,17 @@ local function submit(queue, state, limit)
 
   local index = places_before(queue, state, class)
   if task.dry then return 'dry w ' .. index .. ' ' end
-  if state.waiting + state.scheduled >= limit then return 'full   ' end
+  local was_handed = state.handed > 0 and redis.call('ZSCORE', base .. 'h:' .. queue, id)
+  local others = state.handed - (was_handed and 1 or 0)
+  if state.waiting + state.scheduled + others >= limit then return 'full   ' end
   if task.webhook ~= '' and untold_ends() >= limit then return 'untold   ' end
   if task.most and index > task.most and task.delay == 0 then return 'long  ' .. index .. ' ' end
 
   store(key, task, input)
+  if was_handed then
+    redis.call('ZREM', base .. 'h:' .. queue, id)
+    state.handed = others
+  end
   state.accepted = state.accepted + 1
   if task.delay > 0 then
     redis.call('ZADD', base .. 'd:' .. queue, whole(now + task.delay), id)

@@ -1,0 +1,55 @@
+import { expect } from "chai";
+import { testKeys } from "../../helpers/keys.ts";
+import { startServer, type TestServer } from "../../helpers/server.ts";
+
+describe("ids that were handed out for tasks to come", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({ MAX_WAITING: "3" });
+    await server.send("/v1/queues/default/pause", { method: "POST" });
+  });
+  after(() => server.stop());
+
+  const allocate = () => server.send("/api/v1/task");
+  const submit = (headers = {}) => server.post("default", {}, { Prefer: "respond-async", ...headers });
+  const ask = (id: string, method: string, body?: unknown) => server.send(`/api/v1/task/${id}`, { method, body });
+
+  it("count towards MAX_WAITING: beyond it neither an id is handed out nor a task taken", async () => {
+    const ids: string[] = [(await allocate()).json.id, (await allocate()).json.id];
+    const waiting = await submit();
+    expect(waiting.status).to.equal(202);
+    for (const refused of [await allocate(), await submit()]) {
+      expect([refused.status, refused.json.type]).to.deep.equal([503, "/problems/queue-full"]);
+      expect(refused.json).to.include({ queue: "default", waiting: 1, scheduled: 0 });
+      expect(refused.headers["retry-after"]).to.match(/^[1-9]\d*$/);
+    }
+    // Whoever has an id has a place: at once, in any order, by either method, and again.
+    const tasks = await Promise.all(ids.map((id, n) => ask(id, n === 0 ? "POST" : "PUT", {})));
+    expect(tasks.map(({ status }) => status)).to.deep.equal([202, 202]);
+    expect((await ask(ids[0] ?? "", "POST", {})).status).to.equal(202);
+    expect((await allocate()).status).to.equal(503);
+    expect((await submit({ "X-Request-Id": waiting.json.id })).status, "a repetition").to.equal(202);
+
+    // A task that leaves makes room, and so does an id that is given back.
+    await server.send(`/v1/requests/${waiting.json.id}`, { method: "DELETE" });
+    const { id } = (await allocate()).json;
+    expect((await submit()).status).to.equal(503);
+    expect((await ask(id, "DELETE")).status).to.equal(204);
+    expect((await submit()).status).to.equal(202);
+    expect((await server.send("/api/v1/task?queue=answers")).status, "another queue").to.equal(200);
+  });
+
+  it("are counted by the rate limit like any request", async () => {
+    const keys = testKeys({ ann: ["submit"] });
+    const limited = await startServer({ ...keys.env, RATE_LIMIT: "2/1h" });
+    try {
+      const statuses: number[] = [];
+      for (let n = 0; n < 3; n += 1) {
+        statuses.push((await limited.send("/api/v1/task", { headers: keys.as("ann") })).status);
+      }
+      expect(statuses).to.deep.equal([200, 200, 429]);
+    } finally {
+      await limited.stop();
+    }
+  });
+});
