@@ -121,7 +121,8 @@ export function taskRow(reply: BytesReply): TaskRow | null {
   return {
     queue,
     state,
-    createdMs: number(created),
+    // What is no number is 0: it is compared, and NaN is not even itself.
+    createdMs: number(created) || 0,
     revision: Number(revision),
     attempts: Number(attempts),
     startedMs: optional(begun),
