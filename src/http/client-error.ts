@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { STATUS_CODES } from "node:http";
+import { type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 import { PROBLEM_TYPE } from "../engine/problem.ts";
 import { type ProblemDocument, problemDocument } from "./problem.ts";
@@ -25,15 +25,32 @@ const LF = 0x0a;
 /** A request line that has begun: a method and a space. */
 const BEGUN = /^[A-Z-]{3,32} /;
 
+/** Connections that end when what came before has been answered. */
+const ending = new WeakSet<Duplex>();
+
 /**
- * Answers a request that never became one, as every other is answered: by a problem document. The connection ends with it.
- * @param answering whether an answer has begun on this connection: then there is nothing to be said any more
+ * Answers a request that never became one, as every other is answered: by a problem document. The connection ends with it. What was
+ * asked before on the same connection is answered first: else a caller would take this for its answer.
+ * @param latest the answer to the last request that became one
  */
-export function answerClientError(error: ClientError, socket: Duplex, answering: boolean): void {
-  if (error.code === "ECONNRESET" || !socket.writable || answering) {
+export function refuse(error: ClientError, socket: Duplex, latest: ServerResponse | undefined): void {
+  const underway = latest !== undefined && !latest.writableFinished && !latest.destroyed;
+  if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
-    return;
+  } else if (underway && latest.req.complete) {
+    if (ending.has(socket)) return;
+    ending.add(socket);
+    latest.once("finish", () => answer(error, socket));
+  } else if (underway && latest.headersSent) {
+    // It is the body of that request which cannot be read, and its answer has begun: there is nothing to be said any more.
+    socket.destroy();
+  } else if (!ending.has(socket)) {
+    answer(error, socket);
   }
+}
+
+function answer(error: ClientError, socket: Duplex): void {
+  if (!socket.writable) return;
   const problem = problemOfClientError(error);
   const body = JSON.stringify(problem);
   const head = [

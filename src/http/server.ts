@@ -7,7 +7,7 @@ import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
 import { ApiRequest } from "./api-request.ts";
 import { ApiResponse } from "./api-response.ts";
-import { answerClientError, HEAD_BYTES } from "./client-error.ts";
+import { HEAD_BYTES, refuse } from "./client-error.ts";
 import { cutStalledReaders, STALLED_DEFAULTS } from "./stalled-readers.ts";
 
 /** Limits on how requests arrive, ms. */
@@ -87,10 +87,7 @@ export class HttpServer implements Role {
       req.continueWhenRead(res);
       onRequest(req, res);
     });
-    this.#server.on("clientError", (error, socket) => {
-      const response = latest.get(socket);
-      answerClientError(error, socket, response?.headersSent === true && !response.writableFinished);
-    });
+    this.#server.on("clientError", (error, socket) => refuse(error, socket, latest.get(socket)));
     this.#host = options.host;
     this.#port = options.port;
   }

@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { UPSTREAM_WAYS } from "./upstream.ts";
 
 /** A value that is made up, or one the server has handed out so far. */
 export type Name = { readonly made: string } | { readonly known: number };
@@ -18,7 +19,19 @@ export interface FuzzRequest {
 }
 
 /** Queues of the fixtures that need no gate, and names that are none. */
-const QUEUES = ["default", "checked", "answers", "failing", "giving-up", "later", "late", "brief", "images", "logging"];
+const QUEUES = [
+  "default",
+  "checked",
+  "answers",
+  "failing",
+  "giving-up",
+  "later",
+  "late",
+  "brief",
+  "images",
+  "logging",
+  "upstream",
+];
 const ODD_NAMES = [
   "",
   "nowhere",
@@ -58,6 +71,8 @@ const PATHS = [
   "/v1/leases/{id}/complete",
   "/v1/leases/{id}/fail",
   "/v1/gateway/{queue}",
+  "/v1/gateway/upstream/{id}",
+  ...UPSTREAM_WAYS.map((way) => `/v1/gateway/upstream/${way}`),
   "/v1/gateway/{queue}/{id}/x",
   "/api/v1/task",
   "/api/v1/task/{id}",

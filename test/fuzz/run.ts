@@ -4,9 +4,11 @@ import fc from "fast-check";
 import { Contract } from "../helpers/contract.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { testKeys } from "../helpers/keys.ts";
-import { type Answer, startServer, type TestServer } from "../helpers/server.ts";
+import { type Answer, startServer } from "../helpers/server.ts";
 import { complaints } from "./judge.ts";
+import { rawRequest, sendRaw } from "./raw-requests.ts";
 import { type FuzzRequest, fuzzRequest, type Name } from "./requests.ts";
+import { type FuzzedServer, startFuzzedProcess } from "./server-process.ts";
 
 /** A request without an answer for so long hangs. */
 const HANG_MS = 10_000;
@@ -14,6 +16,9 @@ const HANG_MS = 10_000;
 const AT_ONCE = 6;
 /** Most ids that are remembered to be asked for again. */
 const REMEMBERED = 200;
+
+const generated = fc.array(fuzzRequest, { minLength: AT_ONCE, maxLength: AT_ONCE });
+const raws = fc.array(rawRequest, { minLength: 1, maxLength: 3 });
 
 /** Whose keys a guarded server takes. */
 const keys = testKeys({ ann: ["submit"], bob: ["submit", "read"], arm: ["work"], root: ["admin"] });
@@ -47,9 +52,14 @@ export async function fuzz(options: {
   seed: number;
   /** Keys, signed links, a rate limit, several partitions. */
   guarded: boolean;
+  /** In a process of its own, with little memory and a gateway: no request may end it. */
+  apart: boolean;
   onProgress?(sent: number): void;
 }): Promise<Fuzzed> {
-  const server = await startServer(options.guarded ? GUARDED : OPEN);
+  const env = options.guarded ? GUARDED : OPEN;
+  const server = options.apart
+    ? await startFuzzedProcess(env)
+    : { ...(await startServer(env)), ended: () => undefined };
   const rejections: unknown[] = [];
   const onRejection = (reason: unknown) => rejections.push(reason);
   process.on("unhandledRejection", onRejection);
@@ -58,14 +68,20 @@ export async function fuzz(options: {
   try {
     const runs = Math.ceil(options.requests / AT_ONCE);
     await fc.assert(
-      fc.asyncProperty(fc.array(fuzzRequest, { minLength: AT_ONCE, maxLength: AT_ONCE }), async (requests) => {
-        const found = await Promise.all(requests.map((request) => sender.send(request)));
+      fc.asyncProperty(generated, raws, async (requests, raw) => {
+        const found = await Promise.all([
+          ...requests.map((request) => sender.send(request)),
+          ...raw.map((request) => sendRaw(server.url, request, HANG_MS)),
+        ]);
+        sender.sent += raw.length;
         options.onProgress?.(sender.sent);
         const wrong = [...found.flat(), ...rejections.splice(0).map((reason) => `unhandled rejection: ${reason}`)];
         const unforeseen = server.log
           .slice(read)
           .find((line) => line.msg === "unforeseen error" || Number(line.level) >= 60);
         read = server.log.length;
+        const ended = server.ended();
+        if (ended !== undefined) wrong.push(ended);
         if (unforeseen) wrong.push(`unforeseen: ${JSON.stringify(unforeseen)}`);
         if (wrong.length > 0) throw new Error(wrong.join("\n"));
       }),
@@ -80,7 +96,7 @@ export async function fuzz(options: {
 }
 
 /** @throws Error when the server no longer does its work */
-async function isAlive(server: TestServer): Promise<void> {
+async function isAlive(server: FuzzedServer): Promise<void> {
   const headers = keys.as("root");
   await server.send("/v1/queues/default/resume", { method: "POST", headers });
   await eventually(
@@ -90,14 +106,14 @@ async function isAlive(server: TestServer): Promise<void> {
 
 /** Sends requests with ids that the server has handed out. */
 class Sender {
-  readonly #server: TestServer;
+  readonly #server: FuzzedServer;
   readonly #contract: Contract;
   readonly #guarded: boolean;
   readonly #ids: string[] = ["first"];
   readonly statuses = new Map<number, number>();
   sent = 0;
 
-  constructor(server: TestServer, contract: Contract, guarded: boolean) {
+  constructor(server: FuzzedServer, contract: Contract, guarded: boolean) {
     this.#server = server;
     this.#guarded = guarded;
     this.#contract = contract;

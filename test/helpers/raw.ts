@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import net from "node:net";
 
 /** Sends bytes as they are over a connection of their own, and returns all that comes until the server ends it. */
@@ -9,7 +8,8 @@ export async function raw(url: string, bytes: string | Buffer): Promise<string> 
   socket.write(bytes);
   const chunks: Buffer[] = [];
   socket.on("data", (chunk: Buffer) => chunks.push(chunk));
-  await once(socket, "close");
+  // Not `once`, which would reject of that error.
+  await new Promise<void>((resolve) => socket.once("close", () => resolve()));
   return Buffer.concat(chunks).toString("latin1");
 }
 

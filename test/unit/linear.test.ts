@@ -1,0 +1,81 @@
+import { expect } from "chai";
+import { weightOf } from "../../src/http/accept.ts";
+import { namesVersion } from "../../src/http/etag.ts";
+import { forwardedAddress, shownHost } from "../../src/http/forwarded.ts";
+import { parseJson } from "../../src/http/json.ts";
+import { readMediaType } from "../../src/http/media-type.ts";
+import { readSubmitOptions } from "../../src/http/options.ts";
+import { parsePrefer } from "../../src/http/prefer.ts";
+import { urgencyOf } from "../../src/http/priority.ts";
+import { checkIdempotencyKey, requestIdOf } from "../../src/http/request-id.ts";
+import { isActive } from "../../src/result-headers.ts";
+
+/** Six times as long as a head may be: what takes the square of it would not end within the time of a test. */
+const LENGTH = 100_000;
+const fill = (piece: string) => piece.repeat(Math.ceil(LENGTH / piece.length));
+
+/** Values that cost the square of their length where a reader goes back. */
+const HOSTILE = [
+  ...[
+    " ",
+    "\t",
+    ",",
+    ";",
+    "=",
+    '"',
+    "\\",
+    '\\"',
+    "a",
+    "0",
+    " ,",
+    ", ",
+    " ;",
+    ";=",
+    '="',
+    '";',
+    " a",
+    "a ",
+    "(",
+    "( ",
+    ":",
+    "[",
+  ],
+  ...["W/", 'W/"', '"a" ', "u=(", ";a=1", "1.", "-1", "%", "é", "a=b;", "a = b", "/", "a/", "../", "+json ", "xml"],
+].flatMap((piece) => [fill(piece), `${fill(piece)}x`, `a${fill(piece)}b`, `"${fill(piece)}`, `a=${fill(piece)}b c`]);
+
+const ignoring = (work: () => unknown) => () => {
+  try {
+    work();
+  } catch {
+    // A refusal is as good as an answer: what counts is that it comes.
+  }
+};
+
+describe("what reads a value that a caller chose", () => {
+  const READERS: Readonly<Record<string, (value: string) => unknown>> = {
+    Prefer: parsePrefer,
+    Accept: (value) => weightOf(value, "text/html"),
+    Priority: urgencyOf,
+    "Content-Type": readMediaType,
+    "the content type of a result": isActive,
+    "If-None-Match": (value) => namesVersion(value, 'W/"a"'),
+    "X-Forwarded-For": forwardedAddress,
+    Host: shownHost,
+    "Idempotency-Key": (value) => checkIdempotencyKey({ "idempotency-key": value }),
+    "a path": (path) => requestIdOf({ method: "PUT", path, headers: {} }, null, { value: "secret" }),
+    JSON: parseJson,
+    "a query": (value) => readSubmitOptions(new URLSearchParams(value), {}, 0),
+    "a delay": (delay) => readSubmitOptions(new URLSearchParams({ delay }), {}, 0),
+    "a time": (notBefore) => readSubmitOptions(new URLSearchParams({ notBefore }), {}, 0),
+  };
+
+  for (const [name, read] of Object.entries(READERS)) {
+    it(`takes time in proportion to its length: ${name}`, function () {
+      this.timeout(60_000);
+      const begun = process.cpuUsage();
+      for (const value of HOSTILE) ignoring(() => read(value))();
+      // Twenty times what it takes on a slow machine, and a small part of what the squares would.
+      expect(process.cpuUsage(begun).user / 1e6).to.be.below(45);
+    });
+  }
+});
