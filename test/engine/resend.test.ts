@@ -2,74 +2,12 @@ import { readdirSync } from "node:fs";
 import { expect } from "chai";
 import { createLog } from "../../src/log.ts";
 import { connect } from "../../src/store/redis.ts";
-import { encodeResult } from "../../src/store/result.ts";
-import { type Lease, Scripts, type TickQueue } from "../../src/store/scripts.ts";
-import { openEngine, type TestEngine } from "../helpers/engine.ts";
+import { Scripts } from "../../src/store/scripts.ts";
+import { openEngine } from "../helpers/engine.ts";
 import { onCluster, storeUrl, storeUrlAt } from "../helpers/store.ts";
 import { startTcpProxy } from "../helpers/tcp-proxy.ts";
 import { contents } from "./resend-dump.ts";
-
-const KEEP = { keepMs: 60_000, tombstoneMs: 60_000 };
-const CAP = 10;
-const answer = encodeResult({ status: 200, contentType: "text/plain", headers: {}, body: Buffer.from("ok") });
-const REQUEST = { queue: "jobs", worker: "w1", reservation: "r", count: 1, leaseMs: 60_000, rate: undefined };
-const PERMIT = { queue: "jobs", request: "r", rate: { max: 5, perMs: 60_000 } };
-const LONG = `"${"x".repeat(500)}"`;
-
-/** A store in some state, before the call that is to be sent twice. */
-class Scene {
-  readonly t: TestEngine;
-  readonly tag: string;
-  lease: Lease = { queue: "jobs", id: "a", fence: "0" };
-
-  constructor(t: TestEngine) {
-    this.t = t;
-    this.tag = t.keys.tag(0);
-  }
-
-  get scripts(): Scripts {
-    return this.t.scripts;
-  }
-
-  get tickQueue(): TickQueue {
-    return { queue: "jobs", maxLost: 1, deadMs: 60_000, problem: answer, ...KEEP };
-  }
-
-  async waiting(options: { input?: string; delayMs?: number; webhook?: string } = {}): Promise<void> {
-    for (const id of ["a", "b"]) await this.t.submit({ id, ...options });
-  }
-
-  async running(options: { input?: string; webhook?: string } = {}): Promise<void> {
-    await this.waiting(options);
-    const [task] = await this.t.reserve(1, { reservation: "first" });
-    if (!task) throw new Error("nothing to take");
-    this.lease = { queue: "jobs", id: task.id, fence: task.fence };
-  }
-
-  /** A task that has lost a worker, taken by one that says when its handler begins. */
-  async suspect(): Promise<void> {
-    await this.running();
-    await this.scripts.lose(this.tag, [{ ...this.lease, ...this.tickQueue }], CAP);
-    const request = { queue: "jobs", worker: "w1", reservation: "second", count: 1, leaseMs: 60_000, rate: undefined };
-    const { tasks } = await this.scripts.reserve(this.tag, { ...request, reports: true });
-    this.lease = { queue: "jobs", id: "a", fence: tasks[0]?.fence ?? "" };
-  }
-
-  async dead(): Promise<void> {
-    await this.running({ input: LONG });
-    await this.scripts.step.keep(this.tag, { ...this.lease, name: "s", value: "1", undo: true }, ROOM);
-    await this.fail("retry", 1);
-  }
-
-  fail(kind: "retry" | "later" | "give-up", attempts: number) {
-    const item = { ...this.lease, ...KEEP, kind, attempts, delayMs: 1000, error: "boom", code: "task-failed" };
-    return this.scripts.fail(this.tag, [{ ...item, result: answer, deadMs: 60_000 }], CAP);
-  }
-
-  tick() {
-    return this.scripts.tick(this.tag, [this.tickQueue], { limit: 10, deadCap: CAP });
-  }
-}
+import { answer, CAP, KEEP, LONG, PERMIT, REQUEST, ROOM, Scene } from "./resend-scene.ts";
 
 /** A call of one script in one situation; both of its replies where they are told apart. */
 interface Case {
@@ -85,7 +23,6 @@ const submitItem = (id: string, input: string, delayMs = 0) => ({
   ...{ ...item, id, queue: "jobs", delayMs, input, digest: input.length > 64 ? "0".repeat(32) : "" },
   ...{ webhook: "https://example.com/", undo: true },
 });
-const ROOM = { most: 10, bytes: 1000 };
 const slots = new Map([["jobs", 4]]);
 
 const ALLOCATION = { id: "a-1", value: "{}", ttlMs: 60_000, queue: "jobs", limit: 10 };
