@@ -1,4 +1,5 @@
 import { createHmac, randomUUID } from "node:crypto";
+import { stringify } from "uuid";
 import { PaihaoError } from "../errors.ts";
 import { isId } from "../task.ts";
 
@@ -57,7 +58,7 @@ function derivedId(text: string, secret: string): string {
   const bytes = createHmac("sha256", secret).update(`paihao id 1\n${text}`).digest().subarray(0, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
   bytes.writeUInt8((bytes.readUInt8(8) & 0x3f) | 0x80, 8);
-  return bytes.toString("hex").replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+  return stringify(bytes);
 }
 
 /** Refuses an Idempotency-Key that cannot be one. @throws PaihaoError invalid-parameter */
