@@ -21,7 +21,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { VARIABLES } from "../src/config.ts";
+import { VARIABLES } from "../src/config/config.ts";
 import { messageOf } from "../src/errors.ts";
 import { freePort } from "../src/store/free-port.ts";
 import { type ReadmeCommand, readmeCommands } from "./readme.ts";

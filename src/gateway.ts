@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { type Duration, parseDuration } from "./duration.ts";
+import { type Duration, parseDuration } from "./config/duration.ts";
 import { messageOf } from "./errors.ts";
 import {
   forwardedHeaders,

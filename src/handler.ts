@@ -1,5 +1,5 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import { DURATION_FORM, type Duration, parseDuration } from "./duration.ts";
+import { DURATION_FORM, type Duration, parseDuration } from "./config/duration.ts";
 import type { Logger } from "./log.ts";
 import { isQueueName } from "./task.ts";
 

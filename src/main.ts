@@ -1,4 +1,4 @@
-import type { Config } from "./config.ts";
+import type { Config } from "./config/config.ts";
 import { Coverage } from "./engine/coverage.ts";
 import { openEngine } from "./engine/open.ts";
 import { messageOf } from "./errors.ts";

@@ -34,7 +34,7 @@ export async function openBuiltEngine(
 ): Promise<BuiltEngine> {
   const [{ readConfig }, { createLog }, { defineHandler }, { connect }, { Keys }, { Scripts }, { Notices }] =
     await Promise.all([
-      built<typeof import("../../src/config.ts")>("config.js"),
+      built<typeof import("../../src/config/config.ts")>("config/config.js"),
       built<typeof import("../../src/log.ts")>("log.js"),
       built<typeof import("../../src/handler.ts")>("handler.js"),
       built<typeof import("../../src/store/redis.ts")>("store/redis.js"),

@@ -7,7 +7,7 @@ const [url = ""] = process.argv.slice(2);
 
 const calls = {
   async start({ workers }: { workers: number }): Promise<void> {
-    const { readConfig } = await built<typeof import("../../src/config.ts")>("config.js");
+    const { readConfig } = await built<typeof import("../../src/config/config.ts")>("config/config.js");
     const { createLog } = await built<typeof import("../../src/log.ts")>("log.js");
     const { start } = await built<typeof import("../../src/main.ts")>("main.js");
     const config = readConfig({

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readConfig } from "../config.ts";
+import { readConfig } from "../config/config.ts";
 import { auditStore } from "../engine/audit.ts";
 import { createLog } from "../log.ts";
 import { provisionStore } from "../store/provision.ts";

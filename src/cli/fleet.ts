@@ -1,7 +1,7 @@
 import cluster, { type Worker } from "node:cluster";
 import { once } from "node:events";
 import path from "node:path";
-import type { Config, ServerRole } from "../config.ts";
+import type { Config, ServerRole } from "../config/config.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Running } from "../main.ts";

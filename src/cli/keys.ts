@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { Command } from "commander";
 import { type ApiKey, formatApiKey, makeKey, parseScopes, SCOPES } from "../api-key.ts";
-import { readKeySources } from "../config.ts";
+import { readKeySources } from "../config/config.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { appendKey, readKeyFile, revokeKey } from "../key-file.ts";
 

@@ -1,5 +1,5 @@
 /** A process of a fleet (see fleet.ts): its environment says which; it tells its parent when it is ready, and greets nobody. */
-import { readConfig } from "../config.ts";
+import { readConfig } from "../config/config.ts";
 import { StartError } from "../errors.ts";
 import { createLog } from "../log.ts";
 import { start } from "../main.ts";

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { Command } from "commander";
-import { ROLES } from "../config.ts";
+import { ROLES } from "../config/config.ts";
 import { StartError } from "../errors.ts";
 import { keysCommand } from "./keys.ts";
 

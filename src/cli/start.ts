@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { readConfig } from "../config.ts";
+import { readConfig } from "../config/config.ts";
 import { createLog } from "../log.ts";
 import { type Running, start } from "../main.ts";
 import { startFleet } from "./fleet.ts";

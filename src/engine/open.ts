@@ -1,4 +1,4 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { messageOf } from "../errors.ts";
 import { defineHandler, type Handler } from "../handler.ts";
 import type { Logger } from "../log.ts";

@@ -1,4 +1,4 @@
-import type { Config } from "../config.ts";
+import type { Config } from "../config/config.ts";
 import { HANDLER_DEFAULTS, type Handler, isInternalQueue } from "../handler.ts";
 
 /** What holds for every task of a queue: the handler's word, else the environment's. All milliseconds. */

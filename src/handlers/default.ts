@@ -1,6 +1,6 @@
 import { defineHandler, giveUp, type TaskContext } from "paihao";
 import { z } from "zod";
-import { readFetchAllow } from "../config.ts";
+import { readFetchAllow } from "../config/config.ts";
 import { DIGEST_LIMITS, digestPage, type PageDigest } from "../digest/page.ts";
 import { NestedTooDeep } from "../digest/reader.ts";
 import { FetchError, fetchPage, type Page } from "../fetch.ts";

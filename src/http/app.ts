@@ -1,6 +1,6 @@
 import Router from "@koa/router";
 import Koa, { type Middleware } from "koa";
-import type { ServedHosts } from "../config.ts";
+import type { ServedHosts } from "../config/config.ts";
 import { Watchers } from "../engine/watchers.ts";
 import type { Api } from "./api.ts";
 import { responseOf } from "./api-response.ts";

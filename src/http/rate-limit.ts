@@ -1,5 +1,5 @@
 import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
-import type { Rate } from "../config-values.ts";
+import type { Rate } from "../config/values.ts";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Keys } from "../store/keys.ts";

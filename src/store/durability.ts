@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import type { Durability } from "../config.ts";
+import type { Durability } from "../config/config.ts";
 import { PaihaoError, StartError } from "../errors.ts";
 import { type Connection, mastersOf } from "./redis.ts";
 import { storeError } from "./script.ts";

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import { parseRedisUrl } from "../redis-url.ts";
+import { parseRedisUrl } from "../config/redis-url.ts";
 import { type Connection, identityOf, isCluster, sentinelOptions } from "./redis.ts";
 
 const TIMEOUT_MS = 2_000;

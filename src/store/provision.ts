@@ -1,4 +1,4 @@
-import type { Config, StoreKind } from "../config.ts";
+import type { Config, StoreKind } from "../config/config.ts";
 import { StartError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { startEmbeddedStore } from "./embedded.ts";

@@ -1,7 +1,7 @@
 import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import { type Endpoint, parseRedisUrl, type RedisAddress } from "../redis-url.ts";
+import { type Endpoint, parseRedisUrl, type RedisAddress } from "../config/redis-url.ts";
 import { within } from "../within.ts";
 
 /** How connections behave, in one place. All milliseconds. */

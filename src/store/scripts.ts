@@ -1,4 +1,4 @@
-import type { Durability } from "../config.ts";
+import type { Durability } from "../config/config.ts";
 import { Confirmation } from "./durability.ts";
 import type {
   Allocated,

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { parse } from "yaml";
 import { environmentOf, reachesBuilder, readDockerfile } from "../../scripts/dockerfile.ts";
-import { readConfig, VARIABLES } from "../../src/config.ts";
-import { parseDuration } from "../../src/duration.ts";
+import { readConfig, VARIABLES } from "../../src/config/config.ts";
+import { parseDuration } from "../../src/config/duration.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");

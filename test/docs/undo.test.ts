@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect } from "chai";
-import { parseDuration } from "../../src/duration.ts";
+import { parseDuration } from "../../src/config/duration.ts";
 import { UNDO_DEFAULTS } from "../../src/workers/undo.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { startServer, type TestServer } from "../helpers/server.ts";

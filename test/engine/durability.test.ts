@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { type OpenedEngine, openEngine } from "../../src/engine/open.ts";
 import { defineHandler } from "../../src/handler.ts";
 import { createLog } from "../../src/log.ts";

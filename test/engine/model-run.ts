@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { audit } from "../../src/engine/audit.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { settingsOf } from "../../src/engine/settings.ts";

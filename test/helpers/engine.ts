@@ -1,4 +1,4 @@
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { type QueueSettings, settingsOf } from "../../src/engine/settings.ts";
 import type { Submission } from "../../src/engine/submit.ts";

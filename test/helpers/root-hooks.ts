@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { STORES, type StoreKind } from "../../src/config.ts";
+import { STORES, type StoreKind } from "../../src/config/config.ts";
 import { createLog } from "../../src/log.ts";
 import { type ProvisionedStore, provisionStore } from "../../src/store/provision.ts";
 import { startCluster, type TestCluster } from "./cluster.ts";

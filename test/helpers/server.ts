@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import http, { type IncomingHttpHeaders } from "node:http";
 import path from "node:path";
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { createLog } from "../../src/log.ts";
 import { type Running, start } from "../../src/main.ts";
 import { Keys } from "../../src/store/keys.ts";

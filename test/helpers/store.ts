@@ -5,7 +5,7 @@ import { rmSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import type { StoreKind } from "../../src/config.ts";
+import type { StoreKind } from "../../src/config/config.ts";
 import { messageOf } from "../../src/errors.ts";
 import { createLog } from "../../src/log.ts";
 import { freePort } from "../../src/store/free-port.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import { Redis } from "ioredis";
-import type { Config } from "../../src/config.ts";
+import type { Config } from "../../src/config/config.ts";
 import { probeExternal } from "../../src/store/external.ts";
 import { freePort } from "../../src/store/free-port.ts";
 import { type ProvisionedStore, provisionStore } from "../../src/store/provision.ts";

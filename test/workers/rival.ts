@@ -2,7 +2,7 @@
  * Another worker's process: `rival.ts URL PREFIX` lets time pass until the one task of the queue `jobs` has lost its worker, takes
  * it and finishes it. Called by a handler that blocks its event loop meanwhile.
  */
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { openEngine } from "../../src/engine/open.ts";
 import { defineHandler } from "../../src/handler.ts";
 import { createLog } from "../../src/log.ts";

@@ -1,4 +1,4 @@
-import { readConfig } from "../../src/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import type { Engine } from "../../src/engine/engine.ts";
 import type { Inspection } from "../../src/engine/inspect.ts";
 import { openEngine } from "../../src/engine/open.ts";

@@ -1,5 +1,5 @@
 import type { Middleware } from "koa";
-import type { ServedHosts } from "../../config.ts";
+import type { ServedHosts } from "../../config/config.ts";
 import { PaihaoError } from "../../errors.ts";
 
 /** A host without its port: a name, an IPv4 address, or an IPv6 address in brackets. */

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { parseDuration } from "../../src/duration.ts";
+import { parseDuration } from "../../src/config/duration.ts";
 
 describe("a duration", () => {
   it("is read in every unit", () => {

@@ -1,4 +1,4 @@
-import { StartError } from "./errors.ts";
+import { StartError } from "../errors.ts";
 
 /** One host and its port. */
 export interface Endpoint {

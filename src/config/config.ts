@@ -1,4 +1,4 @@
-import { type ApiKey, checkNamesUnique, KEY_FORM, parseApiKey } from "./api-key.ts";
+import { type ApiKey, checkNamesUnique, KEY_FORM, parseApiKey } from "../api-key.ts";
 import {
   allowList,
   duration,
@@ -17,10 +17,10 @@ import {
   text,
   type Variable,
   whole,
-} from "./config-values.ts";
-import { messageOf, StartError } from "./errors.ts";
-import type { AllowList } from "./guard.ts";
-import { LOG_LEVELS, type LogLevel } from "./log.ts";
+} from "./values.ts";
+import { messageOf, StartError } from "../errors.ts";
+import type { AllowList } from "../guard.ts";
+import { LOG_LEVELS, type LogLevel } from "../log.ts";
 
 export const ROLES = ["all", "api", "worker"] as const;
 export type ServerRole = (typeof ROLES)[number];

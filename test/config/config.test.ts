@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
-import { readConfig, readFetchAllow, readKeySources, VARIABLES } from "../../src/config.ts";
+import { readConfig, readFetchAllow, readKeySources, VARIABLES } from "../../src/config/config.ts";
 import { StartError } from "../../src/errors.ts";
 import { parseAllowList } from "../../src/guard.ts";
 
