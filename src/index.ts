@@ -1,4 +1,4 @@
-export { defineGateway, type Gateway, type GatewayOptions } from "./gateway.ts";
+export { defineGateway, type Gateway, type GatewayOptions } from "./handler/gateway.ts";
 export {
   type DoneStep,
   defineHandler,
@@ -10,5 +10,5 @@ export {
   type UndoContext,
   type Undos,
   type UndoTask,
-} from "./handler.ts";
-export { giveUp, type Problem, retryLater } from "./intent.ts";
+} from "./handler/define.ts";
+export { giveUp, type Problem, retryLater } from "./handler/intents.ts";

@@ -1,6 +1,6 @@
 import type { Engine } from "../../src/engine/engine.ts";
 import type { Submission } from "../../src/engine/submit.ts";
-import type { Handler } from "../../src/handler.ts";
+import type { Handler } from "../../src/handler/define.ts";
 import type { Logger } from "../../src/log.ts";
 import type { Connection } from "../../src/store/redis.ts";
 
@@ -36,7 +36,7 @@ export async function openBuiltEngine(
     await Promise.all([
       built<typeof import("../../src/config/config.ts")>("config/config.js"),
       built<typeof import("../../src/log.ts")>("log.js"),
-      built<typeof import("../../src/handler.ts")>("handler.js"),
+      built<typeof import("../../src/handler/define.ts")>("handler/define.js"),
       built<typeof import("../../src/store/redis.ts")>("store/redis.js"),
       built<typeof import("../../src/store/keys.ts")>("store/keys.js"),
       built<typeof import("../../src/store/scripts.ts")>("store/scripts.js"),

@@ -1,6 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { messageOf } from "../errors.ts";
-import { defineHandler, type Handler } from "../handler.ts";
+import { defineHandler, type Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import { Metrics } from "../metrics.ts";
 import { checkDurability } from "../store/durability.ts";

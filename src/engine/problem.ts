@@ -1,5 +1,5 @@
 import { type ErrorCode, errorEntry } from "../errors.ts";
-import type { Problem } from "../intent.ts";
+import type { Problem } from "../handler/intents.ts";
 import type { Answer } from "../task.ts";
 
 /** The media type of problem documents (RFC 9457). */

@@ -1,5 +1,5 @@
 import type { Config } from "../config/config.ts";
-import { HANDLER_DEFAULTS, type Handler, isInternalQueue } from "../handler.ts";
+import { HANDLER_DEFAULTS, type Handler, isInternalQueue } from "../handler/define.ts";
 
 /** What holds for every task of a queue: the handler's word, else the environment's. All milliseconds. */
 export interface QueueSettings {

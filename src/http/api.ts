@@ -1,5 +1,5 @@
 import type { Engine } from "../engine/engine.ts";
-import type { Handler } from "../handler.ts";
+import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { OpenStreams } from "./open-streams.ts";
 

@@ -1,7 +1,7 @@
 import { estimatedPercent } from "../engine/estimate.ts";
 import type { Inspection } from "../engine/inspect.ts";
 import { errorEntries } from "../errors.ts";
-import { isInternalQueue } from "../handler.ts";
+import { isInternalQueue } from "../handler/define.ts";
 import { isOutcome, type Result } from "../task.ts";
 import { timestamp } from "../timestamp.ts";
 import { type Link, paths, pendingLinks } from "./links.ts";

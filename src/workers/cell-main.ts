@@ -3,8 +3,8 @@
  * at a time on behalf of the worker that started it. It lives as long as that worker does.
  */
 import { isMainThread, parentPort, Worker } from "node:worker_threads";
-import type { Handler } from "../handler.ts";
-import { loadHandlers } from "../handler-files.ts";
+import type { Handler } from "../handler/define.ts";
+import { loadHandlers } from "../handler/load.ts";
 import { createLog, type LogLevel } from "../log.ts";
 import type { StepVerdict } from "../store/scripts.ts";
 import { TaskAborted } from "./abort.ts";

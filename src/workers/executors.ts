@@ -1,5 +1,5 @@
 import { StartError } from "../errors.ts";
-import { type Handler, INTERNAL_QUEUES } from "../handler.ts";
+import { type Handler, INTERNAL_QUEUES } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Reserved } from "../store/scripts.ts";
 import { Children } from "./children.ts";

@@ -1,4 +1,4 @@
-import type { Handler } from "../handler.ts";
+import type { Handler } from "../handler/define.ts";
 import type { Attempt } from "./attempt.ts";
 import { type Executor, withinGrace } from "./executor.ts";
 import type { Outcome } from "./outcome.ts";

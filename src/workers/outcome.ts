@@ -1,5 +1,5 @@
 import { messageOf } from "../errors.ts";
-import { type GiveUp, isGiveUp, isRetryAfter, isRetryLater, type Problem } from "../intent.ts";
+import { type GiveUp, isGiveUp, isRetryAfter, isRetryLater, type Problem } from "../handler/intents.ts";
 import type { Answer } from "../task.ts";
 
 /** How a handler ended: plain data, which crosses to another thread or process as it is. */

@@ -1,4 +1,4 @@
-import type { Handler } from "../handler.ts";
+import type { Handler } from "../handler/define.ts";
 import type { Input } from "../task.ts";
 import { toResult } from "./answer.ts";
 import { type Outcome, outcomeOf, Unfit } from "./outcome.ts";

@@ -2,7 +2,7 @@ import type { Engine } from "../engine/engine.ts";
 import { catalogueResult } from "../engine/problem.ts";
 import type { QueueSettings } from "../engine/settings.ts";
 import { reasonOf } from "../errors.ts";
-import type { Handler } from "../handler.ts";
+import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
 import type { Reserved } from "../store/scripts.ts";

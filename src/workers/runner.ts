@@ -2,7 +2,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { Failure } from "../engine/finish.ts";
 import type { QueueSettings } from "../engine/settings.ts";
 import { messageOf, reasonOf } from "../errors.ts";
-import type { Handler } from "../handler.ts";
+import type { Handler } from "../handler/define.ts";
 import { type Logger, withRequestId } from "../log.ts";
 import type { Reserved, StoredStep } from "../store/scripts.ts";
 import { Attempt } from "./attempt.ts";

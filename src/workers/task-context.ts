@@ -1,4 +1,4 @@
-import { type Handler, type TaskContext, undoOf } from "../handler.ts";
+import { type Handler, type TaskContext, undoOf } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import { type StepStore, Steps } from "./steps.ts";
 

@@ -8,8 +8,8 @@ import {
   type TaskContext,
   type UndoTask,
   undoOf,
-} from "../handler.ts";
-import { isGiveUp, isRetryLater, RetryAfter } from "../intent.ts";
+} from "../handler/define.ts";
+import { isGiveUp, isRetryLater, RetryAfter } from "../handler/intents.ts";
 import type { StoredStep } from "../store/scripts.ts";
 import { LeaseLost, type StepStore } from "./steps.ts";
 import { stepStoreOf } from "./task-context.ts";

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
 import type { Engine } from "../engine/engine.ts";
-import type { Handler } from "../handler.ts";
+import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
 import { Executors } from "./executors.ts";

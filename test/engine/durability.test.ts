@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { readConfig } from "../../src/config/config.ts";
 import { type OpenedEngine, openEngine } from "../../src/engine/open.ts";
-import { defineHandler } from "../../src/handler.ts";
+import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { type Connection, connect } from "../../src/store/redis.ts";
 import { findServerBinary } from "../../src/store/server-binary.ts";

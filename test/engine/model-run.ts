@@ -4,7 +4,7 @@ import { readConfig } from "../../src/config/config.ts";
 import { audit } from "../../src/engine/audit.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { settingsOf } from "../../src/engine/settings.ts";
-import { defineHandler } from "../../src/handler.ts";
+import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { Keys } from "../../src/store/keys.ts";
 import { Notices } from "../../src/store/notices.ts";

@@ -1,4 +1,4 @@
-import type { TaskContext } from "../../src/handler.ts";
+import type { TaskContext } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 
 /** What a handler reported. */

@@ -3,7 +3,7 @@ import { Engine } from "../../src/engine/engine.ts";
 import { type QueueSettings, settingsOf } from "../../src/engine/settings.ts";
 import type { Submission } from "../../src/engine/submit.ts";
 import type { WithInput } from "../../src/engine/take.ts";
-import { defineHandler } from "../../src/handler.ts";
+import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { Keys } from "../../src/store/keys.ts";
 import { Notices } from "../../src/store/notices.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { TaskContext } from "../../src/handler.ts";
+import type { TaskContext } from "../../src/handler/define.ts";
 
 /** Holds the tasks of the queue `gated` until a test lets them go on. */
 export interface Gate {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { defineGateway } from "../../src/gateway.ts";
-import type { TaskContext } from "../../src/handler.ts";
-import { isRetryLater } from "../../src/intent.ts";
+import { defineGateway } from "../../src/handler/gateway.ts";
+import type { TaskContext } from "../../src/handler/define.ts";
+import { isRetryLater } from "../../src/handler/intents.ts";
 import { taskContext, thrownBy } from "../handlers/context.ts";
 import {
   field,

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { defineHandler } from "../../src/handler.ts";
+import { defineHandler } from "../../src/handler/define.ts";
 import { startServer, type TestServer } from "../helpers/server.ts";
 import { openWorkshop } from "../workers/workshop.ts";
 

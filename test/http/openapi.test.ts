@@ -1,7 +1,7 @@
 import { Validator } from "@seriousme/openapi-schema-validator";
 import { expect } from "chai";
 import { z } from "zod";
-import { defineHandler } from "../../src/handler.ts";
+import { defineHandler } from "../../src/handler/define.ts";
 import type { Api } from "../../src/http/api.ts";
 import { createRouters } from "../../src/http/app.ts";
 import { openApiDocument } from "../../src/http/openapi/document.ts";

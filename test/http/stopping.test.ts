@@ -4,7 +4,7 @@ import http from "node:http";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import type { Handler } from "../../src/handler.ts";
+import type { Handler } from "../../src/handler/define.ts";
 import { connectOnce } from "../../src/store/probe.ts";
 import * as fixtures from "../fixtures/handlers/workers/handlers.ts";
 import { readEvents } from "../helpers/events.ts";

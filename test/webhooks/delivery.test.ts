@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { Webhook } from "standardwebhooks";
-import { giveUp } from "../../src/intent.ts";
+import { giveUp } from "../../src/handler/intents.ts";
 import { type Deliveries, openDeliveries } from "../helpers/deliveries.ts";
 import { type Receiver, startReceiver } from "../helpers/receiver.ts";
 

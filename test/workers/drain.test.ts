@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { defineHandler, type TaskContext } from "../../src/handler.ts";
+import { defineHandler, type TaskContext } from "../../src/handler/define.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { deferred, firing, openWorkshop, type Workshop } from "./workshop.ts";
 

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
-import { defineHandler, type Handler } from "../../src/handler.ts";
+import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { connectOnce } from "../../src/store/probe.ts";
 import { findServerBinary } from "../../src/store/server-binary.ts";

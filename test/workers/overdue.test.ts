@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { defineHandler } from "../../src/handler.ts";
+import { defineHandler } from "../../src/handler/define.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { deferred, openWorkshop, type Workshop } from "./workshop.ts";
 

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import type { Handler } from "../../src/handler.ts";
+import type { Handler } from "../../src/handler/define.ts";
 import * as fixtures from "../fixtures/handlers/workers/handlers.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { exchange } from "../helpers/server.ts";

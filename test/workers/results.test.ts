@@ -4,8 +4,8 @@ import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { z } from "zod";
-import { defineHandler, type Handler } from "../../src/handler.ts";
-import { GiveUp, giveUp, type Problem, RetryLater, retryLater } from "../../src/intent.ts";
+import { defineHandler, type Handler } from "../../src/handler/define.ts";
+import { GiveUp, giveUp, type Problem, RetryLater, retryLater } from "../../src/handler/intents.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { openWorkshop, type Workshop } from "./workshop.ts";
 

@@ -4,7 +4,7 @@
  */
 import { readConfig } from "../../src/config/config.ts";
 import { openEngine } from "../../src/engine/open.ts";
-import { defineHandler } from "../../src/handler.ts";
+import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 
 const [, , url = "", prefix = ""] = process.argv;

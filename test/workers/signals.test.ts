@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
-import { defineHandler, type Handler, type HandlerOptions, type TaskContext } from "../../src/handler.ts";
+import { defineHandler, type Handler, type HandlerOptions, type TaskContext } from "../../src/handler/define.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { storeUrl } from "../helpers/store.ts";
 import { deferred, firing, openWorkshop, type Workshop, type WorkshopOptions } from "./workshop.ts";

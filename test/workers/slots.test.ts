@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { PaihaoError } from "../../src/errors.ts";
-import { defineHandler } from "../../src/handler.ts";
+import { defineHandler } from "../../src/handler/define.ts";
 import { connectOnce } from "../../src/store/probe.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { storeUrl } from "../helpers/store.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { defineHandler, type Handler, type TaskContext, type Undos } from "../../src/handler.ts";
+import { defineHandler, type Handler, type TaskContext, type Undos } from "../../src/handler/define.ts";
 import { openWorkshop, type Workshop } from "./workshop.ts";
 
 const MAX_RESULT = 1000;

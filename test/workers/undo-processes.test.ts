@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import type { Handler } from "../../src/handler.ts";
+import type { Handler } from "../../src/handler/define.ts";
 import { deadly, doomed } from "../fixtures/handlers/undo/handlers.ts";
 import { endProcesses, type ServerProcess, startProcess } from "./server-process.ts";
 import { openWorkshop, type Workshop } from "./workshop.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { defineHandler, type Handler, type HandlerOptions, type UndoAllContext } from "../../src/handler.ts";
-import { giveUp } from "../../src/intent.ts";
+import { defineHandler, type Handler, type HandlerOptions, type UndoAllContext } from "../../src/handler/define.ts";
+import { giveUp } from "../../src/handler/intents.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { deferred, firing, openWorkshop, type Workshop } from "./workshop.ts";
 

@@ -3,7 +3,7 @@ import type { Engine } from "../../src/engine/engine.ts";
 import type { Inspection } from "../../src/engine/inspect.ts";
 import { openEngine } from "../../src/engine/open.ts";
 import type { Submission } from "../../src/engine/submit.ts";
-import type { Handler } from "../../src/handler.ts";
+import type { Handler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { Loop } from "../../src/loop.ts";
 import { connectOnce } from "../../src/store/probe.ts";

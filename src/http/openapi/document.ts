@@ -1,4 +1,4 @@
-import type { Handler } from "../../handler.ts";
+import type { Handler } from "../../handler/define.ts";
 import { needOf } from "../scopes.ts";
 import { allocationPaths } from "./allocations.ts";
 import { headerRefs, headers } from "./headers.ts";

@@ -1,4 +1,4 @@
-import { consumesType, type Handler, inputJsonSchema } from "../../handler.ts";
+import { consumesType, type Handler, inputJsonSchema } from "../../handler/define.ts";
 import type { RequestBody, Schema } from "./types.ts";
 
 /** Members of a schema that hold values, not schemas: a `$ref` in them is only text. */

@@ -1,4 +1,4 @@
-import type { Handler } from "../../handler.ts";
+import type { Handler } from "../../handler/define.ts";
 import { DEFAULT_QUEUE } from "../routes/submit.ts";
 import { headerRefs } from "./headers.ts";
 import { ANY_INPUT, inputBody } from "./inputs.ts";

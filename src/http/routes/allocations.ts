@@ -4,7 +4,7 @@ import { isAllocated } from "../../engine/allocations.ts";
 import type { Inspection } from "../../engine/inspect.ts";
 import type { Submission } from "../../engine/submit.ts";
 import { PaihaoError } from "../../errors.ts";
-import { consumesType } from "../../handler.ts";
+import { consumesType } from "../../handler/define.ts";
 import { isOutcome, type Result } from "../../task.ts";
 import { accessOf, callerOf, mayEnd, signatureOf } from "../access.ts";
 import {

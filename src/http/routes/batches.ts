@@ -6,7 +6,7 @@ import type { Context } from "koa";
 import type { QueueSettings } from "../../engine/settings.ts";
 import type { Submission } from "../../engine/submit.ts";
 import { PaihaoError } from "../../errors.ts";
-import { consumesType, type Handler } from "../../handler.ts";
+import { consumesType, type Handler } from "../../handler/define.ts";
 import { callerOf, signatureOf } from "../access.ts";
 import type { Api } from "../api.ts";
 import { checkJson } from "../body.ts";

@@ -5,7 +5,7 @@ import { catalogueResult, problemResult } from "../../engine/problem.ts";
 import { backoffMs } from "../../engine/settings.ts";
 import { takeOrWait, type WithInput } from "../../engine/take.ts";
 import { PaihaoError } from "../../errors.ts";
-import type { Problem } from "../../intent.ts";
+import type { Problem } from "../../handler/intents.ts";
 import type { Lease } from "../../store/scripts.ts";
 import { type Answer, isId, type Result } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";

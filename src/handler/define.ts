@@ -1,7 +1,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import { DURATION_FORM, type Duration, parseDuration } from "./config/duration.ts";
-import type { Logger } from "./log.ts";
-import { isQueueName } from "./task.ts";
+import { DURATION_FORM, type Duration, parseDuration } from "../config/duration.ts";
+import type { Logger } from "../log.ts";
+import { isQueueName } from "../task.ts";
 
 /** What a handler is given beside its input. */
 export interface TaskContext {

@@ -7,7 +7,7 @@ import {
   inputJsonSchema,
   isHandler,
   undoOf,
-} from "../../src/handler.ts";
+} from "../../src/handler/define.ts";
 import { taskContext } from "../handlers/context.ts";
 
 const run = () => null;
@@ -164,8 +164,8 @@ describe("a handler", () => {
 describe("another copy of the module", () => {
   it("makes handlers that this one knows, and knows those of this one", async () => {
     // A query makes it another module to the loader.
-    const copy: typeof import("../../src/handler.ts") = await import(
-      `${new URL("../../src/handler.ts", import.meta.url).href}?copy`
+    const copy: typeof import("../../src/handler/define.ts") = await import(
+      `${new URL("../../src/handler/define.ts", import.meta.url).href}?copy`
     );
     expect(copy.defineHandler).to.not.equal(defineHandler);
     expect(isHandler(copy.defineHandler({ queue: "q", run }))).to.equal(true);

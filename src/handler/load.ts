@@ -2,12 +2,12 @@ import { readdir, stat } from "node:fs/promises";
 import { register } from "node:module";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { messageOf, StartError } from "./errors.ts";
-import { type Handler, isHandler } from "./handler.ts";
-import type { ResolveData } from "./handler-resolve.ts";
+import { messageOf, StartError } from "../errors.ts";
+import { type Handler, isHandler } from "./define.ts";
+import type { ResolveData } from "./resolve-hook.ts";
 
 /** The handlers that come with the server. */
-export const shippedHandlersDir: string = fileURLToPath(new URL("./handlers/", import.meta.url));
+export const shippedHandlersDir: string = fileURLToPath(new URL("../handlers/", import.meta.url));
 
 const HANDLER_FILE = /^[^.].*\.m?[jt]s$/;
 const NO_HANDLER_FILE = /\.d\.m?ts$|\.test\.m?[jt]s$/;
@@ -97,7 +97,7 @@ async function prepareImports(files: readonly string[]): Promise<void> {
   }
   if (tsxIsNew || !resolvesHandlers) {
     resolvesHandlers = true;
-    const data: ResolveData = { index: new URL(`./index${OWN_EXTENSION}`, import.meta.url).href };
-    register(`./handler-resolve${OWN_EXTENSION}`, import.meta.url, { data });
+    const data: ResolveData = { index: new URL(`../index${OWN_EXTENSION}`, import.meta.url).href };
+    register(`./resolve-hook${OWN_EXTENSION}`, import.meta.url, { data });
   }
 }

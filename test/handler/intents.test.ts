@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { GiveUp, giveUp, isGiveUp, isRetryLater, RetryLater, retryLater } from "../../src/intent.ts";
+import { GiveUp, giveUp, isGiveUp, isRetryLater, RetryLater, retryLater } from "../../src/handler/intents.ts";
 
 describe("an intent", () => {
   it("to give up carries the problem that the client sees", () => {
@@ -42,8 +42,8 @@ describe("an intent", () => {
 
   it("is known where another copy of the module has thrown it", async () => {
     // A query makes it another module to the loader.
-    const copy: typeof import("../../src/intent.ts") = await import(
-      `${new URL("../../src/intent.ts", import.meta.url).href}?copy`
+    const copy: typeof import("../../src/handler/intents.ts") = await import(
+      `${new URL("../../src/handler/intents.ts", import.meta.url).href}?copy`
     );
     const gaveUp: unknown = copy.giveUp({ status: 404 });
     expect(gaveUp).to.not.be.instanceOf(GiveUp);

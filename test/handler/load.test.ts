@@ -7,7 +7,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import type { StartError } from "../../src/errors.ts";
-import { loadHandlers, shippedHandlersDir } from "../../src/handler-files.ts";
+import { loadHandlers, shippedHandlersDir } from "../../src/handler/load.ts";
 import { expectStartError } from "../helpers/start-error.ts";
 
 const run = promisify(execFile);
@@ -160,7 +160,7 @@ describe("the loader of handler files", () => {
     /** Loads a directory twice over and tells the queues, the error, and whose `defineHandler` the files got. */
     const SCRIPT = `
       const [, , base, extension, ...dirs] = process.argv;
-      const { loadHandlers } = await import(new URL("handler-files" + extension, base));
+      const { loadHandlers } = await import(new URL("handler/load" + extension, base));
       const { defineHandler } = await import(new URL("index" + extension, base));
       const told = [];
       for (const dir of dirs) {

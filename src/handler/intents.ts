@@ -1,4 +1,4 @@
-import { DURATION_FORM, type Duration, parseDuration } from "./config/duration.ts";
+import { DURATION_FORM, type Duration, parseDuration } from "../config/duration.ts";
 
 /** Marks what a handler throws on purpose, across copies of this module: a handler file may load another than the server. */
 const INTENT = Symbol.for("paihao.intent");
