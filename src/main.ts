@@ -7,7 +7,7 @@ import type { Handler } from "./handler/define.ts";
 import { loadHandlers, shippedHandlersDir } from "./handler/load.ts";
 import { createApp, createHealthApp } from "./http/app.ts";
 import { monitorDocument, PROBLEM_BYTES } from "./http/document.ts";
-import { LinkSigner } from "./http/link-signer.ts";
+import { LinkSigner } from "./auth/link-signer.ts";
 import { OpenStreams } from "./http/open-streams.ts";
 import { openSecurity } from "./http/security.ts";
 import { HttpServer } from "./http/server.ts";

@@ -1,4 +1,4 @@
-import { type ApiKey, checkNamesUnique, KEY_FORM, parseApiKey } from "../api-key.ts";
+import { type ApiKey, checkNamesUnique, KEY_FORM, parseApiKey } from "../auth/api-key.ts";
 import {
   allowList,
   duration,

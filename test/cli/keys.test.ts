@@ -5,7 +5,7 @@ import { appendFileSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileS
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import { readKeyFile } from "../../src/key-file.ts";
+import { readKeyFile } from "../../src/auth/key-file.ts";
 import { freePort } from "../../src/store/free-port.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { testKeys } from "../helpers/keys.ts";

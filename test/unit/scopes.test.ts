@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Scope } from "../../src/api-key.ts";
+import type { Scope } from "../../src/auth/api-key.ts";
 import { keyAccess, mayEnd, maySee, openAccess } from "../../src/http/access.ts";
 import type { Api } from "../../src/http/api.ts";
 import { createRouters } from "../../src/http/app.ts";

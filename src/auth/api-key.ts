@@ -1,5 +1,5 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { StartError } from "./errors.ts";
+import { StartError } from "../errors.ts";
 
 /** What a key may be for. */
 export const SCOPES = ["submit", "read", "admin", "work"] as const;

@@ -3,10 +3,10 @@ import { appendFileSync, chmodSync, mkdtempSync, readFileSync, rmSync, statSync,
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import { type ApiKey, findKey, formatApiKey, makeKey, parseApiKey } from "../../src/api-key.ts";
+import { type ApiKey, findKey, formatApiKey, makeKey, parseApiKey } from "../../src/auth/api-key.ts";
 import { StartError } from "../../src/errors.ts";
 import { KeyRing, LOOK_MS } from "../../src/http/key-ring.ts";
-import { appendKey, parseKeyFile, readKeyFile, revokeKey } from "../../src/key-file.ts";
+import { appendKey, parseKeyFile, readKeyFile, revokeKey } from "../../src/auth/key-file.ts";
 import { recordingLog } from "../helpers/recording-log.ts";
 
 const HASH = "0f".repeat(32);

@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
 import { expect } from "chai";
 import fc from "fast-check";
-import type { Scope } from "../../src/api-key.ts";
+import type { Scope } from "../../src/auth/api-key.ts";
 import { keyAccess, maySee, openAccess, signatureOf } from "../../src/http/access.ts";
-import { LinkSigner } from "../../src/http/link-signer.ts";
+import { LinkSigner } from "../../src/auth/link-signer.ts";
 
 const SECRET = "a secret of at least 16";
 const NOW = 1_800_000_000_000;
