@@ -2,7 +2,7 @@ import type { Config } from "./config/config.ts";
 import { Coverage } from "./engine/coverage.ts";
 import { openEngine } from "./engine/open.ts";
 import { messageOf } from "./errors.ts";
-import { AddressGuard } from "./guard.ts";
+import { AddressGuard } from "./net/ssrf-guard.ts";
 import type { Handler } from "./handler/define.ts";
 import { loadHandlers, shippedHandlersDir } from "./handler/load.ts";
 import { createApp, createHealthApp } from "./http/app.ts";

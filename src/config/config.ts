@@ -19,7 +19,7 @@ import {
   whole,
 } from "./values.ts";
 import { messageOf, StartError } from "../errors.ts";
-import type { AllowList } from "../guard.ts";
+import type { AllowList } from "../net/ssrf-guard.ts";
 import { LOG_LEVELS, type LogLevel } from "../log.ts";
 
 export const ROLES = ["all", "api", "worker"] as const;

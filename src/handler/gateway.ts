@@ -12,7 +12,7 @@ import {
 import { NoAnswer, Upstream } from "./gateway-upstream.ts";
 import { defineHandler, type Handler, type TaskContext } from "./define.ts";
 import { giveUp, retryLater } from "./intents.ts";
-import { type HeaderField, keptOfUpstream } from "../result-headers.ts";
+import { type HeaderField, keptOfUpstream } from "../net/result-headers.ts";
 
 /** Methods that may be sent again without doing their work twice (RFC 9110 §9.2.2). */
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "PUT", "DELETE"]);

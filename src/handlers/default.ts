@@ -3,8 +3,8 @@ import { z } from "zod";
 import { readFetchAllow } from "../config/config.ts";
 import { DIGEST_LIMITS, digestPage, type PageDigest } from "../digest/page.ts";
 import { NestedTooDeep } from "../digest/reader.ts";
-import { FetchError, fetchPage, type Page } from "../fetch.ts";
-import { AddressGuard } from "../guard.ts";
+import { FetchError, fetchPage, type Page } from "../net/guarded-fetch.ts";
+import { AddressGuard } from "../net/ssrf-guard.ts";
 
 const input = z
   .strictObject({

@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { PaihaoError } from "../errors.ts";
-import { GrowingBuffer } from "../growing-buffer.ts";
+import { GrowingBuffer } from "../net/growing-buffer.ts";
 import { consumesType, type Handler } from "../handler/define.ts";
 import { refuseCoding } from "./content-coding.ts";
 import { invalidInput } from "./field-errors.ts";

@@ -2,7 +2,7 @@ import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { type Endpoint, parseRedisUrl, type RedisAddress } from "../config/redis-url.ts";
-import { within } from "../within.ts";
+import { within } from "../net/with-timeout.ts";
 
 /** How connections behave, in one place. All milliseconds. */
 export const CONNECTION_DEFAULTS = {

@@ -1,6 +1,6 @@
 import type { Inspection } from "../engine/inspect.ts";
 import { messageOf } from "../errors.ts";
-import type { AddressGuard } from "../guard.ts";
+import type { AddressGuard } from "../net/ssrf-guard.ts";
 import { defineInternalHandler, type Handler, INTERNAL_QUEUES, type TaskContext } from "../handler/define.ts";
 import { giveUp, RetryAfter, RetryLater } from "../handler/intents.ts";
 import { eventBody, type TaskEnd } from "./event.ts";

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { readConfig, readFetchAllow, readKeySources, VARIABLES } from "../../src/config/config.ts";
 import { StartError } from "../../src/errors.ts";
-import { parseAllowList } from "../../src/guard.ts";
+import { parseAllowList } from "../../src/net/ssrf-guard.ts";
 
 /** The message of the start that a setting stops, or "started". */
 function refusal(env: Record<string, string>): string {

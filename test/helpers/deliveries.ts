@@ -1,7 +1,7 @@
 import { readConfig } from "../../src/config/config.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { settingsOf } from "../../src/engine/settings.ts";
-import { AddressGuard, parseAllowList } from "../../src/guard.ts";
+import { AddressGuard, parseAllowList } from "../../src/net/ssrf-guard.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { monitorDocument } from "../../src/http/document.ts";
 import { createLog } from "../../src/log.ts";

@@ -8,7 +8,7 @@ import { readSubmitOptions } from "../../src/http/options.ts";
 import { parsePrefer } from "../../src/http/prefer.ts";
 import { urgencyOf } from "../../src/http/priority.ts";
 import { checkIdempotencyKey, requestIdOf } from "../../src/http/request-id.ts";
-import { isActive } from "../../src/result-headers.ts";
+import { isActive } from "../../src/net/result-headers.ts";
 
 /** Six times as long as a head may be: what takes the square of it would not end within the time of a test. */
 const LENGTH = 100_000;

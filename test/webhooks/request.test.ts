@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { expect } from "chai";
-import { AddressGuard, parseAllowList, type Resolve } from "../../src/guard.ts";
+import { AddressGuard, parseAllowList, type Resolve } from "../../src/net/ssrf-guard.ts";
 import { freePort } from "../../src/store/free-port.ts";
 import { type Delivery, post, Undelivered } from "../../src/webhooks/request.ts";
 import { type Receiver, startReceiver } from "../helpers/receiver.ts";

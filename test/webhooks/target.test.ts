@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { PaihaoError } from "../../src/errors.ts";
-import { AddressGuard, parseAllowList, type Resolve } from "../../src/guard.ts";
+import { AddressGuard, parseAllowList, type Resolve } from "../../src/net/ssrf-guard.ts";
 import { checkTarget, TARGET_DEFAULTS } from "../../src/webhooks/target.ts";
 
 const PUBLIC = "93.184.215.14";

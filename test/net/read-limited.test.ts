@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
-import { GrowingBuffer } from "../../src/growing-buffer.ts";
-import { BodyTooLong, readLimited } from "../../src/read-limited.ts";
+import { GrowingBuffer } from "../../src/net/growing-buffer.ts";
+import { BodyTooLong, readLimited } from "../../src/net/read-limited.ts";
 
 describe("a body that is read up to a limit", () => {
   function signal() {

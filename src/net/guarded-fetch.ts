@@ -4,9 +4,9 @@ import type { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createBrotliDecompress, createUnzip } from "node:zlib";
 import { decodeHtml } from "./charset.ts";
-import { messageOf } from "./errors.ts";
+import { messageOf } from "../errors.ts";
 import { GrowingBuffer } from "./growing-buffer.ts";
-import { type AddressGuard, TargetRefused } from "./guard.ts";
+import { type AddressGuard, TargetRefused } from "./ssrf-guard.ts";
 
 /** Limits of one fetch, redirects and all. */
 export const FETCH_DEFAULTS = { timeoutMs: 20_000, maxBytes: 5 * 1024 * 1024, maxRedirects: 5 } as const;

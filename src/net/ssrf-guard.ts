@@ -1,7 +1,7 @@
 import type { LookupAddress } from "node:dns";
 import { isIP, type LookupFunction } from "node:net";
 import ipaddr from "ipaddr.js";
-import { StartError } from "./errors.ts";
+import { StartError } from "../errors.ts";
 import { NameResolver } from "./name-resolver.ts";
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;

@@ -5,7 +5,7 @@ import { isIP } from "node:net";
 import { expect } from "chai";
 import fc from "fast-check";
 import { StartError } from "../../src/errors.ts";
-import { AddressGuard, type GuardOptions, parseAllowList, TargetRefused } from "../../src/guard.ts";
+import { AddressGuard, type GuardOptions, parseAllowList, TargetRefused } from "../../src/net/ssrf-guard.ts";
 import { thrownBy } from "../handlers/context.ts";
 import { PageServer } from "../handlers/page-server.ts";
 

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import net from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { expect } from "chai";
-import { FetchError, type FetchOptions, fetchPage } from "../../src/fetch.ts";
-import { AddressGuard, parseAllowList } from "../../src/guard.ts";
+import { FetchError, type FetchOptions, fetchPage } from "../../src/net/guarded-fetch.ts";
+import { AddressGuard, parseAllowList } from "../../src/net/ssrf-guard.ts";
 import { thrownBy } from "../handlers/context.ts";
 import { PageServer } from "../handlers/page-server.ts";
 
