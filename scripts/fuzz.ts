@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { messageOf } from "../src/errors.ts";
 import { createLog } from "../src/log.ts";
-import { provisionStore } from "../src/store/provision.ts";
+import { provisionStore } from "../src/store/servers/provision.ts";
 import { fuzz } from "../test/fuzz/run.ts";
 import { publishStore } from "../test/helpers/store.ts";
 

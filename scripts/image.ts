@@ -12,7 +12,7 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "yaml";
-import { freePort } from "../src/store/free-port.ts";
+import { freePort } from "../src/store/servers/free-port.ts";
 import { environmentOf, type Instruction, reachesBuilder, readDockerfile, type Stage } from "./dockerfile.ts";
 import { add, NONE, type Totals, totalsLine } from "./totals.ts";
 

@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { messageOf } from "../src/errors.ts";
 import { createLog } from "../src/log.ts";
-import { provisionStore } from "../src/store/provision.ts";
+import { provisionStore } from "../src/store/servers/provision.ts";
 import { holdAgainstModel } from "../test/engine/model-run.ts";
 
 const { values } = parseArgs({

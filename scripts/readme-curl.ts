@@ -23,7 +23,7 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { VARIABLES } from "../src/config/config.ts";
 import { messageOf } from "../src/errors.ts";
-import { freePort } from "../src/store/free-port.ts";
+import { freePort } from "../src/store/servers/free-port.ts";
 import { type ReadmeCommand, readmeCommands } from "./readme.ts";
 import { add, NONE, type Totals, totalsLine } from "./totals.ts";
 

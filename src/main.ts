@@ -12,7 +12,7 @@ import { OpenStreams } from "./http/open-streams.ts";
 import { openSecurity } from "./http/security.ts";
 import { HttpServer } from "./http/server.ts";
 import type { Logger } from "./log.ts";
-import { provisionStore } from "./store/provision.ts";
+import { provisionStore } from "./store/servers/provision.ts";
 import { deliverer } from "./webhooks/delivery.ts";
 import { checkTarget } from "./webhooks/target.ts";
 import { Ticker } from "./workers/ticker.ts";

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { readConfig } from "../config/config.ts";
 import { auditStore } from "../engine/audit.ts";
 import { createLog } from "../log.ts";
-import { provisionStore } from "../store/provision.ts";
+import { provisionStore } from "../store/servers/provision.ts";
 
 /** Most ids that are named to a person. */
 const NAMED = 20;

@@ -5,7 +5,7 @@ import type { Config, ServerRole } from "../config/config.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Running } from "../main.ts";
-import { provisionStore } from "../store/provision.ts";
+import { provisionStore } from "../store/servers/provision.ts";
 
 /** Pauses before a member that died is started again; one that has lived for `healthyMs` has paid for its past. */
 const RESTART = { firstMs: 250, mostMs: 10_000, healthyMs: 30_000 } as const;

@@ -4,7 +4,7 @@ import { defineHandler, type Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import { Metrics } from "../metrics.ts";
 import { checkDurability } from "../store/durability.ts";
-import { checkFitness, SCRIPT_FLAGS_SINCE } from "../store/fitness.ts";
+import { checkFitness, SCRIPT_FLAGS_SINCE } from "../store/servers/check-server.ts";
 import { Keys } from "../store/keys.ts";
 import { Notices } from "../store/notices.ts";
 import { connect, LARGE_VALUE_MS } from "../store/redis.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
-import { freePort } from "../../src/store/free-port.ts";
+import { freePort } from "../../src/store/servers/free-port.ts";
 import { openEngine } from "../helpers/engine.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { processGone, refuses } from "../helpers/process.ts";

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import { readKeyFile } from "../../src/auth/key-file.ts";
-import { freePort } from "../../src/store/free-port.ts";
+import { freePort } from "../../src/store/servers/free-port.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { testKeys } from "../helpers/keys.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store.ts";

@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import { connectOnce } from "../../src/store/probe.ts";
+import { connectOnce } from "../../src/store/servers/probe.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { removeKeysLike } from "../helpers/scan.ts";
 import { exchange } from "../helpers/server.ts";

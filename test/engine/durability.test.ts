@@ -4,7 +4,7 @@ import { type OpenedEngine, openEngine } from "../../src/engine/open.ts";
 import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { type Connection, connect } from "../../src/store/redis.ts";
-import { findServerBinary } from "../../src/store/server-binary.ts";
+import { findServerBinary } from "../../src/store/servers/server-binary.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { type PrivateRedis, startRedis, uniquePrefix } from "../helpers/store.ts";
 

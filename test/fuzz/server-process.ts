@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
-import { connectOnce } from "../../src/store/probe.ts";
+import { connectOnce } from "../../src/store/servers/probe.ts";
 import { removeKeysLike } from "../helpers/scan.ts";
 import { exchange, type LogLine, type TestServer } from "../helpers/server.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store.ts";

@@ -1,5 +1,5 @@
 import { Command, Redis } from "ioredis";
-import { freePort } from "../../src/store/free-port.ts";
+import { freePort } from "../../src/store/servers/free-port.ts";
 import { eventually } from "./eventually.ts";
 import { type PrivateRedis, startRedis } from "./store.ts";
 

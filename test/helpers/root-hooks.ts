@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { STORES, type StoreKind } from "../../src/config/config.ts";
 import { createLog } from "../../src/log.ts";
-import { type ProvisionedStore, provisionStore } from "../../src/store/provision.ts";
+import { type ProvisionedStore, provisionStore } from "../../src/store/servers/provision.ts";
 import { startCluster, type TestCluster } from "./cluster.ts";
 import { publishStore } from "./store.ts";
 

@@ -4,7 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Redis } from "ioredis";
-import { freePort } from "../../src/store/free-port.ts";
+import { freePort } from "../../src/store/servers/free-port.ts";
 import { eventually } from "./eventually.ts";
 import { type PrivateRedis, startRedis } from "./store.ts";
 

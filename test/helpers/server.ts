@@ -5,7 +5,7 @@ import { readConfig } from "../../src/config/config.ts";
 import { createLog } from "../../src/log.ts";
 import { type Running, start } from "../../src/main.ts";
 import { Keys } from "../../src/store/keys.ts";
-import { connectOnce } from "../../src/store/probe.ts";
+import { connectOnce } from "../../src/store/servers/probe.ts";
 import { eventually } from "./eventually.ts";
 import { listenersOf, removeKeysLike } from "./scan.ts";
 import { storeUrl, uniquePrefix } from "./store.ts";

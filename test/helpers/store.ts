@@ -8,9 +8,9 @@ import path from "node:path";
 import type { StoreKind } from "../../src/config/config.ts";
 import { messageOf } from "../../src/errors.ts";
 import { createLog } from "../../src/log.ts";
-import { freePort } from "../../src/store/free-port.ts";
-import { connectOnce, whenLoaded } from "../../src/store/probe.ts";
-import type { ProvisionedStore } from "../../src/store/provision.ts";
+import { freePort } from "../../src/store/servers/free-port.ts";
+import { connectOnce, whenLoaded } from "../../src/store/servers/probe.ts";
+import type { ProvisionedStore } from "../../src/store/servers/provision.ts";
 import { eventually } from "./eventually.ts";
 
 /** Where the root hooks leave the run's store: mocha may load them as another instance of this module. */

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Redis } from "ioredis";
-import { connectOnce } from "../../src/store/probe.ts";
+import { connectOnce } from "../../src/store/servers/probe.ts";
 import { readEvents } from "../helpers/events.ts";
 import { startServer, type TestServer } from "../helpers/server.ts";
 import { storeUrl } from "../helpers/store.ts";

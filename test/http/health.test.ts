@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { connectOnce } from "../../src/store/probe.ts";
+import { connectOnce } from "../../src/store/servers/probe.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { startServer, type TestServer } from "../helpers/server.ts";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import type { Handler } from "../../src/handler/define.ts";
-import { connectOnce } from "../../src/store/probe.ts";
+import { connectOnce } from "../../src/store/servers/probe.ts";
 import * as fixtures from "../fixtures/handlers/workers/handlers.ts";
 import { readEvents } from "../helpers/events.ts";
 import { eventually } from "../helpers/eventually.ts";

@@ -28,7 +28,7 @@ describe("the floors check", () => {
       "config.ts": "export const port = process.env.PORT;\n",
       "store/keys.ts": 'import { now } from "../clock.ts";\nexport { now };\n',
       "store/script.ts": 'import "./keys.ts";\nexport const path = "lua/submit.lua";\n',
-      "store/embedded-server.ts": 'process.once("SIGTERM", () => process.exit(0));\n',
+      "store/servers/embedded-server.ts": 'process.once("SIGTERM", () => process.exit(0));\n',
       "engine/submit.ts": 'import { now } from "../store/keys.ts";\nimport { port } from "../config.ts";\n',
       "http/app.ts": 'import "../engine/submit.ts";\n',
       "workers/pool.ts": 'import "../engine/submit.ts";\n',

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { expect } from "chai";
 import { AddressGuard, parseAllowList, type Resolve } from "../../src/net/ssrf-guard.ts";
-import { freePort } from "../../src/store/free-port.ts";
+import { freePort } from "../../src/store/servers/free-port.ts";
 import { type Delivery, post, Undelivered } from "../../src/webhooks/request.ts";
 import { type Receiver, startReceiver } from "../helpers/receiver.ts";
 

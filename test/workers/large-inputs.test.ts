@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { PaihaoError } from "../../src/errors.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { Keys } from "../../src/store/keys.ts";
-import { connectOnce } from "../../src/store/probe.ts";
+import { connectOnce } from "../../src/store/servers/probe.ts";
 import { storeUrl } from "../helpers/store.ts";
 import { openWorkshop, type Workshop } from "./workshop.ts";
 

@@ -6,7 +6,7 @@ import type { Submission } from "../../src/engine/submit.ts";
 import type { Handler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { Loop } from "../../src/loop.ts";
-import { connectOnce } from "../../src/store/probe.ts";
+import { connectOnce } from "../../src/store/servers/probe.ts";
 import { isOutcome } from "../../src/task.ts";
 import { undoHandler } from "../../src/workers/undo.ts";
 import { Worker, type WorkerOptions } from "../../src/workers/worker.ts";

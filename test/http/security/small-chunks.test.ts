@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import net from "node:net";
 import { expect } from "chai";
-import { connectOnce } from "../../../src/store/probe.ts";
+import { connectOnce } from "../../../src/store/servers/probe.ts";
 import { removeKeysLike } from "../../helpers/scan.ts";
 import { storeUrl, uniquePrefix } from "../../helpers/store.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../../workers/server-process.ts";

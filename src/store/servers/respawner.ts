@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { messageOf } from "../errors.ts";
-import type { Logger } from "../log.ts";
+import { messageOf } from "../../errors.ts";
+import type { Logger } from "../../log.ts";
 
 /** A store's process that answers. */
 export interface StoreChild {

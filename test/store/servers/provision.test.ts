@@ -3,15 +3,15 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import { Redis } from "ioredis";
-import type { Config } from "../../src/config/config.ts";
-import { probeExternal } from "../../src/store/external.ts";
-import { freePort } from "../../src/store/free-port.ts";
-import { type ProvisionedStore, provisionStore } from "../../src/store/provision.ts";
-import { findServerBinary } from "../../src/store/server-binary.ts";
-import { type FakeRedis, startFakeRedis, startPlain, startTcp } from "../helpers/fake-redis.ts";
-import { recordingLog } from "../helpers/recording-log.ts";
-import { expectStartError } from "../helpers/start-error.ts";
-import { type PrivateRedis, startRedis } from "../helpers/store.ts";
+import type { Config } from "../../../src/config/config.ts";
+import { probeExternal } from "../../../src/store/servers/external.ts";
+import { freePort } from "../../../src/store/servers/free-port.ts";
+import { type ProvisionedStore, provisionStore } from "../../../src/store/servers/provision.ts";
+import { findServerBinary } from "../../../src/store/servers/server-binary.ts";
+import { type FakeRedis, startFakeRedis, startPlain, startTcp } from "../../helpers/fake-redis.ts";
+import { recordingLog } from "../../helpers/recording-log.ts";
+import { expectStartError } from "../../helpers/start-error.ts";
+import { type PrivateRedis, startRedis } from "../../helpers/store.ts";
 
 describe("the store that is provided", () => {
   const searched = process.env.PATH;

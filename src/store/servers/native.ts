@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import path from "node:path";
-import { messageOf, StartError } from "../errors.ts";
-import type { Logger } from "../log.ts";
+import { messageOf, StartError } from "../../errors.ts";
+import type { Logger } from "../../log.ts";
 import { DataLock } from "./data-lock.ts";
 import { freePort } from "./free-port.ts";
 import { type NativeChildOptions, PortTakenError, startNativeChild, urlOf } from "./native-child.ts";

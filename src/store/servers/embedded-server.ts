@@ -4,7 +4,7 @@
  */
 import { once } from "node:events";
 import net from "node:net";
-import { messageOf } from "../errors.ts";
+import { messageOf } from "../../errors.ts";
 import { ValkeyWasm } from "./valkey-wasm.ts";
 
 /** What the process says to its parent. */

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { Redis } from "ioredis";
-import { checkFitness, isFitVersion } from "../../src/store/fitness.ts";
-import { type FakeRedis, startFakeRedis } from "../helpers/fake-redis.ts";
-import { expectStartError } from "../helpers/start-error.ts";
-import { storeKind, storeUrl } from "../helpers/store.ts";
+import { checkFitness, isFitVersion } from "../../../src/store/servers/check-server.ts";
+import { type FakeRedis, startFakeRedis } from "../../helpers/fake-redis.ts";
+import { expectStartError } from "../../helpers/start-error.ts";
+import { storeKind, storeUrl } from "../../helpers/store.ts";
 
 describe("the fitness of a store", () => {
   let fake: FakeRedis | undefined;

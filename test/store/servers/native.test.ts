@@ -6,15 +6,15 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { Redis } from "ioredis";
-import { createLog } from "../../src/log.ts";
-import { startNativeStore } from "../../src/store/native.ts";
-import { isRunning } from "../../src/store/process-identity.ts";
-import type { ChildStore } from "../../src/store/respawner.ts";
-import { findServerBinary, type ServerBinary } from "../../src/store/server-binary.ts";
-import { eventually } from "../helpers/eventually.ts";
-import { groupOf, processGone, startStoreOwner } from "../helpers/process.ts";
-import { recordingLog } from "../helpers/recording-log.ts";
-import { expectStartError } from "../helpers/start-error.ts";
+import { createLog } from "../../../src/log.ts";
+import { startNativeStore } from "../../../src/store/servers/native.ts";
+import { isRunning } from "../../../src/store/servers/process-identity.ts";
+import type { ChildStore } from "../../../src/store/servers/respawner.ts";
+import { findServerBinary, type ServerBinary } from "../../../src/store/servers/server-binary.ts";
+import { eventually } from "../../helpers/eventually.ts";
+import { groupOf, processGone, startStoreOwner } from "../../helpers/process.ts";
+import { recordingLog } from "../../helpers/recording-log.ts";
+import { expectStartError } from "../../helpers/start-error.ts";
 
 const silent = createLog("silent");
 

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { messageOf, StartError } from "../errors.ts";
-import type { Logger } from "../log.ts";
-import { parseRedisUrl, placeOf, REDIS_URL_FORMS } from "../config/redis-url.ts";
-import { checkFitness } from "./fitness.ts";
+import { messageOf, StartError } from "../../errors.ts";
+import type { Logger } from "../../log.ts";
+import { parseRedisUrl, placeOf, REDIS_URL_FORMS } from "../../config/redis-url.ts";
+import { checkFitness } from "./check-server.ts";
 import { connectOnce, whenLoaded } from "./probe.ts";
 
 /** How long a Redis that cannot be reached is waited for: it may be starting at the same moment. */

@@ -4,12 +4,12 @@ import { once } from "node:events";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { Redis } from "ioredis";
-import { createLog } from "../../src/log.ts";
-import { startEmbeddedStore } from "../../src/store/embedded.ts";
-import type { ChildStore } from "../../src/store/respawner.ts";
-import { eventually } from "../helpers/eventually.ts";
-import { refuses, startStoreOwner } from "../helpers/process.ts";
-import { recordingLog } from "../helpers/recording-log.ts";
+import { createLog } from "../../../src/log.ts";
+import { startEmbeddedStore } from "../../../src/store/servers/embedded.ts";
+import type { ChildStore } from "../../../src/store/servers/respawner.ts";
+import { eventually } from "../../helpers/eventually.ts";
+import { refuses, startStoreOwner } from "../../helpers/process.ts";
+import { recordingLog } from "../../helpers/recording-log.ts";
 
 const connect = (url: string, clients: Redis[]) => {
   const redis = new Redis(url, { maxRetriesPerRequest: null, retryStrategy: () => 20 });

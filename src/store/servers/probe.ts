@@ -1,9 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Cluster, Redis, type RedisOptions } from "ioredis";
-import { messageOf } from "../errors.ts";
-import type { Logger } from "../log.ts";
-import { parseRedisUrl } from "../config/redis-url.ts";
-import { type Connection, identityOf, isCluster, sentinelOptions } from "./redis.ts";
+import { messageOf } from "../../errors.ts";
+import type { Logger } from "../../log.ts";
+import { parseRedisUrl } from "../../config/redis-url.ts";
+import { type Connection, identityOf, isCluster, sentinelOptions } from "../redis.ts";
 
 const TIMEOUT_MS = 2_000;
 const PROGRESS_EVERY_MS = 3_000;
