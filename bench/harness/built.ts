@@ -39,7 +39,7 @@ export async function openBuiltEngine(
       built<typeof import("../../src/handler/define.ts")>("handler/define.js"),
       built<typeof import("../../src/store/redis.ts")>("store/redis.js"),
       built<typeof import("../../src/store/keys.ts")>("store/keys.js"),
-      built<typeof import("../../src/store/scripts.ts")>("store/scripts.js"),
+      built<typeof import("../../src/store/scripts/scripts.ts")>("store/scripts/scripts.js"),
       built<typeof import("../../src/store/notices.ts")>("store/notices.js"),
     ]);
   const [{ Engine }, { settingsOf }] = await Promise.all([

@@ -2,7 +2,7 @@ import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
 import type { Metrics } from "../metrics.ts";
-import type { Line } from "../store/scripts.ts";
+import type { Line } from "../store/scripts/scripts.ts";
 import { estimate } from "./estimate.ts";
 import type { Inspector } from "./inspect.ts";
 

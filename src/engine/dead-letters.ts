@@ -1,5 +1,5 @@
 import type { Keys } from "../store/keys.ts";
-import { BATCH_LIMIT, type Place, type RetryVerdict, type Scripts } from "../store/scripts.ts";
+import { BATCH_LIMIT, type Place, type RetryVerdict, type Scripts } from "../store/scripts/scripts.ts";
 import { newCall } from "./new-call.ts";
 
 /**

@@ -3,7 +3,7 @@ import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Keys } from "../store/keys.ts";
 import type { Connection } from "../store/redis.ts";
-import type { Scripts } from "../store/scripts.ts";
+import type { Scripts } from "../store/scripts/scripts.ts";
 
 const SECRET_BYTES = 32;
 /** How often the secret is written again where the store has been emptied under a running server, ms. */

@@ -19,8 +19,8 @@ import type {
   Scripts,
   Ticked,
   TickQueue,
-} from "../store/scripts.ts";
-import { BATCH_LIMIT } from "../store/scripts.ts";
+} from "../store/scripts/scripts.ts";
+import { BATCH_LIMIT } from "../store/scripts/scripts.ts";
 import { Allocations } from "./allocations.ts";
 import { Batch } from "./batch.ts";
 import { Sample } from "./coverage.ts";

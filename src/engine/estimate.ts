@@ -1,4 +1,4 @@
-import type { Line } from "../store/scripts.ts";
+import type { Line } from "../store/scripts/scripts.ts";
 import type { State } from "../task.ts";
 import { forecastTurnovers } from "./forecast.ts";
 

@@ -10,7 +10,7 @@ import type {
   Lease,
   Retention,
   Scripts,
-} from "../store/scripts.ts";
+} from "../store/scripts/scripts.ts";
 import type { Answer } from "../task.ts";
 import { Batch } from "./batch.ts";
 import { isLarge } from "./large-values.ts";

@@ -1,6 +1,6 @@
 import type { Keys } from "../store/keys.ts";
 import { decodeResult } from "../store/result.ts";
-import type { Line, Scripts, TaskRow } from "../store/scripts.ts";
+import type { Line, Scripts, TaskRow } from "../store/scripts/scripts.ts";
 import { isOutcome, type Result, type State } from "../task.ts";
 import { Batch } from "./batch.ts";
 import { type Eta, estimate } from "./estimate.ts";

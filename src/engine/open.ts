@@ -8,7 +8,7 @@ import { checkFitness, SCRIPT_FLAGS_SINCE } from "../store/servers/check-server.
 import { Keys } from "../store/keys.ts";
 import { Notices } from "../store/notices.ts";
 import { connect, LARGE_VALUE_MS } from "../store/redis.ts";
-import { Scripts } from "../store/scripts.ts";
+import { Scripts } from "../store/scripts/scripts.ts";
 import { DeploymentSecret } from "./deployment-secret.ts";
 import { Engine } from "./engine.ts";
 import { claimPartitions } from "./partitions.ts";

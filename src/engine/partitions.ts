@@ -1,6 +1,6 @@
 import { PaihaoError, StartError } from "../errors.ts";
 import type { Keys } from "../store/keys.ts";
-import type { Counted, Line, Scripts } from "../store/scripts.ts";
+import type { Counted, Line, Scripts } from "../store/scripts/scripts.ts";
 
 /**
  * Writes the number of partitions to the store at the first start, and holds every later start against it: with another

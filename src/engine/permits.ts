@@ -1,5 +1,5 @@
 import type { Keys } from "../store/keys.ts";
-import { BATCH_LIMIT, type Reservation, type ReservedPart, type Scripts } from "../store/scripts.ts";
+import { BATCH_LIMIT, type Reservation, type ReservedPart, type Scripts } from "../store/scripts/scripts.ts";
 
 /**
  * Keeps the rate of queues that lie in several partitions: one of these, found by the queue's name, permits each start before it is

@@ -1,5 +1,5 @@
 import type { Keys } from "../store/keys.ts";
-import type { Lease, Scripts, StepVerdict, StoredStep } from "../store/scripts.ts";
+import type { Lease, Scripts, StepVerdict, StoredStep } from "../store/scripts/scripts.ts";
 
 /** Most steps that a task may have. */
 export const MOST_STEPS = 10_000;

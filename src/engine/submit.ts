@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { PaihaoError } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
 import { INLINE_BYTES, type Keys } from "../store/keys.ts";
-import type { Line, Scripts, SubmitItem, Submitted, SubmitVerdict, UpdateVerdict } from "../store/scripts.ts";
+import type { Line, Scripts, SubmitItem, Submitted, SubmitVerdict, UpdateVerdict } from "../store/scripts/scripts.ts";
 import type { State } from "../task.ts";
 import { Batch } from "./batch.ts";
 import { isLarge } from "./large-values.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { PaihaoError } from "../errors.ts";
 import type { Keys } from "../store/keys.ts";
-import type { Part, Reserved } from "../store/scripts.ts";
+import type { Part, Reserved } from "../store/scripts/scripts.ts";
 import type { Engine } from "./engine.ts";
 import { newCall } from "./new-call.ts";
 import { catalogueResult } from "./problem.ts";

@@ -1,7 +1,7 @@
 import type { Keys } from "../store/keys.ts";
 import { encodeResult } from "../store/result.ts";
-import type { Scripts, Ticked, TickQueue } from "../store/scripts.ts";
-import { BATCH_LIMIT } from "../store/scripts.ts";
+import type { Scripts, Ticked, TickQueue } from "../store/scripts/scripts.ts";
+import { BATCH_LIMIT } from "../store/scripts/scripts.ts";
 import { retentionOf } from "./finish.ts";
 import { catalogueResult } from "./problem.ts";
 import { DEAD_CAP, type QueueSettings } from "./settings.ts";

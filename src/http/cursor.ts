@@ -1,4 +1,4 @@
-import type { Place } from "../store/scripts.ts";
+import type { Place } from "../store/scripts/scripts.ts";
 import { wrongParameter } from "./options.ts";
 
 /** A score as Redis writes it, a space, and an id: those of the server's own tasks hold colons. */

@@ -3,7 +3,7 @@ import type { Eta } from "../engine/estimate.ts";
 import type { Inspection } from "../engine/inspect.ts";
 import { PROBLEM_TYPE } from "../engine/problem.ts";
 import { type ErrorCode, errorEntry, PaihaoError } from "../errors.ts";
-import type { Line } from "../store/scripts.ts";
+import type { Line } from "../store/scripts/scripts.ts";
 import type { State } from "../task.ts";
 import { timestamp } from "../timestamp.ts";
 import { signatureOf } from "./access.ts";

@@ -2,7 +2,7 @@ import type { Redis } from "ioredis";
 import type { Durability } from "../config/config.ts";
 import { PaihaoError, StartError } from "../errors.ts";
 import { type Connection, mastersOf } from "./redis.ts";
-import { storeError } from "./script.ts";
+import { storeError } from "./scripts/script.ts";
 
 /** How long Redis may take to reach the level before it is a shortfall, ms. Less than what a command may take. */
 const WAIT_MS = 1000;

@@ -2,7 +2,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { QueueSettings } from "../engine/settings.ts";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import type { Lease, Reserved, StepVerdict } from "../store/scripts.ts";
+import type { Lease, Reserved, StepVerdict } from "../store/scripts/scripts.ts";
 import type { Input } from "../task.ts";
 import { type AbortCause, TaskAborted } from "./abort.ts";
 import { insist } from "./insist.ts";

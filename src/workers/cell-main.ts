@@ -6,7 +6,7 @@ import { isMainThread, parentPort, Worker } from "node:worker_threads";
 import type { Handler } from "../handler/define.ts";
 import { loadHandlers } from "../handler/load.ts";
 import { createLog, type LogLevel } from "../log.ts";
-import type { StepVerdict } from "../store/scripts.ts";
+import type { StepVerdict } from "../store/scripts/scripts.ts";
 import { TaskAborted } from "./abort.ts";
 import type { FromCell, Reply, StepsReply, ToCell } from "./cell-messages.ts";
 import { describe, type Outcome } from "./outcome.ts";

@@ -1,4 +1,4 @@
-import type { StepVerdict, StoredStep } from "../store/scripts.ts";
+import type { StepVerdict, StoredStep } from "../store/scripts/scripts.ts";
 import type { AbortCause } from "./abort.ts";
 import type { Outcome, Thrown } from "./outcome.ts";
 import type { TaskFacts } from "./task-context.ts";

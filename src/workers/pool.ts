@@ -5,7 +5,7 @@ import { reasonOf } from "../errors.ts";
 import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
-import type { Reserved } from "../store/scripts.ts";
+import type { Reserved } from "../store/scripts/scripts.ts";
 import type { Children } from "./children.ts";
 import type { Executors } from "./executors.ts";
 import type { Keeper } from "./keeper.ts";

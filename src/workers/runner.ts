@@ -4,7 +4,7 @@ import type { QueueSettings } from "../engine/settings.ts";
 import { messageOf, reasonOf } from "../errors.ts";
 import type { Handler } from "../handler/define.ts";
 import { type Logger, withRequestId } from "../log.ts";
-import type { Reserved, StoredStep } from "../store/scripts.ts";
+import type { Reserved, StoredStep } from "../store/scripts/scripts.ts";
 import { Attempt } from "./attempt.ts";
 import { conclude, type Ending } from "./conclude.ts";
 import { started } from "./executor.ts";

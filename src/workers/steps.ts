@@ -1,5 +1,5 @@
 import { messageOf } from "../errors.ts";
-import type { StepVerdict, StoredStep } from "../store/scripts.ts";
+import type { StepVerdict, StoredStep } from "../store/scripts/scripts.ts";
 import { TaskAborted } from "./abort.ts";
 import { Unfit } from "./outcome.ts";
 

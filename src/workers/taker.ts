@@ -3,7 +3,7 @@ import type { QueueSettings } from "../engine/settings.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
-import type { Reserved } from "../store/scripts.ts";
+import type { Reserved } from "../store/scripts/scripts.ts";
 
 /** How often an idle taker looks for work that nobody announced, ms. */
 const POLL_MS = 2000;

@@ -10,7 +10,7 @@ import {
   undoOf,
 } from "../handler/define.ts";
 import { isGiveUp, isRetryLater, RetryAfter } from "../handler/intents.ts";
-import type { StoredStep } from "../store/scripts.ts";
+import type { StoredStep } from "../store/scripts/scripts.ts";
 import { LeaseLost, type StepStore } from "./steps.ts";
 import { stepStoreOf } from "./task-context.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { estimate, estimatedPercent } from "../../src/engine/estimate.ts";
 import { forecastTurnovers } from "../../src/engine/forecast.ts";
-import type { Line } from "../../src/store/scripts.ts";
+import type { Line } from "../../src/store/scripts/scripts.ts";
 import { openEngine } from "../helpers/engine.ts";
 import {
   ARRIVALS,

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Reserved } from "../../src/store/scripts.ts";
+import type { Reserved } from "../../src/store/scripts/scripts.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { eventually } from "../helpers/eventually.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { LARGE_DEFAULTS } from "../../src/engine/large-values.ts";
 import { PaihaoError } from "../../src/errors.ts";
-import { Scripts } from "../../src/store/scripts.ts";
+import { Scripts } from "../../src/store/scripts/scripts.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 
 /** Reads and writes of large values, which note what they do. */

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { catalogueResult } from "../../src/engine/problem.ts";
-import type { Reserved } from "../../src/store/scripts.ts";
+import type { Reserved } from "../../src/store/scripts/scripts.ts";
 import type { Result } from "../../src/task.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { eventually } from "../helpers/eventually.ts";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { Engine } from "../../src/engine/engine.ts";
 import { catalogueResult } from "../../src/engine/problem.ts";
 import type { QueueSettings } from "../../src/engine/settings.ts";
-import type { FailKind, Lease, PageKind } from "../../src/store/scripts.ts";
+import type { FailKind, Lease, PageKind } from "../../src/store/scripts/scripts.ts";
 import type { Result } from "../../src/task.ts";
 import type { Model } from "./model.ts";
 import type { TimeTravel } from "./model-store.ts";

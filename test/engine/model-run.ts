@@ -9,7 +9,7 @@ import { createLog } from "../../src/log.ts";
 import { Keys } from "../../src/store/keys.ts";
 import { Notices } from "../../src/store/notices.ts";
 import { type Connection, connect } from "../../src/store/redis.ts";
-import { type FailItem, type Lease, Scripts, type TickQueue } from "../../src/store/scripts.ts";
+import { type FailItem, type Lease, Scripts, type TickQueue } from "../../src/store/scripts/scripts.ts";
 import { keysLike } from "../helpers/scan.ts";
 import { uniquePrefix } from "../helpers/store.ts";
 import { Model } from "./model.ts";

@@ -8,7 +8,7 @@ import type {
   StepVerdict,
   SubmitVerdict,
   UpdateVerdict,
-} from "../../src/store/scripts.ts";
+} from "../../src/store/scripts/scripts.ts";
 import { isOutcome, type State } from "../../src/task.ts";
 import { playStep, type StepCall } from "./model-step.ts";
 import {

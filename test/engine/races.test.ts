@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { catalogueResult } from "../../src/engine/problem.ts";
-import type { Lease } from "../../src/store/scripts.ts";
+import type { Lease } from "../../src/store/scripts/scripts.ts";
 import type { Result } from "../../src/task.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { keysLike } from "../helpers/scan.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { takeOrWait } from "../../src/engine/take.ts";
 import { PaihaoError } from "../../src/errors.ts";
-import { type Reservation, Scripts } from "../../src/store/scripts.ts";
+import { type Reservation, Scripts } from "../../src/store/scripts/scripts.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { eventually } from "../helpers/eventually.ts";
 

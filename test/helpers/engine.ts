@@ -8,7 +8,7 @@ import { createLog } from "../../src/log.ts";
 import { Keys } from "../../src/store/keys.ts";
 import { Notices } from "../../src/store/notices.ts";
 import { type Connection, connect } from "../../src/store/redis.ts";
-import { Scripts } from "../../src/store/scripts.ts";
+import { Scripts } from "../../src/store/scripts/scripts.ts";
 import { removeKeysLike } from "./scan.ts";
 import { storeUrl, uniquePrefix } from "./store.ts";
 

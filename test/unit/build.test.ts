@@ -31,7 +31,7 @@ describe("the build", () => {
     symlinkSync(join(ROOT, "node_modules"), join(root, "node_modules"));
     put("src/cli/paihao.ts", '#!/usr/bin/env node\nimport { name } from "../name.ts";\nprocess.stdout.write(name);\n');
     put("src/name.ts", 'export const name: string = "first";\n');
-    put("src/store/lua/submit.lua", "return 1\n");
+    put("src/store/scripts/lua/submit.lua", "return 1\n");
     put("src/http/dashboard/app.js", "// as it is\n");
   });
   afterEach(() => rmSync(root, { recursive: true }));
@@ -39,7 +39,7 @@ describe("the build", () => {
   it("makes a dist that runs, with the assets and an executable command", () => {
     expect(build(root)).to.match(/^build: 2 TypeScript files compiled, 2 assets copied to dist in [\d.]+ s$/);
     expect(execFileSync(join(root, "dist/cli/paihao.js"), { encoding: "utf8" })).to.equal("first");
-    expect(readFileSync(join(root, "dist/store/lua/submit.lua"), "utf8")).to.equal("return 1\n");
+    expect(readFileSync(join(root, "dist/store/scripts/lua/submit.lua"), "utf8")).to.equal("return 1\n");
     expect(readFileSync(join(root, "dist/http/dashboard/app.js"), "utf8")).to.equal("// as it is\n");
     expect(existsSync(join(root, "dist/name.d.ts"))).to.equal(true);
   });

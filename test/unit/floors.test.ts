@@ -27,7 +27,7 @@ describe("the floors check", () => {
       "clock.ts": 'import { readFileSync } from "node:fs";\nexport const now = readFileSync;\n',
       "config.ts": "export const port = process.env.PORT;\n",
       "store/keys.ts": 'import { now } from "../clock.ts";\nexport { now };\n',
-      "store/script.ts": 'import "./keys.ts";\nexport const path = "lua/submit.lua";\n',
+      "store/scripts/script.ts": 'import "./keys.ts";\nexport const path = "lua/submit.lua";\n',
       "store/servers/embedded-server.ts": 'process.once("SIGTERM", () => process.exit(0));\n',
       "engine/submit.ts": 'import { now } from "../store/keys.ts";\nimport { port } from "../config.ts";\n',
       "http/app.ts": 'import "../engine/submit.ts";\n',
@@ -121,7 +121,7 @@ describe("the floors check", () => {
       "only main, cli and the entries of child processes touch signals and exit; name nothing else `process`";
     expect(violations).to.deep.equal([
       "engine/b.ts:1 process is used as the global, where the checks see it",
-      "engine/b.ts:2 only store/script.ts reads Lua files",
+      "engine/b.ts:2 only store/scripts/script.ts reads Lua files",
       "log.ts:1 only config.ts reads process.env",
       "log.ts:2 only config.ts reads process.env",
       `store/a.ts:1 ${process}`,

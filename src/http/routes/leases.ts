@@ -6,7 +6,7 @@ import { backoffMs } from "../../engine/settings.ts";
 import { takeOrWait, type WithInput } from "../../engine/take.ts";
 import { PaihaoError } from "../../errors.ts";
 import type { Problem } from "../../handler/intents.ts";
-import type { Lease } from "../../store/scripts.ts";
+import type { Lease } from "../../store/scripts/scripts.ts";
 import { type Answer, isId, type Result } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
 import { callerOf } from "../access.ts";

@@ -1,7 +1,7 @@
 import type Router from "@koa/router";
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/inspect.ts";
-import type { PageKind } from "../../store/scripts.ts";
+import type { PageKind } from "../../store/scripts/scripts.ts";
 import type { State } from "../../task.ts";
 import { signatureOf } from "../access.ts";
 import type { Api } from "../api.ts";

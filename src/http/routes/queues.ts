@@ -1,7 +1,7 @@
 import type Router from "@koa/router";
 import { type Eta, estimate } from "../../engine/estimate.ts";
 import { type Handler, inputJsonSchema } from "../../handler/define.ts";
-import type { QueueRow } from "../../store/scripts.ts";
+import type { QueueRow } from "../../store/scripts/scripts.ts";
 import type { Api } from "../api.ts";
 import { shownHandlerOf } from "./submit.ts";
 

@@ -1,5 +1,5 @@
-import type { State } from "../task.ts";
-import { STATE_LETTERS } from "./keys.ts";
+import type { State } from "../../task.ts";
+import { STATE_LETTERS } from "../keys.ts";
 import type { BytesReply, Reply } from "./script.ts";
 
 /** A queue at one instant, as the scripts tell it. */

@@ -2,7 +2,7 @@
  * How the hot scripts are spoken to: each argument and each element of a reply costs the client more than Redis, so that what many
  * items have in common is told once, what is the default not at all, and verdicts come in one string.
  */
-import { PRIORITY } from "../task.ts";
+import { PRIORITY } from "../../task.ts";
 import type { CompleteVerdict, Completion, Part, Reserved, SubmitItem, Submitted, SubmitVerdict } from "./items.ts";
 import { optional, stateOf, text } from "./rows.ts";
 import type { Argument, BytesReply } from "./script.ts";

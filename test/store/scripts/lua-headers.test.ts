@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect } from "chai";
-import { luaSource } from "../../src/store/script.ts";
+import { luaSource } from "../../../src/store/scripts/script.ts";
 
-const DIR = new URL("../../src/store/lua/", import.meta.url);
+const DIR = new URL("../../../src/store/scripts/lua/", import.meta.url);
 const names = readdirSync(DIR).flatMap((file) => (file.endsWith(".lua") ? [file.slice(0, -4)] : []));
 
 /** The comment a file opens with, and the rest. */

@@ -1,4 +1,4 @@
-import type { State } from "../task.ts";
+import type { State } from "../../task.ts";
 import type { Line, TaskRow } from "./rows.ts";
 
 /** A task as submit.lua takes it. */
