@@ -2,7 +2,7 @@ import type { Engine } from "../../src/engine/engine.ts";
 import type { Submission } from "../../src/engine/submit.ts";
 import type { Handler } from "../../src/handler/define.ts";
 import type { Logger } from "../../src/log.ts";
-import type { Connection } from "../../src/store/redis.ts";
+import type { Connection } from "../../src/store/connection.ts";
 
 /** A module as it is built: what is measured is what is shipped. Its types are those of its source. */
 export function built<T>(module: string): Promise<T> {
@@ -37,10 +37,10 @@ export async function openBuiltEngine(
       built<typeof import("../../src/config/config.ts")>("config/config.js"),
       built<typeof import("../../src/log.ts")>("log.js"),
       built<typeof import("../../src/handler/define.ts")>("handler/define.js"),
-      built<typeof import("../../src/store/redis.ts")>("store/redis.js"),
+      built<typeof import("../../src/store/connection.ts")>("store/connection.js"),
       built<typeof import("../../src/store/keys.ts")>("store/keys.js"),
       built<typeof import("../../src/store/scripts/scripts.ts")>("store/scripts/scripts.js"),
-      built<typeof import("../../src/store/notices.ts")>("store/notices.js"),
+      built<typeof import("../../src/store/pubsub.ts")>("store/pubsub.js"),
     ]);
   const [{ Engine }, { settingsOf }] = await Promise.all([
     built<typeof import("../../src/engine/engine.ts")>("engine/engine.js"),

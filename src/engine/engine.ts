@@ -1,6 +1,6 @@
 import { Metrics } from "../metrics.ts";
 import type { Keys } from "../store/keys.ts";
-import type { Notices } from "../store/notices.ts";
+import type { Notices } from "../store/pubsub.ts";
 import type {
   Asking,
   BeginVerdict,

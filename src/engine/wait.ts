@@ -1,5 +1,5 @@
 import type { Keys } from "../store/keys.ts";
-import type { Notices } from "../store/notices.ts";
+import type { Notices } from "../store/pubsub.ts";
 import { isOutcome } from "../task.ts";
 import type { Inspection, Inspector } from "./inspect.ts";
 

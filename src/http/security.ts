@@ -1,7 +1,7 @@
 import type { Config } from "../config/config.ts";
 import type { Logger } from "../log.ts";
 import type { Keys } from "../store/keys.ts";
-import { connect } from "../store/redis.ts";
+import { connect } from "../store/connection.ts";
 import { KeyRing } from "./key-ring.ts";
 import { LinkSigner } from "../auth/link-signer.ts";
 import { RateLimit } from "./rate-limit.ts";

@@ -1,7 +1,7 @@
 import type { Redis } from "ioredis";
 import type { Durability } from "../config/config.ts";
 import { PaihaoError, StartError } from "../errors.ts";
-import { type Connection, mastersOf } from "./redis.ts";
+import { type Connection, mastersOf } from "./connection.ts";
 import { storeError } from "./scripts/script.ts";
 
 /** How long Redis may take to reach the level before it is a shortfall, ms. Less than what a command may take. */

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { audit } from "../../src/engine/audit.ts";
 import { createLog } from "../../src/log.ts";
 import { Keys } from "../../src/store/keys.ts";
-import { connect } from "../../src/store/redis.ts";
+import { connect } from "../../src/store/connection.ts";
 import { Scripts } from "../../src/store/scripts/scripts.ts";
 import { type ClusterNode, moveSlot, slotOf, startCluster, type TestCluster } from "../helpers/cluster.ts";
 import { eventually } from "../helpers/eventually.ts";

@@ -3,7 +3,7 @@ import { readConfig } from "../../src/config/config.ts";
 import { type OpenedEngine, openEngine } from "../../src/engine/open.ts";
 import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
-import { type Connection, connect } from "../../src/store/redis.ts";
+import { type Connection, connect } from "../../src/store/connection.ts";
 import { findServerBinary } from "../../src/store/servers/server-binary.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { type PrivateRedis, startRedis, uniquePrefix } from "../helpers/store.ts";

@@ -1,4 +1,4 @@
-import type { Connection } from "../../src/store/redis.ts";
+import type { Connection } from "../../src/store/connection.ts";
 import { keysLike } from "../helpers/scan.ts";
 
 /** Fields that hold a time, or what follows from the times of calls. */

@@ -1,7 +1,7 @@
 import { readdirSync } from "node:fs";
 import { expect } from "chai";
 import { createLog } from "../../src/log.ts";
-import { connect } from "../../src/store/redis.ts";
+import { connect } from "../../src/store/connection.ts";
 import { Scripts } from "../../src/store/scripts/scripts.ts";
 import { openEngine } from "../helpers/engine.ts";
 import { onCluster, storeUrl, storeUrlAt } from "../helpers/store.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Inspection } from "../../src/engine/inspect.ts";
 import { Watchers } from "../../src/engine/watchers.ts";
-import type { Notices } from "../../src/store/notices.ts";
+import type { Notices } from "../../src/store/pubsub.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { eventually } from "../helpers/eventually.ts";
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Redis } from "ioredis";
 import { PaihaoError } from "../../errors.ts";
-import type { Nodes, Served } from "../nodes.ts";
+import type { Nodes, Served } from "../cluster-routing.ts";
 
 const LUA_DIR = new URL("./lua/", import.meta.url);
 

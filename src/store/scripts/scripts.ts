@@ -31,9 +31,9 @@ import type {
   TickQueue,
   UpdateVerdict,
 } from "./items.ts";
-import { type Nodes, nodesOf } from "../nodes.ts";
+import { type Nodes, nodesOf } from "../cluster-routing.ts";
 import { completeArguments, completeVerdicts, partOf, reservedTasks, submitArguments, submitted } from "./packing.ts";
-import { type Connection, isCluster, LARGE_VALUE_MS } from "../redis.ts";
+import { type Connection, isCluster, LARGE_VALUE_MS } from "../connection.ts";
 import { type Line, lineOf, list, number, optional, type QueueRow, queueRow, taskRow, text } from "./rows.ts";
 import { Script, storeError } from "./script.ts";
 import { PATIENCE_MS, SCRIPT_NAMES, type ScriptName } from "./script-names.ts";

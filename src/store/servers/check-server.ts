@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 import { messageOf, StartError } from "../../errors.ts";
-import { type Connection, isCluster, mastersOf } from "../redis.ts";
+import { type Connection, isCluster, mastersOf } from "../connection.ts";
 
 /** The oldest Redis that has every command the scripts use. */
 export const MINIMUM_REDIS = "6.2";

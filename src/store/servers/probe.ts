@@ -3,7 +3,7 @@ import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import { parseRedisUrl } from "../../config/redis-url.ts";
-import { type Connection, identityOf, isCluster, sentinelOptions } from "../redis.ts";
+import { type Connection, identityOf, isCluster, sentinelOptions } from "../connection.ts";
 
 const TIMEOUT_MS = 2_000;
 const PROGRESS_EVERY_MS = 3_000;

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { type Cluster, Command, type Redis } from "ioredis";
 import { messageOf } from "../errors.ts";
 import { within } from "../net/with-timeout.ts";
-import { CLUSTER_DEFAULTS, CONNECTION_DEFAULTS, type Connection, isCluster } from "./redis.ts";
+import { CLUSTER_DEFAULTS, CONNECTION_DEFAULTS, type Connection, isCluster } from "./connection.ts";
 
 /** What a command has answered, and the very connection that it went through. */
 export interface Served<T> {

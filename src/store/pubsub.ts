@@ -1,5 +1,5 @@
 import { PassingMap } from "../passing-map.ts";
-import { type Connection, isCluster } from "./redis.ts";
+import { type Connection, isCluster } from "./connection.ts";
 
 /** Told of a message, or null when the connection was lost for a while and messages may have been missed. */
 export type NoticeListener = (message: string | null) => void;
