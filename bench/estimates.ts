@@ -1,4 +1,4 @@
-import { forecastTurnovers } from "../src/engine/forecast.ts";
+import { forecastTurnovers } from "../src/engine/estimates/forecast.ts";
 import { ARRIVALS, simulateLine, WORKLOADS, type WorkloadName } from "../test/helpers/line-simulation.ts";
 import type { Bench, BenchOptions, Figure } from "./harness/bench.ts";
 import { startCallable } from "./harness/rpc.ts";

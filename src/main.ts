@@ -1,5 +1,5 @@
 import type { Config } from "./config/config.ts";
-import { Coverage } from "./engine/coverage.ts";
+import { Coverage } from "./engine/estimates/calibration.ts";
 import { openEngine } from "./engine/open.ts";
 import { messageOf } from "./errors.ts";
 import { AddressGuard } from "./net/ssrf-guard.ts";

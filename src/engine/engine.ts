@@ -23,7 +23,7 @@ import type {
 import { BATCH_LIMIT } from "../store/scripts/scripts.ts";
 import { Allocations } from "./allocations.ts";
 import { Batch } from "./batch.ts";
-import { Sample } from "./coverage.ts";
+import { Sample } from "./estimates/calibration.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { Finisher, retentionOf } from "./finish.ts";
 import { Inspector } from "./inspect.ts";

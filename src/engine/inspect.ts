@@ -3,7 +3,7 @@ import { decodeResult } from "../store/result.ts";
 import type { Line, Scripts, TaskRow } from "../store/scripts/scripts.ts";
 import { isOutcome, type Result, type State } from "../task.ts";
 import { Batch } from "./batch.ts";
-import { type Eta, estimate } from "./estimate.ts";
+import { type Eta, estimate } from "./estimates/estimate.ts";
 import type { LargeValues } from "./large-values.ts";
 import type { OtherPartitions } from "./partitions.ts";
 

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import type { Allocation } from "../engine/allocations.ts";
-import { type Eta, estimatedPercent } from "../engine/estimate.ts";
+import { type Eta, estimatedPercent } from "../engine/estimates/estimate.ts";
 import type { Inspection } from "../engine/inspect.ts";
 import { PaihaoError } from "../errors.ts";
 import { isOutcome } from "../task.ts";

@@ -1,4 +1,4 @@
-import { estimatedPercent } from "../engine/estimate.ts";
+import { estimatedPercent } from "../engine/estimates/estimate.ts";
 import type { Inspection } from "../engine/inspect.ts";
 import { errorEntries } from "../errors.ts";
 import { isInternalQueue } from "../handler/define.ts";

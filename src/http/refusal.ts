@@ -1,4 +1,4 @@
-import { estimate } from "../engine/estimate.ts";
+import { estimate } from "../engine/estimates/estimate.ts";
 import type { SubmissionVerdict } from "../engine/submit.ts";
 import { PaihaoError } from "../errors.ts";
 import { INTERNAL_QUEUES } from "../handler/define.ts";

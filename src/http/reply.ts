@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import type { Eta } from "../engine/estimate.ts";
+import type { Eta } from "../engine/estimates/estimate.ts";
 import type { Inspection } from "../engine/inspect.ts";
 import { PROBLEM_TYPE } from "../engine/problem.ts";
 import { type ErrorCode, errorEntry, PaihaoError } from "../errors.ts";

@@ -1,4 +1,4 @@
-import { BLOCKS, type Busy } from "../../src/engine/forecast.ts";
+import { BLOCKS, type Busy } from "../../src/engine/estimates/forecast.ts";
 
 /** A random number from 0 to 1, the same sequence for the same seed (mulberry32). */
 export function randomOf(seed: number): () => number {

@@ -1,5 +1,5 @@
 import type Router from "@koa/router";
-import { type Eta, estimate } from "../../engine/estimate.ts";
+import { type Eta, estimate } from "../../engine/estimates/estimate.ts";
 import { type Handler, inputJsonSchema } from "../../handler/define.ts";
 import type { QueueRow } from "../../store/scripts/scripts.ts";
 import type { Api } from "../api.ts";

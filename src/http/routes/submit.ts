@@ -1,6 +1,6 @@
 import type Router from "@koa/router";
 import type { Context } from "koa";
-import { estimate } from "../../engine/estimate.ts";
+import { estimate } from "../../engine/estimates/estimate.ts";
 import type { Inspection } from "../../engine/inspect.ts";
 import type { Submission, SubmissionVerdict } from "../../engine/submit.ts";
 import type { Watch } from "../../engine/wait.ts";

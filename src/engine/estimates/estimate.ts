@@ -1,5 +1,5 @@
-import type { Line } from "../store/scripts/scripts.ts";
-import type { State } from "../task.ts";
+import type { Line } from "../../store/scripts/scripts.ts";
+import type { State } from "../../task.ts";
 import { forecastTurnovers } from "./forecast.ts";
 
 /** When a task's turn will come. */

@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { estimate, estimatedPercent } from "../../src/engine/estimate.ts";
-import { forecastTurnovers } from "../../src/engine/forecast.ts";
-import type { Line } from "../../src/store/scripts/scripts.ts";
-import { openEngine } from "../helpers/engine.ts";
+import { estimate, estimatedPercent } from "../../../src/engine/estimates/estimate.ts";
+import { forecastTurnovers } from "../../../src/engine/estimates/forecast.ts";
+import type { Line } from "../../../src/store/scripts/scripts.ts";
+import { openEngine } from "../../helpers/engine.ts";
 import {
   ARRIVALS,
   randomOf,
@@ -10,7 +10,7 @@ import {
   simulateLine,
   WORKLOADS,
   type WorkloadName,
-} from "../helpers/line-simulation.ts";
+} from "../../helpers/line-simulation.ts";
 
 const line = (over: Partial<Line> = {}): Line => ({
   queue: "jobs",
