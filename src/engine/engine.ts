@@ -35,7 +35,7 @@ import { DEAD_CAP, type QueueSettings } from "./settings.ts";
 import { StepKeeper } from "./steps.ts";
 import { Submitter } from "./submit.ts";
 import { lossOf, Tick } from "./tick.ts";
-import { Waiter } from "./wait.ts";
+import { Waiter } from "./watching/wait.ts";
 
 /** What an engine is made of. */
 export interface EngineParts {

@@ -1,7 +1,7 @@
 import Router from "@koa/router";
 import Koa, { type Middleware } from "koa";
 import type { ServedHosts } from "../config/config.ts";
-import { Watchers } from "../engine/watchers.ts";
+import { Watchers } from "../engine/watching/watchers.ts";
 import type { Api } from "./api.ts";
 import { responseOf } from "./api-response.ts";
 import { readForwarded } from "./forwarded.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { Watchers } from "../../src/engine/watchers.ts";
+import { Watchers } from "../../src/engine/watching/watchers.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 
 const rate = { max: 5, perMs: 60_000 };

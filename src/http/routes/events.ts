@@ -1,7 +1,7 @@
 import type Router from "@koa/router";
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/inspect.ts";
-import type { Watchers } from "../../engine/watchers.ts";
+import type { Watchers } from "../../engine/watching/watchers.ts";
 import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import { signatureOf } from "../access.ts";

@@ -3,7 +3,7 @@ import type { Context } from "koa";
 import { estimate } from "../../engine/estimates/estimate.ts";
 import type { Inspection } from "../../engine/inspect.ts";
 import type { Submission, SubmissionVerdict } from "../../engine/submit.ts";
-import type { Watch } from "../../engine/wait.ts";
+import type { Watch } from "../../engine/watching/wait.ts";
 import { PaihaoError } from "../../errors.ts";
 import { isGateway } from "../../handler/gateway.ts";
 import type { Handler } from "../../handler/define.ts";

@@ -1,4 +1,4 @@
-import type { Inspection } from "./inspect.ts";
+import type { Inspection } from "../inspect.ts";
 
 /** What of a task its watchers wait to see change. */
 type Seen = Pick<

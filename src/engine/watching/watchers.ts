@@ -1,6 +1,6 @@
-import { Loop } from "../loop.ts";
-import type { Engine } from "./engine.ts";
-import type { Inspection } from "./inspect.ts";
+import { Loop } from "../../loop.ts";
+import type { Engine } from "../engine.ts";
+import type { Inspection } from "../inspect.ts";
 import { versionOf } from "./version.ts";
 
 /** Told what a task has become; null when it is no longer known. One that throws keeps nobody else from being told. */

@@ -1,7 +1,7 @@
-import type { Keys } from "../store/keys.ts";
-import type { Notices } from "../store/pubsub.ts";
-import { isOutcome } from "../task.ts";
-import type { Inspection, Inspector } from "./inspect.ts";
+import type { Keys } from "../../store/keys.ts";
+import type { Notices } from "../../store/pubsub.ts";
+import { isOutcome } from "../../task.ts";
+import type { Inspection, Inspector } from "../inspect.ts";
 
 /** How often a waiter looks for itself, whatever it is told, ms: a notice may be lost. */
 const LOOK_MS = 2000;
