@@ -27,7 +27,7 @@ import { Sample } from "./estimates/calibration.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { Finisher, retentionOf } from "./finish.ts";
 import { Inspector } from "./inspect.ts";
-import { LargeValues } from "./large-values.ts";
+import { LargeValues } from "./large-values/large-values.ts";
 import { newCall } from "./new-call.ts";
 import { OtherPartitions } from "./partitions.ts";
 import { Permits } from "./permits.ts";

@@ -13,7 +13,7 @@ import type {
 } from "../store/scripts/scripts.ts";
 import type { Answer } from "../task.ts";
 import { Batch } from "./batch.ts";
-import { isLarge } from "./large-values.ts";
+import { isLarge } from "./large-values/large-values.ts";
 import { DEAD_CAP, type QueueSettings } from "./settings.ts";
 
 /** An attempt that did not succeed. */

@@ -4,7 +4,7 @@ import type { Line, Scripts, TaskRow } from "../store/scripts/scripts.ts";
 import { isOutcome, type Result, type State } from "../task.ts";
 import { Batch } from "./batch.ts";
 import { type Eta, estimate } from "./estimates/estimate.ts";
-import type { LargeValues } from "./large-values.ts";
+import type { LargeValues } from "./large-values/large-values.ts";
 import type { OtherPartitions } from "./partitions.ts";
 
 /** A task and its place in line, all of one instant. Times are ms of Redis's clock, null where they have not come. */

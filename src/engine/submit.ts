@@ -5,7 +5,7 @@ import { INLINE_BYTES, type Keys } from "../store/keys.ts";
 import type { Line, Scripts, SubmitItem, Submitted, SubmitVerdict, UpdateVerdict } from "../store/scripts/scripts.ts";
 import type { State } from "../task.ts";
 import { Batch } from "./batch.ts";
-import { isLarge } from "./large-values.ts";
+import { isLarge } from "./large-values/large-values.ts";
 import { newCall } from "./new-call.ts";
 import type { OtherPartitions } from "./partitions.ts";
 import type { QueueSettings } from "./settings.ts";

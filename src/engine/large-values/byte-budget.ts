@@ -1,4 +1,4 @@
-import { PaihaoError } from "./errors.ts";
+import { PaihaoError } from "../../errors.ts";
 
 /** Somebody who waits for room. */
 interface Waiting {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { ByteBudget } from "../../src/byte-budget.ts";
-import { PaihaoError } from "../../src/errors.ts";
+import { ByteBudget } from "../../../src/engine/large-values/byte-budget.ts";
+import { PaihaoError } from "../../../src/errors.ts";
 
 describe("a budget of bytes", () => {
   const LONG_MS = 60_000;

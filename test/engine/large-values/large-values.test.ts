@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import { LARGE_DEFAULTS } from "../../src/engine/large-values.ts";
-import { PaihaoError } from "../../src/errors.ts";
-import { Scripts } from "../../src/store/scripts/scripts.ts";
-import { openEngine, type TestEngine } from "../helpers/engine.ts";
+import { LARGE_DEFAULTS } from "../../../src/engine/large-values/large-values.ts";
+import { PaihaoError } from "../../../src/errors.ts";
+import { Scripts } from "../../../src/store/scripts/scripts.ts";
+import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 /** Reads and writes of large values, which note what they do. */
 class NotedScripts extends Scripts {
