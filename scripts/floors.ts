@@ -41,7 +41,7 @@ const FLOORS: Readonly<Record<string, readonly string[]>> = {
 /** Files that are a process of their own, each with its reason. */
 const PROCESS_ENTRIES: ReadonlyMap<string, string> = new Map([
   ["store/servers/embedded-server.ts", "the embedded store's own process"],
-  ["workers/cell-main.ts", "the process of a task that is kept apart"],
+  ["workers/sandbox/sandbox-main.ts", "the process of a task that is kept apart"],
 ]);
 
 const isProcessOwner = (file: string): boolean =>

@@ -3,7 +3,7 @@ import { catalogueResult, problemResult } from "../engine/problem.ts";
 import { backoffMs, type QueueSettings } from "../engine/settings.ts";
 import type { Answer } from "../task.ts";
 import type { AbortCause } from "./abort.ts";
-import type { Outcome } from "./outcome.ts";
+import type { Outcome } from "./sandbox/outcome.ts";
 
 /** What the store is told at the end of an attempt; "nothing" when the task is another worker's by now. */
 export type Ending =

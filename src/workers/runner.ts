@@ -7,12 +7,12 @@ import { type Logger, withRequestId } from "../log.ts";
 import type { Reserved, StoredStep } from "../store/scripts/scripts.ts";
 import { Attempt } from "./attempt.ts";
 import { conclude, type Ending } from "./conclude.ts";
-import { started } from "./executor.ts";
-import type { Executors } from "./executors.ts";
+import { started } from "./sandbox/executor.ts";
+import type { Executors } from "./sandbox/executors.ts";
 import { insist } from "./insist.ts";
 import type { Keeper } from "./keeper.ts";
-import { describe, type Outcome } from "./outcome.ts";
-import { asTold } from "./relay-log.ts";
+import { describe, type Outcome } from "./sandbox/outcome.ts";
+import { asTold } from "./sandbox/relayed-error.ts";
 import { isUndoHandler, type UndoHandler } from "./undo.ts";
 
 /** What the store is told of the end of an attempt. */

@@ -4,7 +4,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
-import { Executors } from "./executors.ts";
+import { Executors } from "./sandbox/executors.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { Keeper } from "./keeper.ts";
 import { Pool } from "./pool.ts";

@@ -1,6 +1,6 @@
-import type { Handler } from "../handler/define.ts";
-import type { AbortCause } from "./abort.ts";
-import type { Attempt } from "./attempt.ts";
+import type { Handler } from "../../handler/define.ts";
+import type { AbortCause } from "../abort.ts";
+import type { Attempt } from "../attempt.ts";
 import type { Outcome } from "./outcome.ts";
 
 /** Where handlers run. */

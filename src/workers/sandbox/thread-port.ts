@@ -2,13 +2,13 @@ import { createRequire } from "node:module";
 import { extname } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
-import { messageOf } from "../errors.ts";
-import type { FromCell } from "./cell-messages.ts";
-import type { CellPort } from "./cell-port.ts";
+import { messageOf } from "../../errors.ts";
+import type { FromCell } from "./messages.ts";
+import type { CellPort } from "./port.ts";
 
 /** `.ts` while the sources run (under tsx), `.js` once they are compiled. */
 const OWN_EXTENSION = extname(fileURLToPath(import.meta.url));
-const ENTRY = new URL(`./cell-main${OWN_EXTENSION}`, import.meta.url);
+const ENTRY = new URL(`./sandbox-main${OWN_EXTENSION}`, import.meta.url);
 
 /** Node 20 gives a new thread nothing of tsx, later ones all of it; registering it twice would slow down every import. */
 const BOOT_FROM_SOURCE = `

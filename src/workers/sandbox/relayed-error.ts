@@ -1,5 +1,5 @@
 import { pino } from "pino";
-import type { Logger } from "../log.ts";
+import type { Logger } from "../../log.ts";
 
 /** Writes a line of another thread's or process's log into this one's. */
 export function relayLog(log: Logger, line: string): void {

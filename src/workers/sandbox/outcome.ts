@@ -1,6 +1,6 @@
-import { messageOf } from "../errors.ts";
-import { type GiveUp, isGiveUp, isRetryAfter, isRetryLater, type Problem } from "../handler/intents.ts";
-import type { Answer } from "../task.ts";
+import { messageOf } from "../../errors.ts";
+import { type GiveUp, isGiveUp, isRetryAfter, isRetryLater, type Problem } from "../../handler/intents.ts";
+import type { Answer } from "../../task.ts";
 
 /** How a handler ended: plain data, which crosses to another thread or process as it is. */
 export type Outcome =

@@ -1,4 +1,4 @@
-import type { FromCell, ToCell } from "./cell-messages.ts";
+import type { FromCell, ToCell } from "./messages.ts";
 
 /** A line to the inside of a cell, and the means to end it. */
 export interface CellPort {

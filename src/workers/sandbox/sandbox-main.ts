@@ -3,17 +3,17 @@
  * at a time on behalf of the worker that started it. It lives as long as that worker does.
  */
 import { isMainThread, parentPort, Worker } from "node:worker_threads";
-import type { Handler } from "../handler/define.ts";
-import { loadHandlers } from "../handler/load.ts";
-import { createLog, type LogLevel } from "../log.ts";
-import type { StepVerdict } from "../store/scripts/scripts.ts";
-import { TaskAborted } from "./abort.ts";
-import type { FromCell, Reply, StepsReply, ToCell } from "./cell-messages.ts";
+import type { Handler } from "../../handler/define.ts";
+import { loadHandlers } from "../../handler/load.ts";
+import { createLog, type LogLevel } from "../../log.ts";
+import type { StepVerdict } from "../../store/scripts/scripts.ts";
+import { TaskAborted } from "../abort.ts";
+import type { FromCell, Reply, StepsReply, ToCell } from "./messages.ts";
 import { describe, type Outcome } from "./outcome.ts";
 import { perform } from "./perform.ts";
-import { Reporter } from "./reporter.ts";
-import { Context, type TaskMeans } from "./task-context.ts";
-import { undoHandler } from "./undo.ts";
+import { Reporter } from "../reporter.ts";
+import { Context, type TaskMeans } from "../task-context.ts";
+import { undoHandler } from "../undo.ts";
 
 /** How often a child process looks whether its parent still lives, ms. */
 const PARENT_LOOK_MS = 1000;

@@ -1,11 +1,11 @@
-import { messageOf } from "../errors.ts";
-import { withRequestId } from "../log.ts";
-import type { Attempt } from "./attempt.ts";
-import type { FromCell, Reply } from "./cell-messages.ts";
-import type { CellPort } from "./cell-port.ts";
+import { messageOf } from "../../errors.ts";
+import { withRequestId } from "../../log.ts";
+import type { Attempt } from "../attempt.ts";
+import type { FromCell, Reply } from "./messages.ts";
+import type { CellPort } from "./port.ts";
 import { withinGrace } from "./executor.ts";
 import type { Outcome } from "./outcome.ts";
-import { relayLog } from "./relay-log.ts";
+import { relayLog } from "./relayed-error.ts";
 
 /** Longest time that a cell may take to load the handlers, ms. */
 const BOOT_MS = 60_000;

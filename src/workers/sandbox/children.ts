@@ -1,7 +1,7 @@
-import { messageOf } from "../errors.ts";
-import type { Logger } from "../log.ts";
-import type { Attempt } from "./attempt.ts";
-import { Cell } from "./cell.ts";
+import { messageOf } from "../../errors.ts";
+import type { Logger } from "../../log.ts";
+import type { Attempt } from "../attempt.ts";
+import { Cell } from "./sandbox.ts";
 import { openChild } from "./child-port.ts";
 import type { Executor } from "./executor.ts";
 import type { Outcome } from "./outcome.ts";

@@ -2,11 +2,11 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { messageOf } from "../errors.ts";
-import type { FromCell } from "./cell-messages.ts";
-import type { CellPort } from "./cell-port.ts";
+import { messageOf } from "../../errors.ts";
+import type { FromCell } from "./messages.ts";
+import type { CellPort } from "./port.ts";
 
-const ENTRY = new URL(`./cell-main${extname(fileURLToPath(import.meta.url))}`, import.meta.url);
+const ENTRY = new URL(`./sandbox-main${extname(fileURLToPath(import.meta.url))}`, import.meta.url);
 /** A process that has ended may have said something that is not read yet; but a child of its own may keep its line open, ms. */
 const LAST_WORDS_MS = 500;
 
