@@ -8,7 +8,7 @@ import type { Role } from "../loop.ts";
 import type { Reserved } from "../store/scripts/scripts.ts";
 import type { Children } from "./sandbox/children.ts";
 import type { Executors } from "./sandbox/executors.ts";
-import type { Keeper } from "./keeper.ts";
+import type { Keeper } from "./lease-renewer.ts";
 import type { Runner } from "./runner.ts";
 import { type Slots, Taker } from "./taker.ts";
 

@@ -6,7 +6,7 @@ import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
 import { Executors } from "./sandbox/executors.ts";
 import { Heartbeat } from "./heartbeat.ts";
-import { Keeper } from "./keeper.ts";
+import { Keeper } from "./lease-renewer.ts";
 import { Pool } from "./pool.ts";
 import { Runner } from "./runner.ts";
 
