@@ -4,10 +4,10 @@ import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { PaihaoError } from "../errors.ts";
 import { GrowingBuffer } from "../net/growing-buffer.ts";
 import { consumesType, type Handler } from "../handler/define.ts";
-import { refuseCoding } from "./content-coding.ts";
+import { refuseCoding } from "./headers/content-coding.ts";
 import { invalidInput } from "./field-errors.ts";
 import { parseJson } from "./json.ts";
-import { readMediaType } from "./media-type.ts";
+import { readMediaType } from "./headers/media-type.ts";
 
 const JSON_TYPE = "application/json";
 

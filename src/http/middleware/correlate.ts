@@ -2,7 +2,7 @@ import rTracer from "cls-rtracer";
 import type { Middleware } from "koa";
 import { callerOf } from "../access.ts";
 import { responseOf } from "../api-response.ts";
-import { type IdSecret, requestIdOf } from "../request-id.ts";
+import { type IdSecret, requestIdOf } from "../headers/request-id.ts";
 
 /**
  * Gives every request its correlation id: it is echoed as X-Request-Id, stands in every log line written meanwhile, and is

@@ -27,7 +27,7 @@ import {
   type Preconditions,
   preconditionFailed,
   readPreconditions,
-} from "../preconditions.ts";
+} from "../headers/preconditions.ts";
 import { conflict, refusalOf } from "../refusal.ts";
 import { unknownTask } from "../reply.ts";
 import { readWebhook } from "../webhook.ts";

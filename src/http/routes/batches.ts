@@ -10,7 +10,7 @@ import { consumesType, type Handler } from "../../handler/define.ts";
 import { callerOf, signatureOf } from "../access.ts";
 import type { Api } from "../api.ts";
 import { checkJson } from "../body.ts";
-import { refuseCoding } from "../content-coding.ts";
+import { refuseCoding } from "../headers/content-coding.ts";
 import { type Envelope, readEnvelope } from "../envelope.ts";
 import { InOrder } from "../in-order.ts";
 import { type BodyLine, splitLines, TooMuch } from "../lines.ts";

@@ -8,7 +8,7 @@ import { monitorDocument } from "../document.ts";
 import { findTask } from "../find-task.ts";
 import { forbidden } from "../middleware/authorize.ts";
 import { oneParameter, searchOf, wrongParameter } from "../options.ts";
-import { checkPreconditions, readPreconditions } from "../preconditions.ts";
+import { checkPreconditions, readPreconditions } from "../headers/preconditions.ts";
 import { pendingTask, replyOutcome, replyPending, unknownTask } from "../reply.ts";
 
 /** Routes of the result resource. */

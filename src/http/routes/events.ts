@@ -7,7 +7,7 @@ import { isOutcome } from "../../task.ts";
 import { signatureOf } from "../access.ts";
 import type { Api } from "../api.ts";
 import { monitorDocument } from "../document.ts";
-import { versionId } from "../etag.ts";
+import { versionId } from "../headers/etag.ts";
 import { type EventStream, EventStreams, eventText } from "../event-streams.ts";
 import { oneParameter, searchOf } from "../options.ts";
 import { observe } from "./monitor.ts";

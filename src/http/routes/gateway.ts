@@ -14,8 +14,8 @@ import { callerOf } from "../access.ts";
 import type { Api } from "../api.ts";
 import { readBytes } from "../body.ts";
 import { currentId } from "../middleware/correlate.ts";
-import { urgencyOf } from "../priority.ts";
-import { checkIdempotencyKey } from "../request-id.ts";
+import { urgencyOf } from "../headers/priority.ts";
+import { checkIdempotencyKey } from "../headers/request-id.ts";
 import { handIn, handlerOf } from "./submit.ts";
 
 /** Routes of existing HTTP APIs behind a line. */

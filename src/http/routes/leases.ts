@@ -15,7 +15,7 @@ import { readJson } from "../body.ts";
 import { untilGone } from "../held.ts";
 import { completeBody, failBody, progressBody, renewBody, takeBody } from "../lease-bodies.ts";
 import { currentId } from "../middleware/correlate.ts";
-import { parsePrefer } from "../prefer.ts";
+import { parsePrefer } from "../headers/prefer.ts";
 import { unknownTask } from "../reply.ts";
 import { handlerOf } from "./submit.ts";
 

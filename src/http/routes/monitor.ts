@@ -5,19 +5,19 @@ import type { Watchers } from "../../engine/watching/watchers.ts";
 import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
-import { prefersHtml } from "../accept.ts";
+import { prefersHtml } from "../headers/accept.ts";
 import { signatureOf } from "../access.ts";
 import type { Api } from "../api.ts";
 import { responseOf } from "../api-response.ts";
 import { monitorDocument, PROBLEM_BYTES } from "../document.ts";
-import { isAny, namesVersion, versionTag } from "../etag.ts";
+import { isAny, namesVersion, versionTag } from "../headers/etag.ts";
 import { findTask } from "../find-task.ts";
 import { holdUntil } from "../held.ts";
 import { paths } from "../links.ts";
 import { type MonitorOptions, readMonitorOptions } from "../monitor-options.ts";
 import { replyMissingPage, replyTaskPage } from "../monitor-page.ts";
 import { searchOf } from "../options.ts";
-import { parsePrefer } from "../prefer.ts";
+import { parsePrefer } from "../headers/prefer.ts";
 import { pendingTask, replyOutcome, replyPending } from "../reply.ts";
 
 /** Routes of the monitor: state, place in line, progress and estimate of a task. */

@@ -1,6 +1,6 @@
 import type Router from "@koa/router";
 import { errorEntries, PaihaoError } from "../../errors.ts";
-import { prefersHtml } from "../accept.ts";
+import { prefersHtml } from "../headers/accept.ts";
 import { responseOf } from "../api-response.ts";
 import { replyPage } from "../pages.ts";
 import { explain } from "../problem-texts.ts";

@@ -13,7 +13,7 @@ import type { Api } from "../api.ts";
 import { responseOf } from "../api-response.ts";
 import { readInput } from "../body.ts";
 import { monitorDocument } from "../document.ts";
-import { isAny } from "../etag.ts";
+import { isAny } from "../headers/etag.ts";
 import { untilGone } from "../held.ts";
 import { paths } from "../links.ts";
 import { currentId } from "../middleware/correlate.ts";
@@ -24,11 +24,11 @@ import {
   type Preconditions,
   preconditionFailed,
   readPreconditions,
-} from "../preconditions.ts";
-import { type Preferences, parsePrefer } from "../prefer.ts";
+} from "../headers/preconditions.ts";
+import { type Preferences, parsePrefer } from "../headers/prefer.ts";
 import { conflict, refusalOf } from "../refusal.ts";
 import { pendingTask, replyAccepted, replyOutcome, retryAfter } from "../reply.ts";
-import { checkIdempotencyKey } from "../request-id.ts";
+import { checkIdempotencyKey } from "../headers/request-id.ts";
 import { readWebhook } from "../webhook.ts";
 
 /** The queue of `POST /v1/requests`. */

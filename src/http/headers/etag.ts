@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Inspection } from "../engine/inspect.ts";
-import { versionOf } from "../engine/watching/version.ts";
+import type { Inspection } from "../../engine/inspect.ts";
+import { versionOf } from "../../engine/watching/version.ts";
 import { splitField, trimField } from "./fields.ts";
 
 /** A short name of a task's version: the `id:` of its events, and within quotes its ETag. */

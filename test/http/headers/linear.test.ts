@@ -1,14 +1,14 @@
 import { expect } from "chai";
-import { weightOf } from "../../src/http/accept.ts";
-import { namesVersion } from "../../src/http/etag.ts";
-import { forwardedAddress, shownHost } from "../../src/http/forwarded.ts";
-import { parseJson } from "../../src/http/json.ts";
-import { readMediaType } from "../../src/http/media-type.ts";
-import { readSubmitOptions } from "../../src/http/options.ts";
-import { parsePrefer } from "../../src/http/prefer.ts";
-import { urgencyOf } from "../../src/http/priority.ts";
-import { checkIdempotencyKey, requestIdOf } from "../../src/http/request-id.ts";
-import { isActive } from "../../src/net/result-headers.ts";
+import { weightOf } from "../../../src/http/headers/accept.ts";
+import { namesVersion } from "../../../src/http/headers/etag.ts";
+import { forwardedAddress, shownHost } from "../../../src/http/headers/forwarded.ts";
+import { parseJson } from "../../../src/http/json.ts";
+import { readMediaType } from "../../../src/http/headers/media-type.ts";
+import { readSubmitOptions } from "../../../src/http/options.ts";
+import { parsePrefer } from "../../../src/http/headers/prefer.ts";
+import { urgencyOf } from "../../../src/http/headers/priority.ts";
+import { checkIdempotencyKey, requestIdOf } from "../../../src/http/headers/request-id.ts";
+import { isActive } from "../../../src/net/result-headers.ts";
 
 /** Six times as long as a head may be: what takes the square of it would not end within the time of a test. */
 const LENGTH = 100_000;
@@ -40,7 +40,7 @@ const HOSTILE = [
     ":",
     "[",
   ],
-  ...["W/", 'W/"', '"a" ', "u=(", ";a=1", "1.", "-1", "%", "é", "a=b;", "a = b", "/", "a/", "../", "+json ", "xml"],
+  ...["W/", 'W/"', '"a" ', "u=(", ";a=1", "1.", "-1", "%", "é", "a=b;", "a = b", "/", "a/", "../../", "+json ", "xml"],
 ].flatMap((piece) => [fill(piece), `${fill(piece)}x`, `a${fill(piece)}b`, `"${fill(piece)}`, `a=${fill(piece)}b c`]);
 
 const ignoring = (work: () => unknown) => () => {

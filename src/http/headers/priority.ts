@@ -1,4 +1,4 @@
-import { PRIORITY } from "../task.ts";
+import { PRIORITY } from "../../task.ts";
 import { splitField, trimField } from "./fields.ts";
 
 /** The pieces of a structured field (RFC 9651 §3): bare items, inner lists, parameters and members of a dictionary. */

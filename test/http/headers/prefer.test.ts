@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type Preferences, parsePrefer } from "../../src/http/prefer.ts";
+import { type Preferences, parsePrefer } from "../../../src/http/headers/prefer.ts";
 
 const NONE: Preferences = { respondAsync: false, wait: undefined, waitAsSent: undefined };
 

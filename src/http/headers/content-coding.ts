@@ -1,5 +1,5 @@
 import type { IncomingMessage } from "node:http";
-import { PaihaoError } from "../errors.ts";
+import { PaihaoError } from "../../errors.ts";
 
 /**
  * Refuses a body in a content coding, and says in Accept-Encoding that none is taken (RFC 9110 §12.5.3, §15.5.16).

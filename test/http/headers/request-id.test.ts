@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { PaihaoError } from "../../src/errors.ts";
-import { checkIdempotencyKey, requestIdOf } from "../../src/http/request-id.ts";
+import { PaihaoError } from "../../../src/errors.ts";
+import { checkIdempotencyKey, requestIdOf } from "../../../src/http/headers/request-id.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const POST = "/v1/requests";

@@ -1,7 +1,7 @@
 import { createHmac, randomUUID } from "node:crypto";
 import { stringify } from "uuid";
-import { PaihaoError } from "../errors.ts";
-import { isId } from "../task.ts";
+import { PaihaoError } from "../../errors.ts";
+import { isId } from "../../task.ts";
 
 /** Visible ASCII, as the header's drafts bound it. */
 const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
