@@ -6,7 +6,7 @@ import { AddressGuard } from "./net/ssrf-guard.ts";
 import type { Handler } from "./handler/define.ts";
 import { loadHandlers, shippedHandlersDir } from "./handler/load.ts";
 import { createApp, createHealthApp } from "./http/app.ts";
-import { monitorDocument, PROBLEM_BYTES } from "./http/document.ts";
+import { monitorDocument, PROBLEM_BYTES } from "./http/task/document.ts";
 import { LinkSigner } from "./auth/link-signer.ts";
 import { OpenStreams } from "./http/open-streams.ts";
 import { openSecurity } from "./http/security.ts";

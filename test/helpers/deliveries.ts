@@ -3,7 +3,7 @@ import { Engine } from "../../src/engine/engine.ts";
 import { settingsOf } from "../../src/engine/settings.ts";
 import { AddressGuard, parseAllowList } from "../../src/net/ssrf-guard.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
-import { monitorDocument } from "../../src/http/document.ts";
+import { monitorDocument } from "../../src/http/task/document.ts";
 import { createLog } from "../../src/log.ts";
 import { Loop } from "../../src/loop.ts";
 import { Notices } from "../../src/store/pubsub.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Scope } from "../../src/auth/api-key.ts";
-import { keyAccess, mayEnd, maySee, openAccess } from "../../src/http/access.ts";
+import { keyAccess, mayEnd, maySee, openAccess } from "../../src/http/task/access.ts";
 import type { Api } from "../../src/http/api.ts";
 import { createRouters } from "../../src/http/app.ts";
 import { needOf } from "../../src/http/scopes.ts";

@@ -1,6 +1,6 @@
 import type { Middleware } from "koa";
 import type { Logger } from "../../log.ts";
-import { callerOf } from "../access.ts";
+import { callerOf } from "../task/access.ts";
 
 /**
  * One line a request, at level info: method, path, status, milliseconds, and whose key it came with; the correlation id is in

@@ -1,7 +1,7 @@
 import type Router from "@koa/router";
 import type { Context, Middleware } from "koa";
 import { PaihaoError } from "../../errors.ts";
-import { type Access, accessOf, type ShownLink } from "../access.ts";
+import { type Access, accessOf, type ShownLink } from "../task/access.ts";
 import { type Need, needOf } from "../scopes.ts";
 
 /** Longest query of a request, characters as they are sent. */

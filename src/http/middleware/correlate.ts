@@ -1,6 +1,6 @@
 import rTracer from "cls-rtracer";
 import type { Middleware } from "koa";
-import { callerOf } from "../access.ts";
+import { callerOf } from "../task/access.ts";
 import { responseOf } from "../api-response.ts";
 import { type IdSecret, requestIdOf } from "../headers/request-id.ts";
 

@@ -1,5 +1,5 @@
 import type { Context, Middleware } from "koa";
-import { type Access, keyAccess, openAccess } from "../access.ts";
+import { type Access, keyAccess, openAccess } from "../task/access.ts";
 import type { KeyRing } from "../key-ring.ts";
 import type { LinkSigner } from "../../auth/link-signer.ts";
 import { hasEffects } from "../scopes.ts";

@@ -1,7 +1,7 @@
 import type { Context, Middleware } from "koa";
 import { type ErrorCode, PaihaoError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
-import { replyProblem } from "../reply.ts";
+import { replyProblem } from "../task/reply.ts";
 
 /** Codes for what Koa and the router answer by themselves. */
 const BARE: Readonly<Record<number, ErrorCode>> = {

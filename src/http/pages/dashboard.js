@@ -3,7 +3,7 @@
 const REFRESH_MS = 2000;
 const HISTORY = 60;
 
-/** @typedef {import("../document.ts").MonitorDocument & { errors?: string[] }} Task */
+/** @typedef {import("../task/document.ts").MonitorDocument & { errors?: string[] }} Task */
 /** @typedef {import("../routes/queues.ts").QueueDocument} Queue */
 /** @typedef {"waiting" | "running" | "dead"} Kind */
 

@@ -1,6 +1,6 @@
 /** Keeps the page of a task up to date from its events (Server-Sent Events, which connect again by themselves). */
 (() => {
-  /** @typedef {import("../document.ts").MonitorDocument} Task */
+  /** @typedef {import("../task/document.ts").MonitorDocument} Task */
 
   /** @type {Record<string, string>} */
   const HEADLINES = {

@@ -6,7 +6,7 @@ import type { Submission } from "../../engine/submit.ts";
 import { PaihaoError } from "../../errors.ts";
 import { consumesType } from "../../handler/define.ts";
 import { isOutcome, type Result } from "../../task.ts";
-import { accessOf, callerOf, mayEnd, signatureOf } from "../access.ts";
+import { accessOf, callerOf, mayEnd, signatureOf } from "../task/access.ts";
 import {
   type AllocatedTask,
   allocatedPath,
@@ -14,13 +14,13 @@ import {
   expiredTask,
   findAllocated,
   replyAllocated,
-} from "../allocated-task.ts";
+} from "../task/allocated-document.ts";
 import type { Api } from "../api.ts";
 import { readInput } from "../body.ts";
-import { findTask } from "../find-task.ts";
-import { paths } from "../links.ts";
+import { findTask } from "../task/find.ts";
+import { paths } from "../task/links.ts";
 import { forbidden } from "../middleware/authorize.ts";
-import { oneParameter, readSubmitOptions, searchOf, wrongParameter } from "../options.ts";
+import { oneParameter, readSubmitOptions, searchOf, wrongParameter } from "../task/submit-options.ts";
 import {
   checkPreconditions,
   onlyCreates,
@@ -28,9 +28,9 @@ import {
   preconditionFailed,
   readPreconditions,
 } from "../headers/preconditions.ts";
-import { conflict, refusalOf } from "../refusal.ts";
-import { unknownTask } from "../reply.ts";
-import { readWebhook } from "../webhook.ts";
+import { conflict, refusalOf } from "../task/refusal.ts";
+import { unknownTask } from "../task/reply.ts";
+import { readWebhook } from "../task/webhook-option.ts";
 import { DEFAULT_QUEUE, inputHandlerOf } from "./submit.ts";
 
 /**

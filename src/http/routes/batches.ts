@@ -7,18 +7,18 @@ import type { QueueSettings } from "../../engine/settings.ts";
 import type { Submission } from "../../engine/submit.ts";
 import { PaihaoError } from "../../errors.ts";
 import { consumesType, type Handler } from "../../handler/define.ts";
-import { callerOf, signatureOf } from "../access.ts";
+import { callerOf, signatureOf } from "../task/access.ts";
 import type { Api } from "../api.ts";
 import { checkJson } from "../body.ts";
 import { refuseCoding } from "../headers/content-coding.ts";
 import { type Envelope, readEnvelope } from "../envelope.ts";
 import { InOrder } from "../in-order.ts";
 import { type BodyLine, splitLines, TooMuch } from "../lines.ts";
-import { paths } from "../links.ts";
-import { booleanParameter, readSubmitOptions, searchOf, wrongParameter } from "../options.ts";
+import { paths } from "../task/links.ts";
+import { booleanParameter, readSubmitOptions, searchOf, wrongParameter } from "../task/submit-options.ts";
 import { type ProblemDocument, problemDocument, problemOf } from "../problem.ts";
-import { refusalOf } from "../refusal.ts";
-import { readWebhook } from "../webhook.ts";
+import { refusalOf } from "../task/refusal.ts";
+import { readWebhook } from "../task/webhook-option.ts";
 import { inputHandlerOf } from "./submit.ts";
 
 /** The media type of a batch and of its answer: a JSON value a line. */

@@ -2,12 +2,12 @@ import type Router from "@koa/router";
 import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
-import { signatureOf } from "../access.ts";
+import { signatureOf } from "../task/access.ts";
 import type { Api } from "../api.ts";
-import { monitorDocument } from "../document.ts";
-import { findTask } from "../find-task.ts";
+import { monitorDocument } from "../task/document.ts";
+import { findTask } from "../task/find.ts";
 import { untilGone } from "../held.ts";
-import { pendingHeaders, pendingTask, unknownTask } from "../reply.ts";
+import { pendingHeaders, pendingTask, unknownTask } from "../task/reply.ts";
 import { shownHandlerOf } from "./submit.ts";
 
 /** Routes of dead letters: what to do with tasks whose attempts are used up. */

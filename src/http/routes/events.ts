@@ -4,12 +4,12 @@ import type { Inspection } from "../../engine/inspect.ts";
 import type { Watchers } from "../../engine/watching/watchers.ts";
 import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
-import { signatureOf } from "../access.ts";
+import { signatureOf } from "../task/access.ts";
 import type { Api } from "../api.ts";
-import { monitorDocument } from "../document.ts";
+import { monitorDocument } from "../task/document.ts";
 import { versionId } from "../headers/etag.ts";
 import { type EventStream, EventStreams, eventText } from "../event-streams.ts";
-import { oneParameter, searchOf } from "../options.ts";
+import { oneParameter, searchOf } from "../task/submit-options.ts";
 import { observe } from "./monitor.ts";
 
 /** Routes of the monitor as Server-Sent Events. */

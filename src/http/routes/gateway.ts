@@ -10,7 +10,7 @@ import {
   identityOf,
   isUnsafePath,
 } from "../../handler/gateway-request.ts";
-import { callerOf } from "../access.ts";
+import { callerOf } from "../task/access.ts";
 import type { Api } from "../api.ts";
 import { readBytes } from "../body.ts";
 import { currentId } from "../middleware/correlate.ts";

@@ -9,14 +9,14 @@ import type { Problem } from "../../handler/intents.ts";
 import type { Lease } from "../../store/scripts/scripts.ts";
 import { type Answer, isId, type Result } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
-import { callerOf } from "../access.ts";
+import { callerOf } from "../task/access.ts";
 import type { Api } from "../api.ts";
 import { readJson } from "../body.ts";
 import { untilGone } from "../held.ts";
 import { completeBody, failBody, progressBody, renewBody, takeBody } from "../lease-bodies.ts";
 import { currentId } from "../middleware/correlate.ts";
 import { parsePrefer } from "../headers/prefer.ts";
-import { unknownTask } from "../reply.ts";
+import { unknownTask } from "../task/reply.ts";
 import { handlerOf } from "./submit.ts";
 
 /** How much longer than its request a worker that asks for work is believed to live, ms. */

@@ -3,11 +3,11 @@ import type { Context } from "koa";
 import type { Inspection } from "../../engine/inspect.ts";
 import type { PageKind } from "../../store/scripts/scripts.ts";
 import type { State } from "../../task.ts";
-import { signatureOf } from "../access.ts";
+import { signatureOf } from "../task/access.ts";
 import type { Api } from "../api.ts";
 import { cursorOf, readCursor } from "../cursor.ts";
-import { type MonitorDocument, monitorDocument, PROBLEM_BYTES } from "../document.ts";
-import { searchOf, wholeParameter, wrongParameter } from "../options.ts";
+import { type MonitorDocument, monitorDocument, PROBLEM_BYTES } from "../task/document.ts";
+import { searchOf, wholeParameter, wrongParameter } from "../task/submit-options.ts";
 import { queueDocument } from "./queues.ts";
 import { shownHandlerOf } from "./submit.ts";
 

@@ -8,16 +8,16 @@ import { PaihaoError } from "../../errors.ts";
 import { isGateway } from "../../handler/gateway.ts";
 import type { Handler } from "../../handler/define.ts";
 import { isId, isOutcome, isQueueName } from "../../task.ts";
-import { accessOf, callerOf, maySee, signatureOf } from "../access.ts";
+import { accessOf, callerOf, maySee, signatureOf } from "../task/access.ts";
 import type { Api } from "../api.ts";
 import { responseOf } from "../api-response.ts";
 import { readInput } from "../body.ts";
-import { monitorDocument } from "../document.ts";
+import { monitorDocument } from "../task/document.ts";
 import { isAny } from "../headers/etag.ts";
 import { untilGone } from "../held.ts";
-import { paths } from "../links.ts";
+import { paths } from "../task/links.ts";
 import { currentId } from "../middleware/correlate.ts";
-import { readSubmitOptions, searchOf, wrongParameter } from "../options.ts";
+import { readSubmitOptions, searchOf, wrongParameter } from "../task/submit-options.ts";
 import {
   checkPreconditions,
   onlyCreates,
@@ -26,10 +26,10 @@ import {
   readPreconditions,
 } from "../headers/preconditions.ts";
 import { type Preferences, parsePrefer } from "../headers/prefer.ts";
-import { conflict, refusalOf } from "../refusal.ts";
-import { pendingTask, replyAccepted, replyOutcome, retryAfter } from "../reply.ts";
+import { conflict, refusalOf } from "../task/refusal.ts";
+import { pendingTask, replyAccepted, replyOutcome, retryAfter } from "../task/reply.ts";
 import { checkIdempotencyKey } from "../headers/request-id.ts";
-import { readWebhook } from "../webhook.ts";
+import { readWebhook } from "../task/webhook-option.ts";
 
 /** The queue of `POST /v1/requests`. */
 export const DEFAULT_QUEUE = "default";

@@ -4,7 +4,7 @@ import { namesVersion } from "../../../src/http/headers/etag.ts";
 import { forwardedAddress, shownHost } from "../../../src/http/headers/forwarded.ts";
 import { parseJson } from "../../../src/http/json.ts";
 import { readMediaType } from "../../../src/http/headers/media-type.ts";
-import { readSubmitOptions } from "../../../src/http/options.ts";
+import { readSubmitOptions } from "../../../src/http/task/submit-options.ts";
 import { parsePrefer } from "../../../src/http/headers/prefer.ts";
 import { urgencyOf } from "../../../src/http/headers/priority.ts";
 import { checkIdempotencyKey, requestIdOf } from "../../../src/http/headers/request-id.ts";

@@ -1,4 +1,4 @@
-import { oneParameter, wrongParameter } from "./options.ts";
+import { oneParameter, wrongParameter } from "./submit-options.ts";
 
 /** What the query of a monitor asks for beside its document. */
 export interface MonitorOptions {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { pendingLinks, pendingLinksJson } from "../../src/http/links.ts";
+import { pendingLinks, pendingLinksJson } from "../../../src/http/task/links.ts";
 
 describe("the links of a pending task", () => {
   for (const signature of ["", "?expires=1800000000&signature=aZ09-_"]) {

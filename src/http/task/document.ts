@@ -1,9 +1,9 @@
-import { estimatedPercent } from "../engine/estimates/estimate.ts";
-import type { Inspection } from "../engine/inspect.ts";
-import { errorEntries } from "../errors.ts";
-import { isInternalQueue } from "../handler/define.ts";
-import { isOutcome, type Result } from "../task.ts";
-import { timestamp } from "../timestamp.ts";
+import { estimatedPercent } from "../../engine/estimates/estimate.ts";
+import type { Inspection } from "../../engine/inspect.ts";
+import { errorEntries } from "../../errors.ts";
+import { isInternalQueue } from "../../handler/define.ts";
+import { isOutcome, type Result } from "../../task.ts";
+import { timestamp } from "../../timestamp.ts";
 import { type Link, paths, pendingLinks } from "./links.ts";
 
 /** A longer problem of a failed task is not read for its document: its error is then the catalogue's. */

@@ -1,7 +1,7 @@
 import type { Context } from "koa";
-import { PaihaoError } from "../errors.ts";
-import { PRIORITY } from "../task.ts";
-import { urgencyOf } from "./headers/priority.ts";
+import { PaihaoError } from "../../errors.ts";
+import { PRIORITY } from "../../task.ts";
+import { urgencyOf } from "../headers/priority.ts";
 
 /** What a submission's query and headers decide beside its input. */
 export interface SubmitOptions {

@@ -1,7 +1,7 @@
-import { estimate } from "../engine/estimates/estimate.ts";
-import type { SubmissionVerdict } from "../engine/submit.ts";
-import { PaihaoError } from "../errors.ts";
-import { INTERNAL_QUEUES } from "../handler/define.ts";
+import { estimate } from "../../engine/estimates/estimate.ts";
+import type { SubmissionVerdict } from "../../engine/submit.ts";
+import { PaihaoError } from "../../errors.ts";
+import { INTERNAL_QUEUES } from "../../handler/define.ts";
 import { retryAfter } from "./reply.ts";
 
 /** Seconds until a place has come free, where the queue has no history, or it depends on others when. */

@@ -1,9 +1,9 @@
 import { validateHeaderValue } from "node:http";
 import type { Context } from "koa";
-import type { Inspection } from "../engine/inspect.ts";
-import { isActive, keptHeaders } from "../net/result-headers.ts";
-import type { Result } from "../task.ts";
-import { responseOf } from "./api-response.ts";
+import type { Inspection } from "../../engine/inspect.ts";
+import { isActive, keptHeaders } from "../../net/result-headers.ts";
+import type { Result } from "../../task.ts";
+import { responseOf } from "../api-response.ts";
 
 /** Statuses whose answers have no body (RFC 9110 §15.3.5, §15.3.6, §15.4.5). */
 const BODILESS = new Set([204, 205, 304]);

@@ -1,5 +1,5 @@
-import type { Api } from "./api.ts";
-import { oneParameter } from "./options.ts";
+import type { Api } from "../api.ts";
+import { oneParameter } from "./submit-options.ts";
 
 /**
  * The webhook that a submission asks for; null for none. Under an id that is known nothing is stored, and the webhook stays

@@ -1,16 +1,16 @@
 import type { Context } from "koa";
-import type { Eta } from "../engine/estimates/estimate.ts";
-import type { Inspection } from "../engine/inspect.ts";
-import { PROBLEM_TYPE } from "../engine/problem.ts";
-import { type ErrorCode, errorEntry, PaihaoError } from "../errors.ts";
-import type { Line } from "../store/scripts/scripts.ts";
-import type { State } from "../task.ts";
-import { timestamp } from "../timestamp.ts";
+import type { Eta } from "../../engine/estimates/estimate.ts";
+import type { Inspection } from "../../engine/inspect.ts";
+import { PROBLEM_TYPE } from "../../engine/problem.ts";
+import { type ErrorCode, errorEntry, PaihaoError } from "../../errors.ts";
+import type { Line } from "../../store/scripts/scripts.ts";
+import type { State } from "../../task.ts";
+import { timestamp } from "../../timestamp.ts";
 import { signatureOf } from "./access.ts";
-import { responseOf } from "./api-response.ts";
+import { responseOf } from "../api-response.ts";
 import { problemMembers } from "./document.ts";
 import { absolute, paths, pendingLinksJson } from "./links.ts";
-import { problemDocument } from "./problem.ts";
+import { problemDocument } from "../problem.ts";
 import { replyResult } from "./reply-result.ts";
 
 /** A task that a caller has to wait for, as much of it as its answer tells. */

@@ -1,14 +1,14 @@
 import type { Context } from "koa";
-import type { Allocation } from "../engine/allocations.ts";
-import { type Eta, estimatedPercent } from "../engine/estimates/estimate.ts";
-import type { Inspection } from "../engine/inspect.ts";
-import { PaihaoError } from "../errors.ts";
-import { isOutcome } from "../task.ts";
-import { timestamp } from "../timestamp.ts";
+import type { Allocation } from "../../engine/allocations.ts";
+import { type Eta, estimatedPercent } from "../../engine/estimates/estimate.ts";
+import type { Inspection } from "../../engine/inspect.ts";
+import { PaihaoError } from "../../errors.ts";
+import { isOutcome } from "../../task.ts";
+import { timestamp } from "../../timestamp.ts";
 import { accessOf, callerOf, mayRead } from "./access.ts";
-import type { Api } from "./api.ts";
+import type { Api } from "../api.ts";
 import { errorOf } from "./document.ts";
-import { findTask } from "./find-task.ts";
+import { findTask } from "./find.ts";
 import { pendingTask, unknownTask } from "./reply.ts";
 
 /** A task as the server-allocated dialect shows it. */
