@@ -1,7 +1,7 @@
-import type { Submission } from "../engine/submit.ts";
-import { isId, PRIORITY } from "../task.ts";
-import { parseJson } from "./json.ts";
-import { wrongParameter } from "./task/submit-options.ts";
+import type { Submission } from "../../engine/submit.ts";
+import { isId, PRIORITY } from "../../task.ts";
+import { parseJson } from "../json.ts";
+import { wrongParameter } from "../task/submit-options.ts";
 
 /** What a line of a batch says of its task: its input as JSON text, and what else it may decide. */
 export type Envelope = Pick<Submission, "input"> & { input: string } & Partial<

@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import http from "node:http";
 import { expect } from "chai";
-import { openBatch, verdictsOf } from "../helpers/batch.ts";
-import { eventually } from "../helpers/eventually.ts";
-import { closedGate } from "../helpers/gates.ts";
-import { type Sent, startServer, type TestServer } from "../helpers/server.ts";
+import { openBatch, verdictsOf } from "../../helpers/batch.ts";
+import { eventually } from "../../helpers/eventually.ts";
+import { closedGate } from "../../helpers/gates.ts";
+import { type Sent, startServer, type TestServer } from "../../helpers/server.ts";
 
 const NDJSON = { "Content-Type": "application/x-ndjson" };
 const MIB = 1024 ** 2;

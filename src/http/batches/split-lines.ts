@@ -1,4 +1,4 @@
-import { GrowingBuffer } from "../net/growing-buffer.ts";
+import { GrowingBuffer } from "../../net/growing-buffer.ts";
 
 const LF = 0x0a;
 const CR = 0x0d;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { splitLines, TooMuch } from "../../src/http/lines.ts";
+import { splitLines, TooMuch } from "../../../src/http/batches/split-lines.ts";
 
 const BOUNDS = { lineBytes: 1000, bodyBytes: 100_000, lines: 1000 };
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { InOrder } from "../../src/http/in-order.ts";
+import { InOrder } from "../../../src/http/batches/resequencer.ts";
 
 /** A promise that a test settles. */
 function later() {
