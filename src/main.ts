@@ -8,7 +8,7 @@ import { loadHandlers, shippedHandlersDir } from "./handler/load.ts";
 import { createApp, createHealthApp } from "./http/app.ts";
 import { monitorDocument, PROBLEM_BYTES } from "./http/task/document.ts";
 import { LinkSigner } from "./auth/link-signer.ts";
-import { OpenStreams } from "./http/open-streams.ts";
+import { OpenStreams } from "./http/live/open-streams.ts";
 import { openSecurity } from "./http/security.ts";
 import { HttpServer } from "./http/server.ts";
 import type { Logger } from "./log.ts";

@@ -1,7 +1,7 @@
 import type { Engine } from "../engine/engine.ts";
 import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
-import type { OpenStreams } from "./open-streams.ts";
+import type { OpenStreams } from "./live/open-streams.ts";
 
 /** What the routes work with. */
 export interface Api {

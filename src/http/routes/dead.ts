@@ -6,7 +6,7 @@ import { signatureOf } from "../task/access.ts";
 import type { Api } from "../api.ts";
 import { monitorDocument } from "../task/document.ts";
 import { findTask } from "../task/find.ts";
-import { untilGone } from "../held.ts";
+import { untilGone } from "../live/long-poll.ts";
 import { pendingHeaders, pendingTask, unknownTask } from "../task/reply.ts";
 import { shownHandlerOf } from "./submit.ts";
 

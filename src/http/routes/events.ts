@@ -8,7 +8,7 @@ import { signatureOf } from "../task/access.ts";
 import type { Api } from "../api.ts";
 import { monitorDocument } from "../task/document.ts";
 import { versionId } from "../headers/etag.ts";
-import { type EventStream, EventStreams, eventText } from "../event-streams.ts";
+import { type EventStream, EventStreams, eventText } from "../live/event-streams.ts";
 import { oneParameter, searchOf } from "../task/submit-options.ts";
 import { observe } from "./monitor.ts";
 

@@ -12,7 +12,7 @@ import { timestamp } from "../../timestamp.ts";
 import { callerOf } from "../task/access.ts";
 import type { Api } from "../api.ts";
 import { readJson } from "../body.ts";
-import { untilGone } from "../held.ts";
+import { untilGone } from "../live/long-poll.ts";
 import { completeBody, failBody, progressBody, renewBody, takeBody } from "../lease-bodies.ts";
 import { currentId } from "../middleware/correlate.ts";
 import { parsePrefer } from "../headers/prefer.ts";

@@ -12,7 +12,7 @@ import { responseOf } from "../api-response.ts";
 import { monitorDocument, PROBLEM_BYTES } from "../task/document.ts";
 import { isAny, namesVersion, versionTag } from "../headers/etag.ts";
 import { findTask } from "../task/find.ts";
-import { holdUntil } from "../held.ts";
+import { holdUntil } from "../live/long-poll.ts";
 import { paths } from "../task/links.ts";
 import { type MonitorOptions, readMonitorOptions } from "../task/monitor-options.ts";
 import { replyMissingPage, replyTaskPage } from "../monitor-page.ts";

@@ -14,7 +14,7 @@ import { responseOf } from "../api-response.ts";
 import { readInput } from "../body.ts";
 import { monitorDocument } from "../task/document.ts";
 import { isAny } from "../headers/etag.ts";
-import { untilGone } from "../held.ts";
+import { untilGone } from "../live/long-poll.ts";
 import { paths } from "../task/links.ts";
 import { currentId } from "../middleware/correlate.ts";
 import { readSubmitOptions, searchOf, wrongParameter } from "../task/submit-options.ts";

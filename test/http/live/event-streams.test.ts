@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import type { ServerResponse } from "node:http";
 import { expect } from "chai";
-import { EventStream, EventStreams, eventText, STREAM_DEFAULTS } from "../../src/http/event-streams.ts";
+import { EventStream, EventStreams, eventText, STREAM_DEFAULTS } from "../../../src/http/live/event-streams.ts";
 
 /** A connection whose buffer a test fills and empties. */
 class Connection extends EventEmitter {

@@ -1,7 +1,7 @@
 import type { Context } from "koa";
-import type { Inspection } from "../engine/inspect.ts";
-import type { Watchers } from "../engine/watching/watchers.ts";
-import type { Api } from "./api.ts";
+import type { Inspection } from "../../engine/inspect.ts";
+import type { Watchers } from "../../engine/watching/watchers.ts";
+import type { Api } from "../api.ts";
 
 /** Who is held, for each signal that says when they are let go: it has one listener, however many they are. */
 const held = new WeakMap<AbortSignal, Set<AbortController>>();
