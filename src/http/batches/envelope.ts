@@ -1,6 +1,6 @@
 import type { Submission } from "../../engine/submit.ts";
 import { isId, PRIORITY } from "../../task.ts";
-import { parseJson } from "../json.ts";
+import { parseJson } from "../input/json.ts";
 import { wrongParameter } from "../task/submit-options.ts";
 
 /** What a line of a batch says of its task: its input as JSON text, and what else it may decide. */

@@ -1,6 +1,6 @@
 import { PROBLEM_TYPE } from "../../engine/problem.ts";
 import { type ErrorCode, errorEntry } from "../../errors.ts";
-import { FIELD_ERROR_LIMITS } from "../field-errors.ts";
+import { FIELD_ERROR_LIMITS } from "../input/field-errors.ts";
 import { type HeaderName, headerRefs } from "./headers.ts";
 import { object, type Response, type Responses, type Schema, schemaRef } from "./types.ts";
 

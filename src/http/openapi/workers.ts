@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { GATEWAY_METHODS } from "../../handler/gateway-request.ts";
-import { completeBody, failBody, progressBody, renewBody, takeBody } from "../lease-bodies.ts";
+import { completeBody, failBody, progressBody, renewBody, takeBody } from "../input/lease-bodies.ts";
 import { asComponents } from "./inputs.ts";
 import { parameterRefs } from "./parameters.ts";
 import { empty, json, problems, problemsBesideResults } from "./responses.ts";

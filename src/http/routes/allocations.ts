@@ -16,7 +16,7 @@ import {
   replyAllocated,
 } from "../task/allocated-document.ts";
 import type { Api } from "../api.ts";
-import { readInput } from "../body.ts";
+import { readInput } from "../input/body.ts";
 import { findTask } from "../task/find.ts";
 import { paths } from "../task/links.ts";
 import { forbidden } from "../middleware/authorize.ts";

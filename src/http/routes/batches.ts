@@ -9,7 +9,7 @@ import { PaihaoError } from "../../errors.ts";
 import { consumesType, type Handler } from "../../handler/define.ts";
 import { callerOf, signatureOf } from "../task/access.ts";
 import type { Api } from "../api.ts";
-import { checkJson } from "../body.ts";
+import { checkJson } from "../input/body.ts";
 import { refuseCoding } from "../headers/content-coding.ts";
 import { type Envelope, readEnvelope } from "../batches/envelope.ts";
 import { InOrder } from "../batches/resequencer.ts";

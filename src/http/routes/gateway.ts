@@ -12,7 +12,7 @@ import {
 } from "../../handler/gateway-request.ts";
 import { callerOf } from "../task/access.ts";
 import type { Api } from "../api.ts";
-import { readBytes } from "../body.ts";
+import { readBytes } from "../input/body.ts";
 import { currentId } from "../middleware/correlate.ts";
 import { urgencyOf } from "../headers/priority.ts";
 import { checkIdempotencyKey } from "../headers/request-id.ts";

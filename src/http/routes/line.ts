@@ -5,7 +5,7 @@ import type { PageKind } from "../../store/scripts/scripts.ts";
 import type { State } from "../../task.ts";
 import { signatureOf } from "../task/access.ts";
 import type { Api } from "../api.ts";
-import { cursorOf, readCursor } from "../cursor.ts";
+import { cursorOf, readCursor } from "../input/cursor.ts";
 import { type MonitorDocument, monitorDocument, PROBLEM_BYTES } from "../task/document.ts";
 import { searchOf, wholeParameter, wrongParameter } from "../task/submit-options.ts";
 import { queueDocument } from "./queues.ts";

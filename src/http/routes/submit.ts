@@ -11,7 +11,7 @@ import { isId, isOutcome, isQueueName } from "../../task.ts";
 import { accessOf, callerOf, maySee, signatureOf } from "../task/access.ts";
 import type { Api } from "../api.ts";
 import { responseOf } from "../api-response.ts";
-import { readInput } from "../body.ts";
+import { readInput } from "../input/body.ts";
 import { monitorDocument } from "../task/document.ts";
 import { isAny } from "../headers/etag.ts";
 import { untilGone } from "../live/long-poll.ts";

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { weightOf } from "../../../src/http/headers/accept.ts";
 import { namesVersion } from "../../../src/http/headers/etag.ts";
 import { forwardedAddress, shownHost } from "../../../src/http/headers/forwarded.ts";
-import { parseJson } from "../../../src/http/json.ts";
+import { parseJson } from "../../../src/http/input/json.ts";
 import { readMediaType } from "../../../src/http/headers/media-type.ts";
 import { readSubmitOptions } from "../../../src/http/task/submit-options.ts";
 import { parsePrefer } from "../../../src/http/headers/prefer.ts";

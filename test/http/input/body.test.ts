@@ -3,8 +3,8 @@ import { createServer, type Server } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { expect } from "chai";
 import { z } from "zod";
-import { PaihaoError } from "../../src/errors.ts";
-import { readBytes, readJson } from "../../src/http/body.ts";
+import { PaihaoError } from "../../../src/errors.ts";
+import { readBytes, readJson } from "../../../src/http/input/body.ts";
 
 describe("the body of a request", () => {
   let server: Server;

@@ -1,5 +1,5 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { type FieldError, PaihaoError } from "../errors.ts";
+import { type FieldError, PaihaoError } from "../../errors.ts";
 
 /** What is told at most of an input that is wrong: a megabyte of wrong values would be 29 MB of errors. */
 export const FIELD_ERROR_LIMITS = { errors: 100, pointer: 512, detail: 512 } as const;

@@ -1,4 +1,4 @@
-import { PaihaoError } from "../errors.ts";
+import { PaihaoError } from "../../errors.ts";
 import { pointerOf } from "./field-errors.ts";
 
 /** JSON deeper than this is refused: it serves no one, and costs whoever walks it. */
