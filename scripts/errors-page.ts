@@ -4,7 +4,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { errorEntries } from "../src/errors.ts";
-import { explain } from "../src/http/problem-texts.ts";
+import { explain } from "../src/http/problems/texts.ts";
 
 /** Where the page is. */
 export const ERRORS_PAGE = join(import.meta.dirname, "../docs/errors.md");
@@ -28,7 +28,7 @@ Everything that goes wrong is answered with a problem document ([RFC 9457](https
 \`application/problem+json\`, whose \`type\` is \`/problems/{code}\`. A server explains its own codes at that path, as a page or as JSON.
 A code is never renamed and never changes its status; \`status\` in the document is always the HTTP status.
 
-Written by \`npm run docs:errors\` from \`src/errors.ts\` and \`src/http/problem-texts.ts\`.
+Written by \`npm run docs:errors\` from \`src/errors.ts\` and \`src/http/problems/texts.ts\`.
 
 | status | code | |
 |---|---|---|

@@ -7,7 +7,7 @@ import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
 import { ApiRequest } from "./api-request.ts";
 import { ApiResponse } from "./api-response.ts";
-import { HEAD_BYTES, refuse } from "./client-error.ts";
+import { HEAD_BYTES, refuse } from "./problems/client-error.ts";
 import { cutStalledReaders, STALLED_DEFAULTS } from "./stalled-readers.ts";
 
 /** Limits on how requests arrive, ms. */

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Context, Middleware } from "koa";
 import { PROBLEM_TYPE } from "../../engine/problem.ts";
 import { PaihaoError } from "../../errors.ts";
-import { bareProblem } from "../client-error.ts";
+import { bareProblem } from "../problems/client-error.ts";
 
 /** Bounds of a request's head; beyond HEAD_BYTES Node's parser stops by itself. */
 export const HEAD_LIMITS = { target: 16_384, fieldBytes: 16_384, fields: 1000 } as const;

@@ -16,7 +16,7 @@ import { InOrder } from "../batches/resequencer.ts";
 import { type BodyLine, splitLines, TooMuch } from "../batches/split-lines.ts";
 import { paths } from "../task/links.ts";
 import { booleanParameter, readSubmitOptions, searchOf, wrongParameter } from "../task/submit-options.ts";
-import { type ProblemDocument, problemDocument, problemOf } from "../problem.ts";
+import { type ProblemDocument, problemDocument, problemOf } from "../problems/problem.ts";
 import { refusalOf } from "../task/refusal.ts";
 import { readWebhook } from "../task/webhook-option.ts";
 import { inputHandlerOf } from "./submit.ts";

@@ -3,7 +3,7 @@ import { errorEntries, PaihaoError } from "../../errors.ts";
 import { prefersHtml } from "../headers/accept.ts";
 import { responseOf } from "../api-response.ts";
 import { replyPage } from "../pages.ts";
-import { explain } from "../problem-texts.ts";
+import { explain } from "../problems/texts.ts";
 
 /** Routes behind the `type` of problem documents: what a code means, for a program or as a page. */
 export function problemRoutes(router: Router): void {

@@ -10,7 +10,7 @@ import { signatureOf } from "./access.ts";
 import { responseOf } from "../api-response.ts";
 import { problemMembers } from "./document.ts";
 import { absolute, paths, pendingLinksJson } from "./links.ts";
-import { problemDocument } from "../problem.ts";
+import { problemDocument } from "../problems/problem.ts";
 import { replyResult } from "./reply-result.ts";
 
 /** A task that a caller has to wait for, as much of it as its answer tells. */

@@ -1,5 +1,5 @@
-import { type ErrorCode, errorEntry, PaihaoError } from "../errors.ts";
-import type { Logger } from "../log.ts";
+import { type ErrorCode, errorEntry, PaihaoError } from "../../errors.ts";
+import type { Logger } from "../../log.ts";
 
 /** A problem document of the catalogue (RFC 9457). */
 export interface ProblemDocument {

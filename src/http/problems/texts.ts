@@ -1,4 +1,4 @@
-import { type ErrorCode, errorEntry } from "../errors.ts";
+import { type ErrorCode, errorEntry } from "../../errors.ts";
 import { type ProblemDocument, problemDocument } from "./problem.ts";
 
 /** What is said of a code to whoever meets it. */
