@@ -9,7 +9,7 @@ import { createApp, createHealthApp } from "./http/app.ts";
 import { monitorDocument, PROBLEM_BYTES } from "./http/task/document.ts";
 import { LinkSigner } from "./auth/link-signer.ts";
 import { OpenStreams } from "./http/live/open-streams.ts";
-import { openSecurity } from "./http/security.ts";
+import { openSecurity } from "./http/security/security.ts";
 import { HttpServer } from "./http/server.ts";
 import type { Logger } from "./log.ts";
 import { provisionStore } from "./store/servers/provision.ts";

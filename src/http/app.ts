@@ -34,7 +34,7 @@ import { pageRoutes } from "./routes/pages.ts";
 import { problemRoutes } from "./routes/problems.ts";
 import { queueRoutes } from "./routes/queues.ts";
 import { submitRoutes } from "./routes/submit.ts";
-import type { Security } from "./security.ts";
+import type { Security } from "./security/security.ts";
 
 /** How an application is reached, and by whom. */
 export interface AppOptions {

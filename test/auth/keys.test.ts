@@ -5,7 +5,7 @@ import path from "node:path";
 import { expect } from "chai";
 import { type ApiKey, findKey, formatApiKey, makeKey, parseApiKey } from "../../src/auth/api-key.ts";
 import { StartError } from "../../src/errors.ts";
-import { KeyRing, LOOK_MS } from "../../src/http/key-ring.ts";
+import { KeyRing, LOOK_MS } from "../../src/http/security/key-ring.ts";
 import { appendKey, parseKeyFile, readKeyFile, revokeKey } from "../../src/auth/key-file.ts";
 import { recordingLog } from "../helpers/recording-log.ts";
 

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
-import { senderOf } from "../sender.ts";
+import { senderOf } from "../security/sender.ts";
 
 /** When to come again where streams are too many, seconds: another one may have ended by then. */
 const RETRY_AFTER_S = 5;

@@ -1,8 +1,8 @@
 import type { Middleware } from "koa";
 import { PaihaoError } from "../../errors.ts";
-import type { RateLimit } from "../rate-limit.ts";
-import { needOf } from "../scopes.ts";
-import { senderOf } from "../sender.ts";
+import type { RateLimit } from "../security/rate-limit.ts";
+import { needOf } from "../security/scopes.ts";
+import { senderOf } from "../security/sender.ts";
 
 /**
  * Counts requests of each key, and of each address where none was shown, and tells of it in RateLimit headers

@@ -1,5 +1,5 @@
 import type { Handler } from "../../handler/define.ts";
-import { needOf } from "../scopes.ts";
+import { needOf } from "../security/scopes.ts";
 import { allocationPaths } from "./allocations.ts";
 import { headerRefs, headers } from "./headers.ts";
 import { inputSchemas } from "./inputs.ts";

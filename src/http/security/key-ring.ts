@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
-import { type ApiKey, checkNamesUnique, findKey } from "../auth/api-key.ts";
-import { messageOf, StartError } from "../errors.ts";
-import { type KeyFile, readKeyFile } from "../auth/key-file.ts";
-import type { Logger } from "../log.ts";
+import { type ApiKey, checkNamesUnique, findKey } from "../../auth/api-key.ts";
+import { messageOf, StartError } from "../../errors.ts";
+import { type KeyFile, readKeyFile } from "../../auth/key-file.ts";
+import type { Logger } from "../../log.ts";
 
 /** How often the file of keys is looked at, at most, ms: so long may a key be used after it was revoked. */
 export const LOOK_MS = 1000;

@@ -1,7 +1,7 @@
 import { isIP } from "node:net";
 import ipaddr from "ipaddr.js";
 import type { Context } from "koa";
-import { accessOf } from "./task/access.ts";
+import { accessOf } from "../task/access.ts";
 
 /** Who sends a request, for counting: a key, or an address where none was shown. */
 export function senderOf(ctx: Context): string {

@@ -1,4 +1,4 @@
-import type { Scope } from "../auth/api-key.ts";
+import type { Scope } from "../../auth/api-key.ts";
 
 /** What a route asks for: nothing, any key, or a key with one of these scopes. `admin` may do everything and is not named. */
 export interface Need {
