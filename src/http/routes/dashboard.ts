@@ -1,5 +1,5 @@
 import type Router from "@koa/router";
-import { replyPage } from "../pages.ts";
+import { replyPage } from "../pages/render.ts";
 
 /** The page of whoever runs the server: every queue at a glance, its tasks, its dead letters. */
 export function dashboardRoutes(router: Router): void {

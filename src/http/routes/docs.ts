@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type Router from "@koa/router";
 import { PaihaoError } from "../../errors.ts";
-import { type Asset, replyAsset, replyPage } from "../pages.ts";
+import { type Asset, replyAsset, replyPage } from "../pages/render.ts";
 
 /** What the page loads of swagger-ui, under `/docs/`. */
 const FILES: Readonly<Record<string, string>> = {

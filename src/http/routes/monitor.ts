@@ -15,7 +15,7 @@ import { findTask } from "../task/find.ts";
 import { holdUntil } from "../live/long-poll.ts";
 import { paths } from "../task/links.ts";
 import { type MonitorOptions, readMonitorOptions } from "../task/monitor-options.ts";
-import { replyMissingPage, replyTaskPage } from "../monitor-page.ts";
+import { replyMissingPage, replyTaskPage } from "../pages/monitor-page.ts";
 import { searchOf } from "../task/submit-options.ts";
 import { parsePrefer } from "../headers/prefer.ts";
 import { pendingTask, replyOutcome, replyPending } from "../task/reply.ts";

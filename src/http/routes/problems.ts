@@ -2,7 +2,7 @@ import type Router from "@koa/router";
 import { errorEntries, PaihaoError } from "../../errors.ts";
 import { prefersHtml } from "../headers/accept.ts";
 import { responseOf } from "../api-response.ts";
-import { replyPage } from "../pages.ts";
+import { replyPage } from "../pages/render.ts";
 import { explain } from "../problems/texts.ts";
 
 /** Routes behind the `type` of problem documents: what a code means, for a program or as a page. */

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Context } from "koa";
 
 /** Where the pages and what belongs to them lie; read when first asked for. */
-const FOLDER = new URL("./pages/", import.meta.url);
+const FOLDER = new URL("./", import.meta.url);
 
 /** What pages load, each under `/pages/`; nothing else of the folder is served. */
 const ASSETS: Readonly<Record<string, string>> = {

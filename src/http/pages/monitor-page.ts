@@ -1,9 +1,9 @@
 import type { Context } from "koa";
-import { errorEntry, type PaihaoError } from "../errors.ts";
-import { isOutcome, type State } from "../task.ts";
-import type { MonitorDocument } from "./task/document.ts";
-import { paths } from "./task/links.ts";
-import { replyPage } from "./pages.ts";
+import { errorEntry, type PaihaoError } from "../../errors.ts";
+import { isOutcome, type State } from "../../task.ts";
+import type { MonitorDocument } from "../task/document.ts";
+import { paths } from "../task/links.ts";
+import { replyPage } from "./render.ts";
 
 /** What is said of a task first, by its state; task.js says the same when the state changes. */
 const HEADLINES: Readonly<Record<State, string>> = {
