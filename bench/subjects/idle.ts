@@ -9,7 +9,7 @@ const calls = {
   async start({ workers }: { workers: number }): Promise<void> {
     const { readConfig } = await built<typeof import("../../src/config/config.ts")>("config/config.js");
     const { createLog } = await built<typeof import("../../src/log.ts")>("log.js");
-    const { start } = await built<typeof import("../../src/main.ts")>("main.js");
+    const { start } = await built<typeof import("../../src/server.ts")>("server.js");
     const config = readConfig({
       REDIS_URL: url,
       ROLE: "worker",

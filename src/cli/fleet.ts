@@ -4,7 +4,7 @@ import path from "node:path";
 import type { Config, ServerRole } from "../config/config.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import type { Running } from "../main.ts";
+import type { Running } from "../server.ts";
 import { provisionStore } from "../store/servers/provision.ts";
 
 /** Pauses before a member that died is started again; one that has lived for `healthyMs` has paid for its past. */

@@ -2,7 +2,7 @@
 import { readConfig } from "../config/config.ts";
 import { StartError } from "../errors.ts";
 import { createLog } from "../log.ts";
-import { start } from "../main.ts";
+import { start } from "../server.ts";
 import type { MemberMessage, StopMessage } from "./fleet.ts";
 import { surviveRejections } from "./last-resort.ts";
 

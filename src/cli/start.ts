@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { readConfig } from "../config/config.ts";
 import { createLog } from "../log.ts";
-import { type Running, start } from "../main.ts";
+import { type Running, start } from "../server.ts";
 import { startFleet } from "./fleet.ts";
 import { surviveRejections } from "./last-resort.ts";
 

@@ -3,7 +3,7 @@ import http, { type IncomingHttpHeaders } from "node:http";
 import path from "node:path";
 import { readConfig } from "../../src/config/config.ts";
 import { createLog } from "../../src/log.ts";
-import { type Running, start } from "../../src/main.ts";
+import { type Running, start } from "../../src/server.ts";
 import { Keys } from "../../src/store/keys.ts";
 import { connectOnce } from "../../src/store/servers/probe.ts";
 import { eventually } from "./eventually.ts";
