@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { isId, isOutcome, isQueueName, STATES, type State, TRANSITIONS } from "../../src/task.ts";
+import { isId, isOutcome, isQueueName, STATES, type State, TRANSITIONS } from "../src/task.ts";
 
 describe("the states of a task", () => {
   it("are terminal exactly for the three outcomes", () => {

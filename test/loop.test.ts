@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { Loop } from "../../src/loop.ts";
+import { Loop } from "../src/loop.ts";
 
 /** So long that no second turn comes by itself within a test. */
 const NEVER_MS = 1_000_000;

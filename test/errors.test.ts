@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { errorEntries, errorEntry, messageOf, PaihaoError, StartError } from "../../src/errors.ts";
+import { errorEntries, errorEntry, messageOf, PaihaoError, StartError } from "../src/errors.ts";
 
 describe("the catalogue of errors", () => {
   it("has for every code an HTTP error status and a title that a person can read", () => {

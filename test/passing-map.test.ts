@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { PassingMap } from "../../src/passing-map.ts";
+import { PassingMap } from "../src/passing-map.ts";
 
 describe("a map of what comes and goes", () => {
   it("does what a Map does, however much has gone through it", () => {
