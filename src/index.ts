@@ -1,4 +1,3 @@
-export { defineGateway, type Gateway, type GatewayOptions } from "./handler/gateway.ts";
 export {
   type DoneStep,
   defineHandler,
@@ -11,4 +10,7 @@ export {
   type Undos,
   type UndoTask,
 } from "./handler/define.ts";
+export { fetchPage } from "./handler/fetch-page.ts";
+export { defineGateway, type Gateway, type GatewayOptions } from "./handler/gateway.ts";
 export { giveUp, type Problem, retryLater } from "./handler/intents.ts";
+export { FetchError, type FetchFailure, type Page } from "./net/guarded-fetch.ts";

@@ -1,6 +1,6 @@
 import { closeSync, fchmodSync, fstatSync, openSync, readFileSync, readSync, writeSync } from "node:fs";
-import { type ApiKey, formatApiKey, parseApiKey } from "./api-key.ts";
 import { messageOf, StartError } from "../errors.ts";
+import { type ApiKey, formatApiKey, parseApiKey } from "./api-key.ts";
 
 /** A character a byte, whatever somebody wrote into a comment: offsets in the text are offsets in the file. */
 const TEXT = "latin1";

@@ -1,9 +1,9 @@
 import { existsSync } from "node:fs";
 import { Command } from "commander";
 import { type ApiKey, formatApiKey, makeKey, parseScopes, SCOPES } from "../auth/api-key.ts";
+import { appendKey, readKeyFile, revokeKey } from "../auth/key-file.ts";
 import { readKeySources } from "../config/config.ts";
 import { messageOf, StartError } from "../errors.ts";
-import { appendKey, readKeyFile, revokeKey } from "../auth/key-file.ts";
 
 interface FileOptions {
   readonly file?: string;

@@ -1,4 +1,7 @@
 import { type ApiKey, checkNamesUnique, KEY_FORM, parseApiKey } from "../auth/api-key.ts";
+import { messageOf, StartError } from "../errors.ts";
+import { LOG_LEVELS, type LogLevel } from "../log.ts";
+import type { AllowList } from "../net/ssrf-guard.ts";
 import {
   allowList,
   duration,
@@ -18,9 +21,6 @@ import {
   type Variable,
   whole,
 } from "./values.ts";
-import { messageOf, StartError } from "../errors.ts";
-import type { AllowList } from "../net/ssrf-guard.ts";
-import { LOG_LEVELS, type LogLevel } from "../log.ts";
 
 export const ROLES = ["all", "api", "worker"] as const;
 export type ServerRole = (typeof ROLES)[number];

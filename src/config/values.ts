@@ -1,6 +1,6 @@
-import { DURATION_FORM, parseDuration } from "./duration.ts";
 import { StartError } from "../errors.ts";
 import { type AllowList, parseAllowList } from "../net/ssrf-guard.ts";
+import { DURATION_FORM, parseDuration } from "./duration.ts";
 import { parseRedisUrl, REDIS_URL_FORMS } from "./redis-url.ts";
 
 /** One variable of the environment: how it is read, and its default as it stands in `.env.example`. */

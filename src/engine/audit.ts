@@ -1,9 +1,9 @@
 import { StartError } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import { checkFitness, SCRIPT_FLAGS_SINCE } from "../store/servers/check-server.ts";
-import { Keys } from "../store/keys.ts";
 import { type Connection, connect, mastersOf } from "../store/connection.ts";
+import { Keys } from "../store/keys.ts";
 import { BATCH_LIMIT, INDEX_KINDS, type IndexKind, Scripts } from "../store/scripts/scripts.ts";
+import { checkFitness, SCRIPT_FLAGS_SINCE } from "../store/servers/check-server.ts";
 
 /** What an audit found. */
 export interface AuditReport {

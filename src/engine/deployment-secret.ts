@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import type { Keys } from "../store/keys.ts";
 import type { Connection } from "../store/connection.ts";
+import type { Keys } from "../store/keys.ts";
 import type { Scripts } from "../store/scripts/scripts.ts";
 
 const SECRET_BYTES = 32;

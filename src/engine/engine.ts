@@ -23,8 +23,8 @@ import type {
 import { BATCH_LIMIT } from "../store/scripts/scripts.ts";
 import { Allocations } from "./allocations.ts";
 import { Batch } from "./batch.ts";
-import { Sample } from "./estimates/calibration.ts";
 import { DeadLetters } from "./dead-letters.ts";
+import { Sample } from "./estimates/calibration.ts";
 import { Finisher, retentionOf } from "./finish.ts";
 import { Inspector } from "./inspect.ts";
 import { LargeValues } from "./large-values/large-values.ts";

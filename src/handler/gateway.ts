@@ -1,6 +1,8 @@
 import type { IncomingMessage } from "node:http";
 import { type Duration, parseDuration } from "../config/duration.ts";
 import { messageOf } from "../errors.ts";
+import { type HeaderField, keptOfUpstream } from "../net/result-headers.ts";
+import { defineHandler, type Handler, type TaskContext } from "./define.ts";
 import {
   forwardedHeaders,
   GATEWAY_METHODS,
@@ -10,9 +12,7 @@ import {
   isUnsafePath,
 } from "./gateway-request.ts";
 import { NoAnswer, Upstream } from "./gateway-upstream.ts";
-import { defineHandler, type Handler, type TaskContext } from "./define.ts";
 import { giveUp, retryLater } from "./intents.ts";
-import { type HeaderField, keptOfUpstream } from "../net/result-headers.ts";
 
 /** Methods that may be sent again without doing their work twice (RFC 9110 §9.2.2). */
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "PUT", "DELETE"]);

@@ -3,8 +3,8 @@ import https from "node:https";
 import type { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createBrotliDecompress, createUnzip } from "node:zlib";
-import { decodeHtml } from "./charset.ts";
 import { messageOf } from "../errors.ts";
+import { decodeHtml } from "./charset.ts";
 import { GrowingBuffer } from "./growing-buffer.ts";
 import { type AddressGuard, TargetRefused } from "./ssrf-guard.ts";
 

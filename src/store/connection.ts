@@ -1,7 +1,7 @@
 import { Cluster, Redis, type RedisOptions } from "ioredis";
+import { type Endpoint, parseRedisUrl, type RedisAddress } from "../config/redis-url.ts";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import { type Endpoint, parseRedisUrl, type RedisAddress } from "../config/redis-url.ts";
 import { within } from "../net/with-timeout.ts";
 
 /** How connections behave, in one place. All milliseconds. */

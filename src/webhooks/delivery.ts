@@ -1,8 +1,8 @@
 import type { Inspection } from "../engine/inspect.ts";
 import { messageOf } from "../errors.ts";
-import type { AddressGuard } from "../net/ssrf-guard.ts";
 import { defineInternalHandler, type Handler, INTERNAL_QUEUES, type TaskContext } from "../handler/define.ts";
 import { giveUp, RetryAfter, RetryLater } from "../handler/intents.ts";
+import type { AddressGuard } from "../net/ssrf-guard.ts";
 import { eventBody, type TaskEnd } from "./event.ts";
 import { Receivers } from "./receivers.ts";
 import { post, type ReceiverAnswer } from "./request.ts";

@@ -1,8 +1,8 @@
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import { messageOf } from "../errors.ts";
-import { type AddressGuard, TargetRefused } from "../net/ssrf-guard.ts";
 import { readLimited } from "../net/read-limited.ts";
+import { type AddressGuard, TargetRefused } from "../net/ssrf-guard.ts";
 
 /** Limits of one attempt. */
 export const REQUEST_DEFAULTS = {

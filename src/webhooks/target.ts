@@ -1,6 +1,6 @@
 import { messageOf, PaihaoError } from "../errors.ts";
-import { type AddressGuard, TargetRefused } from "../net/ssrf-guard.ts";
 import { mayResolveLater } from "../net/name-resolver.ts";
+import { type AddressGuard, TargetRefused } from "../net/ssrf-guard.ts";
 
 /** What is asked of a webhook's URL when it is handed in. */
 export const TARGET_DEFAULTS = {

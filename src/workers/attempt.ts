@@ -5,8 +5,8 @@ import type { Logger } from "../log.ts";
 import type { Lease, Reserved, StepVerdict } from "../store/scripts/scripts.ts";
 import type { Input } from "../task.ts";
 import { type AbortCause, TaskAborted } from "./abort.ts";
-import { insist } from "./retry.ts";
 import { Reporter } from "./reporter.ts";
+import { insist } from "./retry.ts";
 import type { StepStore } from "./steps.ts";
 import type { TaskFacts, TaskMeans } from "./task-context.ts";
 

@@ -6,10 +6,10 @@ import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
 import type { Reserved } from "../store/scripts/scripts.ts";
-import type { Children } from "./sandbox/children.ts";
-import type { Executors } from "./sandbox/executors.ts";
 import type { Keeper } from "./lease-renewer.ts";
 import type { Runner } from "./runner.ts";
+import type { Children } from "./sandbox/children.ts";
+import type { Executors } from "./sandbox/executors.ts";
 import { type Slots, Taker } from "./taker.ts";
 
 /** From so many slots on, a part of them is worth a request of its own. */

@@ -4,11 +4,11 @@ import type { Engine } from "../engine/engine.ts";
 import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
-import { Executors } from "./sandbox/executors.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { Keeper } from "./lease-renewer.ts";
 import { Pool } from "./pool.ts";
 import { Runner } from "./runner.ts";
+import { Executors } from "./sandbox/executors.ts";
 
 /** What a worker needs. */
 export interface WorkerOptions {

@@ -3,8 +3,8 @@ import type { Logger } from "../../log.ts";
 import { Loop, type Role } from "../../loop.ts";
 import type { Metrics } from "../../metrics.ts";
 import type { Line } from "../../store/scripts/scripts.ts";
-import { estimate } from "./estimate.ts";
 import type { Inspector } from "../inspect.ts";
+import { estimate } from "./estimate.ts";
 
 /** One of so many estimates is held against what happened. */
 const ONE_IN = 20;

@@ -1,6 +1,6 @@
-import { ByteBudget } from "./byte-budget.ts";
 import type { Keys, ValueKind } from "../../store/keys.ts";
 import type { Scripts } from "../../store/scripts/scripts.ts";
+import { ByteBudget } from "./byte-budget.ts";
 
 /** How large values are read and written. */
 export const LARGE_DEFAULTS = {

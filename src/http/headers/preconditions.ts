@@ -1,8 +1,8 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/inspect.ts";
 import { PaihaoError } from "../../errors.ts";
-import { isAny, namesVersion, tagsOf, versionTag } from "./etag.ts";
 import { resultTag } from "../task/reply-result.ts";
+import { isAny, namesVersion, tagsOf, versionTag } from "./etag.ts";
 
 /** What a PUT or DELETE asks of the task as it is (RFC 9110 §13.1); "" where it asks nothing. */
 export interface Preconditions {

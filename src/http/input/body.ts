@@ -2,12 +2,12 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { PaihaoError } from "../../errors.ts";
-import { GrowingBuffer } from "../../net/growing-buffer.ts";
 import { consumesType, type Handler } from "../../handler/define.ts";
+import { GrowingBuffer } from "../../net/growing-buffer.ts";
 import { refuseCoding } from "../headers/content-coding.ts";
+import { readMediaType } from "../headers/media-type.ts";
 import { invalidInput } from "./field-errors.ts";
 import { parseJson } from "./json.ts";
-import { readMediaType } from "../headers/media-type.ts";
 
 const JSON_TYPE = "application/json";
 

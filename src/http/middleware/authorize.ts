@@ -1,8 +1,8 @@
 import type Router from "@koa/router";
 import type { Context, Middleware } from "koa";
 import { PaihaoError } from "../../errors.ts";
-import { type Access, accessOf, type ShownLink } from "../task/access.ts";
 import { type Need, needOf } from "../security/scopes.ts";
+import { type Access, accessOf, type ShownLink } from "../task/access.ts";
 
 /** Longest query of a request, characters as they are sent. */
 export const QUERY_LIMIT = 8192;

@@ -1,8 +1,8 @@
 import rTracer from "cls-rtracer";
 import type { Middleware } from "koa";
-import { callerOf } from "../task/access.ts";
 import { responseOf } from "../api-response.ts";
 import { type IdSecret, requestIdOf } from "../headers/request-id.ts";
+import { callerOf } from "../task/access.ts";
 
 /**
  * Gives every request its correlation id: it is echoed as X-Request-Id, stands in every log line written meanwhile, and is

@@ -6,6 +6,16 @@ import type { Submission } from "../../engine/submit.ts";
 import { PaihaoError } from "../../errors.ts";
 import { consumesType } from "../../handler/define.ts";
 import { isOutcome, type Result } from "../../task.ts";
+import type { Api } from "../api.ts";
+import {
+  checkPreconditions,
+  onlyCreates,
+  type Preconditions,
+  preconditionFailed,
+  readPreconditions,
+} from "../headers/preconditions.ts";
+import { readInput } from "../input/body.ts";
+import { forbidden } from "../middleware/authorize.ts";
 import { accessOf, callerOf, mayEnd, signatureOf } from "../task/access.ts";
 import {
   type AllocatedTask,
@@ -15,21 +25,11 @@ import {
   findAllocated,
   replyAllocated,
 } from "../task/allocated-document.ts";
-import type { Api } from "../api.ts";
-import { readInput } from "../input/body.ts";
 import { findTask } from "../task/find.ts";
 import { paths } from "../task/links.ts";
-import { forbidden } from "../middleware/authorize.ts";
-import { oneParameter, readSubmitOptions, searchOf, wrongParameter } from "../task/submit-options.ts";
-import {
-  checkPreconditions,
-  onlyCreates,
-  type Preconditions,
-  preconditionFailed,
-  readPreconditions,
-} from "../headers/preconditions.ts";
 import { conflict, refusalOf } from "../task/refusal.ts";
 import { unknownTask } from "../task/reply.ts";
+import { oneParameter, readSubmitOptions, searchOf, wrongParameter } from "../task/submit-options.ts";
 import { readWebhook } from "../task/webhook-option.ts";
 import { DEFAULT_QUEUE, inputHandlerOf } from "./submit.ts";
 

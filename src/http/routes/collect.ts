@@ -2,14 +2,14 @@ import type Router from "@koa/router";
 import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
-import { accessOf, mayEnd, signatureOf } from "../task/access.ts";
 import type { Api } from "../api.ts";
+import { checkPreconditions, readPreconditions } from "../headers/preconditions.ts";
+import { forbidden } from "../middleware/authorize.ts";
+import { accessOf, mayEnd, signatureOf } from "../task/access.ts";
 import { monitorDocument } from "../task/document.ts";
 import { findTask } from "../task/find.ts";
-import { forbidden } from "../middleware/authorize.ts";
-import { oneParameter, searchOf, wrongParameter } from "../task/submit-options.ts";
-import { checkPreconditions, readPreconditions } from "../headers/preconditions.ts";
 import { pendingTask, replyOutcome, replyPending, unknownTask } from "../task/reply.ts";
+import { oneParameter, searchOf, wrongParameter } from "../task/submit-options.ts";
 
 /** Routes of the result resource. */
 export function collectRoutes(router: Router, api: Api): void {

@@ -2,11 +2,11 @@ import type Router from "@koa/router";
 import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
-import { signatureOf } from "../task/access.ts";
 import type { Api } from "../api.ts";
+import { untilGone } from "../live/long-poll.ts";
+import { signatureOf } from "../task/access.ts";
 import { monitorDocument } from "../task/document.ts";
 import { findTask } from "../task/find.ts";
-import { untilGone } from "../live/long-poll.ts";
 import { pendingHeaders, pendingTask, unknownTask } from "../task/reply.ts";
 import { shownHandlerOf } from "./submit.ts";
 

@@ -4,11 +4,11 @@ import type { Inspection } from "../../engine/inspect.ts";
 import type { Watchers } from "../../engine/watching/watchers.ts";
 import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
-import { signatureOf } from "../task/access.ts";
 import type { Api } from "../api.ts";
-import { monitorDocument } from "../task/document.ts";
 import { versionId } from "../headers/etag.ts";
 import { type EventStream, EventStreams, eventText } from "../live/event-streams.ts";
+import { signatureOf } from "../task/access.ts";
+import { monitorDocument } from "../task/document.ts";
 import { oneParameter, searchOf } from "../task/submit-options.ts";
 import { observe } from "./monitor.ts";
 

@@ -10,12 +10,12 @@ import {
   identityOf,
   isUnsafePath,
 } from "../../handler/gateway-request.ts";
-import { callerOf } from "../task/access.ts";
 import type { Api } from "../api.ts";
-import { readBytes } from "../input/body.ts";
-import { currentId } from "../middleware/correlate.ts";
 import { urgencyOf } from "../headers/priority.ts";
 import { checkIdempotencyKey } from "../headers/request-id.ts";
+import { readBytes } from "../input/body.ts";
+import { currentId } from "../middleware/correlate.ts";
+import { callerOf } from "../task/access.ts";
 import { handIn, handlerOf } from "./submit.ts";
 
 /** Routes of existing HTTP APIs behind a line. */

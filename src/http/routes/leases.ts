@@ -9,13 +9,13 @@ import type { Problem } from "../../handler/intents.ts";
 import type { Lease } from "../../store/scripts/scripts.ts";
 import { type Answer, isId, type Result } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
-import { callerOf } from "../task/access.ts";
 import type { Api } from "../api.ts";
-import { readJson } from "../input/body.ts";
-import { untilGone } from "../live/long-poll.ts";
-import { completeBody, failBody, progressBody, renewBody, takeBody } from "../input/lease-bodies.ts";
-import { currentId } from "../middleware/correlate.ts";
 import { parsePrefer } from "../headers/prefer.ts";
+import { readJson } from "../input/body.ts";
+import { completeBody, failBody, progressBody, renewBody, takeBody } from "../input/lease-bodies.ts";
+import { untilGone } from "../live/long-poll.ts";
+import { currentId } from "../middleware/correlate.ts";
+import { callerOf } from "../task/access.ts";
 import { unknownTask } from "../task/reply.ts";
 import { handlerOf } from "./submit.ts";
 

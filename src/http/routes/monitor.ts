@@ -5,20 +5,20 @@ import type { Watchers } from "../../engine/watching/watchers.ts";
 import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
-import { prefersHtml } from "../headers/accept.ts";
-import { signatureOf } from "../task/access.ts";
 import type { Api } from "../api.ts";
 import { responseOf } from "../api-response.ts";
-import { monitorDocument, PROBLEM_BYTES } from "../task/document.ts";
+import { prefersHtml } from "../headers/accept.ts";
 import { isAny, namesVersion, versionTag } from "../headers/etag.ts";
-import { findTask } from "../task/find.ts";
+import { parsePrefer } from "../headers/prefer.ts";
 import { holdUntil } from "../live/long-poll.ts";
+import { replyMissingPage, replyTaskPage } from "../pages/monitor-page.ts";
+import { signatureOf } from "../task/access.ts";
+import { monitorDocument, PROBLEM_BYTES } from "../task/document.ts";
+import { findTask } from "../task/find.ts";
 import { paths } from "../task/links.ts";
 import { type MonitorOptions, readMonitorOptions } from "../task/monitor-options.ts";
-import { replyMissingPage, replyTaskPage } from "../pages/monitor-page.ts";
-import { searchOf } from "../task/submit-options.ts";
-import { parsePrefer } from "../headers/prefer.ts";
 import { pendingTask, replyOutcome, replyPending } from "../task/reply.ts";
+import { searchOf } from "../task/submit-options.ts";
 
 /** Routes of the monitor: state, place in line, progress and estimate of a task. */
 export function monitorRoutes(router: Router, api: Api, watchers: Watchers): void {

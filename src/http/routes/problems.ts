@@ -1,7 +1,7 @@
 import type Router from "@koa/router";
 import { errorEntries, PaihaoError } from "../../errors.ts";
-import { prefersHtml } from "../headers/accept.ts";
 import { responseOf } from "../api-response.ts";
+import { prefersHtml } from "../headers/accept.ts";
 import { replyPage } from "../pages/render.ts";
 import { explain } from "../problems/texts.ts";
 

@@ -5,19 +5,12 @@ import type { Inspection } from "../../engine/inspect.ts";
 import type { Submission, SubmissionVerdict } from "../../engine/submit.ts";
 import type { Watch } from "../../engine/watching/wait.ts";
 import { PaihaoError } from "../../errors.ts";
-import { isGateway } from "../../handler/gateway.ts";
 import type { Handler } from "../../handler/define.ts";
+import { isGateway } from "../../handler/gateway.ts";
 import { isId, isOutcome, isQueueName } from "../../task.ts";
-import { accessOf, callerOf, maySee, signatureOf } from "../task/access.ts";
 import type { Api } from "../api.ts";
 import { responseOf } from "../api-response.ts";
-import { readInput } from "../input/body.ts";
-import { monitorDocument } from "../task/document.ts";
 import { isAny } from "../headers/etag.ts";
-import { untilGone } from "../live/long-poll.ts";
-import { paths } from "../task/links.ts";
-import { currentId } from "../middleware/correlate.ts";
-import { readSubmitOptions, searchOf, wrongParameter } from "../task/submit-options.ts";
 import {
   checkPreconditions,
   onlyCreates,
@@ -26,9 +19,16 @@ import {
   readPreconditions,
 } from "../headers/preconditions.ts";
 import { type Preferences, parsePrefer } from "../headers/prefer.ts";
+import { checkIdempotencyKey } from "../headers/request-id.ts";
+import { readInput } from "../input/body.ts";
+import { untilGone } from "../live/long-poll.ts";
+import { currentId } from "../middleware/correlate.ts";
+import { accessOf, callerOf, maySee, signatureOf } from "../task/access.ts";
+import { monitorDocument } from "../task/document.ts";
+import { paths } from "../task/links.ts";
 import { conflict, refusalOf } from "../task/refusal.ts";
 import { pendingTask, replyAccepted, replyOutcome, retryAfter } from "../task/reply.ts";
-import { checkIdempotencyKey } from "../headers/request-id.ts";
+import { readSubmitOptions, searchOf, wrongParameter } from "../task/submit-options.ts";
 import { readWebhook } from "../task/webhook-option.ts";
 
 /** The queue of `POST /v1/requests`. */

@@ -1,7 +1,7 @@
 import { statSync } from "node:fs";
 import { type ApiKey, checkNamesUnique, findKey } from "../../auth/api-key.ts";
-import { messageOf, StartError } from "../../errors.ts";
 import { type KeyFile, readKeyFile } from "../../auth/key-file.ts";
+import { messageOf, StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 
 /** How often the file of keys is looked at, at most, ms: so long may a key be used after it was revoked. */

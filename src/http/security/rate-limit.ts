@@ -2,8 +2,8 @@ import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 import type { Rate } from "../../config/values.ts";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
-import type { Keys } from "../../store/keys.ts";
 import type { Connection } from "../../store/connection.ts";
+import type { Keys } from "../../store/keys.ts";
 
 /** How long a request waits to be counted, ms. With the store's own time it stays within the 5 s of `store-unavailable`. */
 const COUNT_MS = 500;

@@ -1,9 +1,9 @@
+import { LinkSigner } from "../../auth/link-signer.ts";
 import type { Config } from "../../config/config.ts";
 import type { Logger } from "../../log.ts";
-import type { Keys } from "../../store/keys.ts";
 import { connect } from "../../store/connection.ts";
+import type { Keys } from "../../store/keys.ts";
 import { KeyRing } from "./key-ring.ts";
-import { LinkSigner } from "../../auth/link-signer.ts";
 import { RateLimit } from "./rate-limit.ts";
 
 /** Who may do what, and how often; what is not there is off. */

@@ -1,8 +1,8 @@
 import type { Context } from "koa";
 import { type ApiKey, SCOPES, type Scope } from "../../auth/api-key.ts";
+import type { LinkSigner, SignedTask } from "../../auth/link-signer.ts";
 import type { Inspection } from "../../engine/inspect.ts";
 import type { PaihaoError } from "../../errors.ts";
-import type { LinkSigner, SignedTask } from "../../auth/link-signer.ts";
 
 /** Who sends a request, and what they may do. */
 export interface Access {

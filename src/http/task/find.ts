@@ -1,8 +1,8 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/inspect.ts";
 import { isId } from "../../task.ts";
-import { accessOf, maySee } from "./access.ts";
 import type { Api } from "../api.ts";
+import { accessOf, maySee } from "./access.ts";
 import { unknownTask } from "./reply.ts";
 
 /**

@@ -6,11 +6,11 @@ import { type ErrorCode, errorEntry, PaihaoError } from "../../errors.ts";
 import type { Line } from "../../store/scripts/scripts.ts";
 import type { State } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
-import { signatureOf } from "./access.ts";
 import { responseOf } from "../api-response.ts";
+import { problemDocument } from "../problems/problem.ts";
+import { signatureOf } from "./access.ts";
 import { problemMembers } from "./document.ts";
 import { absolute, paths, pendingLinksJson } from "./links.ts";
-import { problemDocument } from "../problems/problem.ts";
 import { replyResult } from "./reply-result.ts";
 
 /** A task that a caller has to wait for, as much of it as its answer tells. */

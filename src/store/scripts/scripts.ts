@@ -1,4 +1,6 @@
 import type { Durability } from "../../config/config.ts";
+import { type Nodes, nodesOf } from "../cluster-routing.ts";
+import { type Connection, isCluster, LARGE_VALUE_MS } from "../connection.ts";
 import { Confirmation } from "../durability.ts";
 import type {
   Allocated,
@@ -31,9 +33,7 @@ import type {
   TickQueue,
   UpdateVerdict,
 } from "./items.ts";
-import { type Nodes, nodesOf } from "../cluster-routing.ts";
 import { completeArguments, completeVerdicts, partOf, reservedTasks, submitArguments, submitted } from "./packing.ts";
-import { type Connection, isCluster, LARGE_VALUE_MS } from "../connection.ts";
 import { type Line, lineOf, list, number, optional, type QueueRow, queueRow, taskRow, text } from "./rows.ts";
 import { Script, storeError } from "./script.ts";
 import { PATIENCE_MS, SCRIPT_NAMES, type ScriptName } from "./script-names.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { parseRedisUrl, placeOf, REDIS_URL_FORMS } from "../../config/redis-url.ts";
 import { messageOf, StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
-import { parseRedisUrl, placeOf, REDIS_URL_FORMS } from "../../config/redis-url.ts";
 import { checkFitness } from "./check-server.ts";
 import { connectOnce, whenLoaded } from "./probe.ts";
 

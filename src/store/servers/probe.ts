@@ -1,8 +1,8 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { Cluster, Redis, type RedisOptions } from "ioredis";
+import { parseRedisUrl } from "../../config/redis-url.ts";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
-import { parseRedisUrl } from "../../config/redis-url.ts";
 import { type Connection, identityOf, isCluster, sentinelOptions } from "../connection.ts";
 
 const TIMEOUT_MS = 2_000;

@@ -1,9 +1,9 @@
 import type { Config, StoreKind } from "../../config/config.ts";
 import { StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
+import { MINIMUM_REDIS } from "./check-server.ts";
 import { startEmbeddedStore } from "./embedded.ts";
 import { probeExternal } from "./external.ts";
-import { MINIMUM_REDIS } from "./check-server.ts";
 import { startNativeStore } from "./native.ts";
 import { findServerBinary } from "./server-binary.ts";
 

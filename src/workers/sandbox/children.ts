@@ -1,10 +1,10 @@
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import type { Attempt } from "../attempt.ts";
-import { Cell } from "./sandbox.ts";
 import { openChild } from "./child-port.ts";
 import type { Executor } from "./executor.ts";
 import type { Outcome } from "./outcome.ts";
+import { Cell } from "./sandbox.ts";
 
 /** Most child processes at once; further suspects wait for one of them. */
 const MOST_CHILDREN = 8;

@@ -1,9 +1,9 @@
 import type { Handler } from "../../handler/define.ts";
 import type { Attempt } from "../attempt.ts";
+import { Context } from "../task-context.ts";
 import { type Executor, withinGrace } from "./executor.ts";
 import type { Outcome } from "./outcome.ts";
 import { perform } from "./perform.ts";
-import { Context } from "../task-context.ts";
 
 /** Runs handlers in this very process. One that ignores its signal cannot be ended: it is only no longer waited for. */
 export class InProcess implements Executor {

@@ -1,7 +1,7 @@
 import type { StepVerdict, StoredStep } from "../../store/scripts/scripts.ts";
 import type { AbortCause } from "../abort.ts";
-import type { Outcome, Thrown } from "./outcome.ts";
 import type { TaskFacts } from "../task-context.ts";
+import type { Outcome, Thrown } from "./outcome.ts";
 
 /*
  * What a worker and a cell (a thread or a child process that runs one handler at a time) say to each other. All of it is plain

@@ -1,8 +1,8 @@
 import type { Handler } from "../../handler/define.ts";
 import type { Input } from "../../task.ts";
-import { toResult } from "./result.ts";
-import { type Outcome, outcomeOf, Unfit } from "./outcome.ts";
 import type { Context } from "../task-context.ts";
+import { type Outcome, outcomeOf, Unfit } from "./outcome.ts";
+import { toResult } from "./result.ts";
 
 /** Most issues of an input that are told. */
 const ISSUES = 20;

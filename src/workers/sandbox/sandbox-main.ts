@@ -8,12 +8,12 @@ import { loadHandlers } from "../../handler/load.ts";
 import { createLog, type LogLevel } from "../../log.ts";
 import type { StepVerdict } from "../../store/scripts/scripts.ts";
 import { TaskAborted } from "../abort.ts";
-import type { FromCell, Reply, StepsReply, ToCell } from "./messages.ts";
-import { describe, type Outcome } from "./outcome.ts";
-import { perform } from "./perform.ts";
 import { Reporter } from "../reporter.ts";
 import { Context, type TaskMeans } from "../task-context.ts";
 import { undoHandler } from "../undo.ts";
+import type { FromCell, Reply, StepsReply, ToCell } from "./messages.ts";
+import { describe, type Outcome } from "./outcome.ts";
+import { perform } from "./perform.ts";
 
 /** How often a child process looks whether its parent still lives, ms. */
 const PARENT_LOOK_MS = 1000;

@@ -1,10 +1,10 @@
 import { messageOf } from "../../errors.ts";
 import { withRequestId } from "../../log.ts";
 import type { Attempt } from "../attempt.ts";
-import type { FromCell, Reply } from "./messages.ts";
-import type { CellPort } from "./port.ts";
 import { withinGrace } from "./executor.ts";
+import type { FromCell, Reply } from "./messages.ts";
 import type { Outcome } from "./outcome.ts";
+import type { CellPort } from "./port.ts";
 import { relayLog } from "./relayed-error.ts";
 
 /** Longest time that a cell may take to load the handlers, ms. */

@@ -1,8 +1,8 @@
 import { messageOf } from "../../errors.ts";
 import type { Attempt } from "../attempt.ts";
-import { Cell } from "./sandbox.ts";
 import { type Executor, started } from "./executor.ts";
 import { describe, type Outcome } from "./outcome.ts";
+import { Cell } from "./sandbox.ts";
 import { openThread } from "./thread-port.ts";
 
 /**

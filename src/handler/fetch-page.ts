@@ -1,0 +1,12 @@
+import { readFetchAllow } from "../config/config.ts";
+import { fetchPage as fetchGuarded, type Page } from "../net/guarded-fetch.ts";
+import { AddressGuard } from "../net/ssrf-guard.ts";
+
+/**
+ * Fetches a web page for a handler: from public addresses, and from those that FETCH_ALLOW lists, asked anew for every redirect.
+ * Whatever a caller names as an address, it does not reach this machine or its network. At most 5 MiB, 20 s and five redirects.
+ * @throws FetchError; its `failure` says why, and its message may be shown to the caller
+ */
+export function fetchPage(url: string, { signal }: { signal: AbortSignal }): Promise<Page> {
+  return fetchGuarded(url, { guard: new AddressGuard(readFetchAllow()), signal });
+}
