@@ -10,7 +10,8 @@ const QUEUE = "default";
 const WAVE = 30;
 
 const { Worker } = await built<typeof import("../../src/workers/worker.ts")>("workers/worker.js");
-const { forecastTurnovers } = await built<typeof import("../../src/engine/estimates/forecast.ts")>("engine/estimates/forecast.js");
+const { forecastTurnovers } =
+  await built<typeof import("../../src/engine/estimates/forecast.ts")>("engine/estimates/forecast.js");
 
 interface Told {
   readonly id: string;

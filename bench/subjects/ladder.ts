@@ -16,7 +16,8 @@ import { RUNGS, type Rung, type Usual } from "../harness/rungs.ts";
 const { ApiResponse, responseOf } =
   await built<typeof import("../../src/http/api-response.ts")>("http/api-response.js");
 const { readBytes } = await built<typeof import("../../src/http/input/body.ts")>("http/input/body.js");
-const { pendingLinks, pendingLinksJson } = await built<typeof import("../../src/http/task/links.ts")>("http/task/links.js");
+const { pendingLinks, pendingLinksJson } =
+  await built<typeof import("../../src/http/task/links.ts")>("http/task/links.js");
 
 const [rung, usual] = process.argv.slice(2) as [Rung, Usual | undefined];
 const has = (other: Rung) => RUNGS.indexOf(rung) >= RUNGS.indexOf(other);

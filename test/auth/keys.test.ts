@@ -4,9 +4,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import { type ApiKey, findKey, formatApiKey, makeKey, parseApiKey } from "../../src/auth/api-key.ts";
+import { appendKey, parseKeyFile, readKeyFile, revokeKey } from "../../src/auth/key-file.ts";
 import { StartError } from "../../src/errors.ts";
 import { KeyRing, LOOK_MS } from "../../src/http/security/key-ring.ts";
-import { appendKey, parseKeyFile, readKeyFile, revokeKey } from "../../src/auth/key-file.ts";
 import { recordingLog } from "../helpers/recording-log.ts";
 
 const HASH = "0f".repeat(32);

@@ -2,8 +2,8 @@ import { createHmac } from "node:crypto";
 import { expect } from "chai";
 import fc from "fast-check";
 import type { Scope } from "../../src/auth/api-key.ts";
-import { keyAccess, maySee, openAccess, signatureOf } from "../../src/http/task/access.ts";
 import { LinkSigner } from "../../src/auth/link-signer.ts";
+import { keyAccess, maySee, openAccess, signatureOf } from "../../src/http/task/access.ts";
 
 const SECRET = "a secret of at least 16";
 const NOW = 1_800_000_000_000;

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { audit } from "../../src/engine/audit.ts";
 import { createLog } from "../../src/log.ts";
-import { Keys } from "../../src/store/keys.ts";
 import { connect } from "../../src/store/connection.ts";
+import { Keys } from "../../src/store/keys.ts";
 import { Scripts } from "../../src/store/scripts/scripts.ts";
 import { type ClusterNode, moveSlot, slotOf, startCluster, type TestCluster } from "../helpers/cluster.ts";
 import { eventually } from "../helpers/eventually.ts";

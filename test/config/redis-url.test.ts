@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { StartError } from "../../src/errors.ts";
 import { parseRedisUrl, placeOf } from "../../src/config/redis-url.ts";
+import { StartError } from "../../src/errors.ts";
 
 describe("the address of a store", () => {
   it("is a Redis by itself, with what its URL says", () => {

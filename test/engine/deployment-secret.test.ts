@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { DeploymentSecret, type SecretParts } from "../../src/engine/deployment-secret.ts";
-import { Keys } from "../../src/store/keys.ts";
 import { connect } from "../../src/store/connection.ts";
+import { Keys } from "../../src/store/keys.ts";
 import { Scripts } from "../../src/store/scripts/scripts.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { recordingLog } from "../helpers/recording-log.ts";

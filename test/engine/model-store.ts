@@ -1,5 +1,5 @@
-import { INLINE_BYTES, type Keys } from "../../src/store/keys.ts";
 import type { Connection } from "../../src/store/connection.ts";
+import { INLINE_BYTES, type Keys } from "../../src/store/keys.ts";
 import { isOutcome } from "../../src/task.ts";
 import type { Model } from "./model.ts";
 import { LONG_AGO } from "./model-task.ts";

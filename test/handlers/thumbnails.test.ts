@@ -1,8 +1,8 @@
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import sharp from "sharp";
-import { thumbnails } from "../../src/handlers/thumbnails.ts";
 import { isGiveUp, type Problem } from "../../src/handler/intents.ts";
+import { thumbnails } from "../../src/handlers/thumbnails.ts";
 import { taskContext, thrownBy } from "./context.ts";
 
 /** A picture whose left half is red and whose right half is blue. */

@@ -1,13 +1,13 @@
 import { readConfig } from "../../src/config/config.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { settingsOf } from "../../src/engine/settings.ts";
-import { AddressGuard, parseAllowList } from "../../src/net/ssrf-guard.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { monitorDocument } from "../../src/http/task/document.ts";
 import { createLog } from "../../src/log.ts";
 import { Loop } from "../../src/loop.ts";
-import { Notices } from "../../src/store/pubsub.ts";
+import { AddressGuard, parseAllowList } from "../../src/net/ssrf-guard.ts";
 import { connect } from "../../src/store/connection.ts";
+import { Notices } from "../../src/store/pubsub.ts";
 import { type DeliveryParts, deliverer } from "../../src/webhooks/delivery.ts";
 import { Worker } from "../../src/workers/worker.ts";
 import { openEngine, type TestEngine } from "./engine.ts";

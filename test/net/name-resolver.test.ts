@@ -3,8 +3,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import { PaihaoError } from "../../src/errors.ts";
-import { AddressGuard, parseAllowList } from "../../src/net/ssrf-guard.ts";
 import { mayResolveLater, NameResolver, type NameResolverOptions } from "../../src/net/name-resolver.ts";
+import { AddressGuard, parseAllowList } from "../../src/net/ssrf-guard.ts";
 import { checkTarget } from "../../src/webhooks/target.ts";
 import { type NameServer, startNameServer } from "../helpers/name-server.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { Engine } from "../../src/engine/engine.ts";
-import { AddressGuard, parseAllowList } from "../../src/net/ssrf-guard.ts";
 import { INTERNAL_QUEUES } from "../../src/handler/define.ts";
+import { AddressGuard, parseAllowList } from "../../src/net/ssrf-guard.ts";
 import { RECEIVER_LIMITS, Receivers } from "../../src/webhooks/receivers.ts";
 import { type Deliveries, openDeliveries } from "../helpers/deliveries.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { defineHandler, type Handler, type HandlerOptions } from "../../src/handler/define.ts";
-import { monitorDocument } from "../../src/http/task/document.ts";
 import { giveUp, retryLater } from "../../src/handler/intents.ts";
+import { monitorDocument } from "../../src/http/task/document.ts";
 import { eventually } from "../helpers/eventually.ts";
 import { deferred, openWorkshop, type Workshop } from "./workshop.ts";
 

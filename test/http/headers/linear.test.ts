@@ -2,12 +2,12 @@ import { expect } from "chai";
 import { weightOf } from "../../../src/http/headers/accept.ts";
 import { namesVersion } from "../../../src/http/headers/etag.ts";
 import { forwardedAddress, shownHost } from "../../../src/http/headers/forwarded.ts";
-import { parseJson } from "../../../src/http/input/json.ts";
 import { readMediaType } from "../../../src/http/headers/media-type.ts";
-import { readSubmitOptions } from "../../../src/http/task/submit-options.ts";
 import { parsePrefer } from "../../../src/http/headers/prefer.ts";
 import { urgencyOf } from "../../../src/http/headers/priority.ts";
 import { checkIdempotencyKey, requestIdOf } from "../../../src/http/headers/request-id.ts";
+import { parseJson } from "../../../src/http/input/json.ts";
+import { readSubmitOptions } from "../../../src/http/task/submit-options.ts";
 import { isActive } from "../../../src/net/result-headers.ts";
 
 /** Six times as long as a head may be: what takes the square of it would not end within the time of a test. */

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import type { Scope } from "../../../src/auth/api-key.ts";
-import { keyAccess, mayEnd, maySee, openAccess } from "../../../src/http/task/access.ts";
 import type { Api } from "../../../src/http/api.ts";
 import { createRouters } from "../../../src/http/app.ts";
 import { needOf } from "../../../src/http/security/scopes.ts";
 import { networkOf } from "../../../src/http/security/sender.ts";
+import { keyAccess, mayEnd, maySee, openAccess } from "../../../src/http/task/access.ts";
 
 const access = (name: string, ...scopes: Scope[]) =>
   keyAccess({ name, scopes: new Set(scopes), hash: Buffer.alloc(32) }, true);
