@@ -8,7 +8,7 @@ export interface ReadmeCommand {
 }
 
 /** What stands behind `# →`. */
-export interface Expectation {
+interface Expectation {
   /** Alternatives, step by step: `404, then 200 or 201` is `[[404], [200, 201]]`; empty where nothing is claimed. */
   readonly statuses: readonly (readonly number[])[];
   /** Stand in the answer's headers or body letter by letter. */

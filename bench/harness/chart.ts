@@ -62,7 +62,7 @@ export function drawChart(series: readonly Series[], options: ChartOptions): str
 }
 
 /** Steps of 1, 2 or 5 times a power of ten, from zero to above the largest value. */
-export function niceTicks(largest: number): number[] {
+function niceTicks(largest: number): number[] {
   const rough = largest / 5 || 1;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);

@@ -21,7 +21,7 @@ export interface BenchStore {
 }
 
 /** Ways of persisting under which every figure is taken. */
-export const STORE_MODES = ["no persistence", "AOF everysec"] as const;
+const STORE_MODES = ["no persistence", "AOF everysec"] as const;
 export type StoreMode = (typeof STORE_MODES)[number];
 
 /** Starts a redis-server for one benchmark. */

@@ -37,7 +37,7 @@ export function parseApiKey(line: string): ApiKey {
 }
 
 /** @throws StartError when a key cannot be called so */
-export function checkKeyName(name: string): void {
+function checkKeyName(name: string): void {
   if (NAME_FORM.test(name)) return;
   throw new StartError(
     "the name of a key has 1–64 characters of A–Z a–z 0–9 . _ -, the first a letter or digit, and no ph_ in front",

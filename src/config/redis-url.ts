@@ -7,7 +7,7 @@ export interface Endpoint {
 }
 
 /** Who says to a Redis that it may be used. */
-export interface Credentials {
+interface Credentials {
   readonly username?: string;
   readonly password?: string;
 }

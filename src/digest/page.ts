@@ -5,7 +5,7 @@ import { readingTime } from "./words.ts";
 /** What a digest holds at most. */
 export const DIGEST_LIMITS = { links: 500, title: 300, description: 1000, href: 2048 } as const;
 
-export interface Link {
+interface Link {
   /** Absolute; as the page has it where neither the page nor the task says what it is relative to. */
   href: string;
   /** What a reader sees of the link, or the `alt` of its image; may be empty. */

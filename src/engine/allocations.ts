@@ -11,7 +11,7 @@ export interface Allocation {
 }
 
 /** How long an id waits for its task, ms. */
-export const ALLOCATION_MS = 3_600_000;
+const ALLOCATION_MS = 3_600_000;
 
 /** When to ask again for an id of a queue that is full, seconds. */
 const FULL_RETRY_S = 5;

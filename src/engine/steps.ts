@@ -2,9 +2,9 @@ import type { Keys } from "../store/keys.ts";
 import type { Lease, Scripts, StepVerdict, StoredStep } from "../store/scripts/scripts.ts";
 
 /** Most steps that a task may have. */
-export const MOST_STEPS = 10_000;
+const MOST_STEPS = 10_000;
 /** All steps of a task together may have this many times the bytes that one of them may have. */
-export const STEPS_ROOM = 4;
+const STEPS_ROOM = 4;
 
 /** Keeps the durable steps of running tasks. */
 export class StepKeeper {

@@ -9,7 +9,7 @@ import { GrowingBuffer } from "./growing-buffer.ts";
 import { type AddressGuard, TargetRefused } from "./ssrf-guard.ts";
 
 /** Limits of one fetch, redirects and all. */
-export const FETCH_DEFAULTS = { timeoutMs: 20_000, maxBytes: 5 * 1024 * 1024, maxRedirects: 5 } as const;
+const FETCH_DEFAULTS = { timeoutMs: 20_000, maxBytes: 5 * 1024 * 1024, maxRedirects: 5 } as const;
 
 /**
  * Why a page could not be had:

@@ -4,7 +4,7 @@ import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 
 /** How names are looked up. */
-export const RESOLVER_DEFAULTS = {
+const RESOLVER_DEFAULTS = {
   /** The longest that a look-up takes, whatever the name servers do. */
   limitMs: 5000,
   /** For the first answer of a name server; the second try takes twice as long. */

@@ -13,7 +13,7 @@ export interface TaskEnd {
 }
 
 /** The types of events. */
-export type EventType = `task.${(typeof STATE_LETTERS)[TaskEnd["state"]]}`;
+type EventType = `task.${(typeof STATE_LETTERS)[TaskEnd["state"]]}`;
 
 /** A result of as many bytes or more is not sent along: the receiver collects it. */
 export const RESULT_LIMIT = 20_000;

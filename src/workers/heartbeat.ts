@@ -4,7 +4,7 @@ import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
 
 /** How often a worker says that it lives, and how long that is believed, ms. */
-export const HEARTBEAT = { intervalMs: 4000, ttlMs: 15_000 } as const;
+const HEARTBEAT = { intervalMs: 4000, ttlMs: 15_000 } as const;
 
 /** Tells the store which slots this worker process gives which queue: estimates rest on it. */
 export class Heartbeat implements Role {

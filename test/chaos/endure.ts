@@ -16,7 +16,7 @@ export interface Fault {
 }
 
 /** What comes after a fault is over. */
-export interface Aftermath {
+interface Aftermath {
   /** More to wait for than that a new task is done, before all has recovered. */
   recovered?(): Promise<unknown>;
   /** What is to be done or looked at once all has recovered. */

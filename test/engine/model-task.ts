@@ -51,7 +51,7 @@ export interface ModelTask {
   answers: readonly (readonly [call: string, verdict: string])[];
 }
 
-export interface ModelStep {
+interface ModelStep {
   /** Null while it is not known. */
   readonly value: string | null;
   readonly undo: "none" | "due" | "done";

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { eventually } from "./eventually.ts";
 
 /** An event as a receiver got it. */
-export interface ReceivedEvent {
+interface ReceivedEvent {
   readonly method: string;
   readonly path: string;
   readonly headers: IncomingHttpHeaders;

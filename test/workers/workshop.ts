@@ -18,7 +18,7 @@ import { storeUrl, uniquePrefix } from "../helpers/store.ts";
 const PATIENCE_MS = 45_000;
 
 /** A line of a log. */
-export type LogLine = Readonly<Record<string, unknown>>;
+type LogLine = Readonly<Record<string, unknown>>;
 
 /** An engine with workers of this process, on the run's store unless it is given another. */
 export interface Workshop {

@@ -15,7 +15,7 @@ export interface Watched {
 }
 
 /** How watching goes on. */
-export const WATCH_DEFAULTS = {
+const WATCH_DEFAULTS = {
   /** Pause between two looks at all watched places, ms: an index is news at most so often. */
   passMs: 1000,
   /** Every task is looked at in one of so many passes, whatever is told of it: a notice may be lost. */

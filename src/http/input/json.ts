@@ -2,7 +2,7 @@ import { PaihaoError } from "../../errors.ts";
 import { pointerOf } from "./field-errors.ts";
 
 /** JSON deeper than this is refused: it serves no one, and costs whoever walks it. */
-export const JSON_DEPTH = 64;
+const JSON_DEPTH = 64;
 
 /** A number of fewer digits than this, and without an exponent, is finite. */
 const DIGITS_OF_LARGEST = 308;

@@ -5,7 +5,7 @@ import { type Need, needOf } from "../security/scopes.ts";
 import { type Access, accessOf, type ShownLink } from "../task/access.ts";
 
 /** Longest query of a request, characters as they are sent. */
-export const QUERY_LIMIT = 8192;
+const QUERY_LIMIT = 8192;
 
 /** Lets a request through to its route, or says which key it would need. */
 export function authorize(routers: readonly Router[]): Middleware {

@@ -5,7 +5,7 @@ import { PaihaoError } from "../../errors.ts";
 import { bareProblem } from "../problems/client-error.ts";
 
 /** Bounds of a request's head; beyond HEAD_BYTES Node's parser stops by itself. */
-export const HEAD_LIMITS = { target: 16_384, fieldBytes: 16_384, fields: 1000 } as const;
+const HEAD_LIMITS = { target: 16_384, fieldBytes: 16_384, fields: 1000 } as const;
 /** Where a request's head is not to be trusted, neither is what follows it on the connection. */
 const CLOSE = { Connection: "close" };
 

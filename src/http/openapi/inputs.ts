@@ -5,7 +5,7 @@ import type { RequestBody, Schema } from "./types.ts";
 const VALUES = new Set(["const", "default", "enum", "examples", "example"]);
 
 /** The name of a queue's input among the schemas. */
-export const inputName = (queue: string): string => `input.${queue}`;
+const inputName = (queue: string): string => `input.${queue}`;
 
 /** The schemas of what a handler accepts, as components; none where its schema library cannot tell. */
 export function inputSchemas(handler: Handler): Record<string, Schema> {

@@ -19,7 +19,7 @@ export const ID: Schema = { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9._~-
 /** The form of a queue's name. */
 export const QUEUE: Schema = { type: "string", pattern: "^[a-z0-9][a-z0-9._-]{0,63}$" };
 /** The form of a priority. */
-export const PRIORITY_SCHEMA: Schema = {
+const PRIORITY_SCHEMA: Schema = {
   type: "integer",
   minimum: PRIORITY.most,
   maximum: PRIORITY.least,

@@ -10,7 +10,7 @@ export interface Header {
   readonly schema: Schema;
 }
 
-export interface MediaType {
+interface MediaType {
   readonly schema?: Schema;
   readonly example?: unknown;
 }

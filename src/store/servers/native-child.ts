@@ -68,7 +68,7 @@ export function urlOf(port: number, password: string): string {
 }
 
 /** Where the server writes its own log. */
-export function logFileOf(dir: string): string {
+function logFileOf(dir: string): string {
   return path.join(dir, "store.log");
 }
 

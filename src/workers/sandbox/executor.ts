@@ -12,7 +12,7 @@ export interface Executor {
 }
 
 /** How long a handler may go on after its signal has fired, ms; then the attempt is over without it. */
-export const GRACE_MS: Readonly<Record<AbortCause, number>> = {
+const GRACE_MS: Readonly<Record<AbortCause, number>> = {
   timeout: 2000,
   canceled: 2000,
   "lease-lost": 2000,
