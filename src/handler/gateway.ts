@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { type Duration, parseDuration } from "../config/duration.ts";
 import { messageOf } from "../errors.ts";
 import { type HeaderField, keptOfUpstream } from "../net/result-headers.ts";
+import { retryAfterMs } from "../net/retry-after.ts";
 import { defineHandler, type Handler, type TaskContext } from "./define.ts";
 import {
   forwardedHeaders,
@@ -142,22 +143,15 @@ async function whenAgain(answer: IncomingMessage, task: TaskContext): Promise<Er
   if (status >= 500 && status <= 599 && task.attempt < task.maxAttempts) {
     return new Error(`the API behind the gateway answered ${status}`);
   }
-  const askedMs = status === 429 ? retryAfterMs(answer.headers["retry-after"], Date.now()) : undefined;
+  if (status !== 429) return undefined;
+  const askedMs = retryAfterMs(answer.headers["retry-after"], { nowMs: Date.now(), mostMs: PUT_OFF.mostMs });
   for (let n = 0; askedMs !== undefined && n < PUT_OFF.times; n += 1) {
     if (!(await isFirst(task, `put off ${n}`))) continue;
     // An API that says "at once" and means it would have answered otherwise.
     const leastMs = Math.min(PUT_OFF.leastMs * 2 ** n, PUT_OFF.leastGrowsToMs);
-    return retryLater(Math.min(Math.max(askedMs, leastMs), PUT_OFF.mostMs));
+    return retryLater(Math.max(askedMs, leastMs));
   }
   return undefined;
-}
-
-/** A Retry-After in ms from now (RFC 9110 §10.2.3); undefined where there is none that can be read. */
-function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
-  if (header === undefined) return undefined;
-  if (/^\d+$/.test(header)) return Number(header) * 1000;
-  const at = Date.parse(header);
-  return Number.isNaN(at) ? undefined : Math.max(0, at - nowMs);
 }
 
 /** The problem of a request that will not be sent again, and whose answer is not known. */

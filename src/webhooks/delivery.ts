@@ -2,11 +2,12 @@ import type { Inspection } from "../engine/inspect.ts";
 import { messageOf } from "../errors.ts";
 import { defineInternalHandler, type Handler, INTERNAL_QUEUES, type TaskContext } from "../handler/define.ts";
 import { giveUp, RetryAfter, RetryLater } from "../handler/intents.ts";
+import { retryAfterMs } from "../net/retry-after.ts";
 import type { AddressGuard } from "../net/ssrf-guard.ts";
 import { eventBody, type TaskEnd } from "./event.ts";
 import { Receivers } from "./receivers.ts";
 import { post, type ReceiverAnswer } from "./request.ts";
-import { ATTEMPTS, pauseMs, retryAfterMs, SCHEDULE } from "./schedule.ts";
+import { ATTEMPTS, pauseMs, SCHEDULE } from "./schedule.ts";
 import { messageId, signatureOf } from "./signature.ts";
 
 /** What deliveries are made with. */
@@ -64,7 +65,7 @@ async function deliver(parts: DeliveryParts, end: TaskEnd, task: TaskContext): P
   if (status >= 200 && status <= 299) return;
   if (status === 410) throw giveUp({ status: 410, title: "The receiver wants to hear no more of this (410)" });
   const note = status >= 300 && status <= 399 ? ": redirects are not followed" : "";
-  const askedMs = retryAfterMs(answer.retryAfter, Date.now()) ?? 0;
+  const askedMs = retryAfterMs(answer.retryAfter, { nowMs: Date.now(), mostMs: SCHEDULE.longestRetryAfterMs }) ?? 0;
   throw new RetryAfter(Math.max(askedMs, pauseAfter(parts, task)), `the receiver answered ${status}${note}`);
 }
 

@@ -30,19 +30,3 @@ function attemptsOver(spanMs: number): number {
 
 /** Attempts before an event is dead. */
 export const ATTEMPTS = attemptsOver(SCHEDULE.spanMs);
-
-/** An HTTP-date in any of the three forms that RFC 9110 §5.6.7 has a recipient accept, as far as Date.parse does not check it. */
-const HTTP_DATE = /^(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,? /;
-
-/**
- * What a Retry-After header asks for (RFC 9110 §10.2.3): seconds, or a date. At most {@link SCHEDULE.longestRetryAfterMs},
- * 0 for a date that is over; undefined where there is none that can be read.
- */
-export function retryAfterMs(header: string | undefined, nowMs: number): number | undefined {
-  const value = header?.trim() ?? "";
-  let ms = Number.NaN;
-  if (/^\d+$/.test(value)) ms = Number(value) * 1000;
-  // The oldest form, asctime, names no zone: it is UTC, which Date.parse does not know.
-  else if (HTTP_DATE.test(value)) ms = Date.parse(value.endsWith("GMT") ? value : `${value} GMT`) - nowMs;
-  return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), SCHEDULE.longestRetryAfterMs);
-}
