@@ -61,7 +61,7 @@ export async function start(config: Config, log: Logger): Promise<Running> {
       guard,
       secrets: config.webhookSecrets,
       // A longer result would not be sent along. Called once the worker runs: the engine is there by then.
-      look: (id) => engine.inspector.inspect(id, { result: true, mostBytes: PROBLEM_BYTES }),
+      look: (id) => engine.inspect(id, { result: true, mostBytes: PROBLEM_BYTES }),
       describe: (seen) => monitorDocument(seen, engine.settings(seen.queue).attempts, signer?.sign(seen)),
     });
     const ownHandlers = new Map([undoing, delivering].map((handler) => [handler.queue, handler]));

@@ -40,7 +40,7 @@ const calls = {
     for (let n = 0; n < tasks; n += WAVE) {
       for (let k = n; k < Math.min(n + WAVE, tasks); k += 1) {
         const submission = submissionOf(`e${k}`, QUEUE, "{}");
-        const { index, line } = await engine.submitter.submit(submission, engine.settings(QUEUE));
+        const { index, line } = await engine.submit(submission, engine.settings(QUEUE));
         const turnovers = (index ?? 0) + line.running - line.slots + 1;
         const { meanMs: mean, variance, samples, misses, agesMs } = line;
         if (turnovers <= 0 || mean === null || variance === null) continue;
@@ -51,7 +51,7 @@ const calls = {
     }
     while (ended < tasks) await delay(20);
     await worker.stop();
-    const waits = await Promise.all(told.map(({ id }) => engine.inspector.inspect(id, { result: false })));
+    const waits = await Promise.all(told.map(({ id }) => engine.inspect(id, { result: false })));
     const within = waits.filter((seen, i) => {
       const waited = (seen?.startedMs ?? 0) - (seen?.createdMs ?? 0);
       const { lowMs = 0, highMs = 0 } = told[i] ?? {};

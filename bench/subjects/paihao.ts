@@ -46,7 +46,7 @@ async function submitMany(engine: Engine, count: number, bytes: number, idOf: (n
   for (let n = 0; n < count; n += CHUNK) {
     const chunk: Promise<unknown>[] = [];
     for (let k = n; k < Math.min(n + CHUNK, count); k += 1) {
-      chunk.push(engine.submitter.submit(submissionOf(idOf(k), QUEUE, input), settings));
+      chunk.push(engine.submit(submissionOf(idOf(k), QUEUE, input), settings));
     }
     await Promise.all(chunk);
   }
@@ -97,7 +97,7 @@ const calls: PaihaoCalls = {
   },
   async add() {
     const at = monotonicNs();
-    await client.engine.submitter.submit(submissionOf(randomUUID(), QUEUE, bodyOf(56)), client.engine.settings(QUEUE));
+    await client.engine.submit(submissionOf(randomUUID(), QUEUE, bodyOf(56)), client.engine.settings(QUEUE));
     return at;
   },
 };

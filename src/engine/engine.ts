@@ -6,6 +6,8 @@ import type {
   BeginVerdict,
   Call,
   CancelVerdict,
+  CompleteVerdict,
+  FailVerdict,
   Lease,
   LoseVerdict,
   PageKind,
@@ -19,23 +21,25 @@ import type {
   Scripts,
   Ticked,
   TickQueue,
+  UpdateVerdict,
 } from "../store/scripts/scripts.ts";
 import { BATCH_LIMIT } from "../store/scripts/scripts.ts";
+import type { Answer } from "../task.ts";
 import { Allocations } from "./allocations.ts";
 import { Batch } from "./batch.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { Sample } from "./estimates/calibration.ts";
-import { Finisher, retentionOf } from "./finish.ts";
-import { Inspector } from "./inspect.ts";
+import { type Failure, Finisher, retentionOf } from "./finish.ts";
+import { type Inspection, Inspector, type Wanted } from "./inspect.ts";
 import { LargeValues } from "./large-values/large-values.ts";
 import { newCall } from "./new-call.ts";
 import { OtherPartitions } from "./partitions.ts";
 import { Permits } from "./permits.ts";
 import { DEAD_CAP, type QueueSettings } from "./settings.ts";
 import { StepKeeper } from "./steps.ts";
-import { Submitter } from "./submit.ts";
+import { type Submission, type SubmissionVerdict, Submitter } from "./submit.ts";
 import { lossOf, Tick } from "./tick.ts";
-import { Waiter } from "./watching/wait.ts";
+import { Wait } from "./watching/wait.ts";
 
 /** What an engine is made of. */
 export interface EngineParts {
@@ -59,18 +63,19 @@ export class Engine {
   readonly keys: Keys;
   readonly notices: Notices;
   readonly queues: ReadonlyMap<string, QueueSettings>;
-  readonly submitter: Submitter;
-  readonly inspector: Inspector;
-  readonly finisher: Finisher;
-  readonly waiter: Waiter;
+  /** Ids that were handed out for tasks to come: there is no task yet that the verbs could be about. */
   readonly allocations: Allocations;
+  /** The durable steps of a running task: records of their own, with verbs of their own. */
   readonly steps: StepKeeper;
-  readonly deadLetters: DeadLetters;
   readonly metrics: Metrics;
   /** Estimates that were given, to be held against what happens. */
   readonly sample: Sample;
   #onDue: ((partition: number, delayMs: number) => void) | undefined;
   readonly #scripts: Scripts;
+  readonly #submitter: Submitter;
+  readonly #inspector: Inspector;
+  readonly #finisher: Finisher;
+  readonly #deadLetters: DeadLetters;
   readonly #values: LargeValues;
   readonly #fallback: QueueSettings;
   readonly #tick: Tick;
@@ -92,7 +97,7 @@ export class Engine {
     this.#fallback = parts.fallback;
     this.sample = new Sample();
     const others = new OtherPartitions(scripts, keys);
-    this.submitter = new Submitter({
+    this.#submitter = new Submitter({
       scripts: parts.submissions ?? scripts,
       large: parts.submissions ?? parts.large ?? scripts,
       keys,
@@ -105,14 +110,13 @@ export class Engine {
     });
     const large = parts.large ?? scripts;
     this.#values = new LargeValues(large, keys);
-    this.inspector = new Inspector(scripts, keys, others, this.#values);
-    this.finisher = new Finisher({ scripts, large, keys }, this.metrics, (id, delayMs) => this.#dueIn(id, delayMs));
-    this.waiter = new Waiter(keys, notices, this.inspector);
+    this.#inspector = new Inspector(scripts, keys, others, this.#values);
+    this.#finisher = new Finisher({ scripts, large, keys }, this.metrics, (id, delayMs) => this.#dueIn(id, delayMs));
     this.#permits = new Permits(scripts, keys);
     this.#tick = new Tick(scripts, keys, this.queues);
     this.allocations = new Allocations(scripts, keys);
     this.steps = new StepKeeper(scripts, keys);
-    this.deadLetters = new DeadLetters(scripts, keys, (id) => this.retry(id));
+    this.#deadLetters = new DeadLetters(scripts, keys, (id) => this.retry(id));
     this.#cancels = new Batch({ send: (p, items) => scripts.cancel(keys.tag(p), items) });
     this.#beginnings = new Batch({ send: (p, items) => scripts.begin(keys.tag(p), items) });
     this.#losses = new Batch({ send: (p, items) => scripts.lose(keys.tag(p), items, DEAD_CAP) });
@@ -136,6 +140,33 @@ export class Engine {
   }
 
   /**
+   * Stores a task and puts it in line, or says why not. Submissions of one turn of the event loop travel together.
+   * @throws PaihaoError store-unavailable (it may be stored all the same: submit again under the same id), store-full
+   */
+  submit(submission: Submission, settings: QueueSettings): Promise<SubmissionVerdict> {
+    return this.#submitter.submit(submission, settings);
+  }
+
+  /**
+   * Replaces the input of a waiting or scheduled task, which keeps its place.
+   * @param revision how often it may have been replaced before; left out: any number
+   * @throws PaihaoError store-unavailable
+   */
+  update(submission: Submission, settings: QueueSettings, revision?: number): Promise<UpdateVerdict> {
+    return this.#submitter.update(submission, settings, revision);
+  }
+
+  /** The task, or null when it is unknown. @throws PaihaoError store-unavailable */
+  inspect(id: string, wanted: Wanted): Promise<Inspection | null> {
+    return this.#inspector.inspect(id, wanted);
+  }
+
+  /** Begins to listen for the end of a task, which need not have been submitted yet; the caller stops it. */
+  wait(id: string): Wait {
+    return new Wait(id, this.#inspector, this);
+  }
+
+  /**
    * Takes up to `count` tasks of a queue from one partition, and tells it on the way what has been completed meanwhile.
    * A rate holds over all partitions.
    * @throws PaihaoError store-unavailable
@@ -144,7 +175,7 @@ export class Engine {
     const { rate } = request;
     const tag = this.keys.tag(partition);
     const from = (asked: Reservation) =>
-      this.finisher.escort(partition, (items) => this.#scripts.reserve(tag, asked, items));
+      this.#finisher.escort(partition, (items) => this.#scripts.reserve(tag, asked, items));
     if (!rate || this.keys.partitions === 1) return from(request);
     return this.#permits.reserve(partition, request, rate, (count) => from({ ...request, count, rate: undefined }));
   }
@@ -152,6 +183,21 @@ export class Engine {
   /** The input of a task that was taken; null when the store has it no more. @throws PaihaoError store-unavailable */
   async inputOf({ id, input, inputBytes }: Reserved): Promise<Buffer | null> {
     return input ?? (await this.#values.read("b", id, inputBytes));
+  }
+
+  /** Stores the result of an attempt. Calling it twice is harmless. @throws PaihaoError store-unavailable */
+  complete(lease: Lease, result: Answer, settings: QueueSettings): Promise<CompleteVerdict> {
+    return this.#finisher.complete(lease, result, settings);
+  }
+
+  /** Ends an attempt that did not succeed. Calling it twice is harmless. @throws PaihaoError store-unavailable */
+  fail(lease: Lease, failure: Failure, settings: QueueSettings): Promise<FailVerdict> {
+    return this.#finisher.fail(lease, failure, settings);
+  }
+
+  /** Hands a task back to its old place; the attempt does not count. @throws PaihaoError store-unavailable */
+  release(lease: Lease, settings: QueueSettings): Promise<"released" | "canceled" | "stale"> {
+    return this.#finisher.release(lease, settings);
   }
 
   /** Prolongs a lease; "cancel" asks the worker to give the task up, "stale" says it is no longer the worker's. */
@@ -189,6 +235,16 @@ export class Engine {
   /** Runs a dead task again, at the end of the line and with fresh attempts. */
   retry(id: string): Promise<RetryVerdict> {
     return this.#retries.add(this.keys.partitionOf(id), { id, call: newCall() });
+  }
+
+  /** Runs all dead tasks of a queue again; returns how many. When the signal fires, no more are. @throws PaihaoError store-unavailable */
+  retryAll(queue: string, signal?: AbortSignal): Promise<number> {
+    return this.#deadLetters.retryAll(queue, signal);
+  }
+
+  /** Forgets all dead tasks of a queue; returns how many. When the signal fires, no more are. @throws PaihaoError store-unavailable */
+  forgetAll(queue: string, signal?: AbortSignal): Promise<number> {
+    return this.#deadLetters.forgetAll(queue, signal);
   }
 
   /** Stops or starts the taking of work from a queue. */

@@ -99,7 +99,7 @@ async function withInputs(engine: Engine, { queue }: TakeRequest, tasks: readonl
     const error = gone ? "the input of the task is no longer in the store" : "the input could not be read";
     const failure = { delayMs: UNREAD_MS, error, code: "task-failed", result: catalogueResult("task-failed", error) };
     // Where this cannot be told either, the lease ends by itself.
-    await engine.finisher
+    await engine
       .fail(
         { queue, id: task.id, fence: task.fence },
         { ...failure, kind: gone ? "give-up" : "later" },

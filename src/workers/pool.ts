@@ -200,7 +200,7 @@ export class Pool implements Role, Slots {
       code: "task-failed",
       result: catalogueResult("task-failed"),
     } as const;
-    this.#engine.finisher.fail({ queue: this.queue, id, fence }, failure, this.#settings).catch((error: unknown) => {
+    this.#engine.fail({ queue: this.queue, id, fence }, failure, this.#settings).catch((error: unknown) => {
       this.#log.warn({ requestId: id, reason: reasonOf(error) }, "not put off: it waits until its lease ends");
     });
     this.#wake();
@@ -208,7 +208,7 @@ export class Pool implements Role, Slots {
 
   handBack(task: Reserved): void {
     const lease = { queue: this.queue, id: task.id, fence: task.fence };
-    this.#engine.finisher.release(lease, this.#settings).catch((error: unknown) => {
+    this.#engine.release(lease, this.#settings).catch((error: unknown) => {
       this.#log.warn({ requestId: task.id, reason: reasonOf(error) }, "not handed back: it waits until its lease ends");
     });
   }

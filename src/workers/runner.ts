@@ -95,14 +95,14 @@ export class Runner {
   #say(attempt: Attempt, handler: Handler, ending: Told): Promise<string> {
     const { engine } = this.#parts;
     const { lease, settings } = attempt;
-    if (ending === "release") return engine.finisher.release(lease, settings);
+    if (ending === "release") return engine.release(lease, settings);
     if (ending === "lose") return engine.lose(lease, settings);
-    if ("result" in ending) return engine.finisher.complete(lease, ending.result, settings);
+    if ("result" in ending) return engine.complete(lease, ending.result, settings);
     if (isUndoHandler(handler)) {
       const isLast = ending.failure.kind === "give-up" || attempt.task.attempt >= settings.attempts;
       if (isLast) return this.#giveUpUndoing(attempt, handler, ending.failure);
     }
-    return engine.finisher.fail(lease, ending.failure, settings);
+    return engine.fail(lease, ending.failure, settings);
   }
 
   /** An undoing that is given up becomes a dead letter, whatever the reason; its answer names the steps that still stand. */
@@ -110,7 +110,7 @@ export class Runner {
     const { engine } = this.#parts;
     const steps = (await engine.steps.all(lease)) ?? new Map<string, StoredStep>();
     const last = { ...handler.lastFailure(lease.id, failure, steps), kind: "retry" } as const;
-    return engine.finisher.fail(lease, last, { ...settings, attempts: task.attempt });
+    return engine.fail(lease, last, { ...settings, attempts: task.attempt });
   }
 }
 

@@ -42,7 +42,7 @@ suite(`DURABILITY=replica${there ? "" : " (left out: no redis-server on PATH)"}`
   it("is not claimed of a task by a process that has only met it again, while the replica is behind", async () => {
     const [one, two] = [await open(), await open()];
     const submit = async (engine: typeof one, id: string) => {
-      const { verdict, durable } = await engine.submitter.submit({ ...submission, id }, engine.settings("jobs"));
+      const { verdict, durable } = await engine.submit({ ...submission, id }, engine.settings("jobs"));
       return [verdict, durable];
     };
     await eventually(async () => (await submit(one, `ready-${performance.now()}`))[1] === true);

@@ -58,7 +58,7 @@ async function stopBusyWorker(world: World): Promise<{ worker: ServerProcess; he
 
 function finished(world: World, ids: readonly string[]): Promise<unknown> {
   return eventually(async () => {
-    const seen = await Promise.all(ids.map((id) => world.observer.engine.inspector.inspect(id, { result: false })));
+    const seen = await Promise.all(ids.map((id) => world.observer.engine.inspect(id, { result: false })));
     return seen.every((task) => task !== null && isOutcome(task.state));
   }, PATIENCE_MS);
 }
@@ -101,7 +101,7 @@ const workerStopped: Fault = {
         }, PATIENCE_MS);
         for (const id of held) {
           if (world.journal.executions().filter((run) => run.id === id).length === 1) continue;
-          const seen = await world.observer.engine.inspector.inspect(id, { result: true });
+          const seen = await world.observer.engine.inspect(id, { result: true });
           const { pid } = JSON.parse(Buffer.from(seen?.result?.body ?? "{}").toString()) as { pid?: number };
           expect(pid, `who finished ${id}`).to.not.equal(worker.pid);
         }
@@ -133,7 +133,7 @@ const workersKilled: Fault = {
         const executions = world.journal.executions();
         for (const id of ids) {
           const cutOff = executions.filter((one) => one.id === id && !one.ended).length;
-          const seen = await world.observer.engine.inspector.inspect(id, { result: false });
+          const seen = await world.observer.engine.inspect(id, { result: false });
           expect(seen, id).to.include({ state: "succeeded" });
           // The reservation of a task that has lost no worker before counts as its beginning.
           expect(seen?.lost, `losses of ${id}, which was cut off ${cutOff} times`).to.be.at.most(cutOff + 1);
@@ -163,7 +163,7 @@ const apiStopped: Fault = {
     const ids = Array.from({ length: CALLERS }, (_, n) => `sync-${n}-${performance.now().toFixed(0)}`);
     const held = ids.map((id) => load.hold(id));
     await eventually(async () => {
-      const seen = await Promise.all(ids.map((id) => engine.inspector.inspect(id, { result: false })));
+      const seen = await Promise.all(ids.map((id) => engine.inspect(id, { result: false })));
       return seen.every((task) => task !== null);
     });
     child.kill("SIGTERM");
@@ -230,7 +230,7 @@ const frozen: Fault = {
     const ids = Array.from({ length: NEIGHBORS }, (_, n) => `through-${n}-${stamp}`);
     const ms = FREEZES * (FROZEN_MS + THAWED_MS);
     for (const id of ids) expect(await load.submit(id, "work", { ms })).to.equal("accepted");
-    const look = (id: string) => world.observer.engine.inspector.inspect(id, { result: false });
+    const look = (id: string) => world.observer.engine.inspect(id, { result: false });
     await eventually(async () => (await Promise.all(ids.map(look))).every((seen) => seen?.state === "running"));
     for (let n = 0; n < FREEZES; n += 1) {
       process.kill(world.redis.pid, "SIGSTOP");
@@ -347,7 +347,7 @@ const poison: Fault = {
     const verdicts = [...neighbors.map((id) => load.submit(id, "neighbor", { ms: 1000 }))];
     verdicts.push(load.submit(`pill-${stamp}`, "pill", { ms: 200 }));
     expect(new Set(await Promise.all(verdicts))).to.deep.equal(new Set(["accepted"]));
-    const look = (id: string) => world.observer.engine.inspector.inspect(id, { result: false });
+    const look = (id: string) => world.observer.engine.inspect(id, { result: false });
     return {
       recovered: async () => {
         await finished(world, [`pill-${stamp}`]);

@@ -53,23 +53,23 @@ describe("durability", () => {
     const engine = await open("replica");
     await replicated();
     const many = await Promise.all(
-      Array.from({ length: 250 }, (_, n) => engine.submitter.submit(submission(`a${n}`), engine.settings("jobs"))),
+      Array.from({ length: 250 }, (_, n) => engine.submit(submission(`a${n}`), engine.settings("jobs"))),
     );
     expect(new Set(many.map((v) => `${v.verdict} ${v.durable}`))).to.deep.equal(new Set(["new true"]));
     const waits = Number(/cmdstat_wait:calls=(\d+)/.exec(await admin.info("commandstats"))?.[1]);
     expect(waits, "confirmations for 250 submissions").to.be.at.most(3);
 
     await replica.stop("SIGKILL");
-    const alone = await engine.submitter.submit(submission("b"), engine.settings("jobs"));
+    const alone = await engine.submit(submission("b"), engine.settings("jobs"));
     expect(alone).to.include({ verdict: "new", durable: false });
-    expect(await engine.inspector.inspect("b", { result: false })).to.include({ state: "waiting" });
+    expect(await engine.inspect("b", { result: false })).to.include({ state: "waiting" });
     expect(await engine.metrics.exposition([])).to.match(
       /paihao_submissions_total\{queue="jobs",verdict="not-durable"\} 1/,
     );
 
     await replica.restart();
     await replicated();
-    const again = await engine.submitter.submit(submission("b"), engine.settings("jobs"));
+    const again = await engine.submit(submission("b"), engine.settings("jobs"));
     expect(again).to.include({ verdict: "replay", durable: true });
   });
 });

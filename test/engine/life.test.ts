@@ -28,7 +28,7 @@ describe("the life of a task", () => {
   afterEach(() => t.close());
 
   const look = async (id: string) => {
-    const seen = await t.engine.inspector.inspect(id, { result: true });
+    const seen = await t.engine.inspect(id, { result: true });
     if (!seen) throw new Error(`${id} is unknown`);
     return seen;
   };
@@ -44,7 +44,7 @@ describe("the life of a task", () => {
     expect(task.input.toString()).to.equal('{"x":"ünï"}');
     expect(task).to.include({ id: "a", attempt: 1, lost: 0, query: '{"width":"10"}' });
     expect(await look("a")).to.include({ state: "running", index: 0, ahead: 0 });
-    expect(await t.engine.finisher.complete(lease(task), result("done"), t.settings)).to.equal("done");
+    expect(await t.engine.complete(lease(task), result("done"), t.settings)).to.equal("done");
     const seen = await look("a");
     expect(seen).to.include({ state: "succeeded", index: null, expired: false });
     expect(seen.result?.body.toString()).to.equal("done");
@@ -74,10 +74,10 @@ describe("the life of a task", () => {
     await t.submit({ id: "a" });
     const task = await take();
     const stale = { ...lease(task), fence: String(Number(task.fence) - 1) };
-    expect(await t.engine.finisher.complete(stale, result("no"), t.settings)).to.equal("stale");
-    expect(await t.engine.finisher.complete(lease(task), result("yes"), t.settings)).to.equal("done");
-    expect(await t.engine.finisher.complete(lease(task), result("again"), t.settings)).to.equal("already");
-    expect(await t.engine.finisher.fail(lease(task), failure("retry"), t.settings)).to.equal("already");
+    expect(await t.engine.complete(stale, result("no"), t.settings)).to.equal("stale");
+    expect(await t.engine.complete(lease(task), result("yes"), t.settings)).to.equal("done");
+    expect(await t.engine.complete(lease(task), result("again"), t.settings)).to.equal("already");
+    expect(await t.engine.fail(lease(task), failure("retry"), t.settings)).to.equal("already");
     expect((await look("a")).result?.body.toString()).to.equal("yes");
   });
 
@@ -118,19 +118,19 @@ describe("the life of a task", () => {
     expect((await t.submit({ id: "a", input: long, queue: "other" })).verdict).to.equal("elsewhere");
     expect((await t.submit({ id: "a", input: long, caller: "bob" })).verdict).to.equal("foreign");
     const task = await take();
-    await t.engine.finisher.complete(lease(task), result("ok"), t.settings);
+    await t.engine.complete(lease(task), result("ok"), t.settings);
     expect(await t.submit({ id: "a", input: long })).to.include({ verdict: "replay", state: "succeeded" });
     expect((await t.submit({ id: "a", input: "{}" })).verdict).to.equal("conflict");
   });
 
   it("tries again after a failure, then is dead with its input and last errors kept", async () => {
     await t.submit({ id: "a", input: '{"keep":"me"}' });
-    expect(await t.engine.finisher.fail(lease(await take()), failure("retry"), t.settings)).to.equal("retrying");
+    expect(await t.engine.fail(lease(await take()), failure("retry"), t.settings)).to.equal("retrying");
     expect((await look("a")).state).to.equal("retrying");
     await t.engine.tick(0);
     const second = await take();
     expect(second.attempt).to.equal(2);
-    expect(await t.engine.finisher.fail(lease(second), failure("retry"), t.settings)).to.equal("dead");
+    expect(await t.engine.fail(lease(second), failure("retry"), t.settings)).to.equal("dead");
     const seen = await look("a");
     expect(seen).to.include({ state: "failed", errorCode: "task-failed", attempts: 2 });
     expect(seen.result?.status).to.equal(500);
@@ -144,10 +144,10 @@ describe("the life of a task", () => {
     for (let n = 0; n < 4; n += 1) {
       const task = await take();
       expect(task.attempt).to.equal(1);
-      expect(await t.engine.finisher.fail(lease(task), failure("later"), t.settings)).to.equal("retrying");
+      expect(await t.engine.fail(lease(task), failure("later"), t.settings)).to.equal("retrying");
       await t.engine.tick(0);
     }
-    expect(await t.engine.finisher.fail(lease(await take()), failure("give-up"), t.settings)).to.equal("failed");
+    expect(await t.engine.fail(lease(await take()), failure("give-up"), t.settings)).to.equal("failed");
     expect(await t.redis.zcard(`${t.keys.tag(0)}x:jobs`)).to.equal(0);
   });
 
@@ -159,7 +159,7 @@ describe("the life of a task", () => {
     expect(ticked).to.deep.include({ queue: "jobs", id: "a", worker: "w1", losses: 1, fate: "waiting" });
     expect(await look("a")).to.include({ state: "waiting", index: 0, lost: 1 });
     if (!first) throw new Error("nothing taken");
-    expect(await t.engine.finisher.complete(lease(first), result("late"), t.settings)).to.equal("stale");
+    expect(await t.engine.complete(lease(first), result("late"), t.settings)).to.equal("stale");
     const [again] = await t.reserve(1, { leaseMs: 1 });
     expect(again).to.include({ id: "a", attempt: 1, lost: 1 });
     expect(await untilLost(t)).to.include({ id: "a", losses: 2, fate: "dead" });
@@ -169,7 +169,7 @@ describe("the life of a task", () => {
   it("hands a released task back to its old place with the attempt refunded", async () => {
     await Promise.all(["a", "b"].map((id) => t.submit({ id })));
     const task = await take();
-    expect(await t.engine.finisher.release(lease(task), t.settings)).to.equal("released");
+    expect(await t.engine.release(lease(task), t.settings)).to.equal("released");
     const again = await take();
     expect(again).to.include({ id: "a", attempt: 1 });
     expect(Number(again.fence)).to.be.above(Number(task.fence));
@@ -183,9 +183,9 @@ describe("the life of a task", () => {
     const running = await take();
     expect(await t.engine.cancel("r", "jobs")).to.equal("requested");
     expect(await t.engine.renew(lease(running), 1000)).to.equal("cancel");
-    expect(await t.engine.finisher.complete(lease(running), result("x"), t.settings)).to.equal("canceled");
+    expect(await t.engine.complete(lease(running), result("x"), t.settings)).to.equal("canceled");
     expect(await look("r")).to.include({ state: "canceled", result: null });
-    await t.engine.finisher.complete(lease(await take()), result("x"), t.settings);
+    await t.engine.complete(lease(await take()), result("x"), t.settings);
     expect(await t.engine.cancel("d", "jobs")).to.equal("destroyed");
     expect(await t.engine.cancel("d", "jobs")).to.equal("already");
     expect(await look("d")).to.include({ state: "succeeded", destroyed: true, result: null });
@@ -194,7 +194,7 @@ describe("the life of a task", () => {
 
   it("starts a scheduled task no sooner than it is due", async () => {
     await t.submit({ id: "later", delayMs: 80 });
-    expect(await t.engine.inspector.inspect("later", { result: false })).to.include({
+    expect(await t.engine.inspect("later", { result: false })).to.include({
       state: "scheduled",
       index: null,
     });
@@ -233,7 +233,7 @@ describe("the life of a task", () => {
       await small.submit({ id: "a" });
       await small.submit({ id: "b", delayMs: 1000 });
       expect((await small.submit({ id: "c" })).verdict).to.equal("full");
-      expect(await small.engine.inspector.inspect("c", { result: false })).to.equal(null);
+      expect(await small.engine.inspect("c", { result: false })).to.equal(null);
       expect((await small.submit({ id: "a" })).verdict).to.equal("replay");
     } finally {
       await small.close();
@@ -243,7 +243,7 @@ describe("the life of a task", () => {
     expect(await t.submit({ id: "z", maxIndex: 1 })).to.include({ verdict: "long", index: 2 });
     expect((await t.submit({ id: "z", maxIndex: 2 })).verdict).to.equal("new");
     expect(await t.submit({ id: "dry", dryRun: true })).to.include({ verdict: "dry", index: 3 });
-    expect(await t.engine.inspector.inspect("dry", { result: false })).to.equal(null);
+    expect(await t.engine.inspect("dry", { result: false })).to.equal(null);
   });
 });
 

@@ -10,11 +10,11 @@ describe("the line of a queue", () => {
 
   it("gives every task the number of those that will start before it", async () => {
     for (let n = 0; n < 5; n += 1) expect((await t.submit({ id: `a${n}` })).index).to.equal(n);
-    const seen = await Promise.all([0, 1, 2, 3, 4].map((n) => t.engine.inspector.inspect(`a${n}`, { result: false })));
+    const seen = await Promise.all([0, 1, 2, 3, 4].map((n) => t.engine.inspect(`a${n}`, { result: false })));
     expect(seen.map((s) => s?.index)).to.deep.equal([0, 1, 2, 3, 4]);
     expect(seen.map((s) => s?.ahead)).to.deep.equal([0, 1, 2, 3, 4]);
     await t.reserve(2);
-    const later = await t.engine.inspector.inspect("a4", { result: false });
+    const later = await t.engine.inspect("a4", { result: false });
     expect(later).to.include({ index: 2, ahead: 4, state: "waiting" });
     expect(later?.line).to.include({ waiting: 3, running: 2 });
   });
@@ -47,7 +47,7 @@ describe("the line of a queue", () => {
       await p.redis.set(`${p.keys.tag(1)}w:jobs`, "no line");
       const { verdict, index } = await p.submit({ id: waits });
       expect({ verdict, index }).to.deep.equal({ verdict: "new", index: null });
-      const seen = await Promise.all([runs, waits].map((id) => p.engine.inspector.inspect(id, { result: false })));
+      const seen = await Promise.all([runs, waits].map((id) => p.engine.inspect(id, { result: false })));
       expect(seen.map((one) => [one?.state, one?.index])).to.deep.equal([
         ["running", 0],
         ["waiting", null],
@@ -64,7 +64,7 @@ describe("the line of a queue", () => {
       for (const [n, id] of ids.entries()) expect((await p.submit({ id })).index).to.equal(n);
       expect(new Set(ids.map((id) => p.keys.partitionOf(id))).size).to.equal(3);
       for (const [n, id] of ids.entries()) {
-        const seen = await p.engine.inspector.inspect(id, { result: false });
+        const seen = await p.engine.inspect(id, { result: false });
         expect(seen).to.include({ index: n });
         expect(seen?.line.waiting).to.equal(30);
       }

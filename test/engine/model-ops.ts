@@ -173,7 +173,7 @@ export async function play(world: World, call: Op): Promise<void> {
       return submit(world, call.items);
     case "update": {
       const [input = "", mediaType = ""] = [INPUTS[call.input], MEDIA_TYPES[call.media]];
-      const verdict = await engine.submitter.update(
+      const verdict = await engine.update(
         { ...submissionOf(call), id: idOf(call.id), input, mediaType },
         engine.settings(queueOf(0)),
       );
@@ -186,7 +186,7 @@ export async function play(world: World, call: Op): Promise<void> {
       const items = call.items.map((item) => ({ ...item, lease: leaseOf(world, item.lease), error: name(world, "e") }));
       const verdicts = await Promise.all(
         items.map(({ lease: of, kind, delayed, error }) =>
-          engine.finisher.fail(
+          engine.fail(
             of,
             { kind, delayMs: delayed ? HOUR_MS : 0, error, code: "task-failed", result: text(error) },
             engine.settings(of.queue),
@@ -218,12 +218,12 @@ export async function play(world: World, call: Op): Promise<void> {
     }
     case "retryAll": {
       const dead = (await allPages(engine, "x", queueOf(call.queue), 2)).map((place) => place.id);
-      const retried = await engine.deadLetters.retryAll(queueOf(call.queue));
+      const retried = await engine.retryAll(queueOf(call.queue));
       expect(retried).to.equal(dead.filter((of) => model.retry(of) === "waiting").length);
       return;
     }
     case "forget":
-      expect(await engine.deadLetters.forgetAll(queueOf(call.queue))).to.equal(model.forgetDead(queueOf(call.queue)));
+      expect(await engine.forgetAll(queueOf(call.queue))).to.equal(model.forgetDead(queueOf(call.queue)));
       return;
     case "pause":
       await engine.pause(queueOf(call.queue), call.paused);
@@ -307,7 +307,7 @@ function submissionOf(s: Partial<SubmitOp>) {
 
 async function submit({ model, engine }: World, items: readonly SubmitOp[]): Promise<void> {
   const settings = (s: SubmitOp): QueueSettings => ({ ...engine.settings(home(s)), maxWaiting: s.limit });
-  const verdicts = await Promise.all(items.map((s) => engine.submitter.submit(submissionOf(s), settings(s))));
+  const verdicts = await Promise.all(items.map((s) => engine.submit(submissionOf(s), settings(s))));
   const expected = items.map((s) =>
     model.submit({
       ...submissionOf(s),
@@ -371,10 +371,10 @@ async function withLeases(world: World, op: LeaseOp, which: readonly number[]) {
   const one = {
     renew: (of: Lease) => [engine.renew(of, HOUR_MS), () => model.renew(of)],
     complete: (of: Lease, word: string) => [
-      engine.finisher.complete(of, text(word), engine.settings(of.queue)),
+      engine.complete(of, text(word), engine.settings(of.queue)),
       () => model.complete(of, word),
     ],
-    release: (of: Lease) => [engine.finisher.release(of, engine.settings(of.queue)), () => model.release(of)],
+    release: (of: Lease) => [engine.release(of, engine.settings(of.queue)), () => model.release(of)],
     begin: (of: Lease) => [engine.begin(of), () => model.begin(of)],
     lose: (of: Lease) => [engine.lose(of, engine.settings(of.queue)), () => model.lose(of, WORKER_LOST)],
     progress: (of: Lease, word: string) => [engine.progress(of, 50, word), () => model.progress(of, word)],

@@ -24,7 +24,7 @@ describe("a queue that no process has a handler for any more", () => {
     await before.submit({ id: "later", delayMs: DAY_MS });
     await past("d", "later");
     expect(await after.engine.tick(0)).to.deep.include({ promoted: 1 });
-    expect((await after.engine.inspector.inspect("later", { result: false }))?.state).to.equal("waiting");
+    expect((await after.engine.inspect("later", { result: false }))?.state).to.equal("waiting");
     await past("l", "runs");
     // By the settings that it had: here no task survives a loss.
     expect((await after.engine.tick(0)).lost).to.deep.include.members([

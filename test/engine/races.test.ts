@@ -41,7 +41,7 @@ describe("of two clients at once", () => {
 
   const ids = Array.from({ length: ROUNDS }, (_, n) => `r${n}`);
   const look = async (id: string) => {
-    const seen = await one.engine.inspector.inspect(id, { result: true });
+    const seen = await one.engine.inspect(id, { result: true });
     if (!seen) throw new Error(`${id} is unknown`);
     return seen;
   };
@@ -80,8 +80,8 @@ describe("of two clients at once", () => {
     const leases = await running();
     const pairs = await meet(
       leases,
-      (lease) => one.engine.finisher.complete(lease, result("one"), one.settings),
-      (lease) => two.engine.finisher.complete(lease, result("two"), two.settings),
+      (lease) => one.engine.complete(lease, result("one"), one.settings),
+      (lease) => two.engine.complete(lease, result("two"), two.settings),
     );
     expect(pairs).to.have.all.keys("done already", "already done");
     const texts = await Promise.all(ids.map(async (id) => (await look(id)).result?.body.toString()));
@@ -93,7 +93,7 @@ describe("of two clients at once", () => {
     const leases = await running();
     const pairs = await meet(
       leases,
-      (lease) => one.engine.finisher.complete(lease, result("x"), one.settings),
+      (lease) => one.engine.complete(lease, result("x"), one.settings),
       (lease) => two.engine.cancel(lease.id, "jobs"),
     );
     expect(pairs).to.have.all.keys("done destroyed", "canceled requested");
@@ -111,7 +111,7 @@ describe("of two clients at once", () => {
     const verdicts = await Promise.all([
       ...leases.map(async (lease, n) => {
         await delay(n % 4);
-        return one.engine.finisher.complete(lease, result("x"), one.settings);
+        return one.engine.complete(lease, result("x"), one.settings);
       }),
       // The first tick takes what is left: here it comes into the middle.
       delay(2).then(async () => {
@@ -132,7 +132,7 @@ describe("of two clients at once", () => {
     await Promise.all(ids.map((id, n) => one.redis.zadd(`${tag}l:jobs`, "XX", n + 1, id)));
     const pairs = await meet(
       leases,
-      (lease) => one.engine.finisher.release(lease, one.settings),
+      (lease) => one.engine.release(lease, one.settings),
       (lease) => two.engine.lose(lease, two.settings),
     );
     expect(pairs).to.have.all.keys("released stale", "stale waiting");
@@ -184,13 +184,13 @@ describe("of two clients at once", () => {
     const leases = await running();
     const pairs = await meet(
       leases,
-      (lease) => one.engine.finisher.complete(lease, result("x"), one.settings),
-      (lease) => two.engine.finisher.fail(lease, failure("retry"), two.settings),
+      (lease) => one.engine.complete(lease, result("x"), one.settings),
+      (lease) => two.engine.fail(lease, failure("retry"), two.settings),
     );
     expect(pairs).to.have.all.keys("done already", "already dead");
     expect(await one.redis.zcard(`${tag}x:jobs`)).to.equal(pairs["already dead"]);
     const [lease] = leases;
-    if (lease) expect(await one.engine.finisher.fail(lease, failure("give-up"), one.settings)).to.equal("already");
+    if (lease) expect(await one.engine.fail(lease, failure("give-up"), one.settings)).to.equal("already");
   });
 
   it("one submits a task and the other replays it, or is refused when it means something else", async () => {
@@ -213,7 +213,7 @@ describe("of two clients at once", () => {
     const verdicts = await Promise.all([
       ...ids.map(async (id, n) => {
         await delay(n % 4);
-        return one.engine.submitter.update({ id, ...update, ...rest }, one.settings);
+        return one.engine.update({ id, ...update, ...rest }, one.settings);
       }),
       ...clients.map(async (client, n) => {
         await delay(n % 4);
@@ -229,12 +229,12 @@ describe("of two clients at once", () => {
 
   it("one runs a dead task again, or the other forgets it", async () => {
     const leases = await running();
-    await Promise.all(leases.map((lease) => one.engine.finisher.fail(lease, failure("retry"), one.settings)));
+    await Promise.all(leases.map((lease) => one.engine.fail(lease, failure("retry"), one.settings)));
     const forgotten: Promise<number>[] = [];
     const verdicts = await Promise.all(
       ids.map(async (id, n) => {
         await delay(n % 6);
-        if (n === 2) forgotten.push(two.engine.deadLetters.forgetAll("jobs"));
+        if (n === 2) forgotten.push(two.engine.forgetAll("jobs"));
         return one.engine.retry(id);
       }),
     );

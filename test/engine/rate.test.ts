@@ -105,14 +105,12 @@ describe("a watcher whose store's clock is set back", () => {
     const t = await openEngine();
     let back = 0;
     const { engine } = t;
-    const inspector = {
-      inspect: async (id: string, options: { result: boolean }) => {
-        const seen = await engine.inspector.inspect(id, options);
-        return seen && { ...seen, nowMs: seen.nowMs - back };
-      },
+    const inspect: typeof engine.inspect = async (id, wanted) => {
+      const seen = await engine.inspect(id, wanted);
+      return seen && { ...seen, nowMs: seen.nowMs - back };
     };
-    const parts = { inspector, notices: engine.notices, keys: engine.keys, figures: engine.figures.bind(engine) };
-    const watchers = new Watchers(parts as unknown as ConstructorParameters<typeof Watchers>[0], { passMs: 20 });
+    const parts = { inspect, notices: engine.notices, keys: engine.keys, figures: engine.figures.bind(engine) };
+    const watchers = new Watchers(parts, { passMs: 20 });
     await t.submit({ id: "a" });
     let told: (state: string | undefined) => void = () => undefined;
     const news = new Promise<string | undefined>((resolve) => {

@@ -224,7 +224,7 @@ describe("a request for work that is sent again", () => {
   async function complete(task: string): Promise<void> {
     const [id = "", fence = ""] = task.split(" ");
     const result = { status: 204, contentType: null, headers: {}, body: Buffer.alloc(0) };
-    await t.engine.finisher.complete({ queue: "jobs", id, fence }, result, t.settings);
+    await t.engine.complete({ queue: "jobs", id, fence }, result, t.settings);
   }
 
   async function completeAll(): Promise<void> {

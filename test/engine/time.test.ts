@@ -21,7 +21,7 @@ describe("time, as the engine sees it", () => {
   });
 
   const ok = { status: 200, contentType: "text/plain", headers: {}, body: Buffer.from("ok") };
-  const look = (id: string) => t.engine.inspector.inspect(id, { result: true });
+  const look = (id: string) => t.engine.inspect(id, { result: true });
   const ids = (tasks: readonly { id: string }[]) => tasks.map((task) => task.id);
   /** From now on this process's clock is wrong by so much. */
   const shift = (ms: number) => {
@@ -46,7 +46,7 @@ describe("time, as the engine sees it", () => {
     expect((await t.engine.tick(0)).lost, "leases that hold").to.deep.equal([]);
     const lease = { queue: "jobs", id: task.id, fence: task.fence };
     expect(await t.engine.renew(lease, 60_000)).to.equal("ok");
-    expect(await t.engine.finisher.complete(lease, ok, t.settings)).to.equal("done");
+    expect(await t.engine.complete(lease, ok, t.settings)).to.equal("done");
     const seen = await look(task.id);
     expect(seen).to.include({ state: "succeeded", expired: false });
     expect(seen?.finishedMs).to.be.within(realNow() - 60_000, realNow() + 60_000);
@@ -78,9 +78,9 @@ describe("time, as the engine sees it", () => {
     if (!a || !b || !c) throw new Error("nothing to take");
     await t.submit({ id: "e" });
     const failure = { kind: "retry", delayMs: 0, error: "boom", code: "task-failed", result: ok } as const;
-    expect(await t.engine.finisher.fail(b, failure, t.settings)).to.equal("retrying");
+    expect(await t.engine.fail(b, failure, t.settings)).to.equal("retrying");
     expect(await t.engine.lose(a, t.settings)).to.equal("waiting");
-    expect(await t.engine.finisher.release(c, t.settings)).to.equal("released");
+    expect(await t.engine.release(c, t.settings)).to.equal("released");
     await t.engine.tick(0);
     expect(ids(await t.reserve(10))).to.deep.equal(["a", "b", "c", "d", "e"]);
   });
@@ -127,9 +127,7 @@ describe("time, as the engine sees it", () => {
     const done: string[] = [];
     while (done.length < all.length) {
       const taken = await t.reserve(20);
-      const endings = taken.map(({ id, fence }) =>
-        t.engine.finisher.complete({ queue: "jobs", id, fence }, ok, t.settings),
-      );
+      const endings = taken.map(({ id, fence }) => t.engine.complete({ queue: "jobs", id, fence }, ok, t.settings));
       expect(new Set(await Promise.all(endings))).to.deep.equal(new Set(["done"]));
       done.push(...ids(taken));
       await t.engine.tick(0);
@@ -163,7 +161,7 @@ describe("time, as the engine sees it", () => {
     );
     await Promise.all(
       taken.map(({ id, fence, input: body }) =>
-        t.engine.finisher.complete({ queue: "jobs", id, fence }, { ...ok, body }, t.settings),
+        t.engine.complete({ queue: "jobs", id, fence }, { ...ok, body }, t.settings),
       ),
     );
     for (const [id, input] of inputs) {

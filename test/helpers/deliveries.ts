@@ -39,7 +39,7 @@ export async function openDeliveries(
   const whole: Handler = deliverer({
     guard: new AddressGuard(parseAllowList(["127.0.0.1"]), { plainHttp: "listed" }),
     secrets: [],
-    look: (id) => engine.inspector.inspect(id, { result: true }),
+    look: (id) => engine.inspect(id, { result: true }),
     describe: (seen) => monitorDocument(seen, 1),
     pauseMs: () => 1,
     ...parts,
@@ -72,7 +72,7 @@ export async function openDeliveries(
     submit: async (id, webhook, input = {}) => {
       const text = { input: JSON.stringify(input), mediaType: "application/json", query: {}, caller: null };
       const place = { priority: 3, delayMs: 0, maxIndex: null, dryRun: false };
-      await engine.submitter.submit({ id, queue: "jobs", webhook, ...text, ...place }, engine.settings("jobs"));
+      await engine.submit({ id, queue: "jobs", webhook, ...text, ...place }, engine.settings("jobs"));
     },
     follower: (id) =>
       eventually(async () => {
@@ -80,7 +80,7 @@ export async function openDeliveries(
         return key === undefined ? false : key.slice(`${t.keys.tag(0)}t:`.length);
       }) as Promise<string>,
     until: async (id, state) => {
-      await eventually(async () => (await engine.inspector.inspect(id, { result: false }))?.state === state);
+      await eventually(async () => (await engine.inspect(id, { result: false }))?.state === state);
     },
     close: async () => {
       await worker.stop();

@@ -20,7 +20,7 @@ export interface TestEngine {
   readonly scripts: Scripts;
   readonly settings: QueueSettings;
   /** Submits to the test's queue; the id is made up where none is given. */
-  submit(options?: Partial<Submission>): ReturnType<Engine["submitter"]["submit"]>;
+  submit(options?: Partial<Submission>): ReturnType<Engine["submit"]>;
   /** Reserves from partition 0 for a worker. */
   reserve(
     count?: number,
@@ -76,7 +76,7 @@ export async function openEngine(
     scripts,
     settings,
     submit: (submission = {}) =>
-      engine.submitter.submit(
+      engine.submit(
         {
           id: fresh("task-"),
           queue: "jobs",

@@ -140,7 +140,7 @@ describe("the delivery of webhooks", () => {
     const follower = await t.follower("k");
     await t.until(follower, "failed");
     expect(receiver.received).to.have.length(2);
-    const seen = await t.engine.inspector.inspect(follower, { result: true });
+    const seen = await t.engine.inspect(follower, { result: true });
     expect(seen?.errors).to.deep.equal(["the receiver answered 500", "the receiver answered 500"]);
     receiver.answers(() => 200);
     expect(await t.engine.retry(follower)).to.equal("waiting");
@@ -159,7 +159,7 @@ describe("the delivery of webhooks", () => {
     await t.submit("l", receiver.url);
     const follower = await t.follower("l");
     await t.until(follower, "retrying");
-    const seen = await t.engine.inspector.inspect(follower, { result: false });
+    const seen = await t.engine.inspect(follower, { result: false });
     expect((seen?.dueMs ?? 0) - (seen?.nowMs ?? 0)).to.be.within(3_590_000, 3_600_000);
     expect(seen?.attempts).to.equal(1);
   });
@@ -173,7 +173,7 @@ describe("the delivery of webhooks", () => {
     await t.submit("m", receiver.url);
     const follower = await t.follower("m");
     await t.until(follower, "retrying");
-    const seen = await t.engine.inspector.inspect(follower, { result: false });
+    const seen = await t.engine.inspect(follower, { result: false });
     expect((seen?.dueMs ?? 0) - (seen?.nowMs ?? 0)).to.be.within(50_000, 60_000);
   });
 
@@ -186,7 +186,7 @@ describe("the delivery of webhooks", () => {
       ["n", "o"].map(async (id) => {
         const follower = await t.follower(id);
         await t.until(follower, "failed");
-        return (await t.engine.inspector.inspect(follower, { result: true }))?.errors[0];
+        return (await t.engine.inspect(follower, { result: true }))?.errors[0];
       }),
     );
     expect(slow).to.match(/did not answer within 50 ms/);

@@ -71,7 +71,7 @@ describe("an event that is to be told again", () => {
       if (!task) throw new Error("nothing to take");
       const result = { status: 500, contentType: null, headers: {}, body: Buffer.alloc(0) };
       const failure = { kind: "retry", delayMs: 0, error: "x", code: "task-failed", result } as const;
-      await engine.finisher.fail({ queue, id: task.id, fence: task.fence }, failure, { ...t.settings, attempts: 3 });
+      await engine.fail({ queue, id: task.id, fence: task.fence }, failure, { ...t.settings, attempts: 3 });
       await t.submit({ id: `${queue}-less-urgent`, queue });
       await eventually(async () => (await engine.tick(0)).promoted > 0);
       const order = queue === "jobs" ? ["first", "second", "less-urgent"] : ["second", "first", "less-urgent"];

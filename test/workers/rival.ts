@@ -19,6 +19,6 @@ const [task] = (await engine.reserve(0, request)).tasks;
 if (task) {
   const body = Buffer.from('"the rival was first"');
   const result = { status: 200, contentType: "application/json", headers: {}, body };
-  await engine.finisher.complete({ queue: "jobs", id: task.id, fence: task.fence }, result, settings);
+  await engine.complete({ queue: "jobs", id: task.id, fence: task.fence }, result, settings);
 }
 close();

@@ -77,7 +77,7 @@ describe("an undoing that fails", () => {
     const id = await shop.submit(1);
     await undoing(id, "failed");
     broken = false;
-    expect(await shop.engine.deadLetters.retryAll("paihao.undo")).to.equal(1);
+    expect(await shop.engine.retryAll("paihao.undo")).to.equal(1);
     await undoing(id, "succeeded");
     expect(journal).to.deep.equal(["car", "hotel", "flight"]);
   });

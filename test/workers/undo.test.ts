@@ -297,6 +297,6 @@ describe("undoing", () => {
     await open({ run: noting("run"), undo: { "*": noting("undo all") } });
     const id = await submit();
     expect(await shop.engine.cancel(id, "jobs")).to.equal("canceled");
-    expect(await shop.engine.inspector.inspect(`${id}:undo:jobs`, { result: false })).to.equal(null);
+    expect(await shop.engine.inspect(`${id}:undo:jobs`, { result: false })).to.equal(null);
   });
 });

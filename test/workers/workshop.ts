@@ -70,7 +70,7 @@ export async function openWorkshop(handlers: readonly Handler[], options: Worksh
   const connections: Awaited<ReturnType<typeof connectOnce>>[] = [];
 
   const look = async (id: string) => {
-    const seen = await engine.inspector.inspect(id, { result: true });
+    const seen = await engine.inspect(id, { result: true });
     if (!seen) throw new Error(`task ${id} is unknown`);
     return seen;
   };
@@ -98,7 +98,7 @@ export async function openWorkshop(handlers: readonly Handler[], options: Worksh
       ids += 1;
       const queue = submission.queue ?? handlers[0]?.queue ?? "";
       const id = `task-${ids}`;
-      const { verdict } = await engine.submitter.submit(
+      const { verdict } = await engine.submit(
         {
           ...{ id, queue, mediaType: "application/json", query: {}, caller: null, priority: 3, delayMs: 0 },
           ...{ maxIndex: null, dryRun: false, webhook: null, input: JSON.stringify(input) ?? "null", ...submission },

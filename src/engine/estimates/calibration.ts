@@ -37,12 +37,18 @@ export class Sample {
   }
 }
 
+/** What a calibration looks at: an engine, or what plays one. */
+interface CalibrationParts extends Pick<Inspector, "inspect"> {
+  readonly metrics: Metrics;
+  readonly sample: Sample;
+}
+
 /** Measures how good the estimates are that callers were given: a sample of them is held against the true starts. */
 export class Coverage implements Role {
-  readonly #parts: { readonly inspector: Inspector; readonly metrics: Metrics; readonly sample: Sample };
+  readonly #parts: CalibrationParts;
   readonly #loop: Loop;
 
-  constructor(parts: { inspector: Inspector; metrics: Metrics; sample: Sample }, log: Logger) {
+  constructor(parts: CalibrationParts, log: Logger) {
     this.#parts = parts;
     this.#loop = new Loop({
       intervalMs: LOOK_MS,
@@ -65,8 +71,8 @@ export class Coverage implements Role {
   }
 
   async #look(id: string, { queue, lowMs, highMs }: Told): Promise<void> {
-    const { inspector, metrics, sample } = this.#parts;
-    const seen = await inspector.inspect(id, { result: false });
+    const { metrics, sample } = this.#parts;
+    const seen = await this.#parts.inspect(id, { result: false });
     if (seen?.state === "waiting") return;
     sample.told.delete(id);
     // A second attempt has another start; a canceled task has none.

@@ -9,41 +9,18 @@ const LOOK_MS = 2000;
 /** What is told of a task when it ends, or its result does: the letter of its state, or that it was destroyed. */
 const ENDS = new Set(["s", "f", "c", "g"]);
 
-/** Waits for tasks on behalf of callers. */
-export class Waiter {
-  readonly #keys: Keys;
-  readonly #notices: Notices;
-  readonly #inspector: Inspector;
-
-  constructor(keys: Keys, notices: Notices, inspector: Inspector) {
-    this.#keys = keys;
-    this.#notices = notices;
-    this.#inspector = inspector;
-  }
-
-  /** Begins to listen for a task's end, which may not have been submitted yet; the caller stops it. */
-  watch(id: string): Watch {
-    return new Watch(id, this.#inspector, (listener) => this.#notices.listen(this.#keys.taskChannel(id), listener));
-  }
-}
-
 /** One caller's wait for one task. */
-export class Watch {
+export class Wait {
   readonly #id: string;
   readonly #inspector: Inspector;
   readonly #listening: Promise<() => void>;
   #changed = false;
   #wake: (() => void) | undefined;
 
-  /** @param listen starts the listening; resolves when nothing is missed any more, with what ends it */
-  constructor(
-    id: string,
-    inspector: Inspector,
-    listen: (listener: (message: string | null) => void) => Promise<() => void>,
-  ) {
+  constructor(id: string, inspector: Inspector, { notices, keys }: { notices: Notices; keys: Keys }) {
     this.#id = id;
     this.#inspector = inspector;
-    this.#listening = listen((message) => this.#notice(message));
+    this.#listening = notices.listen(keys.taskChannel(id), (message) => this.#notice(message));
   }
 
   /**

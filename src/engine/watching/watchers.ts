@@ -55,7 +55,7 @@ interface Entry {
  * watcher costs a subscription and no timer. Works as long as anything is watched, and needs neither start nor stop.
  */
 export class Watchers {
-  readonly #engine: Pick<Engine, "inspector" | "notices" | "keys" | "figures">;
+  readonly #engine: Pick<Engine, "inspect" | "notices" | "keys" | "figures">;
   readonly #entries = new Map<string, Entry>();
   readonly #loop: Loop;
   readonly #onError: (error: unknown) => void;
@@ -67,7 +67,7 @@ export class Watchers {
   /** The figures of each queue at the last pass. */
   #figures = new Map<string, string>();
 
-  constructor(engine: Pick<Engine, "inspector" | "notices" | "keys" | "figures">, options: WatchersOptions = {}) {
+  constructor(engine: Pick<Engine, "inspect" | "notices" | "keys" | "figures">, options: WatchersOptions = {}) {
     this.#engine = engine;
     this.#onError = options.onError ?? (() => undefined);
     this.#passMs = options.passMs ?? WATCH_DEFAULTS.passMs;
@@ -96,7 +96,7 @@ export class Watchers {
       // First listen, then look: else a change could slip through between.
       await entry.end;
       const look = this.#beginLook();
-      const seen = await this.#engine.inspector.inspect(id, { result: false });
+      const seen = await this.#engine.inspect(id, { result: false });
       // A look for someone else may have overtaken this one.
       const overtaken = entry.latestLook > look;
       this.#tell(entry, seen, { look, ofPass: false });
@@ -160,7 +160,7 @@ export class Watchers {
     entry.due = false;
     try {
       const look = this.#beginLook();
-      this.#tell(entry, await this.#engine.inspector.inspect(entry.id, { result: false }), { look, ofPass });
+      this.#tell(entry, await this.#engine.inspect(entry.id, { result: false }), { look, ofPass });
     } catch (error) {
       entry.due = true;
       throw error;

@@ -88,7 +88,7 @@ async function put(ctx: Context, api: Api, id: string): Promise<void> {
   // Submitted first: that tells whose task it is.
   if ((await submit(api, submission)) === "conflict") {
     if (conditions && onlyCreates(conditions)) throw preconditionFailed(id, "If-None-Match: the id is taken.");
-    if ((await engine.submitter.update(submission, engine.settings(queue))) !== "updated") {
+    if ((await engine.update(submission, engine.settings(queue))) !== "updated") {
       throw conflict(id, "The task has begun, or is finished: its input stays.");
     }
   }
@@ -113,7 +113,7 @@ async function readSubmission(ctx: Context, api: Api, id: string, queue: string)
 /** Stores a task, or finds that it is stored; `conflict` when that has another input. @throws PaihaoError */
 async function submit(api: Api, submission: Submission): Promise<"stored" | "conflict"> {
   const { id, queue } = submission;
-  const verdict = await api.engine.submitter.submit(submission, api.engine.settings(queue));
+  const verdict = await api.engine.submit(submission, api.engine.settings(queue));
   if (verdict.verdict === "conflict") return "conflict";
   const refusal = refusalOf(submission, verdict, { byKey: false });
   if (refusal) throw refusal;

@@ -157,7 +157,7 @@ async function store(request: BatchRequest, submission: Submission): Promise<Ver
   const { id } = submission;
   try {
     if (request.storeAway) throw new PaihaoError("store-unavailable", "Not tried: the store did not answer before.");
-    const verdict = await api.engine.submitter.submit(submission, settings);
+    const verdict = await api.engine.submit(submission, settings);
     const refusal = refusalOf(submission, verdict, { byKey: false });
     if (refusal) throw refusal;
     if (!verdict.durable) throw new PaihaoError("not-durable", "The task is stored and may run.");

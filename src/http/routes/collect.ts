@@ -44,7 +44,7 @@ async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
     ctx.status = 204;
     return;
   }
-  const after = await engine.inspector.inspect(id, { result: false });
+  const after = await engine.inspect(id, { result: false });
   if (!after) throw new PaihaoError("internal", "the task vanished while it was canceled");
   ctx.status = verdict === "requested" && !isOutcome(after.state) ? 202 : 200;
   ctx.body = monitorDocument(after, engine.settings(after.queue).attempts, signatureOf(ctx, after));

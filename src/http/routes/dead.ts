@@ -16,12 +16,12 @@ export function deadRoutes(router: Router, api: Api): void {
   router.post("/v1/queues/:queue/dead/retry", async (ctx) => {
     const { queue } = shownHandlerOf(api, ctx.params.queue ?? "");
     ctx.set("Cache-Control", "no-store");
-    ctx.body = { retried: await api.engine.deadLetters.retryAll(queue, untilGone(ctx, api)) };
+    ctx.body = { retried: await api.engine.retryAll(queue, untilGone(ctx, api)) };
   });
   router.delete("/v1/queues/:queue/dead", async (ctx) => {
     const { queue } = shownHandlerOf(api, ctx.params.queue ?? "");
     ctx.set("Cache-Control", "no-store");
-    ctx.body = { forgotten: await api.engine.deadLetters.forgetAll(queue, untilGone(ctx, api)) };
+    ctx.body = { forgotten: await api.engine.forgetAll(queue, untilGone(ctx, api)) };
   });
 }
 

@@ -101,7 +101,7 @@ async function leaseOf<T extends { fence: string }>(
 ): Promise<{ lease: Lease; asked: T }> {
   const id: string = ctx.params.id ?? "";
   const asked = await readJson(ctx.req, schema, Math.ceil(api.maxResultBytes * 1.4) + 4096);
-  const seen = isId(id) ? await api.engine.inspector.inspect(id, { result: false }) : null;
+  const seen = isId(id) ? await api.engine.inspect(id, { result: false }) : null;
   if (!seen) throw unknownTask(id.slice(0, 128));
   ctx.set("Cache-Control", "no-store");
   return { lease: { queue: seen.queue, id, fence: asked.fence }, asked };
@@ -138,7 +138,7 @@ async function complete(ctx: Context, api: Api): Promise<void> {
   const { lease, asked } = await leaseOf(ctx, api, completeBody);
   const result = resultOf(asked);
   checkLength(api, result);
-  const verdict = await api.engine.finisher.complete(lease, result, api.engine.settings(lease.queue));
+  const verdict = await api.engine.complete(lease, result, api.engine.settings(lease.queue));
   if (verdict === "stale" || verdict === "unknown") throw lost(lease.id);
   ctx.body = { id: lease.id, verdict };
 }
@@ -164,14 +164,14 @@ async function fail(ctx: Context, api: Api): Promise<void> {
   const { lease, asked } = await leaseOf(ctx, api, failBody);
   const { engine } = api;
   const settings = engine.settings(lease.queue);
-  const seen = await engine.inspector.inspect(lease.id, { result: false });
+  const seen = await engine.inspect(lease.id, { result: false });
   const { giveUp, after, error } = asked;
   // What was JSON has no member that is undefined, which the schema cannot say.
   const given = giveUp as Problem | undefined;
   const problem = { type: "/problems/task-failed", title: "The task failed", ...given, status: given?.status ?? 500 };
   const result = giveUp ? problemResult(problem) : catalogueResult("task-failed");
   checkLength(api, result);
-  const verdict = await engine.finisher.fail(
+  const verdict = await engine.fail(
     lease,
     {
       kind: giveUp ? "give-up" : after === undefined ? "retry" : "later",

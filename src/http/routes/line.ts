@@ -47,7 +47,7 @@ async function page(ctx: Context, api: Api, list: keyof typeof LISTS): Promise<v
   const places = await engine.page(kind, queue, after, limit);
   // Of dead tasks the problem is their error; other results are not looked at.
   const look = { result: list === "dead", mostBytes: PROBLEM_BYTES };
-  const seen = await Promise.all(places.map(({ id }) => engine.inspector.inspect(id, look)));
+  const seen = await Promise.all(places.map(({ id }) => engine.inspect(id, look)));
   const last = places.at(-1);
   ctx.set("Cache-Control", "no-store");
   ctx.body = {

@@ -28,7 +28,6 @@ export function monitorRoutes(router: Router, api: Api, watchers: Watchers): voi
 
 /** Looks at a task with its error, where it has one. @throws PaihaoError unknown, deleted */
 export async function observe(ctx: Pick<Context, "state">, api: Api, id: string): Promise<Inspection> {
-  const { inspector } = api.engine;
   const seen = await findTask(ctx, api, id, { result: false });
   if (seen.destroyed) {
     const { queue, state, finishedMs } = seen;
@@ -38,7 +37,7 @@ export async function observe(ctx: Pick<Context, "state">, api: Api, id: string)
   }
   // Results can be large: only of a failed task, where it is a problem document, is it looked at here.
   const problem = { result: true, mostBytes: PROBLEM_BYTES };
-  return seen.state === "failed" ? ((await inspector.inspect(id, problem)) ?? seen) : seen;
+  return seen.state === "failed" ? ((await api.engine.inspect(id, problem)) ?? seen) : seen;
 }
 
 async function monitor(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {

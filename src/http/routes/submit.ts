@@ -3,7 +3,7 @@ import type { Context } from "koa";
 import { estimate } from "../../engine/estimates/estimate.ts";
 import type { Inspection } from "../../engine/inspect.ts";
 import type { Submission, SubmissionVerdict } from "../../engine/submit.ts";
-import type { Watch } from "../../engine/watching/wait.ts";
+import type { Wait } from "../../engine/watching/wait.ts";
 import { PaihaoError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import { isGateway } from "../../handler/gateway.ts";
@@ -97,7 +97,7 @@ async function conditioned(
   conditions: Preconditions,
 ): Promise<Pick<HandIn, "create" | "revision">> {
   if (onlyCreates(conditions) && !dryRun) return { create: true };
-  const seen = await api.engine.inspector.inspect(id, { result: true });
+  const seen = await api.engine.inspect(id, { result: true });
   // Of another's task nothing is said: to submit under its id is refused without looking at conditions.
   if (seen && !maySee(accessOf(ctx), seen)) return {};
   checkPreconditions(id, conditions, seen);
@@ -119,12 +119,12 @@ export function handIn(ctx: Context, api: Api, submission: Submission, how: Hand
   const prefer = parsePrefer(ctx.get("Prefer"));
   const waitMs = waitOf(prefer, api.syncLimitMs);
   // Both at once: with the store away, one after the other would keep the caller for twice the time.
-  const watch = waitMs > 0 && !submission.dryRun ? api.engine.waiter.watch(submission.id) : undefined;
+  const wait = waitMs > 0 && !submission.dryRun ? api.engine.wait(submission.id) : undefined;
   const deadline = Date.now() + waitMs;
-  const answered = api.engine.submitter
+  const answered = api.engine
     .submit(submission, api.engine.settings(submission.queue))
-    .then((verdict) => answer(ctx, api, { submission, prefer, waitMs, deadline, watch, how }, verdict));
-  return watch ? answered.finally(() => watch.stop()) : answered;
+    .then((verdict) => answer(ctx, api, { submission, prefer, waitMs, deadline, wait, how }, verdict));
+  return wait ? answered.finally(() => wait.stop()) : answered;
 }
 
 /** How long the caller is held, ms: 0 is an immediate 202. */
@@ -145,12 +145,12 @@ interface Asked {
   readonly waitMs: number;
   /** Until when the caller is held, on the clock of `Date.now()`. */
   readonly deadline: number;
-  readonly watch: Watch | undefined;
+  readonly wait: Wait | undefined;
   readonly how: HandIn;
 }
 
 function answer(ctx: Context, api: Api, asked: Asked, verdict: SubmissionVerdict): Promise<void> | void {
-  const { submission, watch } = asked;
+  const { submission, wait } = asked;
   const { id, queue, caller } = submission;
   if (verdict.verdict === "dry") return replyDryRun(ctx, submission, verdict);
   const { put, create, revision } = asked.how;
@@ -167,10 +167,8 @@ function answer(ctx: Context, api: Api, asked: Asked, verdict: SubmissionVerdict
     });
   }
   if (verdict.verdict === "replay") responseOf(ctx).ahead("Idempotent-Replayed", "true");
-  if (watch === undefined && verdict.verdict === "new") return replyPendingTask(ctx, asked, verdict, null);
-  const look = watch
-    ? watch.outcome(asked.deadline, untilGone(ctx, api))
-    : api.engine.inspector.inspect(id, { result: true });
+  if (wait === undefined && verdict.verdict === "new") return replyPendingTask(ctx, asked, verdict, null);
+  const look = wait ? wait.outcome(asked.deadline, untilGone(ctx, api)) : api.engine.inspect(id, { result: true });
   return look.then((seen) => replySeen(ctx, asked, verdict, seen));
 }
 
@@ -223,9 +221,9 @@ function replyDryRun(ctx: Context, { queue, delayMs }: Submission, { index, line
 /** A PUT under an id that is taken, with another input: replaces it while the task has not begun. */
 async function replyUpdated(ctx: Context, api: Api, submission: Submission, revision?: number): Promise<void> {
   const settings = api.engine.settings(submission.queue);
-  const updated = await api.engine.submitter.update(submission, settings, revision);
+  const updated = await api.engine.update(submission, settings, revision);
   if (updated === "changed") throw preconditionFailed(submission.id, "If-Match: the input was replaced meanwhile.");
-  const seen = await api.engine.inspector.inspect(submission.id, { result: true });
+  const seen = await api.engine.inspect(submission.id, { result: true });
   if (updated !== "updated" || !seen)
     throw conflict(submission.id, "The task has begun, or is finished: its input stays.");
   ctx.set("Cache-Control", "no-store");

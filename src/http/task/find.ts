@@ -19,7 +19,7 @@ export async function findTask(
   const access = accessOf(ctx);
   // Else the time that a refusal takes would tell of a result, and how long it is.
   const allowed = (task: Inspection) => maySee(access, task);
-  const seen = isId(id) ? await api.engine.inspector.inspect(id, { ...look, allowed }) : null;
+  const seen = isId(id) ? await api.engine.inspect(id, { ...look, allowed }) : null;
   // A link that opens nothing says no more of a task that is there than of one that is not.
   if (!seen || !maySee(access, seen)) throw access.link?.otherwise ?? unknownTask(id.slice(0, 128));
   return seen;

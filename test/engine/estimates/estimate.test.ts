@@ -162,7 +162,7 @@ describe("the statistics of service times", () => {
         const [task] = await t.reserve(1);
         if (!task) throw new Error("nothing to take");
         await t.redis.hset(`${t.keys.tag(0)}t:${id}`, "b", Date.now() - Math.round(random() * 5000));
-        await t.engine.finisher.complete({ queue: "jobs", id, fence: task.fence }, result, t.settings);
+        await t.engine.complete({ queue: "jobs", id, fence: task.fence }, result, t.settings);
         // How long it took is Redis's to say.
         const sum = Number(await t.redis.hget(key, "total"));
         expected.add(sum - total);
@@ -185,10 +185,10 @@ describe("the statistics of service times", () => {
       await t.engine.heartbeat("w1", 15_000, new Map([["jobs", 2]]));
       await Promise.all(["a", "b", "c"].map((id) => t.submit({ id })));
       await t.reserve(1);
-      expect((await t.engine.inspector.inspect("c", { result: false }))?.line.agesMs).to.deep.equal([]);
+      expect((await t.engine.inspect("c", { result: false }))?.line.agesMs).to.deep.equal([]);
       await t.reserve(1);
       await t.redis.hincrby(`${t.keys.tag(0)}t:a`, "b", -5000);
-      const seen = await t.engine.inspector.inspect("c", { result: false });
+      const seen = await t.engine.inspect("c", { result: false });
       const ages = [...(seen?.line.agesMs ?? [])].sort((x, y) => x - y);
       expect(ages).to.have.length(2);
       expect(ages[0]).to.be.within(0, 1000);

@@ -56,22 +56,21 @@ describe("a large value", () => {
     const [task] = await jobs.reserve();
     if (!task) throw new Error("nothing was taken");
     const lease = { queue: "jobs", id: task.id, fence: task.fence };
-    expect(await jobs.engine.finisher.complete(lease, answer(body), jobs.settings)).to.equal("done");
+    expect(await jobs.engine.complete(lease, answer(body), jobs.settings)).to.equal("done");
     return task.id;
   }
   const look = (id: string, mostBytes?: number) =>
-    jobs.engine.inspector.inspect(id, { result: true, ...(mostBytes !== undefined && { mostBytes }) });
+    jobs.engine.inspect(id, { result: true, ...(mostBytes !== undefined && { mostBytes }) });
 
   describe("as a result", () => {
     it("is not read for whoever may not have it, so that the time it takes says nothing of it", async () => {
       const id = await completed("x".repeat(1_000_000));
-      const { inspector } = jobs.engine;
       const asked: (string | null)[] = [];
       const refuse = ({ caller }: { caller: string | null }) => asked.push(caller) === 0;
-      const seen = await inspector.inspect(id, { result: true, allowed: refuse });
+      const seen = await jobs.engine.inspect(id, { result: true, allowed: refuse });
       expect([seen?.state, seen?.result, asked]).to.deep.equal(["succeeded", null, [null]]);
       expect(large.reads).to.deep.equal([]);
-      const had = await inspector.inspect(id, { result: true, allowed: () => true });
+      const had = await jobs.engine.inspect(id, { result: true, allowed: () => true });
       expect(had?.result?.body).to.have.length(1_000_000);
     });
 

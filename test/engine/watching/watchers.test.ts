@@ -28,15 +28,12 @@ describe("watching tasks", () => {
     t = await openEngine();
     looks = [];
     stops = [];
-    const { inspector, notices, keys } = t.engine;
-    const counting = {
-      inspect: (id: string, options: { result: boolean }) => {
-        looks.push(id);
-        return inspector.inspect(id, options);
-      },
-    };
+    const { notices, keys } = t.engine;
     engine = {
-      inspector: counting as typeof inspector,
+      inspect: (id, wanted) => {
+        looks.push(id);
+        return t.engine.inspect(id, wanted);
+      },
       notices,
       keys,
       figures: (names) => t.engine.figures(names),
@@ -101,7 +98,7 @@ describe("watching tasks", () => {
     const [task] = await t.reserve(1);
     const { listener, heard } = ear();
     await watch(watchers, "a", listener);
-    await t.engine.finisher.complete(
+    await t.engine.complete(
       { queue: "jobs", id: "a", fence: task?.fence ?? "" },
       { status: 200, contentType: null, headers: {}, body: Buffer.alloc(0) },
       t.settings,
@@ -128,7 +125,7 @@ describe("watching tasks", () => {
     expect((await watch(watchers, "nobody", () => undefined)).first).to.equal(null);
     const broken = new Watchers({
       ...engine,
-      inspector: { inspect: () => Promise.reject(new Error("away")) } as unknown as typeof engine.inspector,
+      inspect: () => Promise.reject(new Error("away")),
     });
     const failed = await broken.watch("a", () => undefined).catch((error: Error) => error.message);
     expect(failed).to.equal("away");
