@@ -10,8 +10,19 @@
  *
  * The last line is always `N passed, N failed, N skipped`: tests of both runs, and each check that fails as one failed.
  */
-import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import {
+  closeSync,
+  createReadStream,
+  existsSync,
+  mkdtempSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
 import { filesIn } from "./files.ts";
@@ -22,7 +33,8 @@ const BIN = join(ROOT, "node_modules/.bin");
 /** What the embedded store and a cluster must do as well as a native one; the tests of test/chaos need a server of their own. */
 const ON_EVERY_STORE = ["test/store/", "test/engine/", "test/http/", "test/workers/"];
 
-const LONGEST_RUN_MS = 10 * 60_000;
+/** Something that the tests left open keeps mocha from ending: better a failure than a CI job that hangs. */
+const LONGEST_RUN_MS = 16 * 60_000;
 
 const CHECKS: readonly { name: string; command: readonly string[] }[] = [
   { name: "lint, format and floors", command: [join(BIN, "biome"), "check", "--error-on-warnings"] },
@@ -36,7 +48,7 @@ type Store = "native" | "embedded" | "cluster";
 const failures: string[] = [];
 
 /** Runs what the arguments ask for and returns the sum. */
-function main(args: readonly string[]): Totals {
+async function main(args: readonly string[]): Promise<Totals> {
   const rest = args.filter((arg) => !["--embedded", "--cluster", "--checks"].includes(arg));
   const paths = rest.filter((arg) => existsSync(resolve(arg)));
   const options = rest.filter((arg) => !paths.includes(arg));
@@ -47,12 +59,14 @@ function main(args: readonly string[]): Totals {
   const again = files.filter((file) => ON_EVERY_STORE.some((folder) => file.startsWith(folder)));
   if (args.includes("--cluster")) {
     if (!findNative()) return { ...checks, failed: checks.failed + 1 };
-    return add(checks, runMocha("cluster", again, options));
+    return add(checks, await runMocha("cluster", again, options));
   }
   const native = !args.includes("--embedded") && findNative();
-  if (!native) return add(checks, runMocha("embedded", files, options));
-  const totals = add(checks, runMocha("native", files, options));
-  return again.length === 0 ? totals : add(totals, runMocha("embedded", again, options));
+  if (!native) return add(checks, await runMocha("embedded", files, options));
+  // Both at a time: much of a test is waiting. The second one is shown when the first has ended.
+  const first = runMocha("native", files, options);
+  const second = again.length === 0 ? NONE : runMocha("embedded", again, options, first);
+  return add(checks, add(await first, await second));
 }
 
 /** Passing checks are no tests and not counted; a failing one must not hide behind "0 failed". */
@@ -95,9 +109,18 @@ function testFiles(paths: readonly string[]): string[] {
   return [...new Set(files.map((file) => relative(ROOT, file).replaceAll("\\", "/")))];
 }
 
-/** One run of mocha on one kind of store; a run that dies before its end counts as one failure. */
-function runMocha(store: Store, files: readonly string[], options: readonly string[]): Totals {
-  say(`tests on the ${store} store: ${files.length} files`);
+/**
+ * One run of mocha on one kind of store; a run that dies before its end counts as one failure.
+ * @param after its output is held back until that has ended; without it, it is shown as it comes
+ */
+async function runMocha(
+  store: Store,
+  files: readonly string[],
+  options: readonly string[],
+  after?: Promise<unknown>,
+): Promise<Totals> {
+  const title = `tests on the ${store} store: ${files.length} files`;
+  if (after === undefined) say(title);
   if (files.length === 0) return NONE;
   const folder = mkdtempSync(join(tmpdir(), "paihao-test-"));
   try {
@@ -107,25 +130,36 @@ function runMocha(store: Store, files: readonly string[], options: readonly stri
     const settings = JSON.parse(readFileSync(join(ROOT, ".mocharc.json"), "utf8"));
     const config = join(folder, "mocharc.json");
     writeFileSync(config, JSON.stringify({ ...settings, spec: files }));
-    const run = spawnSync(join(BIN, "mocha"), ["--config", config, ...reporter, ...options], {
+    const log = join(folder, "log");
+    const to = after !== undefined ? openSync(log, "w") : "inherit";
+    const run = spawn(join(BIN, "mocha"), ["--config", config, ...reporter, ...options], {
       cwd: ROOT,
-      // Something that the tests left open keeps mocha from ending: better a failure than a CI job that hangs.
-      timeout: LONGEST_RUN_MS,
-      killSignal: "SIGINT",
-      stdio: ["ignore", "inherit", "inherit"],
+      stdio: ["ignore", to, to],
       env: { ...process.env, TEST_STORE: store },
     });
+    let late = false;
+    const timer = setTimeout(() => {
+      late = true;
+      run.kill("SIGINT");
+    }, LONGEST_RUN_MS);
+    const [status, signal] = (await once(run, "exit")) as [number | null, NodeJS.Signals | null];
+    clearTimeout(timer);
+    if (typeof to === "number") {
+      closeSync(to);
+      await after;
+      say(title);
+      for await (const part of createReadStream(log)) process.stdout.write(part);
+    }
     const asWhole = (how: string) => failures.push(`✘ ${store}: ${how}\n`);
     if (!existsSync(outcome)) {
-      asWhole(`mocha ended without a result (${run.signal ?? `exit code ${run.status}`})`);
+      asWhole(`mocha ended without a result (${signal ?? `exit code ${status}`})`);
       return { ...NONE, failed: 1 };
     }
     const { totals, failed }: { totals: Totals; failed: Failure[] } = JSON.parse(readFileSync(outcome, "utf8"));
     failures.push(...failed.map((failure) => failureLines(store, failure)));
-    if (totals.failed > 0 || run.status === 0) return totals;
+    if (totals.failed > 0 || status === 0) return totals;
     // E.g. an error after the last test, or a connection left open: mocha counts it nowhere but in its exit code.
-    const late = run.error !== undefined && "code" in run.error && run.error.code === "ETIMEDOUT";
-    asWhole(late ? "mocha had to be ended: the tests left something open" : `mocha ended with exit code ${run.status}`);
+    asWhole(late ? "mocha had to be ended: the tests left something open" : `mocha ended with exit code ${status}`);
     return { ...totals, failed: 1 };
   } finally {
     rmSync(folder, { recursive: true });
@@ -136,7 +170,7 @@ function say(line: string): void {
   process.stdout.write(`▸ ${line}\n`);
 }
 
-const totals = main(process.argv.slice(2));
+const totals = await main(process.argv.slice(2));
 const onlyChecks = process.argv.includes("--checks");
 if (!onlyChecks) {
   if (totals.passed + totals.failed === 0) say("nothing ran");
