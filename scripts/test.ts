@@ -40,6 +40,8 @@ const CHECKS: readonly { name: string; command: readonly string[] }[] = [
   { name: "lint, format and floors", command: [join(BIN, "biome"), "check", "--error-on-warnings"] },
   { name: "types", command: [join(BIN, "tsc"), "--noEmit"] },
   { name: "types of the pages", command: [join(BIN, "tsc"), "--project", "tsconfig.pages.json"] },
+  { name: "no unused exports, files or dependencies", command: [join(BIN, "knip"), "--no-progress"] },
+  { name: "package", command: ["npm", "run", "--silent", "check:package"] },
 ];
 
 type Store = "native" | "embedded" | "cluster";
