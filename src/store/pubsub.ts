@@ -1,4 +1,4 @@
-import { PassingMap } from "../passing-map.ts";
+import { ChurnMap } from "../churn-map.ts";
 import { type Connection, isCluster } from "./connection.ts";
 
 /** Told of a message, or null when the connection was lost for a while and messages may have been missed. */
@@ -19,7 +19,7 @@ export class Notices {
   readonly #connection: Connection;
   /** Each channel is listened to at the shard that has its partition, and messages go nowhere else. */
   readonly #sharded: boolean;
-  readonly #channels = new PassingMap<string, Channel>();
+  readonly #channels = new ChurnMap<string, Channel>();
 
   /** @param sharded whether the server knows sharded messages (Redis 7 and later); of no matter without a cluster */
   constructor(subscriber: Connection, { sharded = true }: { sharded?: boolean } = {}) {

@@ -1,9 +1,9 @@
 import { setImmediate as turn } from "node:timers/promises";
+import { ChurnMap } from "../churn-map.ts";
 import type { Engine } from "../engine/engine.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
-import { PassingMap } from "../passing-map.ts";
 import type { AbortCause } from "./abort.ts";
 import type { Attempt } from "./attempt.ts";
 
@@ -14,7 +14,7 @@ const LOOK_MS = 300;
 export class Keeper implements Role {
   readonly #engine: Engine;
   readonly #log: Logger;
-  readonly #held = new PassingMap<string, Attempt>();
+  readonly #held = new ChurnMap<string, Attempt>();
   readonly #renewing = new Set<Attempt>();
   readonly #loop: Loop;
   #settled: (() => void) | undefined;

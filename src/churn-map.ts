@@ -6,7 +6,7 @@ const RENEW_AFTER = 1000;
  * was deleted, to the next one. Once such a table is old, all that went through the Map since then stays until a major
  * collection, and with it whatever it refers to. A new Map now and then breaks the chain.
  */
-export class PassingMap<K, V> implements Iterable<[K, V]> {
+export class ChurnMap<K, V> implements Iterable<[K, V]> {
   #map = new Map<K, V>();
   #set = 0;
 

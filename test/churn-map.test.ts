@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { PassingMap } from "../src/passing-map.ts";
+import { ChurnMap } from "../src/churn-map.ts";
 
 describe("a map of what comes and goes", () => {
   it("does what a Map does, however much has gone through it", () => {
@@ -8,7 +8,7 @@ describe("a map of what comes and goes", () => {
     const step = fc.record({ key, act: fc.constantFrom("set", "set", "delete") });
     fc.assert(
       fc.property(fc.array(step, { minLength: 2000, maxLength: 4000 }), (steps) => {
-        const [passing, plain] = [new PassingMap<number, number>(), new Map<number, number>()];
+        const [passing, plain] = [new ChurnMap<number, number>(), new Map<number, number>()];
         for (const [n, { key, act }] of steps.entries()) {
           if (act === "set") {
             passing.set(key, n);
@@ -26,7 +26,7 @@ describe("a map of what comes and goes", () => {
   });
 
   it("keeps all that is in it when that is much", () => {
-    const passing = new PassingMap<number, number>();
+    const passing = new ChurnMap<number, number>();
     for (let n = 0; n < 20_000; n += 1) passing.set(n, n);
     expect(passing.size).to.equal(20_000);
     expect([...passing.values()].every((value, n) => value === n)).to.equal(true);
