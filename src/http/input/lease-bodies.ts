@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isContentType } from "../../net/result-headers.ts";
+import { isContentType } from "../../handler/result-headers.ts";
 
 /** A fence as leases carry it: a number up to 2^53, or its digits. */
 const fence = z.union([z.int().min(1), z.string().regex(/^\d{1,16}$/)]).transform(String);

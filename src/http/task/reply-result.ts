@@ -1,7 +1,7 @@
 import { validateHeaderValue } from "node:http";
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/inspect.ts";
-import { isActive, keptHeaders } from "../../net/result-headers.ts";
+import { isActive, keptHeaders } from "../../handler/result-headers.ts";
 import type { Result } from "../../task.ts";
 import { responseOf } from "../api-response.ts";
 

@@ -1,5 +1,5 @@
+import { keptHeaders } from "../../handler/result-headers.ts";
 import { BodyTooLong, type ReadLimits, readLimited } from "../../net/read-limited.ts";
-import { keptHeaders } from "../../net/result-headers.ts";
 import type { Answer } from "../../task.ts";
 import { Unfit } from "./outcome.ts";
 

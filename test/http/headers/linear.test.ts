@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { isActive } from "../../../src/handler/result-headers.ts";
 import { weightOf } from "../../../src/http/headers/accept.ts";
 import { namesVersion } from "../../../src/http/headers/etag.ts";
 import { forwardedAddress, shownHost } from "../../../src/http/headers/forwarded.ts";
@@ -8,7 +9,6 @@ import { urgencyOf } from "../../../src/http/headers/priority.ts";
 import { checkIdempotencyKey, requestIdOf } from "../../../src/http/headers/request-id.ts";
 import { parseJson } from "../../../src/http/input/json.ts";
 import { readSubmitOptions } from "../../../src/http/task/submit-options.ts";
-import { isActive } from "../../../src/net/result-headers.ts";
 
 /** Six times as long as a head may be: what takes the square of it would not end within the time of a test. */
 const LENGTH = 100_000;
