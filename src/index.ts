@@ -11,6 +11,6 @@ export {
   type UndoTask,
 } from "./handler/define.ts";
 export { fetchPage } from "./handler/fetch-page.ts";
-export { defineGateway, type Gateway, type GatewayOptions } from "./handler/gateway.ts";
+export { defineGateway, type Gateway, type GatewayOptions } from "./handler/gateway/gateway.ts";
 export { giveUp, type Problem, retryLater } from "./handler/intents.ts";
 export { FetchError, type FetchFailure, type Page } from "./net/guarded-fetch.ts";

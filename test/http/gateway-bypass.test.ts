@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { defineGateway } from "../../src/handler/gateway.ts";
+import { defineGateway } from "../../src/handler/gateway/gateway.ts";
 import { field, type GatewayServer, type RawUpstream, startGateways, startUpstream } from "../helpers/gateway.ts";
 import { openWorkshop, type Workshop } from "../workers/workshop.ts";
 

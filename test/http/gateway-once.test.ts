@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { TaskContext } from "../../src/handler/define.ts";
-import { defineGateway } from "../../src/handler/gateway.ts";
+import { defineGateway } from "../../src/handler/gateway/gateway.ts";
 import { isRetryLater } from "../../src/handler/intents.ts";
 import { taskContext, thrownBy } from "../handlers/context.ts";
 import {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { GATEWAY_METHODS } from "../../handler/gateway-request.ts";
+import { GATEWAY_METHODS } from "../../handler/gateway/request.ts";
 import { completeBody, failBody, progressBody, renewBody, takeBody } from "../input/lease-bodies.ts";
 import { asComponents } from "./inputs.ts";
 import { parameterRefs } from "./parameters.ts";

@@ -2,14 +2,14 @@ import { isIP } from "node:net";
 import type Router from "@koa/router";
 import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
-import { isGateway } from "../../handler/gateway.ts";
+import { isGateway } from "../../handler/gateway/gateway.ts";
 import {
   forwardedHeaders,
   GATEWAY_METHODS,
   type GatewayRequest,
   identityOf,
   isUnsafePath,
-} from "../../handler/gateway-request.ts";
+} from "../../handler/gateway/request.ts";
 import type { Api } from "../api.ts";
 import { urgencyOf } from "../headers/priority.ts";
 import { checkIdempotencyKey } from "../headers/request-id.ts";

@@ -6,7 +6,7 @@ import type { Submission, SubmissionVerdict } from "../../engine/submit.ts";
 import type { Wait } from "../../engine/watching/wait.ts";
 import { PaihaoError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
-import { isGateway } from "../../handler/gateway.ts";
+import { isGateway } from "../../handler/gateway/gateway.ts";
 import { isId, isOutcome, isQueueName } from "../../task.ts";
 import type { Api } from "../api.ts";
 import { responseOf } from "../api-response.ts";

@@ -1,8 +1,10 @@
 import type { IncomingMessage } from "node:http";
-import { type Duration, parseDuration } from "../config/duration.ts";
-import { messageOf } from "../errors.ts";
-import { retryAfterMs } from "../net/retry-after.ts";
-import { defineHandler, type Handler, type TaskContext } from "./define.ts";
+import { type Duration, parseDuration } from "../../config/duration.ts";
+import { messageOf } from "../../errors.ts";
+import { retryAfterMs } from "../../net/retry-after.ts";
+import { defineHandler, type Handler, type TaskContext } from "../define.ts";
+import { giveUp, retryLater } from "../intents.ts";
+import { type HeaderField, keptOfUpstream } from "../result-headers.ts";
 import {
   forwardedHeaders,
   GATEWAY_METHODS,
@@ -10,10 +12,8 @@ import {
   type GatewayRequest,
   gatewayRequest,
   isUnsafePath,
-} from "./gateway-request.ts";
-import { NoAnswer, Upstream } from "./gateway-upstream.ts";
-import { giveUp, retryLater } from "./intents.ts";
-import { type HeaderField, keptOfUpstream } from "./result-headers.ts";
+} from "./request.ts";
+import { NoAnswer, Upstream } from "./upstream.ts";
 
 /** Methods that may be sent again without doing their work twice (RFC 9110 §9.2.2). */
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "PUT", "DELETE"]);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isHopByHop, namedByConnection } from "./result-headers.ts";
+import { isHopByHop, namedByConnection } from "../result-headers.ts";
 
 /** What a gateway forwards unless it is told otherwise. */
 export const GATEWAY_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
