@@ -10,7 +10,7 @@ export {
   type Undos,
   type UndoTask,
 } from "./handler/define.ts";
-export { fetchPage } from "./handler/fetch-page.ts";
+export { fetchPage } from "./handler/fetch/fetch-page.ts";
+export { FetchError, type FetchFailure, type Page } from "./handler/fetch/guarded-fetch.ts";
 export { defineGateway, type Gateway, type GatewayOptions } from "./handler/gateway/gateway.ts";
 export { giveUp, type Problem, retryLater } from "./handler/intents.ts";
-export { FetchError, type FetchFailure, type Page } from "./net/guarded-fetch.ts";

@@ -3,10 +3,10 @@ import https from "node:https";
 import type { Transform } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createBrotliDecompress, createUnzip } from "node:zlib";
-import { messageOf } from "../errors.ts";
-import { decodeHtml } from "./charset.ts";
-import { GrowingBuffer } from "./growing-buffer.ts";
-import { type AddressGuard, TargetRefused } from "./ssrf-guard.ts";
+import { messageOf } from "../../errors.ts";
+import { GrowingBuffer } from "../../net/growing-buffer.ts";
+import { type AddressGuard, TargetRefused } from "../../net/ssrf-guard.ts";
+import { decodeHtml } from "./decode-html.ts";
 
 /** Limits of one fetch, redirects and all. */
 const FETCH_DEFAULTS = { timeoutMs: 20_000, maxBytes: 5 * 1024 * 1024, maxRedirects: 5 } as const;

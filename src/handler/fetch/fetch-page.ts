@@ -1,6 +1,6 @@
-import { readFetchAllow } from "../config/config.ts";
-import { fetchPage as fetchGuarded, type Page } from "../net/guarded-fetch.ts";
-import { AddressGuard } from "../net/ssrf-guard.ts";
+import { readFetchAllow } from "../../config/config.ts";
+import { AddressGuard } from "../../net/ssrf-guard.ts";
+import { fetchPage as fetchGuarded, type Page } from "./guarded-fetch.ts";
 
 /**
  * Fetches a web page for a handler: from public addresses, and from those that FETCH_ALLOW lists, asked anew for every redirect.

@@ -2,10 +2,10 @@ import { once } from "node:events";
 import net from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { expect } from "chai";
-import { FetchError, type FetchOptions, fetchPage } from "../../src/net/guarded-fetch.ts";
-import { AddressGuard, parseAllowList } from "../../src/net/ssrf-guard.ts";
-import { thrownBy } from "../handlers/context.ts";
-import { PageServer } from "../handlers/page-server.ts";
+import { FetchError, type FetchOptions, fetchPage } from "../../../src/handler/fetch/guarded-fetch.ts";
+import { AddressGuard, parseAllowList } from "../../../src/net/ssrf-guard.ts";
+import { thrownBy } from "../../handlers/context.ts";
+import { PageServer } from "../../handlers/page-server.ts";
 
 describe("fetching a page", () => {
   let pages: PageServer;
