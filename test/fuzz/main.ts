@@ -6,11 +6,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { messageOf } from "../src/errors.ts";
-import { createLog } from "../src/log.ts";
-import { provisionStore } from "../src/store/servers/provision.ts";
-import { fuzz } from "../test/fuzz/run.ts";
-import { publishStore } from "../test/helpers/store.ts";
+import { messageOf } from "../../src/errors.ts";
+import { createLog } from "../../src/log.ts";
+import { provisionStore } from "../../src/store/servers/provision.ts";
+import { publishStore } from "../helpers/store.ts";
+import { fuzz } from "./run.ts";
 
 const { values } = parseArgs({ options: { requests: { type: "string", default: "10000" }, seed: { type: "string" } } });
 

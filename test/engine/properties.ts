@@ -7,10 +7,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { messageOf } from "../src/errors.ts";
-import { createLog } from "../src/log.ts";
-import { provisionStore } from "../src/store/servers/provision.ts";
-import { holdAgainstModel } from "../test/engine/model-run.ts";
+import { messageOf } from "../../src/errors.ts";
+import { createLog } from "../../src/log.ts";
+import { provisionStore } from "../../src/store/servers/provision.ts";
+import { holdAgainstModel } from "./model-run.ts";
 
 const { values } = parseArgs({
   options: {

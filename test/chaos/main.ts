@@ -6,12 +6,12 @@
  */
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
-import { messageOf } from "../src/errors.ts";
-import { endure, type Fault, type Row } from "../test/chaos/endure.ts";
-import { FAULTS } from "../test/chaos/faults.ts";
-import type { LoadOptions } from "../test/chaos/load.ts";
-import { table } from "../test/chaos/table.ts";
-import { World } from "../test/chaos/world.ts";
+import { messageOf } from "../../src/errors.ts";
+import { endure, type Fault, type Row } from "./endure.ts";
+import { FAULTS } from "./faults.ts";
+import type { LoadOptions } from "./load.ts";
+import { table } from "./table.ts";
+import { World } from "./world.ts";
 
 const { values } = parseArgs({
   options: {
