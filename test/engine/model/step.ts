@@ -1,5 +1,5 @@
-import type { StepVerdict } from "../../src/store/scripts/scripts.ts";
-import type { ModelTask } from "./model-task.ts";
+import type { StepVerdict } from "../../../src/store/scripts/scripts.ts";
+import type { ModelTask } from "./task.ts";
 
 /** What a worker tells of a step. */
 export interface StepCall {

@@ -1,5 +1,5 @@
-import { storeUrl } from "../helpers/store.ts";
-import { holdAgainstModel } from "./model-run.ts";
+import { storeUrl } from "../../helpers/store.ts";
+import { holdAgainstModel } from "./run.ts";
 
 /** Runs in a test run; the long form is `npm run properties -- --runs N`. */
 const RUNS = 400;

@@ -1,5 +1,5 @@
 /**
- * `npm run properties -- [--runs N] [--steps N] [--seed=N] [--path=P]`: the long form of test/engine/model.test.ts. It plays
+ * `npm run properties -- [--runs N] [--steps N] [--seed=N] [--path=P]`: the long form of test/engine/model/model.test.ts. It plays
  * random sequences of calls on the engine and on a plain model of it, on a redis-server of its own, and holds every promise
  * after each call. A failure prints the shortest sequence that breaks one, and the command that plays it again.
  */
@@ -7,10 +7,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
-import { messageOf } from "../../src/errors.ts";
-import { createLog } from "../../src/log.ts";
-import { provisionStore } from "../../src/store/servers/provision.ts";
-import { holdAgainstModel } from "./model-run.ts";
+import { messageOf } from "../../../src/errors.ts";
+import { createLog } from "../../../src/log.ts";
+import { provisionStore } from "../../../src/store/servers/provision.ts";
+import { holdAgainstModel } from "./run.ts";
 
 const { values } = parseArgs({
   options: {

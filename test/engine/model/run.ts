@@ -1,22 +1,22 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { readConfig } from "../../src/config/config.ts";
-import { audit } from "../../src/engine/audit.ts";
-import { Engine } from "../../src/engine/engine.ts";
-import { settingsOf } from "../../src/engine/settings.ts";
-import { defineHandler } from "../../src/handler/define.ts";
-import { createLog } from "../../src/log.ts";
-import { type Connection, connect } from "../../src/store/connection.ts";
-import { Keys } from "../../src/store/keys.ts";
-import { Notices } from "../../src/store/pubsub.ts";
-import { type FailItem, type Lease, Scripts, type TickQueue } from "../../src/store/scripts/scripts.ts";
-import { keysLike } from "../helpers/scan.ts";
-import { uniquePrefix } from "../helpers/store.ts";
+import { readConfig } from "../../../src/config/config.ts";
+import { audit } from "../../../src/engine/audit.ts";
+import { Engine } from "../../../src/engine/engine.ts";
+import { settingsOf } from "../../../src/engine/settings.ts";
+import { defineHandler } from "../../../src/handler/define.ts";
+import { createLog } from "../../../src/log.ts";
+import { type Connection, connect } from "../../../src/store/connection.ts";
+import { Keys } from "../../../src/store/keys.ts";
+import { Notices } from "../../../src/store/pubsub.ts";
+import { type FailItem, type Lease, Scripts, type TickQueue } from "../../../src/store/scripts/scripts.ts";
+import { keysLike } from "../../helpers/scan.ts";
+import { uniquePrefix } from "../../helpers/store.ts";
+import { IDS, type Op, play, QUEUES, stepArbitrary, type World } from "./calls.ts";
+import { Checker, KEPT, WEBHOOK_QUEUE } from "./check.ts";
 import { Model } from "./model.ts";
-import { Checker, KEPT, WEBHOOK_QUEUE } from "./model-check.ts";
-import { IDS, type Op, play, QUEUES, stepArbitrary, type World } from "./model-ops.ts";
-import { dump, sendingTwice, TimeTravel } from "./model-store.ts";
-import { MODEL_DEAD_CAP, UNDO_QUEUE } from "./model-task.ts";
+import { dump, sendingTwice, TimeTravel } from "./store.ts";
+import { MODEL_DEAD_CAP, UNDO_QUEUE } from "./task.ts";
 
 /** The scripts with a smaller cap on dead letters, which a short run meets. */
 class CappedScripts extends Scripts {

@@ -1,8 +1,8 @@
-import type { Connection } from "../../src/store/connection.ts";
-import { INLINE_BYTES, type Keys } from "../../src/store/keys.ts";
-import { isOutcome } from "../../src/task.ts";
+import type { Connection } from "../../../src/store/connection.ts";
+import { INLINE_BYTES, type Keys } from "../../../src/store/keys.ts";
+import { isOutcome } from "../../../src/task.ts";
 import type { Model } from "./model.ts";
-import { LONG_AGO } from "./model-task.ts";
+import { LONG_AGO } from "./task.ts";
 
 /** Everything that the store holds of one task. Times to live are ms; -1 for none, -2 for a key that is not there. */
 export interface StoredTask {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { storeUrl } from "../helpers/store.ts";
-import { holdAgainstModel } from "./model-run.ts";
+import { storeUrl } from "../../helpers/store.ts";
+import { holdAgainstModel } from "./run.ts";
 
 const STEPS = 40;
 

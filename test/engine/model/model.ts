@@ -8,9 +8,9 @@ import type {
   StepVerdict,
   SubmitVerdict,
   UpdateVerdict,
-} from "../../src/store/scripts/scripts.ts";
-import { isOutcome, type State } from "../../src/task.ts";
-import { playStep, type StepCall } from "./model-step.ts";
+} from "../../../src/store/scripts/scripts.ts";
+import { isOutcome, type State } from "../../../src/task.ts";
+import { playStep, type StepCall } from "./step.ts";
 import {
   LONG_AGO,
   MODEL_DEAD_CAP,
@@ -21,7 +21,7 @@ import {
   type NewTask,
   newTask,
   UNDO_QUEUE,
-} from "./model-task.ts";
+} from "./task.ts";
 
 /** Most errors that are kept of a task. */
 const MOST_ERRORS = 5;

@@ -1,4 +1,4 @@
-import type { State } from "../../src/task.ts";
+import type { State } from "../../../src/task.ts";
 
 /** A task as the model has it: what a caller, a worker and an operator may rely on, and nothing of how it is stored. */
 export interface ModelTask {

@@ -1,13 +1,13 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import type { Engine } from "../../src/engine/engine.ts";
-import { catalogueResult } from "../../src/engine/problem.ts";
-import type { QueueSettings } from "../../src/engine/settings.ts";
-import type { FailKind, Lease, PageKind } from "../../src/store/scripts/scripts.ts";
-import type { Result } from "../../src/task.ts";
+import type { Engine } from "../../../src/engine/engine.ts";
+import { catalogueResult } from "../../../src/engine/problem.ts";
+import type { QueueSettings } from "../../../src/engine/settings.ts";
+import type { FailKind, Lease, PageKind } from "../../../src/store/scripts/scripts.ts";
+import type { Result } from "../../../src/task.ts";
 import type { Model } from "./model.ts";
-import type { TimeTravel } from "./model-store.ts";
-import { LONG_AGO, UNDO_QUEUE } from "./model-task.ts";
+import type { TimeTravel } from "./store.ts";
+import { LONG_AGO, UNDO_QUEUE } from "./task.ts";
 
 /** Few ids, so that the same one is met again and again; some of them odd. */
 export const IDS = ["a", "b", "c", "__proto__", "constructor", "F"] as const;

@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import type { Inspection } from "../../src/engine/inspect.ts";
-import { STATE_LETTERS } from "../../src/store/keys.ts";
-import { isOutcome, type State, TRANSITIONS } from "../../src/task.ts";
+import type { Inspection } from "../../../src/engine/inspect.ts";
+import { STATE_LETTERS } from "../../../src/store/keys.ts";
+import { isOutcome, type State, TRANSITIONS } from "../../../src/task.ts";
 import type { Model } from "./model.ts";
-import type { Dump, StoredQueue, StoredTask } from "./model-store.ts";
-import { MODEL_DEAD_CAP, type ModelTask } from "./model-task.ts";
+import type { Dump, StoredQueue, StoredTask } from "./store.ts";
+import { MODEL_DEAD_CAP, type ModelTask } from "./task.ts";
 
 /** How long what is finished stays in these tests, ms. */
 export const KEPT = { result: 3_600_000, tombstone: 86_400_000, dead: 604_800_000 } as const;
