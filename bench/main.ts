@@ -15,6 +15,7 @@ import { idle } from "./idle.ts";
 import { memory } from "./memory.ts";
 import { pickup } from "./pickup.ts";
 import { plot } from "./plot.ts";
+import { recovery } from "./recovery.ts";
 import { run } from "./run.ts";
 import { scale } from "./scale.ts";
 import { spike } from "./spike.ts";
@@ -24,7 +25,7 @@ import { sync } from "./sync.ts";
 
 const BENCHES: readonly Bench[] = [
   ...[accept, run, submit, depth, memory, sustained, spike, sync, pickup],
-  ...[scale, cluster, idle, estimates, anatomy],
+  ...[scale, cluster, idle, estimates, recovery, anatomy],
 ];
 
 const { values, positionals } = parseArgs({

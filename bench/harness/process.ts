@@ -36,7 +36,7 @@ export function cpuSecondsOf(pid: number): number {
   return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
 }
 
-/** Starts `paihao start` as it is built, on a free port, and waits until it answers. */
+/** Starts `paihao start` as it is built, on a free port, and waits until it answers; a worker that does not listen has NaN for a port. */
 export async function startPaihao(
   env: Readonly<Record<string, string>>,
   nodeArgs: readonly string[] = [],
@@ -50,7 +50,7 @@ export async function startPaihao(
   const port = new Promise<number>((resolve, reject) => {
     child.stderr.on("data", (chunk: Buffer) => {
       said.push(chunk.toString());
-      const match = /is ready on http:\S+?:(\d+)$/m.exec(said.join(""));
+      const match = /is ready on http:\S+?:(\d+)$|worker is ready/m.exec(said.join(""));
       if (match) resolve(Number(match[1]));
     });
     child.once("exit", () => reject(new Error(`paihao ended at once: ${said.join("")}`)));

@@ -81,7 +81,7 @@ export class Engine {
   readonly #tick: Tick;
   readonly #permits: Permits;
   readonly #cancels: Batch<{ id: string } & Call & Retention, CancelVerdict>;
-  readonly #beginnings: Batch<Lease, BeginVerdict>;
+  readonly #beginnings: Batch<Lease & { leaseMs: number }, BeginVerdict>;
   readonly #losses: Batch<Lease & TickQueue, LoseVerdict>;
   readonly #retries: Batch<{ id: string } & Call, RetryVerdict>;
   readonly #renewals: Batch<Lease & { leaseMs: number }, "ok" | "cancel" | "stale">;
@@ -222,9 +222,9 @@ export class Engine {
     return this.#cancels.add(this.keys.partitionOf(id), { id, call: newCall(), ...retentionOf(this.settings(queue)) });
   }
 
-  /** Reports that the handler of a task begins that was reserved by a worker that `reports`; anything but "ok" forbids it. */
-  begin(lease: Lease): Promise<BeginVerdict> {
-    return this.#beginnings.add(this.keys.partitionOf(lease.id), lease);
+  /** Reports that the handler of a suspect begins: its lease holds for `leaseMs` from now on. Anything but "ok" forbids it. */
+  begin(lease: Lease, leaseMs: number): Promise<BeginVerdict> {
+    return this.#beginnings.add(this.keys.partitionOf(lease.id), { ...lease, leaseMs });
   }
 
   /** Reports a task whose process died under it, while this worker lives. */
@@ -277,9 +277,14 @@ export class Engine {
     return ticked;
   }
 
-  /** Says to every partition that a worker lives, with its slots of each queue; `ttlMs` 0 says goodbye. */
-  async heartbeat(worker: string, ttlMs: number, slots: ReadonlyMap<string, number>): Promise<void> {
-    await Promise.all(this.keys.tags.map((tag) => this.#scripts.heartbeat(tag, worker, ttlMs, slots)));
+  /**
+   * Says to every partition that a worker lives, with its slots of each queue; `ttlMs` 0 says goodbye. Returns ms since a task
+   * of these queues last lost its worker, infinity where none has.
+   */
+  async heartbeat(worker: string, ttlMs: number, slots: ReadonlyMap<string, number>): Promise<number> {
+    return Math.min(
+      ...(await Promise.all(this.keys.tags.map((tag) => this.#scripts.heartbeat(tag, worker, ttlMs, slots)))),
+    );
   }
 
   /** The figures of queues, summed over the partitions, in the order asked for. */

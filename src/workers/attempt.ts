@@ -8,6 +8,7 @@ import { type AbortCause, TaskAborted } from "./abort.ts";
 import { Reporter } from "./reporter.ts";
 import { insist } from "./retry.ts";
 import type { StepStore } from "./steps.ts";
+import { suspectLeaseMs } from "./suspects.ts";
 import type { TaskFacts, TaskMeans } from "./task-context.ts";
 
 /** What an attempt needs. */
@@ -26,6 +27,8 @@ export class Attempt implements TaskMeans {
   readonly task: Reserved;
   readonly settings: QueueSettings;
   readonly lease: Lease;
+  /** For how long its lease is held and renewed, ms. */
+  leaseMs: number;
   /** Monotonic ms of the last time the lease was known to hold. */
   renewedAt: number;
   /** Resolves when a handler ends that is no longer waited for; undefined while it is. */
@@ -48,6 +51,7 @@ export class Attempt implements TaskMeans {
     this.lease = { queue: settings.queue, id: task.id, fence: task.fence };
     this.renewedAt = parts.takenAt;
     this.claimSlot = parts.claimSlot;
+    this.leaseMs = parts.claimSlot ? suspectLeaseMs(settings) : settings.leaseMs;
     this.#parts = parts;
     this.#input = task.input;
   }
@@ -134,13 +138,22 @@ export class Attempt implements TaskMeans {
    * not count against the task. Where the handler is not to begin, the signal fires.
    */
   async report(): Promise<void> {
-    const verdict = await insist(() => this.#parts.engine.begin(this.lease), {
+    let askedAt = 0;
+    const begin = () => {
+      askedAt = performance.now();
+      return this.#parts.engine.begin(this.lease, this.settings.leaseMs);
+    };
+    const verdict = await insist(begin, {
       done: () => this.aborted !== undefined,
       onFailure: (error) =>
         this.log.warn({ reason: messageOf(error) }, "the beginning of the handler is not stored yet"),
     });
     if (verdict === "stale") this.abort("lease-lost");
     else if (verdict === "cancel") this.abort("canceled");
+    else if (verdict === "ok") {
+      this.leaseMs = this.settings.leaseMs;
+      this.renewedAt = Math.max(this.renewedAt, askedAt);
+    }
   }
 
   /** The handler starts: its time begins. */

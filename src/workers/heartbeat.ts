@@ -13,14 +13,23 @@ export class Heartbeat implements Role {
   readonly #slots: ReadonlyMap<string, number>;
   readonly #loop: Loop;
 
-  constructor(engine: Engine, worker: string, slots: ReadonlyMap<string, number>, log: Logger) {
+  /** @param onBeat told how long ago a task of these queues last lost its worker, ms; infinity where none has */
+  constructor(
+    engine: Engine,
+    {
+      worker,
+      slots,
+      onBeat,
+    }: { worker: string; slots: ReadonlyMap<string, number>; onBeat(sinceLossMs: number): void },
+    log: Logger,
+  ) {
     this.#engine = engine;
     this.#worker = worker;
     this.#slots = slots;
     this.#loop = new Loop({
       intervalMs: HEARTBEAT.intervalMs,
       tick: async () => {
-        await engine.heartbeat(worker, HEARTBEAT.ttlMs, slots);
+        onBeat(await engine.heartbeat(worker, HEARTBEAT.ttlMs, slots));
         return undefined;
       },
       onError: (error) => log.warn({ reason: reasonOf(error) }, "the heartbeat did not arrive"),

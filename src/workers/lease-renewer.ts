@@ -75,17 +75,17 @@ export class Keeper implements Role {
   #tick(): undefined {
     const now = performance.now();
     for (const attempt of this.#held.values()) {
-      if (now - attempt.renewedAt < attempt.settings.leaseMs / 3 - LOOK_MS || this.#renewing.has(attempt)) continue;
+      if (now - attempt.renewedAt < attempt.leaseMs / 3 - LOOK_MS || this.#renewing.has(attempt)) continue;
       // Not waited for: one partition that does not answer must not cost the leases in the others.
       void this.#renew(attempt, now);
     }
   }
 
   async #renew(attempt: Attempt, now: number): Promise<void> {
-    const { lease, settings, log } = attempt;
+    const { lease, leaseMs, log } = attempt;
     this.#renewing.add(attempt);
     try {
-      const verdict = await this.#engine.renew(lease, settings.leaseMs);
+      const verdict = await this.#engine.renew(lease, leaseMs);
       attempt.renewedAt = now;
       this.#failing = false;
       // The end of the attempt may have been told just before: its answer has come with this one, and is still being read.

@@ -10,6 +10,7 @@ import type { Keeper } from "./lease-renewer.ts";
 import type { Runner } from "./runner.ts";
 import type { Children } from "./sandbox/children.ts";
 import type { Executors } from "./sandbox/executors.ts";
+import { suspectLeaseMs } from "./suspects.ts";
 import { type Slots, Taker } from "./taker.ts";
 
 /** From so many slots on, a part of them is worth a request of its own. */
@@ -63,14 +64,15 @@ export class Pool implements Role, Slots {
     this.#keeper = parts.keeper;
     this.#log = parts.log.child({ queue: handler.queue });
     this.#suspects = parts.executors.suspectsOf(handler.queue);
-    const reports = this.#suspects !== undefined;
+    const suspectLease = this.#suspects && suspectLeaseMs(settings);
     const lanes = this.slots < MANY_SLOTS ? 1 : LANES;
     const most = lanes === 1 ? this.slots : Math.floor(this.slots / (lanes + 1));
     this.#takers = Array.from({ length: lanes }, (_, lane) => {
       const { engine } = parts;
       // One asks for whatever there is, the others only for what fills a request.
       const least = lane === 0 ? 1 : most;
-      return new Taker({ worker, engine, settings, slots: this, log: this.#log, reports, lane, least, most });
+      const common = { worker, engine, settings, slots: this, log: this.#log };
+      return new Taker({ ...common, suspectLeaseMs: suspectLease, lane, least, most });
     });
   }
 
@@ -137,7 +139,7 @@ export class Pool implements Role, Slots {
 
   /** A suspect has a slot only while its handler runs: others use it while it waits for a process. */
   #runSuspect(task: Reserved, takenAt: number, suspects: Children): void {
-    if (!suspects.admits) return this.#putOff(task);
+    if (!suspects.admits(task, this.#settings)) return this.#putOff(task);
     let slot: "none" | "held" | "free" = "none";
     const claimSlot = () => {
       if (this.free < 1) return false;

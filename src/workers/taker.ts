@@ -33,8 +33,8 @@ export interface TakerParts {
   readonly settings: QueueSettings;
   readonly slots: Slots;
   readonly log: Logger;
-  /** The worker says when the handler of a suspect begins. */
-  readonly reports: boolean;
+  /** How long it has a suspect until it says that the handler begins, ms; undefined where it does not say so. */
+  readonly suspectLeaseMs: number | undefined;
   /** Which of the worker's requests for this queue: each lane has one underway at a time. */
   readonly lane: number;
   /** Fewer tasks than this are not asked for, nor where fewer wait. */
@@ -143,7 +143,7 @@ export class Taker implements Role {
   }
 
   async #ask(partition: number) {
-    const { engine, settings, slots, worker, lane, most, reports } = this.#parts;
+    const { engine, settings, slots, worker, lane, most, suspectLeaseMs } = this.#parts;
     this.#requests += 1;
     // Unique within the lane of a worker, which is unique itself: nothing else is asked of it.
     const reservation = this.#open[partition] ?? String(this.#requests);
@@ -154,7 +154,16 @@ export class Taker implements Role {
     const { leaseMs, rate } = settings;
     slots.promise(count);
     try {
-      const request = { queue, worker, lane, reservation, count, leaseMs, rate, reports };
+      const request = {
+        queue,
+        worker,
+        lane,
+        reservation,
+        count,
+        leaseMs,
+        rate,
+        ...(suspectLeaseMs !== undefined && { suspectLeaseMs }),
+      };
       const reserved = await engine.reserve(partition, request);
       this.#open[partition] = undefined;
       this.#silent.delete(partition);

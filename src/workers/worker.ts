@@ -25,6 +25,9 @@ export interface WorkerOptions {
 /** Once their signal has fired at the end of the drain: time for handlers to settle and for the store to hear of it, ms. */
 const SETTLE_MS = 10_000;
 
+/** Where a task has lost its worker so lately, ms, others may follow. */
+const LATELY_MS = 60_000;
+
 /** A worker process's work: slots of every queue, leases kept, and a heartbeat. */
 export class Worker implements Role {
   /** Unique to this start of this process. */
@@ -48,7 +51,10 @@ export class Worker implements Role {
         new Pool(this.id, handler, { engine, runner, keeper: this.#keeper, executors: this.#executors, log }),
     );
     const slots = new Map(this.#pools.map((pool) => [pool.queue, pool.slots]));
-    this.#heartbeat = new Heartbeat(engine, this.id, slots, log);
+    const onBeat = (sinceLossMs: number) => {
+      if (sinceLossMs < LATELY_MS && this.#stopped === undefined) this.#executors.expectSuspects();
+    };
+    this.#heartbeat = new Heartbeat(engine, { worker: this.id, slots, onBeat }, log);
   }
 
   async start(): Promise<void> {

@@ -46,7 +46,7 @@ export class Scene {
     await this.running();
     await this.scripts.lose(this.tag, [{ ...this.lease, ...this.tickQueue }], CAP);
     const request = { queue: "jobs", worker: "w1", reservation: "second", count: 1, leaseMs: 60_000, rate: undefined };
-    const { tasks } = await this.scripts.reserve(this.tag, { ...request, reports: true });
+    const { tasks } = await this.scripts.reserve(this.tag, { ...request, suspectLeaseMs: 60_000 });
     this.lease = { queue: "jobs", id: "a", fence: tasks[0]?.fence ?? "" };
   }
 

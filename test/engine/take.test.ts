@@ -30,7 +30,7 @@ class FaultyScripts extends Scripts {
   }
   override async heartbeat(...args: Parameters<Scripts["heartbeat"]>) {
     this.#check(args[0], this.away);
-    await super.heartbeat(...args);
+    return await super.heartbeat(...args);
   }
   #check(tag: string, faulty: ReadonlySet<string>): void {
     if (faulty.has(tag)) throw new PaihaoError("store-unavailable");

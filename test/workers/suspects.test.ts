@@ -21,7 +21,9 @@ describe("a task that has lost its worker", function () {
   beforeEach(async () => {
     dir = await mkdtemp(path.join(tmpdir(), "paihao-suspects-"));
     journal = path.join(dir, "journal");
-    shop = await openWorkshop([fixtures.slow, fixtures.pill, fixtures.stubborn] as Handler[], { timeless: true });
+    shop = await openWorkshop([fixtures.slow, fixtures.spare, fixtures.pill, fixtures.stubborn] as Handler[], {
+      timeless: true,
+    });
   });
   afterEach(async () => {
     await endProcesses(processes.splice(0));
@@ -73,40 +75,55 @@ describe("a task that has lost its worker", function () {
     });
   }
 
+  /** Lets a worker take what there is in its queue, and die before a child process could start. */
+  const dieInVain = async (id: string) => {
+    const worker = await start({ TEST_CHILDREN_LOAD_MS: "60000" });
+    await eventually(async () => (await shop.look(id)).state === "running");
+    worker.child.kill("SIGKILL");
+    await eventually(async () => {
+      await Promise.all(shop.engine.keys.tags.map((_, partition) => shop.engine.tick(partition)));
+      return (await shop.look(id)).state === "waiting";
+    });
+  };
+  /** Tasks of a queue that have lost a worker each. */
+  const losers = async (queue: string, count: number) => {
+    const ids = await Promise.all(Array.from({ length: count }, () => shop.submit({ journal, ms: 20 }, { queue })));
+    for (const partition of shop.engine.keys.tags.keys()) {
+      const request = { queue, worker: "gone", reservation: "only", count, leaseMs: 60_000, rate: undefined };
+      for (const { id, fence } of (await shop.engine.reserve(partition, request)).tasks)
+        await shop.engine.lose({ queue, id, fence }, shop.engine.settings(queue));
+    }
+    return ids;
+  };
+
   it("loses nothing more with workers that die before its handler begins, and then runs", async () => {
-    const first = await start();
-    const id = await shop.submit({ journal, ms: 60_000, againMs: 20 });
-    await eventually(async () => (await begun(id)).length === 1);
-    first.child.kill("SIGKILL");
+    const [id = ""] = await losers("slow", 1);
     for (let n = 0; n < 2; n += 1) {
-      const next = await start({ TEST_CHILDREN_LOAD_MS: "60000" });
-      await eventually(async () => (await shop.look(id)).state === "running");
-      next.child.kill("SIGKILL");
-      await eventually(async () => {
-        await Promise.all(shop.engine.keys.tags.map((_, partition) => shop.engine.tick(partition)));
-        return (await shop.look(id)).state === "waiting";
-      });
+      await dieInVain(id);
       expect(await shop.look(id)).to.include({ lost: 1, attempts: 0 });
     }
     await start();
     expect(await shop.ended(id)).to.include({ state: "succeeded", lost: 1, attempts: 1 });
-    expect(await begun(id)).to.have.length(2);
+    expect(await begun(id)).to.have.length(1);
+  });
+
+  it("runs beside others when its next worker dies before a process could start for it, if it has losses to spare", async () => {
+    const [id = ""] = await losers("spare", 1);
+    await dieInVain(id);
+    const last = await start({ TEST_CHILDREN_LOAD_MS: "60000" });
+    expect(await shop.ended(id)).to.include({ state: "succeeded", lost: 1, attempts: 1 });
+    expect(await begun(id)).to.deep.equal([last.pid]);
+  });
+
+  it("runs beside others when no process starts for it in time, if it has losses to spare", async () => {
+    const [id = ""] = await losers("spare", 1);
+    const worker = await start({ TEST_CHILDREN_LOAD_MS: "60000" });
+    expect(await shop.ended(id)).to.include({ state: "succeeded", lost: 1, attempts: 1 });
+    expect(await begun(id)).to.deep.equal([worker.pid]);
   });
 
   it("leaves its slot to others while it waits for a process, and keeps its lease meanwhile", async () => {
-    const suspects = await Promise.all(Array.from({ length: 12 }, () => shop.submit({ journal, ms: 20 })));
-    for (const partition of shop.engine.keys.tags.keys()) {
-      const request = {
-        queue: "slow",
-        worker: "gone",
-        reservation: "only",
-        count: 12,
-        leaseMs: 60_000,
-        rate: undefined,
-      };
-      for (const { id, fence } of (await shop.engine.reserve(partition, request)).tasks)
-        await shop.engine.lose({ queue: "slow", id, fence }, shop.engine.settings("slow"));
-    }
+    const suspects = await losers("slow", 12);
     const worker = await start({ TEST_CHILDREN_LOAD_MS: "60000" });
     // They stand behind the suspects, of which there are more than the queue has slots and than may wait in one process.
     const late = await Promise.all(Array.from({ length: 8 }, () => shop.submit({ journal, ms: 600 })));

@@ -71,6 +71,8 @@ export interface Reserved {
   readonly fence: string;
   readonly attempt: number;
   readonly lost: number;
+  /** How often it was reserved in vain since its last loss: its handler did not begin. */
+  readonly unbegun: number;
   readonly createdMs: number;
   /** Null where it is long: it is read apart, see `inputOf` of the engine. */
   readonly input: Buffer | null;
@@ -162,8 +164,11 @@ export interface Reservation {
   readonly leaseMs: number;
   /** Most starts within a span, over all workers; undefined for any number. */
   readonly rate: { readonly max: number; readonly perMs: number } | undefined;
-  /** The worker says when the handler of a task begins that has lost a worker before; else its reservation counts as that. */
-  readonly reports?: boolean;
+  /**
+   * How long the worker has a suspect, a task that has lost a worker before, until it says that its handler begins, ms; left out, the
+   * reservation counts as the beginning.
+   */
+  readonly suspectLeaseMs?: number;
 }
 
 /** What became of a failed attempt: see fail.lua. */

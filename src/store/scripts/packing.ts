@@ -70,7 +70,8 @@ export function completeVerdicts(reply: string): CompleteVerdict[] {
 export function reservedTasks(reply: readonly BytesReply[]): Reserved[] {
   const tasks: Reserved[] = [];
   for (let at = 0; at < reply.length; at += 2) {
-    const [id = "", fence = "", attempt, lost, created, more] = text(reply[at]).split(" ");
+    const [id = "", fence = "", attempt, losses = "", created, more] = text(reply[at]).split(" ");
+    const [lost, unbegun = 0] = losses.split("/");
     let [mediaType, query, caller] = ["", "", ""];
     const input = reply[at + 1];
     if (more !== undefined) {
@@ -82,6 +83,7 @@ export function reservedTasks(reply: readonly BytesReply[]): Reserved[] {
       fence,
       attempt: Number(attempt),
       lost: Number(lost),
+      unbegun: Number(unbegun),
       createdMs: Number(created),
       input: Buffer.isBuffer(input) ? input : null,
       inputBytes: typeof input === "number" ? input : 0,

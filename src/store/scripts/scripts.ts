@@ -107,10 +107,20 @@ export class Scripts {
    * allows no more.
    */
   async reserve(tag: string, request: Reservation, completions: readonly Completion[] = []): Promise<ReservedPart> {
-    const { queue, worker, asked, reservation, count, leaseMs, rate, reports } = request;
+    const { queue, worker, asked, reservation, count, leaseMs, rate, suspectLeaseMs } = request;
     const lane = asked ? `${asked.holder} ${asked.generation} ${asked.after}` : (request.lane ?? 0);
     const most = Math.min(count, BATCH_LIMIT);
-    const args = [queue, worker, lane, reservation, most, leaseMs, rate?.max ?? 0, rate?.perMs ?? 0, reports ? 1 : 0];
+    const args = [
+      queue,
+      worker,
+      lane,
+      reservation,
+      most,
+      leaseMs,
+      rate?.max ?? 0,
+      rate?.perMs ?? 0,
+      suspectLeaseMs ?? 0,
+    ];
     const reply = await this.#run.reserve.bytes(tag, [...args, ...completeArguments(completions)]);
     const [tasks, waiting, pause, verdicts, part] = list(reply);
     return {
@@ -180,8 +190,8 @@ export class Scripts {
   }
 
   /** Reports that handlers begin. */
-  async begin(tag: string, items: readonly Pick<Lease, "id" | "fence">[]): Promise<BeginVerdict[]> {
-    const args = items.flatMap((t) => [t.id, t.fence]);
+  async begin(tag: string, items: readonly (Lease & { leaseMs: number })[]): Promise<BeginVerdict[]> {
+    const args = items.flatMap((t) => [t.queue, t.id, t.fence, t.leaseMs]);
     return (await this.#run.begin.text(tag, [items.length, ...args])) as BeginVerdict[];
   }
 
@@ -277,13 +287,17 @@ export class Scripts {
   }
 
   /** @param ttlMs 0 says goodbye */
-  async heartbeat(tag: string, worker: string, ttlMs: number, slots: ReadonlyMap<string, number>): Promise<void> {
+  /** Returns ms since a task of these queues last lost its worker, infinity where none has. */
+  async heartbeat(tag: string, worker: string, ttlMs: number, slots: ReadonlyMap<string, number>): Promise<number> {
+    let sinceLossMs = Number.POSITIVE_INFINITY;
     const all = [...slots];
     // In bites: of a thousand queues one script would hold up everybody.
     for (let i = 0; i < all.length; i += BATCH_LIMIT) {
       const some = all.slice(i, i + BATCH_LIMIT);
-      await this.#run.heartbeat.text(tag, [worker, ttlMs, some.length, ...some.flat()]);
+      const since = text(await this.#run.heartbeat.text(tag, [worker, ttlMs, some.length, ...some.flat()]));
+      if (since !== "") sinceLossMs = Math.min(sinceLossMs, Number(since));
     }
+    return sinceLossMs;
   }
 
   async inspect(tag: string, items: readonly { id: string; result: boolean }[]): Promise<Inspected> {

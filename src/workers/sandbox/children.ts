@@ -1,9 +1,13 @@
+import type { QueueSettings } from "../../engine/settings.ts";
 import { messageOf } from "../../errors.ts";
+import type { Handler } from "../../handler/define.ts";
 import type { Logger } from "../../log.ts";
+import type { Reserved } from "../../store/scripts/scripts.ts";
 import type { Attempt } from "../attempt.ts";
+import { mayRunBesideOthers } from "../suspects.ts";
 import { openChild } from "./child-port.ts";
 import type { Executor } from "./executor.ts";
-import type { Outcome } from "./outcome.ts";
+import { describe, type Outcome } from "./outcome.ts";
 import { Cell } from "./sandbox.ts";
 
 /** Most child processes at once; further suspects wait for one of them. */
@@ -16,39 +20,76 @@ const MOST_WAITING = 8;
 const IDLE_MS = 60_000;
 /** Pause before a suspect tries again for which no process could be started, ms. */
 const BROKEN_MS = 5000;
+/** After so many failures in a row to start a process, a suspect that waits for one has failed an attempt. */
+const MOST_FAILURES = 3;
+/** How long a suspect waits for a child that may run beside others, ms. */
+const PATIENCE_MS = 1200;
+
+/** Where a suspect runs: in a child, or as one that is none does. */
+type Place = Cell | "usual";
 
 /** A suspect that waits. */
 interface Waiting {
   readonly attempt: Attempt;
-  done(cell: Cell | Outcome): void;
+  /** It waits for a slot only: where no child is free, it runs beside others. */
+  hasty: boolean;
+  done(place: Place | Outcome): void;
+}
+
+/** What {@link Children} are made of. */
+interface ChildrenOptions {
+  readonly handlersDir: string;
+  readonly maxResultBytes: number;
+  readonly log: Logger;
+  /** Where a task of a queue runs that is not suspect. */
+  usual(task: Reserved, queue: string): Executor;
 }
 
 /**
  * Runs suspects, tasks that have lost a worker before, in child processes, one at a time in each: if one of them kills its process
  * again, it is known that it was this one, and nothing else dies with it. Children are used again by one suspect after another. One
- * that would be dead after another loss has a child that nobody has used before it: what others left behind cannot condemn it.
+ * that would be dead after another loss has a child that nobody has used before it: what others left behind cannot condemn it. One that
+ * may run beside others does so when it would have to wait for long, or has lost its worker once more while it waited.
  */
 export class Children implements Executor {
-  readonly #options: { readonly handlersDir: string; readonly maxResultBytes: number; readonly log: Logger };
+  readonly #options: ChildrenOptions;
   readonly #idle: Cell[] = [];
   readonly #all = new Set<Cell>();
   readonly #waiting: Waiting[] = [];
   #starting = 0;
+  /** How often in a row none could be started. */
+  #failures = 0;
   #stopped = false;
   #idleTimer: NodeJS.Timeout | undefined;
 
-  constructor(options: { handlersDir: string; maxResultBytes: number; log: Logger }) {
+  constructor(options: ChildrenOptions) {
     this.#options = options;
   }
 
   /** Whether one more suspect may wait here. */
-  get admits(): boolean {
-    return this.#waiting.length < MOST_WAITING;
+  admits(task: Reserved, settings: QueueSettings): boolean {
+    const most = MOST_WAITING + (mayRunBesideOthers(task, settings) ? settings.concurrency : 0);
+    return this.#waiting.length < most;
   }
 
-  async execute(attempt: Attempt): Promise<Outcome> {
-    const cell = await this.#turn(attempt);
-    if (!(cell instanceof Cell)) return cell;
+  /** Suspects may come: one child is to be ready for them. */
+  warm(): void {
+    if (this.#stopped) return;
+    if (this.#all.size === 0) void this.#start();
+    else this.#keepIdle();
+  }
+
+  async execute(attempt: Attempt, handler: Handler): Promise<Outcome> {
+    const place = await this.#turn(attempt);
+    if (place === "usual") {
+      await attempt.report();
+      if (attempt.aborted !== undefined) return { kind: "overdue" };
+      return this.#options.usual(attempt.task, handler.queue).execute(attempt, handler);
+    }
+    return place instanceof Cell ? this.#executeIn(place, attempt) : place;
+  }
+
+  async #executeIn(cell: Cell, attempt: Attempt): Promise<Outcome> {
     try {
       await attempt.report();
       if (attempt.aborted !== undefined) return { kind: "overdue" };
@@ -80,15 +121,28 @@ export class Children implements Executor {
   }
 
   /** Waits for a child and a slot, which are taken together: neither is kept from others meanwhile. */
-  #turn(attempt: Attempt): Promise<Cell | Outcome> {
+  #turn(attempt: Attempt): Promise<Place | Outcome> {
     return new Promise((resolve) => {
-      const waiting: Waiting = { attempt, done: resolve };
+      const flexible = mayRunBesideOthers(attempt.task, attempt.settings);
+      const hasty = flexible && (attempt.task.unbegun > 0 || this.#waiting.length >= MOST_WAITING);
+      let patience: NodeJS.Timeout | undefined;
+      const done = (place: Place | Outcome) => {
+        clearTimeout(patience);
+        resolve(place);
+      };
+      const waiting: Waiting = { attempt, hasty, done };
       this.#waiting.push(waiting);
+      if (flexible && !hasty) {
+        patience = setTimeout(() => {
+          waiting.hasty = true;
+          this.#assign();
+        }, PATIENCE_MS);
+      }
       // Nothing has begun: there is nothing to wait for.
       attempt.whenAborted(() => {
         const at = this.#waiting.indexOf(waiting);
         if (at >= 0) this.#waiting.splice(at, 1);
-        resolve({ kind: "overdue" });
+        done({ kind: "overdue" });
       });
       // Only when all that came with it has its slot.
       queueMicrotask(() => this.#assign());
@@ -100,10 +154,11 @@ export class Children implements Executor {
     for (const cell of [...this.#idle]) if (!cell.alive) this.#end(cell);
     for (const waiting of [...this.#waiting]) {
       const cell = this.#ready(waiting.attempt);
-      if (cell === undefined || waiting.attempt.claimSlot?.() === false) continue;
-      this.#idle.splice(this.#idle.indexOf(cell), 1);
+      if (cell === undefined && !waiting.hasty) continue;
+      if (waiting.attempt.claimSlot?.() === false) continue;
+      if (cell) this.#idle.splice(this.#idle.indexOf(cell), 1);
       this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
-      waiting.done(cell);
+      waiting.done(cell ?? "usual");
     }
     this.#grow();
   }
@@ -114,7 +169,7 @@ export class Children implements Executor {
   }
 
   #grow(): void {
-    const missing = this.#waiting.filter(({ attempt }) => this.#ready(attempt) === undefined).length;
+    const missing = this.#waiting.filter(({ attempt, hasty }) => !hasty && this.#ready(attempt) === undefined).length;
     while (!this.#stopped && this.#starting < Math.min(MOST_STARTING, missing)) {
       if (this.#all.size >= MOST_CHILDREN) {
         // One that has been used makes room for a new one; where all are busy, the next to be free is waited for.
@@ -133,19 +188,32 @@ export class Children implements Executor {
       cell = new Cell(openChild(), this.#options);
       this.#all.add(cell);
       await cell.ready;
+      this.#failures = 0;
       this.#idle.push(cell);
     } catch (error) {
       if (cell) this.#end(cell);
-      if (!this.#stopped) {
-        this.#options.log.error({ reason: messageOf(error) }, "no process for a suspect could be started");
-        // Not the task's fault, and not counted against it.
-        this.#waiting.shift()?.done({ kind: "later", afterMs: BROKEN_MS });
-      }
+      if (!this.#stopped) this.#onFailure(error);
     } finally {
       this.#starting -= 1;
       this.#assign();
       this.#keepIdle();
     }
+  }
+
+  #onFailure(error: unknown): void {
+    this.#failures += 1;
+    this.#options.log.error({ reason: messageOf(error) }, "no process for a suspect could be started");
+    const waiting = this.#waiting.find(({ hasty }) => !hasty);
+    if (!waiting) return;
+    if (mayRunBesideOthers(waiting.attempt.task, waiting.attempt.settings)) {
+      waiting.hasty = true;
+      return;
+    }
+    this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
+    // Not the task's fault at first; but it is not to go on for ever.
+    if (this.#failures < MOST_FAILURES) waiting.done({ kind: "later", afterMs: BROKEN_MS });
+    else
+      waiting.done({ kind: "error", error: describe(new Error(`no process could be started: ${messageOf(error)}`)) });
   }
 
   #giveBack(cell: Cell): void {

@@ -24,7 +24,10 @@ export class Executors {
 
   constructor({ handlers, handlersDir, maxResultBytes, log }: ExecutorsOptions) {
     this.#inProcess = new InProcess(maxResultBytes);
-    if (handlersDir !== undefined) this.#children = new Children({ handlersDir, maxResultBytes, log });
+    if (handlersDir !== undefined) {
+      const usual = (task: Reserved, queue: string) => this.#usual(task, queue);
+      this.#children = new Children({ handlersDir, maxResultBytes, log, usual });
+    }
     for (const { queue, isolate } of handlers.values()) {
       if (isolate === undefined) continue;
       if (handlersDir === undefined) {
@@ -39,7 +42,11 @@ export class Executors {
   /** Where an attempt at a task is to run. */
   of(task: Reserved, queue: string): Executor {
     const suspects = task.lost > 0 ? this.suspectsOf(queue) : undefined;
-    if (suspects) return suspects;
+    return suspects ?? this.#usual(task, queue);
+  }
+
+  /** Where tasks run that are not suspect. */
+  #usual(task: Reserved, queue: string): Executor {
     // Undoing calls the handler whose work it undoes: the id says of which queue, see lua/lib/follow.lua.
     const subject = queue === INTERNAL_QUEUES.undo ? task.id.split(":")[2] : queue;
     return this.#threads.get(subject ?? queue) ?? this.#inProcess;
@@ -48,6 +55,11 @@ export class Executors {
   /** Where suspects of a queue run, tasks that have lost a worker before; undefined where they run as all others do. */
   suspectsOf(queue: string): Children | undefined {
     return isInFiles(queue) ? this.#children : undefined;
+  }
+
+  /** Tasks have lost their workers lately: some of them may come here. */
+  expectSuspects(): void {
+    this.#children?.warm();
   }
 
   async stop(): Promise<void> {

@@ -338,7 +338,7 @@ async function reserve(world: World, call: Extract<Op, { op: "reserve" }>): Prom
     count: call.count,
     leaseMs: HOUR_MS,
     rate,
-    reports: call.reports,
+    ...(call.reports && { suspectLeaseMs: HOUR_MS }),
   };
   const reply = await engine.reserve(0, request);
   const before = new Map([...model.tasks].map(([known, task]) => [known, task.fence]));
@@ -346,14 +346,15 @@ async function reserve(world: World, call: Extract<Op, { op: "reserve" }>): Prom
   expect(reply.tasks.map((task) => task.id)).to.deep.equal(expected.ids);
   expect(reply.waiting).to.equal(expected.waiting);
   if (rate === undefined) expect(reply.pauseMs).to.equal(0);
-  for (const { id: taken, fence, attempt, lost, input, mediaType, caller } of reply.tasks) {
+  for (const { id: taken, fence, attempt, lost, unbegun, input, mediaType, caller } of reply.tasks) {
     const task = model.task(taken);
     expect(
-      { attempt, lost, mediaType, caller, input: input?.toString() ?? "" },
+      { attempt, lost, unbegun, mediaType, caller, input: input?.toString() ?? "" },
       `what is handed out of ${taken}`,
     ).to.deep.equal({
       attempt: task.attempts,
       lost: task.lost,
+      unbegun: call.reports && task.lost > 0 ? task.unbegun : 0,
       mediaType: task.mediaType,
       caller: task.caller,
       input: task.input,
@@ -375,7 +376,7 @@ async function withLeases(world: World, op: LeaseOp, which: readonly number[]) {
       () => model.complete(of, word),
     ],
     release: (of: Lease) => [engine.release(of, engine.settings(of.queue)), () => model.release(of)],
-    begin: (of: Lease) => [engine.begin(of), () => model.begin(of)],
+    begin: (of: Lease) => [engine.begin(of, HOUR_MS), () => model.begin(of)],
     lose: (of: Lease) => [engine.lose(of, engine.settings(of.queue)), () => model.lose(of, WORKER_LOST)],
     progress: (of: Lease, word: string) => [engine.progress(of, 50, word), () => model.progress(of, word)],
   } satisfies Record<string, (of: Lease, word: string) => [Promise<string>, () => string]>;

@@ -201,7 +201,9 @@ export class Model {
     const task = this.#held(lease);
     if (!task) return "stale";
     if (task.cancelRequested) return "cancel";
+    if (task.unreported) task.unbegun = 0;
     task.unreported = false;
+    task.lapsed = Infinity;
     return "ok";
   }
 
@@ -233,7 +235,7 @@ export class Model {
     if (task.died === null || !task.inputKept) return "not-dead";
     const stands = task.undoneBy !== null;
     if (task.undoneBy !== null && !this.#takeBack(task, task.undoneBy)) return "undone";
-    Object.assign(task, { state: "waiting", place: this.#join(), attempts: 0, lost: 0, errors: [] });
+    Object.assign(task, { state: "waiting", place: this.#join(), attempts: 0, lost: 0, unbegun: 0, errors: [] });
     Object.assign(task, { errorCode: null, result: null, kept: null, died: null, expired: false });
     // What it has done and has not been undone stays its own: it has begun.
     if (!stands) Object.assign(task, { begun: false, fence: null });
@@ -340,11 +342,13 @@ export class Model {
   #lose(task: ModelTask, result: string): "waiting" | "released" | "dead" | "canceled" {
     const queue = this.queue(task.queue);
     if (task.unreported) {
+      task.unbegun += 1;
       if (task.cancelRequested) return this.#settle(task, "canceled");
       this.#backInLine(task);
       return "released";
     }
     task.lost += 1;
+    task.unbegun = 0;
     queue.losses += 1;
     if (task.cancelRequested) return this.#settle(task, "canceled");
     if (task.lost <= queue.maxLost) {

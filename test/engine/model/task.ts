@@ -23,6 +23,8 @@ export interface ModelTask {
   worker: string;
   /** Its worker has yet to say that the handler begins: until then no loss counts. */
   unreported: boolean;
+  /** How often it was released before its handler began, since its last loss. */
+  unbegun: number;
   cancelRequested: boolean;
   progress: string | null;
   /** In the order in which they were begun. */
@@ -113,6 +115,7 @@ export function newTask(s: NewTask, begin: Pick<ModelTask, "state" | "place" | "
       fence: null,
       worker: "",
       unreported: false,
+      unbegun: 0,
       cancelRequested: false,
       answers: [],
     },

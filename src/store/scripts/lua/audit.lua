@@ -16,7 +16,7 @@ local kind, index_queue, heal = ARGV[1], ARGV[2], ARGV[3] == '1'
 local wrong = {}
 
 -- Puts a task into the index that it is missing from.
-local function enter(id, queue, index, state, place, class)
+local function enter(id, queue, index, state, place, class, fence)
   if index == 'w' then
     -- Its place is lost with its entry, unless it was noted: it joins at the end.
     local hlc = tick_hlc(tonumber(redis.call('HGET', base .. 'q:' .. queue, 'hlc') or 0))
@@ -25,13 +25,17 @@ local function enter(id, queue, index, state, place, class)
     redis.call('PUBLISH', base .. 'n:' .. queue, '')
   else
     -- Due now: a lease is reclaimed, and a task of unknown time does not wait longer.
-    if state == 'r' and not place then redis.call('HSET', base .. 't:' .. id, 'o', whole(class * CLASS + tick_hlc(0))) end
+    if state == 'r' then
+      if not place then redis.call('HSET', base .. 't:' .. id, 'o', whole(class * CLASS + tick_hlc(0))) end
+      -- No worker was lost, but an entry of the store: that is a release.
+      redis.call('HSET', base .. 't:' .. id, 'n', fence)
+    end
     redis.call('ZADD', base .. index .. ':' .. queue, now_text, id)
   end
 end
 
 local function check_task(id)
-  local t = redis.call('HMGET', base .. 't:' .. id, 'q', 's', 'o', 'O')
+  local t = redis.call('HMGET', base .. 't:' .. id, 'q', 's', 'o', 'O', 'f')
   local queue, state = t[1], t[2]
   if not queue or not state then return end
   local home, disagrees = HOME[state], false
@@ -39,7 +43,7 @@ local function check_task(id)
     local there = redis.call('ZSCORE', base .. index .. ':' .. queue, id)
     if index == home and not there then
       disagrees = true
-      if heal then enter(id, queue, index, state, t[3], tonumber(t[4] or 3)) end
+      if heal then enter(id, queue, index, state, t[3], tonumber(t[4] or 3), t[5] or '') end
     elseif there and index ~= home and not (index == 'x' and state == 'f') then
       disagrees = true
       if heal then redis.call('ZREM', base .. index .. ':' .. queue, id) end

@@ -2,8 +2,8 @@
 -- A loss before that is none, see lib/lose.lua.
 --
 -- KEYS[1]  base: the partition's tag
--- ARGV[1]  count: number of tasks, each with the two arguments that follow
--- ARGV[2…] id, fence
+-- ARGV[1]  count: number of tasks, each with the four arguments that follow
+-- ARGV[2…] queue, id, fence, lease: ms from now on
 --
 -- Returns a verdict of each: "ok", "cancel" (it is not to begin: the task is to be given up), "stale" (no longer the worker's).
 -- flags: allow-oom
@@ -12,7 +12,7 @@ local base = KEYS[1]
 
 local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
-  local id, fence = unpack(ARGV, 2 + n * 2, 3 + n * 2)
+  local queue, id, fence, lease = unpack(ARGV, 2 + n * 4, 5 + n * 4)
   local key = base .. 't:' .. id
   local t = redis.call('HMGET', key, 's', 'f', 'k', 'n')
   if t[1] ~= 'r' or t[2] ~= fence then
@@ -21,9 +21,10 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     verdicts[n + 1] = 'cancel'
   else
     if t[4] then
-      redis.call('HDEL', key, 'n')
+      redis.call('HDEL', key, 'n', 'N')
       redis.call('HSET', key, 'b', now_text)
     end
+    redis.call('ZADD', base .. 'l:' .. queue, whole(now + tonumber(lease)), id)
     verdicts[n + 1] = 'ok'
   end
 end

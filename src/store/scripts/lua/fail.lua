@@ -15,6 +15,7 @@ local base = KEYS[1]
 --#include line
 --#include follow
 --#include settle
+--#include unbegun
 --#include answers
 
 local cap = tonumber(ARGV[#ARGV])
@@ -24,7 +25,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     unpack(ARGV, 2 + n * 12, 13 + n * 12)
   keep, tombstone, dead = tonumber(keep), tonumber(tombstone), tonumber(dead)
   local key = base .. 't:' .. id
-  local t = redis.call('HMGET', key, 's', 'f', 'k', 'a', 'W', 'U', 'V')
+  local t = redis.call('HMGET', key, 's', 'f', 'k', 'a', 'W', 'U', 'V', 'n')
   local known = answered(t[7], 'f' .. fence)
   if not t[1] then
     verdicts[n + 1] = 'unknown'
@@ -44,6 +45,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
       redis.call('HDEL', key, 'w', 'p', 'n')
       redis.call('HSET', key, 's', 'y')
       if kind == 'later' then
+        if t[8] == fence then forget_start(queue, key) end
         redis.call('HINCRBY', key, 'a', -1)
       else
         note_error(id, text)

@@ -6,7 +6,7 @@
 -- ARGV[3]  count: number of queues, each with the two arguments that follow
 -- ARGV[4…] queue, slots
 --
--- Returns nothing.
+-- Returns ms since a task of one of these queues last lost its worker, "" where none has.
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
@@ -17,12 +17,16 @@ local base = KEYS[1]
 local FORGET_MOST, LONGEST_MS = 100, 3600000
 
 local worker, ttl = ARGV[1], tonumber(ARGV[2])
+local last_loss
 
 local function beat(queue, slots)
   local live, slots_of, counters = base .. 'j:' .. queue, base .. 'k:' .. queue, base .. 'q:' .. queue
   local workers = redis.call('ZCARD', live)
   -- Their sum is kept, so that nobody has to look at them all.
-  local total = workers > 0 and tonumber(redis.call('HGET', counters, 'slots') or 0) or 0
+  local known_of = redis.call('HMGET', counters, 'slots', 'lostAt')
+  local total = workers > 0 and tonumber(known_of[1] or 0) or 0
+  local lost_at = tonumber(known_of[2])
+  if lost_at and not (last_loss and last_loss > lost_at) then last_loss = lost_at end
   if workers == 0 then redis.call('DEL', slots_of) end
 
   local function forget(name)
@@ -55,3 +59,4 @@ local function beat(queue, slots)
 end
 
 for n = 0, tonumber(ARGV[3]) - 1 do beat(ARGV[4 + n * 2], ARGV[5 + n * 2]) end
+return last_loss and whole(math.max(0, now - last_loss)) or ''

@@ -14,6 +14,7 @@ local base = KEYS[1]
 --#include line
 --#include follow
 --#include settle
+--#include unbegun
 --#include lose
 --#include answers
 

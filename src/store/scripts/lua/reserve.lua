@@ -11,10 +11,12 @@
 -- ARGV[6]  lease: ms
 -- ARGV[7]  rate: most tasks that may start within the span, over all workers; 0 for any number
 -- ARGV[8]  span: ms
--- ARGV[9]  reports: "1" when the worker says by begin.lua when the handler of a task begins that has lost a worker before
+-- ARGV[9]  suspect lease: ms for which the worker has a task that has lost a worker before, until it says by begin.lua that the
+--          handler begins; 0 when it does not say so
 -- ARGV[10…] tasks that the process has finished meanwhile, as complete.lua takes them: they cost no call of their own
 --
--- Returns {tasks, waiting, pause, verdicts}: of each task "id fence attempt lost created" and its input, in one list; where it has one of
+-- Returns {tasks, waiting, pause, verdicts}: of each task "id fence attempt lost created" and its input, in one list; "lost" is
+-- "lost/unbegun" where it was handed out in vain since its last loss, so often. Where it has one of
 -- media type, query and caller the first ends in " +" and these three come behind, "" for what it does not have. Then how many
 -- still wait, -1 while the queue is paused; for how many ms the rate allows no more; what complete.lua returns; and of a request
 -- that is remembered by itself "generation given replayed".
@@ -40,7 +42,7 @@ local holder, generation, after = string.match(ARGV[3], '^(%S+) (%d+) (%d+)$')
 local lane = not holder and lane_of(worker, ARGV[3])
 local count, lease = tonumber(ARGV[5]), tonumber(ARGV[6])
 local rate, span = tonumber(ARGV[7]), tonumber(ARGV[8])
-local reports = ARGV[9] == '1'
+local suspect_lease = tonumber(ARGV[9])
 local line, leases = base .. 'w:' .. queue, base .. 'l:' .. queue
 local counters = base .. 'q:' .. queue
 local reservations = base .. 'v:' .. queue
@@ -48,7 +50,12 @@ local starts = base .. 'y:' .. queue
 
 local tasks = {}
 local function hand(id, t)
-  local facts = id .. ' ' .. t[2] .. ' ' .. (t[3] or '0') .. ' ' .. (t[4] or '0') .. ' ' .. (t[5] or '0')
+  local lost = t[4] or '0'
+  if t[4] and suspect_lease > 0 then
+    local unbegun = redis.call('HGET', base .. 't:' .. id, 'N')
+    if unbegun then lost = lost .. '/' .. unbegun end
+  end
+  local facts = id .. ' ' .. t[2] .. ' ' .. (t[3] or '0') .. ' ' .. lost .. ' ' .. (t[5] or '0')
   local more = t[6] or t[7] or t[8]
   tasks[#tasks + 1] = more and facts .. ' +' or facts
   tasks[#tasks + 1] = t[1] or value_or_length(base .. 'b:' .. id, INSIDE)
@@ -60,12 +67,12 @@ end
 -- Hands out once more what is still held of a reservation, of which the fences follow one another.
 local function hand_again(nth, ids)
   for id in string.gmatch(ids, '%S+') do
-    local t = redis.call('HMGET', base .. 't:' .. id, 'i', 'f', 'a', 'l', 'c', 'm', 'u', 'z', 's')
+    local t = redis.call('HMGET', base .. 't:' .. id, 'i', 'f', 'a', 'l', 'c', 'm', 'u', 'z', 's', 'n')
     -- One that has been lost and taken once more meanwhile, be it by this worker in another lane, has another fence.
     if t[9] == 'r' and t[2] == whole(nth) then
       hand(id, t)
       -- The worker counts the lease from this answer; much of the first one has gone while the reply was lost.
-      redis.call('ZADD', leases, whole(now + lease), id)
+      redis.call('ZADD', leases, whole(now + (t[10] == t[2] and suspect_lease > 0 and suspect_lease or lease)), id)
     end
     nth = nth + 1
   end
@@ -153,8 +160,9 @@ for n = 1, #entries, 2 do
     redis.call('HSET', key, 's', 'r', 'f', t[2], 'a', t[3], 'o', score, 'b', now_text, 'w', worker)
     -- Whoever renews over HTTP need not say again for how long.
     if holder then redis.call('HSET', key, 'L', lease) end
-    if reports and t[4] then redis.call('HSET', key, 'n', t[2]) end
-    leased[#leased + 1] = expiry
+    local suspect = suspect_lease > 0 and t[4]
+    if suspect then redis.call('HSET', key, 'n', t[2]) end
+    leased[#leased + 1] = suspect and whole(now + suspect_lease) or expiry
     leased[#leased + 1] = id
     redis.call('PUBLISH', base .. 'e:' .. id, 'r')
     hand(id, t)

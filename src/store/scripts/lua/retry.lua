@@ -48,7 +48,7 @@ for n = 1, tonumber(ARGV[1]) do
     if undo then take_back(id, undo) else redis.call('HDEL', key, 'f') end
     local hlc = tick_hlc(tonumber(redis.call('HGET', base .. 'q:' .. queue, 'hlc') or 0))
     redis.call('HSET', base .. 'q:' .. queue, 'hlc', whole(hlc))
-    redis.call('HDEL', key, 'a', 'l', 'e', 'x', 'y', 'E', 'b')
+    redis.call('HDEL', key, 'a', 'l', 'N', 'e', 'x', 'y', 'E', 'b')
     redis.call('HSET', key, 's', 'w')
     redis.call('PERSIST', key)
     redis.call('PERSIST', base .. 'b:' .. id)

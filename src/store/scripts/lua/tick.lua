@@ -18,6 +18,7 @@ local base = KEYS[1]
 --#include line
 --#include follow
 --#include settle
+--#include unbegun
 --#include lose
 
 local limit, cap = tonumber(ARGV[1]), tonumber(ARGV[2])

@@ -1,5 +1,5 @@
 -- A running task has lost its worker: a loss is counted apart from attempts, and one too many is its end. What counts is a process
--- that died while the handler ran in it: where the worker has yet to say that it begins, nothing is counted. Needs settle and line.
+-- that died while the handler ran in it: where the worker has yet to say that it begins, nothing is counted. Needs settle, line and unbegun.
 --   t  its fields {cancel requested, place, losses, webhook, undo, fence, fence under which it has yet to begin}
 -- Returns what became of it ("waiting", "released" where nothing was counted, "dead", "canceled") and its losses.
 local function lose(queue, id, t, most_lost, problem, keep, tombstone, dead, cap)
@@ -9,7 +9,12 @@ local function lose(queue, id, t, most_lost, problem, keep, tombstone, dead, cap
   if begun then
     losses = losses + 1
     redis.call('HSET', key, 'l', whole(losses))
+    redis.call('HDEL', key, 'N')
     redis.call('HINCRBY', base .. 'q:' .. queue, 'lost', 1)
+    redis.call('HSET', base .. 'q:' .. queue, 'lostAt', now_text)
+  else
+    forget_start(queue, key)
+    redis.call('HINCRBY', key, 'N', 1)
   end
   if t[1] then
     settle(id, 'c', nil, keep, tombstone, t[4], t[5])

@@ -1,0 +1,211 @@
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { isOutcome } from "../src/task.ts";
+import type { Bench, BenchOptions, Figure } from "./harness/bench.ts";
+import { type BuiltEngine, openBuiltEngine, submissionOf } from "./harness/built.ts";
+import { type ServerSubject, startPaihao } from "./harness/process.ts";
+import { type BenchStore, openStore } from "./harness/store.ts";
+import { percentile } from "./harness/turns.ts";
+
+const HANDLERS = path.join(import.meta.dirname, "handlers/recovery");
+const WORKERS = 3;
+const LEASE_MS = 3000;
+/** Losses that a task survives where its handler says nothing else. */
+const MAX_LOST = 3;
+/** One worker is killed while so many tasks run that take so long, ms. */
+const ONCE = { tasks: 12, ms: 3000, times: 10, quickTimes: 2 } as const;
+/** Workers are killed one after the other while so many tasks come, each of which takes so long, ms. */
+const AGAIN = { tasks: 400, ms: 300, everyMs: 1000, kills: 60, quickKills: 15 } as const;
+/** Everything has ended within this after the last kill, ms. */
+const DRAIN_MS = 180_000;
+
+/** When tasks run again that were cut off by the death of their worker. */
+export const recovery: Bench = {
+  name: "recovery",
+  title: "From the death of a worker (kill -9) until what it ran is run again, lease 3 s, 3 workers",
+  async run(options) {
+    const store = await openStore("no persistence");
+    const dir = mkdtempSync(path.join(tmpdir(), "paihao-recovery-"));
+    const journal = path.join(dir, "journal");
+    try {
+      const once: number[] = [];
+      const times = options.quick ? ONCE.quickTimes : ONCE.times;
+      for (let n = 0; n < times; n += 1) once.push(...(await killOnce(store, journal, options)));
+      const again = await killAgain(store, `${journal}-again`, options);
+      return {
+        figures: [
+          ...figuresOf("one worker killed", once, LEASE_MS + 2000),
+          ...figuresOf("a worker killed every second", again.recoveryMs, LEASE_MS + 5000),
+          count("tasks condemned though cut off no more often than a task survives", again.wronged, 0),
+          count("tasks condemned", again.condemned, null),
+          count("tasks not finished", again.open, 0),
+        ],
+        notes: [
+          `One killed: ${times} times, each time with fresh processes and an empty store, while ${ONCE.tasks} tasks of ${ONCE.ms} ms ran. ` +
+            `Every second: ${again.tasks} tasks of ${AGAIN.ms} ms; ${again.recoveryMs.length} runs were cut off.`,
+        ],
+        raw: { once, again },
+      };
+    } finally {
+      await store.stop();
+      rmSync(dir, { recursive: true });
+    }
+  },
+};
+
+function figuresOf(words: string, recoveryMs: readonly number[], atMostMs: number): Figure[] {
+  const figure = (share: number, target: Figure["target"]): Figure => ({
+    figure: `${words}, p${share * 100}`,
+    ...{ against: "–", store: "no persistence", ours: `${recoveryMs.length} runs`, theirs: "" },
+    ...{ value: percentile(recoveryMs, share), unit: "ms", target },
+  });
+  return [figure(0.5, null), figure(0.99, { atMost: atMostMs })];
+}
+
+function count(words: string, value: number, atMost: number | null): Figure {
+  const target = atMost === null ? null : { atMost };
+  return { figure: words, against: "–", store: "no persistence", ours: "", theirs: "", value, unit: "", target };
+}
+
+const startWorker = (store: BenchStore) =>
+  startPaihao({ ROLE: "worker", REDIS_URL: store.url, HANDLERS, LOG_LEVEL: "silent" });
+const startWorkers = (store: BenchStore) => Promise.all(Array.from({ length: WORKERS }, () => startWorker(store)));
+const openEngine = (store: BenchStore) =>
+  openBuiltEngine(store.url, "ph", [{ queue: "lossy", concurrency: 8, run: () => undefined }]);
+
+async function submit({ engine }: BuiltEngine, id: string, input: object): Promise<string> {
+  const submission = submissionOf(id, "lossy", JSON.stringify(input));
+  await engine.submitter.submit(submission, engine.settings("lossy"));
+  return id;
+}
+
+/** A run of a handler. */
+interface Run {
+  readonly id: string;
+  readonly pid: number;
+  readonly parent: number;
+  readonly beganAt: number;
+  ended: boolean;
+}
+
+/** The runs that the handlers noted, in the order in which they began. */
+function runsOf(journal: string): Run[] {
+  const runs: Run[] = [];
+  for (const line of readFileSync(journal, { encoding: "utf8", flag: "a+" }).split("\n").slice(0, -1)) {
+    const [id = "", what, pid, parent, at] = line.split(" ");
+    const ended = runs.find((run) => run.id === id && run.pid === Number(pid) && !run.ended);
+    if (what === "begins")
+      runs.push({ id, pid: Number(pid), parent: Number(parent), beganAt: Number(at), ended: false });
+    else if (ended) ended.ended = true;
+  }
+  return runs;
+}
+
+/** From each death until what it cut off was run again. A child process dies with its worker. */
+function recoveries(runs: readonly Run[], killedAt: ReadonlyMap<number, number>): { id: string; ms: number }[] {
+  return runs.flatMap(({ id, pid, parent, ended }, n) => {
+    const died = ended ? undefined : (killedAt.get(pid) ?? killedAt.get(parent));
+    if (died === undefined) return [];
+    const next = runs.slice(n + 1).find((run) => run.id === id);
+    return [{ id, ms: next ? next.beganAt - died : Number.POSITIVE_INFINITY }];
+  });
+}
+
+async function killOnce(store: BenchStore, journal: string, { say }: BenchOptions): Promise<number[]> {
+  await store.clear();
+  rmSync(journal, { force: true });
+  const built = await openEngine(store);
+  const workers = await startWorkers(store);
+  try {
+    const tasks = Array.from({ length: ONCE.tasks }, (_, n) => submit(built, `once-${n}`, { ms: ONCE.ms, journal }));
+    await Promise.all(tasks);
+    while (runsOf(journal).length < ONCE.tasks) await delay(20);
+    const heldBy = (pid: number) => runsOf(journal).filter((run) => run.pid === pid).length;
+    const [victim] = [...workers].sort((a, b) => heldBy(b.pid) - heldBy(a.pid));
+    if (!victim) throw new Error("there is no worker");
+    const killedAt = new Map([[victim.pid, Date.now()]]);
+    process.kill(victim.pid, "SIGKILL");
+    workers.push(await startWorker(store));
+    const cutOff = heldBy(victim.pid);
+    while (recoveries(runsOf(journal), killedAt).some(({ ms }) => ms === Number.POSITIVE_INFINITY)) await delay(50);
+    const all = recoveries(runsOf(journal), killedAt).map(({ ms }) => ms);
+    say(`one killed: ${cutOff} runs cut off, run again after ${Math.min(...all)} to ${Math.max(...all)} ms`);
+    return all;
+  } finally {
+    await endAllOf(workers);
+    built.close();
+  }
+}
+
+async function killAgain(store: BenchStore, journal: string, { quick, say }: BenchOptions) {
+  await store.clear();
+  const built = await openEngine(store);
+  const workers = await startWorkers(store);
+  const killedAt = new Map<number, number>();
+  const [kills, ids]: [number, string[]] = [quick ? AGAIN.quickKills : AGAIN.kills, []];
+  const tasks = Math.round((AGAIN.tasks * kills) / AGAIN.kills);
+  const starting: Promise<unknown>[] = [];
+  try {
+    const begun = performance.now();
+    const until = (share: number) => delay(begun + share * kills * AGAIN.everyMs - performance.now());
+    const submitting = (async () => {
+      for (let n = 0; n < tasks; n += 1) {
+        await until(n / tasks);
+        ids.push(await submit(built, `again-${n}`, { ms: AGAIN.ms, journal }));
+      }
+    })();
+    for (let n = 0; n < kills; n += 1) {
+      await until((n + 1) / kills);
+      const oldest = workers.shift();
+      if (!oldest) continue;
+      killedAt.set(oldest.pid, Date.now());
+      process.kill(oldest.pid, "SIGKILL");
+      starting.push(startWorker(store).then((worker) => workers.push(worker)));
+    }
+    await Promise.all([submitting, ...starting]);
+    say(`${killedAt.size} workers killed, ${ids.length} tasks`);
+    const open = await drained(built, ids);
+    const runs = runsOf(journal);
+    const all = recoveries(runs, killedAt);
+    const failed: string[] = [];
+    for (const id of ids) {
+      const seen = await built.engine.inspector.inspect(id, { result: false });
+      if (seen?.state === "failed") failed.push(id);
+    }
+    const cutOff = (id: string) => all.filter((one) => one.id === id).length;
+    return {
+      // Of one that was condemned there is nothing to run again.
+      recoveryMs: all.filter(({ id, ms }) => Number.isFinite(ms) || !failed.includes(id)).map(({ ms }) => ms),
+      ...{ tasks: ids.length, kills: killedAt.size, open: open.length, condemned: failed.length },
+      wronged: failed.filter((id) => cutOff(id) <= MAX_LOST).length,
+    };
+  } finally {
+    await Promise.allSettled(starting);
+    await endAllOf(workers);
+    built.close();
+  }
+}
+
+/** Waits until all have ended; returns those that have not. */
+async function drained({ engine }: BuiltEngine, ids: readonly string[]): Promise<readonly string[]> {
+  let open = ids;
+  for (const until = performance.now() + DRAIN_MS; open.length > 0 && performance.now() < until; await delay(100)) {
+    const seen = await Promise.all(open.map((id) => engine.inspector.inspect(id, { result: false })));
+    open = open.filter((_, n) => !isOutcome(seen[n]?.state ?? "waiting"));
+  }
+  return open;
+}
+
+/** Nothing that they run is waited for. */
+async function endAllOf(workers: readonly ServerSubject[]): Promise<void> {
+  for (const { pid, stop } of workers) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It has ended.
+    }
+    await stop();
+  }
+}

@@ -1,0 +1,86 @@
+import { expect } from "chai";
+import { audit } from "../../src/engine/audit.ts";
+import { catalogueResult } from "../../src/engine/problem.ts";
+import { openEngine, type TestEngine } from "../helpers/engine.ts";
+
+const HOUR_MS = 3_600_000;
+const SUSPECT_LEASE_MS = 1000;
+
+describe("a suspect in the store, a task that has lost a worker before", () => {
+  let t: TestEngine;
+  let reservations = 0;
+  const rate = { max: 3, perMs: HOUR_MS };
+  beforeEach(async () => {
+    t = await openEngine({ settings: { rate } });
+  });
+  afterEach(() => t.close());
+
+  const lease = (task: { id: string; fence: string }) => ({ queue: "jobs", id: task.id, fence: task.fence });
+  const take = async (limit: typeof rate | undefined = undefined) => {
+    reservations += 1;
+    const request = { queue: "jobs", worker: "w1", reservation: `r${reservations}`, count: 1, leaseMs: HOUR_MS };
+    const reply = await t.engine.reserve(0, { ...request, rate: limit, suspectLeaseMs: SUSPECT_LEASE_MS });
+    return { task: reply.tasks[0] ?? { id: "", fence: "", lost: 0, unbegun: 0 }, pauseMs: reply.pauseMs };
+  };
+  const suspect = async () => {
+    await t.submit({ id: "a" });
+    await t.engine.lose(lease((await take()).task), t.settings);
+  };
+  /** How long its lease still holds, ms. */
+  const held = async () => {
+    const [seconds = 0, micros = 0] = (await t.redis.time()).map(Number);
+    return Number(await t.redis.zscore(`${t.keys.tag(0)}l:jobs`, "a")) - (seconds * 1000 + micros / 1000);
+  };
+
+  it("is held for a short time until its handler begins, then as long as any other", async () => {
+    await suspect();
+    const { task } = await take();
+    expect(await held()).to.be.within(-HOUR_MS, SUSPECT_LEASE_MS);
+    expect(await t.engine.begin(lease(task), HOUR_MS)).to.equal("ok");
+    expect(await held()).to.be.above(HOUR_MS / 2);
+  });
+
+  it("tells how often it was reserved in vain since its last loss", async () => {
+    await suspect();
+    for (const unbegun of [0, 1]) {
+      const { task } = await take();
+      expect(task).to.include({ lost: 1, unbegun });
+      expect(await t.engine.lose(lease(task), t.settings)).to.equal("released");
+    }
+    const begun = (await take()).task;
+    expect(begun).to.include({ lost: 1, unbegun: 2 });
+    await t.engine.begin(lease(begun), HOUR_MS);
+    expect(await t.engine.lose(lease(begun), t.settings)).to.equal("waiting");
+    expect((await take()).task).to.include({ lost: 2, unbegun: 0 });
+  });
+
+  it("uses up nothing of its queue's rate when its handler does not begin", async () => {
+    await suspect();
+    const later = { kind: "later", delayMs: 0, error: "", code: "task-failed" } as const;
+    for (let n = 0; n < 2 * rate.max; n += 1) {
+      const { task } = await take(rate);
+      expect(task.id, `reservation ${n}`).to.equal("a");
+      const failure = { ...later, result: catalogueResult("task-failed") };
+      if (n % 2 === 0) await t.engine.lose(lease(task), t.settings);
+      else await t.engine.finisher.fail(lease(task), failure, t.settings);
+      await t.engine.tick(0);
+    }
+  });
+
+  it("was not lost where the store lost the entry of its lease", async () => {
+    await t.submit({ id: "a" });
+    await take();
+    await t.redis.del(`${t.keys.tag(0)}l:jobs`);
+    expect((await audit(t.redis, t.scripts, t.keys, { heal: true })).disagreeing).to.deep.equal(["a"]);
+    const { lost } = await t.engine.tick(0);
+    expect(lost).to.deep.equal([{ queue: "jobs", id: "a", worker: "w1", losses: 0, fate: "released" }]);
+    expect((await take()).task).to.include({ id: "a", lost: 0 });
+  });
+
+  it("is told of to workers by their heartbeats", async () => {
+    const beat = () => t.engine.heartbeat("w1", HOUR_MS, new Map([["jobs", 1]]));
+    expect(await beat()).to.equal(Number.POSITIVE_INFINITY);
+    await suspect();
+    expect(await beat()).to.be.within(0, HOUR_MS);
+  });
+});
