@@ -24,6 +24,8 @@ const THAWED_MS = 700;
 const KILLS = 10;
 const KILL_EVERY_MS = 1000;
 const INNOCENTS = 100;
+/** All that they ran has been run again so long after the last kill: a lease of theirs, and some time on a busy machine, ms. */
+const RERUN_MS = 3000 + 15_000;
 /** After SIGSTOP a process does nothing more within this, ms. */
 const STANDSTILL_MS = 50;
 /** Longest that anything is waited for, ms: the machine may be busy. */
@@ -127,9 +129,11 @@ const workersKilled: Fault = {
       await worker.ended;
       await delay(KILL_EVERY_MS);
     }
+    const over = performance.now();
     return {
       recovered: async () => {
         await finished(world, ids);
+        expect(performance.now() - over, "ms from the last kill until all were done").to.be.below(RERUN_MS);
         const executions = world.journal.executions();
         for (const id of ids) {
           const cutOff = executions.filter((one) => one.id === id && !one.ended).length;

@@ -122,6 +122,14 @@ describe("a task that has lost its worker", function () {
     expect(await begun(id)).to.deep.equal([worker.pid]);
   });
 
+  it("uses up its attempts, and does not go on for ever, where no child process can be started", async () => {
+    const [id = ""] = await losers("slow", 1);
+    await start({ TEST_CHILDREN_BROKEN: "1" });
+    const seen = await shop.ended(id);
+    expect(seen).to.include({ state: "failed", errorCode: "task-failed", lost: 1 });
+    expect(seen.errors[0]).to.match(/^no process could be started: .*not in a child/);
+  });
+
   it("leaves its slot to others while it waits for a process, and keeps its lease meanwhile", async () => {
     const suspects = await losers("slow", 12);
     const worker = await start({ TEST_CHILDREN_LOAD_MS: "60000" });

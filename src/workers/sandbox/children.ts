@@ -81,26 +81,19 @@ export class Children implements Executor {
 
   async execute(attempt: Attempt, handler: Handler): Promise<Outcome> {
     const place = await this.#turn(attempt);
-    if (place === "usual") {
-      await attempt.report();
-      if (attempt.aborted !== undefined) return { kind: "overdue" };
-      return this.#options.usual(attempt.task, handler.queue).execute(attempt, handler);
-    }
-    return place instanceof Cell ? this.#executeIn(place, attempt) : place;
-  }
-
-  async #executeIn(cell: Cell, attempt: Attempt): Promise<Outcome> {
+    if (place !== "usual" && !(place instanceof Cell)) return place;
     try {
       await attempt.report();
       if (attempt.aborted !== undefined) return { kind: "overdue" };
+      if (place === "usual") return await this.#options.usual(attempt.task, handler.queue).execute(attempt, handler);
       // It died before the handler has begun: not of that.
-      if (!cell.alive) return { kind: "later", afterMs: 0 };
-      return await cell.run(attempt);
+      if (!place.alive) return { kind: "later", afterMs: 0 };
+      return await place.run(attempt);
     } catch (error) {
       attempt.log.warn({ reason: messageOf(error) }, "the handler has not begun: the task is tried again later");
       return { kind: "later", afterMs: BROKEN_MS };
     } finally {
-      this.#giveBack(cell);
+      if (place !== "usual") this.#giveBack(place);
     }
   }
 
