@@ -78,7 +78,7 @@ const openEngine = (store: BenchStore) =>
 
 async function submit({ engine }: BuiltEngine, id: string, input: object): Promise<string> {
   const submission = submissionOf(id, "lossy", JSON.stringify(input));
-  await engine.submitter.submit(submission, engine.settings("lossy"));
+  await engine.submit(submission, engine.settings("lossy"));
   return id;
 }
 
@@ -173,7 +173,7 @@ async function killAgain(store: BenchStore, journal: string, { quick, say }: Ben
     const all = recoveries(runs, killedAt);
     const failed: string[] = [];
     for (const id of ids) {
-      const seen = await built.engine.inspector.inspect(id, { result: false });
+      const seen = await built.engine.inspect(id, { result: false });
       if (seen?.state === "failed") failed.push(id);
     }
     const cutOff = (id: string) => all.filter((one) => one.id === id).length;
@@ -194,7 +194,7 @@ async function killAgain(store: BenchStore, journal: string, { quick, say }: Ben
 async function drained({ engine }: BuiltEngine, ids: readonly string[]): Promise<readonly string[]> {
   let open = ids;
   for (const until = performance.now() + DRAIN_MS; open.length > 0 && performance.now() < until; await delay(100)) {
-    const seen = await Promise.all(open.map((id) => engine.inspector.inspect(id, { result: false })));
+    const seen = await Promise.all(open.map((id) => engine.inspect(id, { result: false })));
     open = open.filter((_, n) => !isOutcome(seen[n]?.state ?? "waiting"));
   }
   return open;

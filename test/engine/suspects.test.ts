@@ -62,7 +62,7 @@ describe("a suspect in the store, a task that has lost a worker before", () => {
       expect(task.id, `reservation ${n}`).to.equal("a");
       const failure = { ...later, result: catalogueResult("task-failed") };
       if (n % 2 === 0) await t.engine.lose(lease(task), t.settings);
-      else await t.engine.finisher.fail(lease(task), failure, t.settings);
+      else await t.engine.fail(lease(task), failure, t.settings);
       await t.engine.tick(0);
     }
   });
