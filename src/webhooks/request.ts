@@ -1,6 +1,7 @@
-import http, { type IncomingMessage } from "node:http";
-import https from "node:https";
+import type { IncomingMessage } from "node:http";
 import { messageOf } from "../errors.ts";
+import { withDeadline } from "../net/deadline.ts";
+import { sendGuarded } from "../net/guarded-request.ts";
 import { readLimited } from "../net/read-limited.ts";
 import { type AddressGuard, TargetRefused } from "../net/ssrf-guard.ts";
 
@@ -43,46 +44,16 @@ export interface ReceiverAnswer {
  * @throws the signal's reason when it fires
  */
 export async function post(delivery: Delivery): Promise<ReceiverAnswer> {
-  const { signal, timeoutMs = REQUEST_DEFAULTS.timeoutMs } = delivery;
-  signal.throwIfAborted();
-  // AbortSignal.any with AbortSignal.timeout would be shorter; in Node 20 such a signal can be collected before it fires.
-  const stop = new AbortController();
-  const onAbort = () => stop.abort(signal.reason);
-  const onTime = () => stop.abort(new Undelivered(`the receiver did not answer within ${timeoutMs} ms`));
-  const timer = setTimeout(onTime, timeoutMs);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    const answer = await send(delivery, stop.signal);
-    await discard(answer);
-    return { status: answer.statusCode ?? 0, retryAfter: answer.headers["retry-after"] };
-  } catch (error) {
-    // Whatever broke when the signal fired is only its consequence.
-    if (stop.signal.aborted) throw stop.signal.reason;
-    throw undelivered(error);
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
-  }
-}
-
-function send({ url: target, headers, body, guard }: Delivery, signal: AbortSignal): Promise<IncomingMessage> {
-  // Both judge: a name by its addresses when it is looked up, an address here, since Node looks up none for it.
-  const url = guard.admit(target);
-  const { request } = url.protocol === "https:" ? https : http;
-  return new Promise((resolve, reject) => {
-    request(url, {
-      method: "POST",
-      // No agent: a connection that another request left open was checked for that request, not for this one.
-      agent: false,
-      lookup: guard.lookup(url),
-      signal,
-      headers: { ...headers, "content-length": Buffer.byteLength(body) },
-    })
-      .on("response", resolve)
-      .on("error", reject)
-      // Some ends are neither, e.g. a switch of protocols that nobody asked for.
-      .on("close", () => reject(new Undelivered("the receiver closed the connection without an answer")))
-      .end(body);
+  const { url, guard, headers, body, timeoutMs = REQUEST_DEFAULTS.timeoutMs } = delivery;
+  const late = () => new Undelivered(`the receiver did not answer within ${timeoutMs} ms`);
+  return await withDeadline({ signal: delivery.signal, ms: timeoutMs, late }, async (signal) => {
+    try {
+      const answer = await sendGuarded(url, guard, { method: "POST", headers, body, signal });
+      await discard(answer);
+      return { status: answer.statusCode ?? 0, retryAfter: answer.headers["retry-after"] };
+    } catch (error) {
+      throw undelivered(error);
+    }
   });
 }
 
@@ -101,7 +72,6 @@ async function discard(answer: IncomingMessage): Promise<void> {
 
 /** The cause goes to the log; what is kept of it is a code, since it may name addresses. */
 function undelivered(error: unknown): Undelivered {
-  if (error instanceof Undelivered) return error;
   if (error instanceof TargetRefused) return new Undelivered(`the receiver is refused: ${error.message}`);
   const reason = (error as NodeJS.ErrnoException).code ?? messageOf(error);
   return new Undelivered(`the receiver cannot be reached (${reason})`, { cause: error });

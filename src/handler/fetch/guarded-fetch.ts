@@ -1,10 +1,10 @@
-import http, { type IncomingMessage } from "node:http";
-import https from "node:https";
-import type { Transform } from "node:stream";
-import { pipeline } from "node:stream/promises";
+import type { IncomingMessage } from "node:http";
+import { pipeline, type Transform } from "node:stream";
 import { createBrotliDecompress, createUnzip } from "node:zlib";
 import { messageOf } from "../../errors.ts";
-import { GrowingBuffer } from "../../net/growing-buffer.ts";
+import { withDeadline } from "../../net/deadline.ts";
+import { sendGuarded } from "../../net/guarded-request.ts";
+import { BodyTooLong, readLimited } from "../../net/read-limited.ts";
 import { type AddressGuard, TargetRefused } from "../../net/ssrf-guard.ts";
 import { decodeHtml } from "./decode-html.ts";
 
@@ -66,30 +66,15 @@ export interface Page {
  */
 export async function fetchPage(address: string, options: FetchOptions): Promise<Page> {
   const { guard, signal, timeoutMs = FETCH_DEFAULTS.timeoutMs, maxBytes = FETCH_DEFAULTS.maxBytes } = options;
-  signal.throwIfAborted();
-  // AbortSignal.any with AbortSignal.timeout would be shorter; in Node 20 such a signal can be collected before it fires.
-  const stop = new AbortController();
-  const onAbort = () => stop.abort(signal.reason);
-  const onTime = () => stop.abort(new FetchError("timed-out", `the page took longer than ${timeoutMs} ms`));
-  const timer = setTimeout(onTime, timeoutMs);
-  signal.addEventListener("abort", onAbort, { once: true });
-  try {
-    return await follow(address, guard, maxBytes, stop.signal);
-  } catch (error) {
-    // Whatever broke when the signal fired is only its consequence.
-    if (stop.signal.aborted) throw stop.signal.reason;
-    throw error;
-  } finally {
-    clearTimeout(timer);
-    signal.removeEventListener("abort", onAbort);
-  }
+  const late = () => new FetchError("timed-out", `the page took longer than ${timeoutMs} ms`);
+  return await withDeadline({ signal, ms: timeoutMs, late }, (stop) => follow(address, guard, maxBytes, stop));
 }
 
 async function follow(address: string, guard: AddressGuard, maxBytes: number, signal: AbortSignal): Promise<Page> {
   let next: string | URL = address;
   for (let redirects = 0; redirects <= FETCH_DEFAULTS.maxRedirects; redirects++) {
-    const url = admit(guard, next);
-    const response = await get(url, guard, signal);
+    const response = await get(next, guard, signal);
+    const url = new URL(next);
     try {
       const location = redirection(response);
       if (location === undefined) return await readPage(url, response, maxBytes);
@@ -104,36 +89,18 @@ async function follow(address: string, guard: AddressGuard, maxBytes: number, si
   throw new FetchError("redirects", `the page redirects more than ${FETCH_DEFAULTS.maxRedirects} times`);
 }
 
-function admit(guard: AddressGuard, target: string | URL): URL {
+async function get(target: string | URL, guard: AddressGuard, signal: AbortSignal): Promise<IncomingMessage> {
+  const headers = {
+    accept: "text/html, application/xhtml+xml",
+    "accept-encoding": "gzip, br",
+    "user-agent": "Mozilla/5.0 (compatible; Paihao)",
+  };
   try {
-    return guard.admit(target);
+    return await sendGuarded(target, guard, { headers, signal });
   } catch (error) {
     if (error instanceof TargetRefused) throw new FetchError("refused", error.message, { cause: error });
-    throw error;
+    throw unreachable(error);
   }
-}
-
-function get(url: URL, guard: AddressGuard, signal: AbortSignal): Promise<IncomingMessage> {
-  const { request } = url.protocol === "https:" ? https : http;
-  return new Promise((resolve, reject) => {
-    request(url, {
-      // No agent: a connection that another request left open was checked for that request, not for this one.
-      agent: false,
-      lookup: guard.lookup(url),
-      signal,
-      headers: {
-        accept: "text/html, application/xhtml+xml",
-        "accept-encoding": "gzip, br",
-        "user-agent": "Mozilla/5.0 (compatible; Paihao)",
-      },
-    })
-      .on("response", resolve)
-      .on("error", (error) => {
-        if (error instanceof TargetRefused) reject(new FetchError("refused", error.message, { cause: error }));
-        else reject(unreachable(error));
-      })
-      .end();
-  });
 }
 
 function redirection({ statusCode, headers }: IncomingMessage): string | undefined {
@@ -156,28 +123,18 @@ async function readPage(url: URL, response: IncomingMessage, maxBytes: number): 
 async function readBody(response: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const tooLarge = new FetchError("too-large", `the page is larger than ${maxBytes} bytes`);
   if (Number(response.headers["content-length"]) > maxBytes) throw tooLarge;
-  const page = new GrowingBuffer();
-  let size = 0;
-  const collect = async (body: AsyncIterable<Buffer>) => {
-    for await (const chunk of body) {
-      size += chunk.length;
-      if (size > maxBytes) throw tooLarge;
-      page.append(chunk);
-    }
-  };
   const decompress = decompressor(response.headers["content-encoding"]);
+  // How the answer ends is how the decompressed one does: whoever reads that is told.
+  const body = decompress ? pipeline(response, decompress, () => undefined) : response;
   try {
-    if (decompress) await pipeline(response, decompress, collect);
-    else await pipeline(response, collect);
+    return await readLimited(body, { maxBytes });
   } catch (error) {
-    // Leaving the loop above closes the streams, and pipeline may tell of that instead.
-    if (size > maxBytes) throw tooLarge;
+    if (error instanceof BodyTooLong) throw tooLarge;
     if (decompress && isZlibError(error)) {
       throw new FetchError("unreadable", "the page is not compressed as it says", { cause: error });
     }
     throw unreachable(error);
   }
-  return page.take();
 }
 
 function decompressor(encoding = "identity"): Transform | undefined {

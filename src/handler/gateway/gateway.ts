@@ -1,6 +1,7 @@
 import type { IncomingMessage } from "node:http";
 import { type Duration, parseDuration } from "../../config/duration.ts";
 import { messageOf } from "../../errors.ts";
+import { Deadline } from "../../net/deadline.ts";
 import { retryAfterMs } from "../../net/retry-after.ts";
 import { defineHandler, type Handler, type TaskContext } from "../define.ts";
 import { giveUp, retryLater } from "../intents.ts";
@@ -168,23 +169,13 @@ class Exchange {
   readonly #forwarder: Forwarder;
   readonly #task: TaskContext;
   readonly #repeatable: boolean;
-  readonly #stop = new AbortController();
-  readonly #timer: NodeJS.Timeout;
-  readonly #onAbort: () => void;
-  #late = false;
+  readonly #deadline: Deadline;
 
   constructor(forwarder: Forwarder, task: TaskContext, repeatable: boolean) {
     this.#forwarder = forwarder;
     this.#task = task;
     this.#repeatable = repeatable;
-    // AbortSignal.any with AbortSignal.timeout would be shorter; in Node 20 such a signal can be collected before it fires.
-    this.#onAbort = () => this.#stop.abort();
-    task.signal.addEventListener("abort", this.#onAbort, { once: true });
-    if (task.signal.aborted) this.#stop.abort();
-    this.#timer = setTimeout(() => {
-      this.#late = true;
-      this.#stop.abort();
-    }, forwarder.timeoutMs);
+    this.#deadline = new Deadline(task.signal, forwarder.timeoutMs, () => undefined);
   }
 
   /** Sends the request; resolves with the head of the answer. */
@@ -193,7 +184,7 @@ class Exchange {
     const via = `${from?.version ?? "1.1"} ${VIA}`;
     try {
       return await this.#forwarder.upstream.send({
-        ...{ method, path, signal: this.#stop.signal, repeatable: this.#repeatable },
+        ...{ method, path, signal: this.#deadline.signal, repeatable: this.#repeatable },
         headers: {
           ...headers,
           via: headers.via === undefined ? via : `${headers.via}, ${via}`,
@@ -238,7 +229,7 @@ class Exchange {
     this.ended(undefined);
     const { signal, attempt, maxAttempts, log } = this.#task;
     if (signal.aborted) return signal.reason;
-    const why = this.#late ? `No whole answer came within ${this.#forwarder.timeoutMs} ms.` : reason;
+    const why = this.#deadline.passed ? `No whole answer came within ${this.#forwarder.timeoutMs} ms.` : reason;
     if (this.#repeatable && attempt < maxAttempts) return new Error(`the API behind the gateway: ${why}`, { cause });
     log.warn({ err: cause, sent }, "the API behind the gateway did not answer; the task ends with 502");
     return unanswered(why, { sent });
@@ -246,8 +237,7 @@ class Exchange {
 
   /** Lets go of the signal and the timer; hands on what it was given. */
   ended<T>(value: T): T {
-    clearTimeout(this.#timer);
-    this.#task.signal.removeEventListener("abort", this.#onAbort);
+    this.#deadline.clear();
     return value;
   }
 }

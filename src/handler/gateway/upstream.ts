@@ -1,12 +1,14 @@
-import http, { type IncomingMessage } from "node:http";
+import http, { type ClientRequest, type IncomingMessage } from "node:http";
 import https from "node:https";
+import { messageOf } from "../../errors.ts";
+import { sendRequest } from "../../net/guarded-request.ts";
 
 /** A request that got no answer. */
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
   /** Whether a connection was there, so that the API may have received the request. */
   readonly sent: boolean;
-  constructor(message: string, options: { sent: boolean; cause?: unknown }) {
+  constructor(message: string, options: { sent: boolean; cause: unknown }) {
     super(message, { cause: options.cause });
     this.sent = options.sent;
   }
@@ -53,37 +55,28 @@ export class Upstream {
     return this.#once(request, request.repeatable ? this.#agent : false);
   }
 
-  #once(given: UpstreamRequest, agent: http.Agent | false): Promise<IncomingMessage> {
+  async #once(given: UpstreamRequest, agent: http.Agent | false): Promise<IncomingMessage> {
     const { method, headers, body, signal } = given;
-    const { protocol, hostname, port } = this.#url;
-    const secure = protocol === "https:";
-    return new Promise((resolve, reject) => {
-      let sent = false;
-      const request = (secure ? https : http).request({
-        ...{ protocol, hostname: hostname.replace(/^\[(.*)\]$/, "$1"), port, method, agent, signal },
-        path: this.#basePath + given.path,
-        headers: body === undefined ? headers : { ...headers, "content-length": body.length },
+    let request: ClientRequest | undefined;
+    let connected = false;
+    const watch = (made: ClientRequest) => {
+      request = made;
+      made.on("socket", (socket) => {
+        if (made.reusedSocket) return;
+        socket.once(this.#url.protocol === "https:" ? "secureConnect" : "connect", () => {
+          connected = true;
+        });
       });
-      request.on("socket", (socket) => {
-        if (request.reusedSocket) sent = true;
-        else {
-          socket.once(secure ? "secureConnect" : "connect", () => {
-            sent = true;
-          });
-        }
-      });
-      request.on("response", resolve);
-      request.on("error", (error: NodeJS.ErrnoException) => {
-        // The connection was closed while it was idle: the request is sent over one of its own.
-        if (request.reusedSocket && error.code === "ECONNRESET" && !signal.aborted) {
-          resolve(this.#once(given, false));
-        } else {
-          reject(new NoAnswer(error.code ?? error.message, { sent, cause: error }));
-        }
-      });
-      // Some ends are neither, e.g. a switch of protocols that nobody asked for.
-      request.on("close", () => reject(new NoAnswer("it closed the connection without an answer", { sent })));
-      request.end(body);
-    });
+    };
+    try {
+      const path = this.#basePath + given.path;
+      return await sendRequest(this.#url, { method, path, headers, body, signal, agent }, watch);
+    } catch (error) {
+      if (request === undefined) throw error;
+      const { code } = error as NodeJS.ErrnoException;
+      // The connection was closed while it was idle: the request is sent over one of its own.
+      if (request.reusedSocket && code === "ECONNRESET" && !signal.aborted) return await this.#once(given, false);
+      throw new NoAnswer(code ?? messageOf(error), { sent: connected || request.reusedSocket, cause: error });
+    }
   }
 }
