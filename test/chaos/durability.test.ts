@@ -4,7 +4,7 @@ import { readConfig } from "../../src/config/config.ts";
 import { type OpenedEngine, openEngine } from "../../src/engine/open.ts";
 import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { type PrivateRedis, startRedis } from "../helpers/store.ts";
 
 const there = spawnSync("redis-server", ["--version"], { stdio: "ignore" }).status === 0;

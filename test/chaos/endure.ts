@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { audit } from "../../src/engine/audit.ts";
 import { isOutcome } from "../../src/task.ts";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { Load, type LoadOptions } from "./load.ts";
 import type { World } from "./world.ts";
 

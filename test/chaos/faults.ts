@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { isOutcome } from "../../src/task.ts";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { refuses } from "../helpers/process.ts";
 import type { ServerProcess } from "../workers/server-process.ts";
 import type { Fault } from "./endure.ts";

@@ -7,7 +7,7 @@ import path from "node:path";
 import { expect } from "chai";
 import { readKeyFile } from "../../src/auth/key-file.ts";
 import { freePort } from "../../src/store/servers/free-port.ts";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { testKeys } from "../helpers/keys.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store.ts";
 

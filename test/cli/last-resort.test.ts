@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import { connectOnce } from "../../src/store/servers/probe.ts";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { removeKeysLike } from "../helpers/scan.ts";
 import { exchange } from "../helpers/server.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store.ts";

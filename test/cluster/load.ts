@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as delay } from "node:timers/promises";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import type { TestServer } from "../helpers/server.ts";
 
 /** Clients that hand in tasks without a pause, each again under its id until it is accepted. */

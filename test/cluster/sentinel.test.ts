@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { type SentinelSetup, startSentinels } from "../helpers/sentinel.ts";
 import { startServer, type TestServer } from "../helpers/server.ts";
 import { expectStartError } from "../helpers/start-error.ts";

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { parseDuration } from "../../src/config/duration.ts";
 import { UNDO_DEFAULTS } from "../../src/workers/undo.ts";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { startServer, type TestServer } from "../helpers/server.ts";
 
 const DAY_MS = 86_400_000;

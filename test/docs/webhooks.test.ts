@@ -11,7 +11,7 @@ import { REQUEST_DEFAULTS } from "../../src/webhooks/request.ts";
 import { ATTEMPTS, pauseMs, SCHEDULE } from "../../src/webhooks/schedule.ts";
 import { signatureOf } from "../../src/webhooks/signature.ts";
 import { TARGET_DEFAULTS } from "../../src/webhooks/target.ts";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { exchange, startServer } from "../helpers/server.ts";
 
 const ROOT = join(import.meta.dirname, "../..");

@@ -3,7 +3,7 @@ import { DeploymentSecret, type SecretParts } from "../../src/engine/deployment-
 import { connect } from "../../src/store/connection.ts";
 import { Keys } from "../../src/store/keys.ts";
 import { Scripts } from "../../src/store/scripts/scripts.ts";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { recordingLog } from "../helpers/recording-log.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store.ts";
 

@@ -5,7 +5,7 @@ import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { type Connection, connect } from "../../src/store/connection.ts";
 import { findServerBinary } from "../../src/store/servers/server-binary.ts";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { type PrivateRedis, startRedis, uniquePrefix } from "../helpers/store.ts";
 
 const handler = defineHandler({ queue: "jobs", run: () => undefined });

@@ -2,8 +2,8 @@ import { expect } from "chai";
 import { catalogueResult } from "../../src/engine/problem.ts";
 import type { Reserved } from "../../src/store/scripts/scripts.ts";
 import type { Result } from "../../src/task.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
-import { eventually } from "../helpers/eventually.ts";
 
 const result = (text: string): Result => ({
   status: 200,

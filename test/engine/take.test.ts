@@ -2,8 +2,8 @@ import { expect } from "chai";
 import { takeOrWait } from "../../src/engine/take.ts";
 import { PaihaoError } from "../../src/errors.ts";
 import { type Reservation, Scripts } from "../../src/store/scripts/scripts.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
-import { eventually } from "../helpers/eventually.ts";
 
 const never = new AbortController().signal;
 

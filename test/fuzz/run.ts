@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import http from "node:http";
 import fc from "fast-check";
+import { eventually } from "../../testbed/eventually.ts";
 import { Contract } from "../helpers/contract.ts";
-import { eventually } from "../helpers/eventually.ts";
 import { testKeys } from "../helpers/keys.ts";
 import { type Answer, startServer } from "../helpers/server.ts";
 import { complaints } from "./judge.ts";

@@ -1,6 +1,6 @@
 import { Command, Redis } from "ioredis";
 import { freePort } from "../../src/store/servers/free-port.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { type PrivateRedis, startRedis } from "./store.ts";
 
 /** One node of a test's cluster. */

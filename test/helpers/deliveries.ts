@@ -10,8 +10,8 @@ import { connect } from "../../src/store/connection.ts";
 import { Notices } from "../../src/store/pubsub.ts";
 import { type DeliveryParts, deliverer } from "../../src/webhooks/delivery.ts";
 import { Worker } from "../../src/workers/worker.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { openEngine, type TestEngine } from "./engine.ts";
-import { eventually } from "./eventually.ts";
 import { storeUrl } from "./store.ts";
 
 /** A worker that runs the queue `jobs` and delivers its webhooks to 127.0.0.1, without pauses between attempts. */

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { Redis } from "ioredis";
 import { freePort } from "../../src/store/servers/free-port.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { type PrivateRedis, startRedis } from "./store.ts";
 
 /** A master with a replica, and sentinels that watch them. */

@@ -6,7 +6,7 @@ import { createLog } from "../../src/log.ts";
 import { type Running, start } from "../../src/server.ts";
 import { Keys } from "../../src/store/keys.ts";
 import { connectOnce } from "../../src/store/servers/probe.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { listenersOf, removeKeysLike } from "./scan.ts";
 import { storeUrl, uniquePrefix } from "./store.ts";
 

@@ -11,7 +11,7 @@ import { createLog } from "../../src/log.ts";
 import { freePort } from "../../src/store/servers/free-port.ts";
 import { connectOnce, whenLoaded } from "../../src/store/servers/probe.ts";
 import type { ProvisionedStore } from "../../src/store/servers/provision.ts";
-import { eventually } from "./eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 
 /** Where the root hooks leave the run's store: mocha may load them as another instance of this module. */
 const SHARED = { url: "PAIHAO_TEST_STORE_URL", kind: "PAIHAO_TEST_STORE_KIND" } as const;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { connectOnce } from "../../src/store/servers/probe.ts";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { startServer, type TestServer } from "../helpers/server.ts";
 import { type PrivateRedis, startRedis, storeKind } from "../helpers/store.ts";

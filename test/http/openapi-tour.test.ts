@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { OpenApiDocument } from "../../src/http/openapi/types.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { openBatch } from "../helpers/batch.ts";
 import { Contract } from "../helpers/contract.ts";
-import { eventually } from "../helpers/eventually.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { type Answer, type Sent, startServer, type TestServer } from "../helpers/server.ts";
 

@@ -1,6 +1,6 @@
 import path from "node:path";
 import { expect } from "chai";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { startServer, type TestServer } from "../helpers/server.ts";
 
 const HANDLERS = path.join(import.meta.dirname, "../fixtures/handlers/undo");

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { PaihaoError } from "../../src/errors.ts";
 import { defineHandler, type Handler, type TaskContext } from "../../src/handler/define.ts";
 import { retryLater } from "../../src/handler/intents.ts";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { deferred, openWorkshop, type Workshop } from "./workshop.ts";
 
 describe("what a handler is given", () => {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { defineHandler, type TaskContext } from "../../src/handler/define.ts";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { deferred, firing, openWorkshop, type Workshop } from "./workshop.ts";
 
 describe("a worker that stops", () => {

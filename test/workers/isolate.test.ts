@@ -7,7 +7,7 @@ import { defineHandler } from "../../src/handler/define.ts";
 import { loadHandlers } from "../../src/handler/load.ts";
 import { createLog } from "../../src/log.ts";
 import { Worker } from "../../src/workers/worker.ts";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { openWorkshop, type Workshop } from "./workshop.ts";
 
 const HANDLERS = path.join(import.meta.dirname, "../fixtures/handlers/isolated");

@@ -4,7 +4,7 @@ import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { connectOnce } from "../../src/store/servers/probe.ts";
 import { findServerBinary } from "../../src/store/servers/server-binary.ts";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { type PrivateRedis, startRedis, storeKind } from "../helpers/store.ts";
 import { deferred, openWorkshop, type Workshop } from "./workshop.ts";
 

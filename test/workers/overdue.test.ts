@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { defineHandler } from "../../src/handler/define.ts";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { deferred, openWorkshop, type Workshop } from "./workshop.ts";
 
 const SLOTS = 2;

@@ -6,7 +6,7 @@ import { expect } from "chai";
 import { z } from "zod";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { GiveUp, giveUp, type Problem, RetryLater, retryLater } from "../../src/handler/intents.ts";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { openWorkshop, type Workshop } from "./workshop.ts";
 
 const circular = (): unknown => {

@@ -3,7 +3,7 @@ import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { defineHandler, type Handler, type HandlerOptions, type TaskContext } from "../../src/handler/define.ts";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { storeUrl } from "../helpers/store.ts";
 import { deferred, firing, openWorkshop, type Workshop, type WorkshopOptions } from "./workshop.ts";
 

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { PaihaoError } from "../../src/errors.ts";
 import { defineHandler } from "../../src/handler/define.ts";
 import { connectOnce } from "../../src/store/servers/probe.ts";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { storeUrl } from "../helpers/store.ts";
 import { deferred, openWorkshop, type Workshop } from "./workshop.ts";
 

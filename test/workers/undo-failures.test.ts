@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { defineHandler, type Handler, type HandlerOptions } from "../../src/handler/define.ts";
 import { giveUp, retryLater } from "../../src/handler/intents.ts";
 import { monitorDocument } from "../../src/http/task/document.ts";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { deferred, openWorkshop, type Workshop } from "./workshop.ts";
 
 const BACKOFF = { base: "1ms", max: "1ms" };

@@ -10,7 +10,7 @@ import { connectOnce } from "../../src/store/servers/probe.ts";
 import { isOutcome } from "../../src/task.ts";
 import { undoHandler } from "../../src/workers/undo.ts";
 import { Worker, type WorkerOptions } from "../../src/workers/worker.ts";
-import { eventually } from "../helpers/eventually.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { removeKeysLike } from "../helpers/scan.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store.ts";
 

@@ -2,8 +2,8 @@ import { expect } from "chai";
 import type { Inspection } from "../../../src/engine/inspect.ts";
 import { Watchers } from "../../../src/engine/watching/watchers.ts";
 import type { Notices } from "../../../src/store/pubsub.ts";
+import { eventually } from "../../../testbed/eventually.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
-import { eventually } from "../../helpers/eventually.ts";
 
 /** As always, but without the waiting. */
 const QUICK = { passMs: 20 };

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import http from "node:http";
 import { expect } from "chai";
+import { eventually } from "../../../testbed/eventually.ts";
 import { openBatch, verdictsOf } from "../../helpers/batch.ts";
-import { eventually } from "../../helpers/eventually.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { type Sent, startServer, type TestServer } from "../../helpers/server.ts";
 

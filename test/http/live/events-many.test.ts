@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import net from "node:net";
 import { expect } from "chai";
-import { eventually } from "../../helpers/eventually.ts";
+import { eventually } from "../../../testbed/eventually.ts";
 import { closedGate, type Gate } from "../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../helpers/server.ts";
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
+import { eventually } from "../../../testbed/eventually.ts";
 import { type EventReader, readEvents, type StreamEvent } from "../../helpers/events.ts";
-import { eventually } from "../../helpers/eventually.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../helpers/server.ts";
 

@@ -5,7 +5,7 @@ import { expect } from "chai";
 import Koa from "koa";
 import { HttpServer } from "../../../src/http/server.ts";
 import { cutStalledReaders } from "../../../src/http/stalled-readers.ts";
-import { eventually } from "../../helpers/eventually.ts";
+import { eventually } from "../../../testbed/eventually.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { testKeys } from "../../helpers/keys.ts";
 import { startServer, type TestServer } from "../../helpers/server.ts";

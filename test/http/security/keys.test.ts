@@ -4,7 +4,7 @@ import path from "node:path";
 import { expect } from "chai";
 import { parseApiKey } from "../../../src/auth/api-key.ts";
 import { appendKey, revokeKey } from "../../../src/auth/key-file.ts";
-import { eventually } from "../../helpers/eventually.ts";
+import { eventually } from "../../../testbed/eventually.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { testKeys } from "../../helpers/keys.ts";
 import { type Answer, startServer, type TestServer } from "../../helpers/server.ts";

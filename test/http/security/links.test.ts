@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { eventually } from "../../helpers/eventually.ts";
+import { eventually } from "../../../testbed/eventually.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { testKeys } from "../../helpers/keys.ts";
 import { type Answer, startServer, type TestServer } from "../../helpers/server.ts";

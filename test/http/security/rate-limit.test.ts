@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { eventually } from "../../helpers/eventually.ts";
+import { eventually } from "../../../testbed/eventually.ts";
 import { testKeys } from "../../helpers/keys.ts";
 import { type Answer, exchange, startServer, type TestServer } from "../../helpers/server.ts";
 import { type PrivateRedis, startRedis, storeKind } from "../../helpers/store.ts";

@@ -7,7 +7,7 @@ import { Redis } from "ioredis";
 import { createLog } from "../../../src/log.ts";
 import { startEmbeddedStore } from "../../../src/store/servers/embedded.ts";
 import type { ChildStore } from "../../../src/store/servers/respawner.ts";
-import { eventually } from "../../helpers/eventually.ts";
+import { eventually } from "../../../testbed/eventually.ts";
 import { refuses, startStoreOwner } from "../../helpers/process.ts";
 import { recordingLog } from "../../helpers/recording-log.ts";
 

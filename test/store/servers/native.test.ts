@@ -11,7 +11,7 @@ import { startNativeStore } from "../../../src/store/servers/native.ts";
 import { isRunning } from "../../../src/store/servers/process-identity.ts";
 import type { ChildStore } from "../../../src/store/servers/respawner.ts";
 import { findServerBinary, type ServerBinary } from "../../../src/store/servers/server-binary.ts";
-import { eventually } from "../../helpers/eventually.ts";
+import { eventually } from "../../../testbed/eventually.ts";
 import { groupOf, processGone, startStoreOwner } from "../../helpers/process.ts";
 import { recordingLog } from "../../helpers/recording-log.ts";
 import { expectStartError } from "../../helpers/start-error.ts";
