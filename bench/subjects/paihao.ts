@@ -84,7 +84,7 @@ const calls: PaihaoCalls = {
     await all;
     // The last are finished when their leases are gone.
     const { keys } = worker.engine;
-    for (const tag of keys.tags) while ((await client.redis.zcard(keys.index(tag, "l", QUEUE))) > 0);
+    for (const tag of keys.tags) while ((await client.redis.zcard(keys.index(tag, "leases", QUEUE))) > 0);
     const took = performance.now() - began;
     await worker.stop();
     return took;

@@ -1,8 +1,8 @@
 import { StartError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { type Connection, connect, mastersOf } from "../store/connection.ts";
-import { Keys } from "../store/keys.ts";
-import { BATCH_LIMIT, INDEX_KINDS, type IndexKind, Scripts } from "../store/scripts/scripts.ts";
+import { INDEXES, Keys } from "../store/keys.ts";
+import { type AuditItems, BATCH_LIMIT, Scripts } from "../store/scripts/scripts.ts";
 import { checkFitness, SCRIPT_FLAGS_SINCE } from "../store/servers/check-server.ts";
 
 /** What an audit found. */
@@ -60,23 +60,23 @@ export async function audit(
   let tasks = 0;
   let entries = 0;
   const disagreeing = new Set<string>();
-  const check = async (tag: string, kind: "t" | IndexKind, queue: string, ids: readonly string[]) => {
+  const check = async (tag: string, index: AuditItems["index"], ids: readonly string[]) => {
     for (let i = 0; i < ids.length; i += BATCH_LIMIT) {
       const some = ids.slice(i, i + BATCH_LIMIT);
-      for (const id of await scripts.audit(tag, { kind, queue, ids: some, heal })) disagreeing.add(id);
+      for (const id of await scripts.audit(tag, { index, ids: some, heal })) disagreeing.add(id);
     }
   };
   for (const tag of keys.tags) {
-    for await (const ids of namesOf(connection, `${tag}t:`)) {
+    for await (const ids of namesOf(connection, keys.start(tag, "task"))) {
       tasks += ids.length;
-      await check(tag, "t", "", ids);
+      await check(tag, undefined, ids);
     }
-    for (const kind of INDEX_KINDS) {
-      for await (const queues of namesOf(connection, `${tag}${kind}:`)) {
+    for (const name of INDEXES) {
+      for await (const queues of namesOf(connection, keys.start(tag, name))) {
         for (const queue of queues) {
-          for await (const ids of entriesOf(connection, keys.index(tag, kind, queue))) {
+          for await (const ids of entriesOf(connection, keys.index(tag, name, queue))) {
             entries += ids.length;
-            await check(tag, kind, queue, ids);
+            await check(tag, { name, queue }, ids);
           }
         }
       }

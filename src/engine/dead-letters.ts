@@ -30,7 +30,7 @@ export class DeadLetters {
       let left = await this.#deadIn(tag, queue);
       for (let after: Place | null = null; left > 0 && !signal?.aborted; ) {
         const limit = Math.min(BATCH_LIMIT, left);
-        const page: Place[] = await this.#scripts.page(tag, { kind: "x", queue, after, limit });
+        const page: Place[] = await this.#scripts.page(tag, { index: "dead", queue, after, limit });
         after = page.at(-1) ?? null;
         if (after === null) break;
         left -= page.length;

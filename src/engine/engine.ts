@@ -10,7 +10,7 @@ import type {
   FailVerdict,
   Lease,
   LoseVerdict,
-  PageKind,
+  PagedIndex,
   Place,
   QueueRow,
   Reservation,
@@ -182,7 +182,7 @@ export class Engine {
 
   /** The input of a task that was taken; null when the store has it no more. @throws PaihaoError store-unavailable */
   async inputOf({ id, input, inputBytes }: Reserved): Promise<Buffer | null> {
-    return input ?? (await this.#values.read("b", id, inputBytes));
+    return input ?? (await this.#values.read("input", id, inputBytes));
   }
 
   /** Stores the result of an attempt. Calling it twice is harmless. @throws PaihaoError store-unavailable */
@@ -253,9 +253,9 @@ export class Engine {
   }
 
   /** The tasks of an index after a place in it, over all partitions, in order. */
-  async page(kind: PageKind, queue: string, after: Place | null, limit: number): Promise<Place[]> {
+  async page(index: PagedIndex, queue: string, after: Place | null, limit: number): Promise<Place[]> {
     const pages = await Promise.all(
-      this.keys.tags.map((tag) => this.#scripts.page(tag, { kind, queue, after, limit })),
+      this.keys.tags.map((tag) => this.#scripts.page(tag, { index, queue, after, limit })),
     );
     const order = (a: Place, b: Place) => Number(a.score) - Number(b.score) || (a.id < b.id ? -1 : 1);
     return pages.flat().sort(order).slice(0, limit);

@@ -105,7 +105,7 @@ export class Inspector {
       const without = view(id, row, index, line, nowMs);
       if (resultBytes === 0 || resultBytes > (wanted.mostBytes ?? resultBytes)) return without;
       if (wanted.allowed && !wanted.allowed(without)) return without;
-      const result = await this.#values.read("r", id, resultBytes);
+      const result = await this.#values.read("result", id, resultBytes);
       if (result?.length === resultBytes) return view(id, { ...row, result }, index, line, nowMs);
       // Gone, or another one since: the task is told as it is by now.
       if (looks === LOOKS) return without;

@@ -1,113 +1,160 @@
+import type { Outcome, State } from "../task.ts";
+
 /**
- * Every key and channel that Paihao uses, and what is in it. This is the only place where keys are made in TypeScript;
- * the Lua files are given a partition's tag as KEYS[1] and put the same kinds behind it.
+ * Every key and channel of Paihao, and the fields of its hashes: name → what Redis calls it, and what it holds. This is the
+ * single source. TypeScript makes keys by {@link Keys}; the Lua files write `K.task(id)`, `F.state`, `S.waiting`, and
+ * scripts/lua-names.ts puts key, field and letter in their place when a script is loaded.
  *
  * All keys of a partition share the hash tag `{prefix:P}`, so that a Redis Cluster keeps them on one node and one script
- * may touch them all. A name that a caller chose always stands behind `kind:`.
- *
- * | key             | type    | content                                                                              |
- * |-----------------|---------|--------------------------------------------------------------------------------------|
- * | `t:<id>`        | hash    | the task, see {@link TASK_FIELDS}                                                    |
- * | `b:<id>`        | string  | its input, when longer than {@link INLINE_BYTES}                                     |
- * | `r:<id>`        | string  | its result: one JSON line (status, type, headers), then the body; PX = result TTL    |
- * | `s:<id>`        | hash    | its durable steps: name → number, a letter, a space, JSON: see lua/step.lua          |
- * | `w:<queue>`     | zset    | waiting: score = class·2^45 + hlc                                                    |
- * | `d:<queue>`     | zset    | scheduled and retrying: score = due ms                                               |
- * | `l:<queue>`     | zset    | leases: score = expiry ms                                                            |
- * | `x:<queue>`     | zset    | dead letters: score = time of death in ms; capped                                    |
- * | `q:<queue>`     | hash    | hlc, fence, paused, statistics and counters, see {@link QUEUE_FIELDS}                |
- * | `j:<queue>`     | zset    | live workers: score = when they count as gone, ms                                    |
- * | `k:<queue>`     | hash    | their slots: worker → slots                                                          |
- * | `v:<queue>`     | hash    | last reservations: worker and lane → "reservation, fence of the first id, ids"        |
- * | `m:<queue> …`   | string  | what a request for work over HTTP was given (worker, reservation), see lua/lib/request.lua; PX = lease |
- * | `y:<queue>`     | list    | times of the last starts, ms, as many as the queue's rate allows in its span          |
- * | `g:<queue>`     | zset    | permits to start, where the queue has a rate and several partitions, in one of them: score = ms |
- * | `a:<subject>`   | string  | requests of a key or an address in its span of RATE_LIMIT; PX = what is left of it   |
- * | `i:<id>`        | string  | an id that a caller was given for a task to come: JSON of queue and caller; PX       |
- * | `h:<queue>`     | zset    | the ids of a queue that were handed out: score = when they are over, ms              |
- * | `queues`        | hash    | all queues there are: queue → "registered ms, losses a task survives, and three TTLs" |
- * | `partitions`    | string  | number of partitions, in partition 0 only                                            |
- * | `secret`        | string  | the deployment's secret, made at its first start, in partition 0 only                 |
- * | `ticked`        | hash    | when a tick last ran, and the grace after a gap: see lua/lib/grace.lua               |
- * | `n:<queue>`     | channel | "there is work" (empty), or "cancel <id>" for the worker that runs it                |
- * | `e:<id>`        | channel | "this task changed": the letter of its state, or "p" for progress                    |
+ * may touch them all. A name that a caller chose always stands behind `letter:`.
  */
+export const KEYS = {
+  task: ["t:<id>", "hash", "the task, see TASK_FIELDS"],
+  input: ["b:<id>", "string", "its input, when longer than INLINE_BYTES"],
+  result: ["r:<id>", "string", "its result: one JSON line (status, type, headers), then the body; PX = result TTL"],
+  steps: ["s:<id>", "hash", "its durable steps: name → number, a letter, a space, JSON: see lua/step.lua"],
+  waiting: ["w:<queue>", "zset", "waiting tasks: score = class·2^45 + hlc"],
+  scheduled: ["d:<queue>", "zset", "scheduled and retrying tasks: score = due ms"],
+  leases: ["l:<queue>", "zset", "leases of running tasks: score = expiry ms"],
+  dead: ["x:<queue>", "zset", "dead letters: score = time of death in ms; capped"],
+  queue: ["q:<queue>", "hash", "hlc, fence, paused, statistics and counters, see QUEUE_FIELDS"],
+  workers: ["j:<queue>", "zset", "live workers: score = when they count as gone, ms"],
+  slots: ["k:<queue>", "hash", "their slots: worker → slots"],
+  reservations: ["v:<queue>", "hash", 'last reservations: worker and lane → "reservation, fence of the first id, ids"'],
+  request: [
+    "m:<queue> …",
+    "string",
+    "what a request for work over HTTP was given (worker, reservation), see lua/lib/request.lua; PX = lease",
+  ],
+  starts: ["y:<queue>", "list", "times of the last starts, ms, as many as the queue's rate allows in its span"],
+  permits: [
+    "g:<queue>",
+    "zset",
+    "permits to start, where the queue has a rate and several partitions, in one of them: score = ms",
+  ],
+  sender: [
+    "a:<subject>",
+    "string",
+    "requests of a key or an address in its span of RATE_LIMIT; PX = what is left of it",
+  ],
+  allocation: ["i:<id>", "string", "an id that was allocated to a task to come: JSON of queue and caller; PX"],
+  allocated: ["h:<queue>", "zset", "the allocated ids of a queue: score = when they expire, ms"],
+  queues: ["queues", "hash", 'all queues: queue → "registered ms, losses a task survives, and three TTLs"'],
+  partitions: ["partitions", "string", "number of partitions, in partition 0 only"],
+  secret: ["secret", "string", "the deployment's secret, made at its first start, in partition 0 only"],
+  ticked: ["ticked", "hash", "when a tick last ran, and the grace after a gap: see lua/lib/grace.lua"],
+  work: ["n:<queue>", "channel", '"there is work" (empty), or "cancel <id>" for the worker that runs it'],
+  changes: ["e:<id>", "channel", "the task changed: the letter of its state, or one of TASK_NOTICES"],
+} as const;
 
 /** A longer input is a key of its own: in the hash it would cost the task Redis's compact encoding. */
 export const INLINE_BYTES = 64;
 
 /**
- * The fields of `t:<id>`; a field that has its default is left out. Only `E`, `V`, `p` and `u` may be longer than 64
- * bytes and so cost the task its compact encoding: the first two are so only after failures, the others where a caller wants it.
+ * The fields of a task; a field that has its default is left out. Only `errors`, `answers`, `progress` and `query` may be longer
+ * than 64 bytes and so cost the task its compact encoding: the first two only after failures, the others where a caller wants it.
  */
 export const TASK_FIELDS = {
-  q: "queue",
-  s: "state: w waiting, d scheduled, r running, y retrying, s succeeded, f failed, c canceled",
-  c: "created, ms",
-  v: "how often its input was replaced; default 0",
-  i: "input, up to 64 bytes",
-  h: "digest of a longer input, which is in b:<id>",
-  m: "media type of the input; default application/json",
-  u: "query parameters for the handler, JSON",
-  z: "caller",
-  a: "attempts begun; default 0",
-  O: "priority class; default 3",
-  o: "place in line: the score in w:, kept since the task left it; of a scheduled task only its class",
-  f: "fence of the last reservation",
-  b: "begun, ms",
-  w: "worker that runs it, or was the last to run it",
-  l: "workers lost while its handler ran; default 0",
-  n: "fence of the reservation under which its worker has yet to say that the handler begins: until then no loss counts",
-  N: "how often it was reserved and released since its last loss though its handler had not begun; default 0",
-  p: "progress: percent, a space, message",
-  L: "lease, ms, as it was last taken over HTTP",
-  V: "what the last calls that changed it were answered, newest first; see the scripts' part on answers",
-  W: "URL that is told of its end",
-  U: "1 when what it has done can be undone",
-  S: "bytes of its steps, once it has some",
-  Y: "who undoes its work: 1 <id>:undo:<queue>, 2 the same with a colon and the fence; of dead tasks",
-  k: "1 when cancel is requested of a running task",
-  e: "ended, ms",
-  x: "expiry of the result, ms",
-  g: "1 when the result was destroyed",
-  y: "error code of a failed task",
-  E: "last errors, JSON array, newest first, truncated",
+  queue: ["q", "queue"],
+  state: ["s", "letter of its state, see STATE_LETTERS"],
+  created: ["c", "created, ms"],
+  revision: ["v", "how often its input was replaced; default 0"],
+  input: ["i", "input, up to INLINE_BYTES"],
+  digest: ["h", "digest of a longer input, which is a key of its own"],
+  mediaType: ["m", "media type of the input; default application/json"],
+  query: ["u", "query parameters for the handler, JSON"],
+  caller: ["z", "caller"],
+  attempts: ["a", "attempts begun; default 0"],
+  priority: ["O", "priority class; default PRIORITY.default"],
+  place: ["o", "place in line: its score there, kept since the task left it; of a scheduled task only its class"],
+  fence: ["f", "fence of the last reservation"],
+  begun: ["b", "begun, ms"],
+  worker: ["w", "worker that runs it, or was the last to run it"],
+  lost: ["l", "workers lost while its handler ran; default 0"],
+  unbegun: [
+    "n",
+    "fence of the reservation whose handler has yet to begin, as its worker will report: until then no loss counts",
+  ],
+  unbegunReleases: [
+    "N",
+    "how often it was reserved and released since its last loss though its handler had not begun; default 0",
+  ],
+  progress: ["p", "progress: percent, a space, message"],
+  lease: ["L", "lease, ms, as it was last taken over HTTP"],
+  answers: ["V", "what the last calls that changed it were answered, newest first, see lua/lib/answers.lua"],
+  webhook: ["W", "URL that is told of its end"],
+  undo: ["U", "1 when what it has done can be undone"],
+  stepBytes: ["S", "bytes of its steps, once it has some"],
+  undoing: ["Y", "who undoes its work: 1 <id>:undo:<queue>, 2 the same with a colon and the fence; of dead tasks"],
+  cancel: ["k", "1 when cancel is requested of a running task"],
+  ended: ["e", "ended, ms"],
+  expires: ["x", "expiry of the result, ms"],
+  destroyed: ["g", "1 when the result was destroyed"],
+  errorCode: ["y", "error code of a failed task"],
+  errors: ["E", "last errors, JSON array, newest first, truncated"],
 } as const;
 
-/** The fields of `q:<queue>`, beside the rate buckets `a0…a6` (accepted) and `z0…z6` (finished) of ten seconds each. */
+/** The fields of a queue, beside the rate buckets of lua/lib/line.lua. */
 export const QUEUE_FIELDS = {
-  hlc: "last hybrid clock value: unique, grows, 16 a millisecond",
-  fence: "last fence",
-  paused: "1 when no work is to be taken",
-  mean: "exponentially weighted mean of the service time, ms",
-  variance: "its variance, ms²",
-  samples: "how many tasks the mean has seen",
-  total: "sum of all service times, ms",
-  foretold: "how far the mean was off as a forecast, kept by the script that finishes tasks",
-  workers: "live workers at the last heartbeat",
-  slots: "their slots",
-  liveUntil: "when the last of these heartbeats ends, ms",
-  lost: "workers lost with a task in hand",
-  lostAt: "when one was lost last, ms",
-  dead: "tasks that died",
-  V: "how many the last calls forgot that forget dead tasks, newest first; see the scripts' part on answers",
-  handedUntil: "until when ids that were handed out may wait for their tasks, ms",
-  healed: "entries without a task that were removed from the line",
+  hlc: ["hlc", "last hybrid clock value: unique, grows, 16 a millisecond"],
+  fence: ["fence", "last fence"],
+  paused: ["paused", "1 when no work is to be taken"],
+  mean: ["mean", "exponentially weighted mean of the service time, ms"],
+  variance: ["variance", "its variance, ms²"],
+  samples: ["samples", "how many tasks the mean has seen"],
+  total: ["total", "sum of all service times, ms"],
+  foretold: ["foretold", "how far the mean was off as a forecast, see lua/lib/service.lua"],
+  workers: ["workers", "live workers at the last heartbeat"],
+  slots: ["slots", "their slots"],
+  liveUntil: ["liveUntil", "when the last of these heartbeats ends, ms"],
+  lost: ["lost", "workers lost with a task in hand"],
+  lostAt: ["lostAt", "when one was lost last, ms"],
+  dead: ["dead", "tasks that died"],
+  answers: ["V", "how many dead tasks the last calls of forget.lua forgot, newest first, see lua/lib/answers.lua"],
+  handedUntil: ["handedUntil", "until when allocated ids may wait for their tasks, ms"],
+  healed: ["healed", "entries without a task that were removed from the line"],
 } as const;
 
-/** Letters of `t:<id>`'s state. */
+/** What a task's state is called in its hash and on its channel. */
 export const STATE_LETTERS = {
-  w: "waiting",
-  d: "scheduled",
-  r: "running",
-  y: "retrying",
-  s: "succeeded",
-  f: "failed",
-  c: "canceled",
-} as const;
+  waiting: "w",
+  scheduled: "d",
+  running: "r",
+  retrying: "y",
+  succeeded: "s",
+  failed: "f",
+  canceled: "c",
+} as const satisfies Record<State, string>;
 
-/** Kinds of keys that hold one value of a task: its result, its input. */
-export type ValueKind = "r" | "b";
+/** What else is told on a task's channel. */
+export const TASK_NOTICES = { progress: "p", cancelRequested: "k", destroyed: "g" } as const;
+
+const STATES_BY_LETTER: ReadonlyMap<string, State> = new Map(
+  Object.entries(STATE_LETTERS).map(([state, letter]) => [letter, state as State]),
+);
+
+/** The state of a letter; null where it is none. */
+export const stateOf = (letter: string): State | null => STATES_BY_LETTER.get(letter) ?? null;
+
+const ENDS: ReadonlySet<string> = new Set([
+  ...(["succeeded", "failed", "canceled"] satisfies Outcome[]).map((outcome) => STATE_LETTERS[outcome]),
+  TASK_NOTICES.destroyed,
+]);
+
+/** Whether a notice on a task's channel tells that it has ended, or that its result was destroyed. */
+export const tellsOfEnd = (notice: string): boolean => ENDS.has(notice);
+
+/** The indexes of a queue. */
+export const INDEXES = ["waiting", "scheduled", "leases", "dead"] as const satisfies (keyof typeof KEYS)[];
+export type Index = (typeof INDEXES)[number];
+
+/** The values of a task that may be large and are read outside of scripts. */
+export type LargeValue = "result" | "input";
+
+/** What each kind of key begins with, behind the partition's tag: "w:", "queues". */
+export const START = Object.fromEntries(
+  Object.entries(KEYS).map(([kind, [form]]) => [kind, form.replace(/<.*/, "")]),
+) as Readonly<Record<keyof typeof KEYS, string>>;
 
 /** Makes the keys of one deployment: a prefix and a number of partitions. */
 export class Keys {
@@ -140,32 +187,41 @@ export class Keys {
   }
 
   /** The result or the long input of a task. */
-  value(kind: ValueKind, id: string): string {
-    return `${this.tag(this.partitionOf(id))}${kind}:${id}`;
+  value(value: LargeValue, id: string): string {
+    return this.#of(value, this.partitionOf(id), id);
   }
 
   /** The channel on which changes of a task are told. */
   taskChannel(id: string): string {
-    return `${this.tag(this.partitionOf(id))}e:${id}`;
+    return this.#of("changes", this.partitionOf(id), id);
   }
 
   /** The channel on which a partition tells the workers of a queue that there is work. */
   workChannel(partition: number, queue: string): string {
-    return `${this.tag(partition)}n:${queue}`;
+    return this.#of("work", partition, queue);
   }
 
   /** An index of a queue in one partition. */
-  index(tag: string, kind: "w" | "d" | "l" | "x", queue: string): string {
-    return `${tag}${kind}:${queue}`;
+  index(tag: string, index: Index, queue: string): string {
+    return `${tag}${START[index]}${queue}`;
+  }
+
+  /** What the keys of a kind in one partition begin with. */
+  start(tag: string, kind: keyof typeof KEYS): string {
+    return tag + START[kind];
   }
 
   /** Where the number of partitions is written. */
   get claim(): string {
-    return `${this.tag(0)}partitions`;
+    return this.#of("partitions", 0);
   }
 
   /** Where the requests of one sender are counted; senders are spread over the partitions. */
   requests(subject: string): string {
-    return `${this.tag(this.partitionOf(subject))}a:${subject}`;
+    return this.#of("sender", this.partitionOf(subject), subject);
+  }
+
+  #of(kind: keyof typeof KEYS, partition: number, name = ""): string {
+    return this.tag(partition) + START[kind] + name;
   }
 }

@@ -4,7 +4,8 @@ import { defineInternalHandler, type Handler, INTERNAL_QUEUES, type TaskContext 
 import { giveUp, RetryAfter, RetryLater } from "../handler/intents.ts";
 import { retryAfterMs } from "../net/retry-after.ts";
 import type { AddressGuard } from "../net/ssrf-guard.ts";
-import { eventBody, type TaskEnd } from "./event.ts";
+import { outcomeOf, type StoredTaskEnd } from "../store/scripts/task-end.ts";
+import { eventBody } from "./event.ts";
 import { Receivers } from "./receivers.ts";
 import { post, type ReceiverAnswer } from "./request.ts";
 import { ATTEMPTS, pauseMs, SCHEDULE } from "./schedule.ts";
@@ -32,9 +33,9 @@ const CONCURRENCY = 32;
  * The handler of the queue from which the ends of tasks are told to their webhooks. An event is delivered at least once: it is
  * tried again over a day, and then waits in the dead letters for a person.
  */
-export function deliverer(parts: DeliveryParts): Handler<TaskEnd> {
+export function deliverer(parts: DeliveryParts): Handler<StoredTaskEnd> {
   const receivers = new Receivers(CONCURRENCY);
-  return defineInternalHandler<TaskEnd>({
+  return defineInternalHandler<StoredTaskEnd>({
     queue: INTERNAL_QUEUES.webhooks,
     concurrency: CONCURRENCY,
     attempts: ATTEMPTS,
@@ -55,9 +56,14 @@ export function deliverer(parts: DeliveryParts): Handler<TaskEnd> {
   });
 }
 
-async function deliver(parts: DeliveryParts, end: TaskEnd, task: TaskContext): Promise<void> {
+async function deliver(parts: DeliveryParts, end: StoredTaskEnd, task: TaskContext): Promise<void> {
   // Made for each attempt: kept, it would take memory for as long as the receiver is away.
-  const body = eventBody(end, task.submittedAt.getTime(), await parts.look(end.id), parts.describe);
+  const body = eventBody(
+    { id: end.id, state: outcomeOf(end) },
+    task.submittedAt.getTime(),
+    await parts.look(end.id),
+    parts.describe,
+  );
   const id = messageId(task.id);
   const answer = await attempt(parts, { id, body, url: end.url }, task);
   const { status } = answer;

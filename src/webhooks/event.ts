@@ -1,19 +1,16 @@
 import { isUtf8 } from "node:buffer";
 import type { Inspection } from "../engine/inspect.ts";
-import { STATE_LETTERS } from "../store/keys.ts";
-import type { Result } from "../task.ts";
+import type { Outcome, Result } from "../task.ts";
 import { timestamp } from "../timestamp.ts";
 
-/** What the store notes when a task with a webhook ends: the input of a delivery, as lua/lib/follow.lua writes it. */
+/** The end of a task that has a webhook. */
 export interface TaskEnd {
   readonly id: string;
-  /** Letter of its terminal state. */
-  readonly state: "s" | "f" | "c";
-  readonly url: string;
+  readonly state: Outcome;
 }
 
 /** The types of events. */
-type EventType = `task.${(typeof STATE_LETTERS)[TaskEnd["state"]]}`;
+type EventType = `task.${Outcome}`;
 
 /** A result of as many bytes or more is not sent along: the receiver collects it. */
 export const RESULT_LIMIT = 20_000;
@@ -32,12 +29,12 @@ export function eventBody(
   seen: Inspection | null,
   describe: (seen: Inspection) => object,
 ): string {
-  const state = STATE_LETTERS[end.state];
+  const { id, state } = end;
   const type: EventType = `task.${state}`;
   const head = { type, timestamp: timestamp(endedMs) };
   // A dead task may have been run again since: how it stands now is not how it ended then.
   if (!seen || seen.state !== state || seen.finishedMs !== endedMs) {
-    return JSON.stringify({ ...head, data: { id: end.id, ...(seen && { queue: seen.queue }), state, status: state } });
+    return JSON.stringify({ ...head, data: { id, ...(seen && { queue: seen.queue }), state, status: state } });
   }
   const event = JSON.stringify({ ...head, data: describe(seen) });
   const json = seen.result && jsonOf(seen.result);

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { audit } from "../../src/engine/audit.ts";
+import { stateOf } from "../../src/store/keys.ts";
 import { isOutcome } from "../../src/task.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { Load, type LoadOptions } from "./load.ts";
@@ -102,7 +103,9 @@ async function allFinished(world: World, load: Load): Promise<void> {
   await eventually(async () => {
     for (const queue of QUEUES) {
       const sizes = await Promise.all(
-        (["w", "d", "l"] as const).map((kind) => redis.zcard(keys.index(keys.tag(0), kind, queue))),
+        (["waiting", "scheduled", "leases"] as const).map((index) =>
+          redis.zcard(keys.index(keys.tag(0), index, queue)),
+        ),
       );
       expect(sizes, `waiting, scheduled and running in ${queue}`).to.deep.equal([0, 0, 0]);
     }
@@ -142,7 +145,7 @@ async function countEndings(world: World): Promise<{ counts: Map<string, number>
   const listener = world.watch();
   listener.on("pmessage", (_: string, channel: string, message: string) => {
     const id = channel.slice(prefix.length);
-    if (["s", "f", "c"].includes(message)) counts.set(id, (counts.get(id) ?? 0) + 1);
+    if (isOutcome(stateOf(message) ?? "waiting")) counts.set(id, (counts.get(id) ?? 0) + 1);
   });
   await listener.psubscribe(`${prefix}*`);
   return { counts, stop: () => listener.disconnect() };

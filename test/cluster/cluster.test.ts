@@ -74,7 +74,7 @@ describe("a Redis Cluster of three masters", () => {
       // Two that were submitted at the same instant in two partitions have the same score: it is forced here.
       const score = String(3 * 2 ** 45 + 2 ** 44);
       for (const id of ids.slice(0, 50)) {
-        await t.redis.zadd(t.keys.index(t.keys.tag(t.keys.partitionOf(id)), "w", "jobs"), score, id);
+        await t.redis.zadd(t.keys.index(t.keys.tag(t.keys.partitionOf(id)), "waiting", "jobs"), score, id);
       }
       const seen = await Promise.all(ids.map((id) => t.engine.inspect(id, { result: false })));
       const places = seen.map((one) => one?.index ?? -1);

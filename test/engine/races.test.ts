@@ -295,7 +295,7 @@ async function dumpStates({ redis, scripts, keys }: TestEngine): Promise<{ tasks
   const tasks: string[] = [];
   for (let n = 0; n < found.length; n += 100) {
     const ids = found.slice(n, n + 100).map((key) => key.slice(`${tag}t:`.length));
-    tasks.push(...(await scripts.audit(tag, { kind: "t", ids, heal: true })));
+    tasks.push(...(await scripts.audit(tag, { ids, heal: true })));
   }
   return { tasks };
 }

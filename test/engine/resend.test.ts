@@ -235,7 +235,7 @@ const CASES: readonly Case[] = [
       await scene.waiting();
       await scene.t.redis.zrem(`${scene.tag}w:jobs`, "a");
     },
-    call: ({ scripts, tag }) => scripts.audit(tag, { kind: "t", ids: ["a", "b"], heal: true }),
+    call: ({ scripts, tag }) => scripts.audit(tag, { ids: ["a", "b"], heal: true }),
     replies: [["a"], []],
   },
   {

@@ -6,7 +6,7 @@ import type { Result } from "../../src/task.ts";
 import { eventBody, RESULT_LIMIT, type TaskEnd } from "../../src/webhooks/event.ts";
 
 const ENDED_MS = Date.UTC(2030, 0, 31, 12);
-const END: TaskEnd = { id: "a", state: "s", url: "https://receiver.example/" };
+const END: TaskEnd = { id: "a", state: "succeeded" };
 
 /** Only what an event looks at. */
 const seenWith = (part: Partial<Inspection>): Inspection =>
@@ -34,10 +34,9 @@ describe("the body of an event", () => {
   });
 
   it("has a type for each way to end", () => {
-    const types = { s: "succeeded", f: "failed", c: "canceled" } as const;
-    for (const state of ["s", "f", "c"] as const) {
-      const { type, data } = JSON.parse(bodyOf({ state }, seenWith({ state: types[state] })));
-      expect([type, data.state]).to.deep.equal([`task.${types[state]}`, types[state]]);
+    for (const state of ["succeeded", "failed", "canceled"] as const) {
+      const { type, data } = JSON.parse(bodyOf({ state }, seenWith({ state })));
+      expect([type, data.state]).to.deep.equal([`task.${state}`, state]);
     }
   });
 
@@ -50,7 +49,7 @@ describe("the body of an event", () => {
   it("has the problem of a failed task there", () => {
     const stored = encodeResult(catalogueResult("task-failed", "no car"));
     const seen = seenWith({ state: "failed", result: decodeResult(Buffer.from(stored)) });
-    expect(JSON.parse(bodyOf({ state: "f" }, seen)).data.result).to.include({ detail: "no car", status: 500 });
+    expect(JSON.parse(bodyOf({ state: "failed" }, seen)).data.result).to.include({ detail: "no car", status: 500 });
   });
 
   it("gives the result to the letter, numbers of any length too", () => {
@@ -83,8 +82,12 @@ describe("the body of an event", () => {
       seenWith({ state: "waiting", finishedMs: null }),
       seenWith({ state: "failed", finishedMs: 1 }),
     ]) {
-      expect(JSON.parse(bodyOf({ state: "f" }, seen)).data).to.deep.equal(thin);
+      expect(JSON.parse(bodyOf({ state: "failed" }, seen)).data).to.deep.equal(thin);
     }
-    expect(JSON.parse(bodyOf({ state: "f" }, null)).data).to.deep.equal({ id: "a", state: "failed", status: "failed" });
+    expect(JSON.parse(bodyOf({ state: "failed" }, null)).data).to.deep.equal({
+      id: "a",
+      state: "failed",
+      status: "failed",
+    });
   });
 });

@@ -1,4 +1,4 @@
-import type { Keys, ValueKind } from "../../store/keys.ts";
+import type { Keys, LargeValue } from "../../store/keys.ts";
 import type { Scripts } from "../../store/scripts/scripts.ts";
 import { ByteBudget } from "./byte-budget.ts";
 
@@ -38,8 +38,8 @@ export class LargeValues {
    * @param bytes its length, as it was told
    * @throws PaihaoError store-unavailable
    */
-  read(kind: ValueKind, id: string, bytes: number): Promise<Buffer | null> {
-    const key = this.#keys.value(kind, id);
+  read(value: LargeValue, id: string, bytes: number): Promise<Buffer | null> {
+    const key = this.#keys.value(value, id);
     let reading = this.#underway.get(key);
     if (reading === undefined) {
       const tag = this.#keys.tag(this.#keys.partitionOf(id));

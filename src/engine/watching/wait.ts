@@ -1,13 +1,10 @@
-import type { Keys } from "../../store/keys.ts";
+import { type Keys, tellsOfEnd } from "../../store/keys.ts";
 import type { Notices } from "../../store/pubsub.ts";
 import { isOutcome } from "../../task.ts";
 import type { Inspection, Inspector } from "../inspect.ts";
 
 /** How often a waiter looks for itself, whatever it is told, ms: a notice may be lost. */
 const LOOK_MS = 2000;
-
-/** What is told of a task when it ends, or its result does: the letter of its state, or that it was destroyed. */
-const ENDS = new Set(["s", "f", "c", "g"]);
 
 /** One caller's wait for one task. */
 export class Wait {
@@ -47,7 +44,7 @@ export class Wait {
 
   /** Null says that notices may have been missed. */
   #notice(message: string | null): void {
-    if (message !== null && !ENDS.has(message)) return;
+    if (message !== null && !tellsOfEnd(message)) return;
     this.#changed = true;
     this.#wake?.();
   }

@@ -1,7 +1,7 @@
 import type Router from "@koa/router";
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/inspect.ts";
-import type { PageKind } from "../../store/scripts/scripts.ts";
+import type { PagedIndex } from "../../store/scripts/scripts.ts";
 import type { State } from "../../task.ts";
 import type { Api } from "../api.ts";
 import { cursorOf, readCursor } from "../input/cursor.ts";
@@ -15,10 +15,10 @@ import { shownHandlerOf } from "./submit.ts";
 export const PAGE = { default: 50, most: 200 } as const;
 
 /** The lists of a queue: the index behind each, and the state that its tasks are in. */
-const LISTS: Readonly<Record<"waiting" | "running" | "dead", { kind: PageKind; state: State }>> = {
-  waiting: { kind: "w", state: "waiting" },
-  running: { kind: "l", state: "running" },
-  dead: { kind: "x", state: "failed" },
+const LISTS: Readonly<Record<"waiting" | "running" | "dead", { index: PagedIndex; state: State }>> = {
+  waiting: { index: "waiting", state: "waiting" },
+  running: { index: "leases", state: "running" },
+  dead: { index: "dead", state: "failed" },
 };
 
 /** A task of a page; a dead one has the last errors of its attempts, newest first. */
@@ -43,8 +43,8 @@ async function page(ctx: Context, api: Api, list: keyof typeof LISTS): Promise<v
   if (second !== undefined) throw wrongParameter("cursor", "given more than once");
   const after = cursor === undefined ? null : readCursor(cursor);
 
-  const { kind, state } = LISTS[list];
-  const places = await engine.page(kind, queue, after, limit);
+  const { index, state } = LISTS[list];
+  const places = await engine.page(index, queue, after, limit);
   // Of dead tasks the problem is their error; other results are not looked at.
   const look = { result: list === "dead", mostBytes: PROBLEM_BYTES };
   const seen = await Promise.all(places.map(({ id }) => engine.inspect(id, look)));

@@ -1,4 +1,5 @@
 import type { State } from "../../task.ts";
+import type { Index } from "../keys.ts";
 import type { Line, TaskRow } from "./rows.ts";
 
 /** A task as submit.lua takes it. */
@@ -196,11 +197,8 @@ export type BeginVerdict = "ok" | "cancel" | "stale";
 /** What became of a dead task that an operator wants tried again: see retry.lua. */
 export type RetryVerdict = "waiting" | "not-dead" | "undone" | "unknown";
 
-/** The indexes of a queue: waiting, scheduled and retrying, leases, dead. */
-export const INDEX_KINDS = ["w", "d", "l", "x"] as const;
-export type IndexKind = (typeof INDEX_KINDS)[number];
-/** Those that an operator can page through. */
-export type PageKind = Exclude<IndexKind, "d">;
+/** The indexes that an operator can page through. */
+export type PagedIndex = Exclude<Index, "scheduled">;
 /** Where a task stands in an index. */
 export interface Place {
   readonly id: string;
@@ -256,10 +254,8 @@ export interface Counted {
 
 /** What an audit looks at in one call. */
 export interface AuditItems {
-  /** "t" for tasks, or the index whose entries these are. */
-  readonly kind: "t" | IndexKind;
-  /** Of the index. */
-  readonly queue?: string;
+  /** The index whose entries these are; left out, tasks are looked at. */
+  readonly index?: { readonly name: Index; readonly queue: string } | undefined;
   readonly ids: readonly string[];
   /** Make those agree that do not. */
   readonly heal: boolean;

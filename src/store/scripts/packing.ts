@@ -3,8 +3,9 @@
  * items have in common is told once, what is the default not at all, and verdicts come in one string.
  */
 import { PRIORITY } from "../../task.ts";
+import { stateOf } from "../keys.ts";
 import type { CompleteVerdict, Completion, Part, Reserved, SubmitItem, Submitted, SubmitVerdict } from "./items.ts";
-import { optional, stateOf, text } from "./rows.ts";
+import { optional, text } from "./rows.ts";
 import type { Argument, BytesReply } from "./script.ts";
 
 /** How items are written as arguments. */

@@ -1,5 +1,5 @@
 import type { State } from "../../task.ts";
-import { STATE_LETTERS } from "../keys.ts";
+import { stateOf } from "../keys.ts";
 import type { BytesReply, Reply } from "./script.ts";
 
 /** A queue at one instant, as the scripts tell it. */
@@ -82,9 +82,6 @@ export const list = <T extends Reply | BytesReply>(reply: T | undefined): T[] =>
   Array.isArray(reply) ? (reply as T[]) : [];
 /** Bytes; none where there are none. */
 export const buffer = (reply: BytesReply | undefined): Buffer => (Buffer.isBuffer(reply) ? reply : Buffer.alloc(0));
-/** The state of a letter; null where it is none. */
-export const stateOf = (letter: string): State | null =>
-  letter in STATE_LETTERS ? STATE_LETTERS[letter as keyof typeof STATE_LETTERS] : null;
 
 /** Reads what lib/line.lua answers. */
 export function lineOf(reply: Reply | BytesReply | undefined): Line {

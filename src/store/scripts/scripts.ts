@@ -2,6 +2,7 @@ import type { Durability } from "../../config/config.ts";
 import { type Nodes, nodesOf } from "../cluster-routing.ts";
 import { type Connection, isCluster, LARGE_VALUE_MS } from "../connection.ts";
 import { Confirmation } from "../durability.ts";
+import { START } from "../keys.ts";
 import type {
   Allocated,
   AllocateItem,
@@ -19,7 +20,7 @@ import type {
   Lease,
   LoseVerdict,
   LostTask,
-  PageKind,
+  PagedIndex,
   PermitRequest,
   Place,
   Question,
@@ -221,11 +222,17 @@ export class Scripts {
   /** The tasks of an index that come after a place in it, in order. */
   async page(
     tag: string,
-    request: { kind: PageKind; queue: string; after: Place | null; limit: number },
+    request: { index: PagedIndex; queue: string; after: Place | null; limit: number },
   ): Promise<Place[]> {
-    const { kind, queue, after, limit } = request;
+    const { index, queue, after, limit } = request;
     const reply = list(
-      await this.#run.page.text(tag, [kind, queue, after?.score ?? "-inf", after?.id ?? "", Math.min(limit, 200)]),
+      await this.#run.page.text(tag, [
+        START[index],
+        queue,
+        after?.score ?? "-inf",
+        after?.id ?? "",
+        Math.min(limit, 200),
+      ]),
     );
     const places: Place[] = [];
     for (let i = 0; i < reply.length; i += 2) places.push({ id: text(reply[i]), score: text(reply[i + 1]) });
@@ -233,8 +240,9 @@ export class Scripts {
   }
 
   /** Checks tasks, or the entries of an index, against each other; returns the ids of those that disagreed. */
-  async audit(tag: string, { kind, queue = "", ids, heal }: AuditItems): Promise<string[]> {
-    return list(await this.#run.audit.text(tag, [kind, queue, heal ? "1" : "0", ...ids])).map(text);
+  async audit(tag: string, { index, ids, heal }: AuditItems): Promise<string[]> {
+    const of = index ? START[index.name] : START.task;
+    return list(await this.#run.audit.text(tag, [of, index?.queue ?? "", heal ? "1" : "0", ...ids])).map(text);
   }
 
   async progress(

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { Engine } from "../../../src/engine/engine.ts";
 import { catalogueResult } from "../../../src/engine/problem.ts";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
-import type { FailKind, Lease, PageKind } from "../../../src/store/scripts/scripts.ts";
+import type { FailKind, Lease, PagedIndex } from "../../../src/store/scripts/scripts.ts";
 import type { Result } from "../../../src/task.ts";
 import type { Model } from "./model.ts";
 import type { TimeTravel } from "./store.ts";
@@ -46,7 +46,7 @@ export type Op =
   | { op: "tick"; afterGap: boolean }
   | { op: "elapse" | "expire"; ids: readonly number[]; when: number }
   | { op: "entomb"; id: number }
-  | { op: "page"; queue: number; kind: PageKind; limit: number };
+  | { op: "page"; queue: number; index: PagedIndex; limit: number };
 
 interface SubmitOp {
   readonly id: number;
@@ -148,7 +148,7 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
     {
       weight: 1,
       arbitrary: fc.record({
-        ...{ op: fc.constant("page"), queue, kind: fc.constantFrom<PageKind>("w", "l", "x") },
+        ...{ op: fc.constant("page"), queue, index: fc.constantFrom<PagedIndex>("waiting", "leases", "dead") },
         limit: fc.integer({ min: 1, max: 3 }),
       }),
     },
@@ -217,7 +217,7 @@ export async function play(world: World, call: Op): Promise<void> {
       return;
     }
     case "retryAll": {
-      const dead = (await allPages(engine, "x", queueOf(call.queue), 2)).map((place) => place.id);
+      const dead = (await allPages(engine, "dead", queueOf(call.queue), 2)).map((place) => place.id);
       const retried = await engine.retryAll(queueOf(call.queue));
       expect(retried).to.equal(dead.filter((of) => model.retry(of) === "waiting").length);
       return;
@@ -276,10 +276,10 @@ export async function play(world: World, call: Op): Promise<void> {
     case "span":
       return world.time.passSpan(queueOf(call.queue));
     case "page": {
-      const places = await allPages(engine, call.kind, queueOf(call.queue), call.limit);
-      const [whole, of] = [await engine.page(call.kind, queueOf(call.queue), null, 200), queueOf(call.queue)];
+      const places = await allPages(engine, call.index, queueOf(call.queue), call.limit);
+      const [whole, of] = [await engine.page(call.index, queueOf(call.queue), null, 200), queueOf(call.queue)];
       expect(places, "pages one after the other").to.deep.equal(whole);
-      const tasks = { w: model.line(of), l: model.of(of, "running"), x: model.dead(of) }[call.kind];
+      const tasks = { waiting: model.line(of), leases: model.of(of, "running"), dead: model.dead(of) }[call.index];
       expect(places.map((p) => p.id).sort()).to.deep.equal(tasks.map((t) => t.id).sort());
       return;
     }
@@ -385,10 +385,10 @@ async function withLeases(world: World, op: LeaseOp, which: readonly number[]) {
   expect(verdicts, op).to.deep.equal(calls.map(([, expected]) => expected()));
 }
 
-async function allPages(engine: Engine, kind: PageKind, queue: string, limit: number) {
+async function allPages(engine: Engine, index: PagedIndex, queue: string, limit: number) {
   const places = [];
   for (let after = null; ; ) {
-    const page = await engine.page(kind, queue, after, limit);
+    const page = await engine.page(index, queue, after, limit);
     places.push(...page);
     after = page.at(-1) ?? null;
     if (after === null) return places;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { Inspection } from "../../../src/engine/inspect.ts";
-import { STATE_LETTERS } from "../../../src/store/keys.ts";
+import { stateOf } from "../../../src/store/keys.ts";
 import { isOutcome, type State, TRANSITIONS } from "../../../src/task.ts";
 import type { Model } from "./model.ts";
 import type { Dump, StoredQueue, StoredTask } from "./store.ts";
@@ -55,7 +55,7 @@ export class Checker {
   #checkTask(task: ModelTask, stored: StoredTask, dump: Dump, seen: Inspection | null): void {
     const { id } = task;
     const { t } = stored;
-    expect(STATE_LETTERS[t.s as keyof typeof STATE_LETTERS], `state of ${id}`).to.equal(task.state);
+    expect(stateOf(t.s ?? ""), `state of ${id}`).to.equal(task.state);
     expect({ queue: t.q, attempts: Number(t.a ?? 0), lost: Number(t.l ?? 0) }, `counters of ${id}`).to.deep.equal({
       ...{ queue: task.queue, attempts: task.attempts, lost: task.lost },
     });

@@ -122,7 +122,7 @@ async function runOnce(
       const ids = [...new Set([...IDS, ...model.tasks.keys()])];
       const [instant, healed, ...seen] = await Promise.all([
         dump(redis, tag, ids, [...QUEUES, WEBHOOK_QUEUE]),
-        scripts.audit(tag, { kind: "t", ids, heal: true }),
+        scripts.audit(tag, { ids, heal: true }),
         ...ids.map((id) => engine.inspect(id, { result: true })),
       ]);
       checker.check(instant, new Map(ids.map((id, n) => [id, seen[n] ?? null])));

@@ -2,7 +2,7 @@
 -- the one index that its state names, and an entry belongs to a task.
 --
 -- KEYS[1]  base: the partition's tag
--- ARGV[1]  kind: "t" for tasks, or the kind of index ("w", "d", "l", "x") whose entries are checked against their tasks
+-- ARGV[1]  of: what the keys of tasks begin with, or those of the index whose entries are checked against their tasks
 -- ARGV[2]  queue: of the index; "" for tasks
 -- ARGV[3]  heal: "1" to make them agree, "0" only to look
 -- ARGV[4…] id: of a task or entry each
@@ -11,13 +11,13 @@
 local base = KEYS[1]
 --#include clock
 
-local HOME = { w = 'w', d = 'd', y = 'd', r = 'l' }
-local kind, index_queue, heal = ARGV[1], ARGV[2], ARGV[3] == '1'
+local HOME = { w = 'w:', d = 'd:', y = 'd:', r = 'l:' }
+local of, index_queue, heal = ARGV[1], ARGV[2], ARGV[3] == '1'
 local wrong = {}
 
 -- Puts a task into the index that it is missing from.
 local function enter(id, queue, index, state, place, class, fence)
-  if index == 'w' then
+  if index == 'w:' then
     -- Its place is lost with its entry, unless it was noted: it joins at the end.
     local hlc = tick_hlc(tonumber(redis.call('HGET', base .. 'q:' .. queue, 'hlc') or 0))
     redis.call('HSET', base .. 'q:' .. queue, 'hlc', whole(hlc))
@@ -30,7 +30,7 @@ local function enter(id, queue, index, state, place, class, fence)
       -- No worker was lost, but an entry of the store: that is a release.
       redis.call('HSET', base .. 't:' .. id, 'n', fence)
     end
-    redis.call('ZADD', base .. index .. ':' .. queue, now_text, id)
+    redis.call('ZADD', base .. index .. queue, now_text, id)
   end
 end
 
@@ -39,14 +39,14 @@ local function check_task(id)
   local queue, state = t[1], t[2]
   if not queue or not state then return end
   local home, disagrees = HOME[state], false
-  for _, index in ipairs({ 'w', 'd', 'l', 'x' }) do
-    local there = redis.call('ZSCORE', base .. index .. ':' .. queue, id)
+  for _, index in ipairs({ 'w:', 'd:', 'l:', 'x:' }) do
+    local there = redis.call('ZSCORE', base .. index .. queue, id)
     if index == home and not there then
       disagrees = true
       if heal then enter(id, queue, index, state, t[3], tonumber(t[4] or 3), t[5] or '') end
-    elseif there and index ~= home and not (index == 'x' and state == 'f') then
+    elseif there and index ~= home and not (index == 'x:' and state == 'f') then
       disagrees = true
-      if heal then redis.call('ZREM', base .. index .. ':' .. queue, id) end
+      if heal then redis.call('ZREM', base .. index .. queue, id) end
     end
   end
   if disagrees then wrong[#wrong + 1] = id end
@@ -54,14 +54,14 @@ end
 
 local function check_entry(id)
   local t = redis.call('HMGET', base .. 't:' .. id, 'q', 's')
-  local belongs = t[1] == index_queue and (HOME[t[2]] == kind or (kind == 'x' and t[2] == 'f'))
+  local belongs = t[1] == index_queue and (HOME[t[2]] == of or (of == 'x:' and t[2] == 'f'))
   if not belongs then
-    if heal then redis.call('ZREM', base .. kind .. ':' .. index_queue, id) end
+    if heal then redis.call('ZREM', base .. of .. index_queue, id) end
     wrong[#wrong + 1] = id
   end
 end
 
 for n = 4, #ARGV do
-  if kind == 't' then check_task(ARGV[n]) else check_entry(ARGV[n]) end
+  if of == 't:' then check_task(ARGV[n]) else check_entry(ARGV[n]) end
 end
 return wrong

@@ -1,7 +1,7 @@
 -- A page of the tasks of a queue, in the order of their scores and, where these are equal, of their ids.
 --
 -- KEYS[1]  base: the partition's tag
--- ARGV[1]  kind: "w" waiting, "l" running, "x" dead
+-- ARGV[1]  index: what its keys begin with
 -- ARGV[2]  queue
 -- ARGV[3]  score: that of the last task of the page before; "-inf" for the first page
 -- ARGV[4]  id: of that task; "" for the first page
@@ -11,8 +11,8 @@
 -- flags: no-writes
 local base = KEYS[1]
 
-local kind, queue, score, id, limit = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
-local key = base .. kind .. ':' .. queue
+local index, queue, score, id, limit = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
+local key = base .. index .. queue
 local page, offset = {}, 0
 
 -- Whether id a stands behind id b of the same score: by bytes, as Redis sorts; Lua would compare by the server's locale.
