@@ -1,52 +1,52 @@
 /**
- * The catalogue of everything that can go wrong in front of a caller: a stable code, its HTTP status and its title.
- * A code is a promise to clients: it is never renamed and never changes its status.
+ * The catalogue of errors that a caller can get: a stable code, its HTTP status and its title.
+ * A code is a promise to clients: it is never renamed, and its status never changes.
  */
 const catalogue = {
   "malformed-json": [400, "The body is not valid JSON"],
-  "invalid-input": [400, "The input does not match what the queue accepts"],
-  "invalid-parameter": [400, "A parameter or header has a value that is not allowed"],
-  unauthenticated: [401, "A valid API key is needed"],
-  forbidden: [403, "This API key may not do that"],
+  "invalid-input": [400, "The queue does not accept this input"],
+  "invalid-parameter": [400, "A parameter or header has an invalid value"],
+  unauthenticated: [401, "A valid API key is required"],
+  forbidden: [403, "This request is not allowed"],
   pending: [404, "The result is not there yet"],
   unknown: [404, "No task has this id"],
   "unknown-queue": [404, "No queue has this name"],
   "not-found": [404, "There is nothing at this path"],
-  "method-not-allowed": [405, "This resource does not answer that method"],
+  "method-not-allowed": [405, "The resource does not support this method"],
   "id-conflict": [409, "The id is already taken by another submission"],
   "not-retryable": [409, "Only a dead task can be retried"],
   canceled: [410, "The task was canceled"],
   expired: [410, "The result has expired"],
-  deleted: [410, "The result was destroyed"],
+  deleted: [410, "The result was deleted"],
   "invalid-task": [410, "The task can no longer be used"],
-  "precondition-failed": [412, "The task is not as the conditions of the request want it"],
+  "precondition-failed": [412, "A condition of the request is not met"],
   "payload-too-large": [413, "The body is too large"],
-  "uri-too-long": [414, "The address is too long"],
+  "uri-too-long": [414, "The request target is too long"],
   "unsupported-media-type": [415, "The queue does not accept this media type"],
-  "wrong-host": [421, "This server is not served under this host name"],
+  "wrong-host": [421, "This host name is not served here"],
   "idempotency-conflict": [422, "The Idempotency-Key was used with another input"],
   "rate-limited": [429, "Too many requests"],
   "task-failed": [500, "The task failed"],
-  "task-timeout": [500, "The task took longer than it may"],
+  "task-timeout": [500, "The task took too long"],
   "worker-lost": [500, "The task lost its worker too often"],
-  internal: [500, "Something went wrong on our side"],
+  internal: [500, "An unexpected error happened on the server"],
   "queue-full": [503, "The queue is full"],
-  "line-too-long": [503, "The line is longer than the caller accepts"],
+  "line-too-long": [503, "The line is longer than the caller allows"],
   "store-unavailable": [503, "The store cannot be reached"],
   "store-full": [503, "The store has no memory left"],
-  "not-durable": [503, "The task is not as durable as this server promises"],
-  "resolver-unavailable": [503, "A host name cannot be looked up at the moment"],
+  "not-durable": [503, "The durability of the task was not confirmed in time"],
+  "resolver-unavailable": [503, "A host name cannot be resolved at the moment"],
   "queue-paused": [503, "The queue is paused"],
-  "sync-timeout": [504, "The task is not finished within the time of a synchronous request"],
+  "sync-timeout": [504, "The task did not end within the time limit of a synchronous request"],
 } as const satisfies Record<string, readonly [status: number, title: string]>;
 
-/** One of the catalogue's codes, as it stands in a problem's `type` after `/problems/`. */
+/** A code of the catalogue, as it follows `/problems/` in the `type` of a problem. */
 export type ErrorCode = keyof typeof catalogue;
 
-/** What the catalogue says of one code. */
+/** An entry of the catalogue. */
 export interface ErrorEntry {
   readonly code: ErrorCode;
-  /** The HTTP status that goes with the code. */
+  /** HTTP status. */
   readonly status: number;
   readonly title: string;
 }

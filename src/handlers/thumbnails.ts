@@ -43,7 +43,7 @@ function widthOf(written = String(WIDTH.default)): number {
   if (width >= WIDTH.min && width <= WIDTH.max) return width;
   throw giveUp({
     status: 400,
-    title: "A parameter has a value that is not allowed",
+    title: "A parameter or header has an invalid value",
     detail: `width is ${JSON.stringify(written)}, expected a whole number from ${WIDTH.min} to ${WIDTH.max}`,
   });
 }

@@ -1,13 +1,13 @@
 import { type ErrorCode, errorEntry } from "../../errors.ts";
 import { type ProblemDocument, problemDocument } from "./problem.ts";
 
-/** What is said of a code to whoever meets it. */
+/** The explanation of a code for the caller who gets it. */
 interface ProblemText {
   /** What it means. */
   readonly meaning: string;
   /** What the caller should do. */
   readonly action: string;
-  /** Detail and further members of an example. */
+  /** Detail and further members of an example document. */
   readonly example?: { readonly detail?: string; readonly [member: string]: unknown };
 }
 
@@ -15,44 +15,43 @@ const ID = "0198c2a4-6f0e-7c3b-9d55-1f0a2b3c4d5e";
 const TASK = { id: ID, queue: "thumbnails" };
 const ETA = { seconds: 3.1, low: 2.2, high: 4.6, basis: "history", samples: 184 };
 
-/** Of every code of the catalogue. The pages `/problems/{code}` and docs/errors.md are made of this. */
+/** One text for every code of the catalogue; the pages `/problems/{code}` and docs/errors.md are generated from it. */
 const texts: Readonly<Record<ErrorCode, ProblemText>> = {
   "malformed-json": {
     meaning:
-      "The body, or a line of a batch, cannot be read as JSON: it is empty, cut off, not UTF-8, or nested too deeply.",
-    action: "Send valid JSON in UTF-8 with `Content-Type: application/json`. The detail says where reading stopped.",
+      "The body, or a line of a batch, is not valid JSON: it is empty, cut off, not UTF-8, or nested too deeply.",
+    action: "Send valid JSON in UTF-8 with `Content-Type: application/json`. The detail says where parsing stopped.",
     example: { detail: "Unexpected end of JSON input" },
   },
   "invalid-input": {
     meaning:
-      "The body is JSON, but not what the handler of this queue accepts, or it holds a number that is too large for a double, such as 1e400. Nothing was stored.",
+      "The body is JSON, but the handler of this queue does not accept it, or it contains a number too large for a double, such as 1e400. Nothing was stored.",
     action:
-      "Correct what `errors` points to; it has the first hundred, and `moreErrors` says how many others there are. `input` of `GET /v1/queues/{queue}` is the schema.",
+      "Correct what `errors` points to. It lists the first hundred; `moreErrors` is the number of further ones. The schema is the member `input` of `GET /v1/queues/{queue}`.",
     example: {
       detail: "#/width: Too small: expected number to be >=1",
       errors: [{ pointer: "#/width", detail: "Too small: expected number to be >=1" }],
     },
   },
   "invalid-parameter": {
-    meaning: "A query parameter, a header or a part of the path has a value that it may not have.",
-    action: "Correct the one that the detail and `parameter` name.",
+    meaning: "A query parameter, a header or a part of the path has an invalid value.",
+    action: "Correct the value that the detail and the member `parameter` name.",
     example: { detail: "delay: expected seconds from 0 to 31622400", parameter: "delay" },
   },
   unauthenticated: {
-    meaning: "This server has API keys, and the request showed none that is valid.",
+    meaning: "This server requires an API key, and the request has no valid one.",
     action: "Send `Authorization: Bearer KEY`, or use a signed link that has not expired.",
   },
   forbidden: {
     meaning:
-      "The API key is valid, but its scopes do not cover this. Or a web page of another origin tried to change something.",
-    action: "Use a key with one of the `scopes`; a page of another origin needs it to be listed in CORS_ORIGINS.",
+      "The API key is valid, but its scopes do not allow this request. Or the request would change something and comes from a web page of another origin.",
+    action: "Use a key with one of the `scopes`. For a web page of another origin, add that origin to CORS_ORIGINS.",
     example: { detail: "This needs a key with the scope admin.", scopes: ["admin"] },
   },
   pending: {
-    meaning:
-      "The task is known and its result is not there yet: it waits, is scheduled, runs, or waits for another attempt.",
+    meaning: "The task exists but has no result yet: it is waiting, scheduled, running, or retrying.",
     action:
-      "Ask again after `Retry-After` seconds, or watch `Operation-Location`. `index` says how many tasks start before this one.",
+      "Ask again after `Retry-After` seconds, or watch `Operation-Location`. `index` is the number of tasks that start before this one.",
     example: {
       rel: "self",
       href: `/v1/requests/${ID}`,
@@ -65,45 +64,47 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     },
   },
   unknown: {
-    meaning: "No task has this id, or it is another caller's, or so much time has passed that it has been forgotten.",
+    meaning:
+      "No task has this id, or the task belongs to another caller, or it ended so long ago that its tombstone is gone too.",
     action: "Check the id. If the task was never accepted, submit it.",
     example: { id: ID, index: null },
   },
   "unknown-queue": {
     meaning:
-      "No handler of this server serves a queue of this name, or it is a gateway's and was asked as if it were none, or the reverse.",
-    action: "Check the name against `GET /v1/queues`; a gateway takes requests at `/v1/gateway/{queue}/` alone.",
+      "This server has no handler for a queue of this name. Or the queue is a gateway's and the path is not the gateway's, or the other way round.",
+    action: "Check the name against `GET /v1/queues`. A gateway takes requests only at `/v1/gateway/{queue}/`.",
     example: { queue: "thumbnials" },
   },
   "not-found": {
-    meaning: "The path names no resource of this server.",
+    meaning: "This server has no resource at this path.",
     action: "Check the path against `/openapi.json` or `/docs`.",
   },
   "method-not-allowed": {
-    meaning: "The resource exists, but does not answer this method.",
-    action: "Use one of the methods that the header `Allow` names.",
+    meaning: "The resource exists, but does not support this method.",
+    action: "Use one of the methods in the `Allow` header.",
   },
   "id-conflict": {
     meaning:
-      "The id belongs to another submission: one with another input, to another queue, or by another caller; or its task has begun.",
-    action: "Submit under a fresh id, or repeat exactly what was sent before to get its answer.",
+      "The id is taken by a submission with another input, to another queue or by another caller, or its task has already started.",
+    action: "Submit under a new id, or repeat the first submission exactly to get its answer.",
     example: { detail: "The id was used with another input.", id: ID },
   },
   "not-retryable": {
     meaning:
-      "Only a dead task can be run again: one that failed with its attempts used up, or lost its workers too often, and whose work nobody has begun to undo.",
+      "Only a dead task can be retried: one that used up its attempts or lost its worker too often, and whose undo has not begun.",
     action:
-      "Look at `reason`. `not-dead`: it is in another `state`; what failed for good by the handler's own word, or succeeded, is submitted anew. `undone`: its handler has begun to undo what it did, or has done so; submit it anew.",
+      "Look at `reason`. `not-dead`: the task is in another `state`, or its handler gave up on it; submit it again as a new task. `undone`: the undo of the task has begun or is done; submit it again as a new task.",
     example: { ...TASK, state: "succeeded", reason: "not-dead" },
   },
   canceled: {
-    meaning: "The task was canceled; it has no result and never will.",
-    action: "Submit it again under another id if it is wanted after all.",
+    meaning: "The task was canceled. It has no result.",
+    action: "To run it after all, submit it again under another id.",
     example: { ...TASK, state: "canceled", finishedAt: "2026-03-01T12:00:00.000Z" },
   },
   expired: {
-    meaning: "The task has finished, but the time for which its result was kept is over.",
-    action: "Submit it again if the result is still needed, and collect sooner than `expiredAt` the next time.",
+    meaning: "The task has ended, but its result was kept only for a limited time, which is over.",
+    action:
+      "If you still need the result, submit the task again and collect the result before it expires (this one did at `expiredAt`).",
     example: {
       ...TASK,
       state: "succeeded",
@@ -112,58 +113,57 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     },
   },
   deleted: {
-    meaning: "The task has finished, and somebody destroyed its result.",
-    action: "Submit it again if the result is still needed.",
+    meaning: "The task has ended, and its result was deleted on request.",
+    action: "If you still need the result, submit the task again.",
     example: { ...TASK, state: "succeeded", finishedAt: "2026-03-01T12:00:00.000Z" },
   },
   "invalid-task": {
     meaning:
-      "The task is of no more use: it failed, was canceled or destroyed, or its lease has gone to another worker; `reason` says which.",
-    action: "Allocate a new id and start again; a worker whose lease is lost drops the work.",
+      "The task can no longer be used: it failed, was canceled or deleted, or the worker has lost its lease. `reason` says which.",
+    action: "Allocate a new id and start again. A worker that has lost its lease must stop working on the task.",
     example: { id: ID, reason: "failed", error: { code: "task-failed", message: "Not an image" } },
   },
   "precondition-failed": {
     meaning:
-      "If-Match or If-None-Match of a PUT or DELETE does not hold: with `If-None-Match: *` the id is taken, else the task is not of a version that was named. Nothing was changed.",
+      "The condition in If-Match or If-None-Match of a PUT or DELETE is not met: with `If-None-Match: *`, the id is taken; otherwise, the task has another version. Nothing was changed.",
     action:
-      "Look at the task, and decide anew; of a PUT that may have been carried out before, its result is at the id.",
+      "Get the current version of the task and decide again. If you repeated a PUT whose answer was lost, the first one may have succeeded: look at the id.",
     example: { id: ID, detail: "If-None-Match: the id is taken." },
   },
   "payload-too-large": {
-    meaning: "The body, a line of a batch, or the batch as a whole is larger than this server takes.",
-    action: "Send less at once: split a batch, or hand over a URL in place of the bytes.",
+    meaning: "The body, a line of a batch, or the batch as a whole is larger than this server accepts.",
+    action: "Send less at once: split the batch, or send a URL in place of the data.",
     example: { detail: "The body is larger than 1048576 bytes." },
   },
   "uri-too-long": {
-    meaning: "The target of the request, its path and query together, is longer than this server reads.",
-    action: "Send what is long in the body.",
+    meaning: "The target of the request (path and query) is longer than this server accepts.",
+    action: "Put long values in the body.",
     example: { detail: "The target is longer than 16384 characters." },
   },
   "unsupported-media-type": {
-    meaning: "The handler of this queue does not take bodies of this Content-Type, charset or Content-Encoding.",
-    action: "Send one of those that `accepts` and the header `Accept` name.",
+    meaning: "The handler of this queue does not accept this Content-Type, charset or Content-Encoding.",
+    action: "Send a type that the member `accepts` and the `Accept` header list.",
     example: { detail: "The queue thumbnails accepts image/*, not text/plain.", accepts: ["image/*"] },
   },
   "wrong-host": {
     meaning:
-      "The Host header names a host that this server does not answer to. A web page could otherwise point a name of its own at this machine (DNS rebinding) and act as one of ours.",
-    action: "Ask under localhost, 127.0.0.1, [::1] or the address of HOST, or add the name to ALLOWED_HOSTS.",
+      "The Host header names a host that this server does not serve. The check keeps web pages from reaching it through a name that they point at this machine (DNS rebinding).",
+    action: "Use localhost, 127.0.0.1, [::1] or the address in HOST, or add the name to ALLOWED_HOSTS.",
   },
   "idempotency-conflict": {
-    meaning: "This Idempotency-Key was used before, with another input.",
-    action: "Use a fresh key for a new submission; repeat the old input to get the old answer.",
+    meaning: "This Idempotency-Key was used before with another input.",
+    action: "Use a new key for a new submission, or repeat the first input to get its answer.",
     example: { id: ID },
   },
   "rate-limited": {
     meaning:
-      "This key, or this address, has sent more requests than RATE_LIMIT allows, or has MAX_STREAMS streams and long polls open.",
-    action: "Wait for `Retry-After` seconds. The RateLimit headers of every answer tell how much is left.",
+      "This key (without keys: this address) has sent more requests than RATE_LIMIT allows, or has MAX_STREAMS event streams and long polls open.",
+    action: "Wait for `Retry-After` seconds. The RateLimit headers of every response say how much is left.",
     example: { detail: "At most 100 requests in 60 s." },
   },
   "task-failed": {
-    meaning:
-      "The handler could not do the work: its attempts are used up, or it gave up and said why in the other members.",
-    action: "Read title and detail. Submitting the same again helps only where the cause was a passing one.",
+    meaning: "The handler failed: its attempts are used up, or it gave up and gives the reason in the other members.",
+    action: "Read title and detail. Submitting the task again helps only if the cause was temporary.",
     example: { detail: "The address did not answer.", ...TASK, state: "failed" },
   },
   "task-timeout": {
@@ -172,18 +172,19 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     example: { ...TASK, state: "failed" },
   },
   "worker-lost": {
-    meaning: "The workers that ran the task died or fell silent, more often than a task may bring about.",
-    action: "Do not send it again unchanged: it may be what brings the workers down. The operator can retry it.",
+    meaning: "The task lost its worker too often: the processes that ran it died or stopped renewing its lease.",
+    action:
+      "Do not submit it again unchanged: the task itself may be what kills the workers. The operator can retry it.",
     example: { ...TASK, state: "failed" },
   },
   internal: {
-    meaning: "Something happened that nobody foresaw. The log has it under the X-Request-Id of the answer.",
-    action: "Try again later, and tell the operator that id.",
+    meaning: "An unexpected error happened. It is in the log, under the X-Request-Id of this response.",
+    action: "Try again later, and give the operator that id.",
   },
   "queue-full": {
     meaning:
-      "As many tasks wait in this queue as the server allows (MAX_WAITING), or as many deliveries of webhooks, where a submission has one: then `queue` is paihao.webhooks. Nothing was stored.",
-    action: "Submit again after `Retry-After` seconds, by when a place should have come free.",
+      "The queue has as many waiting tasks as the server allows (MAX_WAITING). If `queue` is paihao.webhooks, that many webhook deliveries are waiting, and only submissions with a webhook are refused. Nothing was stored.",
+    action: "Submit again after `Retry-After` seconds, when there should be room again.",
     example: { queue: "thumbnails", waiting: 1_000_000, scheduled: 0 },
   },
   "line-too-long": {
@@ -193,36 +194,36 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
   },
   "store-unavailable": {
     meaning: "Redis did not answer in time. A submission may have been stored all the same.",
-    action: "Send the same request again, under the same X-Request-Id or Idempotency-Key: it will not be run twice.",
+    action: "Send the same request again under the same X-Request-Id or Idempotency-Key: the task is not stored twice.",
   },
   "store-full": {
-    meaning: "Redis is at its memory limit. Nothing was stored; what waits goes on being worked off.",
+    meaning: "Redis is at its memory limit. Nothing was stored; tasks that are already waiting still run.",
     action: "Submit again later. The operator can give Redis more memory or shorten RESULT_TTL.",
   },
   "not-durable": {
-    meaning: "The task is stored, but the durability that this server promises (DURABILITY) was not confirmed in time.",
-    action: "Submit again under the same id: it will not be run twice, and a 202 then means what it should.",
+    meaning: "The task is stored, but the configured durability (DURABILITY) was not confirmed in time.",
+    action: "Submit again under the same id: the task is not stored twice, and a 202 then confirms the durability.",
     example: { detail: "The task is stored and may run: submit it again under the same id.", ...TASK },
   },
   "resolver-unavailable": {
     meaning:
-      "The host name of the webhook could not be looked up: name servers are silent or have trouble. Nothing was stored.",
-    action: "Submit again after `Retry-After` seconds. If it stays so, the name servers of that host may be down.",
+      "The host name of the webhook could not be resolved: its name servers did not answer or returned an error. Nothing was stored.",
+    action: "Submit again after `Retry-After` seconds. If this goes on, the name servers of that host may be down.",
     example: { detail: "webhook: its host name does not resolve within 3000 ms", parameter: "webhook" },
   },
   "queue-paused": {
-    meaning: "The queue of this gateway takes no work at present.",
-    action: "Send the request again later, after `Retry-After` seconds.",
+    meaning: "The queue of this gateway is paused.",
+    action: "Send the request again after `Retry-After` seconds.",
     example: { queue: "legacy-api" },
   },
   "sync-timeout": {
-    meaning: "The request asked for the result at once, and the task is not finished. It goes on.",
-    action: "Collect the result at `Location`. Submit with `Prefer: respond-async` to be answered at once.",
+    meaning: "The request waited for the result, and the task did not end within the time limit. The task goes on.",
+    action: "Collect the result at `Location`. Submit with `Prefer: respond-async` to get a 202 at once.",
     example: { detail: "The task goes on: collect its result at Location.", ...TASK, state: "running" },
   },
 };
 
-/** What is known of a code, for a program to show and a person to read. */
+/** Everything there is to say about a code, for programs and people. */
 export interface ProblemExplanation {
   readonly type: string;
   readonly code: ErrorCode;
