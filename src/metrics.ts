@@ -77,6 +77,11 @@ export class Metrics {
     registers: [this.registry],
   });
 
+  /** Counts how the store took the ends of attempts. */
+  countEndings(of: readonly { queue: string }[], verdicts: readonly string[]): void {
+    for (const [i, { queue }] of of.entries()) this.endings.count(queue, verdicts[i] ?? "unknown");
+  }
+
   /** Counts handlers that go on after their signal, more or fewer. */
   countOverdue(queue: string, by: 1 | -1): void {
     this.#overdueGauge.inc({ queue }, by);

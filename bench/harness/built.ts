@@ -1,5 +1,5 @@
 import type { Engine } from "../../src/engine/engine.ts";
-import type { Submission } from "../../src/engine/submit.ts";
+import type { Submission } from "../../src/engine/submission.ts";
 import type { Handler } from "../../src/handler/define.ts";
 import type { Logger } from "../../src/log.ts";
 import type { Connection } from "../../src/store/connection.ts";

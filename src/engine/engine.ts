@@ -23,22 +23,27 @@ import type {
   TickQueue,
   UpdateVerdict,
 } from "../store/scripts/scripts.ts";
-import { BATCH_LIMIT } from "../store/scripts/scripts.ts";
 import type { Answer } from "../task.ts";
 import { Allocations } from "./allocations.ts";
 import { Batch } from "./batch.ts";
+import { Completions } from "./complete.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { Sample } from "./estimates/calibration.ts";
-import { type Failure, Finisher, retentionOf } from "./finish.ts";
+import { type Failure, Failures } from "./fail.ts";
+import { figuresOf } from "./figures.ts";
 import { type Inspection, Inspector, type Wanted } from "./inspect.ts";
 import { LargeValues } from "./large-values/large-values.ts";
 import { newCall } from "./new-call.ts";
+import { pageOf } from "./page.ts";
 import { OtherPartitions } from "./partitions.ts";
 import { Permits } from "./permits.ts";
-import { DEAD_CAP, type QueueSettings } from "./settings.ts";
+import { type ReleaseVerdict, releases } from "./release.ts";
+import { DEAD_CAP, type QueueSettings, retentionOf } from "./settings.ts";
 import { StepKeeper } from "./steps.ts";
-import { type Submission, type SubmissionVerdict, Submitter } from "./submit.ts";
+import type { Submission } from "./submission.ts";
+import { type SubmissionVerdict, Submitter } from "./submit.ts";
 import { lossOf, Tick } from "./tick.ts";
+import { update } from "./update.ts";
 import { Wait } from "./watching/wait.ts";
 
 /** What an engine is made of. */
@@ -58,6 +63,9 @@ export interface EngineParts {
   readonly metrics?: Metrics;
 }
 
+/** Told that a task of a partition is due after so many ms. */
+type DueListener = (partition: number, delayMs: number) => void;
+
 /** Every verb on tasks, over all partitions. Stateless: any number of processes have one each on the same store. */
 export class Engine {
   readonly keys: Keys;
@@ -70,17 +78,21 @@ export class Engine {
   readonly metrics: Metrics;
   /** Estimates that were given, to be held against what happens. */
   readonly sample: Sample;
-  #onDue: ((partition: number, delayMs: number) => void) | undefined;
+  readonly #dueListeners = new Set<DueListener>();
   readonly #scripts: Scripts;
+  /** How submissions reach the store. */
+  readonly #submissions: { readonly scripts: Scripts; readonly large: Scripts; readonly keys: Keys };
   readonly #submitter: Submitter;
   readonly #inspector: Inspector;
-  readonly #finisher: Finisher;
+  readonly #completions: Completions;
+  readonly #failures: Failures;
   readonly #deadLetters: DeadLetters;
   readonly #values: LargeValues;
   readonly #fallback: QueueSettings;
   readonly #tick: Tick;
   readonly #permits: Permits;
   readonly #cancels: Batch<{ id: string } & Call & Retention, CancelVerdict>;
+  readonly #releases: Batch<Lease & Retention, ReleaseVerdict>;
   readonly #beginnings: Batch<Lease & { leaseMs: number }, BeginVerdict>;
   readonly #losses: Batch<Lease & TickQueue, LoseVerdict>;
   readonly #retries: Batch<{ id: string } & Call, RetryVerdict>;
@@ -88,7 +100,7 @@ export class Engine {
   readonly #reports: Batch<{ id: string; fence: string; progress: string }, "ok" | "stale">;
 
   constructor(parts: EngineParts) {
-    const { scripts, keys, notices } = parts;
+    const { scripts, keys, notices, large = scripts } = parts;
     this.keys = keys;
     this.notices = notices;
     this.queues = parts.queues;
@@ -97,10 +109,13 @@ export class Engine {
     this.#fallback = parts.fallback;
     this.sample = new Sample();
     const others = new OtherPartitions(scripts, keys);
-    this.#submitter = new Submitter({
-      scripts: parts.submissions ?? scripts,
-      large: parts.submissions ?? parts.large ?? scripts,
+    this.#submissions = {
       keys,
+      scripts: parts.submissions ?? scripts,
+      large: parts.submissions ?? large,
+    };
+    this.#submitter = new Submitter({
+      ...this.#submissions,
       others,
       metrics: this.metrics,
       accepted: ({ id, delayMs }, index, line) => {
@@ -108,10 +123,12 @@ export class Engine {
         else this.sample.offer(id, index, line);
       },
     });
-    const large = parts.large ?? scripts;
     this.#values = new LargeValues(large, keys);
     this.#inspector = new Inspector(scripts, keys, others, this.#values);
-    this.#finisher = new Finisher({ scripts, large, keys }, this.metrics, (id, delayMs) => this.#dueIn(id, delayMs));
+    const ending = { scripts, large, keys, metrics: this.metrics };
+    this.#completions = new Completions(ending);
+    this.#failures = new Failures(ending);
+    this.#releases = releases(ending);
     this.#permits = new Permits(scripts, keys);
     this.#tick = new Tick(scripts, keys, this.queues);
     this.allocations = new Allocations(scripts, keys);
@@ -125,13 +142,15 @@ export class Engine {
     this.#reports = new Batch({ send: (p, items) => scripts.progress(keys.tag(p), items) });
   }
 
-  /** Has whoever lets time pass told of what will be due, where this process is the one that made it so. */
-  set onDue(listener: (partition: number, delayMs: number) => void) {
-    this.#onDue = listener;
+  /** Calls back when this process has made a task due in the future; returns what ends that. */
+  onDue(listener: DueListener): () => void {
+    this.#dueListeners.add(listener);
+    return () => this.#dueListeners.delete(listener);
   }
 
   #dueIn(id: string, delayMs: number): void {
-    this.#onDue?.(this.keys.partitionOf(id), delayMs);
+    const partition = this.keys.partitionOf(id);
+    for (const listener of this.#dueListeners) listener(partition, delayMs);
   }
 
   /** The settings of a queue, also of one that has no handler here. */
@@ -153,7 +172,7 @@ export class Engine {
    * @throws PaihaoError store-unavailable
    */
   update(submission: Submission, settings: QueueSettings, revision?: number): Promise<UpdateVerdict> {
-    return this.#submitter.update(submission, settings, revision);
+    return update(this.#submissions, submission, settings, revision);
   }
 
   /** The task, or null when it is unknown. @throws PaihaoError store-unavailable */
@@ -175,7 +194,7 @@ export class Engine {
     const { rate } = request;
     const tag = this.keys.tag(partition);
     const from = (asked: Reservation) =>
-      this.#finisher.escort(partition, (items) => this.#scripts.reserve(tag, asked, items));
+      this.#completions.escort(partition, (items) => this.#scripts.reserve(tag, asked, items));
     if (!rate || this.keys.partitions === 1) return from(request);
     return this.#permits.reserve(partition, request, rate, (count) => from({ ...request, count, rate: undefined }));
   }
@@ -187,17 +206,19 @@ export class Engine {
 
   /** Stores the result of an attempt. Calling it twice is harmless. @throws PaihaoError store-unavailable */
   complete(lease: Lease, result: Answer, settings: QueueSettings): Promise<CompleteVerdict> {
-    return this.#finisher.complete(lease, result, settings);
+    return this.#completions.add(lease, result, settings);
   }
 
   /** Ends an attempt that did not succeed. Calling it twice is harmless. @throws PaihaoError store-unavailable */
-  fail(lease: Lease, failure: Failure, settings: QueueSettings): Promise<FailVerdict> {
-    return this.#finisher.fail(lease, failure, settings);
+  async fail(lease: Lease, failure: Failure, settings: QueueSettings): Promise<FailVerdict> {
+    const verdict = await this.#failures.add(lease, failure, settings);
+    if (verdict === "retrying") this.#dueIn(lease.id, failure.delayMs);
+    return verdict;
   }
 
   /** Hands a task back to its old place; the attempt does not count. @throws PaihaoError store-unavailable */
-  release(lease: Lease, settings: QueueSettings): Promise<"released" | "canceled" | "stale"> {
-    return this.#finisher.release(lease, settings);
+  release(lease: Lease, settings: QueueSettings): Promise<ReleaseVerdict> {
+    return this.#releases.add(this.keys.partitionOf(lease.id), { ...lease, ...retentionOf(settings) });
   }
 
   /** Prolongs a lease; "cancel" asks the worker to give the task up, "stale" says it is no longer the worker's. */
@@ -253,12 +274,8 @@ export class Engine {
   }
 
   /** The tasks of an index after a place in it, over all partitions, in order. */
-  async page(index: PagedIndex, queue: string, after: Place | null, limit: number): Promise<Place[]> {
-    const pages = await Promise.all(
-      this.keys.tags.map((tag) => this.#scripts.page(tag, { index, queue, after, limit })),
-    );
-    const order = (a: Place, b: Place) => Number(a.score) - Number(b.score) || (a.id < b.id ? -1 : 1);
-    return pages.flat().sort(order).slice(0, limit);
+  page(index: PagedIndex, queue: string, after: Place | null, limit: number): Promise<Place[]> {
+    return pageOf(this.#scripts, this.keys, { index, queue, after, limit });
   }
 
   /** Keeps how far a running task is. */
@@ -288,42 +305,7 @@ export class Engine {
   }
 
   /** The figures of queues, summed over the partitions, in the order asked for. */
-  async figures(names: readonly string[]): Promise<QueueRow[]> {
-    if (names.length === 0) return [];
-    const rows: QueueRow[] = [];
-    // In bites: of a thousand queues one script would hold up everybody.
-    for (let i = 0; i < names.length; i += BATCH_LIMIT) {
-      const some = names.slice(i, i + BATCH_LIMIT);
-      const [first = [], ...rest] = await Promise.all(this.keys.tags.map((tag) => this.#scripts.queues(tag, some)));
-      rows.push(...first.map((row, n) => rest.reduce((sum, part) => addFigures(sum, part[n]), row)));
-    }
-    return rows;
+  figures(names: readonly string[]): Promise<QueueRow[]> {
+    return figuresOf(this.#scripts, this.keys, names);
   }
-}
-
-function addFigures(a: QueueRow, b: QueueRow | undefined): QueueRow {
-  if (!b) return a;
-  const samples = a.line.samples + b.line.samples;
-  const weighted = (x: number | null, y: number | null): number | null =>
-    samples === 0 ? (x ?? y) : ((x ?? 0) * a.line.samples + (y ?? 0) * b.line.samples) / samples;
-  return {
-    line: {
-      ...a.line,
-      waiting: a.line.waiting + b.line.waiting,
-      scheduled: a.line.scheduled + b.line.scheduled,
-      running: a.line.running + b.line.running,
-      paused: a.line.paused || b.line.paused,
-      meanMs: weighted(a.line.meanMs, b.line.meanMs),
-      variance: weighted(a.line.variance, b.line.variance),
-      samples,
-    },
-    dead: a.dead + b.dead,
-    oldestWaitingMs: largest(a.oldestWaitingMs, b.oldestWaitingMs),
-    acceptedLastMinute: a.acceptedLastMinute + b.acceptedLastMinute,
-    finishedLastMinute: a.finishedLastMinute + b.finishedLastMinute,
-  };
-}
-
-function largest(a: number | null, b: number | null): number | null {
-  return a === null ? b : b === null ? a : Math.max(a, b);
 }

@@ -1,5 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { HANDLER_DEFAULTS, type Handler, isInternalQueue } from "../handler/define.ts";
+import type { Retention } from "../store/scripts/scripts.ts";
 
 /** What holds for every task of a queue: the handler's word, else the environment's. All milliseconds. */
 export interface QueueSettings {
@@ -28,6 +29,11 @@ const UNLIMITED = Number.MAX_SAFE_INTEGER;
 
 /** The most dead tasks kept of a queue; beyond it the oldest leave. */
 export const DEAD_CAP = 10_000;
+
+/** How long what a queue finishes stays. */
+export function retentionOf(settings: QueueSettings): Retention {
+  return { keepMs: settings.resultTtlMs, tombstoneMs: settings.tombstoneTtlMs };
+}
 
 type Defaults = Pick<
   Config,

@@ -1,37 +1,13 @@
-import { createHash } from "node:crypto";
 import { PaihaoError } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
-import { INLINE_BYTES, type Keys } from "../store/keys.ts";
-import type { Line, Scripts, SubmitItem, Submitted, SubmitVerdict, UpdateVerdict } from "../store/scripts/scripts.ts";
+import type { Keys } from "../store/keys.ts";
+import type { Line, Scripts, SubmitItem, Submitted, SubmitVerdict } from "../store/scripts/scripts.ts";
 import type { State } from "../task.ts";
 import { Batch } from "./batch.ts";
 import { isLarge } from "./large-values/large-values.ts";
-import { newCall } from "./new-call.ts";
 import type { OtherPartitions } from "./partitions.ts";
 import type { QueueSettings } from "./settings.ts";
-
-/** A task as it is handed in: checked, but not yet stored. */
-export interface Submission {
-  readonly id: string;
-  readonly queue: string;
-  /** JSON text, or bytes of another media type. */
-  readonly input: string | Buffer;
-  readonly mediaType: string;
-  /** What the submission must have in common with another to be the same, where that is not the whole input. */
-  readonly identity?: string;
-  /** Query parameters for the handler. */
-  readonly query: Readonly<Record<string, string>>;
-  readonly caller: string | null;
-  /** 0 most urgent … 7. */
-  readonly priority: number;
-  readonly delayMs: number;
-  /** Refuse when more than this many would start before it; null for any. */
-  readonly maxIndex: number | null;
-  /** Only tell where it would stand. */
-  readonly dryRun: boolean;
-  /** URL that is told of the task's end; null for none. */
-  readonly webhook: string | null;
-}
+import { itemOf, type Submission } from "./submission.ts";
 
 /** What became of a submission. */
 export interface SubmissionVerdict {
@@ -85,7 +61,7 @@ export class Submitter {
         const places = verdicts.map((submitted, i) => {
           const item = items[i];
           const line = item && byQueue.get(item.queue);
-          if (!line) throw new PaihaoError("internal", "the store told nothing of the queue");
+          if (!line) throw new PaihaoError("internal", "the answer of the store lacks the queue");
           return { index: submitted.index, score: scoreOf(submitted, item), line };
         });
         const wide = await others.widen(partition, places);
@@ -99,13 +75,9 @@ export class Submitter {
     });
   }
 
-  /**
-   * Stores a task and puts it in line, or says why not.
-   * @throws PaihaoError store-unavailable (it may be stored all the same: submit again under the same id), store-full
-   */
   submit(submission: Submission, settings: QueueSettings): Promise<SubmissionVerdict> {
     const partition = this.#keys.partitionOf(submission.id);
-    const item = this.#item(submission, settings);
+    const item = itemOf(submission, settings, this.#keys.partitions);
     // The script sees but its own partition.
     return item.maxIndex !== null && this.#keys.partitions > 1
       ? this.#submitBelow(partition, item, item.maxIndex)
@@ -127,41 +99,6 @@ export class Submitter {
     if (!durable) metrics.submissions.count(item.queue, "not-durable");
     if (verdict === "new") accepted(item, index, line);
   }
-
-  /**
-   * Replaces the input of a waiting or scheduled task, which keeps its place.
-   * @param revision how often it may have been replaced before; left out: any number
-   * @throws PaihaoError store-unavailable
-   */
-  update(submission: Submission, settings: QueueSettings, revision?: number): Promise<UpdateVerdict> {
-    const { scripts, large } = this.#parts;
-    const item = { ...this.#item(submission, settings), call: newCall(), revision };
-    return (isLarge(item.input) ? large : scripts).update(this.#keys.tag(this.#keys.partitionOf(item.id)), item);
-  }
-
-  #item(s: Submission, settings: QueueSettings): SubmitItem {
-    const bytes = typeof s.input === "string" ? Buffer.byteLength(s.input) : s.input.length;
-    return {
-      id: s.id,
-      queue: s.queue,
-      priority: s.priority,
-      delayMs: s.delayMs,
-      input: s.input,
-      digest: bytes > INLINE_BYTES || s.identity !== undefined ? digestOf(s.identity ?? s.input) : "",
-      mediaType: s.mediaType === "application/json" ? "" : s.mediaType,
-      query: Object.keys(s.query).length > 0 ? JSON.stringify(s.query) : "",
-      caller: s.caller ?? "",
-      limit: Math.ceil(settings.maxWaiting / this.#keys.partitions),
-      maxIndex: s.maxIndex,
-      dryRun: s.dryRun,
-      webhook: s.webhook ?? "",
-      undo: settings.undo,
-    };
-  }
-}
-
-function digestOf(identity: string | Buffer): string {
-  return createHash("sha256").update(identity).digest("hex").slice(0, 32);
 }
 
 /** The score behind all that is as urgent. */

@@ -2,9 +2,8 @@ import type { Keys } from "../store/keys.ts";
 import { encodeResult } from "../store/result.ts";
 import type { Scripts, Ticked, TickQueue } from "../store/scripts/scripts.ts";
 import { BATCH_LIMIT } from "../store/scripts/scripts.ts";
-import { retentionOf } from "./finish.ts";
 import { catalogueResult } from "./problem.ts";
-import { DEAD_CAP, type QueueSettings } from "./settings.ts";
+import { DEAD_CAP, type QueueSettings, retentionOf } from "./settings.ts";
 
 /** Most tasks of each kind that one call of a tick moves. */
 const TICK_LIMIT = 200;

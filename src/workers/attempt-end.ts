@@ -1,4 +1,4 @@
-import type { Failure } from "../engine/finish.ts";
+import type { Failure } from "../engine/fail.ts";
 import { catalogueResult, problemResult } from "../engine/problem.ts";
 import { backoffMs, type QueueSettings } from "../engine/settings.ts";
 import type { Answer } from "../task.ts";

@@ -1,5 +1,5 @@
 import type { Engine } from "../engine/engine.ts";
-import type { Failure } from "../engine/finish.ts";
+import type { Failure } from "../engine/fail.ts";
 import type { QueueSettings } from "../engine/settings.ts";
 import { messageOf, reasonOf } from "../errors.ts";
 import type { Handler } from "../handler/define.ts";

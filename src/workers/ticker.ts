@@ -3,19 +3,20 @@ import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
 
-/** How often time is let pass where nothing is known to be due, ms. */
+/** Pause between two ticks where nothing is known to be due sooner, ms. */
 const TICK_MS = 1000;
 /** Shortest pause between two ticks while more is due than one takes, ms. */
 const LEAST_MS = 5;
-/** Most timers at a time for what is due soon; beyond that the usual turns have to do. */
+/** Most timers at a time for what is due soon; beyond that the regular ticks have to do. */
 const TIMERS_MOST = 100;
 
-/** Lets time pass in the store: due tasks join the line, tasks of lost workers return to it. Every process has one. */
+/** Runs `engine.tick` in every partition: due tasks join the line, tasks of lost workers return to it. Every process has one. */
 export class Ticker implements Role {
   readonly #engine: Engine;
   readonly #log: Logger;
-  /** One for each partition: where one is away, time goes on in the others. */
+  /** One for each partition: where one is away, the others go on. */
   readonly #loops: readonly Loop[];
+  #unlisten: (() => void) | undefined;
   readonly #timers = new Set<NodeJS.Timeout>();
 
   constructor(engine: Engine, log: Logger) {
@@ -27,24 +28,25 @@ export class Ticker implements Role {
           intervalMs: TICK_MS,
           tick: () => this.#tick(partition),
           onError: (error) =>
-            log.warn({ partition, reason: reasonOf(error) }, "time could not pass in the store; trying again"),
+            log.warn({ partition, reason: reasonOf(error) }, "ticker: the tick of a partition failed; retrying"),
         }),
     );
   }
 
   start(): void {
-    this.#engine.onDue = (partition, delayMs) => this.#dueIn(partition, delayMs);
+    this.#unlisten ??= this.#engine.onDue((partition, delayMs) => this.#dueIn(partition, delayMs));
     for (const loop of this.#loops) loop.start();
   }
 
   async stop(): Promise<void> {
-    this.#engine.onDue = () => {};
+    this.#unlisten?.();
+    this.#unlisten = undefined;
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
     await Promise.all(this.#loops.map((loop) => loop.stop()));
   }
 
-  /** What is due before the next turn gets one of its own; whatever is due later, the turns find out by themselves. */
+  /** What is due before the next regular tick gets a tick of its own; the regular ones find out what is due later. */
   #dueIn(partition: number, delayMs: number): void {
     if (delayMs >= TICK_MS || this.#timers.size >= TIMERS_MOST) return;
     const timer = setTimeout(() => {

@@ -1,4 +1,4 @@
-import type { Failure } from "../engine/finish.ts";
+import type { Failure } from "../engine/fail.ts";
 import { problemResult } from "../engine/problem.ts";
 import { messageOf } from "../errors.ts";
 import {

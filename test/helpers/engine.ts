@@ -1,7 +1,7 @@
 import { readConfig } from "../../src/config/config.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { type QueueSettings, settingsOf } from "../../src/engine/settings.ts";
-import type { Submission } from "../../src/engine/submit.ts";
+import type { Submission } from "../../src/engine/submission.ts";
 import type { WithInput } from "../../src/engine/take.ts";
 import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";

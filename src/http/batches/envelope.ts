@@ -1,4 +1,4 @@
-import type { Submission } from "../../engine/submit.ts";
+import type { Submission } from "../../engine/submission.ts";
 import { isId, PRIORITY } from "../../task.ts";
 import { parseJson } from "../input/json.ts";
 import { wrongParameter } from "../task/submit-options.ts";

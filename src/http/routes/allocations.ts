@@ -2,7 +2,7 @@ import type Router from "@koa/router";
 import type { Context } from "koa";
 import { isAllocated } from "../../engine/allocations.ts";
 import type { Inspection } from "../../engine/inspect.ts";
-import type { Submission } from "../../engine/submit.ts";
+import type { Submission } from "../../engine/submission.ts";
 import { PaihaoError } from "../../errors.ts";
 import { consumesType } from "../../handler/define.ts";
 import { isOutcome, type Result } from "../../task.ts";

@@ -4,7 +4,7 @@ import { Readable } from "node:stream";
 import type Router from "@koa/router";
 import type { Context } from "koa";
 import type { QueueSettings } from "../../engine/settings.ts";
-import type { Submission } from "../../engine/submit.ts";
+import type { Submission } from "../../engine/submission.ts";
 import { PaihaoError } from "../../errors.ts";
 import { consumesType, type Handler } from "../../handler/define.ts";
 import type { Api } from "../api.ts";

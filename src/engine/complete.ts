@@ -1,0 +1,64 @@
+import type { Metrics } from "../metrics.ts";
+import type { Keys } from "../store/keys.ts";
+import { encodeResult } from "../store/result.ts";
+import type { CompleteVerdict, Completion, Lease, Scripts } from "../store/scripts/scripts.ts";
+import type { Answer } from "../task.ts";
+import { Batch } from "./batch.ts";
+import { isLarge } from "./large-values/large-values.ts";
+import type { QueueSettings } from "./settings.ts";
+
+/** What is needed to end attempts. */
+export interface EndingParts {
+  readonly scripts: Scripts;
+  /** On the connection of large values. */
+  readonly large: Scripts;
+  readonly keys: Keys;
+  readonly metrics: Metrics;
+}
+
+/** Completes tasks. Completions of one turn of the event loop travel together. */
+export class Completions {
+  readonly #parts: EndingParts;
+  readonly #batch: Batch<Completion, CompleteVerdict>;
+  /** Those with large results, in calls of their own on the connection of large values. */
+  readonly #large: Batch<Completion, CompleteVerdict>;
+
+  constructor(parts: EndingParts) {
+    this.#parts = parts;
+    this.#batch = this.#batchOn(parts.scripts);
+    this.#large = this.#batchOn(parts.large);
+  }
+
+  #batchOn(scripts: Scripts): Batch<Completion, CompleteVerdict> {
+    const { keys, metrics } = this.#parts;
+    return new Batch({
+      sizeOf: (item) => item.result.length,
+      send: async (partition, items) => {
+        const verdicts = await scripts.complete(keys.tag(partition), items);
+        metrics.countEndings(items, verdicts);
+        return verdicts;
+      },
+    });
+  }
+
+  add(lease: Lease, result: Answer, settings: QueueSettings): Promise<CompleteVerdict> {
+    const { queue, id, fence } = lease;
+    const { resultTtlMs, tombstoneTtlMs } = settings;
+    // Member by member: copying objects into one another takes far longer, and this is done for every task.
+    const item = { queue, id, fence, result: encodeResult(result), keepMs: resultTtlMs, tombstoneMs: tombstoneTtlMs };
+    const batch = isLarge(item.result) ? this.#large : this.#batch;
+    return batch.add(this.#parts.keys.partitionOf(id), item);
+  }
+
+  /** Lets a call to a partition take along the completions that have not been sent, see {@link Batch.escort}. */
+  escort<T extends { readonly verdicts: readonly CompleteVerdict[] }>(
+    partition: number,
+    call: (completions: readonly Completion[]) => Promise<T>,
+  ): Promise<T> {
+    return this.#batch.escort(partition, async (items) => {
+      const answer = await call(items);
+      this.#parts.metrics.countEndings(items, answer.verdicts);
+      return answer;
+    });
+  }
+}

@@ -1,0 +1,41 @@
+import type { Keys } from "../store/keys.ts";
+import { BATCH_LIMIT, type QueueRow, type Scripts } from "../store/scripts/scripts.ts";
+
+/** The figures of queues, summed over the partitions, in the order asked for. */
+export async function figuresOf(scripts: Scripts, keys: Keys, queues: readonly string[]): Promise<QueueRow[]> {
+  const rows: QueueRow[] = [];
+  // Some at a time: one script over a thousand queues would keep everybody else waiting.
+  for (let i = 0; i < queues.length; i += BATCH_LIMIT) {
+    const some = queues.slice(i, i + BATCH_LIMIT);
+    const [first = [], ...rest] = await Promise.all(keys.tags.map((tag) => scripts.queues(tag, some)));
+    rows.push(...first.map((row, n) => rest.reduce((sum, part) => addFigures(sum, part[n]), row)));
+  }
+  return rows;
+}
+
+function addFigures(a: QueueRow, b: QueueRow | undefined): QueueRow {
+  if (!b) return a;
+  const samples = a.line.samples + b.line.samples;
+  const weighted = (x: number | null, y: number | null): number | null =>
+    samples === 0 ? (x ?? y) : ((x ?? 0) * a.line.samples + (y ?? 0) * b.line.samples) / samples;
+  return {
+    line: {
+      ...a.line,
+      waiting: a.line.waiting + b.line.waiting,
+      scheduled: a.line.scheduled + b.line.scheduled,
+      running: a.line.running + b.line.running,
+      paused: a.line.paused || b.line.paused,
+      meanMs: weighted(a.line.meanMs, b.line.meanMs),
+      variance: weighted(a.line.variance, b.line.variance),
+      samples,
+    },
+    dead: a.dead + b.dead,
+    oldestWaitingMs: largest(a.oldestWaitingMs, b.oldestWaitingMs),
+    acceptedLastMinute: a.acceptedLastMinute + b.acceptedLastMinute,
+    finishedLastMinute: a.finishedLastMinute + b.finishedLastMinute,
+  };
+}
+
+function largest(a: number | null, b: number | null): number | null {
+  return a === null ? b : b === null ? a : Math.max(a, b);
+}

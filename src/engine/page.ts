@@ -1,0 +1,17 @@
+import type { Keys } from "../store/keys.ts";
+import type { PagedIndex, Place, Scripts } from "../store/scripts/scripts.ts";
+
+/** What a page is asked for with. */
+interface PageRequest {
+  readonly index: PagedIndex;
+  readonly queue: string;
+  readonly after: Place | null;
+  readonly limit: number;
+}
+
+/** The tasks of an index after a place in it, over all partitions, in order. */
+export async function pageOf(scripts: Scripts, keys: Keys, request: PageRequest): Promise<Place[]> {
+  const pages = await Promise.all(keys.tags.map((tag) => scripts.page(tag, request)));
+  const order = (a: Place, b: Place) => Number(a.score) - Number(b.score) || (a.id < b.id ? -1 : 1);
+  return pages.flat().sort(order).slice(0, request.limit);
+}

@@ -1,0 +1,52 @@
+import { createHash } from "node:crypto";
+import { INLINE_BYTES } from "../store/keys.ts";
+import type { SubmitItem } from "../store/scripts/scripts.ts";
+import type { QueueSettings } from "./settings.ts";
+
+/** A task as it is handed in: checked, but not yet stored. */
+export interface Submission {
+  readonly id: string;
+  readonly queue: string;
+  /** JSON text, or bytes of another media type. */
+  readonly input: string | Buffer;
+  readonly mediaType: string;
+  /** What the submission must have in common with another to be the same, where that is not the whole input. */
+  readonly identity?: string;
+  /** Query parameters for the handler. */
+  readonly query: Readonly<Record<string, string>>;
+  readonly caller: string | null;
+  /** 0 most urgent … 7. */
+  readonly priority: number;
+  readonly delayMs: number;
+  /** Refuse when more than this many would start before it; null for any. */
+  readonly maxIndex: number | null;
+  /** Only tell where it would stand. */
+  readonly dryRun: boolean;
+  /** URL that is told of the task's end; null for none. */
+  readonly webhook: string | null;
+}
+
+/** What the scripts are given of a submission. */
+export function itemOf(s: Submission, settings: QueueSettings, partitions: number): SubmitItem {
+  const bytes = typeof s.input === "string" ? Buffer.byteLength(s.input) : s.input.length;
+  return {
+    id: s.id,
+    queue: s.queue,
+    priority: s.priority,
+    delayMs: s.delayMs,
+    input: s.input,
+    digest: bytes > INLINE_BYTES || s.identity !== undefined ? digestOf(s.identity ?? s.input) : "",
+    mediaType: s.mediaType === "application/json" ? "" : s.mediaType,
+    query: Object.keys(s.query).length > 0 ? JSON.stringify(s.query) : "",
+    caller: s.caller ?? "",
+    limit: Math.ceil(settings.maxWaiting / partitions),
+    maxIndex: s.maxIndex,
+    dryRun: s.dryRun,
+    webhook: s.webhook ?? "",
+    undo: settings.undo,
+  };
+}
+
+function digestOf(identity: string | Buffer): string {
+  return createHash("sha256").update(identity).digest("hex").slice(0, 32);
+}

@@ -1,0 +1,17 @@
+import type { Keys } from "../store/keys.ts";
+import type { Scripts, UpdateVerdict } from "../store/scripts/scripts.ts";
+import { isLarge } from "./large-values/large-values.ts";
+import { newCall } from "./new-call.ts";
+import type { QueueSettings } from "./settings.ts";
+import { itemOf, type Submission } from "./submission.ts";
+
+/** Replaces the input of a task that has not started, on the connection of large values where it is one. */
+export function update(
+  { scripts, large, keys }: { readonly scripts: Scripts; readonly large: Scripts; readonly keys: Keys },
+  submission: Submission,
+  settings: QueueSettings,
+  revision?: number,
+): Promise<UpdateVerdict> {
+  const item = { ...itemOf(submission, settings, keys.partitions), call: newCall(), revision };
+  return (isLarge(item.input) ? large : scripts).update(keys.tag(keys.partitionOf(item.id)), item);
+}
