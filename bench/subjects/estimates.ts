@@ -1,6 +1,7 @@
 /** A worker whose tasks sleep for as long as a workload says, and what was foretold of their starts: `estimates URL`. */
 import { setTimeout as delay } from "node:timers/promises";
-import { MEAN, randomOf, WORKLOADS, type WorkloadName } from "../../test/helpers/line-simulation.ts";
+import { MEAN, WORKLOADS, type WorkloadName } from "../../testbed/line-simulation.ts";
+import { randomOf } from "../../testbed/random.ts";
 import { built, openBuiltEngine, submissionOf } from "../harness/built.ts";
 import { serve } from "../harness/rpc.ts";
 

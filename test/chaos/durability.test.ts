@@ -5,7 +5,7 @@ import { type OpenedEngine, openEngine } from "../../src/engine/open.ts";
 import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { eventually } from "../../testbed/eventually.ts";
-import { type PrivateRedis, startRedis } from "../helpers/store.ts";
+import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 
 const there = spawnSync("redis-server", ["--version"], { stdio: "ignore" }).status === 0;
 const suite = there ? describe : describe.skip;

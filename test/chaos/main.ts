@@ -7,6 +7,7 @@
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { messageOf } from "../../src/errors.ts";
+import { randomOf } from "../../testbed/random.ts";
 import { endure, type Fault, type Row } from "./endure.ts";
 import { FAULTS } from "./faults.ts";
 import type { LoadOptions } from "./load.ts";
@@ -32,7 +33,7 @@ const USED = 0.7;
 const TWO_IN = 0.3;
 
 const seed = values.seed === undefined ? Date.now() % 2 ** 31 : Number(values.seed);
-const chance = random(seed);
+const chance = randomOf(seed);
 const oneOf = <T>(all: readonly T[]): T => all[Math.floor(chance() * all.length)] as T;
 const faults = FAULTS.filter((fault) => fault.name.includes(values.only));
 
@@ -40,17 +41,6 @@ const faults = FAULTS.filter((fault) => fault.name.includes(values.only));
 function loadOf(clients: number, workMs: number): LoadOptions {
   const perSecond = (SLOTS * 1000) / (workMs + OVERHEAD_MS);
   return { clients, workMs, pauseMs: Math.ceil((clients * 1000) / (perSecond * USED)) };
-}
-
-/** mulberry32: the same numbers for the same seed. */
-function random(from: number): () => number {
-  let state = from;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let t = Math.imul(state ^ (state >>> 15), 1 | state);
-    t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t;
-    return ((t ^ (t >>> 14)) >>> 0) / 2 ** 32;
-  };
 }
 
 /** A row for each fault, of all the times that it struck: the sums, and the longest recovery. */

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { audit } from "../../src/engine/audit.ts";
+import { startCluster, type TestCluster } from "../../testbed/redis-cluster.ts";
 import { verdictsOf } from "../helpers/batch.ts";
-import { startCluster, type TestCluster } from "../helpers/cluster.ts";
 import { openEngine } from "../helpers/engine.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { startServer, type TestServer } from "../helpers/server.ts";

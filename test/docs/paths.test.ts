@@ -8,7 +8,7 @@ const PATH = /(?<![\w/.:-])((?:[\w.-]+\/)+[\w-]*(?:\.[\w-]+)*)/g;
 const FOLDERS = new Set(
   readdirSync(join(ROOT, "src"), { withFileTypes: true }).flatMap((e) => (e.isDirectory() ? [e.name] : [])),
 );
-const TOP = ["src", "test", "scripts", "bench", "docs", "examples", ".ci"];
+const TOP = ["src", "test", "scripts", "bench", "testbed", "docs", "examples", ".ci"];
 
 describe("the paths that documents name", () => {
   for (const document of documents()) {

@@ -6,7 +6,8 @@ import { createLog } from "../../src/log.ts";
 import { type Connection, connect } from "../../src/store/connection.ts";
 import { findServerBinary } from "../../src/store/servers/server-binary.ts";
 import { eventually } from "../../testbed/eventually.ts";
-import { type PrivateRedis, startRedis, uniquePrefix } from "../helpers/store.ts";
+import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
+import { uniquePrefix } from "../helpers/store.ts";
 
 const handler = defineHandler({ queue: "jobs", run: () => undefined });
 

@@ -4,7 +4,7 @@ import path from "node:path";
 import { STORES, type StoreKind } from "../../src/config/config.ts";
 import { createLog } from "../../src/log.ts";
 import { type ProvisionedStore, provisionStore } from "../../src/store/servers/provision.ts";
-import { startCluster, type TestCluster } from "./cluster.ts";
+import { startCluster, type TestCluster } from "../../testbed/redis-cluster.ts";
 import { publishStore } from "./store.ts";
 
 let store: ProvisionedStore | undefined;

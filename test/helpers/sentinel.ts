@@ -6,7 +6,7 @@ import path from "node:path";
 import { Redis } from "ioredis";
 import { freePort } from "../../src/store/servers/free-port.ts";
 import { eventually } from "../../testbed/eventually.ts";
-import { type PrivateRedis, startRedis } from "./store.ts";
+import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 
 /** A master with a replica, and sentinels that watch them. */
 export interface SentinelSetup {

@@ -1,9 +1,10 @@
 import { expect } from "chai";
 import { connectOnce } from "../../src/store/servers/probe.ts";
 import { eventually } from "../../testbed/eventually.ts";
+import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { startServer, type TestServer } from "../helpers/server.ts";
-import { type PrivateRedis, startRedis, storeKind } from "../helpers/store.ts";
+import { storeKind } from "../helpers/store.ts";
 
 describe("health", () => {
   it("is live and ready while all is well", async () => {

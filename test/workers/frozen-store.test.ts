@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { defineHandler } from "../../src/handler/define.ts";
-import { type PrivateRedis, startRedis } from "../helpers/store.ts";
+import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 import { deferred, openWorkshop, type Workshop } from "./workshop.ts";
 
 /** Longer than the lease of the tasks, ms. */

@@ -2,15 +2,15 @@ import { expect } from "chai";
 import { estimate, estimatedPercent } from "../../../src/engine/estimates/estimate.ts";
 import { forecastTurnovers } from "../../../src/engine/estimates/forecast.ts";
 import type { Line } from "../../../src/store/scripts/scripts.ts";
-import { openEngine } from "../../helpers/engine.ts";
 import {
   ARRIVALS,
-  randomOf,
   ServiceStatistics,
   simulateLine,
   WORKLOADS,
   type WorkloadName,
-} from "../../helpers/line-simulation.ts";
+} from "../../../testbed/line-simulation.ts";
+import { randomOf } from "../../../testbed/random.ts";
+import { openEngine } from "../../helpers/engine.ts";
 
 const line = (over: Partial<Line> = {}): Line => ({
   queue: "jobs",

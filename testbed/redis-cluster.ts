@@ -1,7 +1,7 @@
 import { Command, Redis } from "ioredis";
-import { freePort } from "../../src/store/servers/free-port.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { type PrivateRedis, startRedis } from "./store.ts";
+import { freePort } from "../src/store/servers/free-port.ts";
+import { eventually } from "./eventually.ts";
+import { type PrivateRedis, startRedis } from "./redis-server.ts";
 
 /** One node of a test's cluster. */
 export interface ClusterNode {
