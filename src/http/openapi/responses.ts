@@ -80,7 +80,8 @@ function problemResponse(status: number, codes: readonly ErrorCode[], open: bool
   return {
     description: codes.map((code) => `\`${code}\`: ${errorEntry(code).title}.`).join(" "),
     ...(names.size > 0 && { headers: headerRefs(...names) }),
-    content: { [PROBLEM_TYPE]: { schema: problemSchema(codes, open) } },
+    // A handler, or an API behind a gateway, may have answered with this status and a body of its own.
+    content: { [PROBLEM_TYPE]: { schema: problemSchema(codes, open) }, ...(open && { "*/*": {} }) },
   };
 }
 
