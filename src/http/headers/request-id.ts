@@ -2,18 +2,14 @@ import { createHmac, randomUUID } from "node:crypto";
 import { stringify } from "uuid";
 import { PaihaoError } from "../../errors.ts";
 import { isId } from "../../task.ts";
+import { routeFinder } from "../route-match.ts";
+import { DEFAULT_QUEUE } from "../routes.ts";
 
 /** Visible ASCII, as the header's drafts bound it. */
 const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
-/** The paths whose POST submits a task, with its queue. */
-const SUBMIT_PATH = /^\/v1\/(?:requests|queues\/([^/]+)\/requests)\/?$/;
-/** The paths behind which another API waits in line; any method submits. */
-const GATEWAY_PATH = /^\/v1\/gateway\/([^/]+)(?:\/.*)?$/;
-/** The paths whose PUT submits a task under the id they end with. */
-const PUT_PATH = /^\/v1\/(?:requests|queues\/[^/]+\/requests)\/([^/]+)\/?$/;
-/** The paths whose POST and PUT submit a task under the id that was allocated for it. */
-const ALLOCATED_PATH = /^\/api\/v1\/task\/([^/]+)\/?$/;
+const byPath = routeFinder(({ submits }) => submits === "under the path's id");
+const byKey = routeFinder(({ submits }) => submits === "under the caller's key");
 
 /** The deployment's secret, whatever it is now. */
 export interface IdSecret {
@@ -35,20 +31,12 @@ export interface IdSource {
  */
 export function requestIdOf(request: IdSource, caller: string | null, secret: IdSecret): string {
   const { method, path, headers } = request;
-  const allocated = method === "POST" || method === "PUT" ? ALLOCATED_PATH.exec(path)?.[1] : undefined;
-  if (allocated !== undefined && isId(allocated)) return allocated;
+  const id = byPath(method, path)?.param("id");
+  if (id !== undefined && isId(id)) return id;
   const key = single(headers["idempotency-key"]);
-  const gateway = GATEWAY_PATH.exec(path);
-  if (key !== undefined && (method === "POST" || gateway)) {
-    const submits = gateway ?? SUBMIT_PATH.exec(path);
-    const bare = bareKey(key);
-    if (submits && bare !== undefined) {
-      return derivedId(JSON.stringify([caller, decoded(submits[1] ?? "default"), bare]), secret.value);
-    }
-  } else if (method === "PUT" && !gateway) {
-    const id = decoded(PUT_PATH.exec(path)?.[1] ?? "");
-    if (isId(id)) return id;
-  }
+  const bare = key === undefined ? undefined : bareKey(key);
+  const match = bare === undefined ? undefined : byKey(method, path);
+  if (match) return derivedId(JSON.stringify([caller, match.param("queue") ?? DEFAULT_QUEUE, bare]), secret.value);
   const sent = single(headers["x-request-id"]);
   return sent !== undefined && isId(sent) ? sent : randomUUID();
 }
@@ -81,15 +69,6 @@ function bareKey(header: string): string | undefined {
   const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(value);
   const key = quoted ? (quoted[1] ?? "").replace(/\\(.)/g, "$1") : value;
   return KEY_FORM.test(key) && (quoted !== null || !value.startsWith('"')) ? key : undefined;
-}
-
-/** A segment of a path as the router hands it on; one that cannot be decoded will be refused by it. */
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
 }
 
 function single(header: string | string[] | undefined): string | undefined {

@@ -1,45 +1,43 @@
-import type Router from "@koa/router";
 import type { Context, Middleware } from "koa";
 import { PaihaoError } from "../../errors.ts";
-import { type Need, needOf } from "../security/scopes.ts";
+import { findRoute } from "../route-match.ts";
+import { ROUTES, type Route } from "../routes.ts";
 import { type Access, accessOf, type ShownLink } from "../task/access.ts";
 
 /** Longest query of a request, characters as they are sent. */
 const QUERY_LIMIT = 8192;
 
 /** Lets a request through to its route, or says which key it would need. */
-export function authorize(routers: readonly Router[]): Middleware {
+export function authorize(): Middleware {
   return (ctx, next) => {
     if (ctx.querystring.length > QUERY_LIMIT) {
       throw new PaihaoError("invalid-parameter", `The query is longer than ${QUERY_LIMIT} characters.`);
     }
-    if (accessOf(ctx).key !== "off") check(ctx, routers);
+    if (accessOf(ctx).key !== "off") check(ctx);
     return next();
   };
 }
 
 /** @throws PaihaoError unauthenticated, forbidden */
-function check(ctx: Context, routers: readonly Router[]): void {
+function check(ctx: Context): void {
+  const match = findRoute(ctx.method, ctx.path);
+  // A path without a route says so to everybody.
+  if (!match) return;
+  const { scopes, signedLink } = match.route;
   const access = accessOf(ctx);
-  const { scopes, reads } = needOf(ctx.method, ctx.path) ?? unlisted(ctx, routers);
   const otherwise = refusalOf(ctx, access, scopes);
-  const link = reads === undefined ? undefined : linkOf(ctx, access, decoded(reads));
-  // Whether it is a good one is known when its task has been looked at, see find-task.ts.
+  const link = signedLink && linkOf(ctx, access, match.param("id") ?? "");
+  // Whether it is a good one is known when its task has been looked at, see task/find.ts.
   if (link) ctx.state.access = { ...access, link: { ...link, otherwise } } satisfies Access;
   else if (otherwise) throw otherwise;
 }
 
 /** Why a request is refused for what its key is, or is not. */
-function refusalOf(ctx: Context, access: Access, scopes: Need["scopes"]): PaihaoError | undefined {
+function refusalOf(ctx: Context, access: Access, scopes: Route["scopes"]): PaihaoError | undefined {
   if (scopes === "none") return undefined;
   if (access.key !== "valid") return unauthenticated(access, fromBrowser(ctx));
   const enough = scopes === "any" || access.scopes.has("admin") || scopes.some((scope) => access.scopes.has(scope));
   return enough ? undefined : forbidden(scopes);
-}
-
-/** A route that nobody has listed is for those who may do everything; a path without one says so to everybody. */
-function unlisted(ctx: Context, routers: readonly Router[]): Need {
-  return { scopes: routers.some((router) => router.match(ctx.path, ctx.method).route) ? ["admin"] : "none" };
 }
 
 /** The signed link that was shown. An expired one is as good as none. */
@@ -60,7 +58,7 @@ const BASIC_CHALLENGE = 'Basic realm="paihao", charset="UTF-8", ';
 
 /** The dashboard, or what its script asks for. */
 function fromBrowser(ctx: Context): boolean {
-  return ctx.path.startsWith("/dashboard") || ctx.get("X-Requested-With") === "paihao-dashboard";
+  return ctx.path.startsWith(ROUTES.dashboard.path) || ctx.get("X-Requested-With") === "paihao-dashboard";
 }
 
 /** RFC 6750 §3: no error is named to whoever showed nothing. */
@@ -77,12 +75,4 @@ export function forbidden(scopes: readonly string[]): PaihaoError {
     headers: { "WWW-Authenticate": `Bearer realm="paihao", error="insufficient_scope", scope="${scopes[0]}"` },
     extensions: { scopes },
   });
-}
-
-function decoded(segment: string): string {
-  try {
-    return decodeURIComponent(segment);
-  } catch {
-    return segment;
-  }
 }

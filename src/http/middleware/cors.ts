@@ -1,5 +1,6 @@
 import type { Middleware } from "koa";
 import { responseOf } from "../api-response.ts";
+import { METHODS } from "../routes.ts";
 
 /** Every header of our answers that a page has a use for and may not read unasked; `*` is for those that handlers set. */
 const EXPOSED = [
@@ -23,7 +24,6 @@ const EXPOSED = [
   "*",
 ].join(", ");
 
-const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
 /** The gateway hands on whatever is sent; the star does not mean Authorization (Fetch standard, "CORS protocol"). */
 const REQUEST_HEADERS = "*, Authorization";
 /** How long a browser need not ask again, seconds. */

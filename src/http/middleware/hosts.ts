@@ -1,12 +1,13 @@
 import type { Middleware } from "koa";
 import type { ServedHosts } from "../../config/config.ts";
 import { PaihaoError } from "../../errors.ts";
+import { ROUTES } from "../routes.ts";
 
 /** A host without its port: a name, an IPv4 address, or an IPv6 address in brackets. */
 const HOST = /^(\[[0-9A-Fa-f:.]+\]|[^:[\]]+)(?::\d*)?$/;
 
 /** What probes of an orchestrator ask for, which know a server by its address alone. */
-const PROBES = new Set(["/healthz", "/readyz"]);
+const PROBES = new Set<string>([ROUTES.health.path, ROUTES.readiness.path]);
 
 /**
  * Answers only requests for hosts that are ours. A web page may point a name of its own at this machine (DNS rebinding) and is

@@ -1,7 +1,7 @@
 import type { Middleware } from "koa";
 import { PaihaoError } from "../../errors.ts";
+import { findRoute } from "../route-match.ts";
 import type { RateLimit } from "../security/rate-limit.ts";
-import { needOf } from "../security/scopes.ts";
 import { senderOf } from "../security/sender.ts";
 
 /**
@@ -10,7 +10,7 @@ import { senderOf } from "../security/sender.ts";
  */
 export function rateLimit(limit: RateLimit): Middleware {
   return async (ctx, next) => {
-    if (needOf(ctx.method, ctx.path)?.scopes === "none") return next();
+    if (findRoute(ctx.method, ctx.path)?.route.scopes === "none") return next();
     const left = await limit.take(senderOf(ctx));
     if (!left) return next();
     ctx.set("RateLimit-Policy", `"default";q=${limit.rate.max};w=${limit.rate.perS}`);

@@ -1,6 +1,6 @@
 import type { Context, Middleware } from "koa";
 import { PaihaoError } from "../../errors.ts";
-import { hasEffects } from "../security/scopes.ts";
+import { hasEffects } from "../route-match.ts";
 
 /**
  * Keeps web pages of other origins from changing anything with a visitor's browser: a request with effects that names an Origin

@@ -3,14 +3,12 @@ import type { Context, Middleware } from "koa";
 import { PROBLEM_TYPE } from "../../engine/problem.ts";
 import { PaihaoError } from "../../errors.ts";
 import { bareProblem } from "../problems/client-error.ts";
+import { METHODS } from "../routes.ts";
 
 /** Bounds of a request's head; beyond HEAD_BYTES Node's parser stops by itself. */
 const HEAD_LIMITS = { target: 16_384, fieldBytes: 16_384, fields: 1000 } as const;
 /** Where a request's head is not to be trusted, neither is what follows it on the connection. */
 const CLOSE = { Connection: "close" };
-
-/** Every method that some resource answers. */
-const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS";
 
 /** Refuses what RFC 9112 has a server refuse and Node lets through, and answers for the server as a whole (`OPTIONS *`). */
 export function wellFormed(): Middleware {
@@ -31,7 +29,7 @@ export function wellFormed(): Middleware {
     if (hosts > 1) throw wrongHost("expected one Host header, not several");
     if (hosts === 0 && ctx.req.httpVersion === "1.1") throw wrongHost("expected a Host header");
     if (target === "*" && ctx.method === "OPTIONS") {
-      ctx.set("Allow", METHODS);
+      ctx.set("Allow", `${METHODS}, OPTIONS`);
       ctx.status = 204;
       return;
     }

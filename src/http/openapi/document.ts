@@ -1,16 +1,25 @@
 import type { Handler } from "../../handler/define.ts";
-import { needOf } from "../security/scopes.ts";
-import { allocationPaths } from "./allocations.ts";
+import { type DescribedRoute, ROUTES, type Route } from "../routes.ts";
+import { allocationOperations } from "./allocations.ts";
 import { headerRefs, headers } from "./headers.ts";
 import { inputSchemas } from "./inputs.ts";
 import { parameterRefs, parameters } from "./parameters.ts";
-import { queuePaths } from "./queues.ts";
+import { queueOperations } from "./queues.ts";
 import { schemas } from "./schemas.ts";
-import { servicePaths } from "./service.ts";
+import { serviceOperations } from "./service.ts";
 import { shareResponses } from "./shared.ts";
-import { submitPaths, taskPaths } from "./tasks.ts";
-import type { Method, OpenApiDocument, Operation, Paths, Reference, Response } from "./types.ts";
-import { leaseSchemas, workerPaths } from "./workers.ts";
+import { submitOperation, submitOperations, taskOperations } from "./tasks.ts";
+import type {
+  Method,
+  OpenApiDocument,
+  Operation,
+  Operations,
+  OperationText,
+  Paths,
+  Reference,
+  Response,
+} from "./types.ts";
+import { leaseSchemas, workerOperations } from "./workers.ts";
 
 const TAGS = [
   { name: "Submit", description: "Hand in tasks, and take them back." },
@@ -30,16 +39,7 @@ const SECURITY_SCHEMES = {
 
 /** Describes the whole API, with what the handlers of this server accept. */
 export function openApiDocument(handlers: readonly Handler[], version: string): OpenApiDocument {
-  const all = merged(submitPaths(handlers), taskPaths, queuePaths, allocationPaths, workerPaths, servicePaths);
-  const completedPaths = Object.fromEntries(
-    Object.entries(all).map(([path, item]) => [
-      path,
-      Object.fromEntries(
-        Object.entries(item ?? {}).map(([method, operation]) => [method, completed(path, method as Method, operation)]),
-      ),
-    ]),
-  );
-  const { paths, responses } = shareResponses(completedPaths);
+  const { paths, responses } = shareResponses(pathsOf(handlers));
   return {
     openapi: "3.1.0",
     info: {
@@ -61,25 +61,49 @@ export function openApiDocument(handlers: readonly Handler[], version: string): 
   };
 }
 
-/** Puts the operations of one path together, wherever they come from. */
-function merged(...parts: readonly Paths[]): Paths {
-  const all: Record<string, Paths[string]> = {};
-  for (const part of parts) {
-    for (const [path, item] of Object.entries(part)) all[path] = { ...all[path], ...item };
+/** The operations of all routes, by path and method, and one more for the submissions to each queue. */
+function pathsOf(handlers: readonly Handler[]): Paths {
+  const operations: Operations<DescribedRoute> = {
+    ...submitOperations(handlers),
+    ...taskOperations,
+    ...queueOperations,
+    ...allocationOperations,
+    ...workerOperations,
+    ...serviceOperations,
+  };
+  const paths: Record<string, Partial<Record<Method, Operation>>> = {};
+  for (const name of Object.keys(operations) as DescribedRoute[]) {
+    const route: Route = ROUTES[name];
+    const path = route.path.replace(/:(\w+)|\{\*(\w+)\}/g, "{$1$2}");
+    for (const method of route.methods.map((upper) => upper.toLowerCase() as Method)) {
+      const operationId = route.methods.length === 1 ? name : `${method}${name[0]?.toUpperCase()}${name.slice(1)}`;
+      paths[path] = { ...paths[path], [method]: completed(operations[name], { route, path, method, operationId }) };
+    }
   }
-  return all;
+  for (const handler of handlers) {
+    const path = ROUTES.submitTo.path.replace(":queue", handler.queue);
+    const at = { route: ROUTES.submitTo, path, method: "post", operationId: `submit-${handler.queue}` } as const;
+    paths[path] = { post: completed(submitOperation(handler), at) };
+  }
+  return paths;
 }
 
-/** Adds what follows from an operation's path: its parameters, who may do it, and what every answer has. */
-function completed(path: string, method: Method, operation: Operation): Operation {
+/** Adds what follows from an operation's route: its parameters, who may do it, and what every answer has. */
+function completed(
+  { requestBody, ...text }: OperationText,
+  { route, path, method, operationId }: { route: Route; path: string; method: Method; operationId: string },
+): Operation {
   const names = [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1] as keyof typeof parameters);
   return {
-    ...operation,
-    parameters: [...parameterRefs(...names), ...(operation.parameters ?? [])],
+    operationId,
+    ...text,
+    // The body of a GET has no meaning (RFC 9110 §9.3.1).
+    ...(requestBody && method !== "get" && method !== "head" && { requestBody }),
+    parameters: [...parameterRefs(...names), ...(text.parameters ?? [])],
     responses: Object.fromEntries(
-      Object.entries(operation.responses).map(([status, response]) => [status, withCommonHeaders(response)]),
+      Object.entries(text.responses).map(([status, response]) => [status, withCommonHeaders(response)]),
     ),
-    security: securityOf(path, method),
+    security: securityOf(route),
   };
 }
 
@@ -91,10 +115,8 @@ function withCommonHeaders(response: Response | Reference): Response | Reference
   };
 }
 
-/** Whoever may do it, as the routes are guarded; `{}`: also without a key, on a server that has none. */
-function securityOf(path: string, method: Method): NonNullable<Operation["security"]> {
-  const need = needOf(method.toUpperCase(), path.replace(/\{\w+\}/g, "x"));
-  if (need?.scopes === "none") return [];
-  const scopes = need === undefined ? ["admin"] : need.scopes === "any" ? [] : need.scopes;
-  return [{ key: scopes }, ...(need?.reads === undefined ? [] : [{ link: [] }]), {}];
+/** Whoever may do it; `{}`: also without a key, on a server that has none. */
+function securityOf({ scopes, signedLink }: Route): NonNullable<Operation["security"]> {
+  if (scopes === "none") return [];
+  return [{ key: scopes === "any" ? [] : scopes }, ...(signedLink ? [{ link: [] }] : []), {}];
 }

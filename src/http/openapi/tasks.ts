@@ -1,5 +1,5 @@
 import type { Handler } from "../../handler/define.ts";
-import { DEFAULT_QUEUE } from "../routes/submit.ts";
+import { DEFAULT_QUEUE } from "../routes.ts";
 import { headerRefs } from "./headers.ts";
 import { ANY_INPUT, inputBody } from "./inputs.ts";
 import { parameterRefs, SUBMIT_PARAMETERS } from "./parameters.ts";
@@ -14,7 +14,7 @@ import {
   problemsBesideResults,
   results,
 } from "./responses.ts";
-import { type Operation, type Paths, type RequestBody, type Responses, schemaRef } from "./types.ts";
+import { type Operations, type OperationText, type RequestBody, type Responses, schemaRef } from "./types.ts";
 
 /** Answers of a submission: 202, or the result where it is waited for. */
 export const submitted: Responses = {
@@ -34,39 +34,35 @@ export const submitted: Responses = {
   "202": accepted,
 };
 
-function submit(operationId: string, summary: string, requestBody: RequestBody): Operation {
-  return { operationId, summary, tags: ["Submit"], parameters: SUBMIT_PARAMETERS, requestBody, responses: submitted };
+function submit(summary: string, requestBody: RequestBody): OperationText {
+  return { summary, tags: ["Submit"], parameters: SUBMIT_PARAMETERS, requestBody, responses: submitted };
 }
 
 const CONDITIONS = parameterRefs("If-Match", "If-None-Match-write");
 
-function put(operationId: string, summary: string, requestBody: RequestBody): Operation {
+function put(summary: string, requestBody: RequestBody): OperationText {
   const submission = SUBMIT_PARAMETERS.filter(({ $ref }) => !/X-Request-Id|Idempotency-Key/.test($ref));
   const parameters = [...submission, ...CONDITIONS];
   const responses = { ...problemsBesideResults("precondition-failed"), ...submitted };
   const description = "Of a task that waits the input is replaced; it keeps its place, and the answer is its document.";
-  return { operationId, summary, description, tags: ["Submit"], parameters, requestBody, responses };
+  return { summary, description, tags: ["Submit"], parameters, requestBody, responses };
 }
 
-/** Paths that hand in tasks: one of each queue with what its handler accepts, and the general ones. */
-export function submitPaths(handlers: readonly Handler[]): Paths {
+/** Submitting a task, under the path of no single queue. */
+export function submitOperations(handlers: readonly Handler[]): Operations<"submit" | "submitTo" | "put" | "putTo"> {
   const byDefault = handlers.find(({ queue }) => queue === DEFAULT_QUEUE);
   const body = byDefault ? inputBody(byDefault) : ANY_INPUT;
-  const paths: Record<string, Paths[string]> = {
-    "/v1/requests": { post: submit("submit", `Submit to the queue ${DEFAULT_QUEUE}`, body) },
-    "/v1/requests/{id}": { put: put("put", `Submit to the queue ${DEFAULT_QUEUE} under an id of one's own`, body) },
-    "/v1/queues/{queue}/requests": { post: submit("submitTo", "Submit to any queue", ANY_INPUT) },
-    "/v1/queues/{queue}/requests/{id}": {
-      put: put("putTo", "Submit to any queue under an id of one's own", ANY_INPUT),
-    },
+  return {
+    submit: submit(`Submit to the queue ${DEFAULT_QUEUE}`, body),
+    put: put(`Submit to the queue ${DEFAULT_QUEUE} under an id of one's own`, body),
+    submitTo: submit("Submit to any queue", ANY_INPUT),
+    putTo: put("Submit to any queue under an id of one's own", ANY_INPUT),
   };
-  for (const handler of handlers) {
-    const { queue } = handler;
-    paths[`/v1/queues/${queue}/requests`] = {
-      post: submit(`submit-${queue}`, `Submit to the queue ${queue}`, inputBody(handler)),
-    };
-  }
-  return paths;
+}
+
+/** Submitting a task to the queue of a handler, with what it accepts. */
+export function submitOperation(handler: Handler): OperationText {
+  return submit(`Submit to the queue ${handler.queue}`, inputBody(handler));
 }
 
 /** Answers that are shown as a page to whoever prefers one. */
@@ -78,8 +74,7 @@ const alsoAsPages = (responses: Responses): Responses =>
     ]),
   );
 
-const monitor = (operationId: string, summary: string): Operation => ({
-  operationId,
+const monitor = (summary: string): OperationText => ({
   summary,
   description: "A page for a person where `Accept` prefers text/html.",
   tags: ["Watch"],
@@ -114,57 +109,47 @@ const monitor = (operationId: string, summary: string): Operation => ({
   },
 });
 
-/** Paths of one task. */
-export const taskPaths: Paths = {
-  "/v1/requests/{id}": {
-    get: {
-      operationId: "collect",
-      summary: "The result, or the place in line",
-      tags: ["Watch"],
-      parameters: parameterRefs("pending"),
-      responses: {
-        ...results(),
-        ...problemsBesideResults("pending", "unknown", ...ENDED, ...FAILED),
-        "202": accepted,
-      },
-    },
-    delete: {
-      operationId: "cancel",
-      summary: "Cancel; of a finished task destroy the result",
-      tags: ["Submit"],
-      parameters: CONDITIONS,
-      responses: {
-        "200": json("The task is canceled.", schemaRef("Task")),
-        "202": json("The task runs: its handler is asked to stop.", schemaRef("Task")),
-        "204": empty("The result is destroyed, or was gone before."),
-        ...problems("unknown", "precondition-failed"),
-      },
+/** What can be done with one task. */
+export const taskOperations: Operations<"collect" | "cancel" | "watch" | "watchQueue" | "follow" | "retry"> = {
+  collect: {
+    summary: "The result, or the place in line",
+    tags: ["Watch"],
+    parameters: parameterRefs("pending"),
+    responses: {
+      ...results(),
+      ...problemsBesideResults("pending", "unknown", ...ENDED, ...FAILED),
+      "202": accepted,
     },
   },
-  "/v1/requests/{id}/status": { get: monitor("watch", "State, place in line, progress and estimate") },
-  "/v1/queue/requests/{id}": { get: monitor("watchQueue", "The same, under another path") },
-  "/v1/requests/{id}/events": {
-    get: {
-      operationId: "follow",
-      summary: "The monitor as Server-Sent Events",
-      description:
-        "`event: status` at once and on every change, at last `event: done`; the data is the monitor's document.",
-      tags: ["Watch"],
-      parameters: parameterRefs("Last-Event-ID", "lastEventId"),
-      responses: {
-        "200": { description: "Events until the task has ended.", content: { "text/event-stream": {} } },
-        "204": empty("The caller has had the last event."),
-        ...problems("unknown", "deleted"),
-      },
+  cancel: {
+    summary: "Cancel; of a finished task destroy the result",
+    tags: ["Submit"],
+    parameters: CONDITIONS,
+    responses: {
+      "200": json("The task is canceled.", schemaRef("Task")),
+      "202": json("The task runs: its handler is asked to stop.", schemaRef("Task")),
+      "204": empty("The result is destroyed, or was gone before."),
+      ...problems("unknown", "precondition-failed"),
     },
   },
-  "/v1/requests/{id}/retry": {
-    post: {
-      operationId: "retry",
-      summary: "Run a dead task again",
-      description: "It goes to the end of the line, with fresh attempts.",
-      tags: ["Dead letters"],
-      responses: { "202": acceptedTask("The task is in line again."), ...problems("unknown", "not-retryable") },
+  watch: monitor("State, place in line, progress and estimate"),
+  watchQueue: monitor("The same, under another path"),
+  follow: {
+    summary: "The monitor as Server-Sent Events",
+    description:
+      "`event: status` at once and on every change, at last `event: done`; the data is the monitor's document.",
+    tags: ["Watch"],
+    parameters: parameterRefs("Last-Event-ID", "lastEventId"),
+    responses: {
+      "200": { description: "Events until the task has ended.", content: { "text/event-stream": {} } },
+      "204": empty("The caller has had the last event."),
+      ...problems("unknown", "deleted"),
     },
+  },
+  retry: {
+    summary: "Run a dead task again",
+    description: "It goes to the end of the line, with fresh attempts.",
+    tags: ["Dead letters"],
+    responses: { "202": acceptedTask("The task is in line again."), ...problems("unknown", "not-retryable") },
   },
 };

@@ -1,3 +1,5 @@
+import type { DescribedRoute } from "../routes.ts";
+
 /** A JSON Schema (2020-12), as OpenAPI 3.1 takes it. */
 export type Schema = Readonly<Record<string, unknown>>;
 
@@ -50,6 +52,12 @@ export interface Operation {
   readonly responses: Readonly<Record<string, Response | Reference>>;
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
 }
+
+/** An operation as it is written down; document.ts adds what its route says. */
+export type OperationText = Omit<Operation, "operationId" | "security">;
+
+/** The operations of some routes, by name. */
+export type Operations<Name extends DescribedRoute> = Readonly<Record<Name, OperationText>>;
 
 export type Method = "get" | "head" | "post" | "put" | "patch" | "delete";
 

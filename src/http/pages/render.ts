@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Context } from "koa";
+import { type Asset, makeAsset } from "../asset.ts";
 
 /** Where the pages and what belongs to them lie; read when first asked for. */
 const FOLDER = new URL("./", import.meta.url);
@@ -15,13 +15,6 @@ const ASSETS: Readonly<Record<string, string>> = {
   "task.css": "text/css; charset=utf-8",
   "task.js": "text/javascript; charset=utf-8",
 };
-
-/** A file that pages load. */
-export interface Asset {
-  readonly type: string;
-  readonly body: Buffer;
-  readonly etag: string;
-}
 
 /** Nothing but what this server serves itself, and no other page around it (CSP Level 3). */
 const POLICY = [
@@ -39,25 +32,10 @@ export function assetOf(name: string): Asset | undefined {
   if (type === undefined) return undefined;
   let asset = assets.get(name);
   if (!asset) {
-    const body = readFileSync(new URL(name, FOLDER));
-    const etag = `"${createHash("sha256").update(body).digest("base64url").slice(0, 16)}"`;
-    asset = { type, body, etag };
+    asset = makeAsset(type, readFileSync(new URL(name, FOLDER)));
     assets.set(name, asset);
   }
   return asset;
-}
-
-/** Answers with a file that pages load; it is asked about each time, since a page and its script must be of one version. */
-export function replyAsset(ctx: Context, asset: Asset): void {
-  ctx.set("Cache-Control", "no-cache");
-  ctx.set("ETag", asset.etag);
-  ctx.status = 200;
-  ctx.type = asset.type;
-  ctx.body = asset.body;
-  if (ctx.fresh) {
-    ctx.status = 304;
-    ctx.body = null;
-  }
 }
 
 /**

@@ -1,4 +1,3 @@
-import type Router from "@koa/router";
 import type { Context } from "koa";
 import { isAllocated } from "../../engine/allocations.ts";
 import type { Inspection } from "../../engine/inspect.ts";
@@ -16,6 +15,7 @@ import {
 } from "../headers/preconditions.ts";
 import { readInput } from "../input/body.ts";
 import { forbidden } from "../middleware/authorize.ts";
+import { DEFAULT_QUEUE, type Endpoints } from "../routes.ts";
 import { accessOf, callerOf, mayEnd, signatureOf } from "../task/access.ts";
 import {
   type AllocatedTask,
@@ -31,18 +31,22 @@ import { conflict, refusalOf } from "../task/refusal.ts";
 import { unknownTask } from "../task/reply.ts";
 import { oneParameter, readSubmitOptions, searchOf, wrongParameter } from "../task/submit-options.ts";
 import { readWebhook } from "../task/webhook-option.ts";
-import { DEFAULT_QUEUE, inputHandlerOf } from "./submit.ts";
+import { inputHandlerOf } from "./submit.ts";
 
 /**
- * Routes of the dialect in which the server hands out ids first: a caller fetches one, posts the input under it as often as it
- * takes to get through, and polls it.
+ * The dialect in which the server hands out ids first: a caller fetches one, posts the input under it as often as it takes to
+ * get through, and polls it.
  */
-export function allocationRoutes(router: Router, api: Api): void {
-  router.get("/api/v1/task", (ctx) => allocate(ctx, api));
-  router.post("/api/v1/task/:id", (ctx) => post(ctx, api, idOf(ctx)));
-  router.get("/api/v1/task/:id", (ctx) => look(ctx, api, idOf(ctx)));
-  router.put("/api/v1/task/:id", (ctx) => put(ctx, api, idOf(ctx)));
-  router.delete("/api/v1/task/:id", (ctx) => remove(ctx, api, idOf(ctx)));
+export function allocationEndpoints(
+  api: Api,
+): Endpoints<"allocate" | "postAllocated" | "getAllocated" | "putAllocated" | "deleteAllocated"> {
+  return {
+    allocate: (ctx) => allocate(ctx, api),
+    postAllocated: (ctx) => post(ctx, api, idOf(ctx)),
+    getAllocated: (ctx) => look(ctx, api, idOf(ctx)),
+    putAllocated: (ctx) => put(ctx, api, idOf(ctx)),
+    deleteAllocated: (ctx) => remove(ctx, api, idOf(ctx)),
+  };
 }
 
 /** @throws PaihaoError unknown for an id that cannot have been handed out */

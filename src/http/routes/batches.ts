@@ -1,7 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
-import type Router from "@koa/router";
 import type { Context } from "koa";
 import type { QueueSettings } from "../../engine/settings.ts";
 import type { Submission } from "../../engine/submission.ts";
@@ -14,6 +13,7 @@ import { type BodyLine, splitLines, TooMuch } from "../batches/split-lines.ts";
 import { refuseCoding } from "../headers/content-coding.ts";
 import { checkJson } from "../input/body.ts";
 import { type ProblemDocument, problemDocument, problemOf } from "../problems/problem.ts";
+import type { Endpoints } from "../routes.ts";
 import { callerOf, signatureOf } from "../task/access.ts";
 import { paths } from "../task/links.ts";
 import { refusalOf } from "../task/refusal.ts";
@@ -58,9 +58,9 @@ type Verdict =
   | { readonly problem: ProblemDocument }
   | { readonly id: string; readonly href: string; readonly index: number | null; readonly replayed?: boolean };
 
-/** Routes that hand in many tasks at once. */
-export function batchRoutes(router: Router, api: Api): void {
-  router.post("/v1/queues/:queue/batches", (ctx) => submitBatch(ctx, api, ctx.params.queue ?? ""));
+/** Submitting many tasks at once. */
+export function batchEndpoints(api: Api): Endpoints<"submitBatch"> {
+  return { submitBatch: (ctx) => submitBatch(ctx, api, ctx.params.queue) };
 }
 
 async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void> {

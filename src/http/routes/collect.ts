@@ -1,20 +1,22 @@
-import type Router from "@koa/router";
 import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";
 import { checkPreconditions, readPreconditions } from "../headers/preconditions.ts";
 import { forbidden } from "../middleware/authorize.ts";
+import type { Endpoints } from "../routes.ts";
 import { accessOf, mayEnd, signatureOf } from "../task/access.ts";
 import { monitorDocument } from "../task/document.ts";
 import { findTask } from "../task/find.ts";
 import { pendingTask, replyOutcome, replyPending, unknownTask } from "../task/reply.ts";
 import { oneParameter, searchOf, wrongParameter } from "../task/submit-options.ts";
 
-/** Routes of the result resource. */
-export function collectRoutes(router: Router, api: Api): void {
-  router.get("/v1/requests/:id", (ctx) => collect(ctx, api, ctx.params.id ?? ""));
-  router.delete("/v1/requests/:id", (ctx) => cancel(ctx, api, ctx.params.id ?? ""));
+/** The result resource. */
+export function collectEndpoints(api: Api): Endpoints<"collect" | "cancel"> {
+  return {
+    collect: (ctx) => collect(ctx, api, ctx.params.id),
+    cancel: (ctx) => cancel(ctx, api, ctx.params.id),
+  };
 }
 
 async function collect(ctx: Context, api: Api, id: string): Promise<void> {

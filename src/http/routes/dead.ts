@@ -1,28 +1,30 @@
-import type Router from "@koa/router";
 import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";
 import { untilGone } from "../live/long-poll.ts";
+import type { Endpoints } from "../routes.ts";
 import { signatureOf } from "../task/access.ts";
 import { monitorDocument } from "../task/document.ts";
 import { findTask } from "../task/find.ts";
 import { pendingHeaders, pendingTask, unknownTask } from "../task/reply.ts";
 import { shownHandlerOf } from "./submit.ts";
 
-/** Routes of dead letters: what to do with tasks whose attempts are used up. */
-export function deadRoutes(router: Router, api: Api): void {
-  router.post("/v1/requests/:id/retry", (ctx) => retry(ctx, api, ctx.params.id ?? ""));
-  router.post("/v1/queues/:queue/dead/retry", async (ctx) => {
-    const { queue } = shownHandlerOf(api, ctx.params.queue ?? "");
-    ctx.set("Cache-Control", "no-store");
-    ctx.body = { retried: await api.engine.retryAll(queue, untilGone(ctx, api)) };
-  });
-  router.delete("/v1/queues/:queue/dead", async (ctx) => {
-    const { queue } = shownHandlerOf(api, ctx.params.queue ?? "");
-    ctx.set("Cache-Control", "no-store");
-    ctx.body = { forgotten: await api.engine.forgetAll(queue, untilGone(ctx, api)) };
-  });
+/** Running dead tasks again, or forgetting them. */
+export function deadEndpoints(api: Api): Endpoints<"retry" | "retryDead" | "forgetDead"> {
+  return {
+    retry: (ctx) => retry(ctx, api, ctx.params.id),
+    retryDead: async (ctx) => {
+      const { queue } = shownHandlerOf(api, ctx.params.queue);
+      ctx.set("Cache-Control", "no-store");
+      ctx.body = { retried: await api.engine.retryAll(queue, untilGone(ctx, api)) };
+    },
+    forgetDead: async (ctx) => {
+      const { queue } = shownHandlerOf(api, ctx.params.queue);
+      ctx.set("Cache-Control", "no-store");
+      ctx.body = { forgotten: await api.engine.forgetAll(queue, untilGone(ctx, api)) };
+    },
+  };
 }
 
 /** Answers as a submission that is to be waited for does, with the monitor's document. */

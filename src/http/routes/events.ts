@@ -1,4 +1,3 @@
-import type Router from "@koa/router";
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/inspect.ts";
 import type { Watchers } from "../../engine/watching/watchers.ts";
@@ -7,15 +6,16 @@ import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";
 import { versionId } from "../headers/etag.ts";
 import { type EventStream, EventStreams, eventText } from "../live/event-streams.ts";
+import type { Endpoints } from "../routes.ts";
 import { signatureOf } from "../task/access.ts";
 import { monitorDocument } from "../task/document.ts";
 import { oneParameter, searchOf } from "../task/submit-options.ts";
 import { observe } from "./monitor.ts";
 
-/** Routes of the monitor as Server-Sent Events. */
-export function eventRoutes(router: Router, api: Api, watchers: Watchers): void {
+/** The monitor as Server-Sent Events. */
+export function eventEndpoints(api: Api, watchers: Watchers): Endpoints<"follow"> {
   const streams = new EventStreams(api.stopping);
-  router.get("/v1/requests/:id/events", (ctx) => events(ctx, api, watchers, streams));
+  return { follow: (ctx) => events(ctx, api, watchers, streams) };
 }
 
 async function events(ctx: Context, api: Api, watchers: Watchers, streams: EventStreams): Promise<void> {

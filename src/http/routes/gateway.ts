@@ -1,27 +1,21 @@
 import { isIP } from "node:net";
-import type Router from "@koa/router";
 import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
 import { isGateway } from "../../handler/gateway/gateway.ts";
-import {
-  forwardedHeaders,
-  GATEWAY_METHODS,
-  type GatewayRequest,
-  identityOf,
-  isUnsafePath,
-} from "../../handler/gateway/request.ts";
+import { forwardedHeaders, type GatewayRequest, identityOf, isUnsafePath } from "../../handler/gateway/request.ts";
 import type { Api } from "../api.ts";
 import { urgencyOf } from "../headers/priority.ts";
 import { checkIdempotencyKey } from "../headers/request-id.ts";
 import { readBytes } from "../input/body.ts";
 import { currentId } from "../middleware/correlate.ts";
+import { type Endpoints, pathTo } from "../routes.ts";
 import { callerOf } from "../task/access.ts";
 import { handIn, handlerOf } from "./submit.ts";
 
-/** Routes of existing HTTP APIs behind a line. */
-export function gatewayRoutes(router: Router, api: Api): void {
-  const methods = [...GATEWAY_METHODS];
-  router.register(["/v1/gateway/:queue", "/v1/gateway/:queue/{*path}"], methods, (ctx) => enter(ctx, api));
+/** Existing HTTP APIs behind a line. */
+export function gatewayEndpoints(api: Api): Endpoints<"gateway" | "gatewayPath"> {
+  const endpoint = (ctx: Context) => enter(ctx, api);
+  return { gateway: endpoint, gatewayPath: endpoint };
 }
 
 /** Puts the request into the line; its answer is the result, whether it is waited for or collected. */
@@ -68,7 +62,7 @@ async function enter(ctx: Context, api: Api): Promise<void> {
 }
 
 /** `origin-form`, and `absolute-form` with what comes before the path (RFC 9112 §3.2). */
-const TARGET = /^(?:[a-z][a-z0-9+.-]*:\/\/[^/?#]*)?\/v1\/gateway\/[^/?#]+(.*)$/i;
+const TARGET = new RegExp(`^(?:[a-z][a-z0-9+.-]*://[^/?#]*)?${pathTo("gateway")("[^/?#]+")}(.*)$`, "i");
 
 /**
  * Path and query below the gateway, as they were sent: decoding and encoding them again might make others of them.

@@ -1,4 +1,3 @@
-import type Router from "@koa/router";
 import type { Context } from "koa";
 import type { z } from "zod";
 import { catalogueResult, problemResult } from "../../engine/problem.ts";
@@ -15,6 +14,7 @@ import { readJson } from "../input/body.ts";
 import { completeBody, failBody, progressBody, renewBody, takeBody } from "../input/lease-bodies.ts";
 import { untilGone } from "../live/long-poll.ts";
 import { currentId } from "../middleware/correlate.ts";
+import { type Endpoints, pathTo } from "../routes.ts";
 import { callerOf } from "../task/access.ts";
 import { unknownTask } from "../task/reply.ts";
 import { handlerOf } from "./submit.ts";
@@ -22,14 +22,26 @@ import { handlerOf } from "./submit.ts";
 /** How much longer than its request a worker that asks for work is believed to live, ms. */
 const WORKER_TTL_MS = 15_000;
 
-/** Routes of workers in any language: take work, keep its lease, end it. */
-export function leaseRoutes(router: Router, api: Api): void {
-  router.post("/v1/queues/:queue/leases", (ctx) => take(ctx, api, ctx.params.queue ?? ""));
-  router.post("/v1/leases/:id/renew", (ctx) => renew(ctx, api));
-  router.post("/v1/leases/:id/progress", (ctx) => progress(ctx, api));
-  router.post("/v1/leases/:id/complete", (ctx) => complete(ctx, api));
-  router.post("/v1/leases/:id/fail", (ctx) => fail(ctx, api));
+/** For workers in any language: take work, keep its lease, end it. */
+export function leaseEndpoints(
+  api: Api,
+): Endpoints<"takeLease" | "renewLease" | "progressLease" | "completeLease" | "failLease"> {
+  return {
+    takeLease: (ctx) => take(ctx, api, ctx.params.queue),
+    renewLease: (ctx) => renew(ctx, api),
+    progressLease: (ctx) => progress(ctx, api),
+    completeLease: (ctx) => complete(ctx, api),
+    failLease: (ctx) => fail(ctx, api),
+  };
 }
+
+/** Where a worker tells what becomes of a task, by the relation of the link. */
+const LINKS = Object.entries({
+  renew: pathTo("renewLease"),
+  progress: pathTo("progressLease"),
+  complete: pathTo("completeLease"),
+  fail: pathTo("failLease"),
+});
 
 /** Waits for work as long as `Prefer: wait=N` says, at most and by default the server's limit; 204 when none has come. */
 async function take(ctx: Context, api: Api, queue: string): Promise<void> {
@@ -76,11 +88,7 @@ function leaseDocument(task: WithInput, queue: string, maxAttempts: number, leas
     query: task.query === "" ? {} : (JSON.parse(task.query) as Record<string, string>),
     caller: task.caller === "" ? null : task.caller,
     submittedAt: timestamp(task.createdMs),
-    links: ["renew", "progress", "complete", "fail"].map((rel) => ({
-      rel,
-      href: `/v1/leases/${task.id}/${rel}`,
-      method: "POST",
-    })),
+    links: LINKS.map(([rel, path]) => ({ rel, href: path(task.id), method: "POST" })),
   };
 }
 

@@ -1,10 +1,10 @@
-import type Router from "@koa/router";
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/inspect.ts";
 import type { PagedIndex } from "../../store/scripts/scripts.ts";
 import type { State } from "../../task.ts";
 import type { Api } from "../api.ts";
 import { cursorOf, readCursor } from "../input/cursor.ts";
+import type { Endpoints } from "../routes.ts";
 import { signatureOf } from "../task/access.ts";
 import { type MonitorDocument, monitorDocument, PROBLEM_BYTES } from "../task/document.ts";
 import { searchOf, wholeParameter, wrongParameter } from "../task/submit-options.ts";
@@ -24,13 +24,15 @@ const LISTS: Readonly<Record<"waiting" | "running" | "dead", { index: PagedIndex
 /** A task of a page; a dead one has the last errors of its attempts, newest first. */
 type Item = MonitorDocument & { readonly errors?: readonly string[] };
 
-/** Routes of a queue's line: who stands in it, and whether it moves. */
-export function lineRoutes(router: Router, api: Api): void {
-  router.get("/v1/queues/:queue/waiting", (ctx) => page(ctx, api, "waiting"));
-  router.get("/v1/queues/:queue/running", (ctx) => page(ctx, api, "running"));
-  router.get("/v1/queues/:queue/dead", (ctx) => page(ctx, api, "dead"));
-  router.post("/v1/queues/:queue/pause", (ctx) => pause(ctx, api, true));
-  router.post("/v1/queues/:queue/resume", (ctx) => pause(ctx, api, false));
+/** The tasks of a queue, and whether it is paused. */
+export function lineEndpoints(api: Api): Endpoints<"waiting" | "running" | "dead" | "pause" | "resume"> {
+  return {
+    waiting: (ctx) => page(ctx, api, "waiting"),
+    running: (ctx) => page(ctx, api, "running"),
+    dead: (ctx) => page(ctx, api, "dead"),
+    pause: (ctx) => pause(ctx, api, true),
+    resume: (ctx) => pause(ctx, api, false),
+  };
 }
 
 async function page(ctx: Context, api: Api, list: keyof typeof LISTS): Promise<void> {

@@ -1,12 +1,14 @@
-import type Router from "@koa/router";
 import type { Api } from "../api.ts";
+import type { Endpoints } from "../routes.ts";
 
-/** The route of Prometheus. */
-export function metricsRoutes(router: Router, api: Pick<Api, "engine">): void {
-  router.get("/metrics", async (ctx) => {
-    const rows = await api.engine.figures([...api.engine.queues.keys()]);
-    ctx.set("Cache-Control", "no-store");
-    ctx.body = await api.engine.metrics.exposition(rows.map(({ line, dead }) => ({ ...line, dead })));
-    ctx.set("Content-Type", api.engine.metrics.registry.contentType);
-  });
+/** Metrics for Prometheus. */
+export function metricsEndpoints(api: Pick<Api, "engine">): Endpoints<"metrics"> {
+  return {
+    metrics: async (ctx) => {
+      const rows = await api.engine.figures([...api.engine.queues.keys()]);
+      ctx.set("Cache-Control", "no-store");
+      ctx.body = await api.engine.metrics.exposition(rows.map(({ line, dead }) => ({ ...line, dead })));
+      ctx.set("Content-Type", api.engine.metrics.registry.contentType);
+    },
+  };
 }

@@ -1,4 +1,3 @@
-import type Router from "@koa/router";
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/inspect.ts";
 import type { Watchers } from "../../engine/watching/watchers.ts";
@@ -12,6 +11,7 @@ import { isAny, namesVersion, versionTag } from "../headers/etag.ts";
 import { parsePrefer } from "../headers/prefer.ts";
 import { holdUntil } from "../live/long-poll.ts";
 import { replyMissingPage, replyTaskPage } from "../pages/monitor-page.ts";
+import type { Endpoints } from "../routes.ts";
 import { signatureOf } from "../task/access.ts";
 import { monitorDocument, PROBLEM_BYTES } from "../task/document.ts";
 import { findTask } from "../task/find.ts";
@@ -20,10 +20,12 @@ import { type MonitorOptions, readMonitorOptions } from "../task/monitor-options
 import { pendingTask, replyOutcome, replyPending } from "../task/reply.ts";
 import { searchOf } from "../task/submit-options.ts";
 
-/** Routes of the monitor: state, place in line, progress and estimate of a task. */
-export function monitorRoutes(router: Router, api: Api, watchers: Watchers): void {
-  router.get("/v1/requests/:id/status", (ctx) => monitor(ctx, api, watchers, ctx.params.id ?? ""));
-  router.get("/v1/queue/requests/:id", (ctx) => monitor(ctx, api, watchers, ctx.params.id ?? ""));
+/** The monitor: state, place in line, progress and estimate of a task. */
+export function monitorEndpoints(api: Api, watchers: Watchers): Endpoints<"watch" | "watchQueue"> {
+  return {
+    watch: (ctx) => monitor(ctx, api, watchers, ctx.params.id),
+    watchQueue: (ctx) => monitor(ctx, api, watchers, ctx.params.id),
+  };
 }
 
 /** Looks at a task with its error, where it has one. @throws PaihaoError unknown, deleted */

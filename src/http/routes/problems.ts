@@ -1,13 +1,13 @@
-import type Router from "@koa/router";
 import { errorEntries, PaihaoError } from "../../errors.ts";
 import { responseOf } from "../api-response.ts";
 import { prefersHtml } from "../headers/accept.ts";
 import { replyPage } from "../pages/render.ts";
 import { explain } from "../problems/texts.ts";
+import type { Endpoints } from "../routes.ts";
 
-/** Routes behind the `type` of problem documents: what a code means, for a program or as a page. */
-export function problemRoutes(router: Router): void {
-  router.get("/problems/:code", (ctx) => {
+/** Behind the `type` of problem documents: what a code means, for a program or as a page. */
+export const problemEndpoints: Endpoints<"explain"> = {
+  explain: (ctx) => {
     const entry = errorEntries.find(({ code }) => code === ctx.params.code);
     if (!entry) throw new PaihaoError("not-found");
     const { example, ...explanation } = explain(entry.code);
@@ -24,8 +24,8 @@ export function problemRoutes(router: Router): void {
       });
     }
     ctx.body = { ...explanation, example };
-  });
-}
+  },
+};
 
 /** Without the marks around what is code. */
 function plain(text: string): string {

@@ -1,8 +1,8 @@
-import type Router from "@koa/router";
 import { type Eta, estimate } from "../../engine/estimates/estimate.ts";
 import { type Handler, inputJsonSchema } from "../../handler/define.ts";
 import type { QueueRow } from "../../store/scripts/scripts.ts";
 import type { Api } from "../api.ts";
+import type { Endpoints } from "../routes.ts";
 import { shownHandlerOf } from "./submit.ts";
 
 /** A queue as `/v1/queues` shows it. */
@@ -26,19 +26,21 @@ export interface QueueDocument {
   readonly input: Record<string, unknown> | null;
 }
 
-/** Routes that show queues. */
-export function queueRoutes(router: Router, api: Api): void {
-  router.get("/v1/queues", async (ctx) => {
-    const handlers = [...api.handlers.values(), ...api.ownHandlers.values()];
-    const figures = await api.engine.figures(handlers.map((handler) => handler.queue));
-    ctx.set("Cache-Control", "no-store");
-    ctx.body = { items: handlers.flatMap((handler, i) => documentOf(handler, figures[i])) };
-  });
-  router.get("/v1/queues/:queue", async (ctx) => {
-    const handler = shownHandlerOf(api, ctx.params.queue ?? "");
-    ctx.set("Cache-Control", "no-store");
-    ctx.body = await queueDocument(api, handler);
-  });
+/** Queues and their figures. */
+export function queueEndpoints(api: Api): Endpoints<"queues" | "queue"> {
+  return {
+    queues: async (ctx) => {
+      const handlers = [...api.handlers.values(), ...api.ownHandlers.values()];
+      const figures = await api.engine.figures(handlers.map((handler) => handler.queue));
+      ctx.set("Cache-Control", "no-store");
+      ctx.body = { items: handlers.flatMap((handler, i) => documentOf(handler, figures[i])) };
+    },
+    queue: async (ctx) => {
+      const handler = shownHandlerOf(api, ctx.params.queue);
+      ctx.set("Cache-Control", "no-store");
+      ctx.body = await queueDocument(api, handler);
+    },
+  };
 }
 
 /** A queue as it is now. */

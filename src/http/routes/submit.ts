@@ -1,4 +1,3 @@
-import type Router from "@koa/router";
 import type { Context } from "koa";
 import { estimate } from "../../engine/estimates/estimate.ts";
 import type { Inspection } from "../../engine/inspect.ts";
@@ -24,6 +23,7 @@ import { checkIdempotencyKey } from "../headers/request-id.ts";
 import { readInput } from "../input/body.ts";
 import { untilGone } from "../live/long-poll.ts";
 import { currentId } from "../middleware/correlate.ts";
+import { DEFAULT_QUEUE, type Endpoints, pathTo } from "../routes.ts";
 import { accessOf, callerOf, maySee, signatureOf } from "../task/access.ts";
 import { monitorDocument } from "../task/document.ts";
 import { paths } from "../task/links.ts";
@@ -32,16 +32,17 @@ import { pendingTask, replyAccepted, replyOutcome, retryAfter } from "../task/re
 import { readSubmitOptions, searchOf, wrongParameter } from "../task/submit-options.ts";
 import { readWebhook } from "../task/webhook-option.ts";
 
-/** The queue of `POST /v1/requests`. */
-export const DEFAULT_QUEUE = "default";
-
-/** Routes that hand tasks in. */
-export function submitRoutes(router: Router, api: Api): void {
-  router.post("/v1/requests", (ctx) => submit(ctx, api, DEFAULT_QUEUE));
-  router.post("/v1/queues/:queue/requests", (ctx) => submit(ctx, api, ctx.params.queue ?? ""));
-  router.put("/v1/requests/:id", (ctx) => submit(ctx, api, DEFAULT_QUEUE, ctx.params.id));
-  router.put("/v1/queues/:queue/requests/:id", (ctx) => submit(ctx, api, ctx.params.queue ?? "", ctx.params.id));
+/** Submitting one task. */
+export function submitEndpoints(api: Api): Endpoints<"submit" | "submitTo" | "put" | "putTo"> {
+  return {
+    submit: (ctx) => submit(ctx, api, DEFAULT_QUEUE),
+    submitTo: (ctx) => submit(ctx, api, ctx.params.queue),
+    put: (ctx) => submit(ctx, api, DEFAULT_QUEUE, ctx.params.id),
+    putTo: (ctx) => submit(ctx, api, ctx.params.queue, ctx.params.id),
+  };
 }
+
+const gatewayPath = pathTo("gateway");
 
 /** The handler of a queue. @throws PaihaoError unknown-queue */
 export function handlerOf(api: Api, queue: string): Handler {
@@ -58,7 +59,7 @@ export function handlerOf(api: Api, queue: string): Handler {
 export function inputHandlerOf(api: Api, queue: string): Handler {
   const handler = handlerOf(api, queue);
   if (!isGateway(handler)) return handler;
-  throw new PaihaoError("unknown-queue", `The queue is a gateway: it takes requests at /v1/gateway/${queue}/ alone.`, {
+  throw new PaihaoError("unknown-queue", `The queue is a gateway: it takes requests at ${gatewayPath(queue)}/ alone.`, {
     extensions: { queue },
   });
 }

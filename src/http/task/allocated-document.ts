@@ -6,6 +6,7 @@ import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
 import type { Api } from "../api.ts";
+import { pathTo } from "../routes.ts";
 import { accessOf, callerOf, mayRead } from "./access.ts";
 import { errorOf } from "./document.ts";
 import { findTask } from "./find.ts";
@@ -30,7 +31,7 @@ export interface Found {
 }
 
 /** Path of a task in the dialect. */
-export const allocatedPath = (id: string): string => `/api/v1/task/${id}`;
+export const allocatedPath = pathTo("getAllocated");
 
 /**
  * What an id stands for. Whoever may only read sees a task, but an id without one is its caller's alone to use.

@@ -1,4 +1,5 @@
 import type { Context } from "koa";
+import { pathTo } from "../routes.ts";
 
 /** A link as PayPal's APIs give it. */
 export interface Link {
@@ -8,14 +9,10 @@ export interface Link {
 }
 
 /**
- * Paths of a task's resources. Ids are safe in a path as they are. `signature` is the query that lets whoever has the link
+ * Paths of a task's resources. Ids are safe in a path as they are. The query may be the one that lets whoever has the link
  * read the task, see `signatureOf`; what does more than read is never given one.
  */
-export const paths = {
-  result: (id: string, signature = "") => `/v1/requests/${id}${signature}`,
-  monitor: (id: string, signature = "") => `/v1/requests/${id}/status${signature}`,
-  events: (id: string, signature = "") => `/v1/requests/${id}/events${signature}`,
-};
+export const paths = { result: pathTo("collect"), monitor: pathTo("watch"), events: pathTo("follow") };
 
 /** The links of a task that can still be waited for and canceled. */
 export function pendingLinks(id: string, signature = ""): Link[] {

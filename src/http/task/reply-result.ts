@@ -4,6 +4,8 @@ import type { Inspection } from "../../engine/inspect.ts";
 import { isActive, keptHeaders } from "../../handler/result-headers.ts";
 import type { Result } from "../../task.ts";
 import { responseOf } from "../api-response.ts";
+import { findRoute } from "../route-match.ts";
+import { ROUTES } from "../routes.ts";
 
 /** Statuses whose answers have no body (RFC 9110 §15.3.5, §15.3.6, §15.4.5). */
 const BODILESS = new Set([204, 205, 304]);
@@ -75,7 +77,8 @@ function fitType(contentType: string): string {
 
 /** Whether the request itself was put to the API behind a gateway, not to the result resource. */
 function isForwarded(ctx: Context): boolean {
-  return ctx.path.startsWith("/v1/gateway/");
+  const route = findRoute(ctx.method, ctx.path)?.route;
+  return route === ROUTES.gateway || route === ROUTES.gatewayPath;
 }
 
 /**

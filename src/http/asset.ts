@@ -1,0 +1,27 @@
+import { createHash } from "node:crypto";
+import type { Context } from "koa";
+
+/** A file, or a document that does not change while the server runs. */
+export interface Asset {
+  readonly type: string;
+  readonly body: Buffer;
+  readonly etag: string;
+}
+
+/** An asset with its ETag. */
+export function makeAsset(type: string, body: Buffer): Asset {
+  return { type, body, etag: `"${createHash("sha256").update(body).digest("base64url").slice(0, 16)}"` };
+}
+
+/** Answers with an asset; clients ask for it again each time, since a page and its script must be of one version. */
+export function replyAsset(ctx: Context, asset: Asset): void {
+  ctx.set("Cache-Control", "no-cache");
+  ctx.set("ETag", asset.etag);
+  ctx.status = 200;
+  ctx.type = asset.type;
+  ctx.body = asset.body;
+  if (ctx.fresh) {
+    ctx.status = 304;
+    ctx.body = null;
+  }
+}

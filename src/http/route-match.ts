@@ -1,0 +1,53 @@
+import { pathToRegexp } from "path-to-regexp";
+import { ROUTES, type Route } from "./routes.ts";
+
+/** How paths are compared, here and by the routers. */
+export const PATH_OPTIONS = { sensitive: true } as const;
+
+/** A request's route, with what stands in its path. */
+interface RouteMatch {
+  readonly route: Route;
+  /** A segment, decoded. One that cannot be decoded stays as it is; the router refuses such a path. */
+  param(name: "id" | "queue"): string | undefined;
+}
+
+type FindRoute = (method: string, path: string) => RouteMatch | undefined;
+
+/** Finds the route of a request among some of the table, by the same expressions as the router: both see the same paths. */
+export function routeFinder(among: (route: Route) => boolean): FindRoute {
+  const byMethod = new Map<string, { route: Route; regexp: RegExp; names: readonly string[] }[]>();
+  for (const route of Object.values<Route>(ROUTES).filter(among)) {
+    const { regexp, keys } = pathToRegexp(route.path, PATH_OPTIONS);
+    const candidate = { route, regexp, names: ["", ...keys.map(({ name }) => name)] };
+    const methods = new Set([...route.methods, ...(route.alsoGuards ?? [])]);
+    if (methods.has("GET")) methods.add("HEAD");
+    for (const method of methods) byMethod.set(method, [...(byMethod.get(method) ?? []), candidate]);
+  }
+  return (method, path) => {
+    const candidates = byMethod.get(method);
+    if (!candidates) return undefined;
+    for (const { route, regexp, names } of candidates) {
+      const match = regexp.exec(path);
+      if (match) return { route, param: (name) => decoded(match[names.indexOf(name)]) };
+    }
+    return undefined;
+  };
+}
+
+/** The route of a request; undefined where nothing has its method and path. */
+export const findRoute = routeFinder(() => true);
+
+const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/** Whether a request changes something, or may. A browser must not send it on behalf of another site's page. */
+export function hasEffects(method: string, path: string): boolean {
+  return !SAFE.has(method) || findRoute(method, path)?.route.effects === true;
+}
+
+function decoded(segment: string | undefined): string | undefined {
+  try {
+    return segment === undefined ? undefined : decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}

@@ -1,0 +1,61 @@
+import Router from "@koa/router";
+import { Watchers } from "../engine/watching/watchers.ts";
+import type { Api } from "./api.ts";
+import { PATH_OPTIONS } from "./route-match.ts";
+import { allocationEndpoints } from "./routes/allocations.ts";
+import { batchEndpoints } from "./routes/batches.ts";
+import { collectEndpoints } from "./routes/collect.ts";
+import { deadEndpoints } from "./routes/dead.ts";
+import { eventEndpoints } from "./routes/events.ts";
+import { gatewayEndpoints } from "./routes/gateway.ts";
+import { healthEndpoints } from "./routes/health.ts";
+import { leaseEndpoints } from "./routes/leases.ts";
+import { lineEndpoints } from "./routes/line.ts";
+import { metricsEndpoints } from "./routes/metrics.ts";
+import { monitorEndpoints } from "./routes/monitor.ts";
+import { openApiEndpoints } from "./routes/openapi.ts";
+import { pageEndpoints } from "./routes/pages.ts";
+import { problemEndpoints } from "./routes/problems.ts";
+import { queueEndpoints } from "./routes/queues.ts";
+import { submitEndpoints } from "./routes/submit.ts";
+import { type Endpoints, ROUTES, type Route, type RouteName } from "./routes.ts";
+
+/** The routers of a server that takes tasks, the one of the hot routes first: a router tries each of its paths. */
+export function apiRouters(api: Api): readonly Router[] {
+  const watchers = new Watchers(api.engine, {
+    onError: (error) => api.log.debug({ err: error }, "watched tasks could not be looked at"),
+  });
+  const endpoints: Endpoints<RouteName> = {
+    ...submitEndpoints(api),
+    ...collectEndpoints(api),
+    ...batchEndpoints(api),
+    ...monitorEndpoints(api, watchers),
+    ...eventEndpoints(api, watchers),
+    ...queueEndpoints(api),
+    ...lineEndpoints(api),
+    ...deadEndpoints(api),
+    ...allocationEndpoints(api),
+    ...leaseEndpoints(api),
+    ...gatewayEndpoints(api),
+    ...healthEndpoints(api),
+    ...metricsEndpoints(api),
+    ...openApiEndpoints(api),
+    ...problemEndpoints,
+    ...pageEndpoints(),
+  };
+  return [routerOf(endpoints, ({ hot }) => hot === true), routerOf(endpoints, ({ hot }) => hot !== true)];
+}
+
+/** The router of a worker that listens. */
+export function workerRouter(api: Pick<Api, "readiness" | "engine">): Router {
+  return routerOf({ ...healthEndpoints(api), ...metricsEndpoints(api) }, () => true);
+}
+
+function routerOf(endpoints: Partial<Endpoints<RouteName>>, among: (route: Route) => boolean): Router {
+  const router = new Router(PATH_OPTIONS);
+  for (const [name, route] of Object.entries<Route>(ROUTES)) {
+    const endpoint = endpoints[name as RouteName];
+    if (endpoint && among(route)) router.register(route.path, [...route.methods], endpoint);
+  }
+  return router;
+}

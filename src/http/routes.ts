@@ -1,0 +1,120 @@
+import type { Context } from "koa";
+import type { Scope } from "../auth/api-key.ts";
+import { GATEWAY_METHODS } from "../handler/gateway/request.ts";
+
+/** What is known of a route without its endpoint. */
+export interface Route {
+  /** A GET answers HEAD too. */
+  readonly methods: readonly string[];
+  /** In the router's syntax: `:name` is one segment, `{*name}` any number of them. */
+  readonly path: string;
+  /** What it asks for: nothing, any key, or a key with one of these scopes. `admin` may do everything and is not named. */
+  readonly scopes: readonly Scope[] | "any" | "none";
+  /** A signed link to the task `:id` opens it without a key. */
+  readonly signedLink?: true;
+  /** Submits a task, whose id is the path's `:id` or comes from an Idempotency-Key or X-Request-Id: see request-id.ts. */
+  readonly submits?: "under the path's id" | "under the caller's key";
+  /** Changes something, or may, although its method is a safe one. */
+  readonly effects?: true;
+  /** Methods that ask for the same, but are answered by the router. */
+  readonly alsoGuards?: readonly string[];
+  /** Asked for most: matched before all others. */
+  readonly hot?: true;
+  /** For people, or loaded by a page: not described by OpenAPI. */
+  readonly page?: true;
+}
+
+/** The queue of routes that name none. */
+export const DEFAULT_QUEUE = "default";
+
+const SUBMIT = ["submit"] as const;
+const WATCH = ["submit", "read"] as const;
+const WORK = ["work"] as const;
+const ADMIN = ["admin"] as const;
+const GET = ["GET"] as const;
+const POST = ["POST"] as const;
+const PUT = ["PUT"] as const;
+const DELETE = ["DELETE"] as const;
+const KEY = "under the caller's key";
+const PATH = "under the path's id";
+const GATEWAY = {
+  methods: GATEWAY_METHODS,
+  scopes: SUBMIT,
+  submits: KEY,
+  effects: true,
+  alsoGuards: ["OPTIONS"],
+} as const;
+
+/**
+ * Every route, by its OpenAPI operationId. Its endpoint is the member of that name in `routes/`, and its description the one in
+ * `openapi/`; the compiler holds both against this table.
+ */
+export const ROUTES = {
+  submit: { methods: POST, path: "/v1/requests", scopes: SUBMIT, submits: KEY, hot: true },
+  submitTo: { methods: POST, path: "/v1/queues/:queue/requests", scopes: SUBMIT, submits: KEY, hot: true },
+  put: { methods: PUT, path: "/v1/requests/:id", scopes: SUBMIT, submits: PATH, hot: true },
+  putTo: { methods: PUT, path: "/v1/queues/:queue/requests/:id", scopes: SUBMIT, submits: PATH, hot: true },
+  collect: { methods: GET, path: "/v1/requests/:id", scopes: WATCH, signedLink: true, hot: true },
+  cancel: { methods: DELETE, path: "/v1/requests/:id", scopes: SUBMIT, hot: true },
+  submitBatch: { methods: POST, path: "/v1/queues/:queue/batches", scopes: SUBMIT },
+
+  watch: { methods: GET, path: "/v1/requests/:id/status", scopes: WATCH, signedLink: true },
+  watchQueue: { methods: GET, path: "/v1/queue/requests/:id", scopes: WATCH, signedLink: true },
+  follow: { methods: GET, path: "/v1/requests/:id/events", scopes: WATCH, signedLink: true },
+  retry: { methods: POST, path: "/v1/requests/:id/retry", scopes: ADMIN },
+
+  queues: { methods: GET, path: "/v1/queues", scopes: "any" },
+  queue: { methods: GET, path: "/v1/queues/:queue", scopes: "any" },
+  waiting: { methods: GET, path: "/v1/queues/:queue/waiting", scopes: ADMIN },
+  running: { methods: GET, path: "/v1/queues/:queue/running", scopes: ADMIN },
+  dead: { methods: GET, path: "/v1/queues/:queue/dead", scopes: ADMIN },
+  forgetDead: { methods: DELETE, path: "/v1/queues/:queue/dead", scopes: ADMIN },
+  retryDead: { methods: POST, path: "/v1/queues/:queue/dead/retry", scopes: ADMIN },
+  pause: { methods: POST, path: "/v1/queues/:queue/pause", scopes: ADMIN },
+  resume: { methods: POST, path: "/v1/queues/:queue/resume", scopes: ADMIN },
+
+  takeLease: { methods: POST, path: "/v1/queues/:queue/leases", scopes: WORK },
+  renewLease: { methods: POST, path: "/v1/leases/:id/renew", scopes: WORK },
+  progressLease: { methods: POST, path: "/v1/leases/:id/progress", scopes: WORK },
+  completeLease: { methods: POST, path: "/v1/leases/:id/complete", scopes: WORK },
+  failLease: { methods: POST, path: "/v1/leases/:id/fail", scopes: WORK },
+
+  gateway: { ...GATEWAY, path: "/v1/gateway/:queue" },
+  gatewayPath: { ...GATEWAY, path: "/v1/gateway/:queue/{*path}" },
+
+  allocate: { methods: GET, path: "/api/v1/task", scopes: SUBMIT, effects: true },
+  postAllocated: { methods: POST, path: "/api/v1/task/:id", scopes: SUBMIT, submits: PATH },
+  getAllocated: { methods: GET, path: "/api/v1/task/:id", scopes: WATCH },
+  putAllocated: { methods: PUT, path: "/api/v1/task/:id", scopes: SUBMIT, submits: PATH },
+  deleteAllocated: { methods: DELETE, path: "/api/v1/task/:id", scopes: SUBMIT },
+
+  health: { methods: GET, path: "/healthz", scopes: "none" },
+  readiness: { methods: GET, path: "/readyz", scopes: "none" },
+  metrics: { methods: GET, path: "/metrics", scopes: ADMIN },
+  openapi: { methods: GET, path: "/openapi.json", scopes: "none" },
+  explain: { methods: GET, path: "/problems/:code", scopes: "none" },
+
+  dashboard: { methods: GET, path: "/dashboard", scopes: ADMIN, page: true },
+  docs: { methods: GET, path: "/docs", scopes: "none", page: true },
+  docsFile: { methods: GET, path: "/docs/:name", scopes: "none", page: true },
+  pageFile: { methods: GET, path: "/pages/:name", scopes: "none", page: true },
+} as const satisfies Readonly<Record<string, Route>>;
+
+export type RouteName = keyof typeof ROUTES;
+
+/** The routes that OpenAPI describes. */
+export type DescribedRoute = {
+  [Name in RouteName]: (typeof ROUTES)[Name] extends { page: true } ? never : Name;
+}[RouteName];
+
+/** What answers the requests of some routes, by name. */
+export type Endpoints<Name extends RouteName> = Readonly<Record<Name, (ctx: Context) => Promise<void> | void>>;
+
+/** Every method that some route answers. */
+export const METHODS = GATEWAY_METHODS.join(", ");
+
+/** Makes paths of a route with one parameter; a value must be safe in a path as it is. */
+export function pathTo(name: RouteName): (value: string, query?: string) => string {
+  const [before = "", after = ""] = ROUTES[name].path.split(/:\w+/);
+  return (value, query = "") => before + value + after + query;
+}

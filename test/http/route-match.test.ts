@@ -1,0 +1,91 @@
+import { expect } from "chai";
+import type { Api } from "../../src/http/api.ts";
+import { findRoute } from "../../src/http/route-match.ts";
+import { apiRouters } from "../../src/http/router.ts";
+import { ROUTES } from "../../src/http/routes.ts";
+
+describe("what a route asks for", () => {
+  /** The contract's section on security, a line a resource. */
+  const table: readonly [need: string, ...requests: string[]][] = [
+    ["submit", "POST /v1/requests", "POST /v1/queues/q/requests", "POST /v1/queues/q/batches"],
+    ["submit", "PUT /v1/requests/a", "PUT /v1/queues/q/requests/a", "DELETE /v1/requests/a"],
+    ["submit", "GET /v1/gateway/q", "DELETE /v1/gateway/q/a/b?c", "OPTIONS /v1/gateway/q/"],
+    ["submit", "GET /api/v1/task", "POST /api/v1/task/a", "PUT /api/v1/task/a", "DELETE /api/v1/task/a"],
+    ["submit or read", "GET /v1/requests/a", "GET /v1/requests/a/status", "GET /v1/requests/a/events"],
+    ["submit or read", "HEAD /v1/requests/a", "GET /v1/queue/requests/a", "GET /api/v1/task/a", "GET /v1/requests/a/"],
+    ["admin", "GET /v1/queues/q/waiting", "GET /v1/queues/q/running", "GET /v1/queues/q/dead"],
+    ["admin", "DELETE /v1/queues/q/dead", "POST /v1/queues/q/dead/retry", "POST /v1/requests/a/retry"],
+    ["admin", "POST /v1/queues/q/pause", "POST /v1/queues/q/resume", "GET /metrics", "GET /dashboard"],
+    ["work", "POST /v1/queues/q/leases", "POST /v1/leases/a/renew", "POST /v1/leases/a/progress"],
+    ["work", "POST /v1/leases/a/complete", "POST /v1/leases/a/fail"],
+    ["any", "GET /v1/queues", "GET /v1/queues/q"],
+    ["none", "GET /healthz", "GET /readyz", "GET /openapi.json", "GET /docs", "GET /docs/swagger-ui.css"],
+    ["none", "GET /problems/unknown", "GET /pages/task.js"],
+  ];
+  for (const [need, ...requests] of table) {
+    it(`${need}: ${requests.join(", ")}`, () => {
+      for (const request of requests) {
+        const [method = "", path = ""] = request.split(/[ ?]/);
+        const scopes = findRoute(method, path)?.route.scopes;
+        expect(typeof scopes === "string" ? scopes : scopes?.join(" or "), request).to.equal(need);
+      }
+    });
+  }
+
+  it("is found for the very paths that the router matches", () => {
+    const api: Partial<Api> = { handlers: new Map(), stopping: new AbortController().signal };
+    const routers = apiRouters(api as Api);
+    const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
+    const paths = Object.values(ROUTES).map(({ path }) => path.replace(/:\w+/g, "x").replace(/\{\*\w+\}/, "a/b"));
+    const variants = (path: string) => [
+      path,
+      `${path}/`,
+      `${path}//`,
+      `/${path}`,
+      `${path}/x`,
+      path.toUpperCase(),
+      path.replace("x", "%2F"),
+      `${path}\n`,
+    ];
+    let found = 0;
+    for (const path of paths.flatMap(variants)) {
+      for (const method of methods) {
+        const match = findRoute(method, path);
+        expect(match !== undefined, `${method} ${path}`).to.equal(routers.some((r) => r.match(path, method).route));
+        if (match) found += 1;
+      }
+    }
+    expect(found).to.be.above(paths.length);
+  });
+
+  it("is something a signed link can be enough for where one task is read, and nowhere else", () => {
+    const readable = table
+      .flatMap(([, ...requests]) => requests)
+      .filter((request) => {
+        const [method = "", path = ""] = request.split(/[ ?]/);
+        return findRoute(method, path)?.route.signedLink === true;
+      });
+    expect(readable).to.have.members([
+      "GET /v1/requests/a",
+      "HEAD /v1/requests/a",
+      "GET /v1/requests/a/",
+      "GET /v1/requests/a/status",
+      "GET /v1/requests/a/events",
+      "GET /v1/queue/requests/a",
+    ]);
+    expect(findRoute("GET", "/v1/queue/requests/a")?.param("id")).to.equal("a");
+  });
+
+  it("is not found by a path that only looks like one", () => {
+    for (const path of [
+      "/v1/requests/a/b",
+      "//v1/requests/a",
+      "/v1/requests/a/status/x",
+      "/V1/requests",
+      "/docsx",
+      "/",
+    ]) {
+      expect(findRoute("GET", path), path).to.equal(undefined);
+    }
+  });
+});
