@@ -1,8 +1,8 @@
-# The image of the server: built with all dependencies, shipped with those of production, run as an ordinary user.
+# The image of the server: built with all dependencies, shipped with the production ones, run as an unprivileged user.
 #   docker build -t paihao .
 #   docker run --rm -p 127.0.0.1:3000:3000 -e REDIS_URL=redis://redis.example:6379 -e AUTH=none paihao
 # An exact version of Node; pin it by digest as well, once you have pulled it: FROM node:…@sha256:… (docker images --digests).
-# Debian, not Alpine: sharp and the embedded store are used on the libc that they are tested on.
+# Debian, not Alpine: sharp and the embedded store are tested on glibc.
 
 FROM node:24.11.0-bookworm-slim AS build
 WORKDIR /app
@@ -19,19 +19,19 @@ COPY package.json package-lock.json ./
 RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
 
 FROM node:24.11.0-bookworm-slim
-# HOST: a container is reached through its own network, not its loopback. So it starts with API_KEYS (or API_KEYS_FILE), or
-# with AUTH=none where whoever reaches the port may do anything: published on 127.0.0.1, or behind a proxy that authenticates.
-# PORT: named, so that a process of role worker answers the health check as well.
+# HOST: a container is reached through its network, not its loopback. So the server needs API_KEYS (or API_KEYS_FILE), or
+# AUTH=none, for ports that are published on 127.0.0.1 only or are behind a proxy that authenticates.
+# PORT: set, so that a process of role worker answers the health check as well.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 WORKDIR /app
 COPY --from=production /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
-# Handler files mounted at /app/handlers (HANDLERS=/app/handlers) find "paihao" and its packages from here.
+# Handler files mounted at /app/handlers (HANDLERS=/app/handlers) resolve "paihao" and its packages from here.
 COPY package.json LICENSE ./
 USER node
 EXPOSE 3000
 HEALTHCHECK --interval=10s --timeout=5s --start-period=20s --retries=3 \
   CMD ["node", "-e", "fetch(`http://127.0.0.1:${process.env.PORT}/healthz`).then((r) => process.exit(r.ok ? 0 : 1), () => process.exit(1))"]
-# Node itself, without npm or a shell between: it must get the SIGTERM of `docker stop`, on which it drains its tasks.
-# It handles its signals and reaps its own children, so it can be process 1; --init (compose.yaml has it) does no harm.
+# Node directly, without npm or a shell: it must receive the SIGTERM of `docker stop`, on which it drains its tasks.
+# It handles signals and reaps its children, so it can be process 1; --init (set in compose.yaml) does no harm.
 CMD ["node", "dist/cli/paihao.js", "start"]

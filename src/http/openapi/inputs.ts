@@ -1,21 +1,21 @@
 import { consumesType, type Handler, inputJsonSchema } from "../../handler/define.ts";
 import type { RequestBody, Schema } from "./types.ts";
 
-/** Members of a schema that hold values, not schemas: a `$ref` in them is only text. */
+/** Members of a schema that contain values, not schemas: a `$ref` in them is plain text. */
 const VALUES = new Set(["const", "default", "enum", "examples", "example"]);
 
-/** The name of a queue's input among the schemas. */
+/** The name of the component with a queue's input schema. */
 const inputName = (queue: string): string => `input.${queue}`;
 
-/** The schemas of what a handler accepts, as components; none where its schema library cannot tell. */
+/** The input schemas of a handler as components; none if its schema library has no JSON Schema for them. */
 export function inputSchemas(handler: Handler): Record<string, Schema> {
   const schema = inputJsonSchema(handler);
   return schema === null ? {} : asComponents(inputName(handler.queue), schema);
 }
 
 /**
- * A schema as a component of this name. Its definitions become components too, since `#/$defs/…` would be looked for in the
- * whole document.
+ * A schema as a component of this name. Its definitions become components too, since `#/$defs/…` would be resolved against
+ * the whole document.
  */
 export function asComponents(name: string, schema: Schema): Record<string, Schema> {
   const { $defs, $schema: _, ...root } = schema;
@@ -30,7 +30,7 @@ export function asComponents(name: string, schema: Schema): Record<string, Schem
   );
 }
 
-/** A schema whose references point to where the definitions are now. */
+/** The schema with its references changed to the new names of the definitions. */
 function relocated(value: unknown, names: ReadonlyMap<string, string>): unknown {
   if (Array.isArray(value)) return value.map((item) => relocated(item, names));
   if (typeof value !== "object" || value === null) return value;
@@ -54,9 +54,9 @@ export function inputBody(handler: Handler): RequestBody {
   return { required: true, content: Object.fromEntries(types) };
 }
 
-/** The body of a submission to a queue that is not named. */
+/** The body of a submission where the path leaves the queue open. */
 export const ANY_INPUT: RequestBody = {
-  description: "What the queue's handler accepts; see the paths of the single queues.",
+  description: "What the handler of the queue accepts; each queue also has a path of its own with its schema.",
   required: true,
   content: { "application/json": {}, "*/*": {} },
 };

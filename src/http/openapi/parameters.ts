@@ -22,77 +22,83 @@ const path = (name: string, description: string, schema: Schema): Parameter => (
   schema,
 });
 
-/** Parameters of requests, by the name under which they stand in the components. */
+/** Request parameters, by their name in the components. */
 export const parameters = {
   id: path("id", "The id of the task.", ID),
   queue: path("queue", "The name of the queue.", QUEUE),
-  code: path("code", "A code of the catalogue.", { type: "string" }),
-  path: path("path", "The path below the target; it may hold slashes.", { type: "string" }),
+  code: path("code", "The code of an error.", { type: "string" }),
+  path: path("path", "The path below the target; it may contain slashes.", { type: "string" }),
   Prefer: header(
     "Prefer",
-    "RFC 7240. Absent: the answer is the result. `respond-async`: 202 at once. `wait=N`: the result if it is there within N seconds.",
+    "RFC 7240. Absent: wait for the result. `respond-async`: 202 at once. `wait=N`: the result if the task ends within N seconds, else 202.",
   ),
-  "Prefer-wait": header("Prefer", "`wait=N`: hold the request for up to N seconds (RFC 7240 §4.3)."),
+  "Prefer-wait": header("Prefer", "`wait=N`: wait for up to N seconds (RFC 7240 §4.3)."),
   "X-Request-Id": header(
     "X-Request-Id",
     "The id of the task: 1–128 characters `A–Z a–z 0–9 . _ ~ -`, the first a letter or digit. Any other value is ignored.",
   ),
-  "Idempotency-Key": header("Idempotency-Key", "Derives the id from caller, queue and key; wins over X-Request-Id."),
-  Priority: header("Priority", "`u=0` (most urgent) to `u=7`; 3 when absent (RFC 9218)."),
+  "Idempotency-Key": header(
+    "Idempotency-Key",
+    "The id is derived from caller, queue and this key. Takes precedence over X-Request-Id.",
+  ),
+  Priority: header("Priority", "`u=0` (most urgent) to `u=7`; default 3 (RFC 9218)."),
   delay: query("delay", "Seconds before the task joins the line.", { type: "number", minimum: 0 }),
-  notBefore: query("notBefore", "The time before which the task does not join the line.", {
+  notBefore: query("notBefore", "The earliest time at which the task joins the line.", {
     type: "string",
     format: "date-time",
   }),
-  maxIndex: query("maxIndex", "Answer 503 instead of joining when the index would be above this.", {
+  maxIndex: query("maxIndex", "Refuse the task with 503 if its index would be greater than this.", {
     type: "integer",
     minimum: 0,
   }),
-  dryRun: query("dryRun", "Only tell where the task would stand.", { type: "boolean", default: false }),
-  webhook: query("webhook", "URL that is told when the task has ended.", { type: "string", format: "uri" }),
+  dryRun: query("dryRun", "Store nothing; only answer which place the task would get.", {
+    type: "boolean",
+    default: false,
+  }),
+  webhook: query("webhook", "URL to notify when the task has ended.", { type: "string", format: "uri" }),
   handlerQuery: {
     name: "handlerQuery",
     in: "query",
-    description: "Every parameter that the server does not know belongs to the handler.",
+    description: "All other parameters are passed to the handler.",
     style: "form",
     explode: true,
     schema: { type: "object", additionalProperties: { type: "string" } },
-    // Else a page that fills forms with examples would send made-up ones.
+    // Without it, pages that fill forms with examples would send made-up parameters.
     example: {},
   },
-  pending: query("pending", "How a result that is not there yet is answered; default PENDING_STATUS.", {
+  pending: query("pending", "Status of the response while there is no result yet; default PENDING_STATUS.", {
     enum: ["404", "202"],
   }),
-  onComplete: query("onComplete", "Of a task that has ended: 303 to the result, or the result itself.", {
+  onComplete: query("onComplete", "Once the task has ended: 303 to the result, or the result itself.", {
     enum: ["redirect", "stream"],
   }),
-  onPending: query("onPending", "`synchronous` holds the request until the task has ended.", {
+  onPending: query("onPending", "`synchronous`: wait until the task has ended.", {
     enum: ["accepted", "synchronous"],
     default: "accepted",
   }),
   "If-None-Match": header(
     "If-None-Match",
-    "The ETag that the caller has; with `Prefer: wait=N` held until it is another.",
+    "The ETag that the caller has. With `Prefer: wait=N` the response waits until it changes.",
   ),
-  "If-Match": header("If-Match", "Only where the task has one of these ETags (or, with `*`, is there); else 412."),
+  "If-Match": header("If-Match", "Proceed only if the task has one of these ETags (with `*`: if it exists); else 412."),
   "If-None-Match-write": header(
     "If-None-Match",
-    "Only where the task has none of these ETags; `*`: only where the id is free.",
+    "Proceed only if the task has none of these ETags (with `*`: if the id is free); else 412.",
   ),
-  "Last-Event-ID": header("Last-Event-ID", "The last event that the caller has had."),
+  "Last-Event-ID": header("Last-Event-ID", "The id of the last event received."),
   lastEventId: query("lastEventId", "The same, for clients that cannot set headers.", { type: "string" }),
-  envelope: query("envelope", "A line is an envelope with id, priority and delay rather than an input.", {
+  envelope: query("envelope", "Each line is an envelope with id, input, priority and delay, not a bare input.", {
     type: "boolean",
     default: false,
   }),
-  limit: query("limit", "Most items of a page.", {
+  limit: query("limit", "Maximum number of items.", {
     type: "integer",
     minimum: 1,
     maximum: PAGE.most,
     default: PAGE.default,
   }),
-  cursor: query("cursor", "The `next` of the page before.", { type: "string" }),
-  queueQuery: query("queue", "The queue that the task will be for; it takes JSON.", { ...QUEUE, default: "default" }),
+  cursor: query("cursor", "The `next` of the previous page.", { type: "string" }),
+  queueQuery: query("queue", "The queue of the task; it must accept JSON.", { ...QUEUE, default: "default" }),
 } satisfies Record<string, Parameter>;
 
 /** References to parameters of the components. */
@@ -100,7 +106,7 @@ export function parameterRefs(...names: readonly (keyof typeof parameters)[]): R
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }));
 }
 
-/** What a submission may be given beside its input. */
+/** The parameters of a submission. */
 export const SUBMIT_PARAMETERS = parameterRefs(
   ...(["Prefer", "X-Request-Id", "Idempotency-Key", "Priority", "delay", "notBefore", "maxIndex", "dryRun"] as const),
   ...(["webhook", "handlerQuery"] as const),

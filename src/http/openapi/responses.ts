@@ -16,13 +16,13 @@ const PROBLEM_HEADERS: Readonly<Partial<Record<ErrorCode, readonly HeaderName[]>
   "sync-timeout": ["Location"],
 };
 
-/** Headers of results, those included that are problems. A result has any others that its handler gave it as well. */
+/** Headers of results, including those that are problems. A handler may have set any others. */
 const RESULT_HEADERS: readonly HeaderName[] = [
   ...(["ETag", "Expires", "Cache-Control", "X-Task-State", "Preference-Applied", "Idempotent-Replayed"] as const),
   ...(["Location", "Link", "Last-Modified", "Content-Language", "Content-Disposition", "Content-Encoding"] as const),
 ];
 
-/** Members that problems of a code have beside those of all. */
+/** Members of the problems of a code, in addition to those of all. */
 const PROBLEM_MEMBERS: Readonly<Partial<Record<ErrorCode, Schema>>> = {
   "invalid-input": object(
     {
@@ -35,7 +35,7 @@ const PROBLEM_MEMBERS: Readonly<Partial<Record<ErrorCode, Schema>>> = {
   pending: schemaRef("Pending"),
 };
 
-/** What may happen to every request. */
+/** Codes that every request may get. */
 const EVERYWHERE: readonly ErrorCode[] = [
   ...([
     "invalid-parameter",
@@ -49,17 +49,17 @@ const EVERYWHERE: readonly ErrorCode[] = [
   ...(["store-unavailable", "store-full"] as const),
 ];
 
-/** The problems of an operation, those included that every operation has: one answer a status. */
+/** The problems of an operation, including those of all operations: one response for each status. */
 export function problems(...codes: readonly ErrorCode[]): Responses {
   return grouped(codes, false);
 }
 
-/** The same where the problem that a handler gave up with may come with any of their statuses. */
+/** The same for operations that also answer with the problem of a handler, which can have any of these statuses. */
 export function problemsBesideResults(...codes: readonly ErrorCode[]): Responses {
   return grouped(codes, true);
 }
 
-/** The problem of an operation that needs neither key nor store: it was asked of another host. */
+/** The problem of an operation that needs neither key nor store: wrong-host. */
 export function otherHost(): Responses {
   return grouped([], false, ["wrong-host"]);
 }
@@ -95,7 +95,7 @@ function problemSchema(codes: readonly ErrorCode[], open: boolean): Schema {
   return { allOf: [schemaRef("Problem"), kinds.length === 1 ? (kinds[0] ?? {}) : { oneOf: kinds }] };
 }
 
-/** An answer of JSON. */
+/** A JSON response. */
 export function json(description: string, schema: Schema, ...names: readonly HeaderName[]): Response {
   return {
     description,
@@ -104,7 +104,7 @@ export function json(description: string, schema: Schema, ...names: readonly Hea
   };
 }
 
-/** An answer without a body. */
+/** A response without a body. */
 export function empty(description: string, ...names: readonly HeaderName[]): Response {
   return { description, ...(names.length > 0 && { headers: headerRefs(...names) }) };
 }
@@ -114,9 +114,9 @@ const PENDING_HEADERS = [
   ...(["X-Task-State", "X-Queue-Index", "X-Queue-ETA"] as const),
 ];
 
-/** 202: the task is stored and has to be waited for. */
+/** 202: the task is stored; its result comes later. */
 export const accepted: Response = json(
-  "The task is stored, and is to be waited for.",
+  "The task is stored. Collect its result at Location.",
   schemaRef("Pending"),
   ...PENDING_HEADERS,
   "Preference-Applied",
@@ -127,23 +127,23 @@ export const accepted: Response = json(
 export const acceptedTask = (description: string): Response => json(description, schemaRef("Task"), ...PENDING_HEADERS);
 
 /**
- * Every answer that a result may be: a handler chooses status, type and bytes, and so may the problem that it gave up with.
+ * Every response that a result may be: a handler chooses status, type and bytes, also of the problem that it gives up with.
  */
 export function results(): Responses {
   const problem = { [PROBLEM_TYPE]: { schema: schemaRef("Problem") } };
   const headers = headerRefs(...RESULT_HEADERS);
   const any = { "*/*": {} };
   return {
-    "200": { description: "The result of the task, as its handler made it.", headers, content: any },
-    "2XX": { description: "The result, under the status that the handler chose.", headers, content: any },
-    "304": { description: "The result is the one that the caller has.", headers },
-    "3XX": { description: "The result, under the status that the handler chose.", headers, content: any },
+    "200": { description: "The result of the task, as the handler returned it.", headers, content: any },
+    "2XX": { description: "The result, with the status that the handler chose.", headers, content: any },
+    "304": { description: "The caller has the current version of the result.", headers },
+    "3XX": { description: "The result, with the status that the handler chose.", headers, content: any },
     "4XX": { description: "The problem that the handler gave up with.", headers, content: problem },
     "5XX": { description: "The problem that the handler gave up with.", headers, content: problem },
   };
 }
 
-/** The codes of tasks that have ended without a result that can be had. */
+/** The codes of tasks that have ended and have no result to collect. */
 export const ENDED: readonly ErrorCode[] = ["canceled", "expired", "deleted"];
 /** The codes of tasks that failed. */
 export const FAILED: readonly ErrorCode[] = ["task-failed", "task-timeout", "worker-lost"];

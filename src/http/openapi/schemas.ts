@@ -11,7 +11,7 @@ const links: Schema = { type: "array", items: schemaRef("Link") };
 const index: Schema = {
   type: ["integer", "null"],
   minimum: 0,
-  description: "How many tasks of its queue will start before this one; null without a place in line.",
+  description: "How many tasks of the queue stand before this one; null if the task has no place in line.",
 };
 
 /** The form of a task's id. */
@@ -30,9 +30,13 @@ const taskMembers = {
   id: text,
   queue: text,
   state: schemaRef("State"),
-  status: { ...schemaRef("State"), description: "The same word as `state`: generic clients look for it here." },
+  status: { ...schemaRef("State"), description: "Same as `state`; generic clients expect this name." },
   index,
-  ahead: { type: ["integer", "null"], minimum: 0, description: "All the work in front of it: index and running." },
+  ahead: {
+    type: ["integer", "null"],
+    minimum: 0,
+    description: "All the work in front of the task: `index` + `running`.",
+  },
   running: count,
   waiting: count,
   attempt: count,
@@ -61,7 +65,7 @@ const allocatedMembers = {
   eta: nullable(schemaRef("Eta")),
 } satisfies Record<string, Schema>;
 
-/** What answers are made of, by name. */
+/** The schemas of responses and their parts, by name. */
 export const schemas: Readonly<Record<string, Schema>> = {
   State: { enum: STATES },
   Link: object({ rel: text, href: { type: "string", format: "uri-reference" }, method: text }),
@@ -74,13 +78,13 @@ export const schemas: Readonly<Record<string, Schema>> = {
       samples: count,
     }),
     description:
-      "When the task is expected to start, seconds from now; the true start lies between low and high in 80 of 100 cases.",
+      "When the task is expected to start, in seconds from now. In 80 of 100 cases the actual start lies between low and high.",
   },
   TaskError: object(
     {
       code: text,
       message: { type: "string", minLength: 1 },
-      steps: { type: "array", items: text, description: "Of what could not be undone: the steps that still stand." },
+      steps: { type: "array", items: text, description: "If an undo failed: the steps that are not undone." },
     },
     ["steps"],
   ),
@@ -98,7 +102,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
   Task: object(taskMembers),
   DeadTask: object({
     ...taskMembers,
-    errors: { type: "array", items: text, description: "The last errors of its attempts, newest first." },
+    errors: { type: "array", items: text, description: "The latest errors of its attempts, newest first." },
   }),
   DryRun: object({ queue: text, index, eta: nullable(schemaRef("Eta")) }),
   Queue: object({
@@ -117,11 +121,11 @@ export const schemas: Readonly<Record<string, Schema>> = {
     consumes: { type: "array", items: text },
     input: {
       type: ["object", "null"],
-      description: "JSON Schema of what the queue accepts; null where it is not known.",
+      description: "JSON Schema of the input; null if unknown.",
     },
   }),
   BatchVerdict: {
-    description: "A line of the answer to a batch: accepted, or the problem of that line alone.",
+    description: "One line of the response to a batch: the task was accepted, or the problem of that line.",
     oneOf: [
       object({ line: count, id: ID, href: text, index, replayed: { const: true } }, ["replayed"]),
       object({ line: count, problem: schemaRef("Problem") }),
@@ -135,16 +139,16 @@ export const schemas: Readonly<Record<string, Schema>> = {
   AllocatedResult: object(
     {
       ...allocatedMembers,
-      result: { description: "What the handler returned; null where that is no JSON." },
-      contentType: { type: ["string", "null"], description: "Of a result that is no JSON." },
-      href: { type: "string", description: "Where the bytes of a result that is no JSON are." },
+      result: { description: "What the handler returned; null if it is not JSON." },
+      contentType: { type: ["string", "null"], description: "Media type of a result that is not JSON." },
+      href: { type: "string", description: "URL of a result that is not JSON." },
     },
     ["result", "contentType", "href"],
   ),
   Problem: {
     ...object(
       {
-        type: { type: "string", format: "uri-reference", description: "`/problems/{code}` explains the code." },
+        type: { type: "string", format: "uri-reference", description: "`/problems/{code}`, which explains the code." },
         title: text,
         status: { type: "integer", minimum: 400, maximum: 599 },
         detail: text,
@@ -172,8 +176,12 @@ export const schemas: Readonly<Record<string, Schema>> = {
       maxAttempts: { type: "integer", minimum: 1 },
       leaseSeconds: seconds,
       mediaType: text,
-      input: { description: "Of JSON." },
-      body: { type: "string", contentEncoding: "base64", description: "Of any other media type." },
+      input: { description: "The input, if it is JSON." },
+      body: {
+        type: "string",
+        contentEncoding: "base64",
+        description: "The input in base64, if it has another media type.",
+      },
       query: { type: "object", additionalProperties: text },
       caller: { type: ["string", "null"] },
       submittedAt: time,
