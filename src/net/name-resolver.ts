@@ -2,6 +2,7 @@ import type { LookupAddress } from "node:dns";
 import { lookup, Resolver } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
+import { withTimeout } from "./with-timeout.ts";
 
 /** How names are looked up. */
 const RESOLVER_DEFAULTS = {
@@ -73,7 +74,7 @@ export class NameResolver {
     if (this.#pending.size >= this.#options.most) return Promise.reject(failure("EAGAIN", host));
     const looking = look();
     // It is under way until it has ended, not until its time is up: the operating system cannot be told to leave off.
-    const shared = timed(looking, this.#options.limitMs, host);
+    const shared = withTimeout(this.#options.limitMs, looking, () => failure("ETIMEOUT", host));
     this.#pending.set(key, shared);
     const done = () => this.#pending.delete(key);
     looking.then(done, done);
@@ -109,14 +110,6 @@ export class NameResolver {
     }
     return this.#dns.resolver;
   }
-}
-
-/** Rejects when the time is up; what is under way goes on by itself. */
-function timed<T>(work: Promise<T>, ms: number, host: string): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(failure("ETIMEOUT", host)), ms);
-    work.then(resolve, reject).finally(() => clearTimeout(timer));
-  });
 }
 
 /** As Node makes them. */

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Cluster, Command, type Redis } from "ioredis";
 import { messageOf } from "../errors.ts";
-import { within } from "../net/with-timeout.ts";
+import { withTimeout } from "../net/with-timeout.ts";
 import { CLUSTER_DEFAULTS, CONNECTION_DEFAULTS, type Connection, isCluster } from "./connection.ts";
 
 /** What a command has answered, and the very connection that it went through. */
@@ -62,7 +62,7 @@ class ClusterNodes implements Nodes {
       try {
         const work = command(first);
         // The connection itself gives up after a while: only who has less patience pays for a timer.
-        const reply = await (patienceMs < CLUSTER_DEFAULTS.commandMs ? within(patienceMs, work, timedOut) : work);
+        const reply = await (patienceMs < CLUSTER_DEFAULTS.commandMs ? withTimeout(patienceMs, work, timedOut) : work);
         return { reply, node: first };
       } catch (error) {
         failed = error;
@@ -96,7 +96,7 @@ class ClusterNodes implements Nodes {
       if (leftMs <= 0) throw failed;
       if (!node) continue;
       try {
-        return { reply: await within(leftMs, command(node), timedOut), node };
+        return { reply: await withTimeout(leftMs, command(node), timedOut), node };
       } catch (error) {
         failed = error;
       }
@@ -125,7 +125,7 @@ class ClusterNodes implements Nodes {
 }
 
 /** As ioredis says it of a command. */
-const timedOut = () => "Command timed out";
+const timedOut = () => new Error("Command timed out");
 
 function keyOf(node: Redis): string {
   return `${node.options.host}:${node.options.port}`;

@@ -2,7 +2,7 @@ import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { type Endpoint, parseRedisUrl, type RedisAddress } from "../config/redis-url.ts";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import { within } from "../net/with-timeout.ts";
+import { withTimeout } from "../net/with-timeout.ts";
 
 /** How connections behave, in one place. All milliseconds. */
 export const CONNECTION_DEFAULTS = {
@@ -152,8 +152,8 @@ export async function connect(url: string, name: string, log: Logger, commandMs?
   connection.on("end", () => clearInterval(pulse));
   try {
     // Sentinels that know no master and a cluster that tells no slots are asked again for ever: a start must not be.
-    const late = () => lastError || `no answer within ${CONNECTION_DEFAULTS.commandMs} ms`;
-    await within(CONNECTION_DEFAULTS.commandMs, connection.connect(), late);
+    const late = () => new Error(lastError || `no answer within ${CONNECTION_DEFAULTS.commandMs} ms`);
+    await withTimeout(CONNECTION_DEFAULTS.commandMs, connection.connect(), late);
     return connection;
   } catch (error) {
     connection.disconnect();

@@ -1,6 +1,7 @@
 import { messageOf, PaihaoError } from "../errors.ts";
 import { mayResolveLater } from "../net/name-resolver.ts";
 import { type AddressGuard, TargetRefused } from "../net/ssrf-guard.ts";
+import { withTimeout } from "../net/with-timeout.ts";
 
 /** What is asked of a webhook's URL when it is handed in. */
 export const TARGET_DEFAULTS = {
@@ -23,13 +24,10 @@ export async function checkTarget(
   resolveMs: number = TARGET_DEFAULTS.resolveMs,
 ): Promise<string> {
   if (given.length > TARGET_DEFAULTS.length) throw refused(`longer than ${TARGET_DEFAULTS.length} characters`);
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(unresolved(`within ${resolveMs} ms`)), resolveMs);
-  });
+  const late = () => unresolved(`within ${resolveMs} ms`);
   try {
     // Of a name that does not resolve nobody can say where it leads.
-    const { href } = await Promise.race([guard.check(given), late]);
+    const { href } = await withTimeout(resolveMs, guard.check(given), late);
     if (href.length > TARGET_DEFAULTS.length) throw refused(`longer than ${TARGET_DEFAULTS.length} characters`);
     return href;
   } catch (error) {
@@ -39,8 +37,6 @@ export async function checkTarget(
     throw mayResolveLater(error)
       ? unresolved(`now (${reason})`)
       : refused(`its host name does not resolve (${reason})`);
-  } finally {
-    clearTimeout(timer);
   }
 }
 

@@ -2,6 +2,7 @@ import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 import type { Rate } from "../../config/values.ts";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
+import { withTimeout } from "../../net/with-timeout.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { Keys } from "../../store/keys.ts";
 
@@ -45,12 +46,9 @@ export class RateLimit {
 
   /** Counts one request; undefined when the store is away. */
   async take(subject: string): Promise<Left | undefined> {
-    let timer: NodeJS.Timeout | undefined;
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`no answer within ${COUNT_MS} ms`)), COUNT_MS);
-    });
+    const late = () => new Error(`no answer within ${COUNT_MS} ms`);
     try {
-      const count = await Promise.race([this.#limiter.consume(this.#keys.requests(subject)), late]);
+      const count = await withTimeout(COUNT_MS, this.#limiter.consume(this.#keys.requests(subject)), late);
       this.#away = false;
       return left(count, false);
     } catch (thrown) {
@@ -58,8 +56,6 @@ export class RateLimit {
       if (!this.#away) this.#log.warn({ reason: messageOf(thrown) }, "requests cannot be counted: all are let through");
       this.#away = true;
       return undefined;
-    } finally {
-      clearTimeout(timer);
     }
   }
 }
