@@ -23,7 +23,7 @@ export function isOutcome(state: State): state is Outcome {
 }
 
 /** What a client may choose as a task's id: 1–128 characters, the first a letter or digit. */
-const ID_FORM = /^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$/;
+export const ID_FORM = /^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$/;
 
 /** Whether a value can be the id of a task. */
 export function isId(value: string): boolean {
@@ -31,7 +31,7 @@ export function isId(value: string): boolean {
 }
 
 /** The names that queues may have: 1–64 characters of `a–z 0–9 . _ -`, the first a letter or digit. */
-const QUEUE_FORM = /^[a-z0-9][a-z0-9._-]{0,63}$/;
+export const QUEUE_FORM = /^[a-z0-9][a-z0-9._-]{0,63}$/;
 
 /** Whether a value can be the name of a queue. */
 export function isQueueName(value: string): boolean {
@@ -40,6 +40,9 @@ export function isQueueName(value: string): boolean {
 
 /** Priority classes as in RFC 9218: 0 is the most urgent. */
 export const PRIORITY = { most: 0, default: 3, least: 7 } as const;
+
+/** The longest delay that a submission may ask for, seconds: a year. */
+export const LONGEST_DELAY_S = 366 * 86_400;
 
 /** The input of a task as it is stored: its bytes and their media type. */
 export interface Input {

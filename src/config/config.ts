@@ -2,12 +2,11 @@ import { type ApiKey, checkNamesUnique, KEY_FORM, parseApiKey } from "../auth/ap
 import { messageOf, StartError } from "../errors.ts";
 import { LOG_LEVELS, type LogLevel } from "../log.ts";
 import type { AllowList } from "../net/ssrf-guard.ts";
+import { LONGEST_MS, LONGEST_TIMER_MS } from "./duration.ts";
 import {
   allowList,
   duration,
   flag,
-  LONGEST_TIMER,
-  LONGEST_TTL,
   listOf,
   oneOf,
   type Rate,
@@ -106,12 +105,12 @@ export const VARIABLES = {
   WEB_CONCURRENCY: whole("1", 1, 64),
   HANDLERS: text("", /\S/, "a directory of handler files"),
   CONCURRENCY: whole("8", 1, 10_000),
-  LEASE: duration("15s", "1s", LONGEST_TIMER),
+  LEASE: duration("15s", 1000, LONGEST_TIMER_MS),
   ATTEMPTS: whole("3", 1, 1_000_000),
-  RESULT_TTL: duration("1h", "1ms", LONGEST_TTL),
-  TOMBSTONE_TTL: duration("24h", "0s", LONGEST_TTL),
-  DEAD_TTL: duration("7d", "1ms", LONGEST_TTL),
-  SYNC_LIMIT: duration("25s", "1ms", LONGEST_TIMER),
+  RESULT_TTL: duration("1h", 1, LONGEST_MS),
+  TOMBSTONE_TTL: duration("24h", 0, LONGEST_MS),
+  DEAD_TTL: duration("7d", 1, LONGEST_MS),
+  SYNC_LIMIT: duration("25s", 1, LONGEST_TIMER_MS),
   MAX_BODY: size("1mb"),
   MAX_RESULT: size("16mb"),
   MAX_WAITING: whole("1000000", 1, 100_000_000),
@@ -126,7 +125,7 @@ export const VARIABLES = {
   }),
   API_KEYS_FILE: text("", /\S/, `a file with a line ${KEY_FORM} for each key`),
   URL_SIGNING_KEY: { ...text("", /^\S.{14,}\S$/, "a secret of at least 16 characters"), secret: true },
-  URL_TTL: duration("24h", "1s", LONGEST_TTL),
+  URL_TTL: duration("24h", 1000, LONGEST_MS),
   RATE_LIMIT: rate(),
   ALLOWED_HOSTS: listOf("host names or addresses without ports, with commas between", readHost),
   CORS_ORIGINS: listOf("* or origins such as https://app.example with commas between", readOrigin),
@@ -138,7 +137,7 @@ export const VARIABLES = {
   WEBHOOK_ALLOW: allowList(),
   FETCH_ALLOW: allowList(),
   LOG_LEVEL: oneOf("info", LOG_LEVELS),
-  DRAIN_TIMEOUT: duration("20s", "0s", LONGEST_TIMER),
+  DRAIN_TIMEOUT: duration("20s", 0, LONGEST_TIMER_MS),
 } as const;
 
 type Values = {

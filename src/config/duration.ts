@@ -4,8 +4,24 @@ export type Duration = number | string;
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const FORM = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$/;
 
+/** The longest duration of all, ten years: no sum of times leaves the whole numbers that Redis and JavaScript share. */
+export const LONGEST_MS = 3650 * 86_400_000;
+/** The longest that is waited for by a timer: setTimeout fires at once for more than 32 bits of milliseconds, 24.8 days. */
+export const LONGEST_TIMER_MS = 24 * 86_400_000;
+
 /** What a duration is expected to look like, for error messages. */
 export const DURATION_FORM = 'a duration such as "500ms", "30s", "5m", "1h", "7d", or milliseconds';
+
+/** The same, with bounds. */
+export function durationWithin(minMs: number, maxMs: number): string {
+  return `${DURATION_FORM}, at least ${formatDuration(minMs)} and at most ${formatDuration(maxMs)}`;
+}
+
+/** A duration in its largest whole unit: `"24d"`. */
+function formatDuration(ms: number): string {
+  const unit = Object.keys(UNITS).findLast((name) => ms % (UNITS[name] ?? 1) === 0 && ms >= (UNITS[name] ?? 1)) ?? "s";
+  return `${ms / (UNITS[unit] ?? 1)}${unit}`;
+}
 
 /** Reads a duration; returns whole milliseconds ≥ 0, or undefined where it is none. */
 export function parseDuration(value: Duration): number | undefined {

@@ -1,6 +1,6 @@
 import { StartError } from "../errors.ts";
 import { type AllowList, parseAllowList } from "../net/ssrf-guard.ts";
-import { DURATION_FORM, parseDuration } from "./duration.ts";
+import { durationWithin, parseDuration } from "./duration.ts";
 import { parseRedisUrl, REDIS_URL_FORMS } from "./redis-url.ts";
 
 /** One variable of the environment: how it is read, and its default as it stands in `.env.example`. */
@@ -14,18 +14,13 @@ export interface Variable<T> {
   read(value: string): T | undefined;
 }
 
-/** setTimeout takes 32 bits of milliseconds, 24.8 days, and fires at once for more. */
-export const LONGEST_TIMER = "24d";
-/** Far enough away that no sum of times leaves the whole numbers that Redis and JavaScript share. */
-export const LONGEST_TTL = "3650d";
-
 /** Milliseconds. */
-export const duration = (fallback: string, min: string, max: string): Variable<number> => ({
+export const duration = (fallback: string, minMs: number, maxMs: number): Variable<number> => ({
   fallback,
-  expected: `${DURATION_FORM}, at least ${min} and at most ${max}`,
+  expected: durationWithin(minMs, maxMs),
   read(value) {
     const ms = parseDuration(value);
-    return ms !== undefined && ms >= Number(parseDuration(min)) && ms <= Number(parseDuration(max)) ? ms : undefined;
+    return ms !== undefined && ms >= minMs && ms <= maxMs ? ms : undefined;
   },
 });
 

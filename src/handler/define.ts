@@ -1,5 +1,5 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
-import { DURATION_FORM, type Duration, parseDuration } from "../config/duration.ts";
+import { type Duration, durationWithin, LONGEST_MS, LONGEST_TIMER_MS, parseDuration } from "../config/duration.ts";
 import type { Logger } from "../log.ts";
 import { isQueueName } from "../task.ts";
 
@@ -145,10 +145,6 @@ export const HANDLER_DEFAULTS = {
   isolateMemoryMb: 1024,
 } as const;
 
-/** setTimeout takes 32 bits of milliseconds and fires at once for more. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
-/** Ten years: no sum of times leaves the whole numbers that Redis and JavaScript share. */
-const LONGEST_MS = 3650 * 86_400_000;
 /** The store remembers so many starts of a queue at most. */
 const RATE_MOST = 10_000;
 
@@ -185,7 +181,7 @@ export function defineHandler<I = unknown>(options: HandlerOptions<I>): Handler<
     if (value === undefined) return undefined;
     const ms = parseDuration(value);
     if (ms === undefined || ms < minMs || ms > maxMs) {
-      throw wrong(option, value, `${DURATION_FORM}, at least ${minMs} ms and at most ${maxMs} ms`);
+      throw wrong(option, value, durationWithin(minMs, maxMs));
     }
     return ms;
   };

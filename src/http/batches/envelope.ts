@@ -1,5 +1,6 @@
 import type { Submission } from "../../engine/submission.ts";
-import { isId, PRIORITY } from "../../task.ts";
+import { isId, LONGEST_DELAY_S, PRIORITY } from "../../task.ts";
+
 import { parseJson } from "../input/json.ts";
 import { wrongParameter } from "../task/submit-options.ts";
 
@@ -9,8 +10,6 @@ export type Envelope = Pick<Submission, "input"> & { input: string } & Partial<
   >;
 
 const MEMBERS = new Set(["id", "input", "priority", "delay"]);
-/** Longest delay: a year, as everywhere. */
-const DELAY_LIMIT_S = 366 * 86_400;
 
 /**
  * Reads `{ "id"?, "input", "priority"?, "delay"? }`. A member of another name is refused: a misspelt one would be lost.
@@ -47,6 +46,6 @@ function checkedPriority(priority: unknown): number {
 }
 
 function checkedDelay(delay: unknown): number {
-  if (typeof delay === "number" && delay >= 0 && delay <= DELAY_LIMIT_S) return Math.round(delay * 1000);
-  throw wrongParameter("delay", `expected seconds from 0 to ${DELAY_LIMIT_S}`);
+  if (typeof delay === "number" && delay >= 0 && delay <= LONGEST_DELAY_S) return Math.round(delay * 1000);
+  throw wrongParameter("delay", `expected seconds from 0 to ${LONGEST_DELAY_S}`);
 }

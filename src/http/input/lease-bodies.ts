@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { isContentType } from "../../handler/result-headers.ts";
+import { LONGEST_DELAY_S } from "../../task.ts";
 
 /** A fence as leases carry it: a number up to 2^53, or its digits. */
 const fence = z.union([z.int().min(1), z.string().regex(/^\d{1,16}$/)]).transform(String);
@@ -59,5 +60,5 @@ export const failBody = z.strictObject({
     })
     .optional(),
   /** Run it again after so many seconds, without counting the attempt. */
-  after: z.number().min(0).max(31_622_400).optional(),
+  after: z.number().min(0).max(LONGEST_DELAY_S).optional(),
 });

@@ -1,5 +1,5 @@
 import { errorEntries } from "../../errors.ts";
-import { PRIORITY, STATES } from "../../task.ts";
+import { ID_FORM, PRIORITY, QUEUE_FORM, STATES } from "../../task.ts";
 import { nullable, object, type Schema, schemaRef } from "./types.ts";
 
 const text: Schema = { type: "string" };
@@ -15,9 +15,9 @@ const index: Schema = {
 };
 
 /** The form of a task's id. */
-export const ID: Schema = { type: "string", pattern: "^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$" };
+export const ID: Schema = { type: "string", pattern: ID_FORM.source };
 /** The form of a queue's name. */
-export const QUEUE: Schema = { type: "string", pattern: "^[a-z0-9][a-z0-9._-]{0,63}$" };
+export const QUEUE: Schema = { type: "string", pattern: QUEUE_FORM.source };
 /** The form of a priority. */
 const PRIORITY_SCHEMA: Schema = {
   type: "integer",

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
-import { PRIORITY } from "../../task.ts";
+import { LONGEST_DELAY_S, PRIORITY } from "../../task.ts";
 import { urgencyOf } from "../headers/priority.ts";
 
 /** What a submission's query and headers decide beside its input. */
@@ -17,8 +17,6 @@ const NO_OPTIONS: SubmitOptions = { priority: PRIORITY.default, delayMs: 0, maxI
 
 /** Query parameters that are the server's own; every other one belongs to the handler. */
 const OWN = new Set(["delay", "notBefore", "maxIndex", "dryRun", "pending", "webhook", "expires", "signature"]);
-/** Longest delay: a year. */
-const DELAY_LIMIT_S = 366 * 86_400;
 const RFC3339 =
   /^(\d{4})-(0[1-9]|1[0-2])-(\d\d)[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
@@ -58,7 +56,7 @@ function delayOf(search: URLSearchParams, nowMs: number): number {
   }
   if (delay !== null) {
     const seconds = /^\d+(\.\d+)?$/.test(delay) ? Number(delay) : Number.NaN;
-    if (!(seconds <= DELAY_LIMIT_S)) throw wrongParameter("delay", `expected seconds from 0 to ${DELAY_LIMIT_S}`);
+    if (!(seconds <= LONGEST_DELAY_S)) throw wrongParameter("delay", `expected seconds from 0 to ${LONGEST_DELAY_S}`);
     return Math.round(seconds * 1000);
   }
   if (notBefore !== null) {
@@ -67,7 +65,7 @@ function delayOf(search: URLSearchParams, nowMs: number): number {
     if (at === undefined) {
       throw wrongParameter("notBefore", "expected an RFC 3339 time such as 2030-01-31T12:00:00Z");
     }
-    if (at - nowMs > DELAY_LIMIT_S * 1000) throw wrongParameter("notBefore", "expected a time within a year");
+    if (at - nowMs > LONGEST_DELAY_S * 1000) throw wrongParameter("notBefore", "expected a time within a year");
     return Math.max(0, at - nowMs);
   }
   return 0;

@@ -1,3 +1,4 @@
+import { LONGEST_MS } from "../../config/duration.ts";
 import { messageOf } from "../../errors.ts";
 import { type GiveUp, isGiveUp, isRetryAfter, isRetryLater, type Problem } from "../../handler/intents.ts";
 import type { Answer } from "../../task.ts";
@@ -30,8 +31,6 @@ export class Unfit extends Error {
   override readonly name = "Unfit";
 }
 
-/** Ten years: no sum of times leaves the whole numbers that Redis and JavaScript share. */
-const LONGEST_MS = 3650 * 86_400_000;
 /** Most causes of an error that are told, and most characters of all of them. */
 const CAUSES = 5;
 const STACK_LENGTH = 10_000;
