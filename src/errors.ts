@@ -77,8 +77,10 @@ export class PaihaoError extends Error {
   readonly status: number;
   /** Members added to the problem document, e.g. `id` or `errors`. */
   readonly extensions: Readonly<Record<string, unknown>>;
-  /** Response headers that belong to the problem, e.g. `Retry-After`. */
+  /** Response headers that belong to the problem, e.g. `Location`. */
   readonly headers: Readonly<Record<string, string>>;
+  /** When the same request may succeed, seconds; undefined where that is not known. */
+  readonly retryAfterS: number | undefined;
 
   constructor(
     code: ErrorCode,
@@ -87,6 +89,7 @@ export class PaihaoError extends Error {
       cause?: unknown;
       extensions?: Record<string, unknown>;
       headers?: Record<string, string>;
+      retryAfterS?: number;
     } = {},
   ) {
     super(detail ?? errorEntry(code).title, options.cause === undefined ? undefined : { cause: options.cause });
@@ -95,6 +98,7 @@ export class PaihaoError extends Error {
     this.status = errorEntry(code).status;
     this.extensions = options.extensions ?? {};
     this.headers = options.headers ?? {};
+    this.retryAfterS = options.retryAfterS;
   }
 }
 

@@ -43,7 +43,7 @@ export class Allocations {
     if (verdict === "full") {
       throw new PaihaoError("queue-full", "Tasks that wait and ids that were handed out are as many as may be.", {
         extensions: { queue, waiting, scheduled },
-        headers: { "Retry-After": String(FULL_RETRY_S) },
+        retryAfterS: FULL_RETRY_S,
       });
     }
     return { id, queue, caller };

@@ -44,7 +44,7 @@ export async function checkTarget(
 function unresolved(when: string): PaihaoError {
   return new PaihaoError("resolver-unavailable", `webhook: its host name does not resolve ${when}`, {
     extensions: { parameter: "webhook" },
-    headers: { "Retry-After": String(TARGET_DEFAULTS.retryAfterS) },
+    retryAfterS: TARGET_DEFAULTS.retryAfterS,
   });
 }
 

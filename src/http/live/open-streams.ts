@@ -26,7 +26,7 @@ export class OpenStreams {
     const open = this.#bySender.get(sender) ?? 0;
     if (open >= this.#most) {
       throw new PaihaoError("rate-limited", `At most ${this.#most} streams and long polls may be open at once.`, {
-        headers: { "Retry-After": String(RETRY_AFTER_S) },
+        retryAfterS: RETRY_AFTER_S,
       });
     }
     this.#bySender.set(sender, open + 1);

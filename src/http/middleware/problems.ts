@@ -1,6 +1,7 @@
 import type { Context, Middleware } from "koa";
 import { type ErrorCode, PaihaoError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
+import { retryAfterOf, setRetryAfter } from "../headers/retry-after.ts";
 import { replyProblem } from "../task/reply.ts";
 
 /** Codes for what Koa and the router answer by themselves. */
@@ -37,7 +38,8 @@ function answer(ctx: Context, error: unknown, log: Logger): void {
   if (error.status >= 500)
     log.warn({ code: error.code, reason: String(error.cause ?? error.message) }, "request refused");
   ctx.set(error.headers);
-  if (error.status === 503 && !ctx.response.get("Retry-After")) ctx.set("Retry-After", "2");
+  const retryAfterS = retryAfterOf(error);
+  if (retryAfterS !== undefined) setRetryAfter(ctx, retryAfterS);
   const detail = error.message === "" ? undefined : error.message;
   replyProblem(ctx, error.code, detail, error.extensions);
 }

@@ -17,7 +17,7 @@ export function rateLimit(limit: RateLimit): Middleware {
     ctx.set("RateLimit", `"default";r=${left.remaining};t=${left.resetS}`);
     if (left.exceeded) {
       throw new PaihaoError("rate-limited", `At most ${limit.rate.max} requests in ${limit.rate.perS} s.`, {
-        headers: { "Retry-After": String(Math.max(1, left.resetS)) },
+        retryAfterS: left.resetS,
       });
     }
     return next();

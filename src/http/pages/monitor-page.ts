@@ -1,6 +1,7 @@
 import type { Context } from "koa";
 import { errorEntry, type PaihaoError } from "../../errors.ts";
 import { isOutcome, type State } from "../../task.ts";
+import { retryAfterOf, setRetryAfter } from "../headers/retry-after.ts";
 import type { MonitorDocument } from "../task/document.ts";
 import { paths } from "../task/links.ts";
 import { replyPage } from "./render.ts";
@@ -44,10 +45,9 @@ export function replyMissingPage(ctx: Context, error: PaihaoError): void {
   const { status, title } = errorEntry(error.code);
   ctx.status = status;
   ctx.set(error.headers);
-  if (status === 503) {
-    // The page comes back by itself when the server can serve it.
-    const seconds = error.headers["Retry-After"] ?? "2";
-    ctx.set({ "Retry-After": seconds, Refresh: seconds });
-  }
+  const retryAfterS = retryAfterOf(error);
+  if (retryAfterS !== undefined) setRetryAfter(ctx, retryAfterS);
+  // The page comes back by itself when the server can serve it.
+  if (status === 503) ctx.set("Refresh", ctx.response.get("Retry-After"));
   replyPage(ctx, "missing.html", { title, detail: error.message === title ? "" : error.message });
 }

@@ -9,6 +9,7 @@ import { responseOf } from "../api-response.ts";
 import { prefersHtml } from "../headers/accept.ts";
 import { isAny, namesVersion, versionTag } from "../headers/etag.ts";
 import { parsePrefer } from "../headers/prefer.ts";
+import { setRetryAfter } from "../headers/retry-after.ts";
 import { holdUntil } from "../live/long-poll.ts";
 import { replyMissingPage, replyTaskPage } from "../pages/monitor-page.ts";
 import type { Endpoints } from "../routes.ts";
@@ -62,7 +63,7 @@ function replyDocument(ctx: Context, api: Api, seen: Inspection): void {
   ctx.set("ETag", tag);
   ctx.set("Cache-Control", "no-store");
   if (!isOutcome(seen.state)) {
-    ctx.set("Retry-After", String(pendingTask(seen).retryAfterS));
+    setRetryAfter(ctx, pendingTask(seen).retryAfterS);
     ctx.set("Location", paths.monitor(seen.id, signatureOf(ctx, seen)));
   }
   ctx.status = isOutcome(seen.state) ? 200 : 202;

@@ -20,6 +20,7 @@ import {
 } from "../headers/preconditions.ts";
 import { type Preferences, parsePrefer } from "../headers/prefer.ts";
 import { checkIdempotencyKey } from "../headers/request-id.ts";
+import { pendingRetryAfterS } from "../headers/retry-after.ts";
 import { readInput } from "../input/body.ts";
 import { untilGone } from "../live/long-poll.ts";
 import { currentId } from "../middleware/correlate.ts";
@@ -28,7 +29,7 @@ import { accessOf, callerOf, maySee, signatureOf } from "../task/access.ts";
 import { monitorDocument } from "../task/document.ts";
 import { paths } from "../task/links.ts";
 import { conflict, refusalOf } from "../task/refusal.ts";
-import { pendingTask, replyAccepted, replyOutcome, retryAfter } from "../task/reply.ts";
+import { pendingTask, replyAccepted, replyOutcome } from "../task/reply.ts";
 import { readSubmitOptions, searchOf, wrongParameter } from "../task/submit-options.ts";
 import { readWebhook } from "../task/webhook-option.ts";
 
@@ -192,10 +193,8 @@ function replyPendingTask(ctx: Context, asked: Asked, verdict: SubmissionVerdict
   }
   throw new PaihaoError("sync-timeout", "The task goes on: collect its result at Location.", {
     extensions: { id, queue, state: seen?.state ?? verdict.state },
-    headers: {
-      Location: paths.result(id, signatureOf(ctx, { id, caller, createdMs: verdict.createdMs })),
-      "Retry-After": String(seen ? pendingTask(seen).retryAfterS : 1),
-    },
+    headers: { Location: paths.result(id, signatureOf(ctx, { id, caller, createdMs: verdict.createdMs })) },
+    retryAfterS: seen ? pendingTask(seen).retryAfterS : 1,
   });
 }
 
@@ -206,7 +205,7 @@ function freshTask(id: string, queue: string, verdict: SubmissionVerdict, submis
   const eta = estimate(verdict.line, { state, index: verdict.index, dueMs: nowMs + submission.delayMs }, nowMs);
   const { caller } = submission;
   const { createdMs, index } = verdict;
-  return { id, caller, createdMs, queue, state, index, eta, retryAfterS: retryAfter(eta, verdict.line, null) };
+  return { id, caller, createdMs, queue, state, index, eta, retryAfterS: pendingRetryAfterS(eta, verdict.line, null) };
 }
 
 /** Tells where the task would stand; one for later has no place in line before it is due. */

@@ -6,6 +6,7 @@ import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
 import type { Api } from "../api.ts";
+import { setRetryAfter } from "../headers/retry-after.ts";
 import { pathTo } from "../routes.ts";
 import { accessOf, callerOf, mayRead } from "./access.ts";
 import { errorOf } from "./document.ts";
@@ -93,7 +94,7 @@ function percentOf(task: Inspection): number {
 export function replyAllocated(ctx: Context, status: 200 | 202, task: Inspection): void {
   ctx.set("Cache-Control", "no-store");
   ctx.set("Location", allocatedPath(task.id));
-  if (!isOutcome(task.state)) ctx.set("Retry-After", String(pendingTask(task).retryAfterS));
+  if (!isOutcome(task.state)) setRetryAfter(ctx, pendingTask(task).retryAfterS);
   ctx.status = status;
   ctx.body = allocatedTask(task);
 }

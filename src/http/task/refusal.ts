@@ -2,11 +2,7 @@ import { estimate } from "../../engine/estimates/estimate.ts";
 import type { SubmissionVerdict } from "../../engine/submit.ts";
 import { PaihaoError } from "../../errors.ts";
 import { INTERNAL_QUEUES } from "../../handler/define.ts";
-import { retryAfter } from "./reply.ts";
-
-/** Seconds until a place has come free, where the queue has no history, or it depends on others when. */
-const UNKNOWN_DRAIN_S = 5;
-const LONGEST_DRAIN_S = 300;
+import { fullRetryAfterS, pendingRetryAfterS, UNKNOWN_PLACE_S } from "../headers/retry-after.ts";
 
 /** Why a submission was not accepted; undefined where it was. `byKey`: its id was derived from an Idempotency-Key. */
 export function refusalOf(
@@ -24,24 +20,21 @@ export function refusalOf(
     case "foreign":
       // Nothing more is said: not even whether the input is the same.
       return new PaihaoError("id-conflict");
-    case "full": {
-      // When one place has come free: a mean service time over all slots.
-      const drainS = line.meanMs !== null && line.slots > 0 ? line.meanMs / line.slots / 1000 : UNKNOWN_DRAIN_S;
+    case "full":
       return new PaihaoError("queue-full", undefined, {
         extensions: { queue, waiting: line.waiting, scheduled: line.scheduled },
-        headers: { "Retry-After": String(Math.max(1, Math.min(LONGEST_DRAIN_S, Math.ceil(drainS)))) },
+        retryAfterS: fullRetryAfterS(line),
       });
-    }
     case "untold":
       return new PaihaoError("queue-full", "Too many deliveries of webhooks wait. Without a webhook it is accepted.", {
         extensions: { queue: INTERNAL_QUEUES.webhooks },
-        headers: { "Retry-After": String(UNKNOWN_DRAIN_S) },
+        retryAfterS: UNKNOWN_PLACE_S,
       });
     case "long": {
       const eta = estimate(line, { state: "waiting", index }, Date.now());
       return new PaihaoError("line-too-long", undefined, {
         extensions: { queue, index, eta },
-        headers: { "Retry-After": String(retryAfter(eta, line, null)) },
+        retryAfterS: pendingRetryAfterS(eta, line, null),
       });
     }
     default:

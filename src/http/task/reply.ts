@@ -3,10 +3,10 @@ import type { Eta } from "../../engine/estimates/estimate.ts";
 import type { Inspection } from "../../engine/inspect.ts";
 import { PROBLEM_TYPE } from "../../engine/problem.ts";
 import { type ErrorCode, errorEntry, PaihaoError } from "../../errors.ts";
-import type { Line } from "../../store/scripts/scripts.ts";
 import type { State } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
 import { responseOf } from "../api-response.ts";
+import { pendingRetryAfterS } from "../headers/retry-after.ts";
 import { problemDocument } from "../problems/problem.ts";
 import { signatureOf } from "./access.ts";
 import { problemMembers } from "./document.ts";
@@ -25,26 +25,11 @@ export interface PendingTask {
   readonly retryAfterS: number;
 }
 
-/** Bounds of Retry-After, seconds. */
-const RETRY_AFTER = { least: 1, most: 300, unknown: 2 } as const;
-
-/**
- * When to ask again, in whole seconds ≥ 1: at the estimated start, while it runs at the estimated end. Long ones are spread by
- * up to a tenth, so that those who were told the same do not come at once.
- */
-export function retryAfter(eta: Eta | null, line: Line, runningForMs: number | null, chance = Math.random()): number {
-  let seconds: number = RETRY_AFTER.unknown;
-  if (runningForMs !== null && line.meanMs !== null) seconds = (line.meanMs - runningForMs) / 1000;
-  else if (eta && eta.basis !== "running") seconds = eta.seconds;
-  const spread = seconds > 5 ? seconds * 0.1 * chance : 0;
-  return Math.max(RETRY_AFTER.least, Math.min(RETRY_AFTER.most, Math.round(seconds + spread)));
-}
-
 /** A task that was looked at, as a pending one. */
 export function pendingTask(seen: Inspection): PendingTask {
   const { id, caller, createdMs, queue, state, index, eta, line } = seen;
   const runningFor = state === "running" && seen.startedMs !== null ? seen.nowMs - seen.startedMs : null;
-  return { id, caller, createdMs, queue, state, index, eta, retryAfterS: retryAfter(eta, line, runningFor) };
+  return { id, caller, createdMs, queue, state, index, eta, retryAfterS: pendingRetryAfterS(eta, line, runningFor) };
 }
 
 /**
