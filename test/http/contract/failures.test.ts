@@ -1,0 +1,62 @@
+import { expect } from "chai";
+import { eventually } from "../../../testbed/eventually.ts";
+import { startRedis } from "../../../testbed/redis-server.ts";
+import { type Answer, startServer, type TestServer } from "../../helpers/server.ts";
+
+const code = ({ status, json }: Answer) => [status, json.type];
+
+describe("the contract: durability that was asked for and not reached", () => {
+  it("is 503 not-durable with the id and Retry-After, line by line in a batch; the task is stored all the same, and runs once", async function () {
+    this.timeout(30_000);
+    const redis = await startRedis({ args: ["--appendonly", "yes"] });
+    let server: TestServer | undefined;
+    try {
+      server = await startServer({ REDIS_URL: redis.url, DURABILITY: "replica" });
+      const submit = (headers: Record<string, string>) => server?.post("default", { n: 1 }, headers) as Promise<Answer>;
+      const refused = await submit({ "X-Request-Id": "once", Prefer: "respond-async" });
+      expect(code(refused)).to.deep.equal([503, "/problems/not-durable"]);
+      expect(refused.json).to.include({ id: "once", queue: "default" });
+      expect(refused.headers).to.include({ "x-request-id": "once", location: "/v1/requests/once" });
+      expect(refused.headers["retry-after"]).to.match(/^[1-9]\d*$/);
+      // It is stored all the same, and runs once.
+      const done = await server.until("once", "succeeded");
+      expect(done.json.attempt).to.equal(1);
+      const headers = { "Content-Type": "application/x-ndjson" };
+      const batch = await server.send("/v1/queues/default/batches", { method: "POST", headers, body: "{}\n" });
+      expect(batch.status).to.equal(202);
+      const verdict = JSON.parse(batch.text);
+      expect(verdict.problem).to.include({ type: "/problems/not-durable", status: 503 });
+      expect(verdict.problem.id).to.match(/^[0-9a-f-]{36}$/);
+    } finally {
+      await server?.stop({ keep: true });
+      await redis.stop();
+    }
+  });
+});
+
+describe("the contract: a task that loses its worker too often", () => {
+  it("is 500 worker-lost and dead, and can be retried", async function () {
+    this.timeout(40_000);
+    const server = await startServer({ ROLE: "api" });
+    try {
+      const id = await server.enqueue("default", {});
+      const body = { worker: "forgetful", lease: 1 };
+      await eventually(async () => {
+        // Takes the task whenever it may be had, and is never heard of again.
+        await server.send("/v1/queues/default/leases", { method: "POST", headers: { Prefer: "wait=1" }, body });
+        return (await server.send(`/v1/requests/${id}/status`)).json.state === "failed";
+      }, 30_000);
+      const answer = await server.send(`/v1/requests/${id}`);
+      expect(code(answer)).to.deep.equal([500, "/problems/worker-lost"]);
+      expect(answer.json).to.include({ id, queue: "default", state: "failed" });
+      const { json } = await server.send(`/v1/requests/${id}/status`);
+      expect(json.error.code).to.equal("worker-lost");
+      expect((await server.send("/v1/queues/default")).json.dead).to.equal(1);
+      const retried = await server.send(`/v1/requests/${id}/retry`, { method: "POST" });
+      expect(retried.status).to.equal(202);
+      expect(retried.json).to.include({ state: "waiting", attempt: 0, index: 0 });
+    } finally {
+      await server.stop();
+    }
+  });
+});

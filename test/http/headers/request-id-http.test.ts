@@ -1,0 +1,212 @@
+import { expect } from "chai";
+import { closedGate } from "../../helpers/gates.ts";
+import { startServer, type TestServer } from "../../helpers/server.ts";
+
+const ASYNC = { Prefer: "respond-async" };
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
+
+describe("the id of a task over HTTP", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+
+  it("is the X-Request-Id that was sent, where that is fit", async () => {
+    for (const id of ["my-id", "A.b_c~9", "y".repeat(128)]) {
+      const answer = await server.post("default", 1, { "X-Request-Id": id });
+      expect(answer.headers["x-request-id"]).to.equal(id);
+      expect(answer.json.id).to.equal(id);
+    }
+  });
+
+  it("is a fresh one where X-Request-Id is unfit, which is never echoed: not in headers, body or log", async () => {
+    for (const id of ["<script>", "-leading", "y".repeat(129), "a b", "two,ids", "ö"]) {
+      const answer = await server.post("default", 1, { ...ASYNC, "X-Request-Id": id });
+      expect(answer.status, id).to.equal(202);
+      expect(answer.headers["x-request-id"], id).to.match(UUID).and.equal(answer.json.id);
+      expect(JSON.stringify(answer.headers) + answer.text, id).to.not.contain(id);
+    }
+    expect(JSON.stringify(server.log)).to.not.contain("<script>");
+    const twice = await server.post("default", 1, { "X-Request-Id": ["one", "two"] });
+    expect(twice.headers["x-request-id"]).to.match(UUID);
+  });
+
+  it("is only echoed on requests that submit nothing", async () => {
+    const task = await server.enqueue("default", 1);
+    await server.until(task, "succeeded");
+    for (const path of [`/v1/requests/${task}`, `/v1/requests/${task}/status`, "/v1/queues", "/healthz", "/nowhere"]) {
+      const answer = await server.send(path, { headers: { "X-Request-Id": "just-me" } });
+      expect(answer.headers["x-request-id"], path).to.equal("just-me");
+    }
+    expect((await server.send("/v1/requests/just-me")).json.type).to.equal("/problems/unknown");
+  });
+
+  it("comes from the Idempotency-Key, quoted or bare, and wins over X-Request-Id (the header's draft, §2.1)", async () => {
+    const submit = (key: string) =>
+      server.post("default", { order: 17 }, { "Idempotency-Key": key, "X-Request-Id": "not-used" });
+    const first = await submit("order-17");
+    const again = await submit('"order-17"');
+    expect(first.headers["x-request-id"]).to.match(UUID);
+    expect(again.headers["x-request-id"]).to.equal(first.headers["x-request-id"]);
+    expect(first.headers).to.not.have.property("idempotent-replayed");
+    expect(again.headers["idempotent-replayed"]).to.equal("true");
+    expect(again.text).to.equal(first.text);
+    const elsewhere = await server.post("answers", { kind: "json" }, { "Idempotency-Key": "order-17" });
+    expect(elsewhere.headers["x-request-id"]).to.not.equal(first.headers["x-request-id"]);
+  });
+
+  it("comes from the same Idempotency-Key in every process of a deployment, and after a restart", async () => {
+    const input = { order: 18 };
+    const first = await server.post("default", input, { "Idempotency-Key": "order-18" });
+    const other = await startServer({ KEY_PREFIX: server.prefix });
+    const again = await other.post("default", input, { "Idempotency-Key": "order-18" });
+    await other.stop({ keep: true });
+    expect(again.headers["x-request-id"]).to.equal(first.headers["x-request-id"]);
+    expect(again.headers["idempotent-replayed"]).to.equal("true");
+    // Another deployment makes another one of it: nobody can compute an id and take it before its caller does.
+    const elsewhere = await startServer();
+    const their = await elsewhere.post("default", input, { "Idempotency-Key": "order-18" });
+    await elsewhere.stop();
+    expect(their.headers["x-request-id"]).to.match(UUID).and.not.equal(first.headers["x-request-id"]);
+  });
+
+  it("is refused where the Idempotency-Key cannot be one, naming it", async () => {
+    for (const key of ["", '""', "a b", "k".repeat(256), '"open', "clé"]) {
+      const answer = await server.post("default", 1, { "Idempotency-Key": key });
+      expect(answer.status, key).to.equal(400);
+      expect(answer.json).to.include({ type: "/problems/invalid-parameter", parameter: "Idempotency-Key" });
+    }
+  });
+
+  it("is the one in the path of a PUT, on both paths, escaped or not", async () => {
+    for (const [path, id] of [
+      ["/v1/requests/chosen-1", "chosen-1"],
+      ["/v1/queues/default/requests/chosen-2", "chosen-2"],
+      ["/v1/requests/ch%6Fsen-3", "chosen-3"],
+      ["/v1/requests/chosen-4/", "chosen-4"],
+    ] as const) {
+      const answer = await server.send(path, { method: "PUT", body: 1, headers: { "X-Request-Id": "other" } });
+      expect(answer.status, path).to.equal(200);
+      expect(answer.json.id).to.equal(id);
+      expect(answer.headers["x-request-id"]).to.equal(id);
+    }
+  });
+
+  it("is refused in the path of a PUT where its grammar is another", async () => {
+    for (const id of ["-a", "a%20b", "%3Cb%3E", "a".repeat(129), "%00"]) {
+      const answer = await server.send(`/v1/requests/${id}`, { method: "PUT", body: 1 });
+      expect(answer.status, id).to.equal(400);
+      expect(answer.json).to.include({ type: "/problems/invalid-parameter", parameter: "id" });
+      expect(answer.headers["x-request-id"]).to.match(UUID);
+    }
+    const broken = await server.send("/v1/requests/%E0%A4%A", { method: "PUT", body: 1 });
+    expect(broken.json).to.include({ type: "/problems/invalid-parameter", status: 400 });
+  });
+});
+
+describe("the same id again", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({ SYNC_LIMIT: "10s" });
+  });
+  after(() => server.stop());
+  const submit = (id: string, input: unknown, headers: Record<string, string> = {}, queue = "gated") =>
+    server.post(queue, input, { "X-Request-Id": id, ...headers });
+  const replayed = (answer: { headers: Record<string, unknown> }) => answer.headers["idempotent-replayed"];
+
+  it("is the same task: asynchronous and pending → 202 with today's index, finished → the result", async () => {
+    const gate = closedGate();
+    const running = await server.enqueue("gated", gate.input);
+    await gate.entered;
+    await server.enqueue("gated", gate.input);
+    expect((await submit("same", gate.input, ASYNC)).json.index).to.equal(1);
+    const again = await submit("same", gate.input, ASYNC);
+    expect(again.status).to.equal(202);
+    expect(replayed(again)).to.equal("true");
+    expect(again.json).to.include({ id: "same", index: 1, state: "waiting" });
+    expect((await submit(running, gate.input, ASYNC)).json).to.include({ state: "running", index: 0 });
+    gate.open("once");
+    await server.until("same", "succeeded");
+    for (const headers of [{}, ASYNC, { Prefer: "wait=0" }, { Prefer: "wait=5" }]) {
+      const done = await submit("same", gate.input, headers);
+      expect(done.status).to.equal(200);
+      expect(done.json).to.equal("once");
+      expect(replayed(done)).to.equal("true");
+    }
+  });
+
+  it("waits for that very task when it is synchronous and pending, and runs it once", async () => {
+    const gate = closedGate();
+    const first = submit("shared", gate.input);
+    await gate.entered;
+    const others = [submit("shared", gate.input), submit("shared", gate.input, { Prefer: "wait=9" })];
+    gate.open({ ran: "once" });
+    for (const answer of await Promise.all([first, ...others])) {
+      expect(answer.status).to.equal(200);
+      expect(answer.json).to.deep.equal({ ran: "once" });
+    }
+  });
+
+  it("is a conflict with another input: 409 for an id, 422 for an Idempotency-Key", async () => {
+    await server.post("default", { n: 1 }, { "X-Request-Id": "taken" });
+    const other = await server.post("default", { n: 2 }, { "X-Request-Id": "taken" });
+    expect(other.status).to.equal(409);
+    expect(other.json).to.include({ type: "/problems/id-conflict", status: 409, id: "taken" });
+    const query = await server.send("/v1/requests?w=1", {
+      method: "POST",
+      headers: { "X-Request-Id": "taken" },
+      body: { n: 1 },
+    });
+    expect(query.status, "another query for the handler is another input").to.equal(409);
+    await server.post("default", { n: 1 }, { "Idempotency-Key": "k" });
+    const byKey = await server.post("default", { n: 2 }, { "Idempotency-Key": "k" });
+    expect(byKey.status).to.equal(422);
+    expect(byKey.json.type).to.equal("/problems/idempotency-conflict");
+  });
+
+  it("is a conflict on another queue, by POST and by PUT", async () => {
+    await server.post("default", 1, { "X-Request-Id": "here" });
+    const posted = await server.post("logging", 1, { "X-Request-Id": "here" });
+    const put = await server.send("/v1/queues/logging/requests/here", { method: "PUT", body: 1 });
+    for (const answer of [posted, put]) {
+      expect(answer.status).to.equal(409);
+      expect(answer.json.type).to.equal("/problems/id-conflict");
+    }
+  });
+
+  it("replaces by PUT the input of a waiting task, which keeps its place, and of a scheduled one", async () => {
+    const gate = closedGate();
+    await server.enqueue("gated", gate.input);
+    await gate.entered;
+    const put = (path: string, input: unknown) => server.send(path, { method: "PUT", headers: ASYNC, body: input });
+    const path = "/v1/queues/gated/requests/mutable";
+    expect((await put(path, { gate: "none" })).status).to.equal(202);
+    await server.enqueue("gated", gate.input);
+    const replaced = await put(path, gate.input);
+    expect(replaced.status).to.equal(200);
+    expect(replaced.json).to.include({ id: "mutable", state: "waiting", status: "waiting", index: 0, waiting: 2 });
+    expect(replaced.headers["cache-control"]).to.equal("no-store");
+    expect((await put(path, gate.input)).status, "the same input is a replay").to.equal(202);
+    const other = closedGate();
+    expect((await put("/v1/queues/gated/requests/sched?delay=3600", other.input)).status).to.equal(202);
+    expect((await put("/v1/queues/gated/requests/sched", gate.input)).json.state).to.equal("scheduled");
+    gate.open("the new input");
+    await server.until("mutable", "succeeded");
+  });
+
+  it("refuses by PUT another input from running on", async () => {
+    const gate = closedGate();
+    const path = "/v1/queues/gated-too/requests/begun";
+    await server.send(path, { method: "PUT", headers: ASYNC, body: gate.input });
+    await gate.entered;
+    const put = () => server.send(path, { method: "PUT", headers: ASYNC, body: { gate: "other" } });
+    expect((await put()).json).to.include({ type: "/problems/id-conflict", status: 409, id: "begun" });
+    gate.open("as it was");
+    await server.until("begun", "succeeded");
+    expect((await put()).status).to.equal(409);
+    const same = await server.send(path, { method: "PUT", body: gate.input });
+    expect(same.json).to.equal("as it was");
+    expect(replayed(same)).to.equal("true");
+  });
+});

@@ -1,0 +1,123 @@
+import { Validator } from "@seriousme/openapi-schema-validator";
+import { expect } from "chai";
+import { z } from "zod";
+import { defineHandler } from "../../../src/handler/define.ts";
+import type { Api } from "../../../src/http/api.ts";
+import { openApiDocument } from "../../../src/http/openapi/document.ts";
+import type { OpenApiDocument } from "../../../src/http/openapi/types.ts";
+import { apiRouters } from "../../../src/http/router.ts";
+import { startServer, type TestServer } from "../../helpers/server.ts";
+
+/** Pages and what they load: for people, and not described. */
+const PAGES = /^\/(docs|dashboard|pages)(\/|$)/;
+
+/** Every route as the description writes it, HEAD aside where it only comes with GET. */
+function routes(): string[] {
+  const api: Partial<Api> = { handlers: new Map(), stopping: new AbortController().signal };
+  const found = apiRouters(api as Api)
+    .flatMap(({ stack }) => stack)
+    .flatMap((layer) => {
+      const path = String(layer.path)
+        .replace(/\{?\*(\w+)\}?/g, "{$1}")
+        .replace(/:(\w+)/g, "{$1}");
+      const own = path.startsWith("/v1/gateway") ? layer.methods : layer.methods.filter((method) => method !== "HEAD");
+      return PAGES.test(path) ? [] : own.map((method) => `${method} ${path}`);
+    });
+  return [...new Set(found)].sort();
+}
+
+const operations = ({ paths }: OpenApiDocument): string[] =>
+  Object.entries(paths)
+    .flatMap(([path, item]) => Object.keys(item ?? {}).map((method) => `${method.toUpperCase()} ${path}`))
+    .sort();
+
+describe("the description of the API", () => {
+  let server: TestServer;
+  let document: OpenApiDocument;
+  before(async () => {
+    server = await startServer();
+    const answer = await server.send("/openapi.json");
+    expect(answer.status).to.equal(200);
+    document = answer.json;
+  });
+  after(() => server.stop());
+
+  it("is valid OpenAPI 3.1", async () => {
+    const { valid, errors } = await new Validator().validate(JSON.parse(JSON.stringify(document)));
+    expect(errors).to.equal(undefined);
+    expect(valid).to.equal(true);
+  });
+
+  it("describes every route but the pages, and nothing that is no route", () => {
+    const queues = Object.keys(document.paths).filter((path) => /^\/v1\/queues\/[a-z0-9._-]+\/requests$/.test(path));
+    const written = operations(document).filter((operation) => !queues.some((path) => operation.endsWith(` ${path}`)));
+    expect(written).to.deep.equal(routes());
+  });
+
+  it("has a path of its own for each queue, with what its handler accepts", async () => {
+    const { items } = (await server.send("/v1/queues")).json;
+    for (const { name, consumes, input } of items) {
+      // The server's own queues are shown, but take nothing from callers.
+      if (name.startsWith("paihao.")) continue;
+      const body = document.paths[`/v1/queues/${name}/requests`]?.post?.requestBody;
+      expect(Object.keys(body?.content ?? {}), name).to.deep.equal(consumes);
+      if (input === null) continue;
+      const { schema } = body?.content["application/json"] ?? {};
+      expect(schema).to.deep.equal({ $ref: `#/components/schemas/input.${name}` });
+      const { $schema: _, ...expected } = input;
+      expect(document.components.schemas[`input.${name}`]).to.deep.equal(expected);
+    }
+    expect(document.components.schemas).to.have.property("input.checked");
+  });
+
+  it("names each operation once, and refers only to what is there", () => {
+    const ids = Object.values(document.paths).flatMap((item) => Object.values(item ?? {}).map((o) => o.operationId));
+    expect(new Set(ids).size).to.equal(ids.length);
+    const text = JSON.stringify(document);
+    for (const [, kind, name] of text.matchAll(/"\$ref":"#\/components\/(\w+)\/([^"/]+)"/g)) {
+      expect(document.components[kind as "schemas"], `${kind}/${name}`).to.have.property(String(name));
+    }
+    expect(text).to.not.match(/"\$ref":"#\/\$defs/);
+  });
+
+  it("asks for the scopes that the routes ask for", () => {
+    expect(document.paths["/v1/requests"]?.post?.security).to.deep.equal([{ key: ["submit"] }, {}]);
+    expect(document.paths["/v1/requests/{id}"]?.get?.security).to.deep.equal([
+      { key: ["submit", "read"] },
+      { link: [] },
+      {},
+    ]);
+    expect(document.paths["/v1/queues/{queue}/pause"]?.post?.security).to.deep.equal([{ key: ["admin"] }, {}]);
+    expect(document.paths["/v1/queues"]?.get?.security).to.deep.equal([{ key: [] }, {}]);
+    expect(document.paths["/healthz"]?.get?.security).to.deep.equal([]);
+  });
+
+  it("is asked for again with its ETag for nothing", async () => {
+    const { etag } = (await server.send("/openapi.json")).headers;
+    const answer = await server.send("/openapi.json", { headers: { "If-None-Match": String(etag) } });
+    expect([answer.status, answer.text]).to.deep.equal([304, ""]);
+  });
+
+  it("takes schemas that refer to themselves, and those that cannot be told", async () => {
+    interface Tree {
+      name: string;
+      children: Tree[];
+    }
+    const tree: z.ZodType<Tree> = z.object({ name: z.string(), children: z.array(z.lazy(() => tree)) });
+    const run = () => undefined;
+    const handlers = [
+      defineHandler({ queue: "tree", input: tree, run }),
+      defineHandler({ queue: "forest", input: z.object({ trees: z.array(tree) }), run }),
+      defineHandler({ queue: "custom", input: z.string().transform((text) => text.length), run }),
+      defineHandler({ queue: "opaque", input: z.custom<Date>(() => true), run }),
+      defineHandler({ queue: "any", consumes: ["*/*"], run }),
+    ];
+    const described = openApiDocument(handlers, "1.2.3");
+    const { errors } = await new Validator().validate(JSON.parse(JSON.stringify(described)));
+    expect(errors).to.equal(undefined);
+    for (const [, name] of JSON.stringify(described).matchAll(/"\$ref":"([^"]+)"/g)) {
+      const target = String(name).replace("#/components/", "").split("/");
+      expect(described.components[target[0] as "schemas"], name).to.have.property(String(target[1]));
+    }
+  });
+});

@@ -1,0 +1,79 @@
+import { expect } from "chai";
+import { errorEntries } from "../../../src/errors.ts";
+import { startServer, type TestServer } from "../../helpers/server.ts";
+
+const HTML = { Accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
+
+describe("the documentation that a server brings along", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+
+  /** What a page loads, as it says itself. */
+  const loads = (html: string) =>
+    [...html.matchAll(/(?:src|href)="([^"]+\.(?:js|css))"/g)].map((match) => String(match[1]));
+
+  it("is a page that needs nothing from the net, under a policy that allows nothing else (CSP Level 3)", async () => {
+    const page = await server.send("/docs");
+    expect(page.status).to.equal(200);
+    expect(page.headers["content-type"]).to.equal("text/html; charset=utf-8");
+    const policy = String(page.headers["content-security-policy"]);
+    for (const directive of [
+      "default-src 'none'",
+      "script-src 'self'",
+      "style-src 'self'",
+      "img-src 'self' data:",
+      "connect-src 'self'",
+    ]) {
+      expect(policy.split("; ")).to.include(directive);
+    }
+    expect(policy).to.not.match(/unsafe|https?:|\*/);
+    expect(page.text).to.not.match(/<script(?![^>]* src=)|<style|\sstyle=|\son\w+=|https?:\/\//);
+    const files = loads(page.text);
+    expect(files).to.have.length(3);
+    for (const file of files) {
+      const loaded = await server.send(file);
+      expect(loaded.status, file).to.equal(200);
+      expect(loaded.headers["content-type"], file).to.match(/^text\/(css|javascript); charset=utf-8$/);
+      expect(loaded.headers["x-content-type-options"]).to.equal("nosniff");
+      const again = await server.send(file, { headers: { "If-None-Match": String(loaded.headers.etag) } });
+      expect([again.status, again.text], file).to.deep.equal([304, ""]);
+    }
+  });
+
+  it("serves no other file", async () => {
+    for (const path of ["/docs/package.json", "/docs/..%2f..%2fapp.ts", "/docs/__proto__", "/pages/docs.html"]) {
+      const answer = await server.send(path);
+      expect(answer.status, path).to.equal(404);
+      expect(answer.json.type).to.equal("/problems/not-found");
+    }
+  });
+
+  it("explains every code of the catalogue, as JSON and as a page (RFC 9457 §3.1.1)", async () => {
+    for (const { code, status, title } of errorEntries) {
+      const { json, headers } = await server.send(`/problems/${code}`);
+      expect(json).to.include({ type: `/problems/${code}`, code, status, title });
+      expect(json.example).to.include({ type: `/problems/${code}`, status });
+      expect(headers.vary).to.contain("Accept");
+      const page = await server.send(`/problems/${code}`, { headers: HTML });
+      expect([page.status, page.headers["content-type"]]).to.deep.equal([200, "text/html; charset=utf-8"]);
+      for (const text of [code, String(status), "What it means", "What to do", "For example"]) {
+        expect(page.text, code).to.contain(text);
+      }
+      expect(page.text).to.not.match(/`|\{\{/);
+      expect(page.headers["content-security-policy"]).to.contain("default-src 'none'");
+      for (const file of loads(page.text)) expect((await server.send(file)).status, file).to.equal(200);
+    }
+  });
+
+  it("knows no other code", async () => {
+    for (const code of ["nothing", "__proto__", "constructor", "PENDING"]) {
+      expect((await server.send(`/problems/${code}`)).json, code).to.include({
+        type: "/problems/not-found",
+        status: 404,
+      });
+    }
+  });
+});

@@ -1,0 +1,113 @@
+import { expect } from "chai";
+import { closedGate } from "../../helpers/gates.ts";
+import { startServer, type TestServer } from "../../helpers/server.ts";
+
+const BROWSER = { Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
+
+describe("the page of a task", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+  const page = (id: string, search = "") => server.send(`/v1/requests/${id}/status${search}`, { headers: BROWSER });
+
+  it("is what the monitor shows to whoever prefers HTML to JSON (RFC 9110 §12.5.1), and says that it varies", async () => {
+    const id = await server.enqueue("default", 1, "?delay=3600");
+    const html = await page(id);
+    expect(html.status).to.equal(202);
+    expect(html.headers["content-type"]).to.equal("text/html; charset=utf-8");
+    expect(html.headers.vary).to.match(/Accept/);
+    expect(html.headers).to.not.have.property("etag");
+    const json = await server.send(`/v1/requests/${id}/status`, { headers: { Accept: "*/*" } });
+    expect(json.json.id).to.equal(id);
+    expect(json.headers.vary).to.match(/Accept/);
+  });
+
+  it("loads nothing but its own style and script, under a strict policy (CSP Level 3)", async () => {
+    const html = await page(await server.enqueue("default", 1, "?delay=3600"));
+    const policy = String(html.headers["content-security-policy"]);
+    for (const rule of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'"]) {
+      expect(policy.split("; ")).to.include(rule);
+    }
+    expect(policy).to.contain("frame-ancestors 'none'").and.not.contain("unsafe");
+    expect(html.headers).to.include({ "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" });
+    expect(html.text).to.not.match(/<script>|<script [^>]*>[^<]|style=|\son\w+=|https?:/);
+    const loaded = [...html.text.matchAll(/(?:src|href)="(\/pages\/[^"]+)"/g)].map((match) => match[1] ?? "");
+    expect(loaded).to.have.length(3);
+    for (const path of loaded) {
+      const asset = await server.send(path);
+      expect(asset.status, path).to.equal(200);
+      expect(asset.headers["content-type"]).to.match(/^text\/(css|javascript)/);
+      expect(asset.headers["x-content-type-options"]).to.equal("nosniff");
+      const again = await server.send(path, { headers: { "If-None-Match": String(asset.headers.etag) } });
+      expect(again.status).to.equal(304);
+    }
+  });
+
+  it("says also without its script where the task stands, how far it is and how it ended", async () => {
+    const gate = closedGate();
+    const running = await server.enqueue("gated", gate.input);
+    const task = await gate.entered;
+    await server.enqueue("gated", gate.input);
+    const waiting = await server.enqueue("gated", gate.input);
+    const line = (await page(waiting)).text;
+    expect(line)
+      .to.contain("Place in line")
+      .and.to.match(/id="place"[^>]*>2</);
+    expect(line).to.contain(`data-events="/v1/requests/${waiting}/events"`);
+    task.progress(40, "halfway");
+    await server.until(running, "running");
+    gate.open("done");
+    const done = await server.until(waiting, "succeeded");
+    expect(done.json.state).to.equal("succeeded");
+    const finished = await page(waiting);
+    expect(finished.status).to.equal(200);
+    expect(finished.text).to.contain("Done").and.to.contain(`href="/v1/requests/${waiting}"`);
+    const failed = String(
+      (await server.post("giving-up", { title: "No", detail: "Too blue" })).headers["x-request-id"],
+    );
+    expect((await page(failed)).text)
+      .to.contain("Failed")
+      .and.to.contain("Too blue");
+  });
+
+  it("escapes what others have written", async () => {
+    const detail = "\"><script>alert('1')</script>&{{title}}";
+    const id = String((await server.post("giving-up", { title: "No", detail })).headers["x-request-id"]);
+    const { text } = await page(id);
+    expect(text).to.not.contain("<script>alert");
+    expect(text).to.contain("&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&amp;{{title}}");
+  });
+
+  it("sends on to the result where that was asked for", async () => {
+    const id = (await server.post("default", 1)).json.id;
+    const redirected = await page(id, "?onComplete=redirect");
+    expect([redirected.status, redirected.headers.location]).to.deep.equal([303, `/v1/requests/${id}`]);
+    expect((await page(id, "?onComplete=stream")).json.input).to.equal(1);
+    const pending = await server.enqueue("default", 1, "?delay=3600");
+    expect((await page(pending, "?onComplete=redirect&onPending=synchronous")).status).to.equal(202);
+  });
+
+  it("is a page too, with its status, where the task is unknown or destroyed", async () => {
+    const id = (await server.post("default", 1)).json.id;
+    await server.send(`/v1/requests/${id}`, { method: "DELETE" });
+    for (const [task, status] of [
+      ["nobody", 404],
+      ["%3Cscript%3Ealert(1)%3C%2Fscript%3E", 404],
+      [id, 410],
+    ] as const) {
+      const answer = await page(task);
+      expect(answer.status).to.equal(status);
+      expect(answer.headers["content-type"]).to.match(/^text\/html/);
+      expect(answer.headers["content-security-policy"]).to.contain("default-src 'none'");
+      expect(answer.text).to.contain("<h1>").and.not.contain("<script>alert");
+    }
+  });
+
+  it("is made of no other file than those it needs", async () => {
+    for (const name of ["task.html", "..%2Fapp.ts", "../app.ts", "__proto__", "constructor", ""]) {
+      expect((await server.send(`/pages/${name}`)).status, name).to.equal(404);
+    }
+  });
+});

@@ -1,0 +1,112 @@
+import { once } from "node:events";
+import net from "node:net";
+import { expect } from "chai";
+import { raw } from "../../helpers/raw.ts";
+import { startServer, type TestServer } from "../../helpers/server.ts";
+
+/** Sends these bytes and returns all that comes back until the server closes. */
+describe("errors over HTTP", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer();
+  });
+  after(() => server.stop());
+
+  it("are problem documents (RFC 9457 §3), whose type leads to an explanation", async () => {
+    const answer = await server.send("/nowhere");
+    expect(answer.status).to.equal(404);
+    expect(answer.headers["content-type"]).to.match(/^application\/problem\+json/);
+    expect(answer.json).to.include({ type: "/problems/not-found", status: 404 }).and.to.include.keys("title");
+    const explained = await server.send(answer.json.type);
+    expect(explained.status).to.equal(200);
+    expect(explained.text).to.contain(answer.json.title);
+    expect((await server.send("/problems/nothing-such")).status).to.equal(404);
+  });
+
+  it("say with 405 and Allow which methods there are (RFC 9110 §15.5.6)", async () => {
+    const cases = {
+      "/v1/requests": ["POST"],
+      "/v1/requests/abc": ["DELETE", "GET", "HEAD", "PUT"],
+      "/v1/requests/abc/status": ["GET", "HEAD"],
+      "/v1/queues": ["GET", "HEAD"],
+      "/healthz": ["GET", "HEAD"],
+    };
+    for (const [path, allowed] of Object.entries(cases)) {
+      const answer = await server.send(path, { method: "PATCH" });
+      expect(answer.status, path).to.equal(405);
+      expect(answer.json).to.include({ type: "/problems/method-not-allowed", status: 405 });
+      expect(String(answer.headers.allow).split(", ").sort()).to.include.members(allowed);
+      const options = await server.send(path, { method: "OPTIONS" });
+      expect(options.status).to.equal(200);
+      expect(options.headers.allow).to.equal(answer.headers.allow);
+    }
+    expect((await server.send("/v1/queues", { method: "PROPFIND" })).status).to.equal(405);
+  });
+
+  it("tell paths apart by case (RFC 9110 §4.2.3)", async () => {
+    const answer = await server.send("/V1/Requests/abc", { method: "PUT", body: 1 });
+    expect(answer.json.type).to.equal("/problems/not-found");
+  });
+
+  it("vary by Prefer like every answer of these paths (RFC 7240 §2)", async () => {
+    const id = (await server.post("default", 1)).json.id;
+    const etag = String((await server.send(`/v1/requests/${id}`)).headers.etag);
+    const answers = await Promise.all([
+      server.send("/v1/requests", { method: "POST", body: 1 }),
+      server.send("/v1/requests", { method: "POST", headers: { Prefer: "respond-async" }, body: 1 }),
+      server.send("/v1/requests", { method: "POST", body: "{" }),
+      server.send("/v1/requests", { method: "POST", headers: { "Content-Type": "text/x" }, body: "{" }),
+      server.send("/v1/requests", { method: "PATCH" }),
+      server.send("/v1/requests", { method: "OPTIONS" }),
+      server.send(`/v1/requests/${id}`),
+      server.send(`/v1/requests/${id}`, { method: "HEAD" }),
+      server.send(`/v1/requests/${id}`, { headers: { "If-None-Match": etag } }),
+      server.send(`/v1/requests/${id}/status`),
+      server.send("/v1/requests/nobody"),
+      server.send("/v1/requests/nobody", { method: "DELETE" }),
+      server.send("/v1/queues/nobody"),
+      server.send("/v1/nowhere"),
+    ]);
+    for (const answer of answers) expect(String(answer.headers.vary), String(answer.status)).to.match(/\bPrefer\b/);
+    expect(answers.map((answer) => answer.status)).to.include.members([200, 202, 304, 400, 404, 405, 415]);
+  });
+
+  it("are the request's, never the server's, whatever bytes come", async () => {
+    for (const [request, status] of [
+      ["GET /v1/requests/%E0%A4%A HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", 404],
+      ["GET /v1/queues?pending=%zz HTTP/1.1\r\nHost: [\r\nConnection: close\r\n\r\n", 421],
+      ["GET /v1/requests/x?pending=1 HTTP/1.1\r\nHost: LocalHost:99999\r\nConnection: close\r\n\r\n", 400],
+      ["GET /v1/requests/x HTTP/1.0\r\n\r\n", 404],
+      ["GET //v1//requests HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", 404],
+      ["GET http://other/v1/queues HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", 200],
+      [`GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nA: ${"b".repeat(20_000)}\r\n\r\n`, 431],
+      ["BLAH / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 400],
+    ] as const) {
+      expect(await raw(server.url, request), request.slice(0, 60)).to.match(new RegExp(`^HTTP/1.1 ${status} `));
+    }
+    expect(server.log.filter((line) => line.msg === "unforeseen error")).to.deep.equal([]);
+  });
+
+  it("leave the server as it was when a client goes away in the middle", async () => {
+    const head =
+      "POST /v1/requests HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n";
+    const socket = net.connect(Number(new URL(server.url).port), "127.0.0.1");
+    await once(socket, "connect");
+    await new Promise((resolve) => socket.write(`${head}{"half":`, resolve));
+    socket.destroy();
+    await once(socket, "close");
+    expect((await server.send("/healthz")).status).to.equal(200);
+  });
+
+  it("can be found in the log by the id that the caller was given, in API and worker lines alike", async () => {
+    const answer = await server.post("logging", 1, { "X-Request-Id": "find-me" });
+    expect(answer.status).to.equal(204);
+    const lines = server.log.filter((line) => line.requestId === "find-me");
+    expect(lines.map((line) => line.msg)).to.include.members(["written by the handler", "request"]);
+    const request = lines.find((line) => line.msg === "request");
+    expect(request).to.include({ method: "POST", path: "/v1/queues/logging/requests", status: 204 });
+    const refused = await server.post("nobody", 1, { "X-Request-Id": "refused-me" });
+    expect(refused.status).to.equal(404);
+    expect(server.log.some((line) => line.requestId === "refused-me" && line.status === 404)).to.equal(true);
+  });
+});
