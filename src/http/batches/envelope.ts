@@ -1,6 +1,5 @@
 import type { Submission } from "../../engine/submission.ts";
 import { isId, LONGEST_DELAY_S, PRIORITY } from "../../task.ts";
-
 import { parseJson } from "../input/json.ts";
 import { wrongParameter } from "../task/submit-options.ts";
 

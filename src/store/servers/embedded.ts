@@ -4,9 +4,10 @@ import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf, StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
+import { withTimeout } from "../../net/with-timeout.ts";
 import { checkFitness } from "./check-server.ts";
 import type { EmbeddedMessage, EmbeddedOrder } from "./embedded-server.ts";
-import { freePort } from "./free-port.ts";
+import { PortTakenError, startOnFreePort } from "./free-port.ts";
 import { connectOnce } from "./probe.ts";
 import { type ChildStore, Respawner, type StoreChild } from "./respawner.ts";
 
@@ -15,7 +16,6 @@ const FROZEN_AFTER_MS = 15_000;
 const BEATS = 15;
 const START_MS = 30_000;
 const FAREWELL_MS = 2_000;
-const PORT_TRIES = 5;
 const STDERR_TAIL = 2_000;
 /** Any user of this machine may connect to a port: only who is told the password is served. */
 const PASSWORD_BYTES = 32;
@@ -35,7 +35,7 @@ export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise
   let respawner: Respawner | undefined;
   try {
     const made = { password: randomBytes(PASSWORD_BYTES).toString("hex"), frozenAfterMs, log };
-    const { child, port } = await startOnFreePort(made);
+    const { child, port } = await startOnFreePort((free) => startEmbeddedChild(free, made));
     const kept = new Respawner(child, {
       start: () => startEmbeddedChild(port, made),
       consequence: "all its data lived in memory and is lost",
@@ -65,21 +65,8 @@ async function versionOf(url: string): Promise<string> {
   }
 }
 
-class PortTakenError extends Error {}
-
 /** What is the same of every process of one store. */
 type ChildOptions = Required<EmbeddedStoreOptions> & { readonly password: string };
-
-async function startOnFreePort(options: ChildOptions): Promise<{ child: StoreChild; port: number }> {
-  for (let tries = 1; ; tries++) {
-    const port = await freePort();
-    try {
-      return { child: await startEmbeddedChild(port, options), port };
-    } catch (error) {
-      if (!(error instanceof PortTakenError) || tries >= PORT_TRIES) throw error;
-    }
-  }
-}
 
 async function startEmbeddedChild(port: number, options: ChildOptions): Promise<StoreChild> {
   const { password, frozenAfterMs, log } = options;
@@ -132,19 +119,15 @@ function forkServer(port: number, beatMs: number): ChildProcess {
 
 /** Resolves when the process answers on its port. */
 function untilReady(server: ChildProcess, gone: Promise<string>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const late = setTimeout(() => reject(new Error(`it did not answer within ${START_MS / 1000} s`)), START_MS);
+  const ready = new Promise<void>((resolve, reject) => {
     server.on("message", (message: EmbeddedMessage) => {
-      clearTimeout(late);
       if ("ready" in message) resolve();
       if (!("failed" in message)) return;
       reject(message.code === "EADDRINUSE" ? new PortTakenError(message.failed) : new Error(message.failed));
     });
-    void gone.then((how) => {
-      clearTimeout(late);
-      reject(new Error(`it ended at once: ${how}`));
-    });
+    void gone.then((how) => reject(new Error(`it ended at once: ${how}`)));
   });
+  return withTimeout(START_MS, ready, () => new Error(`it did not answer within ${START_MS / 1000} s`));
 }
 
 /** Kills a process that gives no sign of life. Beats are counted, not timed: this process may itself have been asleep. */

@@ -11,3 +11,26 @@ export async function freePort(): Promise<number> {
   if (address === null || typeof address === "string") throw new Error("the system gave no port");
   return address.port;
 }
+
+/** How often another free port is tried when the first was taken between being found and being used. */
+const PORT_TRIES = 5;
+
+/** A start that failed because another process has the port. */
+export class PortTakenError extends Error {
+  override readonly name = "PortTakenError";
+}
+
+/**
+ * Starts something on a free port of loopback, on another one where that was taken meanwhile.
+ * @param start rejects with a PortTakenError where another process has the port
+ */
+export async function startOnFreePort<T>(start: (port: number) => Promise<T>): Promise<{ child: T; port: number }> {
+  for (let tries = 1; ; tries++) {
+    const port = await freePort();
+    try {
+      return { child: await start(port), port };
+    } catch (error) {
+      if (!(error instanceof PortTakenError) || tries >= PORT_TRIES) throw error;
+    }
+  }
+}

@@ -7,6 +7,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import type { DataLock } from "./data-lock.ts";
+import { PortTakenError } from "./free-port.ts";
 import { connectOnce, whenLoaded } from "./probe.ts";
 import type { StoreChild } from "./respawner.ts";
 import type { ServerBinary } from "./server-binary.ts";
@@ -55,11 +56,6 @@ export interface NativeChildOptions {
   readonly password: string;
   readonly log: Logger;
   readonly signal?: AbortSignal;
-}
-
-/** A start that failed because another process has the port. */
-export class PortTakenError extends Error {
-  override readonly name = "PortTakenError";
 }
 
 /** How the server is reached; a secret. */

@@ -3,13 +3,11 @@ import path from "node:path";
 import { messageOf, StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import { DataLock } from "./data-lock.ts";
-import { freePort } from "./free-port.ts";
-import { type NativeChildOptions, PortTakenError, startNativeChild, urlOf } from "./native-child.ts";
-import { type ChildStore, Respawner, type StoreChild } from "./respawner.ts";
+import { startOnFreePort } from "./free-port.ts";
+import { startNativeChild, urlOf } from "./native-child.ts";
+import { type ChildStore, Respawner } from "./respawner.ts";
 import type { ServerBinary } from "./server-binary.ts";
 
-/** How often another free port is tried when the first was taken between being found and being used. */
-const PORT_TRIES = 5;
 /** Any user of this machine may connect to a port: only who is told the password is served. */
 const PASSWORD_BYTES = 32;
 
@@ -28,14 +26,18 @@ export interface NativeStoreOptions {
  * @throws StartError when the directory is in use or cannot be, or the server does not start
  */
 export async function startNativeStore(options: NativeStoreOptions): Promise<ChildStore> {
-  const { binary, log } = options;
+  const { binary, log, port: wanted } = options;
   const dir = path.resolve(options.dataDir);
   const lock = await DataLock.take(dir, log);
   try {
     const password = randomBytes(PASSWORD_BYTES).toString("hex");
-    const { child, port } = await startOnFreePort(options, { dir, lock, password });
+    const made = { binary, dir, lock, password, log };
+    const { child, port } =
+      wanted === undefined
+        ? await startOnFreePort((free) => startNativeChild({ ...made, port: free }))
+        : { child: await startNativeChild({ ...made, port: wanted }), port: wanted };
     const respawner = new Respawner(child, {
-      start: (signal) => startNativeChild({ binary, dir, lock, port, password, log, signal }),
+      start: (signal) => startNativeChild({ ...made, port, signal }),
       consequence: "at most the last second of what was written is lost",
       log,
     });
@@ -53,19 +55,5 @@ export async function startNativeStore(options: NativeStoreOptions): Promise<Chi
     throw error instanceof StartError
       ? error
       : new StartError(`${binary.path} could not be started: ${messageOf(error)}`, { cause: error });
-  }
-}
-
-async function startOnFreePort(
-  { binary, log, port: wanted }: NativeStoreOptions,
-  held: Pick<NativeChildOptions, "dir" | "lock" | "password">,
-): Promise<{ child: StoreChild; port: number }> {
-  for (let tries = 1; ; tries++) {
-    const port = wanted ?? (await freePort());
-    try {
-      return { child: await startNativeChild({ binary, ...held, port, log }), port };
-    } catch (error) {
-      if (!(error instanceof PortTakenError) || wanted !== undefined || tries >= PORT_TRIES) throw error;
-    }
   }
 }
