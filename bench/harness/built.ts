@@ -32,7 +32,7 @@ export async function openBuiltEngine(
   wanted: readonly BenchHandler[],
   partitions = 1,
 ): Promise<BuiltEngine> {
-  const [{ readConfig }, { createLog }, { defineHandler }, { connect }, { Keys }, { Scripts }, { Notices }] =
+  const [{ readConfig }, { createLog }, { defineHandler }, { connect }, { Keys }, { Scripts }, { PubSub }] =
     await Promise.all([
       built<typeof import("../../src/config/config.ts")>("config/config.js"),
       built<typeof import("../../src/log.ts")>("log.js"),
@@ -49,13 +49,13 @@ export async function openBuiltEngine(
   const config = readConfig({ MAX_WAITING: "100000000" });
   const log = createLog("warn");
   const redis = await connect(url, "bench", log);
-  const subscriber = await connect(url, "bench-notices", log);
+  const subscriber = await connect(url, "bench-pubsub", log);
   const handlers = new Map(wanted.map((handler) => [handler.queue, defineHandler(handler)]));
   const settings = new Map([...handlers].map(([queue, handler]) => [queue, settingsOf(handler, config)]));
   const engine = new Engine({
     scripts: new Scripts(redis, { flags: true }),
     keys: new Keys(prefix, partitions),
-    notices: new Notices(subscriber),
+    pubsub: new PubSub(subscriber),
     queues: settings,
     fallback: settingsOf(defineHandler({ queue: "unknown", run: () => undefined }), config),
   });

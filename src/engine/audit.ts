@@ -3,7 +3,7 @@ import type { Logger } from "../log.ts";
 import { type Connection, connect, mastersOf } from "../store/connection.ts";
 import { INDEXES, Keys } from "../store/keys.ts";
 import { type AuditItems, BATCH_LIMIT, Scripts } from "../store/scripts/scripts.ts";
-import { checkFitness, SCRIPT_FLAGS_SINCE } from "../store/servers/check-server.ts";
+import { checkServer, SCRIPT_FLAGS_SINCE } from "../store/servers/check-server.ts";
 
 /** What an audit found. */
 export interface AuditReport {
@@ -33,7 +33,7 @@ export async function auditStore(
 ): Promise<AuditReport> {
   const redis = await connect(url, "audit", log);
   try {
-    const { version } = await checkFitness(redis);
+    const { version } = await checkServer(redis);
     const partitions = await redis.get(new Keys(prefix, 1).claim);
     if (partitions === null) {
       throw new StartError(

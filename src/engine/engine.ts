@@ -1,6 +1,6 @@
 import { Metrics } from "../metrics.ts";
 import type { Keys } from "../store/keys.ts";
-import type { Notices } from "../store/pubsub.ts";
+import type { PubSub } from "../store/pubsub.ts";
 import type {
   Asking,
   BeginVerdict,
@@ -50,7 +50,7 @@ import { Wait } from "./watching/wait.ts";
 export interface EngineParts {
   readonly scripts: Scripts;
   readonly keys: Keys;
-  readonly notices: Notices;
+  readonly pubsub: PubSub;
   /** The queues this process knows, by name. */
   readonly queues: ReadonlyMap<string, QueueSettings>;
   /** What holds for tasks of other queues that are still in the store. */
@@ -69,7 +69,7 @@ type DueListener = (partition: number, delayMs: number) => void;
 /** Every verb on tasks, over all partitions. Stateless: any number of processes have one each on the same store. */
 export class Engine {
   readonly keys: Keys;
-  readonly notices: Notices;
+  readonly pubsub: PubSub;
   readonly queues: ReadonlyMap<string, QueueSettings>;
   /** Ids that were handed out for tasks to come: there is no task yet that the verbs could be about. */
   readonly allocations: Allocations;
@@ -100,9 +100,9 @@ export class Engine {
   readonly #reports: Batch<{ id: string; fence: string; progress: string }, "ok" | "stale">;
 
   constructor(parts: EngineParts) {
-    const { scripts, keys, notices, large = scripts } = parts;
+    const { scripts, keys, pubsub, large = scripts } = parts;
     this.keys = keys;
-    this.notices = notices;
+    this.pubsub = pubsub;
     this.queues = parts.queues;
     this.metrics = parts.metrics ?? new Metrics();
     this.#scripts = scripts;

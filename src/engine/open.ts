@@ -6,9 +6,9 @@ import { Metrics } from "../metrics.ts";
 import { connect, LARGE_VALUE_MS } from "../store/connection.ts";
 import { checkDurability } from "../store/durability.ts";
 import { Keys } from "../store/keys.ts";
-import { Notices } from "../store/pubsub.ts";
+import { PubSub } from "../store/pubsub.ts";
 import { Scripts } from "../store/scripts/scripts.ts";
-import { checkFitness, SCRIPT_FLAGS_SINCE } from "../store/servers/check-server.ts";
+import { checkServer, SCRIPT_FLAGS_SINCE } from "../store/servers/check-server.ts";
 import { DeploymentSecret } from "./deployment-secret.ts";
 import { Engine } from "./engine.ts";
 import { claimPartitions } from "./partitions.ts";
@@ -47,7 +47,7 @@ export async function openEngine(
   };
   try {
     const redis = await open("commands");
-    const { version, warnings } = await checkFitness(redis);
+    const { version, warnings } = await checkServer(redis);
     for (const warning of warnings) log.warn(warning);
     await checkDurability(redis, config.durability, version);
     const keys = new Keys(config.keyPrefix, config.partitions);
@@ -66,7 +66,7 @@ export async function openEngine(
       scripts,
       large,
       keys,
-      notices: new Notices(await open("notices"), { sharded: flags }),
+      pubsub: new PubSub(await open("pubsub"), { sharded: flags }),
       queues: new Map([...handlers].map((handler) => [handler.queue, settingsOf(handler, config)])),
       fallback: settingsOf(defineHandler({ queue: "unknown", run: () => undefined }), config),
       metrics,
@@ -74,7 +74,7 @@ export async function openEngine(
     });
     const readiness = async (): Promise<readonly string[]> => {
       try {
-        return (await checkFitness(redis)).warnings;
+        return (await checkServer(redis)).warnings;
       } catch (error) {
         return [`the store cannot be reached: ${messageOf(error)}`];
       }

@@ -48,7 +48,7 @@ export async function takeOrWait(
   deadlineMs: number,
   signal: AbortSignal,
 ): Promise<Taken> {
-  const { keys, notices } = engine;
+  const { keys, pubsub } = engine;
   const take = new Take(engine, request);
   let wake: (() => void) | undefined;
   let announced = false;
@@ -57,7 +57,7 @@ export async function takeOrWait(
     wake?.();
   };
   // First listen, then look: else the announcement could slip through between.
-  const listening = keys.tags.map((_, p) => notices.listen(keys.workChannel(p, request.queue), onNotice));
+  const listening = keys.tags.map((_, p) => pubsub.listen(keys.workChannel(p, request.queue), onNotice));
   await Promise.race([Promise.all(listening), sleep(LISTEN_MS, undefined, { ref: false })]);
   try {
     for (;;) {

@@ -2,10 +2,10 @@ import { ChurnMap } from "../churn-map.ts";
 import { type Connection, isCluster } from "./connection.ts";
 
 /** Told of a message, or null when the connection was lost for a while and messages may have been missed. */
-export type NoticeListener = (message: string | null) => void;
+export type MessageListener = (message: string | null) => void;
 
 interface Channel {
-  readonly listeners: Set<NoticeListener>;
+  readonly listeners: Set<MessageListener>;
   subscribed: Promise<unknown>;
   /** The subscription did not come about: it is tried again. */
   failed: boolean;
@@ -15,7 +15,7 @@ interface Channel {
  * Listens to channels on a connection of its own. Nothing depends on a message arriving: whoever listens also looks, slowly.
  * What is listened to is kept here, so that a new connection listens to the same.
  */
-export class Notices {
+export class PubSub {
   readonly #connection: Connection;
   /** Each channel is listened to at the shard that has its partition, and messages go nowhere else. */
   readonly #sharded: boolean;
@@ -42,7 +42,7 @@ export class Notices {
    * as it is listened to; until then it lives on its own slow looks.
    * @returns ends the listening
    */
-  async listen(channel: string, listener: NoticeListener): Promise<() => void> {
+  async listen(channel: string, listener: MessageListener): Promise<() => void> {
     let entry = this.#channels.get(channel);
     if (!entry) {
       entry = { listeners: new Set(), subscribed: Promise.resolve(), failed: false };
@@ -70,7 +70,7 @@ export class Notices {
     );
   }
 
-  #forget(channel: string, listener: NoticeListener): void {
+  #forget(channel: string, listener: MessageListener): void {
     const entry = this.#channels.get(channel);
     if (!entry?.listeners.delete(listener) || entry.listeners.size > 0) return;
     this.#channels.delete(channel);

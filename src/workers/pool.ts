@@ -79,9 +79,9 @@ export class Pool implements Role, Slots {
   async start(): Promise<void> {
     if (this.#started) return;
     this.#started = true;
-    const { keys, notices } = this.#engine;
+    const { keys, pubsub } = this.#engine;
     const listening = keys.tags.map((_, partition) =>
-      notices.listen(keys.workChannel(partition, this.queue), (message) => this.#notice(message)),
+      pubsub.listen(keys.workChannel(partition, this.queue), (message) => this.#notice(message)),
     );
     this.#unlisten = await Promise.all(listening);
     // It may have been stopped in the meantime.

@@ -153,7 +153,7 @@ describe("a Redis Cluster of three masters", () => {
       const heard: string[] = [];
       const channels = t.keys.tags.map((_, p) => t.keys.workChannel(p, "jobs"));
       const stops = await Promise.all(
-        channels.map((channel) => t.engine.notices.listen(channel, () => heard.push(channel))),
+        channels.map((channel) => t.engine.pubsub.listen(channel, () => heard.push(channel))),
       );
       await Promise.all(Array.from({ length: 60 }, (_, n) => t.submit({ id: `n${n}` })));
       expect(new Set(heard)).to.deep.equal(new Set(channels));

@@ -7,7 +7,7 @@ import { createLog } from "../../src/log.ts";
 import { Loop } from "../../src/loop.ts";
 import { AddressGuard, parseAllowList } from "../../src/net/ssrf-guard.ts";
 import { connect } from "../../src/store/connection.ts";
-import { Notices } from "../../src/store/pubsub.ts";
+import { PubSub } from "../../src/store/pubsub.ts";
 import { type DeliveryParts, deliverer } from "../../src/webhooks/delivery.ts";
 import { Worker } from "../../src/workers/worker.ts";
 import { eventually } from "../../testbed/eventually.ts";
@@ -50,7 +50,7 @@ export async function openDeliveries(
   const engine = new Engine({
     scripts: t.scripts,
     keys: t.keys,
-    notices: new Notices(subscriber),
+    pubsub: new PubSub(subscriber),
     queues: new Map([...all].map(([queue, handler]) => [queue, settingsOf(handler, config)])),
     fallback: t.settings,
   });

@@ -7,7 +7,7 @@ import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { type Connection, connect } from "../../src/store/connection.ts";
 import { Keys } from "../../src/store/keys.ts";
-import { Notices } from "../../src/store/pubsub.ts";
+import { PubSub } from "../../src/store/pubsub.ts";
 import { Scripts } from "../../src/store/scripts/scripts.ts";
 import { removeKeysLike } from "./scan.ts";
 import { storeUrl, uniquePrefix } from "./store.ts";
@@ -54,7 +54,7 @@ export async function openEngine(
   const log = createLog("silent");
   const url = options.url ?? storeUrl();
   const redis = await connect(url, "test", log);
-  const subscriber = await connect(url, "test-notices", log);
+  const subscriber = await connect(url, "test-pubsub", log);
   const keys = new Keys(options.prefix ?? uniquePrefix(), options.partitions ?? 1);
   const scripts = options.makeScripts?.(redis) ?? new Scripts(redis, { flags: true });
   const settings = {
@@ -65,7 +65,7 @@ export async function openEngine(
     scripts,
     ...(options.makeLarge && { large: options.makeLarge(redis) }),
     keys,
-    notices: new Notices(subscriber),
+    pubsub: new PubSub(subscriber),
     queues: new Map((options.queues ?? ["jobs"]).map((queue) => [queue, settings])),
     fallback: settings,
   });

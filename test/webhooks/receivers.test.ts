@@ -60,7 +60,7 @@ describe("an event that is to be told again", () => {
 
   it("goes to the end of its line, unlike the tasks of other queues", async () => {
     const queues = new Map([INTERNAL_QUEUES.webhooks, "jobs"].map((queue) => [queue, { ...t.settings, queue }]));
-    const engine = new Engine({ ...t, notices: t.engine.notices, queues, fallback: t.settings });
+    const engine = new Engine({ ...t, pubsub: t.engine.pubsub, queues, fallback: t.settings });
     for (const queue of queues.keys()) {
       const take = async (reservation: string, count: number) => {
         const request = { queue, worker: "w", lane: 0, reservation, count, leaseMs: 15_000, rate: undefined };

@@ -110,7 +110,7 @@ describe("a worker that stops", () => {
       throw task.signal.reason;
     });
     // No notice and no renewal tells the worker.
-    shop.engine.notices.listen = async () => () => undefined;
+    shop.engine.pubsub.listen = async () => () => undefined;
     const worker = await shop.worker({ drainTimeoutMs: 0 });
     const id = await shop.submit(1);
     await shop.ended(id, "running");
@@ -131,9 +131,9 @@ describe("a worker that stops", () => {
     const hasty = await shop.worker({ idle: true });
     const starting = hasty.start();
     await Promise.all([starting, hasty.stop(), hasty.stop()]);
-    const { keys, notices } = shop.engine;
+    const { keys, pubsub } = shop.engine;
     const announced = deferred();
-    await notices.listen(keys.workChannel(0, "jobs"), () => announced.resolve());
+    await pubsub.listen(keys.workChannel(0, "jobs"), () => announced.resolve());
     const id = await shop.submit(1);
     // Whoever listened would ask now, on the connection that the look travels on.
     await announced.promise;

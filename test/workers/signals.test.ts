@@ -105,7 +105,7 @@ describe("a running task's signal", () => {
       },
       { lease: "1s" },
     );
-    shop.engine.notices.listen = async () => () => undefined;
+    shop.engine.pubsub.listen = async () => () => undefined;
     await shop.worker();
     const id = await shop.submit(1);
     await begun.promise;

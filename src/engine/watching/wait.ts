@@ -1,5 +1,5 @@
 import { type Keys, tellsOfEnd } from "../../store/keys.ts";
-import type { Notices } from "../../store/pubsub.ts";
+import type { PubSub } from "../../store/pubsub.ts";
 import { isOutcome } from "../../task.ts";
 import type { Inspection, Inspector } from "../inspect.ts";
 
@@ -14,10 +14,10 @@ export class Wait {
   #changed = false;
   #wake: (() => void) | undefined;
 
-  constructor(id: string, inspector: Inspector, { notices, keys }: { notices: Notices; keys: Keys }) {
+  constructor(id: string, inspector: Inspector, { pubsub, keys }: { pubsub: PubSub; keys: Keys }) {
     this.#id = id;
     this.#inspector = inspector;
-    this.#listening = notices.listen(keys.taskChannel(id), (message) => this.#notice(message));
+    this.#listening = pubsub.listen(keys.taskChannel(id), (message) => this.#notice(message));
   }
 
   /**

@@ -55,7 +55,7 @@ interface Entry {
  * watcher costs a subscription and no timer. Works as long as anything is watched, and needs neither start nor stop.
  */
 export class Watchers {
-  readonly #engine: Pick<Engine, "inspect" | "notices" | "keys" | "figures">;
+  readonly #engine: Pick<Engine, "inspect" | "pubsub" | "keys" | "figures">;
   readonly #entries = new Map<string, Entry>();
   readonly #loop: Loop;
   readonly #onError: (error: unknown) => void;
@@ -67,7 +67,7 @@ export class Watchers {
   /** The figures of each queue at the last pass. */
   #figures = new Map<string, string>();
 
-  constructor(engine: Pick<Engine, "inspect" | "notices" | "keys" | "figures">, options: WatchersOptions = {}) {
+  constructor(engine: Pick<Engine, "inspect" | "pubsub" | "keys" | "figures">, options: WatchersOptions = {}) {
     this.#engine = engine;
     this.#onError = options.onError ?? (() => undefined);
     this.#passMs = options.passMs ?? WATCH_DEFAULTS.passMs;
@@ -113,7 +113,7 @@ export class Watchers {
   }
 
   #open(id: string): Entry {
-    const { notices, keys } = this.#engine;
+    const { pubsub, keys } = this.#engine;
     this.#opened += 1;
     const entry: Entry = {
       id,
@@ -124,7 +124,7 @@ export class Watchers {
       version: "",
       due: false,
       looking: false,
-      end: notices.listen(keys.taskChannel(id), () => this.#noticed(entry)),
+      end: pubsub.listen(keys.taskChannel(id), () => this.#noticed(entry)),
     };
     this.#entries.set(id, entry);
     if (this.#entries.size === 1) this.#loop.start();

@@ -6,7 +6,7 @@ import { type Connection, isCluster, mastersOf } from "../connection.ts";
 export const MINIMUM_REDIS = "6.2";
 
 /** What a store is found to be. */
-export interface Fitness {
+export interface ServerReport {
   /** Its own version: Valkey's for Valkey, not the Redis one that it claims to be compatible with. */
   readonly version: string;
   /** What an operator should change, each for a person, with what to do. */
@@ -16,7 +16,7 @@ export interface Fitness {
 }
 
 /** Whether a version, e.g. `7.0.15`, is new enough. */
-export function isFitVersion(version: string): boolean {
+export function isSupportedVersion(version: string): boolean {
   return !isNewer(MINIMUM_REDIS, version);
 }
 
@@ -35,10 +35,8 @@ function isNewer(a: string, b: string): boolean {
  * @throws StartError when it is older than {@link MINIMUM_REDIS}, is a Sentinel, does not tell, or is a node of a cluster
  *   that was given as a server by itself
  */
-export async function checkFitness(connection: Connection): Promise<Fitness> {
-  const answers = await Promise.allSettled(
-    mastersOf(connection).map((node) => checkServer(node, isCluster(connection))),
-  );
+export async function checkServer(connection: Connection): Promise<ServerReport> {
+  const answers = await Promise.allSettled(mastersOf(connection).map((node) => checkNode(node, isCluster(connection))));
   const refused = answers.flatMap((answer) => (answer.status === "rejected" ? [answer.reason as unknown] : []));
   const all = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
   // A cluster of which one master is away is fit to serve the rest; what is unfit about any is said.
@@ -49,7 +47,7 @@ export async function checkFitness(connection: Connection): Promise<Fitness> {
   return { version: oldest.version, policy, warnings: policyWarnings(policy) };
 }
 
-async function checkServer(redis: Redis, ofCluster: boolean): Promise<Omit<Fitness, "warnings">> {
+async function checkNode(redis: Redis, ofCluster: boolean): Promise<Omit<ServerReport, "warnings">> {
   const info = await readInfo(redis);
   const redisVersion = info.get("redis_version");
   if (redisVersion === undefined)
@@ -60,7 +58,7 @@ async function checkServer(redis: Redis, ofCluster: boolean): Promise<Omit<Fitne
     );
   }
   const valkeyVersion = info.get("valkey_version");
-  if (!isFitVersion(redisVersion)) {
+  if (!isSupportedVersion(redisVersion)) {
     throw new StartError(`the store is Redis ${redisVersion}, but ${MINIMUM_REDIS} or later is needed; upgrade it`);
   }
   if (!ofCluster && (info.get("cluster_enabled") === "1" || info.get("redis_mode") === "cluster")) {

@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { messageOf, StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import { withTimeout } from "../../net/with-timeout.ts";
-import { checkFitness } from "./check-server.ts";
+import { checkServer } from "./check-server.ts";
 import type { EmbeddedMessage, EmbeddedOrder } from "./embedded-server.ts";
 import { PortTakenError, startOnFreePort } from "./free-port.ts";
 import { connectOnce } from "./probe.ts";
@@ -59,7 +59,7 @@ async function versionOf(url: string): Promise<string> {
   const redis = await connectOnce(url);
   try {
     await redis.ping();
-    return (await checkFitness(redis)).version;
+    return (await checkServer(redis)).version;
   } finally {
     redis.disconnect();
   }

@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { parseRedisUrl, placeOf, REDIS_URL_FORMS } from "../../config/redis-url.ts";
 import { messageOf, StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
-import { checkFitness } from "./check-server.ts";
+import { checkServer } from "./check-server.ts";
 import { connectOnce, whenLoaded } from "./probe.ts";
 
 /** How long a Redis that cannot be reached is waited for: it may be starting at the same moment. */
@@ -22,7 +22,7 @@ export async function probeExternal(url: string, log: Logger, patienceMs = PATIE
       const redis = await connectOnce(url);
       try {
         await whenLoaded(redis, log);
-        const { version } = await checkFitness(redis);
+        const { version } = await checkServer(redis);
         return `store: external, version ${version}, at ${place}`;
       } finally {
         redis.disconnect();

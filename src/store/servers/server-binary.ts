@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import type { Logger } from "../../log.ts";
-import { isFitVersion, MINIMUM_REDIS } from "./check-server.ts";
+import { isSupportedVersion, MINIMUM_REDIS } from "./check-server.ts";
 
 const NAMES = ["redis-server", "valkey-server"] as const;
 const run = promisify(execFile);
@@ -30,7 +30,7 @@ export async function findServerBinary(log: Logger): Promise<FoundBinaries> {
     const path = await whereIs(name);
     if (path === undefined) continue;
     const version = await versionOf(path);
-    if (version !== undefined && isFitVersion(version)) return { fit: { name, path, version }, unfit };
+    if (version !== undefined && isSupportedVersion(version)) return { fit: { name, path, version }, unfit };
     const reason =
       version === undefined ? `${path} does not tell its version` : `${path} is version ${version}, too old`;
     unfit.push(reason);

@@ -8,7 +8,7 @@ import { defineHandler } from "../../../src/handler/define.ts";
 import { createLog } from "../../../src/log.ts";
 import { type Connection, connect } from "../../../src/store/connection.ts";
 import { Keys } from "../../../src/store/keys.ts";
-import { Notices } from "../../../src/store/pubsub.ts";
+import { PubSub } from "../../../src/store/pubsub.ts";
 import { type FailItem, type Lease, Scripts, type TickQueue } from "../../../src/store/scripts/scripts.ts";
 import { keysLike } from "../../helpers/scan.ts";
 import { uniquePrefix } from "../../helpers/store.ts";
@@ -60,8 +60,8 @@ export async function holdAgainstModel(
 ): Promise<{ runs: number; steps: number }> {
   const log = createLog("silent");
   const redis = await connect(url, "model", log);
-  const subscriber = await connect(url, "model-notices", log);
-  const parts = { redis, notices: new Notices(subscriber) };
+  const subscriber = await connect(url, "model-pubsub", log);
+  const parts = { redis, pubsub: new PubSub(subscriber) };
   const played = { runs: 0, steps: 0 };
   try {
     const property = fc.asyncProperty(
@@ -96,7 +96,7 @@ export async function holdAgainstModel(
 }
 
 async function runOnce(
-  { redis, notices }: { redis: Connection; notices: Notices },
+  { redis, pubsub }: { redis: Connection; pubsub: PubSub },
   steps: readonly { twice: boolean; call: Op }[],
   onCall: PropertyOptions["onCall"],
 ): Promise<void> {
@@ -108,7 +108,7 @@ async function runOnce(
     { flags: true },
   );
   const model = new Model(RULES);
-  const engine = new Engine({ scripts, keys, notices, queues: new Map(RULES.map(settings)), fallback: fallback() });
+  const engine = new Engine({ scripts, keys, pubsub, queues: new Map(RULES.map(settings)), fallback: fallback() });
   const world: World = {
     ...{ model, engine, time: new TimeTravel(redis, keys, model) },
     ...{ leases: [], reservations: new Map(), serial: 0 },

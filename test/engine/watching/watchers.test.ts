@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Inspection } from "../../../src/engine/inspect.ts";
 import { Watchers } from "../../../src/engine/watching/watchers.ts";
-import type { Notices } from "../../../src/store/pubsub.ts";
+import type { PubSub } from "../../../src/store/pubsub.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
@@ -28,13 +28,13 @@ describe("watching tasks", () => {
     t = await openEngine();
     looks = [];
     stops = [];
-    const { notices, keys } = t.engine;
+    const { pubsub, keys } = t.engine;
     engine = {
       inspect: (id, wanted) => {
         looks.push(id);
         return t.engine.inspect(id, wanted);
       },
-      notices,
+      pubsub,
       keys,
       figures: (names) => t.engine.figures(names),
     };
@@ -92,8 +92,8 @@ describe("watching tasks", () => {
   });
 
   it("finds out by itself when notices are lost", async () => {
-    const deaf = { listen: async () => () => undefined } as unknown as Notices;
-    const watchers = new Watchers({ ...engine, notices: deaf }, QUICK);
+    const deaf = { listen: async () => () => undefined } as unknown as PubSub;
+    const watchers = new Watchers({ ...engine, pubsub: deaf }, QUICK);
     await t.submit({ id: "a" });
     const [task] = await t.reserve(1);
     const { listener, heard } = ear();

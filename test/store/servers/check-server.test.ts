@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { Redis } from "ioredis";
-import { checkFitness, isFitVersion } from "../../../src/store/servers/check-server.ts";
+import { checkServer, isSupportedVersion } from "../../../src/store/servers/check-server.ts";
 import { type FakeRedis, startFakeRedis } from "../../helpers/fake-redis.ts";
 import { expectStartError } from "../../helpers/start-error.ts";
 import { storeKind, storeUrl } from "../../helpers/store.ts";
@@ -12,7 +12,7 @@ describe("the fitness of a store", () => {
   const checked = async (info: Record<string, string>) => {
     fake = await startFakeRedis(info);
     redis = new Redis(fake.port, "127.0.0.1", { enableReadyCheck: false, disableClientInfo: true });
-    return checkFitness(redis);
+    return checkServer(redis);
   };
 
   afterEach(async () => {
@@ -24,15 +24,15 @@ describe("the fitness of a store", () => {
   it("is there for the store of these tests", async function () {
     if (storeKind() === "external") this.skip();
     redis = new Redis(storeUrl());
-    const { version, warnings, policy } = await checkFitness(redis);
+    const { version, warnings, policy } = await checkServer(redis);
     expect(version).to.match(/^\d+\.\d+\.\d+$/);
     expect(warnings).to.deep.equal([]);
     expect(policy).to.equal("noeviction");
   });
 
   it("wants Redis 6.2", () => {
-    for (const old of ["2.8.24", "5.0.14", "6.0.20"]) expect(isFitVersion(old), old).to.equal(false);
-    for (const fit of ["6.2.0", "6.10.1", "7.0.15", "10.0.0"]) expect(isFitVersion(fit), fit).to.equal(true);
+    for (const old of ["2.8.24", "5.0.14", "6.0.20"]) expect(isSupportedVersion(old), old).to.equal(false);
+    for (const fit of ["6.2.0", "6.10.1", "7.0.15", "10.0.0"]) expect(isSupportedVersion(fit), fit).to.equal(true);
   });
 
   it("says which version was found and which is needed", async () => {
