@@ -25,49 +25,49 @@ const refusals = problems(
   ...(["queue-full", "line-too-long", "not-durable", "unknown-queue", ...GONE] as const),
 );
 
-/** The dialect in which the server hands out ids first. */
+/** Operations of the dialect in which the server allocates the id first. */
 export const allocationOperations: Operations<
   "allocate" | "postAllocated" | "getAllocated" | "putAllocated" | "deleteAllocated"
 > = {
   allocate: {
-    summary: "An id for a task to come",
-    description: "It is kept for an hour, and counts towards the most tasks that may wait.",
+    summary: "Allocate an id for a task",
+    description: "The id is kept for an hour, and counts towards MAX_WAITING.",
     tags: ["Allocated ids"],
     parameters: parameterRefs("queueQuery"),
     responses: { "200": json("The id.", object({ id: ID }), "Location"), ...problems("unknown-queue", "queue-full") },
   },
   postAllocated: {
-    summary: "The input of the task",
-    description: "Again with the same input: the same.",
+    summary: "Submit the input of the task",
+    description: "Repeating it with the same input has no further effect.",
     ...submission,
     responses: { "202": pending("The task is stored."), ...refusals },
   },
   getAllocated: {
-    summary: "The task, or its result",
+    summary: "Get the task, or its result",
     tags: ["Allocated ids"],
     responses: {
       "200": {
-        description: "It is allocated only, or has succeeded.",
+        description: "The id is allocated and has no input yet, or the task has succeeded.",
         headers: headerRefs("Location"),
         content: {
           "application/json": { schema: { anyOf: [schemaRef("AllocatedTask"), schemaRef("AllocatedResult")] } },
         },
       },
-      "202": pending("It is pending."),
+      "202": pending("The task is pending."),
       ...problems(...GONE),
     },
   },
   putAllocated: {
-    summary: "Another input, while the task waits",
+    summary: "Replace the input while the task is waiting",
     ...submission,
     responses: { "200": pending("The input is replaced."), "202": pending("The task is stored."), ...refusals },
   },
   deleteAllocated: {
-    summary: "Cancel, or destroy the result",
+    summary: "Cancel the task, or delete its result",
     tags: ["Allocated ids"],
     responses: {
-      "202": pending("Its handler still runs."),
-      "204": empty("It is canceled or destroyed."),
+      "202": pending("The handler is still running; it was asked to stop."),
+      "204": empty("The task is canceled, or its result is deleted."),
       ...problems(...GONE),
     },
   },

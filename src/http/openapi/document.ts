@@ -22,22 +22,25 @@ import type {
 import { leaseSchemas, workerOperations } from "./workers.ts";
 
 const TAGS = [
-  { name: "Submit", description: "Hand in tasks, and take them back." },
+  { name: "Submit", description: "Submit tasks, and cancel them." },
   { name: "Watch", description: "Place in line, estimate, progress, result." },
-  { name: "Queues", description: "Lines of waiting work; each has one handler." },
-  { name: "Dead letters", description: "Tasks whose attempts are used up." },
-  { name: "Allocated ids", description: "The dialect in which the server hands out ids first." },
+  { name: "Queues", description: "Lines of waiting tasks; each queue has one handler." },
+  {
+    name: "Dead letters",
+    description: "Failed tasks that can be retried: their attempts are used up, or they lost their worker too often.",
+  },
+  { name: "Allocated ids", description: "The dialect in which the server allocates the id first." },
   { name: "Workers", description: "Workers in any language." },
   { name: "Gateway", description: "Existing HTTP APIs behind a line." },
-  { name: "Operations", description: "For whoever runs the server." },
+  { name: "Operations", description: "For the operator of the server." },
 ];
 
 const SECURITY_SCHEMES = {
-  key: { type: "http", scheme: "bearer", description: "An API key; not asked for where the server has none." },
+  key: { type: "http", scheme: "bearer", description: "An API key; not needed if the server has no keys." },
   link: { type: "apiKey", in: "query", name: "signature", description: "A signed link to one task, with `expires`." },
 };
 
-/** Describes the whole API, with what the handlers of this server accept. */
+/** Describes the whole API, with the inputs that the handlers of this server accept. */
 export function openApiDocument(handlers: readonly Handler[], version: string): OpenApiDocument {
   const { paths, responses } = shareResponses(pathsOf(handlers));
   return {
@@ -61,7 +64,7 @@ export function openApiDocument(handlers: readonly Handler[], version: string): 
   };
 }
 
-/** The operations of all routes, by path and method, and one more for the submissions to each queue. */
+/** The operations of all routes, by path and method, and one for submissions to each queue. */
 function pathsOf(handlers: readonly Handler[]): Paths {
   const operations: Operations<DescribedRoute> = {
     ...submitOperations(handlers),
@@ -88,7 +91,7 @@ function pathsOf(handlers: readonly Handler[]): Paths {
   return paths;
 }
 
-/** Adds what follows from an operation's route: its parameters, who may do it, and what every answer has. */
+/** Adds to an operation what follows from its route: parameters, security, and the headers of every response. */
 function completed(
   { requestBody, ...text }: OperationText,
   { route, path, method, operationId }: { route: Route; path: string; method: Method; operationId: string },
@@ -115,7 +118,7 @@ function withCommonHeaders(response: Response | Reference): Response | Reference
   };
 }
 
-/** Whoever may do it; `{}`: also without a key, on a server that has none. */
+/** Who may call it; `{}` stands for a server without keys. */
 function securityOf({ scopes, signedLink }: Route): NonNullable<Operation["security"]> {
   if (scopes === "none") return [];
   return [{ key: scopes === "any" ? [] : scopes }, ...(signedLink ? [{ link: [] }] : []), {}];

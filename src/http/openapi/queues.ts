@@ -24,7 +24,7 @@ const verb = (summary: string, tag: string, schema: Schema): OperationText => ({
 
 const count = (name: string): Schema => object({ [name]: { type: "integer", minimum: 0 } });
 
-/** What can be done with queues. */
+/** Operations on queues. */
 export const queueOperations: Operations<
   | ("queues" | "queue" | "waiting" | "running" | "dead" | "forgetDead" | "retryDead" | "pause" | "resume")
   | "submitBatch"
@@ -37,20 +37,20 @@ export const queueOperations: Operations<
       ...problems(),
     },
   },
-  queue: verb("Depth, rates, service times, workers and input of a queue", "Queues", schemaRef("Queue")),
-  waiting: page("The tasks that wait", "Task"),
-  running: page("The tasks that run", "Task"),
-  dead: { ...page("The dead tasks, oldest death first", "DeadTask"), tags: ["Dead letters"] },
-  forgetDead: verb("Forget all dead tasks", "Dead letters", count("forgotten")),
-  retryDead: verb("Run all dead tasks again", "Dead letters", count("retried")),
-  pause: verb("Take no more work", "Queues", schemaRef("Queue")),
-  resume: verb("Take work again", "Queues", schemaRef("Queue")),
+  queue: verb("One queue: depth, rates, service times, workers, input", "Queues", schemaRef("Queue")),
+  waiting: page("Waiting tasks", "Task"),
+  running: page("Running tasks", "Task"),
+  dead: { ...page("Dead tasks, oldest first", "DeadTask"), tags: ["Dead letters"] },
+  forgetDead: verb("Delete all dead tasks", "Dead letters", count("forgotten")),
+  retryDead: verb("Retry all dead tasks", "Dead letters", count("retried")),
+  pause: verb("Pause: start no more tasks", "Queues", schemaRef("Queue")),
+  resume: verb("Resume: start tasks again", "Queues", schemaRef("Queue")),
   submitBatch: {
     summary: "Submit many tasks",
     description:
-      `A JSON value a line, at most ${BATCH_DEFAULTS.lines} lines and ${BATCH_DEFAULTS.bytes / 1024 ** 2} MiB. ` +
-      "Read and answered as a stream: a verdict a line, in order; empty lines count but have none. A bad line never spoils " +
-      "the others. Query and Priority header hold for every line that does not say otherwise.",
+      `One JSON value on each line, at most ${BATCH_DEFAULTS.lines} lines and ${BATCH_DEFAULTS.bytes / 1024 ** 2} MiB. ` +
+      "Read and answered as a stream: one verdict for each line, in order; empty lines are counted but get no verdict. A bad " +
+      "line does not affect the others. The query and the Priority header are the defaults of every line.",
     tags: ["Submit"],
     parameters: parameterRefs(
       ...(["envelope", "Priority", "delay", "notBefore", "maxIndex", "webhook", "handlerQuery"] as const),
@@ -59,14 +59,14 @@ export const queueOperations: Operations<
       required: true,
       content: {
         [NDJSON]: {
-          schema: { type: "string", description: "Each line an input, or an Envelope with `?envelope=true`." },
+          schema: { type: "string", description: "Each line is an input, or an Envelope with `?envelope=true`." },
           example: '{"seconds":1}\n{"seconds":2}\n',
         },
       },
     },
     responses: {
       "202": {
-        description: "A BatchVerdict a line.",
+        description: "A BatchVerdict for each line.",
         content: {
           [NDJSON]: { schema: schemaRef("BatchVerdict"), example: '{"line":0,"id":"…","href":"…","index":0}\n' },
         },

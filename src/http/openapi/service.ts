@@ -4,42 +4,42 @@ import { type Operations, object, schemaRef } from "./types.ts";
 
 const text = { type: "string" };
 
-/** For whoever runs the server, and for whoever reads about it. */
+/** Operations for running the server, and its documentation. */
 export const serviceOperations: Operations<"health" | "readiness" | "metrics" | "openapi" | "explain"> = {
   health: {
-    summary: "Is the process alive",
+    summary: "Whether the process is alive",
     tags: ["Operations"],
-    responses: { "200": json("It is.", object({ status: { const: "ok" } })), ...otherHost() },
+    responses: { "200": json("The process is alive.", object({ status: { const: "ok" } })), ...otherHost() },
   },
   readiness: {
-    summary: "Is it of use",
+    summary: "Whether the server can serve requests",
     tags: ["Operations"],
     responses: {
-      "200": json("It is.", object({ status: { const: "ready" }, reasons: { type: "array", maxItems: 0 } })),
+      "200": json("It can.", object({ status: { const: "ready" }, reasons: { type: "array", maxItems: 0 } })),
       "503": json(
-        "It is not, and why.",
+        "It cannot, for these reasons.",
         object({ status: { const: "not ready" }, reasons: { type: "array", items: text } }),
       ),
       ...otherHost(),
     },
   },
   metrics: {
-    summary: "Figures for Prometheus",
+    summary: "Metrics for Prometheus",
     tags: ["Operations"],
-    responses: { "200": { description: "The figures.", content: { "text/plain": {} } }, ...problems() },
+    responses: { "200": { description: "The metrics.", content: { "text/plain": {} } }, ...problems() },
   },
   openapi: {
     summary: "This document",
     tags: ["Operations"],
     responses: {
       "200": json("The document.", { type: "object" }, "ETag"),
-      "304": empty("It is the one that the caller has.", "ETag"),
+      "304": empty("The caller has the current version.", "ETag"),
       ...otherHost(),
     },
   },
   explain: {
     summary: "What a problem means, and what to do",
-    description: "A page where `Accept` prefers text/html.",
+    description: "An HTML page if `Accept` prefers text/html.",
     tags: ["Operations"],
     responses: {
       "200": {

@@ -16,7 +16,7 @@ import {
 } from "./responses.ts";
 import { type Operations, type OperationText, type RequestBody, type Responses, schemaRef } from "./types.ts";
 
-/** Answers of a submission: 202, or the result where it is waited for. */
+/** Responses to a submission: 202, or the result if the caller waits for it. */
 export const submitted: Responses = {
   ...results(),
   ...problemsBesideResults(
@@ -44,28 +44,29 @@ function put(summary: string, requestBody: RequestBody): OperationText {
   const submission = SUBMIT_PARAMETERS.filter(({ $ref }) => !/X-Request-Id|Idempotency-Key/.test($ref));
   const parameters = [...submission, ...CONDITIONS];
   const responses = { ...problemsBesideResults("precondition-failed"), ...submitted };
-  const description = "Of a task that waits the input is replaced; it keeps its place, and the answer is its document.";
+  const description =
+    "If the task is waiting, its input is replaced; it keeps its place, and the response is its document.";
   return { summary, description, tags: ["Submit"], parameters, requestBody, responses };
 }
 
-/** Submitting a task, under the path of no single queue. */
+/** Submissions through the general paths. */
 export function submitOperations(handlers: readonly Handler[]): Operations<"submit" | "submitTo" | "put" | "putTo"> {
   const byDefault = handlers.find(({ queue }) => queue === DEFAULT_QUEUE);
   const body = byDefault ? inputBody(byDefault) : ANY_INPUT;
   return {
     submit: submit(`Submit to the queue ${DEFAULT_QUEUE}`, body),
-    put: put(`Submit to the queue ${DEFAULT_QUEUE} under an id of one's own`, body),
+    put: put(`Submit to the queue ${DEFAULT_QUEUE} under an id of your choice`, body),
     submitTo: submit("Submit to any queue", ANY_INPUT),
-    putTo: put("Submit to any queue under an id of one's own", ANY_INPUT),
+    putTo: put("Submit to any queue under an id of your choice", ANY_INPUT),
   };
 }
 
-/** Submitting a task to the queue of a handler, with what it accepts. */
+/** Submissions to the queue of one handler, with its input schema. */
 export function submitOperation(handler: Handler): OperationText {
   return submit(`Submit to the queue ${handler.queue}`, inputBody(handler));
 }
 
-/** Answers that are shown as a page to whoever prefers one. */
+/** Responses that are also available as an HTML page. */
 const alsoAsPages = (responses: Responses): Responses =>
   Object.fromEntries(
     Object.entries(responses).map(([status, response]) => [
@@ -76,7 +77,7 @@ const alsoAsPages = (responses: Responses): Responses =>
 
 const monitor = (summary: string): OperationText => ({
   summary,
-  description: "A page for a person where `Accept` prefers text/html.",
+  description: "An HTML page if `Accept` prefers text/html.",
   tags: ["Watch"],
   parameters: parameterRefs("onComplete", "onPending", "If-None-Match", "Prefer-wait"),
   responses: {
@@ -100,7 +101,7 @@ const monitor = (summary: string): OperationText => ({
     },
     "303": empty("The task has ended: its result is at Location.", "Location"),
     "304": empty(
-      "The task is still of the version that the caller has.",
+      "The caller has the current version of the document.",
       "ETag",
       "Preference-Applied",
       "Retry-After",
@@ -109,10 +110,10 @@ const monitor = (summary: string): OperationText => ({
   },
 });
 
-/** What can be done with one task. */
+/** Operations on one task. */
 export const taskOperations: Operations<"collect" | "cancel" | "watch" | "watchQueue" | "follow" | "retry"> = {
   collect: {
-    summary: "The result, or the place in line",
+    summary: "Collect the result, or see the place in line",
     tags: ["Watch"],
     parameters: parameterRefs("pending"),
     responses: {
@@ -122,34 +123,34 @@ export const taskOperations: Operations<"collect" | "cancel" | "watch" | "watchQ
     },
   },
   cancel: {
-    summary: "Cancel; of a finished task destroy the result",
+    summary: "Cancel the task; if it has ended, delete its result",
     tags: ["Submit"],
     parameters: CONDITIONS,
     responses: {
       "200": json("The task is canceled.", schemaRef("Task")),
-      "202": json("The task runs: its handler is asked to stop.", schemaRef("Task")),
-      "204": empty("The result is destroyed, or was gone before."),
+      "202": json("The task is running: its handler was asked to stop.", schemaRef("Task")),
+      "204": empty("The result is deleted, or was gone already."),
       ...problems("unknown", "precondition-failed"),
     },
   },
   watch: monitor("State, place in line, progress and estimate"),
-  watchQueue: monitor("The same, under another path"),
+  watchQueue: monitor("The same monitor at another path"),
   follow: {
     summary: "The monitor as Server-Sent Events",
     description:
-      "`event: status` at once and on every change, at last `event: done`; the data is the monitor's document.",
+      "`event: status` at once and on every change, finally `event: done`. The data is the document of the monitor.",
     tags: ["Watch"],
     parameters: parameterRefs("Last-Event-ID", "lastEventId"),
     responses: {
       "200": { description: "Events until the task has ended.", content: { "text/event-stream": {} } },
-      "204": empty("The caller has had the last event."),
+      "204": empty("The caller has already received the last event."),
       ...problems("unknown", "deleted"),
     },
   },
   retry: {
-    summary: "Run a dead task again",
-    description: "It goes to the end of the line, with fresh attempts.",
+    summary: "Retry a dead task",
+    description: "It goes to the end of the line and gets all its attempts again.",
     tags: ["Dead letters"],
-    responses: { "202": acceptedTask("The task is in line again."), ...problems("unknown", "not-retryable") },
+    responses: { "202": acceptedTask("The task is waiting again."), ...problems("unknown", "not-retryable") },
   },
 };

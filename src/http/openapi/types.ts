@@ -3,7 +3,7 @@ import type { DescribedRoute } from "../routes.ts";
 /** A JSON Schema (2020-12), as OpenAPI 3.1 takes it. */
 export type Schema = Readonly<Record<string, unknown>>;
 
-/** Points to a part of the components. A type, since as an interface it would be no {@link Schema}. */
+/** A reference to a component. A type alias, since an interface would not be assignable to {@link Schema}. */
 export type Reference = { readonly $ref: string };
 
 export interface Header {
@@ -53,7 +53,7 @@ export interface Operation {
   readonly security?: readonly Readonly<Record<string, readonly string[]>>[];
 }
 
-/** An operation as it is written down; document.ts adds what its route says. */
+/** An operation as described here; document.ts adds what follows from its route. */
 export type OperationText = Omit<Operation, "operationId" | "security">;
 
 /** The operations of some routes, by name. */
@@ -64,7 +64,7 @@ export type Method = "get" | "head" | "post" | "put" | "patch" | "delete";
 /** The operations of paths, by path and method. */
 export type Paths = Readonly<Record<string, Readonly<Partial<Record<Method, Operation>>>>>;
 
-/** An OpenAPI 3.1 document, as much of it as is used here. */
+/** The parts of an OpenAPI 3.1 document that are used here. */
 export interface OpenApiDocument {
   readonly openapi: "3.1.0";
   readonly info: Schema;
@@ -80,13 +80,13 @@ export interface OpenApiDocument {
   };
 }
 
-/** A schema of the components. */
+/** A reference to a schema of the components. */
 export const schemaRef = (name: string): Reference => ({ $ref: `#/components/schemas/${name}` });
 
-/** A schema that also takes null. */
+/** The schema, or null. */
 export const nullable = (schema: Schema | Reference): Schema => ({ anyOf: [schema, { type: "null" }] });
 
-/** An object that has all of these members, but for the optional ones. */
+/** An object with these members, all required but the optional ones. */
 export function object(
   properties: Readonly<Record<string, Schema | Reference>>,
   optional: readonly string[] = [],

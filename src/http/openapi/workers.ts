@@ -16,7 +16,7 @@ import {
 
 const BODIES = { take: takeBody, renew: renewBody, progress: progressBody, complete: completeBody, fail: failBody };
 
-/** The bodies of workers' requests: the schemas that check them. */
+/** The schemas of the request bodies of workers, from those that validate them. */
 export const leaseSchemas: Readonly<Record<string, Schema>> = Object.assign(
   {},
   ...Object.entries(BODIES).map(([name, body]) => asComponents(`lease.${name}`, z.toJSONSchema(body, { io: "input" }))),
@@ -39,9 +39,9 @@ const verb = (name: Exclude<keyof typeof BODIES, "take">, summary: string, respo
 const verdict = (...words: readonly string[]): Schema => object({ id: { type: "string" }, verdict: { enum: words } });
 
 const gateway: OperationText = {
-  summary: "Forwarded when its turn comes; the answer is the result",
+  summary: "Forward the request when its turn comes; the response is the result",
   description:
-    "A POST or PATCH without an Idempotency-Key reaches the API behind the line once at most: where no answer came, 502 with `mayHaveBeenCarriedOut`. A path with a segment `..`, in any form, is refused.",
+    "A POST or PATCH without an Idempotency-Key is sent to the target at most once; without a response from it: 502 with `mayHaveBeenCarriedOut`. A path with a segment `..`, in any form, is refused.",
   tags: ["Gateway"],
   parameters: parameterRefs("Prefer", "X-Request-Id", "Idempotency-Key", "Priority"),
   requestBody: { content: { "*/*": {} } },
@@ -52,35 +52,37 @@ const gateway: OperationText = {
   },
 };
 
-/** For workers in any language, and for APIs behind a line. */
+/** Operations for workers in any language, and of gateways. */
 export const workerOperations: Operations<
   "takeLease" | "renewLease" | "progressLease" | "completeLease" | "failLease" | "gateway" | "gatewayPath"
 > = {
   takeLease: {
-    summary: "Take work",
-    description:
-      "Held until there is work, at most for the time of a synchronous request, or as `Prefer: wait=N` says.",
+    summary: "Lease tasks",
+    description: "Waits until there is work, for at most SYNC_LIMIT or the time in `Prefer: wait=N`.",
     tags: ["Workers"],
     parameters: parameterRefs("Prefer-wait"),
     requestBody: body("take"),
     responses: {
-      "200": json("Tasks, each with its fence.", object({ items: { type: "array", items: schemaRef("Lease") } })),
-      "204": empty("No work has come."),
+      "200": json(
+        "The leased tasks, each with its fence.",
+        object({ items: { type: "array", items: schemaRef("Lease") } }),
+      ),
+      "204": empty("No task was available in time."),
       ...problems("unknown-queue", ...bodyProblems),
     },
   },
-  renewLease: verb("renew", "Keep a task for longer", {
+  renewLease: verb("renew", "Renew a lease", {
     "200": json(
-      "It is kept.",
+      "The lease is renewed.",
       object({ id: { type: "string" }, cancelRequested: { type: "boolean" }, leaseSeconds: { type: "number" } }),
     ),
   }),
-  progressLease: verb("progress", "Tell how far a task is", { "204": empty("It is told.") }),
-  completeLease: verb("complete", "Hand in the result", {
-    "200": json("It is done.", verdict("done", "canceled", "already")),
+  progressLease: verb("progress", "Report progress", { "204": empty("The progress is stored.") }),
+  completeLease: verb("complete", "Complete the task with its result", {
+    "200": json("What became of the task.", verdict("done", "canceled", "already")),
   }),
-  failLease: verb("fail", "Say that the attempt did not succeed", {
-    "200": json("It is noted.", verdict("retrying", "failed", "dead", "canceled", "already")),
+  failLease: verb("fail", "Fail the attempt", {
+    "200": json("What became of the task.", verdict("retrying", "failed", "dead", "canceled", "already")),
   }),
   gateway,
   gatewayPath: gateway,
