@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { errorEntries } from "../../../src/errors.ts";
+import { eventually } from "../../../testbed/eventually.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { testKeys } from "../../helpers/keys.ts";
 import { type Answer, type Sent, startServer, type TestServer } from "../../helpers/server.ts";
@@ -39,10 +40,16 @@ const ELSEWHERE = [
 describe("the contract: the catalogue of problems (RFC 9457)", () => {
   const seen = new Set<string>();
   let server: TestServer;
+  /** Another one of the same tasks, which nobody waits at for long. */
+  let impatient: TestServer;
   before(async () => {
-    server = await startServer({ SYNC_LIMIT: "60ms", MAX_BODY: "1kb", MAX_WAITING: "2" });
+    server = await startServer({ MAX_BODY: "1kb", MAX_WAITING: "2" });
+    impatient = await startServer({ KEY_PREFIX: server.prefix, ROLE: "api", SYNC_LIMIT: "60ms" });
   });
-  after(() => server.stop());
+  after(async () => {
+    await impatient.stop({ keep: true });
+    await server.stop();
+  });
 
   const expectProblem = (answer: Answer, status: number, code: string) => {
     seen.add(code);
@@ -101,11 +108,8 @@ describe("the contract: the catalogue of problems (RFC 9457)", () => {
     const running = await server.enqueue("gated", gate.input);
     await gate.entered;
     expectProblem(await server.send(`/v1/requests/${running}`), 404, "pending");
-    expectProblem(
-      await post("/v1/queues/gated/requests", gate.input, { "X-Request-Id": running }),
-      504,
-      "sync-timeout",
-    );
+    const again = { method: "POST", headers: { "X-Request-Id": running }, body: gate.input };
+    expectProblem(await impatient.send("/v1/queues/gated/requests", again), 504, "sync-timeout");
     expectProblem(await post(`/v1/requests/${running}/retry`, undefined), 409, "not-retryable");
     expectProblem(await post("/v1/queues/gated/requests", {}, { "X-Request-Id": running }), 409, "id-conflict");
     const waiting = await server.enqueue("gated", gate.input);
@@ -125,7 +129,7 @@ describe("the contract: the catalogue of problems (RFC 9457)", () => {
     expectProblem(await server.send(`/v1/requests/${done}`), 410, "deleted");
     const brief = await server.enqueue("brief", {});
     await server.until(brief, "succeeded");
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await eventually(async () => (await server.send(`/v1/requests/${brief}`)).status === 410);
     expectProblem(await server.send(`/v1/requests/${brief}`), 410, "expired");
     const { id } = (await server.send("/api/v1/task")).json;
     await post(`/api/v1/task/${id}?delay=60`, {});
