@@ -2,9 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { PaihaoError } from "../errors.ts";
 import type { Keys } from "../store/keys.ts";
 import type { Part, Reserved } from "../store/scripts/scripts.ts";
+import { failureOf, INPUT_GONE, INPUT_UNREAD } from "./attempt-end.ts";
 import type { Engine } from "./engine.ts";
 import { newCall } from "./new-call.ts";
-import { catalogueResult } from "./problem.ts";
 
 /** How often whoever waits for work looks for itself, whatever is announced, ms. */
 const LOOK_MS = 2000;
@@ -87,25 +87,16 @@ export async function takeOrWait(
   }
 }
 
-/** How long a task waits whose input could not be read, ms; that is no attempt. */
-const UNREAD_MS = 1000;
-
 /** Reads the inputs that are long; a task whose input cannot be read is put off, and one that has none any more fails. */
 async function withInputs(engine: Engine, { queue }: TakeRequest, tasks: readonly Reserved[]): Promise<WithInput[]> {
   const read = tasks.map(async (task): Promise<WithInput[]> => {
     const input = await engine.inputOf(task).catch(() => undefined);
     if (input) return [{ ...task, input }];
-    const gone = input === null;
-    const error = gone ? "the input of the task is no longer in the store" : "the input could not be read";
-    const failure = { delayMs: UNREAD_MS, error, code: "task-failed", result: catalogueResult("task-failed", error) };
+    const settings = engine.settings(queue);
+    const facts = { settings, attempt: task.attempt };
+    const failure = failureOf(input === null ? INPUT_GONE : INPUT_UNREAD, facts, Math.random());
     // Where this cannot be told either, the lease ends by itself.
-    await engine
-      .fail(
-        { queue, id: task.id, fence: task.fence },
-        { ...failure, kind: gone ? "give-up" : "later" },
-        engine.settings(queue),
-      )
-      .catch(() => undefined);
+    await engine.fail({ queue, id: task.id, fence: task.fence }, failure, settings).catch(() => undefined);
     return [];
   });
   return (await Promise.all(read)).flat();

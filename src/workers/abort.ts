@@ -1,12 +1,11 @@
-/** Why a handler is asked to stop. */
-export type AbortCause = "timeout" | "canceled" | "lease-lost" | "shutdown";
+import type { AbortCause } from "../engine/attempt-end.ts";
 
 /** The reason of a task's AbortSignal. */
 export class TaskAborted extends Error {
   override readonly name = "AbortError";
   override readonly cause: AbortCause;
   constructor(cause: AbortCause) {
-    super(`the task is to stop: ${cause}`);
+    super(`the task must stop: ${cause}`);
     this.cause = cause;
   }
 }

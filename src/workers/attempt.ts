@@ -1,10 +1,11 @@
+import type { AbortCause } from "../engine/attempt-end.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { QueueSettings } from "../engine/settings.ts";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Lease, Reserved, StepVerdict } from "../store/scripts/scripts.ts";
 import type { Input } from "../task.ts";
-import { type AbortCause, TaskAborted } from "./abort.ts";
+import { TaskAborted } from "./abort.ts";
 import { Reporter } from "./reporter.ts";
 import { insist } from "./retry.ts";
 import type { StepStore } from "./steps.ts";

@@ -1,10 +1,10 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { ChurnMap } from "../churn-map.ts";
+import type { AbortCause } from "../engine/attempt-end.ts";
 import type { Engine } from "../engine/engine.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
-import type { AbortCause } from "./abort.ts";
 import type { Attempt } from "./attempt.ts";
 
 /** How often the keeper looks, ms: a third of the shortest lease there can be. */

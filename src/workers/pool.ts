@@ -1,5 +1,5 @@
+import { failureOf } from "../engine/attempt-end.ts";
 import type { Engine } from "../engine/engine.ts";
-import { catalogueResult } from "../engine/problem.ts";
 import type { QueueSettings } from "../engine/settings.ts";
 import { reasonOf } from "../errors.ts";
 import type { Handler } from "../handler/define.ts";
@@ -191,17 +191,11 @@ export class Pool implements Role, Slots {
   }
 
   /** Enough suspects wait here: this one comes back to its place a little later, here or elsewhere, and the line moves on. */
-  #putOff({ id, fence }: Reserved): void {
+  #putOff({ id, fence, attempt }: Reserved): void {
     const now = performance.now();
     this.#putOffUntil = Math.max(now + PUT_OFF_MS.least, this.#putOffUntil + PUT_OFF_MS.each);
-    const delayMs = Math.round(this.#putOffUntil - now);
-    const failure = {
-      kind: "later",
-      delayMs,
-      error: "",
-      code: "task-failed",
-      result: catalogueResult("task-failed"),
-    } as const;
+    const later = { kind: "later", afterMs: Math.round(this.#putOffUntil - now), message: "" } as const;
+    const failure = failureOf(later, { settings: this.#settings, attempt }, 0);
     this.#engine.fail({ queue: this.queue, id, fence }, failure, this.#settings).catch((error: unknown) => {
       this.#log.warn({ requestId: id, reason: reasonOf(error) }, "not put off: it waits until its lease ends");
     });

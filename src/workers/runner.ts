@@ -1,3 +1,4 @@
+import { type AttemptEnd, attemptEnd, type HandlerEnd, INPUT_GONE, INPUT_UNREAD } from "../engine/attempt-end.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Failure } from "../engine/fail.ts";
 import type { QueueSettings } from "../engine/settings.ts";
@@ -6,17 +7,16 @@ import type { Handler } from "../handler/define.ts";
 import { type Logger, withRequestId } from "../log.ts";
 import type { Reserved, StoredStep } from "../store/scripts/scripts.ts";
 import { Attempt } from "./attempt.ts";
-import { conclude, type Ending } from "./attempt-end.ts";
 import type { Keeper } from "./lease-renewer.ts";
 import { insist } from "./retry.ts";
 import { started } from "./sandbox/executor.ts";
 import type { Executors } from "./sandbox/executors.ts";
-import { describe, type Outcome } from "./sandbox/outcome.ts";
+import { errorRecord } from "./sandbox/handler-end.ts";
 import { asTold } from "./sandbox/relayed-error.ts";
 import { isUndoHandler, type UndoHandler } from "./undo.ts";
 
 /** What the store is told of the end of an attempt. */
-type Told = Exclude<Ending, "nothing">;
+type Report = Exclude<AttemptEnd, "nothing">;
 
 /** What a runner needs. */
 export interface RunnerParts {
@@ -55,17 +55,17 @@ export class Runner {
       try {
         // Most inputs have come with the task: there is nothing to wait for.
         const hindered = task.input === null ? await withoutInput(attempt) : undefined;
-        const outcome = hindered ?? (await executors.of(task, handler.queue).execute(attempt, handler));
+        const end = hindered ?? (await executors.of(task, handler.queue).execute(attempt, handler));
         attempt.end();
         settled(attempt.goingOn);
-        note(attempt, outcome);
+        note(attempt, end);
         // Losses never condemn an undoing: one that kills its own process has failed, or it would do so for ever.
-        const counted = isUndoHandler(handler) ? asFailure(outcome) : outcome;
+        const counted = isUndoHandler(handler) ? asFailure(end) : end;
         const facts = { settings: attempt.settings, attempt: task.attempt, aborted: attempt.aborted };
-        const ending = conclude(counted, facts, Math.random());
+        const ending = attemptEnd(counted, facts, Math.random());
         if (ending !== "nothing") await this.#tell(attempt, handler, ending);
         if (log.isLevelEnabled("info")) {
-          attempt.log.info({ ms: Math.round(performance.now() - takenAt), outcome: outcome.kind }, "attempt ended");
+          attempt.log.info({ ms: Math.round(performance.now() - takenAt), outcome: end.kind }, "attempt ended");
         }
       } catch (error) {
         // No one else waits for this; the lease ends by itself, and the task is run again.
@@ -79,7 +79,7 @@ export class Runner {
   }
 
   /** Tells the store how the attempt ended, until it hears it or that no longer matters. */
-  #tell(attempt: Attempt, handler: Handler, ending: Told): Promise<void> {
+  #tell(attempt: Attempt, handler: Handler, ending: Report): Promise<void> {
     return insist(() => this.#say(attempt, handler, ending), {
       done: () => attempt.aborted === "lease-lost" || attempt.aborted === "shutdown",
       onFailure: (error) => attempt.log.warn({ reason: reasonOf(error) }, "the end of the attempt is not stored yet"),
@@ -92,7 +92,7 @@ export class Runner {
     );
   }
 
-  #say(attempt: Attempt, handler: Handler, ending: Told): Promise<string> {
+  #say(attempt: Attempt, handler: Handler, ending: Report): Promise<string> {
     const { engine } = this.#parts;
     const { lease, settings } = attempt;
     if (ending === "release") return engine.release(lease, settings);
@@ -114,33 +114,28 @@ export class Runner {
   }
 }
 
-/** How long a task waits whose input could not be read, ms; that is no attempt. */
-const UNREAD_MS = 1000;
-
-/** Reads a long input; an outcome where the handler cannot begin. Its lease is renewed meanwhile. */
-async function withoutInput(attempt: Attempt): Promise<Outcome | undefined> {
+/** Reads a long input; how the handler ended where it cannot begin. Its lease is renewed meanwhile. */
+async function withoutInput(attempt: Attempt): Promise<HandlerEnd | undefined> {
   try {
     let kept = true;
     const reading = attempt.readInput().then((read) => {
       kept = read;
     });
     const stopped = await started(attempt, reading);
-    return (
-      stopped ?? (kept ? undefined : { kind: "unfit", message: "the input of the task is no longer in the store" })
-    );
+    return stopped ?? (kept ? undefined : INPUT_GONE);
   } catch (error) {
     attempt.log.warn({ reason: reasonOf(error) }, "the input could not be read; the task is taken again later");
-    return { kind: "later", afterMs: UNREAD_MS };
+    return INPUT_UNREAD;
   }
 }
 
 /** The death of a process as a failed attempt. */
-function asFailure(outcome: Outcome): Outcome {
-  return outcome.kind === "lost" ? { kind: "error", error: describe(new Error(outcome.how)) } : outcome;
+function asFailure(end: HandlerEnd): HandlerEnd {
+  return end.kind === "lost" ? { kind: "error", error: errorRecord(new Error(end.how)) } : end;
 }
 
 /** Says in the log what the store made of the end of an attempt, where that is not what is to be expected. */
-function heard(attempt: Attempt, ending: Ending, verdict: string): void {
+function heard(attempt: Attempt, ending: AttemptEnd, verdict: string): void {
   if (verdict === "stale" || verdict === "unknown")
     attempt.log.warn({ verdict }, "the store refused the end of the attempt: the task is no longer this worker's");
   else if (verdict === "dead" && ending === "lose") attempt.log.error("the task lost its worker too often and is dead");
@@ -148,18 +143,17 @@ function heard(attempt: Attempt, ending: Ending, verdict: string): void {
 }
 
 /** Says in the log how a handler ended, where that is more than an answer. */
-function note(attempt: Attempt, outcome: Outcome): void {
+function note(attempt: Attempt, end: HandlerEnd): void {
   const { aborted, settings } = attempt;
-  if (outcome.kind === "result" && aborted === undefined) return;
+  if (end.kind === "result" && aborted === undefined) return;
   const { log } = attempt;
   if (aborted === "lease-lost")
     log.warn("the lease was lost: another worker has the task, what this one made of it is dropped");
   else if (aborted === "timeout") log.warn({ timeoutMs: settings.timeoutMs }, "the attempt took too long");
 
-  if (outcome.kind === "overdue") log.warn({ aborted }, "the handler has not ended though its signal has fired");
-  else if (outcome.kind === "lost") log.warn({ how: outcome.how }, "the process of the task died under it");
-  else if (outcome.kind === "unfit") log.warn({ reason: outcome.message }, "the attempt failed for good");
-  else if (outcome.kind === "error" && aborted === undefined)
-    log.warn({ err: asTold(outcome.error) }, "the attempt failed");
-  else if (outcome.kind === "error") log.debug({ reason: messageOf(outcome.error) }, "the handler has ended");
+  if (end.kind === "overdue") log.warn({ aborted }, "the handler has not ended though its signal has fired");
+  else if (end.kind === "lost") log.warn({ how: end.how }, "the process of the task died under it");
+  else if (end.kind === "unfit") log.warn({ reason: end.message }, "the attempt failed for good");
+  else if (end.kind === "error" && aborted === undefined) log.warn({ err: asTold(end.error) }, "the attempt failed");
+  else if (end.kind === "error") log.debug({ reason: messageOf(end.error) }, "the handler has ended");
 }

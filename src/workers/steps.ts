@@ -1,7 +1,7 @@
 import { messageOf } from "../errors.ts";
 import type { StepVerdict, StoredStep } from "../store/scripts/scripts.ts";
 import { TaskAborted } from "./abort.ts";
-import { Unfit } from "./sandbox/outcome.ts";
+import { Unfit } from "./sandbox/handler-end.ts";
 
 /** Longest name of a step, bytes. */
 const NAME_BYTES = 1024;

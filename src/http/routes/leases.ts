@@ -1,12 +1,12 @@
 import type { Context } from "koa";
 import type { z } from "zod";
-import { catalogueResult, problemResult } from "../../engine/problem.ts";
-import { backoffMs } from "../../engine/settings.ts";
+import { answerOf } from "../../engine/answer.ts";
+import { failureOf } from "../../engine/attempt-end.ts";
 import { takeOrWait, type WithInput } from "../../engine/take.ts";
 import { PaihaoError } from "../../errors.ts";
 import type { Problem } from "../../handler/intents.ts";
 import type { Lease } from "../../store/scripts/scripts.ts";
-import { type Answer, isId, type Result } from "../../task.ts";
+import { type Answer, isId } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
 import type { Api } from "../api.ts";
 import { parsePrefer } from "../headers/prefer.ts";
@@ -106,13 +106,13 @@ async function leaseOf<T extends { fence: string }>(
   ctx: Context,
   api: Api,
   schema: z.ZodType<T>,
-): Promise<{ lease: Lease; asked: T }> {
+): Promise<{ lease: Lease; attempt: number; asked: T }> {
   const id: string = ctx.params.id ?? "";
   const asked = await readJson(ctx.req, schema, Math.ceil(api.maxResultBytes * 1.4) + 4096);
   const seen = isId(id) ? await api.engine.inspect(id, { result: false }) : null;
   if (!seen) throw unknownTask(id.slice(0, 128));
   ctx.set("Cache-Control", "no-store");
-  return { lease: { queue: seen.queue, id, fence: asked.fence }, asked };
+  return { lease: { queue: seen.queue, id, fence: asked.fence }, attempt: seen.attempts, asked };
 }
 
 /** Whoever lost the lease is told so: another worker has the task, or it has ended. */
@@ -144,7 +144,8 @@ async function progress(ctx: Context, api: Api): Promise<void> {
 
 async function complete(ctx: Context, api: Api): Promise<void> {
   const { lease, asked } = await leaseOf(ctx, api, completeBody);
-  const result = resultOf(asked);
+  const { result: json, body, ...given } = asked;
+  const result = answerOf(body === undefined ? json : Buffer.from(body, "base64"), given);
   checkLength(api, result);
   const verdict = await api.engine.complete(lease, result, api.engine.settings(lease.queue));
   if (verdict === "stale" || verdict === "unknown") throw lost(lease.id);
@@ -157,39 +158,22 @@ function checkLength({ maxResultBytes }: Api, result: Answer): void {
   throw new PaihaoError("payload-too-large", `The result is larger than ${maxResultBytes} bytes (MAX_RESULT).`);
 }
 
-function resultOf(asked: z.infer<typeof completeBody>): Result {
-  const { result, body, status, contentType } = asked;
-  if (body !== undefined) {
-    const bytes = Buffer.from(body, "base64");
-    return { status: status ?? 200, contentType: contentType ?? "application/octet-stream", headers: {}, body: bytes };
-  }
-  if (result === undefined) return { status: status ?? 204, contentType: null, headers: {}, body: Buffer.alloc(0) };
-  const json = Buffer.from(JSON.stringify(result));
-  return { status: status ?? 200, contentType: contentType ?? "application/json", headers: {}, body: json };
+/** How the work of a task ended, as its worker reports it. */
+function handlerEnd({ giveUp, after, error }: z.infer<typeof failBody>) {
+  if (after !== undefined && !giveUp)
+    return { kind: "later", afterMs: Math.round(after * 1000), message: error } as const;
+  if (!giveUp) return { kind: "error", error: { message: error } } as const;
+  // What was JSON has no member that is undefined, which the schema cannot say.
+  const problem = giveUp as Problem;
+  return { kind: "give-up", problem: { ...problem, status: problem.status ?? 500 }, message: error } as const;
 }
 
 async function fail(ctx: Context, api: Api): Promise<void> {
-  const { lease, asked } = await leaseOf(ctx, api, failBody);
-  const { engine } = api;
-  const settings = engine.settings(lease.queue);
-  const seen = await engine.inspect(lease.id, { result: false });
-  const { giveUp, after, error } = asked;
-  // What was JSON has no member that is undefined, which the schema cannot say.
-  const given = giveUp as Problem | undefined;
-  const problem = { type: "/problems/task-failed", title: "The task failed", ...given, status: given?.status ?? 500 };
-  const result = giveUp ? problemResult(problem) : catalogueResult("task-failed");
-  checkLength(api, result);
-  const verdict = await engine.fail(
-    lease,
-    {
-      kind: giveUp ? "give-up" : after === undefined ? "retry" : "later",
-      delayMs: after === undefined ? backoffMs(settings.backoff, seen?.attempts ?? 1, Math.random()) : after * 1000,
-      error,
-      code: "task-failed",
-      result,
-    },
-    settings,
-  );
+  const { lease, attempt, asked } = await leaseOf(ctx, api, failBody);
+  const settings = api.engine.settings(lease.queue);
+  const failure = failureOf(handlerEnd(asked), { settings, attempt }, Math.random());
+  checkLength(api, failure.result);
+  const verdict = await api.engine.fail(lease, failure, settings);
   if (verdict === "stale" || verdict === "unknown") throw lost(lease.id);
   ctx.body = { id: lease.id, verdict };
 }

@@ -1,3 +1,4 @@
+import type { HandlerEnd } from "../../engine/attempt-end.ts";
 import type { QueueSettings } from "../../engine/settings.ts";
 import { messageOf } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
@@ -7,7 +8,7 @@ import type { Attempt } from "../attempt.ts";
 import { mayRunBesideOthers } from "../suspects.ts";
 import { openChild } from "./child-port.ts";
 import type { Executor } from "./executor.ts";
-import { describe, type Outcome } from "./outcome.ts";
+import { errorRecord } from "./handler-end.ts";
 import { Cell } from "./sandbox.ts";
 
 /** Most child processes at once; further suspects wait for one of them. */
@@ -33,7 +34,7 @@ interface Waiting {
   readonly attempt: Attempt;
   /** It waits for a slot only: where no child is free, it runs beside others. */
   hasty: boolean;
-  done(place: Place | Outcome): void;
+  done(place: Place | HandlerEnd): void;
 }
 
 /** What {@link Children} are made of. */
@@ -79,7 +80,7 @@ export class Children implements Executor {
     else this.#keepIdle();
   }
 
-  async execute(attempt: Attempt, handler: Handler): Promise<Outcome> {
+  async execute(attempt: Attempt, handler: Handler): Promise<HandlerEnd> {
     const place = await this.#turn(attempt);
     if (place !== "usual" && !(place instanceof Cell)) return place;
     try {
@@ -114,12 +115,12 @@ export class Children implements Executor {
   }
 
   /** Waits for a child and a slot, which are taken together: neither is kept from others meanwhile. */
-  #turn(attempt: Attempt): Promise<Place | Outcome> {
+  #turn(attempt: Attempt): Promise<Place | HandlerEnd> {
     return new Promise((resolve) => {
       const flexible = mayRunBesideOthers(attempt.task, attempt.settings);
       const hasty = flexible && (attempt.task.unbegun > 0 || this.#waiting.length >= MOST_WAITING);
       let patience: NodeJS.Timeout | undefined;
-      const done = (place: Place | Outcome) => {
+      const done = (place: Place | HandlerEnd) => {
         clearTimeout(patience);
         resolve(place);
       };
@@ -206,7 +207,10 @@ export class Children implements Executor {
     // Not the task's fault at first; but it is not to go on for ever.
     if (this.#failures < MOST_FAILURES) waiting.done({ kind: "later", afterMs: BROKEN_MS });
     else
-      waiting.done({ kind: "error", error: describe(new Error(`no process could be started: ${messageOf(error)}`)) });
+      waiting.done({
+        kind: "error",
+        error: errorRecord(new Error(`no process could be started: ${messageOf(error)}`)),
+      });
   }
 
   #giveBack(cell: Cell): void {

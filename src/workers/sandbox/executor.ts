@@ -1,12 +1,11 @@
+import type { AbortCause, HandlerEnd } from "../../engine/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
-import type { AbortCause } from "../abort.ts";
 import type { Attempt } from "../attempt.ts";
-import type { Outcome } from "./outcome.ts";
 
 /** Where handlers run. */
 export interface Executor {
   /** Runs the handler of an attempt. Never rejects; ends at the latest a grace after the attempt's signal has fired. */
-  execute(attempt: Attempt, handler: Handler): Promise<Outcome>;
+  execute(attempt: Attempt, handler: Handler): Promise<HandlerEnd>;
   /** Ends what it has started; idempotent. What still runs there ends with it. */
   stop(): Promise<void>;
 }
@@ -19,19 +18,19 @@ const GRACE_MS: Readonly<Record<AbortCause, number>> = {
   shutdown: 500,
 };
 
-/** Waits for the outcome, which never rejects, but no longer than a grace after the signal has fired. */
-export function withinGrace(attempt: Attempt, outcome: Promise<Outcome>): Promise<Outcome> {
+/** Waits for the end, which never rejects, but no longer than a grace after the signal has fired. */
+export function withinGrace(attempt: Attempt, end: Promise<HandlerEnd>): Promise<HandlerEnd> {
   return new Promise((resolve) => {
     let timer: NodeJS.Timeout | undefined;
     let over = false;
     const leave = () => {
-      attempt.goingOn = outcome;
+      attempt.goingOn = end;
       resolve({ kind: "overdue" });
     };
     attempt.whenAborted(() => {
       if (!over) timer = setTimeout(leave, GRACE_MS[attempt.aborted ?? "shutdown"]);
     });
-    void outcome.then((settled) => {
+    void end.then((settled) => {
       over = true;
       clearTimeout(timer);
       resolve(settled);
@@ -40,7 +39,7 @@ export function withinGrace(attempt: Attempt, outcome: Promise<Outcome>): Promis
 }
 
 /** Waits until a handler can start; tells at once when its signal fires before, for then nothing has begun. @throws what `ready` throws */
-export function started(attempt: Attempt, ready: Promise<void>): Promise<Outcome | undefined> {
+export function started(attempt: Attempt, ready: Promise<void>): Promise<HandlerEnd | undefined> {
   return new Promise((resolve, reject) => {
     attempt.whenAborted(() => resolve({ kind: "overdue" }));
     ready.then(() => resolve(undefined), reject);

@@ -1,8 +1,8 @@
+import type { HandlerEnd } from "../../engine/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
 import type { Attempt } from "../attempt.ts";
 import { Context } from "../task-context.ts";
 import { type Executor, withinGrace } from "./executor.ts";
-import type { Outcome } from "./outcome.ts";
 import { perform } from "./perform.ts";
 
 /** Runs handlers in this very process. One that ignores its signal cannot be ended: it is only no longer waited for. */
@@ -13,7 +13,7 @@ export class InProcess implements Executor {
     this.#maxResultBytes = maxResultBytes;
   }
 
-  execute(attempt: Attempt, handler: Handler): Promise<Outcome> {
+  execute(attempt: Attempt, handler: Handler): Promise<HandlerEnd> {
     const context = new Context(attempt.facts, attempt, handler, this.#maxResultBytes);
     attempt.begin();
     return withinGrace(attempt, perform(handler, attempt.input, context, this.#maxResultBytes));

@@ -1,7 +1,6 @@
+import type { AbortCause, ErrorRecord, HandlerEnd } from "../../engine/attempt-end.ts";
 import type { StepVerdict, StoredStep } from "../../store/scripts/scripts.ts";
-import type { AbortCause } from "../abort.ts";
 import type { TaskFacts } from "../task-context.ts";
-import type { Outcome, Thrown } from "./outcome.ts";
 
 /*
  * What a worker and a cell (a thread or a child process that runs one handler at a time) say to each other. All of it is plain
@@ -30,7 +29,7 @@ export type Reply = StepsReply | StepVerdict;
 
 export type FromCell =
   | { readonly type: "ready" }
-  | { readonly type: "broken"; readonly error: Thrown }
+  | { readonly type: "broken"; readonly error: ErrorRecord }
   | { readonly type: "progress"; readonly run: number; readonly percent: number; readonly message: string }
   /** A line of the handler's log, as JSON. */
   | { readonly type: "log"; readonly run: number; readonly line: string }
@@ -52,4 +51,4 @@ export type FromCell =
     }
   | { readonly type: "undone"; readonly run: number; readonly call: number; readonly name: string }
   /** `spoiled` when the cell is in an unknown state and must not be used again. */
-  | { readonly type: "done"; readonly run: number; readonly outcome: Outcome; readonly spoiled?: boolean };
+  | { readonly type: "done"; readonly run: number; readonly end: HandlerEnd; readonly spoiled?: boolean };

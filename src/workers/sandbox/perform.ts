@@ -1,14 +1,20 @@
+import type { HandlerEnd } from "../../engine/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
 import type { Input } from "../../task.ts";
 import type { Context } from "../task-context.ts";
-import { type Outcome, outcomeOf, Unfit } from "./outcome.ts";
+import { endOfThrown, Unfit } from "./handler-end.ts";
 import { toResult } from "./result.ts";
 
 /** Most issues of an input that are told. */
 const ISSUES = 20;
 
 /** Runs a handler on an input, from the bytes stored to the bytes to store. Never rejects. */
-export async function perform(handler: Handler, input: Input, task: Context, maxResultBytes: number): Promise<Outcome> {
+export async function perform(
+  handler: Handler,
+  input: Input,
+  task: Context,
+  maxResultBytes: number,
+): Promise<HandlerEnd> {
   try {
     // Most inputs and answers are there at once: a promise for each would cost more than all else about a short task.
     const read = readInput(handler, input);
@@ -19,7 +25,7 @@ export async function perform(handler: Handler, input: Input, task: Context, max
     return { kind: "result", result: result instanceof Promise ? await result : result };
   } catch (thrown) {
     await task.stepsSettled();
-    return outcomeOf(thrown, maxResultBytes);
+    return endOfThrown(thrown, maxResultBytes);
   }
 }
 

@@ -1,11 +1,12 @@
+import { answerOf } from "../../engine/answer.ts";
 import { keptHeaders } from "../../handler/result-headers.ts";
 import { BodyTooLong, type ReadLimits, readLimited } from "../../net/read-limited.ts";
 import type { Answer } from "../../task.ts";
-import { Unfit } from "./outcome.ts";
+import { Unfit } from "./handler-end.ts";
 
 /**
- * Makes the stored result of what a handler returned: a Response keeps its status, headers and bytes; bytes become
- * `application/octet-stream`, undefined a 204, anything else JSON. Only for a Response is there something to wait for.
+ * The result of what a handler returned: a Response keeps its status, headers and bytes; see {@link answerOf} for anything else.
+ * Only for a Response is there something to wait for.
  * The body of a Response is read as it comes and canceled at the limit: it may have no end.
  * @param task whose signal ends the reading of a Response
  * @throws Unfit above `maxBytes`; TypeError for what JSON cannot hold
@@ -16,12 +17,7 @@ export function toResult(
   task: { readonly signal: AbortSignal },
 ): Answer | Promise<Answer> {
   if (value instanceof Response) return fromResponse(value, { maxBytes, signal: task.signal });
-  if (value instanceof Uint8Array) {
-    return within({ status: 200, contentType: "application/octet-stream", headers: {}, body: value }, maxBytes);
-  }
-  const json = JSON.stringify(value);
-  if (json === undefined) return { status: 204, contentType: null, headers: {}, body: "" };
-  return within({ status: 200, contentType: "application/json", headers: {}, body: json }, maxBytes);
+  return within(answerOf(value), maxBytes);
 }
 
 /** @throws Unfit */

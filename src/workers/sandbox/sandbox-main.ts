@@ -3,6 +3,7 @@
  * at a time on behalf of the worker that started it. It lives as long as that worker does.
  */
 import { isMainThread, parentPort, Worker } from "node:worker_threads";
+import type { HandlerEnd } from "../../engine/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
 import { loadHandlers } from "../../handler/load.ts";
 import { createLog, type LogLevel } from "../../log.ts";
@@ -11,8 +12,8 @@ import { TaskAborted } from "../abort.ts";
 import { Reporter } from "../reporter.ts";
 import { Context, type TaskMeans } from "../task-context.ts";
 import { undoHandler } from "../undo.ts";
+import { errorRecord } from "./handler-end.ts";
 import type { FromCell, Reply, StepsReply, ToCell } from "./messages.ts";
-import { describe, type Outcome } from "./outcome.ts";
 import { perform } from "./perform.ts";
 
 /** How often a child process looks whether its parent still lives, ms. */
@@ -35,7 +36,7 @@ async function open(handlersDir: string): Promise<void> {
     handlers = new Map([...loaded, [undoing.queue, undoing]]);
     say({ type: "ready" });
   } catch (error) {
-    say({ type: "broken", error: describe(error) });
+    say({ type: "broken", error: errorRecord(error) });
   }
 }
 
@@ -43,16 +44,16 @@ async function run(message: Extract<ToCell, { type: "run" }>): Promise<void> {
   const { run: id } = message;
   const abort = new AbortController();
   current = { run: id, abort };
-  const outcome = await attempt(message, abort.signal);
+  const end = await attempt(message, abort.signal);
   current = undefined;
-  say({ type: "done", run: id, outcome: compact(outcome) });
+  say({ type: "done", run: id, end: compact(end) });
 }
 
-async function attempt(message: Extract<ToCell, { type: "run" }>, signal: AbortSignal): Promise<Outcome> {
+async function attempt(message: Extract<ToCell, { type: "run" }>, signal: AbortSignal): Promise<HandlerEnd> {
   const { run: id, facts, input, maxResultBytes, logLevel } = message;
   const handler = handlers.get(facts.queue);
   if (!handler) {
-    return { kind: "error", error: describe(new Error(`no handler file has the queue ${facts.queue} any more`)) };
+    return { kind: "error", error: errorRecord(new Error(`no handler file has the queue ${facts.queue} any more`)) };
   }
   const ask = <T extends Reply>(question: (call: number) => FromCell) =>
     new Promise<T>((resolve, reject) => {
@@ -77,10 +78,10 @@ async function attempt(message: Extract<ToCell, { type: "run" }>, signal: AbortS
 }
 
 /** A body that is a view into a larger buffer would take all of it along. */
-function compact(outcome: Outcome): Outcome {
-  if (outcome.kind !== "result") return outcome;
-  const { result } = outcome;
-  if (typeof result.body === "string") return outcome;
+function compact(end: HandlerEnd): HandlerEnd {
+  if (end.kind !== "result") return end;
+  const { result } = end;
+  if (typeof result.body === "string") return end;
   return { kind: "result", result: { ...result, body: new Uint8Array(result.body) } };
 }
 
@@ -116,6 +117,6 @@ if (parentPort && !isMainThread) {
   process.on("uncaughtException", (error) => {
     // What nobody is blamed for any more was left behind by an earlier run.
     if (!current) process.exit(1);
-    say({ type: "done", run: current.run, outcome: { kind: "error", error: describe(error) }, spoiled: true });
+    say({ type: "done", run: current.run, end: { kind: "error", error: errorRecord(error) }, spoiled: true });
   });
 }

@@ -1,9 +1,9 @@
+import type { HandlerEnd } from "../../engine/attempt-end.ts";
 import { messageOf } from "../../errors.ts";
 import { withRequestId } from "../../log.ts";
 import type { Attempt } from "../attempt.ts";
 import { withinGrace } from "./executor.ts";
 import type { FromCell, Reply } from "./messages.ts";
-import type { Outcome } from "./outcome.ts";
 import type { CellPort } from "./port.ts";
 import { relayLog } from "./relayed-error.ts";
 
@@ -18,7 +18,7 @@ export class Cell {
   readonly #maxResultBytes: number;
   #gone = false;
   #runs = 0;
-  #current: { run: number; attempt: Attempt; done(outcome: Outcome): void } | undefined;
+  #current: { run: number; attempt: Attempt; done(end: HandlerEnd): void } | undefined;
   #onBoot: (error?: Error) => void = () => {};
 
   constructor(port: CellPort, options: { handlersDir: string; maxResultBytes: number }) {
@@ -53,14 +53,14 @@ export class Cell {
   }
 
   /** Runs the handler of an attempt; one that is still at it a grace after its signal has fired ends with the cell. */
-  async run(attempt: Attempt): Promise<Outcome> {
+  async run(attempt: Attempt): Promise<HandlerEnd> {
     const { facts, input, log } = attempt;
     this.#runs += 1;
     const run = this.#runs;
-    const answered = new Promise<Outcome>((done) => {
+    const answered = new Promise<HandlerEnd>((done) => {
       this.#current = { run, attempt, done };
     });
-    const lost = this.#port.gone.then((how): Outcome => ({ kind: "lost", how }));
+    const lost = this.#port.gone.then((how): HandlerEnd => ({ kind: "lost", how }));
     this.#port.post({
       type: "run",
       run,
@@ -74,9 +74,9 @@ export class Cell {
     // Of a run that is over the cell takes no notice.
     attempt.whenAborted(() => this.#port.post({ type: "abort", run, cause: attempt.aborted ?? "shutdown" }));
     try {
-      const outcome = await withinGrace(attempt, Promise.race([answered, lost]));
-      if (outcome.kind === "overdue") await this.kill();
-      return outcome;
+      const end = await withinGrace(attempt, Promise.race([answered, lost]));
+      if (end.kind === "overdue") await this.kill();
+      return end;
     } finally {
       this.#current = undefined;
     }
@@ -99,7 +99,7 @@ export class Cell {
     withRequestId(attempt.task.id, () => {
       if (message.type === "done") {
         if (message.spoiled) void this.kill();
-        current.done(message.outcome);
+        current.done(message.end);
       } else if (message.type === "progress") attempt.reporter.report(message.percent, message.message);
       else if (message.type === "log") relayLog(attempt.log, message.line);
       else if (message.type === "load") this.#reply(message.call, attempt.steps.load());

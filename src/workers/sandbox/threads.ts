@@ -1,7 +1,8 @@
+import type { HandlerEnd } from "../../engine/attempt-end.ts";
 import { messageOf } from "../../errors.ts";
 import type { Attempt } from "../attempt.ts";
 import { type Executor, started } from "./executor.ts";
-import { describe, type Outcome } from "./outcome.ts";
+import { errorRecord } from "./handler-end.ts";
 import { Cell } from "./sandbox.ts";
 import { openThread } from "./thread-port.ts";
 
@@ -21,15 +22,15 @@ export class Threads implements Executor {
     this.#memoryMb = memoryMb;
   }
 
-  async execute(attempt: Attempt): Promise<Outcome> {
+  async execute(attempt: Attempt): Promise<HandlerEnd> {
     let cell: Cell | undefined;
     try {
       cell = this.#take();
-      const outcome = (await started(attempt, cell.ready)) ?? (await cell.run(attempt));
+      const end = (await started(attempt, cell.ready)) ?? (await cell.run(attempt));
       // No process has died, only a thread: the attempt failed.
-      return outcome.kind === "lost" ? { kind: "error", error: describe(new Error(outcome.how)) } : outcome;
+      return end.kind === "lost" ? { kind: "error", error: errorRecord(new Error(end.how)) } : end;
     } catch (error) {
-      return { kind: "error", error: describe(new Error(`no thread for the handler: ${messageOf(error)}`)) };
+      return { kind: "error", error: errorRecord(new Error(`no thread for the handler: ${messageOf(error)}`)) };
     } finally {
       if (cell) this.#giveBack(cell);
     }

@@ -105,6 +105,20 @@ describe("a worker in any language", () => {
     expect(answer.json).to.include({ title: "Not an image", hint: 7, status: 422, id });
   });
 
+  it("fails its last attempt with the same problem as a handler of the server's own", async () => {
+    const id = await server.enqueue("default", {});
+    for (let attempt = 1; attempt <= 3; attempt += 1) {
+      await server.until(id, "waiting");
+      const [lease] = (await take()).json.items;
+      await say(id, "fail", { fence: lease.fence, error: "secret" });
+    }
+    const answer = await server.send(`/v1/requests/${id}`);
+    expect(answer.json).to.include({
+      type: "/problems/task-failed",
+      detail: "The handler failed in each of 3 attempts.",
+    });
+  });
+
   it("learns of a cancel when it renews, and of a lost lease as 410 invalid-task", async () => {
     const id = await server.enqueue("default", {});
     const [lease] = (await take()).json.items;

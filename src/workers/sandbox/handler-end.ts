@@ -1,30 +1,7 @@
 import { LONGEST_MS } from "../../config/duration.ts";
+import type { ErrorRecord, HandlerEnd } from "../../engine/attempt-end.ts";
 import { messageOf } from "../../errors.ts";
 import { type GiveUp, isGiveUp, isRetryAfter, isRetryLater, type Problem } from "../../handler/intents.ts";
-import type { Answer } from "../../task.ts";
-
-/** How a handler ended: plain data, which crosses to another thread or process as it is. */
-export type Outcome =
-  | { readonly kind: "result"; readonly result: Answer }
-  /** The handler has given up: no further attempt, this problem is the answer. */
-  | { readonly kind: "give-up"; readonly problem: Problem & { readonly status: number }; readonly message: string }
-  /** Once more, and this attempt does not count. */
-  | { readonly kind: "later"; readonly afterMs: number }
-  /** The input or the answer cannot be used, and another attempt would change nothing. */
-  | { readonly kind: "unfit"; readonly message: string }
-  /** Something was thrown; `afterMs` says when to try again where that is not left to the backoff. */
-  | { readonly kind: "error"; readonly error: Thrown; readonly afterMs?: number }
-  /** It has not settled, though its signal fired a grace ago. */
-  | { readonly kind: "overdue" }
-  /** Its process died under it. */
-  | { readonly kind: "lost"; readonly how: string };
-
-/** What is kept of something thrown. */
-export interface Thrown {
-  readonly type: string;
-  readonly message: string;
-  readonly stack: string;
-}
 
 /** An input or an answer that no further attempt would make better. */
 export class Unfit extends Error {
@@ -38,24 +15,24 @@ const STACK_LENGTH = 10_000;
 const MESSAGE_LENGTH = 2000;
 
 /**
- * Makes an outcome of whatever a handler has thrown. Never throws itself.
+ * How a handler ended that has thrown something. Never throws itself.
  * @param maxBytes most bytes of a problem: it is a result like any other
  */
-export function outcomeOf(thrown: unknown, maxBytes: number): Outcome {
+export function endOfThrown(thrown: unknown, maxBytes: number): HandlerEnd {
   try {
     if (thrown instanceof Unfit) return { kind: "unfit", message: thrown.message.slice(0, MESSAGE_LENGTH) };
     if (isRetryLater(thrown)) return { kind: "later", afterMs: within(thrown.afterMs) };
     if (isGiveUp(thrown)) return givenUp(thrown, maxBytes);
-    if (isRetryAfter(thrown)) return { kind: "error", error: describe(thrown), afterMs: within(thrown.afterMs) };
+    if (isRetryAfter(thrown)) return { kind: "error", error: errorRecord(thrown), afterMs: within(thrown.afterMs) };
   } catch (error) {
     // A problem that JSON cannot hold, or an object whose properties throw when they are read.
-    return { kind: "error", error: describe(error) };
+    return { kind: "error", error: errorRecord(error) };
   }
-  return { kind: "error", error: describe(thrown) };
+  return { kind: "error", error: errorRecord(thrown) };
 }
 
 /** The parts of something thrown that can be logged and kept. Never throws itself. */
-export function describe(thrown: unknown): Thrown {
+export function errorRecord(thrown: unknown): ErrorRecord {
   const message = messageOf(thrown).slice(0, MESSAGE_LENGTH);
   try {
     if (thrown instanceof Error) {
@@ -80,7 +57,7 @@ function within(ms: number): number {
 }
 
 /** @throws TypeError for what JSON cannot hold */
-function givenUp(thrown: GiveUp, maxBytes: number): Outcome {
+function givenUp(thrown: GiveUp, maxBytes: number): HandlerEnd {
   const json = JSON.stringify(thrown.problem);
   const bytes = Buffer.byteLength(json);
   if (bytes > maxBytes) {
