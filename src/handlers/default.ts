@@ -1,7 +1,7 @@
 import { defineHandler, FetchError, fetchPage, giveUp, type Page, type TaskContext } from "paihao";
 import { z } from "zod";
-import { DIGEST_LIMITS, digestPage, type PageDigest } from "../digest/page.ts";
-import { NestedTooDeep } from "../digest/reader.ts";
+import { DIGEST_LIMITS, digestPage, type PageDigest } from "./digest/page.ts";
+import { NestedTooDeep } from "./digest/reader.ts";
 
 const input = z
   .strictObject({

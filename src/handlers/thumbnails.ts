@@ -1,6 +1,5 @@
 import { defineHandler, giveUp } from "paihao";
 import sharp from "sharp";
-import { messageOf } from "../errors.ts";
 
 const WIDTH = { min: 1, max: 4096, default: 320 } as const;
 /** Pixels of the input: about a 100-megapixel camera. A few kilobytes of PNG can claim far more and would fill the memory. */
@@ -32,7 +31,7 @@ export const thumbnails = defineHandler<Uint8Array>({
       .toBuffer()
       .catch((error: unknown) => {
         // The machine may have been busy: that is worth another attempt.
-        throw /^timeout\b/i.test(messageOf(error)) ? error : notAPicture(error);
+        throw error instanceof Error && /^timeout\b/i.test(error.message) ? error : notAPicture(error);
       });
     return new Response(new Uint8Array(small), { headers: { "content-type": "image/webp" } });
   },
@@ -65,6 +64,6 @@ async function checkPicture(picture: Uint8Array): Promise<void> {
 
 /** Sharp says several things on as many lines; the first is for a person. */
 function notAPicture(reason: unknown) {
-  const [detail = ""] = messageOf(reason).split("\n", 1);
+  const [detail = ""] = (reason instanceof Error ? reason.message : String(reason)).split("\n", 1);
   return giveUp({ status: 422, title: "Not a picture that can be read", detail });
 }

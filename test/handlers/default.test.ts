@@ -1,8 +1,8 @@
 import { expect } from "chai";
-import type { PageDigest } from "../../src/digest/page.ts";
 import { inputJsonSchema } from "../../src/handler/define.ts";
 import { isGiveUp, type Problem } from "../../src/handler/intents.ts";
 import { digest } from "../../src/handlers/default.ts";
+import type { PageDigest } from "../../src/handlers/digest/page.ts";
 import { taskContext, thrownBy } from "./context.ts";
 import { PageServer } from "./page-server.ts";
 
