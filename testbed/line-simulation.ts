@@ -1,4 +1,5 @@
-import { BLOCKS, type Busy } from "../src/engine/estimates/forecast.ts";
+import type { Busy } from "../src/engine/estimates/forecast.ts";
+import { SHARED } from "../src/store/constants.ts";
 import { randomOf } from "./random.ts";
 
 const normal = (random: () => number): number =>
@@ -43,7 +44,7 @@ export class ServiceStatistics {
     const distance = time - this.mean;
     this.mean += weight * distance;
     this.variance = (1 - weight) * (this.variance + weight * distance * distance);
-    for (const [i, length] of BLOCKS.entries()) {
+    for (const [i, length] of SHARED.forecastBlocks.entries()) {
       if (this.samples % length !== 0) continue;
       const ended = this.samples / length - 1;
       const block = this.#foretold.get(length);

@@ -1,5 +1,6 @@
 import { PaihaoError } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
+import { SHARED } from "../store/constants.ts";
 import type { Keys } from "../store/keys.ts";
 import type { Line, Scripts, SubmitItem, Submitted, SubmitVerdict } from "../store/scripts/scripts.ts";
 import type { State } from "../task.ts";
@@ -20,9 +21,6 @@ export interface SubmissionVerdict {
   /** Whether it is as durable as this server promises; when not, it is stored all the same and may run. */
   readonly durable: boolean;
 }
-
-/** The distance between two priority classes in a score, as in lua/lib/clock.lua. */
-const CLASS = 2 ** 45;
 
 /** What a submitter is made of. */
 export interface SubmitterParts {
@@ -102,7 +100,7 @@ export class Submitter {
 }
 
 /** The score behind all that is as urgent. */
-const endOfClass = (item: SubmitItem): string => String((item.priority + 1) * CLASS);
+const endOfClass = (item: SubmitItem): string => String((item.priority + 1) * SHARED.classSpan);
 
 /** By which score a task is to be placed among those of other partitions: one that was not stored would be the last of its class. */
 function scoreOf({ verdict, score }: Submitted, item: SubmitItem): string {

@@ -115,6 +115,20 @@ export const QUEUE_FIELDS = {
   healed: ["healed", "entries without a task that were removed from the line"],
 } as const;
 
+/** What stands before the number of a bucket in which a queue counts, see lua/lib/line.lua. */
+export const RATE_LETTERS = { accepted: "a", finished: "z" } as const;
+
+/** What stands before the call, or the fence, of a verb whose answer is remembered, see lua/lib/answers.lua. */
+export const ANSWER_LETTERS = {
+  cancel: "c",
+  fail: "f",
+  forget: "x",
+  lose: "l",
+  release: "r",
+  retry: "t",
+  update: "u",
+} as const;
+
 /** What a task's state is called in its hash and on its channel. */
 export const STATE_LETTERS = {
   waiting: "w",

@@ -1,3 +1,5 @@
+import { SHARED } from "../../store/constants.ts";
+
 /** What a forecast rests on: a queue whose slots are all busy. All times ms. */
 export interface Busy {
   /** How many tasks must end before the one in question starts, from 1. */
@@ -20,10 +22,9 @@ export interface Forecast {
   readonly highMs: number;
 }
 
-/** Over how many tasks the mean is tried as a forecast, as in lua/lib/service.lua. */
-export const BLOCKS = [16, 64, 256, 1024] as const;
-/** As many equally weighted samples say as much of the mean as the exponentially weighted ones do: 2 / 0.03 − 1. */
-const MOST_EFFECTIVE_SAMPLES = 66;
+const BLOCKS = SHARED.forecastBlocks;
+/** As many equally weighted samples say as much of the mean as the exponentially weighted ones do. */
+const MOST_EFFECTIVE_SAMPLES = Math.round(2 / SHARED.leastWeight - 1);
 /** A normal distribution lies within this many standard deviations of its mean in 80 of 100 cases. */
 const Z80 = 1.2816;
 /** Tasks of which none took as much as a millisecond have a mean of 0; what is divided by it, also squared, must be a number. */

@@ -80,8 +80,6 @@ function texts(json: string): string[] {
 /** The members of an array. */
 export const list = <T extends Reply | BytesReply>(reply: T | undefined): T[] =>
   Array.isArray(reply) ? (reply as T[]) : [];
-/** Bytes; none where there are none. */
-export const buffer = (reply: BytesReply | undefined): Buffer => (Buffer.isBuffer(reply) ? reply : Buffer.alloc(0));
 
 /** Reads what lib/line.lua answers. */
 export function lineOf(reply: Reply | BytesReply | undefined): Line {

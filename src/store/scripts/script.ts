@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import type { Redis } from "ioredis";
 import { PaihaoError } from "../../errors.ts";
 import type { Nodes, Served } from "../cluster-routing.ts";
+import { withoutNames } from "./lua-names.ts";
 
 const LUA_DIR = new URL("./lua/", import.meta.url);
 
@@ -11,15 +12,17 @@ export type Reply = string | number | null | Reply[];
 export type BytesReply = Buffer | number | null | BytesReply[];
 export type Argument = string | number | Buffer;
 
-/** Reads a Lua file and puts the named parts of `lua/lib` in place of its `--#include name` lines. */
+/** Reads a Lua file with the named parts of `lua/lib` in place of its `--#include name` lines, and its names replaced. */
 export function luaSource(name: string): string {
-  const text = readFileSync(new URL(`${name}.lua`, LUA_DIR), "utf8");
-  const body = text.replace(/^--#include (\w+)$/gm, (_, part: string) =>
-    readFileSync(new URL(`lib/${part}.lua`, LUA_DIR), "utf8"),
-  );
+  const text = luaFile(`${name}.lua`);
+  const body = text.replace(/^--#include (\w+)$/gm, (_, part: string) => luaFile(`lib/${part}.lua`));
   // Flags are for Redis 7 and later; older ones know no shebang and would not load it.
   const flags = /^-- flags: (.+)$/m.exec(text)?.[1];
   return flags === undefined ? body : `#!lua flags=${flags}\n${body}`;
+}
+
+function luaFile(file: string): string {
+  return withoutNames(readFileSync(new URL(file, LUA_DIR), "utf8"), `lua/${file}`);
 }
 
 /** What the server that runs the scripts knows. */

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { Inspection } from "../../../src/engine/inspect.ts";
+import { SHARED } from "../../../src/store/constants.ts";
 import { stateOf } from "../../../src/store/keys.ts";
 import { isOutcome, type State, TRANSITIONS } from "../../../src/task.ts";
 import type { Model } from "./model.ts";
@@ -19,8 +20,6 @@ export const WEBHOOK_QUEUE = "paihao.webhooks";
 /** How a stored step says whether it can be undone, and whether it has been. */
 const MARKS = { none: "", due: "i", done: "u" } as const;
 const INDEXES = ["w", "d", "l", "x"] as const;
-/** The distance between two priority classes in a score. */
-const CLASS = 2 ** 45;
 
 /** Holds a store against the model after each step, and each step against what was seen before. */
 export class Checker {
@@ -100,7 +99,7 @@ export class Checker {
     expect(names(stored.w), `order of ${name}`).to.deep.equal(line.map((task) => task.id));
     for (const [n, task] of line.entries()) {
       const score = stored.w[2 * n + 1] ?? "";
-      expect(Math.floor(Number(score) / CLASS), `class of ${task.id}`).to.equal(task.priority);
+      expect(Math.floor(Number(score) / SHARED.classSpan), `class of ${task.id}`).to.equal(task.priority);
       const place = task.place ?? 0;
       expect(this.#scores.get(place) ?? score, `place of ${task.id}`).to.equal(score);
       this.#scores.set(place, score);

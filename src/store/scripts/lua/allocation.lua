@@ -8,4 +8,4 @@
 local base = KEYS[1]
 
 local id = ARGV[1]
-return redis.call('GET', base .. 'i:' .. id) or ''
+return redis.call('GET', K.allocation(id)) or ''

@@ -11,40 +11,40 @@
 local base = KEYS[1]
 --#include clock
 
-local HOME = { w = 'w:', d = 'd:', y = 'd:', r = 'l:' }
+local HOME = { [S.waiting] = P.waiting, [S.scheduled] = P.scheduled, [S.retrying] = P.scheduled, [S.running] = P.leases }
 local of, index_queue, heal = ARGV[1], ARGV[2], ARGV[3] == '1'
 local wrong = {}
 
 -- Puts a task into the index that it is missing from.
 local function enter(id, queue, index, state, place, class, fence)
-  if index == 'w:' then
+  if index == P.waiting then
     -- Its place is lost with its entry, unless it was noted: it joins at the end.
-    local hlc = tick_hlc(tonumber(redis.call('HGET', base .. 'q:' .. queue, 'hlc') or 0))
-    redis.call('HSET', base .. 'q:' .. queue, 'hlc', whole(hlc))
-    redis.call('ZADD', base .. 'w:' .. queue, whole(class * CLASS + hlc), id)
-    redis.call('PUBLISH', base .. 'n:' .. queue, '')
+    local hlc = tick_hlc(tonumber(redis.call('HGET', K.queue(queue), Q.hlc) or 0))
+    redis.call('HSET', K.queue(queue), Q.hlc, whole(hlc))
+    redis.call('ZADD', K.waiting(queue), whole(class * CLASS + hlc), id)
+    redis.call('PUBLISH', K.work(queue), '')
   else
     -- Due now: a lease is reclaimed, and a task of unknown time does not wait longer.
-    if state == 'r' then
-      if not place then redis.call('HSET', base .. 't:' .. id, 'o', whole(class * CLASS + tick_hlc(0))) end
+    if state == S.running then
+      if not place then redis.call('HSET', K.task(id), F.place, whole(class * CLASS + tick_hlc(0))) end
       -- No worker was lost, but an entry of the store: that is a release.
-      redis.call('HSET', base .. 't:' .. id, 'n', fence)
+      redis.call('HSET', K.task(id), F.unbegun, fence)
     end
     redis.call('ZADD', base .. index .. queue, now_text, id)
   end
 end
 
 local function check_task(id)
-  local t = redis.call('HMGET', base .. 't:' .. id, 'q', 's', 'o', 'O', 'f')
+  local t = redis.call('HMGET', K.task(id), F.queue, F.state, F.place, F.priority, F.fence)
   local queue, state = t[1], t[2]
   if not queue or not state then return end
   local home, disagrees = HOME[state], false
-  for _, index in ipairs({ 'w:', 'd:', 'l:', 'x:' }) do
+  for _, index in ipairs({ P.waiting, P.scheduled, P.leases, P.dead }) do
     local there = redis.call('ZSCORE', base .. index .. queue, id)
     if index == home and not there then
       disagrees = true
-      if heal then enter(id, queue, index, state, t[3], tonumber(t[4] or 3), t[5] or '') end
-    elseif there and index ~= home and not (index == 'x:' and state == 'f') then
+      if heal then enter(id, queue, index, state, t[3], tonumber(t[4] or C.defaultPriority), t[5] or '') end
+    elseif there and index ~= home and not (index == P.dead and state == S.failed) then
       disagrees = true
       if heal then redis.call('ZREM', base .. index .. queue, id) end
     end
@@ -53,8 +53,8 @@ local function check_task(id)
 end
 
 local function check_entry(id)
-  local t = redis.call('HMGET', base .. 't:' .. id, 'q', 's')
-  local belongs = t[1] == index_queue and (HOME[t[2]] == of or (of == 'x:' and t[2] == 'f'))
+  local t = redis.call('HMGET', K.task(id), F.queue, F.state)
+  local belongs = t[1] == index_queue and (HOME[t[2]] == of or (of == P.dead and t[2] == S.failed))
   if not belongs then
     if heal then redis.call('ZREM', base .. of .. index_queue, id) end
     wrong[#wrong + 1] = id
@@ -62,6 +62,6 @@ local function check_entry(id)
 end
 
 for n = 4, #ARGV do
-  if of == 't:' then check_task(ARGV[n]) else check_entry(ARGV[n]) end
+  if of == P.task then check_task(ARGV[n]) else check_entry(ARGV[n]) end
 end
 return wrong

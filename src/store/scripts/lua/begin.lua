@@ -13,18 +13,18 @@ local base = KEYS[1]
 local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local queue, id, fence, lease = unpack(ARGV, 2 + n * 4, 5 + n * 4)
-  local key = base .. 't:' .. id
-  local t = redis.call('HMGET', key, 's', 'f', 'k', 'n')
-  if t[1] ~= 'r' or t[2] ~= fence then
+  local key = K.task(id)
+  local t = redis.call('HMGET', key, F.state, F.fence, F.cancel, F.unbegun)
+  if t[1] ~= S.running or t[2] ~= fence then
     verdicts[n + 1] = 'stale'
   elseif t[3] then
     verdicts[n + 1] = 'cancel'
   else
     if t[4] then
-      redis.call('HDEL', key, 'n', 'N')
-      redis.call('HSET', key, 'b', now_text)
+      redis.call('HDEL', key, F.unbegun, F.unbegunReleases)
+      redis.call('HSET', key, F.begun, now_text)
     end
-    redis.call('ZADD', base .. 'l:' .. queue, whole(now + tonumber(lease)), id)
+    redis.call('ZADD', K.leases(queue), whole(now + tonumber(lease)), id)
     verdicts[n + 1] = 'ok'
   end
 end

@@ -8,5 +8,5 @@
 local base = KEYS[1]
 
 local partitions = ARGV[1]
-redis.call('SET', base .. 'partitions', partitions, 'NX')
-return redis.call('GET', base .. 'partitions')
+redis.call('SET', K.partitions, partitions, 'NX')
+return redis.call('GET', K.partitions)

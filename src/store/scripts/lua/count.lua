@@ -11,9 +11,9 @@ local base = KEYS[1]
 local answers = {}
 for at = 1, #ARGV, 3 do
   local queue, sign = ARGV[at], ARGV[at + 1] == '<=' and '' or '('
-  local line = base .. 'w:' .. queue
+  local line = K.waiting(queue)
   local waiting = redis.call('ZCARD', line)
-  local answer = { waiting, redis.call('ZCARD', base .. 'd:' .. queue), redis.call('ZCARD', base .. 'l:' .. queue) }
+  local answer = { waiting, redis.call('ZCARD', K.scheduled(queue)), redis.call('ZCARD', K.leases(queue)) }
   for score in string.gmatch(ARGV[at + 2], '%S+') do
     -- Where nobody waits nobody stands before anyone.
     answer[#answer + 1] = waiting == 0 and 0 or redis.call('ZCOUNT', line, '-inf', sign .. score)

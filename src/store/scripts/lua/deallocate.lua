@@ -9,5 +9,5 @@
 local base = KEYS[1]
 
 local id, queue = ARGV[1], ARGV[2]
-redis.call('UNLINK', base .. 'i:' .. id)
-redis.call('ZREM', base .. 'h:' .. queue, id)
+redis.call('UNLINK', K.allocation(id))
+redis.call('ZREM', K.allocated(queue), id)

@@ -24,48 +24,48 @@ for n = 0, tonumber(ARGV[1]) - 1 do
   local queue, id, fence, kind, attempts, delay, text, code, result, keep, tombstone, dead =
     unpack(ARGV, 2 + n * 12, 13 + n * 12)
   keep, tombstone, dead = tonumber(keep), tonumber(tombstone), tonumber(dead)
-  local key = base .. 't:' .. id
-  local t = redis.call('HMGET', key, 's', 'f', 'k', 'a', 'W', 'U', 'V', 'n')
-  local known = answered(t[7], 'f' .. fence)
+  local key = K.task(id)
+  local t = redis.call('HMGET', key, F.state, F.fence, F.cancel, F.attempts, F.webhook, F.undo, F.answers, F.unbegun)
+  local known = answered(t[7], A.fail .. fence)
   if not t[1] then
     verdicts[n + 1] = 'unknown'
   elseif known then
     verdicts[n + 1] = known
   elseif t[2] ~= fence then
     verdicts[n + 1] = 'stale'
-  elseif t[1] ~= 'r' then
-    verdicts[n + 1] = (t[1] == 's' or t[1] == 'f' or t[1] == 'c') and 'already' or 'stale'
+  elseif t[1] ~= S.running then
+    verdicts[n + 1] = (t[1] == S.succeeded or t[1] == S.failed or t[1] == S.canceled) and 'already' or 'stale'
   else
-    redis.call('ZREM', base .. 'l:' .. queue, id)
+    redis.call('ZREM', K.leases(queue), id)
     local again = kind == 'later' or (kind == 'retry' and tonumber(t[4]) < tonumber(attempts))
     if t[3] then
-      settle(id, 'c', nil, keep, tombstone, t[5], t[6])
+      settle(id, S.canceled, nil, keep, tombstone, t[5], t[6])
       verdicts[n + 1] = 'canceled'
     elseif again then
-      redis.call('HDEL', key, 'w', 'p', 'n')
-      redis.call('HSET', key, 's', 'y')
+      redis.call('HDEL', key, F.worker, F.progress, F.unbegun)
+      redis.call('HSET', key, F.state, S.retrying)
       if kind == 'later' then
         if t[8] == fence then forget_start(queue, key) end
-        redis.call('HINCRBY', key, 'a', -1)
+        redis.call('HINCRBY', key, F.attempts, -1)
       else
         note_error(id, text)
       end
-      redis.call('ZADD', base .. 'd:' .. queue, whole(now + tonumber(delay)), id)
-      redis.call('PUBLISH', base .. 'e:' .. id, 'y')
+      redis.call('ZADD', K.scheduled(queue), whole(now + tonumber(delay)), id)
+      redis.call('PUBLISH', K.changes(id), S.retrying)
       verdicts[n + 1] = 'retrying'
     else
       note_error(id, text)
-      redis.call('HSET', key, 'y', code)
+      redis.call('HSET', key, F.errorCode, code)
       if kind == 'give-up' then
-        settle(id, 'f', result, keep, tombstone, t[5], t[6])
+        settle(id, S.failed, result, keep, tombstone, t[5], t[6])
         verdicts[n + 1] = 'failed'
       else
         bury(queue, id, result, dead, tombstone, cap, t[5], t[6])
         verdicts[n + 1] = 'dead'
       end
-      count_rate(queue, 'z', 1)
+      count_rate(queue, R.finished, 1)
     end
-    note_answer(key, t[7], 'f' .. fence, verdicts[n + 1])
+    note_answer(key, t[7], A.fail .. fence, verdicts[n + 1])
   end
 end
 return verdicts

@@ -11,20 +11,20 @@ local base = KEYS[1]
 --#include answers
 
 local queue, limit, call = ARGV[1], tonumber(ARGV[2]), ARGV[3]
-local counters = base .. 'q:' .. queue
-local answers = redis.call('HGET', counters, 'V')
-local known = answered(answers, 'x' .. call)
+local counters = K.queue(queue)
+local answers = redis.call('HGET', counters, Q.answers)
+local known = answered(answers, A.forget .. call)
 if known then return tonumber(known) end
-local dead = redis.call('ZPOPMIN', base .. 'x:' .. queue, limit)
+local dead = redis.call('ZPOPMIN', K.dead(queue), limit)
 for n = 1, #dead, 2 do
   local id = dead[n]
-  local key = base .. 't:' .. id
-  redis.call('UNLINK', base .. 'r:' .. id, base .. 'b:' .. id, base .. 's:' .. id)
+  local key = K.task(id)
+  redis.call('UNLINK', K.result(id), K.input(id), K.steps(id))
   if redis.call('EXISTS', key) == 1 then
-    redis.call('HDEL', key, 'E')
-    redis.call('HSET', key, 'g', '1')
-    redis.call('PUBLISH', base .. 'e:' .. id, 'g')
+    redis.call('HDEL', key, F.errors)
+    redis.call('HSET', key, F.destroyed, '1')
+    redis.call('PUBLISH', K.changes(id), N.destroyed)
   end
 end
-if #dead > 0 then note_answer(counters, answers, 'x' .. call, #dead / 2) end
+if #dead > 0 then note_answer(counters, answers, A.forget .. call, #dead / 2) end
 return #dead / 2

@@ -20,10 +20,10 @@ local worker, ttl = ARGV[1], tonumber(ARGV[2])
 local last_loss
 
 local function beat(queue, slots)
-  local live, slots_of, counters = base .. 'j:' .. queue, base .. 'k:' .. queue, base .. 'q:' .. queue
+  local live, slots_of, counters = K.workers(queue), K.slots(queue), K.queue(queue)
   local workers = redis.call('ZCARD', live)
   -- Their sum is kept, so that nobody has to look at them all.
-  local known_of = redis.call('HMGET', counters, 'slots', 'lostAt')
+  local known_of = redis.call('HMGET', counters, Q.slots, Q.lostAt)
   local total = workers > 0 and tonumber(known_of[1] or 0) or 0
   local lost_at = tonumber(known_of[2])
   if lost_at and not (last_loss and last_loss > lost_at) then last_loss = lost_at end
@@ -33,7 +33,7 @@ local function beat(queue, slots)
     if redis.call('ZREM', live, name) == 0 then return end
     workers, total = workers - 1, total - tonumber(redis.call('HGET', slots_of, name) or 0)
     redis.call('HDEL', slots_of, name)
-    redis.call('HDEL', base .. 'v:' .. queue, lane_of(name, '0'), lane_of(name, '1'))
+    redis.call('HDEL', K.reservations(queue), lane_of(name, '0'), lane_of(name, '1'))
   end
 
   for _, name in ipairs(redis.call('ZRANGEBYSCORE', live, '-inf', now_text, 'LIMIT', 0, FORGET_MOST)) do forget(name) end
@@ -55,7 +55,7 @@ local function beat(queue, slots)
     end
     until_when = latest
   end
-  redis.call('HSET', counters, 'workers', workers, 'slots', whole(math.max(0, total)), 'liveUntil', whole(until_when))
+  redis.call('HSET', counters, Q.workers, workers, Q.slots, whole(math.max(0, total)), Q.liveUntil, whole(until_when))
 end
 
 for n = 0, tonumber(ARGV[3]) - 1 do beat(ARGV[4 + n * 2], ARGV[5 + n * 2]) end

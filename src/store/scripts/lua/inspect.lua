@@ -19,7 +19,7 @@ local INSIDE = 4096
 local tasks, lines, seen = {}, {}, {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local id, wanted = ARGV[2 + n * 2], ARGV[3 + n * 2] == '1'
-  local t = redis.call('HMGET', base .. 't:' .. id, 'q', 's', 'c', 'a', 'b', 'e', 'x', 'l', 'k', 'g', 'y', 'p', 'z', 'v')
+  local t = redis.call('HMGET', K.task(id), F.queue, F.state, F.created, F.attempts, F.begun, F.ended, F.expires, F.lost, F.cancel, F.destroyed, F.errorCode, F.progress, F.caller, F.revision)
   local queue, state = t[1], t[2]
   if not queue then
     tasks[n + 1] = ''
@@ -29,17 +29,17 @@ for n = 0, tonumber(ARGV[1]) - 1 do
       lines[#lines + 1] = line_of(queue)
     end
     local index, score, due, result, errors = '', '', '', '', ''
-    if state == 'w' then
-      local rank = redis.call('ZRANK', base .. 'w:' .. queue, id)
+    if state == S.waiting then
+      local rank = redis.call('ZRANK', K.waiting(queue), id)
       index = rank and whole(rank) or ''
-      score = redis.call('ZSCORE', base .. 'w:' .. queue, id) or ''
-    elseif state == 'r' then
+      score = redis.call('ZSCORE', K.waiting(queue), id) or ''
+    elseif state == S.running then
       index = '0'
-    elseif state == 'd' or state == 'y' then
-      due = redis.call('ZSCORE', base .. 'd:' .. queue, id) or ''
+    elseif state == S.scheduled or state == S.retrying then
+      due = redis.call('ZSCORE', K.scheduled(queue), id) or ''
     elseif wanted then
-      result = value_or_length(base .. 'r:' .. id, INSIDE)
-      if state == 'f' then errors = redis.call('HGET', base .. 't:' .. id, 'E') or '' end
+      result = value_or_length(K.result(id), INSIDE)
+      if state == S.failed then errors = redis.call('HGET', K.task(id), F.errors) or '' end
     end
     for field = 1, 11 do t[field] = t[field] or '' end
     local facts = table.concat(t, ' ', 1, 11) .. ' ' .. index .. ' ' .. score .. ' ' .. due .. ' ' .. (t[14] or '')

@@ -10,8 +10,8 @@ local base = KEYS[1]
 
 local queue, paused = ARGV[1], ARGV[2]
 if paused == '1' then
-  redis.call('HSET', base .. 'q:' .. queue, 'paused', '1')
+  redis.call('HSET', K.queue(queue), Q.paused, '1')
 else
-  redis.call('HDEL', base .. 'q:' .. queue, 'paused')
-  redis.call('PUBLISH', base .. 'n:' .. queue, '')
+  redis.call('HDEL', K.queue(queue), Q.paused)
+  redis.call('PUBLISH', K.work(queue), '')
 end

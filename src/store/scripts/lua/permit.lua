@@ -16,7 +16,7 @@ local base = KEYS[1]
 
 local queue, request, count = ARGV[1], ARGV[2], tonumber(ARGV[3])
 local rate, span, used = tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6])
-local permits = base .. 'g:' .. queue
+local permits = K.permits(queue)
 
 redis.call('ZREMRANGEBYSCORE', permits, '-inf', whole(now - span))
 -- What stands in the future was before the clock was set back.
@@ -37,7 +37,7 @@ if used then
     end
   end
   -- Others may have been refused meanwhile.
-  if full and has > used then redis.call('PUBLISH', base .. 'n:' .. queue, '') end
+  if full and has > used then redis.call('PUBLISH', K.work(queue), '') end
   has = used
 elseif has == 0 then
   has = math.max(0, math.min(count, rate - redis.call('ZCARD', permits)))

@@ -11,11 +11,11 @@ local base = KEYS[1]
 local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local id, fence, progress = unpack(ARGV, 2 + n * 3, 4 + n * 3)
-  local key = base .. 't:' .. id
-  local t = redis.call('HMGET', key, 's', 'f')
-  if t[1] == 'r' and t[2] == fence then
-    redis.call('HSET', key, 'p', progress)
-    redis.call('PUBLISH', base .. 'e:' .. id, 'p')
+  local key = K.task(id)
+  local t = redis.call('HMGET', key, F.state, F.fence)
+  if t[1] == S.running and t[2] == fence then
+    redis.call('HSET', key, F.progress, progress)
+    redis.call('PUBLISH', K.changes(id), N.progress)
     verdicts[n + 1] = 'ok'
   else
     verdicts[n + 1] = 'stale'

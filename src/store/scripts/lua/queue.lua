@@ -22,12 +22,12 @@ end
 
 local answers = {}
 for n, queue in ipairs(ARGV) do
-  local key = base .. 'q:' .. queue
-  local first = redis.call('ZRANGE', base .. 'w:' .. queue, 0, 0)
-  local created = first[1] and redis.call('HGET', base .. 't:' .. first[1], 'c')
+  local key = K.queue(queue)
+  local first = redis.call('ZRANGE', K.waiting(queue), 0, 0)
+  local created = first[1] and redis.call('HGET', K.task(first[1]), F.created)
   answers[n] = {
     line_of(queue),
-    redis.call('ZCARD', base .. 'x:' .. queue),
+    redis.call('ZCARD', K.dead(queue)),
     created and whole(math.max(0, now - tonumber(created))) or '',
     last_minute(redis.call('HMGET', key, 'a0', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6')),
     last_minute(redis.call('HMGET', key, 'z0', 'z1', 'z2', 'z3', 'z4', 'z5', 'z6')),

@@ -13,7 +13,7 @@ local base = KEYS[1]
 --#include clock
 
 local forget_after, count = tonumber(ARGV[1]), tonumber(ARGV[2])
-local registry = base .. 'queues'
+local registry = K.queues
 for n = 0, count - 1 do
   local queue, most_lost, keep, tombstone, dead = unpack(ARGV, 3 + n * 5, 7 + n * 5)
   redis.call('HSET', registry, queue, now_text .. ' ' .. most_lost .. ' ' .. keep .. ' ' .. tombstone .. ' ' .. dead)
@@ -26,7 +26,7 @@ for n = 1, #all, 2 do
   local queue = all[n]
   local at, most_lost, keep, tombstone, dead = string.match(all[n + 1], '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
   local holds = now - tonumber(at) < forget_after
-    or redis.call('EXISTS', base .. 'w:' .. queue, base .. 'd:' .. queue, base .. 'l:' .. queue, base .. 'x:' .. queue) > 0
+    or redis.call('EXISTS', K.waiting(queue), K.scheduled(queue), K.leases(queue), K.dead(queue)) > 0
   if holds then
     for _, fact in ipairs({ queue, most_lost, keep, tombstone, dead }) do queues[#queues + 1] = fact end
   else

@@ -13,14 +13,14 @@ local base = KEYS[1]
 local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local queue, id, fence, lease = unpack(ARGV, 2 + n * 4, 5 + n * 4)
-  local t = redis.call('HMGET', base .. 't:' .. id, 's', 'f', 'k')
-  if t[1] == 'r' and t[2] == fence then
+  local t = redis.call('HMGET', K.task(id), F.state, F.fence, F.cancel)
+  if t[1] == S.running and t[2] == fence then
     local verdict, other = t[3] and 'cancel' or 'ok', string.match(lease, '^=(%d+)$')
     if other then
-      lease = redis.call('HGET', base .. 't:' .. id, 'L') or other
+      lease = redis.call('HGET', K.task(id), F.lease) or other
       verdict = verdict .. ' ' .. lease
     end
-    redis.call('ZADD', base .. 'l:' .. queue, whole(now + tonumber(lease)), id)
+    redis.call('ZADD', K.leases(queue), whole(now + tonumber(lease)), id)
     verdicts[n + 1] = verdict
   else
     verdicts[n + 1] = 'stale'

@@ -43,22 +43,22 @@ local lane = not holder and lane_of(worker, ARGV[3])
 local count, lease = tonumber(ARGV[5]), tonumber(ARGV[6])
 local rate, span = tonumber(ARGV[7]), tonumber(ARGV[8])
 local suspect_lease = tonumber(ARGV[9])
-local line, leases = base .. 'w:' .. queue, base .. 'l:' .. queue
-local counters = base .. 'q:' .. queue
-local reservations = base .. 'v:' .. queue
-local starts = base .. 'y:' .. queue
+local line, leases = K.waiting(queue), K.leases(queue)
+local counters = K.queue(queue)
+local reservations = K.reservations(queue)
+local starts = K.starts(queue)
 
 local tasks = {}
 local function hand(id, t)
   local lost = t[4] or '0'
   if t[4] and suspect_lease > 0 then
-    local unbegun = redis.call('HGET', base .. 't:' .. id, 'N')
+    local unbegun = redis.call('HGET', K.task(id), F.unbegunReleases)
     if unbegun then lost = lost .. '/' .. unbegun end
   end
   local facts = id .. ' ' .. t[2] .. ' ' .. (t[3] or '0') .. ' ' .. lost .. ' ' .. (t[5] or '0')
   local more = t[6] or t[7] or t[8]
   tasks[#tasks + 1] = more and facts .. ' +' or facts
-  tasks[#tasks + 1] = t[1] or value_or_length(base .. 'b:' .. id, INSIDE)
+  tasks[#tasks + 1] = t[1] or value_or_length(K.input(id), INSIDE)
   if more then
     for n = 6, 8 do tasks[#tasks + 1] = t[n] or '' end
   end
@@ -67,9 +67,9 @@ end
 -- Hands out once more what is still held of a reservation, of which the fences follow one another.
 local function hand_again(nth, ids)
   for id in string.gmatch(ids, '%S+') do
-    local t = redis.call('HMGET', base .. 't:' .. id, 'i', 'f', 'a', 'l', 'c', 'm', 'u', 'z', 's', 'n')
+    local t = redis.call('HMGET', K.task(id), F.input, F.fence, F.attempts, F.lost, F.created, F.mediaType, F.query, F.caller, F.state, F.unbegun)
     -- One that has been lost and taken once more meanwhile, be it by this worker in another lane, has another fence.
-    if t[9] == 'r' and t[2] == whole(nth) then
+    if t[9] == S.running and t[2] == whole(nth) then
       hand(id, t)
       -- The worker counts the lease from this answer; much of the first one has gone while the reply was lost.
       redis.call('ZADD', leases, whole(now + (t[10] == t[2] and suspect_lease > 0 and suspect_lease or lease)), id)
@@ -110,7 +110,7 @@ local function remember(first, ids)
   end
 end
 
-local q = redis.call('HMGET', counters, 'paused', 'fence')
+local q = redis.call('HMGET', counters, Q.paused, Q.fence)
 if q[1] == '1' then
   remember(nil, {})
   return answer(-1, 0)
@@ -151,20 +151,20 @@ local expiry = whole(now + lease)
 local entries = count > 0 and redis.call('ZPOPMIN', line, count) or {}
 for n = 1, #entries, 2 do
   local id, score = entries[n], entries[n + 1]
-  local key = base .. 't:' .. id
-  local t = redis.call('HMGET', key, 'i', 'f', 'a', 'l', 'c', 'm', 'u', 'z', 's')
-  if t[9] == 'w' then
+  local key = K.task(id)
+  local t = redis.call('HMGET', key, F.input, F.fence, F.attempts, F.lost, F.created, F.mediaType, F.query, F.caller, F.state)
+  if t[9] == S.waiting then
     fence = math.max(fence + 1, (now - EPOCH) * 1024)
     first_fence = first_fence or fence
     t[2], t[3] = whole(fence), often(tonumber(t[3] or 0) + 1)
-    redis.call('HSET', key, 's', 'r', 'f', t[2], 'a', t[3], 'o', score, 'b', now_text, 'w', worker)
+    redis.call('HSET', key, F.state, S.running, F.fence, t[2], F.attempts, t[3], F.place, score, F.begun, now_text, F.worker, worker)
     -- Whoever renews over HTTP need not say again for how long.
-    if holder then redis.call('HSET', key, 'L', lease) end
+    if holder then redis.call('HSET', key, F.lease, lease) end
     local suspect = suspect_lease > 0 and t[4]
-    if suspect then redis.call('HSET', key, 'n', t[2]) end
+    if suspect then redis.call('HSET', key, F.unbegun, t[2]) end
     leased[#leased + 1] = suspect and whole(now + suspect_lease) or expiry
     leased[#leased + 1] = id
-    redis.call('PUBLISH', base .. 'e:' .. id, 'r')
+    redis.call('PUBLISH', K.changes(id), S.running)
     hand(id, t)
     ids[#ids + 1] = id
   else
@@ -174,7 +174,7 @@ for n = 1, #entries, 2 do
 end
 if #ids > 0 then
   redis.call('ZADD', leases, unpack(leased))
-  redis.call('HSET', counters, 'fence', whole(fence))
+  redis.call('HSET', counters, Q.fence, whole(fence))
   if rate > 0 then
     for _ = 1, #ids do redis.call('LPUSH', starts, now_text) end
     redis.call('LTRIM', starts, 0, rate - 1)
@@ -182,5 +182,5 @@ if #ids > 0 then
   end
 end
 remember(first_fence, ids)
-if healed > 0 then redis.call('HINCRBY', counters, 'healed', healed) end
+if healed > 0 then redis.call('HINCRBY', counters, Q.healed, healed) end
 return answer(redis.call('ZCARD', line), pause)

@@ -15,52 +15,52 @@ local base = KEYS[1]
 local function waiting_undo(id, queue, called, fence)
   local undo = id .. ':undo:' .. queue
   if called == '2' then undo = undo .. ':' .. fence end
-  local u = redis.call('HMGET', base .. 't:' .. undo, 's', 'f')
-  return u[1] == 'w' and not u[2] and undo
+  local u = redis.call('HMGET', K.task(undo), F.state, F.fence)
+  return u[1] == S.waiting and not u[2] and undo
 end
 
 local function take_back(id, undo)
-  redis.call('ZREM', base .. 'w:paihao.undo', undo)
-  redis.call('UNLINK', base .. 't:' .. undo, base .. 'b:' .. undo)
-  if redis.call('EXISTS', base .. 's:' .. undo) == 1 then redis.call('RENAME', base .. 's:' .. undo, base .. 's:' .. id) end
-  redis.call('HDEL', base .. 't:' .. id, 'Y')
+  redis.call('ZREM', K.waiting(C.undoQueue), undo)
+  redis.call('UNLINK', K.task(undo), K.input(undo))
+  if redis.call('EXISTS', K.steps(undo)) == 1 then redis.call('RENAME', K.steps(undo), K.steps(id)) end
+  redis.call('HDEL', K.task(id), F.undoing)
 end
 
 local verdicts, woken = {}, {}
 for n = 1, tonumber(ARGV[1]) do
   local id, call = ARGV[n * 2], ARGV[n * 2 + 1]
-  local key = base .. 't:' .. id
-  local t = redis.call('HMGET', key, 'q', 's', 'h', 'O', 'V', 'Y', 'f')
-  local known = answered(t[5], 't' .. call)
+  local key = K.task(id)
+  local t = redis.call('HMGET', key, F.queue, F.state, F.digest, F.priority, F.answers, F.undoing, F.fence)
+  local known = answered(t[5], A.retry .. call)
   local queue = t[1]
   local undo = t[6] and waiting_undo(id, queue, t[6], t[7])
   if not queue then
     verdicts[n] = 'unknown'
   elseif known then
     verdicts[n] = known
-  elseif t[2] ~= 'f' or not redis.call('ZSCORE', base .. 'x:' .. queue, id)
-    or (t[3] and redis.call('EXISTS', base .. 'b:' .. id) == 0) then
+  elseif t[2] ~= S.failed or not redis.call('ZSCORE', K.dead(queue), id)
+    or (t[3] and redis.call('EXISTS', K.input(id)) == 0) then
     verdicts[n] = 'not-dead'
   elseif t[6] and not undo then
     verdicts[n] = 'undone'
   else
     -- The fence says that a worker has had it: as long as its work stands, a cancel has it undone and its input stays.
-    if undo then take_back(id, undo) else redis.call('HDEL', key, 'f') end
-    local hlc = tick_hlc(tonumber(redis.call('HGET', base .. 'q:' .. queue, 'hlc') or 0))
-    redis.call('HSET', base .. 'q:' .. queue, 'hlc', whole(hlc))
-    redis.call('HDEL', key, 'a', 'l', 'N', 'e', 'x', 'y', 'E', 'b')
-    redis.call('HSET', key, 's', 'w')
+    if undo then take_back(id, undo) else redis.call('HDEL', key, F.fence) end
+    local hlc = tick_hlc(tonumber(redis.call('HGET', K.queue(queue), Q.hlc) or 0))
+    redis.call('HSET', K.queue(queue), Q.hlc, whole(hlc))
+    redis.call('HDEL', key, F.attempts, F.lost, F.unbegunReleases, F.ended, F.expires, F.errorCode, F.errors, F.begun)
+    redis.call('HSET', key, F.state, S.waiting)
     redis.call('PERSIST', key)
-    redis.call('PERSIST', base .. 'b:' .. id)
-    redis.call('PERSIST', base .. 's:' .. id)
-    redis.call('UNLINK', base .. 'r:' .. id)
-    redis.call('ZREM', base .. 'x:' .. queue, id)
-    redis.call('ZADD', base .. 'w:' .. queue, whole(tonumber(t[4] or 3) * CLASS + hlc), id)
-    redis.call('PUBLISH', base .. 'e:' .. id, 'w')
+    redis.call('PERSIST', K.input(id))
+    redis.call('PERSIST', K.steps(id))
+    redis.call('UNLINK', K.result(id))
+    redis.call('ZREM', K.dead(queue), id)
+    redis.call('ZADD', K.waiting(queue), whole(tonumber(t[4] or C.defaultPriority) * CLASS + hlc), id)
+    redis.call('PUBLISH', K.changes(id), S.waiting)
     woken[queue] = true
     verdicts[n] = 'waiting'
-    note_answer(key, t[5], 't' .. call, 'waiting')
+    note_answer(key, t[5], A.retry .. call, 'waiting')
   end
 end
-for queue in pairs(woken) do redis.call('PUBLISH', base .. 'n:' .. queue, '') end
+for queue in pairs(woken) do redis.call('PUBLISH', K.work(queue), '') end
 return verdicts

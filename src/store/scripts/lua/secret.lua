@@ -8,5 +8,5 @@
 local base = KEYS[1]
 
 local proposal = ARGV[1]
-redis.call('SET', base .. 'secret', proposal, 'NX')
-return redis.call('GET', base .. 'secret')
+redis.call('SET', K.secret, proposal, 'NX')
+return redis.call('GET', K.secret)

@@ -24,9 +24,9 @@ local id, fence, verb, name, value, undo = ARGV[1], ARGV[2], ARGV[3], ARGV[4], A
 local most, room = tonumber(ARGV[7]), tonumber(ARGV[8])
 -- A page of steps: all at once would hold up Redis for long.
 local PAGE = 200
-local key, steps = base .. 't:' .. id, base .. 's:' .. id
-local t = redis.call('HMGET', key, 's', 'f', 'k', 'S')
-if t[1] ~= 'r' or t[2] ~= fence then return { 'stale' } end
+local key, steps = K.task(id), K.steps(id)
+local t = redis.call('HMGET', key, F.state, F.fence, F.cancel, F.stepBytes)
+if t[1] ~= S.running or t[2] ~= fence then return { 'stale' } end
 
 if verb == 'read' then
   local page = redis.call('HSCAN', steps, name, 'COUNT', PAGE)
@@ -47,6 +47,6 @@ local stored = verb == 'begin' and (known or head) or head .. value
 local bytes = tonumber(t[4] or 0) + #stored - (known and #known or -#name)
 if bytes > room then return { 'large' } end
 redis.call('HSET', steps, name, stored)
-redis.call('HSET', key, 'S', string.format('%.0f', bytes))
-if verb == 'begin' or undo == '1' then redis.call('HSET', key, 'U', '1') end
+redis.call('HSET', key, F.stepBytes, string.format('%.0f', bytes))
+if verb == 'begin' or undo == '1' then redis.call('HSET', key, F.undo, '1') end
 return { 'ok' }

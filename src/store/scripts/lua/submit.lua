@@ -18,19 +18,19 @@ local base = KEYS[1]
 
 local verdicts, queues, seen = {}, {}, {}
 -- A task of which all else has its default; one table serves them all.
-local PLAIN = { digest = '', class = 3, delay = 0, media = '', query = '', caller = '', dry = false, webhook = '', undo = '' }
+local PLAIN = { digest = '', class = C.defaultPriority, delay = 0, media = '', query = '', caller = '', dry = false, webhook = '', undo = '' }
 
 local function queue_state(queue)
   local state = seen[queue]
   if not state then
-    local known = redis.call('HMGET', base .. 'q:' .. queue, 'hlc', 'handedUntil')
-    local handed = tonumber(known[2] or 0) > now and redis.call('ZCOUNT', base .. 'h:' .. queue, '(' .. now_text, '+inf')
+    local known = redis.call('HMGET', K.queue(queue), Q.hlc, Q.handedUntil)
+    local handed = tonumber(known[2] or 0) > now and redis.call('ZCOUNT', K.allocated(queue), '(' .. now_text, '+inf')
     state = {
       hlc = tonumber(known[1] or 0),
       -- Ids that were handed out for tasks to come: they count as if they had.
       handed = handed or 0,
-      waiting = redis.call('ZCARD', base .. 'w:' .. queue),
-      scheduled = redis.call('ZCARD', base .. 'd:' .. queue),
+      waiting = redis.call('ZCARD', K.waiting(queue)),
+      scheduled = redis.call('ZCARD', K.scheduled(queue)),
       joined = 0,
       accepted = 0,
       -- By class, how many stand before a newcomer.
@@ -47,7 +47,7 @@ end
 -- How many stand before a newcomer of a class: behind everything of it and before all classes less urgent. Counted once.
 local function places_before(queue, state, class)
   if not state.before[class] then
-    local before = redis.call('ZCOUNT', base .. 'w:' .. queue, '-inf', '(' .. whole((class + 1) * CLASS))
+    local before = redis.call('ZCOUNT', K.waiting(queue), '-inf', '(' .. whole((class + 1) * CLASS))
     for n = 1, #state.entries, 2 do
       if tonumber(state.entries[n]) < (class + 1) * CLASS then before = before + 1 end
     end
@@ -60,13 +60,13 @@ end
 local untold
 local function untold_ends()
   if not untold then
-    untold = redis.call('ZCARD', base .. 'w:paihao.webhooks') + redis.call('ZCARD', base .. 'd:paihao.webhooks')
+    untold = redis.call('ZCARD', K.waiting(C.webhookQueue)) + redis.call('ZCARD', K.scheduled(C.webhookQueue))
   end
   return untold
 end
 
 local function join_line(queue, state)
-  if #state.entries > 0 then redis.call('ZADD', base .. 'w:' .. queue, unpack(state.entries)) end
+  if #state.entries > 0 then redis.call('ZADD', K.waiting(queue), unpack(state.entries)) end
   state.entries = {}
 end
 
@@ -84,22 +84,22 @@ end
 
 -- What is stored of a task: only what is not the default.
 local function store(key, task, input)
-  local fields = { 'q', task.queue, 's', task.delay > 0 and 'd' or 'w', 'c', now_text, 'i', input }
+  local fields = { F.queue, task.queue, F.state, task.delay > 0 and S.scheduled or S.waiting, F.created, now_text, F.input, input }
   local function put(field, value)
     fields[#fields + 1] = field
     fields[#fields + 1] = value
   end
   if task.digest ~= '' then
-    redis.call('SET', base .. 'b:' .. task.id, input)
-    fields[7], fields[8] = 'h', task.digest
+    redis.call('SET', K.input(task.id), input)
+    fields[7], fields[8] = F.digest, task.digest
   end
-  if task.media ~= '' then put('m', task.media) end
-  if task.query ~= '' then put('u', task.query) end
-  if task.caller ~= '' then put('z', task.caller) end
-  if task.delay > 0 then put('o', whole(task.class * CLASS)) end
-  if task.class ~= 3 then put('O', task.class) end
-  if task.webhook ~= '' then put('W', task.webhook) end
-  if task.undo == '1' then put('U', '1') end
+  if task.media ~= '' then put(F.mediaType, task.media) end
+  if task.query ~= '' then put(F.query, task.query) end
+  if task.caller ~= '' then put(F.caller, task.caller) end
+  if task.delay > 0 then put(F.place, whole(task.class * CLASS)) end
+  if task.class ~= C.defaultPriority then put(F.priority, task.class) end
+  if task.webhook ~= '' then put(F.webhook, task.webhook) end
+  if task.undo == '1' then put(F.undo, '1') end
   redis.call('HSET', key, unpack(fields))
 end
 local at = 1
@@ -118,23 +118,23 @@ local function submit(queue, state, limit)
     task.dry, task.webhook, task.undo = argument() == '1', argument(), argument()
   end
   local class = task.class
-  local key = base .. 't:' .. id
+  local key = K.task(id)
 
   -- Nearly always it is not there, which EXISTS says for less.
   if not task.dry and redis.call('EXISTS', key) == 1 then
-    local known = redis.call('HMGET', key, 'q', 'i', 'm', 'u', 'z', 'h', 's', 'c')
+    local known = redis.call('HMGET', key, F.queue, F.input, F.mediaType, F.query, F.caller, F.digest, F.state, F.created)
     -- It may be of this very call.
     for name, of_name in pairs(seen) do join_line(name, of_name) end
     local letter = known[7]
-    local rank = letter == 'w' and redis.call('ZRANK', base .. 'w:' .. known[1], id)
-    local score = rank and redis.call('ZSCORE', base .. 'w:' .. known[1], id)
-    local index = rank and whole(rank) or (letter == 'r' and '0' or '')
+    local rank = letter == S.waiting and redis.call('ZRANK', K.waiting(known[1]), id)
+    local score = rank and redis.call('ZSCORE', K.waiting(known[1]), id)
+    local index = rank and whole(rank) or (letter == S.running and '0' or '')
     return known_verdict(known, task, input) .. ' ' .. letter .. ' ' .. index .. ' ' .. (score or '') .. ' ' .. (known[8] or '')
   end
 
   local index = places_before(queue, state, class)
-  if task.dry then return 'dry w ' .. index .. ' ' end
-  local was_handed = state.handed > 0 and redis.call('ZSCORE', base .. 'h:' .. queue, id)
+  if task.dry then return 'dry ' .. S.waiting .. ' ' .. index .. ' ' end
+  local was_handed = state.handed > 0 and redis.call('ZSCORE', K.allocated(queue), id)
   local others = state.handed - (was_handed and 1 or 0)
   if state.waiting + state.scheduled + others >= limit then return 'full   ' end
   if task.webhook ~= '' and untold_ends() >= limit then return 'untold   ' end
@@ -142,14 +142,14 @@ local function submit(queue, state, limit)
 
   store(key, task, input)
   if was_handed then
-    redis.call('ZREM', base .. 'h:' .. queue, id)
+    redis.call('ZREM', K.allocated(queue), id)
     state.handed = others
   end
   state.accepted = state.accepted + 1
   if task.delay > 0 then
-    redis.call('ZADD', base .. 'd:' .. queue, whole(now + task.delay), id)
+    redis.call('ZADD', K.scheduled(queue), whole(now + task.delay), id)
     state.scheduled = state.scheduled + 1
-    return 'new d   ' .. now_text
+    return 'new ' .. S.scheduled .. '   ' .. now_text
   end
   state.hlc = tick_hlc(state.hlc)
   local score = whole(class * CLASS + state.hlc)
@@ -160,7 +160,7 @@ local function submit(queue, state, limit)
   end
   state.waiting = state.waiting + 1
   state.joined = state.joined + 1
-  return 'new w ' .. index .. ' ' .. score .. ' ' .. now_text
+  return 'new ' .. S.waiting .. ' ' .. index .. ' ' .. score .. ' ' .. now_text
 end
 
 for _ = 1, tonumber(ARGV[1]) do
@@ -174,11 +174,11 @@ for n, queue in ipairs(queues) do
   local state = seen[queue]
   if state.joined > 0 then
     join_line(queue, state)
-    redis.call('HSET', base .. 'q:' .. queue, 'hlc', whole(state.hlc))
+    redis.call('HSET', K.queue(queue), Q.hlc, whole(state.hlc))
     -- Whoever has free slots has emptied the line: only its first tasks are news.
-    if state.waiting == state.joined then redis.call('PUBLISH', base .. 'n:' .. queue, '') end
+    if state.waiting == state.joined then redis.call('PUBLISH', K.work(queue), '') end
   end
-  if state.accepted > 0 then count_rate(queue, 'a', state.accepted) end
+  if state.accepted > 0 then count_rate(queue, R.accepted, state.accepted) end
   lines[n] = line_of(queue)
 end
 return { lines, table.concat(verdicts, '\n') }

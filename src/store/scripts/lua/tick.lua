@@ -37,48 +37,48 @@ local function first_score(key)
 end
 
 local function promote(queue)
-  local due = redis.call('ZRANGEBYSCORE', base .. 'd:' .. queue, '-inf', now_text, 'LIMIT', 0, to_promote)
+  local due = redis.call('ZRANGEBYSCORE', K.scheduled(queue), '-inf', now_text, 'LIMIT', 0, to_promote)
   if #due == 0 then return end
   to_promote = to_promote - #due
-  local hlc = tonumber(redis.call('HGET', base .. 'q:' .. queue, 'hlc') or 0)
+  local hlc = tonumber(redis.call('HGET', K.queue(queue), Q.hlc) or 0)
   for _, id in ipairs(due) do
-    local key = base .. 't:' .. id
-    local t = redis.call('HMGET', key, 's', 'o')
-    redis.call('ZREM', base .. 'd:' .. queue, id)
-    if t[1] == 'd' or t[1] == 'y' then
+    local key = K.task(id)
+    local t = redis.call('HMGET', key, F.state, F.place)
+    redis.call('ZREM', K.scheduled(queue), id)
+    if t[1] == S.scheduled or t[1] == S.retrying then
       local score = t[2]
       -- A scheduled task joins at the end of its class; a retrying one has stood in line before and keeps its place, but for
       -- a webhook's: a receiver that hangs must not come before those that answer, again and again.
-      if t[1] == 'd' or queue == WEBHOOKS then
+      if t[1] == S.scheduled or queue == WEBHOOKS then
         hlc = tick_hlc(hlc)
         score = whole(math.floor(tonumber(t[2]) / CLASS) * CLASS + hlc)
       end
-      redis.call('HDEL', key, 'o')
-      redis.call('HSET', key, 's', 'w')
-      redis.call('ZADD', base .. 'w:' .. queue, score, id)
-      redis.call('PUBLISH', base .. 'e:' .. id, 'w')
+      redis.call('HDEL', key, F.place)
+      redis.call('HSET', key, F.state, S.waiting)
+      redis.call('ZADD', K.waiting(queue), score, id)
+      redis.call('PUBLISH', K.changes(id), S.waiting)
       promoted = promoted + 1
     end
   end
-  redis.call('HSET', base .. 'q:' .. queue, 'hlc', whole(hlc))
-  redis.call('PUBLISH', base .. 'n:' .. queue, '')
+  redis.call('HSET', K.queue(queue), Q.hlc, whole(hlc))
+  redis.call('PUBLISH', K.work(queue), '')
 end
 
 local function reclaim(queue, most_lost, keep, tombstone, dead, problem)
-  local expired = redis.call('ZRANGEBYSCORE', base .. 'l:' .. queue, '-inf', whole(ended_by), 'LIMIT', 0, to_reclaim)
+  local expired = redis.call('ZRANGEBYSCORE', K.leases(queue), '-inf', whole(ended_by), 'LIMIT', 0, to_reclaim)
   to_reclaim = to_reclaim - #expired
   for _, id in ipairs(expired) do
-    local key = base .. 't:' .. id
-    local t = redis.call('HMGET', key, 's', 'k', 'o', 'l', 'w', 'W', 'U', 'f', 'n')
-    if t[1] == 'r' then
+    local key = K.task(id)
+    local t = redis.call('HMGET', key, F.state, F.cancel, F.place, F.lost, F.worker, F.webhook, F.undo, F.fence, F.unbegun)
+    if t[1] == S.running then
       local facts = { t[2], t[3], t[4], t[6], t[7], t[8], t[9] }
       local fate, losses = lose(queue, id, facts, most_lost, problem, keep, tombstone, dead, cap)
       lost[#lost + 1] = { queue, id, t[5] or '', losses, fate }
     else
-      redis.call('ZREM', base .. 'l:' .. queue, id)
+      redis.call('ZREM', K.leases(queue), id)
     end
   end
-  if #expired > 0 then redis.call('PUBLISH', base .. 'n:' .. queue, '') end
+  if #expired > 0 then redis.call('PUBLISH', K.work(queue), '') end
 end
 
 -- Another queue is the first each time, so that a long one keeps none waiting.
@@ -90,10 +90,10 @@ for turn = 0, queues - 1 do
   promote(queue)
   reclaim(queue, tonumber(most_lost), tonumber(keep), tonumber(tombstone), dead, problem)
   -- What a dead letter holds has ended with its TTL; here its entry goes.
-  local old = redis.call('ZRANGEBYSCORE', base .. 'x:' .. queue, '-inf', whole(now - dead), 'LIMIT', 0, limit)
-  if #old > 0 then redis.call('ZREM', base .. 'x:' .. queue, unpack(old)) end
-  consider(first_score(base .. 'd:' .. queue))
-  local lease_end = first_score(base .. 'l:' .. queue)
+  local old = redis.call('ZRANGEBYSCORE', K.dead(queue), '-inf', whole(now - dead), 'LIMIT', 0, limit)
+  if #old > 0 then redis.call('ZREM', K.dead(queue), unpack(old)) end
+  consider(first_score(K.scheduled(queue)))
+  local lease_end = first_score(K.leases(queue))
   consider(lease_end and lease_end > ended_by and math.max(lease_end, ended_until) or lease_end)
 end
 return { promoted, soonest and whole(math.max(0, soonest - now)) or '', lost }

@@ -16,31 +16,31 @@ local base = KEYS[1]
 
 local id, input, digest, media, query = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local call, revision = ARGV[6], ARGV[7]
-local key = base .. 't:' .. id
-local t = redis.call('HMGET', key, 's', 'f', 'V', 'v')
+local key = K.task(id)
+local t = redis.call('HMGET', key, F.state, F.fence, F.answers, F.revision)
 local state = t[1]
 if not state then return 'unknown' end
-if answered(t[3], 'u' .. call) then return 'updated' end
+if answered(t[3], A.update .. call) then return 'updated' end
 -- A fence says that a worker has had it: what it has done for the old input must not be taken for done for the new one.
-if (state ~= 'w' and state ~= 'd') or t[2] then return 'conflict' end
+if (state ~= S.waiting and state ~= S.scheduled) or t[2] then return 'conflict' end
 if revision ~= '' and (t[4] or '0') ~= revision then return 'changed' end
 
 local function put(field, value)
   if value == '' then redis.call('HDEL', key, field) else redis.call('HSET', key, field, value) end
 end
 if digest == '' then
-  redis.call('HSET', key, 'i', input)
-  redis.call('UNLINK', base .. 'b:' .. id)
+  redis.call('HSET', key, F.input, input)
+  redis.call('UNLINK', K.input(id))
 else
-  redis.call('SET', base .. 'b:' .. id, input)
-  redis.call('HDEL', key, 'i')
+  redis.call('SET', K.input(id), input)
+  redis.call('HDEL', key, F.input)
 end
-put('h', digest)
-put('m', media)
-put('u', query)
-note_answer(key, t[3], 'u' .. call, 'updated')
-redis.call('HINCRBY', key, 'v', 1)
+put(F.digest, digest)
+put(F.mediaType, media)
+put(F.query, query)
+note_answer(key, t[3], A.update .. call, 'updated')
+redis.call('HINCRBY', key, F.revision, 1)
 -- Those that a dead task kept until it was retried.
-redis.call('UNLINK', base .. 's:' .. id)
-redis.call('PUBLISH', base .. 'e:' .. id, state)
+redis.call('UNLINK', K.steps(id))
+redis.call('PUBLISH', K.changes(id), state)
 return 'updated'

@@ -13,5 +13,5 @@ local function note_answer(key, stored, token, verdict)
     if count == ANSWERS then break end
     answers, count = answers .. ' ' .. answer, count + 1
   end
-  redis.call('HSET', key, 'V', answers)
+  redis.call('HSET', key, F.answers, answers)
 end

@@ -1,6 +1,5 @@
 -- Time is Redis's own: no client's clock orders tasks or ends a lease.
-local EPOCH = 1767225600000 -- 2026-01-01; keeps clock values below 2^45
-local CLASS = 35184372088832 -- 2^45: the distance between two priority classes
+local EPOCH, CLASS = C.epochMs, C.classSpan
 
 local TIME = redis.call('TIME')
 local now_exact = TIME[1] * 1000 + TIME[2] / 1000

@@ -6,18 +6,18 @@ local function complete_groups(args, at)
   local verdicts, ended, times = {}, {}, {}
 
   local function complete(queue, id, fence, result, keep, tombstone)
-    local t = redis.call('HMGET', base .. 't:' .. id, 's', 'f', 'k', 'b', 'W', 'U', 'h', 'S', 'p')
+    local t = redis.call('HMGET', K.task(id), F.state, F.fence, F.cancel, F.begun, F.webhook, F.undo, F.digest, F.stepBytes, F.progress)
     if not t[1] then return 'unknown' end
     if t[2] ~= fence then return 'stale' end
     -- The same fence, and running no more: finished before, or handed back by a release or a reclaim.
-    if t[1] ~= 'r' then return (t[1] == 's' or t[1] == 'f' or t[1] == 'c') and 'already' or 'stale' end
+    if t[1] ~= S.running then return (t[1] == S.succeeded or t[1] == S.failed or t[1] == S.canceled) and 'already' or 'stale' end
     local ids = ended[queue]
     ids[#ids + 1] = id
     if t[3] then
-      settle(id, 'c', nil, keep, tombstone, t[5], t[6])
+      settle(id, S.canceled, nil, keep, tombstone, t[5], t[6])
       return 'canceled'
     end
-    settle(id, 's', result, keep, tombstone, t[5], t[6], not (t[7] or t[8] or t[9]))
+    settle(id, S.succeeded, result, keep, tombstone, t[5], t[6], not (t[7] or t[8] or t[9]))
     local of_queue = times[queue]
     -- The clock may have been set back meanwhile.
     of_queue[#of_queue + 1] = math.max(0, now - tonumber(t[4]))
@@ -36,8 +36,8 @@ local function complete_groups(args, at)
 
   for queue, ids in pairs(ended) do
     if #ids > 0 then
-      redis.call('ZREM', base .. 'l:' .. queue, unpack(ids))
-      count_rate(queue, 'z', #ids)
+      redis.call('ZREM', K.leases(queue), unpack(ids))
+      count_rate(queue, R.finished, #ids)
     end
     if #times[queue] > 0 then note_service(queue, times[queue]) end
   end

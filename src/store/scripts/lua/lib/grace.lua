@@ -9,7 +9,7 @@ local NOTE_MS = 200
 
 -- Notes that a tick runs. Returns until when leases must have ended to count as lost now, and when that changes, both ms.
 local function lost_before()
-  local key = base .. 'ticked'
+  local key = K.ticked
   local last = redis.call('HMGET', key, 'at', 'held', 'until', 'graces')
   local at, held, graces = tonumber(last[1] or now), tonumber(last[2] or 0), tonumber(last[4] or 0)
   -- Where the clock was set back a grace does not last longer than another one would.

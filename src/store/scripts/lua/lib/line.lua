@@ -4,21 +4,21 @@
 local AGES = 16
 local function line_of(queue)
   local q = redis.call(
-    'HMGET', base .. 'q:' .. queue, 'paused', 'workers', 'slots', 'liveUntil', 'mean', 'variance', 'samples', 'foretold'
+    'HMGET', K.queue(queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.mean, Q.variance, Q.samples, Q.foretold
   )
   local live = tonumber(q[4] or 0) > now
-  local leases = base .. 'l:' .. queue
+  local leases = K.leases(queue)
   local running = redis.call('ZCARD', leases)
   local ages = {}
   if live and running > 0 and running >= tonumber(q[3] or 0) then
     for n, id in ipairs(redis.call('ZRANDMEMBER', leases, AGES)) do
-      ages[n] = whole(math.max(0, now - tonumber(redis.call('HGET', base .. 't:' .. id, 'b') or now)))
+      ages[n] = whole(math.max(0, now - tonumber(redis.call('HGET', K.task(id), F.begun) or now)))
     end
   end
   return {
     queue,
-    redis.call('ZCARD', base .. 'w:' .. queue),
-    redis.call('ZCARD', base .. 'd:' .. queue),
+    redis.call('ZCARD', K.waiting(queue)),
+    redis.call('ZCARD', K.scheduled(queue)),
     running,
     q[1] or '0',
     live and q[2] or '0',
@@ -37,7 +37,7 @@ local BUCKET_MS, BUCKETS, BUCKET_SHIFT = 10000, 7, 16777216
 local function count_rate(queue, kind, n)
   local bucket = math.floor(now / BUCKET_MS)
   local field = kind .. bucket % BUCKETS
-  local value = tonumber(redis.call('HGET', base .. 'q:' .. queue, field) or 0)
+  local value = tonumber(redis.call('HGET', K.queue(queue), field) or 0)
   local count = math.floor(value / BUCKET_SHIFT) == bucket and value % BUCKET_SHIFT or 0
-  redis.call('HSET', base .. 'q:' .. queue, field, whole(bucket * BUCKET_SHIFT + count + n))
+  redis.call('HSET', K.queue(queue), field, whole(bucket * BUCKET_SHIFT + count + n))
 end

@@ -3,34 +3,34 @@
 --   t  its fields {cancel requested, place, losses, webhook, undo, fence, fence under which it has yet to begin}
 -- Returns what became of it ("waiting", "released" where nothing was counted, "dead", "canceled") and its losses.
 local function lose(queue, id, t, most_lost, problem, keep, tombstone, dead, cap)
-  local key = base .. 't:' .. id
+  local key = K.task(id)
   local losses, begun = tonumber(t[3] or 0), not (t[7] and t[7] == t[6])
-  redis.call('ZREM', base .. 'l:' .. queue, id)
+  redis.call('ZREM', K.leases(queue), id)
   if begun then
     losses = losses + 1
-    redis.call('HSET', key, 'l', whole(losses))
-    redis.call('HDEL', key, 'N')
-    redis.call('HINCRBY', base .. 'q:' .. queue, 'lost', 1)
-    redis.call('HSET', base .. 'q:' .. queue, 'lostAt', now_text)
+    redis.call('HSET', key, F.lost, whole(losses))
+    redis.call('HDEL', key, F.unbegunReleases)
+    redis.call('HINCRBY', K.queue(queue), Q.lost, 1)
+    redis.call('HSET', K.queue(queue), Q.lostAt, now_text)
   else
     forget_start(queue, key)
-    redis.call('HINCRBY', key, 'N', 1)
+    redis.call('HINCRBY', key, F.unbegunReleases, 1)
   end
   if t[1] then
-    settle(id, 'c', nil, keep, tombstone, t[4], t[5])
+    settle(id, S.canceled, nil, keep, tombstone, t[4], t[5])
     return 'canceled', losses
   end
   if begun and losses > most_lost then
     note_error(id, 'the worker was lost ' .. losses .. ' times')
-    redis.call('HSET', key, 'y', 'worker-lost')
+    redis.call('HSET', key, F.errorCode, 'worker-lost')
     bury(queue, id, problem, dead, tombstone, cap, t[4], t[5])
-    count_rate(queue, 'z', 1)
+    count_rate(queue, R.finished, 1)
     return 'dead', losses
   end
-  redis.call('HDEL', key, 'o', 'w', 'p', 'b', 'n')
-  redis.call('HSET', key, 's', 'w')
-  redis.call('HINCRBY', key, 'a', -1)
-  redis.call('ZADD', base .. 'w:' .. queue, t[2], id)
-  redis.call('PUBLISH', base .. 'e:' .. id, 'w')
+  redis.call('HDEL', key, F.place, F.worker, F.progress, F.begun, F.unbegun)
+  redis.call('HSET', key, F.state, S.waiting)
+  redis.call('HINCRBY', key, F.attempts, -1)
+  redis.call('ZADD', K.waiting(queue), t[2], id)
+  redis.call('PUBLISH', K.changes(id), S.waiting)
   return begun and 'waiting' or 'released', losses
 end

@@ -3,7 +3,7 @@
 -- anything asks for the next generation of parts. Stored as "holder generation given first-fence id …" for as long as the lease.
 -- Needs clock.
 local function part_key(queue, worker, reservation)
-  return base .. 'm:' .. queue .. ' ' .. worker .. ' ' .. reservation
+  return K.request(queue) .. ' ' .. worker .. ' ' .. reservation
 end
 
 local function note_part(queue, worker, reservation, holder, generation, first, ids, lease)

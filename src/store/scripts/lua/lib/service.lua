@@ -1,13 +1,13 @@
 -- Takes service times (ms) into a queue's statistics: their mean and variance, and how far the mean was off as a forecast. At
 -- the start of each block of so many tasks the mean of the block is foretold by the mean so far; at its end it is known. The
 -- field holds, of each length of block, {what is foretold, the total of all times when it began, mean square error}.
-local BLOCKS = { 16, 64, 256, 1024 }
+local BLOCKS = C.forecastBlocks
 -- A new time, or error, weighs at least this much, so that a mean of many still follows a change.
-local LEAST_WEIGHT, LEAST_ERROR_WEIGHT = 0.03, 0.1
+local LEAST_WEIGHT, LEAST_ERROR_WEIGHT = C.leastWeight, 0.1
 
 local function read_foretold(key)
   local foretold = {}
-  for number in string.gmatch(redis.call('HGET', key, 'foretold') or '', '%S+') do foretold[#foretold + 1] = tonumber(number) end
+  for number in string.gmatch(redis.call('HGET', key, Q.foretold) or '', '%S+') do foretold[#foretold + 1] = tonumber(number) end
   return foretold
 end
 
@@ -28,8 +28,8 @@ local function foretell(foretold, samples, total, mean)
 end
 
 local function note_service(queue, times)
-  local key = base .. 'q:' .. queue
-  local q = redis.call('HMGET', key, 'mean', 'variance', 'samples', 'total')
+  local key = K.queue(queue)
+  local q = redis.call('HMGET', key, Q.mean, Q.variance, Q.samples, Q.total)
   local mean, variance, samples = tonumber(q[1] or 0), tonumber(q[2] or 0), tonumber(q[3] or 0)
   local total = tonumber(q[4] or 0)
   -- Read and written only where one of the times ends a block.
@@ -46,12 +46,12 @@ local function note_service(queue, times)
     end
   end
   redis.call(
-    'HSET', key, 'mean', string.format('%.3f', mean), 'variance', string.format('%.3f', variance), 'samples', whole(samples),
+    'HSET', key, Q.mean, string.format('%.3f', mean), Q.variance, string.format('%.3f', variance), Q.samples, whole(samples),
     'total', whole(total)
   )
   if foretold then
     local words = {}
     for n, number in ipairs(foretold) do words[n] = string.format('%.3f', number) end
-    redis.call('HSET', key, 'foretold', table.concat(words, ' '))
+    redis.call('HSET', key, Q.foretold, table.concat(words, ' '))
   end
 end

@@ -1,6 +1,6 @@
 -- A task was reserved whose handler does not begin after all: it has not started, as far as the queue's rate goes, where the queue
 -- lies in one partition.
 local function forget_start(queue, key)
-  local at = redis.call('HGET', key, 'b')
-  if at then redis.call('LREM', base .. 'y:' .. queue, 1, at) end
+  local at = redis.call('HGET', key, F.begun)
+  if at then redis.call('LREM', K.starts(queue), 1, at) end
 end

@@ -1,0 +1,86 @@
+import { SHARED } from "../constants.ts";
+import {
+  ANSWER_LETTERS,
+  KEYS,
+  QUEUE_FIELDS,
+  RATE_LETTERS,
+  START,
+  STATE_LETTERS,
+  TASK_FIELDS,
+  TASK_NOTICES,
+} from "../keys.ts";
+
+/**
+ * The names that Lua files write, and what is put in their place when a file is loaded; what Redis runs has only literals.
+ *
+ * | name            | stands for                                              | from              |
+ * |-----------------|---------------------------------------------------------|-------------------|
+ * | `K.task(id)`    | a key or channel: `base .. 't:' .. id`                  | `KEYS`            |
+ * | `P.task`        | what such keys begin with, behind the base: `'t:'`      | `KEYS`            |
+ * | `F.state`       | a field of a task: `'s'`                                | `TASK_FIELDS`     |
+ * | `Q.paused`      | a field of a queue: `'paused'`                          | `QUEUE_FIELDS`    |
+ * | `S.waiting`     | a state: `'w'`                                          | `STATE_LETTERS`   |
+ * | `N.progress`    | another notice on a task's channel: `'p'`               | `TASK_NOTICES`    |
+ * | `A.cancel`      | before a remembered answer: `'c'`                       | `ANSWER_LETTERS`  |
+ * | `R.accepted`    | before the number of a bucket that counts: `'a'`        | `RATE_LETTERS`    |
+ * | `C.classSpan`   | a constant: `35184372088832`                            | `SHARED`          |
+ */
+const NAMES: Readonly<Record<string, ReadonlyMap<string, string>>> = {
+  P: literals(START),
+  F: literals(firstOf(TASK_FIELDS)),
+  Q: literals(firstOf(QUEUE_FIELDS)),
+  S: literals(STATE_LETTERS),
+  N: literals(TASK_NOTICES),
+  A: literals(ANSWER_LETTERS),
+  R: literals(RATE_LETTERS),
+  C: literals(SHARED),
+};
+
+const NAME = /(' \.\. )?(?<![\w.])([PFQSNARC])\.(\w+)( \.\. ')?/g;
+const KEY = /\bK\.(\w+)(?:\(((?:[^()]|\([^()]*\))+)\))?/g;
+
+/** A Lua file with its names replaced. @throws Error naming file and line of a name that there is not */
+export function withoutNames(source: string, file: string): string {
+  const lines = source.split("\n").map((line, n) => {
+    if (/^\s*--/.test(line)) return line;
+    const fault = (name: string) => new Error(`${file}:${n + 1}: there is no ${name}`);
+    return line
+      .replace(NAME, (match, before = "", table: string, of: string, behind = "") => {
+        const literal = NAMES[table]?.get(of);
+        if (literal === undefined) throw fault(`${table}.${of}`);
+        // Beside another literal they become one.
+        if (!literal.startsWith("'")) return match.replace(`${table}.${of}`, literal);
+        return `${before === "" ? "'" : ""}${literal.slice(1, -1)}${behind === "" ? "'" : ""}`;
+      })
+      .replace(KEY, (call, kind: string, name: string | undefined) => {
+        const key = keyOf(kind, name);
+        if (key === undefined) throw fault(call);
+        return key;
+      });
+  });
+  return lines.join("\n");
+}
+
+/** A key as Lua makes it; a name that is itself a literal becomes one with what stands before it. */
+function keyOf(kind: string, name: string | undefined): string | undefined {
+  if (!(kind in KEYS)) return undefined;
+  const start = START[kind as keyof typeof KEYS];
+  if (start.endsWith(":") !== (name !== undefined)) return undefined;
+  if (name === undefined) return `base .. '${start}'`;
+  return /^'[^']*'$/.test(name) ? `base .. '${start}${name.slice(1)}` : `base .. '${start}' .. ${name}`;
+}
+
+function firstOf<T extends string>(fields: Readonly<Record<T, readonly [string, string]>>): Record<T, string> {
+  return Object.fromEntries(
+    Object.entries<readonly [string, string]>(fields).map(([name, [field]]) => [name, field]),
+  ) as Record<T, string>;
+}
+
+function literals(values: Readonly<Record<string, string | number | readonly number[]>>): ReadonlyMap<string, string> {
+  return new Map(Object.entries(values).map(([name, value]) => [name, literal(value)]));
+}
+
+function literal(value: string | number | readonly number[]): string {
+  if (typeof value === "string") return `'${value}'`;
+  return typeof value === "number" ? String(value) : `{ ${value.join(", ")} }`;
+}
