@@ -1,6 +1,6 @@
 import { LinkSigner } from "./auth/link-signer.ts";
 import type { Config } from "./config/config.ts";
-import { Coverage } from "./engine/estimates/calibration.ts";
+import { Calibration } from "./engine/estimates/calibration.ts";
 import { openEngine } from "./engine/open.ts";
 import { messageOf } from "./errors.ts";
 import type { Handler } from "./handler/define.ts";
@@ -68,7 +68,7 @@ export async function start(config: Config, log: Logger): Promise<Running> {
     const all = new Map([...handlers, ...ownHandlers]);
     const { engine, secret, readiness, close } = await openEngine(config, store.url, all.values(), log);
     started.push(close);
-    const roles = [new Ticker(engine, log), new Coverage(engine, log)];
+    const roles = [new Ticker(engine, log), new Calibration(engine, log)];
     for (const role of roles) {
       role.start();
       started.push(() => role.stop());

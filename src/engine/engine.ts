@@ -39,7 +39,7 @@ import { OtherPartitions } from "./partitions.ts";
 import { Permits } from "./permits.ts";
 import { type ReleaseVerdict, releases } from "./release.ts";
 import { DEAD_CAP, type QueueSettings, retentionOf } from "./settings.ts";
-import { StepKeeper } from "./steps.ts";
+import { StepRecords } from "./steps.ts";
 import type { Submission } from "./submission.ts";
 import { type SubmissionVerdict, Submitter } from "./submit.ts";
 import { lossOf, Tick } from "./tick.ts";
@@ -74,7 +74,7 @@ export class Engine {
   /** Ids that were handed out for tasks to come: there is no task yet that the verbs could be about. */
   readonly allocations: Allocations;
   /** The durable steps of a running task: records of their own, with verbs of their own. */
-  readonly steps: StepKeeper;
+  readonly steps: StepRecords;
   readonly metrics: Metrics;
   /** Estimates that were given, to be held against what happens. */
   readonly sample: Sample;
@@ -132,7 +132,7 @@ export class Engine {
     this.#permits = new Permits(scripts, keys);
     this.#tick = new Tick(scripts, keys, this.queues);
     this.allocations = new Allocations(scripts, keys);
-    this.steps = new StepKeeper(scripts, keys);
+    this.steps = new StepRecords(scripts, keys);
     this.#deadLetters = new DeadLetters(scripts, keys, (id) => this.retry(id));
     this.#cancels = new Batch({ send: (p, items) => scripts.cancel(keys.tag(p), items) });
     this.#beginnings = new Batch({ send: (p, items) => scripts.begin(keys.tag(p), items) });

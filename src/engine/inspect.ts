@@ -46,7 +46,7 @@ export interface Inspection {
 }
 
 /** A task with its place over all partitions; null where nobody has heard of it. */
-interface Seen {
+interface PlacedTask {
   readonly row: TaskRow | null;
   readonly index: number | null;
   readonly line: Line | null;
@@ -70,7 +70,7 @@ const LOOKS = 3;
 export class Inspector {
   readonly #keys: Keys;
   readonly #values: LargeValues;
-  readonly #batch: Batch<{ id: string; result: boolean }, Seen>;
+  readonly #batch: Batch<{ id: string; result: boolean }, PlacedTask>;
 
   constructor(scripts: Scripts, keys: Keys, others: OtherPartitions, values: LargeValues) {
     this.#keys = keys;
@@ -84,7 +84,7 @@ export class Inspector {
           row && line ? [{ index: row.index, score: row.score, line }] : [],
         );
         const places = (await others.widen(partition, known)).values();
-        return seen.map((one): Seen => {
+        return seen.map((one): PlacedTask => {
           const place = one.row && one.line ? places.next().value : undefined;
           return { ...one, index: place?.index ?? null, line: place?.line ?? null };
         });

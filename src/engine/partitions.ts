@@ -17,7 +17,7 @@ export async function claimPartitions(scripts: Scripts, keys: Keys): Promise<voi
 }
 
 /** Where a task stands within its own partition. */
-export interface Place {
+export interface LocalPlace {
   /** Null without a place in line. */
   readonly index: number | null;
   /** "" for one that is not in line: what stands in other partitions then says nothing of it. */
@@ -52,7 +52,7 @@ export class OtherPartitions {
   }
 
   /** Adds to places within one partition, of as many tasks as a script takes, what the others hold; in the same order. */
-  async widen(home: number, places: readonly Place[]): Promise<readonly GlobalPlace[]> {
+  async widen(home: number, places: readonly LocalPlace[]): Promise<readonly GlobalPlace[]> {
     if (this.#keys.partitions === 1) return places;
     const groups = new Map<string, Group>();
     for (const { line, score } of places) {

@@ -7,7 +7,7 @@ const MOST_STEPS = 10_000;
 const STEPS_ROOM = 4;
 
 /** Keeps the durable steps of running tasks. */
-export class StepKeeper {
+export class StepRecords {
   readonly #scripts: Scripts;
   readonly #keys: Keys;
 

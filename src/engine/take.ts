@@ -103,7 +103,7 @@ async function withInputs(engine: Engine, { queue }: TakeRequest, tasks: readonl
 }
 
 /** What a partition gave in one look. */
-interface Given extends Part {
+interface Share extends Part {
   readonly partition: number;
   readonly tasks: readonly Reserved[];
 }
@@ -138,7 +138,7 @@ class Take {
 
   /** Asks each partition in turn, until there are as many tasks as asked for. @throws PaihaoError when none can be asked */
   async look(): Promise<Look> {
-    const given: Given[] = [];
+    const given: Share[] = [];
     let generation = 0;
     let wanted = this.#request.count;
     let [pauseMs, failure]: [number, unknown] = [0, undefined];
@@ -172,7 +172,7 @@ class Take {
   }
 
   /** Where a partition was away when the request was first sent, it has given now what others had given then. */
-  #withoutSurplus(given: readonly Given[]): readonly Given[] {
+  #withoutSurplus(given: readonly Share[]): readonly Share[] {
     const total = given.reduce((sum, part) => sum + part.given, 0);
     if (total <= this.#request.count) return given;
     for (const part of given) if (!part.replayed && part.given > 0) void this.#close(part.partition);

@@ -7,7 +7,7 @@ import type { Lease, Reserved, StepVerdict } from "../store/scripts/scripts.ts";
 import type { Input } from "../task.ts";
 import { TaskAborted } from "./abort.ts";
 import { Reporter } from "./reporter.ts";
-import { insist } from "./retry.ts";
+import { retry } from "./retry.ts";
 import type { StepStore } from "./steps.ts";
 import { suspectLeaseMs } from "./suspects.ts";
 import type { TaskFacts, TaskMeans } from "./task-context.ts";
@@ -83,16 +83,15 @@ export class Attempt implements TaskMeans {
         onFailure: (error: unknown) => log.warn({ reason: messageOf(error) }, "a step waits for the store"),
       };
       this.#steps = {
-        load: () => insist(() => engine.steps.all(lease), away),
+        load: () => retry(() => engine.steps.all(lease), away),
         begin: async (name, undo) => {
           const begin = () => (undo ? engine.steps.begin(lease, name, maxResultBytes) : this.#stillHeld());
-          const verdict = await insist(begin, away);
+          const verdict = await retry(begin, away);
           if (verdict === "canceled") this.abort("canceled");
           return verdict;
         },
-        keep: (name, value, undo) =>
-          insist(() => engine.steps.keep(lease, { name, value, undo }, maxResultBytes), away),
-        undone: (name) => insist(() => engine.steps.undone(lease, name), away),
+        keep: (name, value, undo) => retry(() => engine.steps.keep(lease, { name, value, undo }, maxResultBytes), away),
+        undone: (name) => retry(() => engine.steps.undone(lease, name), away),
       };
     }
     return this.#steps;
@@ -144,7 +143,7 @@ export class Attempt implements TaskMeans {
       askedAt = performance.now();
       return this.#parts.engine.begin(this.lease, this.settings.leaseMs);
     };
-    const verdict = await insist(begin, {
+    const verdict = await retry(begin, {
       done: () => this.aborted !== undefined,
       onFailure: (error) =>
         this.log.warn({ reason: messageOf(error) }, "the beginning of the handler is not stored yet"),

@@ -7,11 +7,11 @@ import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
 import type { Attempt } from "./attempt.ts";
 
-/** How often the keeper looks, ms: a third of the shortest lease there can be. */
+/** How often the renewer looks, ms: a third of the shortest lease there can be. */
 const LOOK_MS = 300;
 
 /** Keeps the leases of a worker process: renews each at a third of its length, with one timer for all. */
-export class Keeper implements Role {
+export class LeaseRenewer implements Role {
   readonly #engine: Engine;
   readonly #log: Logger;
   readonly #held = new ChurnMap<string, Attempt>();

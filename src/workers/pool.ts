@@ -6,7 +6,7 @@ import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
 import type { Reserved } from "../store/scripts/scripts.ts";
-import type { Keeper } from "./lease-renewer.ts";
+import type { LeaseRenewer } from "./lease-renewer.ts";
 import type { Runner } from "./runner.ts";
 import type { Children } from "./sandbox/children.ts";
 import type { Executors } from "./sandbox/executors.ts";
@@ -30,7 +30,7 @@ export class Pool implements Role, Slots {
   readonly #settings: QueueSettings;
   readonly #engine: Engine;
   readonly #runner: Runner;
-  readonly #keeper: Keeper;
+  readonly #renewer: LeaseRenewer;
   readonly #log: Logger;
   /** Where tasks run that have lost a worker before, outside of this process; undefined where they do not. */
   readonly #suspects: Children | undefined;
@@ -42,7 +42,7 @@ export class Pool implements Role, Slots {
   /** Tasks in hand: those whose handlers run, and those whose ends the store is being told. */
   #inHand = 0;
   /** Slots kept for tasks that have been asked for. */
-  #promised = 0;
+  #claimed = 0;
   /** When the last suspect that was put off is due, monotonic ms. */
   #putOffUntil = 0;
   #started = false;
@@ -52,7 +52,7 @@ export class Pool implements Role, Slots {
   constructor(
     worker: string,
     handler: Handler,
-    parts: { engine: Engine; runner: Runner; keeper: Keeper; executors: Executors; log: Logger },
+    parts: { engine: Engine; runner: Runner; renewer: LeaseRenewer; executors: Executors; log: Logger },
   ) {
     const settings = parts.engine.settings(handler.queue);
     this.queue = handler.queue;
@@ -61,7 +61,7 @@ export class Pool implements Role, Slots {
     this.#settings = settings;
     this.#engine = parts.engine;
     this.#runner = parts.runner;
-    this.#keeper = parts.keeper;
+    this.#renewer = parts.renewer;
     this.#log = parts.log.child({ queue: handler.queue });
     this.#suspects = parts.executors.suspectsOf(handler.queue);
     const suspectLease = this.#suspects && suspectLeaseMs(settings);
@@ -101,7 +101,7 @@ export class Pool implements Role, Slots {
   }
 
   #notice(message: string | null): void {
-    if (message?.startsWith("cancel ")) this.#keeper.abort("canceled", message.slice("cancel ".length));
+    if (message?.startsWith("cancel ")) this.#renewer.abort("canceled", message.slice("cancel ".length));
     else this.#wake();
   }
 
@@ -115,13 +115,17 @@ export class Pool implements Role, Slots {
    */
   get free(): number {
     const kept = Math.max(0, this.#overdue - this.slots);
-    return Math.max(0, Math.min(this.slots - this.#busy - kept, 2 * this.slots - this.#inHand) - this.#promised);
+    return Math.max(0, Math.min(this.slots - this.#busy - kept, 2 * this.slots - this.#inHand) - this.#claimed);
   }
 
-  promise(count: number): void {
-    this.#promised += count;
-    // Whoever let go of slots may take them himself at once.
-    if (count < 0 && this.#suspects?.waited) queueMicrotask(() => this.#suspects?.slotFreed());
+  claim(count: number): void {
+    this.#claimed += count;
+  }
+
+  release(count: number): void {
+    this.#claimed -= count;
+    // Whoever releases slots may claim them again at once.
+    if (count > 0 && this.#suspects?.waited) queueMicrotask(() => this.#suspects?.slotFreed());
   }
 
   run(task: Reserved, takenAt: number): void {
@@ -174,7 +178,10 @@ export class Pool implements Role, Slots {
     metrics.countOverdue(this.queue, 1);
     if (this.#overdue > this.slots) {
       const counts = { overdue: this.#overdue, slots: this.slots };
-      this.#log.error(counts, "too many handlers go on after their signal; a slot stays taken until one of them ends");
+      this.#log.error(
+        counts,
+        "pool: too many handlers run on after their signal; a slot stays taken until one of them ends",
+      );
     }
     void goingOn.then(() => {
       this.#overdue -= 1;
@@ -197,7 +204,10 @@ export class Pool implements Role, Slots {
     const later = { kind: "later", afterMs: Math.round(this.#putOffUntil - now), message: "" } as const;
     const failure = failureOf(later, { settings: this.#settings, attempt }, 0);
     this.#engine.fail({ queue: this.queue, id, fence }, failure, this.#settings).catch((error: unknown) => {
-      this.#log.warn({ requestId: id, reason: reasonOf(error) }, "not put off: it waits until its lease ends");
+      this.#log.warn(
+        { requestId: id, reason: reasonOf(error) },
+        "pool: could not put off a suspect; it waits until its lease ends",
+      );
     });
     this.#wake();
   }
@@ -205,7 +215,10 @@ export class Pool implements Role, Slots {
   handBack(task: Reserved): void {
     const lease = { queue: this.queue, id: task.id, fence: task.fence };
     this.#engine.release(lease, this.#settings).catch((error: unknown) => {
-      this.#log.warn({ requestId: task.id, reason: reasonOf(error) }, "not handed back: it waits until its lease ends");
+      this.#log.warn(
+        { requestId: task.id, reason: reasonOf(error) },
+        "pool: could not release a task without a slot; it waits until its lease ends",
+      );
     });
   }
 }

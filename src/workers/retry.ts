@@ -5,8 +5,8 @@ const PAUSE_MS = { first: 100, most: 2000 } as const;
 /** So often a store may refuse in a way that time does not heal; then it will not take it. */
 const MOST_REFUSALS = 5;
 
-/** How long {@link insist} insists. */
-export interface InsistOptions {
+/** How {@link retry} goes on. */
+export interface RetryOptions {
   /** Whether it no longer matters. */
   done(): boolean;
   /** Told of each try that failed and is followed by another. */
@@ -17,11 +17,11 @@ export interface InsistOptions {
  * Tells the store something until it hears it: it may be away for a while.
  * @throws the last error when it no longer matters, or when the store refuses it for another reason than being away
  */
-export function insist<T>(say: () => Promise<T>, options: InsistOptions): Promise<T> {
+export function retry<T>(say: () => Promise<T>, options: RetryOptions): Promise<T> {
   return say().catch((error: unknown) => sayAgain(say, options, error));
 }
 
-async function sayAgain<T>(say: () => Promise<T>, { done, onFailure }: InsistOptions, first: unknown): Promise<T> {
+async function sayAgain<T>(say: () => Promise<T>, { done, onFailure }: RetryOptions, first: unknown): Promise<T> {
   let refusals = 0;
   let failed = first;
   for (let pauseMs: number = PAUSE_MS.first; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS.most)) {

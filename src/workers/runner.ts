@@ -7,12 +7,12 @@ import type { Handler } from "../handler/define.ts";
 import { type Logger, withRequestId } from "../log.ts";
 import type { Reserved, StoredStep } from "../store/scripts/scripts.ts";
 import { Attempt } from "./attempt.ts";
-import type { Keeper } from "./lease-renewer.ts";
-import { insist } from "./retry.ts";
+import type { LeaseRenewer } from "./lease-renewer.ts";
+import { retry } from "./retry.ts";
 import { started } from "./sandbox/executor.ts";
 import type { Executors } from "./sandbox/executors.ts";
 import { errorRecord } from "./sandbox/handler-end.ts";
-import { asTold } from "./sandbox/relayed-error.ts";
+import { errorForLog } from "./sandbox/relayed-error.ts";
 import { isUndoHandler, type UndoHandler } from "./undo.ts";
 
 /** What the store is told of the end of an attempt. */
@@ -21,7 +21,7 @@ type Report = Exclude<AttemptEnd, "nothing">;
 /** What a runner needs. */
 export interface RunnerParts {
   readonly engine: Engine;
-  readonly keeper: Keeper;
+  readonly renewer: LeaseRenewer;
   readonly executors: Executors;
   readonly log: Logger;
   readonly maxResultBytes: number;
@@ -48,10 +48,10 @@ export class Runner {
   /** Runs a task that was reserved, to its end as far as this worker is concerned. Never rejects. */
   run(task: Reserved, handler: Handler, settings: QueueSettings, { takenAt, settled, claimSlot }: Run): Promise<void> {
     return withRequestId(task.id, async () => {
-      const { engine, keeper, executors, log, maxResultBytes } = this.#parts;
+      const { engine, renewer, executors, log, maxResultBytes } = this.#parts;
       const timed = isUndoHandler(handler) ? { ...settings, timeoutMs: handler.timeoutMsOf(task.id) } : settings;
       const attempt = new Attempt(task, timed, { engine, log, maxResultBytes, takenAt, claimSlot });
-      keeper.hold(attempt);
+      renewer.hold(attempt);
       try {
         // Most inputs have come with the task: there is nothing to wait for.
         const hindered = task.input === null ? await withoutInput(attempt) : undefined;
@@ -73,14 +73,14 @@ export class Runner {
       } finally {
         attempt.end();
         settled();
-        keeper.drop(attempt);
+        renewer.drop(attempt);
       }
     });
   }
 
   /** Tells the store how the attempt ended, until it hears it or that no longer matters. */
   #tell(attempt: Attempt, handler: Handler, ending: Report): Promise<void> {
-    return insist(() => this.#say(attempt, handler, ending), {
+    return retry(() => this.#say(attempt, handler, ending), {
       done: () => attempt.aborted === "lease-lost" || attempt.aborted === "shutdown",
       onFailure: (error) => attempt.log.warn({ reason: reasonOf(error) }, "the end of the attempt is not stored yet"),
     }).then(
@@ -154,6 +154,7 @@ function note(attempt: Attempt, end: HandlerEnd): void {
   if (end.kind === "overdue") log.warn({ aborted }, "the handler has not ended though its signal has fired");
   else if (end.kind === "lost") log.warn({ how: end.how }, "the process of the task died under it");
   else if (end.kind === "unfit") log.warn({ reason: end.message }, "the attempt failed for good");
-  else if (end.kind === "error" && aborted === undefined) log.warn({ err: asTold(end.error) }, "the attempt failed");
+  else if (end.kind === "error" && aborted === undefined)
+    log.warn({ err: errorForLog(end.error) }, "the attempt failed");
   else if (end.kind === "error") log.debug({ reason: messageOf(end.error) }, "the handler has ended");
 }

@@ -15,10 +15,12 @@ export interface Slots {
   readonly queue: string;
   /** How many there are. */
   readonly slots: number;
-  /** How many are neither busy nor promised to a request for tasks that is underway. */
+  /** How many are neither busy nor claimed for a request for tasks that is underway. */
   readonly free: number;
-  /** Keeps so many slots for tasks that have been asked for; with a negative number, lets go of as many. */
-  promise(count: number): void;
+  /** Keeps so many slots for tasks that have been asked for. */
+  claim(count: number): void;
+  /** Gives back so many slots that were claimed. */
+  release(count: number): void;
   /** How many tasks were left in each partition when it was last asked. */
   readonly left: number[];
   run(task: Reserved, takenAt: number): void;
@@ -61,7 +63,7 @@ export class Taker implements Role {
     this.#loop = new Loop({
       intervalMs: POLL_MS,
       tick: () => this.#tick(),
-      onError: (error) => parts.log.error({ err: error }, "the pool stumbled; trying again"),
+      onError: (error) => parts.log.error({ err: error }, "taker: the round over the partitions failed; retrying"),
     });
   }
 
@@ -105,7 +107,10 @@ export class Taker implements Role {
       const pauseMs = await this.#takeFrom(partition).catch((error: unknown) => {
         // The other partitions may well answer.
         if (!this.#silent.has(partition))
-          this.#parts.log.warn({ partition, reason: reasonOf(error) }, "no work can be taken; trying again");
+          this.#parts.log.warn(
+            { partition, reason: reasonOf(error) },
+            "taker: could not reserve tasks of a partition; retrying",
+          );
         this.#silent.add(partition);
         return RETRY_MS;
       });
@@ -125,18 +130,18 @@ export class Taker implements Role {
     for (let asked = this.#ask(partition); ; ) {
       const { tasks, waiting, pauseMs, takenAt, count } = await asked;
       slots.left[partition] = waiting ?? 0;
-      slots.promise(-count);
+      slots.release(count);
       // A request that is sent again brings what it brought at first, for which there may be too few slots by now.
       const taken = tasks.slice(0, slots.free);
       for (const task of tasks.slice(taken.length)) slots.handBack(task);
       total += taken.length;
-      slots.promise(taken.length);
+      slots.claim(taken.length);
       const waits = waiting !== null && waiting > 0 && this.#wants(partition) && total < most;
       const limited = waits && tasks.length === 0 && pauseMs > 0;
       const more = waits && !limited;
       // Asked before these begin: the store works on it meanwhile.
       if (more) asked = this.#ask(partition);
-      slots.promise(-taken.length);
+      slots.release(taken.length);
       for (const task of taken) slots.run(task, takenAt);
       if (!more) return limited ? pauseMs : 0;
     }
@@ -152,7 +157,7 @@ export class Taker implements Role {
     const count = Math.min(slots.free, most);
     const { queue } = slots;
     const { leaseMs, rate } = settings;
-    slots.promise(count);
+    slots.claim(count);
     try {
       const request = {
         queue,
@@ -169,7 +174,7 @@ export class Taker implements Role {
       this.#silent.delete(partition);
       return { ...reserved, takenAt, count };
     } catch (error) {
-      slots.promise(-count);
+      slots.release(count);
       throw error;
     }
   }

@@ -5,7 +5,7 @@ import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
 import { Heartbeat } from "./heartbeat.ts";
-import { Keeper } from "./lease-renewer.ts";
+import { LeaseRenewer } from "./lease-renewer.ts";
 import { Pool } from "./pool.ts";
 import { Runner } from "./runner.ts";
 import { Executors } from "./sandbox/executors.ts";
@@ -34,7 +34,7 @@ export class Worker implements Role {
   readonly id = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
   readonly #options: WorkerOptions;
   readonly #pools: readonly Pool[];
-  readonly #keeper: Keeper;
+  readonly #renewer: LeaseRenewer;
   readonly #executors: Executors;
   readonly #heartbeat: Heartbeat;
   #stopped: Promise<void> | undefined;
@@ -43,12 +43,12 @@ export class Worker implements Role {
   constructor(options: WorkerOptions) {
     const { engine, handlers, handlersDir, log, maxResultBytes } = options;
     this.#options = options;
-    this.#keeper = new Keeper(engine, log);
+    this.#renewer = new LeaseRenewer(engine, log);
     this.#executors = new Executors({ handlers, handlersDir, maxResultBytes, log });
-    const runner = new Runner({ engine, keeper: this.#keeper, executors: this.#executors, log, maxResultBytes });
+    const runner = new Runner({ engine, renewer: this.#renewer, executors: this.#executors, log, maxResultBytes });
     this.#pools = [...handlers.values()].map(
       (handler) =>
-        new Pool(this.id, handler, { engine, runner, keeper: this.#keeper, executors: this.#executors, log }),
+        new Pool(this.id, handler, { engine, runner, renewer: this.#renewer, executors: this.#executors, log }),
     );
     const slots = new Map(this.#pools.map((pool) => [pool.queue, pool.slots]));
     const onBeat = (sinceLossMs: number) => {
@@ -60,7 +60,7 @@ export class Worker implements Role {
   async start(): Promise<void> {
     if (this.#stopped !== undefined) return;
     this.#heartbeat.start();
-    this.#keeper.start();
+    this.#renewer.start();
     await Promise.all(this.#pools.map((pool) => pool.start()));
   }
 
@@ -73,18 +73,18 @@ export class Worker implements Role {
   async #drain(drainTimeoutMs: number): Promise<void> {
     const { log } = this.#options;
     await Promise.all(this.#pools.map((pool) => pool.stop()));
-    if (this.#keeper.size > 0)
-      log.info({ running: this.#keeper.size, drainTimeoutMs }, "waiting for running tasks to end");
-    if (!(await this.#keeper.settled(drainTimeoutMs))) {
+    if (this.#renewer.size > 0)
+      log.info({ running: this.#renewer.size, drainTimeoutMs }, "waiting for running tasks to end");
+    if (!(await this.#renewer.settled(drainTimeoutMs))) {
       log.warn(
-        { running: this.#keeper.size },
+        { running: this.#renewer.size },
         "the drain timeout is over: running tasks go back to their places in line",
       );
-      this.#keeper.abort("shutdown");
-      await this.#keeper.settled(SETTLE_MS);
+      this.#renewer.abort("shutdown");
+      await this.#renewer.settled(SETTLE_MS);
     }
     await this.#executors.stop();
-    await this.#keeper.stop();
+    await this.#renewer.stop();
     await this.#heartbeat.stop();
   }
 }

@@ -15,7 +15,7 @@ const LOOK_MS = 5000;
 /** Times are told to a tenth of a second: what lies within one of low…high counts as within. */
 const TOLERANCE_MS = 100;
 
-interface Told {
+interface GivenEstimate {
   readonly queue: string;
   readonly lowMs: number;
   readonly highMs: number;
@@ -23,17 +23,17 @@ interface Told {
 
 /** Some of the estimates that callers were given, by task. */
 export class Sample {
-  readonly told = new Map<string, Told>();
+  readonly given = new Map<string, GivenEstimate>();
   #offered = 0;
 
   /** Remembers the estimate of a task that was just accepted, if it is one of the sample. */
   offer(id: string, index: number | null, line: Line): void {
     this.#offered += 1;
-    if (this.#offered % ONE_IN !== 0 || this.told.size >= REMEMBERED) return;
+    if (this.#offered % ONE_IN !== 0 || this.given.size >= REMEMBERED) return;
     const nowMs = Date.now();
     const eta = estimate(line, { state: "waiting", index }, nowMs);
     if (eta?.basis !== "history") return;
-    this.told.set(id, { queue: line.queue, lowMs: nowMs + eta.low * 1000, highMs: nowMs + eta.high * 1000 });
+    this.given.set(id, { queue: line.queue, lowMs: nowMs + eta.low * 1000, highMs: nowMs + eta.high * 1000 });
   }
 }
 
@@ -44,7 +44,7 @@ interface CalibrationParts extends Pick<Inspector, "inspect"> {
 }
 
 /** Measures how good the estimates are that callers were given: a sample of them is held against the true starts. */
-export class Coverage implements Role {
+export class Calibration implements Role {
   readonly #parts: CalibrationParts;
   readonly #loop: Loop;
 
@@ -66,15 +66,15 @@ export class Coverage implements Role {
   }
 
   async #tick(): Promise<undefined> {
-    await Promise.all([...this.#parts.sample.told].map(([id, told]) => this.#look(id, told)));
+    await Promise.all([...this.#parts.sample.given].map(([id, given]) => this.#look(id, given)));
     return undefined;
   }
 
-  async #look(id: string, { queue, lowMs, highMs }: Told): Promise<void> {
+  async #look(id: string, { queue, lowMs, highMs }: GivenEstimate): Promise<void> {
     const { metrics, sample } = this.#parts;
     const seen = await this.#parts.inspect(id, { result: false });
     if (seen?.state === "waiting") return;
-    sample.told.delete(id);
+    sample.given.delete(id);
     // A second attempt has another start; a canceled task has none.
     if (!seen || seen.startedMs === null || seen.attempts > 1 || seen.lost > 0) return;
     if (seen.startedMs < lowMs - TOLERANCE_MS) metrics.estimates.count(queue, "sooner");

@@ -1,7 +1,7 @@
 import { PaihaoError } from "../../errors.ts";
 
 /** Somebody who waits for room. */
-interface Waiting {
+interface Waiter {
   readonly bytes: number;
   go(): void;
 }
@@ -12,7 +12,7 @@ interface Waiting {
  */
 export class ByteBudget {
   readonly #most: number;
-  readonly #line: Waiting[] = [];
+  readonly #line: Waiter[] = [];
   #inFlight = 0;
 
   /** @param mostBytes in flight at a time */
@@ -39,7 +39,7 @@ export class ByteBudget {
 
   #wait(bytes: number, patienceMs: number): Promise<void> {
     return new Promise((resolve, reject) => {
-      const waiting: Waiting = {
+      const waiting: Waiter = {
         bytes,
         go: () => {
           clearTimeout(timer);

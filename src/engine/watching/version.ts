@@ -1,7 +1,7 @@
 import type { Inspection } from "../inspect.ts";
 
-/** What of a task its watchers wait to see change. */
-type Seen = Pick<
+/** What a version is made of. */
+type VersionFields = Pick<
   Inspection,
   "state" | "index" | "attempts" | "revision" | "cancelRequested" | "progress" | "destroyed" | "expired"
 >;
@@ -10,7 +10,7 @@ type Seen = Pick<
  * The version of a task as its watchers see it: state, place, attempt, replaced input, cancel request and reported progress, in one string.
  * Estimates and counts change all the time and are not in it.
  */
-export function versionOf(seen: Seen): string {
+export function versionOf(seen: VersionFields): string {
   const { state, index, attempts, revision, cancelRequested, progress, destroyed, expired } = seen;
   return JSON.stringify([state, index, attempts, revision, cancelRequested, progress, destroyed, expired]);
 }

@@ -7,7 +7,7 @@ import { versionOf } from "./version.ts";
 export type WatchListener = (seen: Inspection | null) => void;
 
 /** A watch that has begun. */
-export interface Watched {
+export interface Watch {
   /** The task when the watch began; null when it is not known. */
   readonly first: Inspection | null;
   /** Ends the watch; idempotent. */
@@ -88,7 +88,7 @@ export class Watchers {
    * Begins to watch a task: the listener is told of every change after `first`, and may be told of one twice.
    * @throws PaihaoError store-unavailable
    */
-  async watch(id: string, listener: WatchListener): Promise<Watched> {
+  async watch(id: string, listener: WatchListener): Promise<Watch> {
     const entry = this.#entries.get(id) ?? this.#open(id);
     entry.listeners.add(listener);
     const stop = () => this.#leave(entry, listener);

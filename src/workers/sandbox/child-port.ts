@@ -3,15 +3,15 @@ import { once } from "node:events";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf } from "../../errors.ts";
-import type { FromCell } from "./messages.ts";
-import type { CellPort } from "./port.ts";
+import type { FromSandbox } from "./messages.ts";
+import type { SandboxPort } from "./port.ts";
 
 const ENTRY = new URL(`./sandbox-main${extname(fileURLToPath(import.meta.url))}`, import.meta.url);
 /** A process that has ended may have said something that is not read yet; but a child of its own may keep its line open, ms. */
 const LAST_WORDS_MS = 500;
 
-/** Starts a cell in a child process. */
-export function openChild(): CellPort {
+/** Starts a sandbox in a child process. */
+export function openChild(): SandboxPort {
   const child = fork(ENTRY, {
     // Results hold bytes, which JSON does not.
     serialization: "advanced",
@@ -35,7 +35,7 @@ export function openChild(): CellPort {
     post: (message) => {
       if (child.connected) child.send(message, () => undefined);
     },
-    listen: (listener) => child.on("message", (message) => listener(message as FromCell)),
+    listen: (listener) => child.on("message", (message) => listener(message as FromSandbox)),
     gone,
     kill: async () => {
       child.kill("SIGKILL");

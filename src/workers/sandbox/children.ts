@@ -9,7 +9,7 @@ import { mayRunBesideOthers } from "../suspects.ts";
 import { openChild } from "./child-port.ts";
 import type { Executor } from "./executor.ts";
 import { errorRecord } from "./handler-end.ts";
-import { Cell } from "./sandbox.ts";
+import { Sandbox } from "./sandbox.ts";
 
 /** Most child processes at once; further suspects wait for one of them. */
 const MOST_CHILDREN = 8;
@@ -27,14 +27,14 @@ const MOST_FAILURES = 3;
 const PATIENCE_MS = 1200;
 
 /** Where a suspect runs: in a child, or as one that is none does. */
-type Place = Cell | "usual";
+type Location = Sandbox | "usual";
 
 /** A suspect that waits. */
-interface Waiting {
+interface WaitingSuspect {
   readonly attempt: Attempt;
   /** It waits for a slot only: where no child is free, it runs beside others. */
   hasty: boolean;
-  done(place: Place | HandlerEnd): void;
+  done(location: Location | HandlerEnd): void;
 }
 
 /** What {@link Children} are made of. */
@@ -54,9 +54,9 @@ interface ChildrenOptions {
  */
 export class Children implements Executor {
   readonly #options: ChildrenOptions;
-  readonly #idle: Cell[] = [];
-  readonly #all = new Set<Cell>();
-  readonly #waiting: Waiting[] = [];
+  readonly #idle: Sandbox[] = [];
+  readonly #all = new Set<Sandbox>();
+  readonly #waiting: WaitingSuspect[] = [];
   #starting = 0;
   /** How often in a row none could be started. */
   #failures = 0;
@@ -81,20 +81,20 @@ export class Children implements Executor {
   }
 
   async execute(attempt: Attempt, handler: Handler): Promise<HandlerEnd> {
-    const place = await this.#turn(attempt);
-    if (place !== "usual" && !(place instanceof Cell)) return place;
+    const location = await this.#turn(attempt);
+    if (location !== "usual" && !(location instanceof Sandbox)) return location;
     try {
       await attempt.report();
       if (attempt.aborted !== undefined) return { kind: "overdue" };
-      if (place === "usual") return await this.#options.usual(attempt.task, handler.queue).execute(attempt, handler);
+      if (location === "usual") return await this.#options.usual(attempt.task, handler.queue).execute(attempt, handler);
       // It died before the handler has begun: not of that.
-      if (!place.alive) return { kind: "later", afterMs: 0 };
-      return await place.run(attempt);
+      if (!location.alive) return { kind: "later", afterMs: 0 };
+      return await location.run(attempt);
     } catch (error) {
       attempt.log.warn({ reason: messageOf(error) }, "the handler has not begun: the task is tried again later");
       return { kind: "later", afterMs: BROKEN_MS };
     } finally {
-      if (place !== "usual") this.#giveBack(place);
+      if (location !== "usual") this.#giveBack(location);
     }
   }
 
@@ -111,20 +111,20 @@ export class Children implements Executor {
   async stop(): Promise<void> {
     this.#stopped = true;
     clearTimeout(this.#idleTimer);
-    await Promise.all([...this.#all].map((cell) => cell.kill()));
+    await Promise.all([...this.#all].map((sandbox) => sandbox.kill()));
   }
 
   /** Waits for a child and a slot, which are taken together: neither is kept from others meanwhile. */
-  #turn(attempt: Attempt): Promise<Place | HandlerEnd> {
+  #turn(attempt: Attempt): Promise<Location | HandlerEnd> {
     return new Promise((resolve) => {
       const flexible = mayRunBesideOthers(attempt.task, attempt.settings);
       const hasty = flexible && (attempt.task.unbegun > 0 || this.#waiting.length >= MOST_WAITING);
       let patience: NodeJS.Timeout | undefined;
-      const done = (place: Place | HandlerEnd) => {
+      const done = (location: Location | HandlerEnd) => {
         clearTimeout(patience);
-        resolve(place);
+        resolve(location);
       };
-      const waiting: Waiting = { attempt, hasty, done };
+      const waiting: WaitingSuspect = { attempt, hasty, done };
       this.#waiting.push(waiting);
       if (flexible && !hasty) {
         patience = setTimeout(() => {
@@ -145,21 +145,21 @@ export class Children implements Executor {
 
   /** Gives children that are ready to those who wait, the first first, and starts as many as are missing. */
   #assign(): void {
-    for (const cell of [...this.#idle]) if (!cell.alive) this.#end(cell);
+    for (const sandbox of [...this.#idle]) if (!sandbox.alive) this.#end(sandbox);
     for (const waiting of [...this.#waiting]) {
-      const cell = this.#ready(waiting.attempt);
-      if (cell === undefined && !waiting.hasty) continue;
+      const sandbox = this.#ready(waiting.attempt);
+      if (sandbox === undefined && !waiting.hasty) continue;
       if (waiting.attempt.claimSlot?.() === false) continue;
-      if (cell) this.#idle.splice(this.#idle.indexOf(cell), 1);
+      if (sandbox) this.#idle.splice(this.#idle.indexOf(sandbox), 1);
       this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
-      waiting.done(cell ?? "usual");
+      waiting.done(sandbox ?? "usual");
     }
     this.#grow();
   }
 
-  #ready({ task, settings }: Attempt): Cell | undefined {
+  #ready({ task, settings }: Attempt): Sandbox | undefined {
     const last = task.lost >= settings.maxLost;
-    return this.#idle.find((cell) => cell.unused || !last);
+    return this.#idle.find((sandbox) => sandbox.unused || !last);
   }
 
   #grow(): void {
@@ -167,7 +167,7 @@ export class Children implements Executor {
     while (!this.#stopped && this.#starting < Math.min(MOST_STARTING, missing)) {
       if (this.#all.size >= MOST_CHILDREN) {
         // One that has been used makes room for a new one; where all are busy, the next to be free is waited for.
-        const used = this.#idle.find((cell) => !cell.unused);
+        const used = this.#idle.find((sandbox) => !sandbox.unused);
         if (used === undefined) return;
         this.#end(used);
       }
@@ -177,15 +177,15 @@ export class Children implements Executor {
 
   async #start(): Promise<void> {
     this.#starting += 1;
-    let cell: Cell | undefined;
+    let sandbox: Sandbox | undefined;
     try {
-      cell = new Cell(openChild(), this.#options);
-      this.#all.add(cell);
-      await cell.ready;
+      sandbox = new Sandbox(openChild(), this.#options);
+      this.#all.add(sandbox);
+      await sandbox.ready;
       this.#failures = 0;
-      this.#idle.push(cell);
+      this.#idle.push(sandbox);
     } catch (error) {
-      if (cell) this.#end(cell);
+      if (sandbox) this.#end(sandbox);
       if (!this.#stopped) this.#onFailure(error);
     } finally {
       this.#starting -= 1;
@@ -213,25 +213,25 @@ export class Children implements Executor {
       });
   }
 
-  #giveBack(cell: Cell): void {
-    if (cell.alive && !this.#stopped) this.#idle.push(cell);
-    else this.#end(cell);
+  #giveBack(sandbox: Sandbox): void {
+    if (sandbox.alive && !this.#stopped) this.#idle.push(sandbox);
+    else this.#end(sandbox);
     this.#assign();
     this.#keepIdle();
   }
 
-  #end(cell: Cell): void {
-    this.#all.delete(cell);
-    const at = this.#idle.indexOf(cell);
+  #end(sandbox: Sandbox): void {
+    this.#all.delete(sandbox);
+    const at = this.#idle.indexOf(sandbox);
     if (at >= 0) this.#idle.splice(at, 1);
-    void cell.kill();
+    void sandbox.kill();
   }
 
   #keepIdle(): void {
     clearTimeout(this.#idleTimer);
     if (this.#stopped) return;
     this.#idleTimer = setTimeout(() => {
-      for (const cell of [...this.#idle]) this.#end(cell);
+      for (const sandbox of [...this.#idle]) this.#end(sandbox);
     }, IDLE_MS).unref();
   }
 }

@@ -3,11 +3,11 @@ import type { StepVerdict, StoredStep } from "../../store/scripts/scripts.ts";
 import type { TaskFacts } from "../task-context.ts";
 
 /*
- * What a worker and a cell (a thread or a child process that runs one handler at a time) say to each other. All of it is plain
- * data. `run` numbers the attempts that a cell has run: what is left over from an earlier one is not taken for the present one's.
+ * What a worker and a sandbox (a thread or a child process that runs one handler at a time) say to each other. All of it is plain
+ * data. `run` numbers the attempts that a sandbox has run: what is left over from an earlier one is not taken for the present one's.
  */
 
-export type ToCell =
+export type ToSandbox =
   /** The first message: where the handlers are. Answered with `ready` or `broken`. */
   | { readonly type: "open"; readonly handlersDir: string }
   | {
@@ -27,7 +27,7 @@ export type ToCell =
 export type StepsReply = Map<string, StoredStep> | null;
 export type Reply = StepsReply | StepVerdict;
 
-export type FromCell =
+export type FromSandbox =
   | { readonly type: "ready" }
   | { readonly type: "broken"; readonly error: ErrorRecord }
   | { readonly type: "progress"; readonly run: number; readonly percent: number; readonly message: string }
@@ -50,5 +50,5 @@ export type FromCell =
       readonly undo: boolean;
     }
   | { readonly type: "undone"; readonly run: number; readonly call: number; readonly name: string }
-  /** `spoiled` when the cell is in an unknown state and must not be used again. */
+  /** `spoiled` when the sandbox is in an unknown state and must not be used again. */
   | { readonly type: "done"; readonly run: number; readonly end: HandlerEnd; readonly spoiled?: boolean };

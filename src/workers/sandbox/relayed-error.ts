@@ -13,10 +13,13 @@ export function relayLog(log: Logger, line: string): void {
   const { level, time: _time, pid: _pid, msg, err, ...rest } = fields;
   const label = pino.levels.labels[Number(level)];
   const write = label === undefined || label === "silent" ? "info" : (label as "info");
-  log[write]({ ...rest, ...(err !== undefined && { err: asTold(err) }) }, typeof msg === "string" ? msg : undefined);
+  log[write](
+    { ...rest, ...(err !== undefined && { err: errorForLog(err) }) },
+    typeof msg === "string" ? msg : undefined,
+  );
 }
 
 /** An error as the log shows it: without a prototype, or pino would take it for one of a class named Object. */
-export function asTold(error: unknown): unknown {
+export function errorForLog(error: unknown): unknown {
   return typeof error === "object" && error !== null ? Object.assign(Object.create(null), error) : error;
 }

@@ -1,5 +1,5 @@
 /**
- * The inside of a cell: the entry of a thread (`new Worker(this)`) or of a child process (`fork(this)`), which runs one handler
+ * The inside of a sandbox: the entry of a thread (`new Worker(this)`) or of a child process (`fork(this)`), which runs one handler
  * at a time on behalf of the worker that started it. It lives as long as that worker does.
  */
 import { isMainThread, parentPort, Worker } from "node:worker_threads";
@@ -13,13 +13,13 @@ import { Reporter } from "../reporter.ts";
 import { Context, type TaskMeans } from "../task-context.ts";
 import { undoHandler } from "../undo.ts";
 import { errorRecord } from "./handler-end.ts";
-import type { FromCell, Reply, StepsReply, ToCell } from "./messages.ts";
+import type { FromSandbox, Reply, StepsReply, ToSandbox } from "./messages.ts";
 import { perform } from "./perform.ts";
 
 /** How often a child process looks whether its parent still lives, ms. */
 const PARENT_LOOK_MS = 1000;
 
-const say = (message: FromCell, said?: () => void): void => {
+const say = (message: FromSandbox, said?: () => void): void => {
   if (parentPort) parentPort.postMessage(message);
   else process.send?.(message, () => said?.());
 };
@@ -40,7 +40,7 @@ async function open(handlersDir: string): Promise<void> {
   }
 }
 
-async function run(message: Extract<ToCell, { type: "run" }>): Promise<void> {
+async function run(message: Extract<ToSandbox, { type: "run" }>): Promise<void> {
   const { run: id } = message;
   const abort = new AbortController();
   current = { run: id, abort };
@@ -49,13 +49,13 @@ async function run(message: Extract<ToCell, { type: "run" }>): Promise<void> {
   say({ type: "done", run: id, end: compact(end) });
 }
 
-async function attempt(message: Extract<ToCell, { type: "run" }>, signal: AbortSignal): Promise<HandlerEnd> {
+async function attempt(message: Extract<ToSandbox, { type: "run" }>, signal: AbortSignal): Promise<HandlerEnd> {
   const { run: id, facts, input, maxResultBytes, logLevel } = message;
   const handler = handlers.get(facts.queue);
   if (!handler) {
     return { kind: "error", error: errorRecord(new Error(`no handler file has the queue ${facts.queue} any more`)) };
   }
-  const ask = <T extends Reply>(question: (call: number) => FromCell) =>
+  const ask = <T extends Reply>(question: (call: number) => FromSandbox) =>
     new Promise<T>((resolve, reject) => {
       calls += 1;
       replies.set(calls, { resolve: resolve as (value: Reply) => void, reject });
@@ -85,7 +85,7 @@ function compact(end: HandlerEnd): HandlerEnd {
   return { kind: "result", result: { ...result, body: new Uint8Array(result.body) } };
 }
 
-function receive(message: ToCell): void {
+function receive(message: ToSandbox): void {
   if (message.type === "open") void open(message.handlersDir);
   else if (message.type === "run") void run(message);
   else if (message.type === "abort") {
@@ -112,7 +112,7 @@ if (parentPort && !isMainThread) {
   parentPort.on("message", receive);
 } else {
   mindTheParent();
-  process.on("message", (message) => receive(message as ToCell));
+  process.on("message", (message) => receive(message as ToSandbox));
   // Else the process would end without a word of what went wrong, which would count as a loss.
   process.on("uncaughtException", (error) => {
     // What nobody is blamed for any more was left behind by an earlier run.

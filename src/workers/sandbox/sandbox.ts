@@ -3,25 +3,25 @@ import { messageOf } from "../../errors.ts";
 import { withRequestId } from "../../log.ts";
 import type { Attempt } from "../attempt.ts";
 import { withinGrace } from "./executor.ts";
-import type { FromCell, Reply } from "./messages.ts";
-import type { CellPort } from "./port.ts";
+import type { FromSandbox, Reply } from "./messages.ts";
+import type { SandboxPort } from "./port.ts";
 import { relayLog } from "./relayed-error.ts";
 
-/** Longest time that a cell may take to load the handlers, ms. */
+/** Longest time that a sandbox may take to load the handlers, ms. */
 const BOOT_MS = 60_000;
 
 /** A thread or child process that runs one handler at a time, seen from the worker. */
-export class Cell {
-  /** Resolves when the cell can run handlers; rejects when it never will. */
+export class Sandbox {
+  /** Resolves when the sandbox can run handlers; rejects when it never will. */
   readonly ready: Promise<void>;
-  readonly #port: CellPort;
+  readonly #port: SandboxPort;
   readonly #maxResultBytes: number;
   #gone = false;
   #runs = 0;
   #current: { run: number; attempt: Attempt; done(end: HandlerEnd): void } | undefined;
   #onBoot: (error?: Error) => void = () => {};
 
-  constructor(port: CellPort, options: { handlersDir: string; maxResultBytes: number }) {
+  constructor(port: SandboxPort, options: { handlersDir: string; maxResultBytes: number }) {
     this.#port = port;
     this.#maxResultBytes = options.maxResultBytes;
     this.ready = new Promise((resolve, reject) => {
@@ -32,7 +32,7 @@ export class Cell {
         else resolve();
       };
     });
-    // Whoever waits for it hears of it; if nobody does, the cell is not used.
+    // Whoever waits for it hears of it; if nobody does, the sandbox is not used.
     this.ready.catch(() => this.kill());
     void port.gone.then((how) => {
       this.#gone = true;
@@ -52,7 +52,7 @@ export class Cell {
     return this.#runs === 0;
   }
 
-  /** Runs the handler of an attempt; one that is still at it a grace after its signal has fired ends with the cell. */
+  /** Runs the handler of an attempt; one that is still at it a grace after its signal has fired ends with the sandbox. */
   async run(attempt: Attempt): Promise<HandlerEnd> {
     const { facts, input, log } = attempt;
     this.#runs += 1;
@@ -71,7 +71,7 @@ export class Cell {
       logLevel: log.level,
     });
     attempt.begin();
-    // Of a run that is over the cell takes no notice.
+    // Of a run that is over the sandbox takes no notice.
     attempt.whenAborted(() => this.#port.post({ type: "abort", run, cause: attempt.aborted ?? "shutdown" }));
     try {
       const end = await withinGrace(attempt, Promise.race([answered, lost]));
@@ -82,20 +82,20 @@ export class Cell {
     }
   }
 
-  /** Ends the cell; what runs in it is lost. */
+  /** Ends the sandbox; what runs in it is lost. */
   async kill(): Promise<void> {
     this.#gone = true;
     await this.#port.kill();
   }
 
-  #receive(message: FromCell): void {
+  #receive(message: FromSandbox): void {
     if (message.type === "ready") return this.#onBoot();
     if (message.type === "broken") return this.#onBoot(new Error(message.error.message));
     const current = this.#current;
     // What an earlier handler left behind still speaks.
     if (current === undefined || message.run !== current.run) return;
     const { attempt } = current;
-    // The event comes in the context in which the cell was started, perhaps for another task.
+    // The event comes in the context in which the sandbox was started, perhaps for another task.
     withRequestId(attempt.task.id, () => {
       if (message.type === "done") {
         if (message.spoiled) void this.kill();

@@ -3,8 +3,8 @@ import { extname } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
 import { messageOf } from "../../errors.ts";
-import type { FromCell } from "./messages.ts";
-import type { CellPort } from "./port.ts";
+import type { FromSandbox } from "./messages.ts";
+import type { SandboxPort } from "./port.ts";
 
 /** `.ts` while the sources run (under tsx), `.js` once they are compiled. */
 const OWN_EXTENSION = extname(fileURLToPath(import.meta.url));
@@ -20,9 +20,9 @@ import(entry).catch(async (error) => {
   await import(entry + "?by-tsx");
 });`;
 
-/** Starts a cell in a thread of this process, whose heap has at most so many MB. */
-export function openThread(memoryMb: number): CellPort {
-  const options = { name: "paihao-cell", resourceLimits: { maxOldGenerationSizeMb: memoryMb } };
+/** Starts a sandbox in a thread of this process, whose heap has at most so many MB. */
+export function openThread(memoryMb: number): SandboxPort {
+  const options = { name: "paihao-sandbox", resourceLimits: { maxOldGenerationSizeMb: memoryMb } };
   const worker =
     OWN_EXTENSION === ".ts"
       ? new Worker(BOOT_FROM_SOURCE, {
@@ -41,7 +41,7 @@ export function openThread(memoryMb: number): CellPort {
   });
   return {
     post: (message) => worker.postMessage(message),
-    listen: (listener) => worker.on("message", (message: FromCell) => listener(message)),
+    listen: (listener) => worker.on("message", (message: FromSandbox) => listener(message)),
     gone,
     kill: async () => {
       await worker.terminate();

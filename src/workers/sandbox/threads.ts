@@ -3,7 +3,7 @@ import { messageOf } from "../../errors.ts";
 import type { Attempt } from "../attempt.ts";
 import { type Executor, started } from "./executor.ts";
 import { errorRecord } from "./handler-end.ts";
-import { Cell } from "./sandbox.ts";
+import { Sandbox } from "./sandbox.ts";
 import { openThread } from "./thread-port.ts";
 
 /**
@@ -13,8 +13,8 @@ import { openThread } from "./thread-port.ts";
 export class Threads implements Executor {
   readonly #options: { readonly handlersDir: string; readonly maxResultBytes: number };
   readonly #memoryMb: number;
-  readonly #idle: Cell[] = [];
-  readonly #all = new Set<Cell>();
+  readonly #idle: Sandbox[] = [];
+  readonly #all = new Set<Sandbox>();
   #stopped = false;
 
   constructor(options: { handlersDir: string; maxResultBytes: number }, memoryMb: number) {
@@ -23,39 +23,39 @@ export class Threads implements Executor {
   }
 
   async execute(attempt: Attempt): Promise<HandlerEnd> {
-    let cell: Cell | undefined;
+    let sandbox: Sandbox | undefined;
     try {
-      cell = this.#take();
-      const end = (await started(attempt, cell.ready)) ?? (await cell.run(attempt));
+      sandbox = this.#take();
+      const end = (await started(attempt, sandbox.ready)) ?? (await sandbox.run(attempt));
       // No process has died, only a thread: the attempt failed.
       return end.kind === "lost" ? { kind: "error", error: errorRecord(new Error(end.how)) } : end;
     } catch (error) {
       return { kind: "error", error: errorRecord(new Error(`no thread for the handler: ${messageOf(error)}`)) };
     } finally {
-      if (cell) this.#giveBack(cell);
+      if (sandbox) this.#giveBack(sandbox);
     }
   }
 
   async stop(): Promise<void> {
     this.#stopped = true;
-    await Promise.all([...this.#all].map((cell) => cell.kill()));
+    await Promise.all([...this.#all].map((sandbox) => sandbox.kill()));
   }
 
-  #take(): Cell {
-    for (let cell = this.#idle.pop(); cell; cell = this.#idle.pop()) {
-      if (cell.alive) return cell;
-      this.#all.delete(cell);
+  #take(): Sandbox {
+    for (let sandbox = this.#idle.pop(); sandbox; sandbox = this.#idle.pop()) {
+      if (sandbox.alive) return sandbox;
+      this.#all.delete(sandbox);
     }
-    const cell = new Cell(openThread(this.#memoryMb), this.#options);
-    this.#all.add(cell);
-    return cell;
+    const sandbox = new Sandbox(openThread(this.#memoryMb), this.#options);
+    this.#all.add(sandbox);
+    return sandbox;
   }
 
-  #giveBack(cell: Cell): void {
-    if (cell.alive && !this.#stopped) this.#idle.push(cell);
+  #giveBack(sandbox: Sandbox): void {
+    if (sandbox.alive && !this.#stopped) this.#idle.push(sandbox);
     else {
-      this.#all.delete(cell);
-      void cell.kill();
+      this.#all.delete(sandbox);
+      void sandbox.kill();
     }
   }
 }
