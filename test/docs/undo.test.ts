@@ -54,7 +54,7 @@ describe("docs/undo.md", () => {
   it("states the attempts, the pauses and the time that hold", () => {
     const { attempts, backoff, timeoutMs } = UNDO_DEFAULTS;
     const prose = text.replaceAll(/\s+/g, " ");
-    expect(prose).to.include(`up to ${attempts} times over a day and more, with pauses of up to two hours`);
+    expect(prose).to.include(`up to ${attempts} times over more than a day, with pauses of up to two hours`);
     expect([parseDuration(backoff.max), timeoutMs]).to.deep.equal([2 * 3_600_000, 60_000]);
     // Half of each pause is drawn by chance: this is the least of them all.
     const leastMs = Array.from({ length: attempts - 1 }, (_, n) =>

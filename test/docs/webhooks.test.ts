@@ -61,16 +61,16 @@ describe("docs/webhooks.md", () => {
   it("states the limits and the schedule that hold", () => {
     const totalMs = (chance: number) =>
       Array.from({ length: ATTEMPTS - 1 }, (_, i) => pauseMs(i + 1, chance)).reduce((sum, ms) => sum + ms, 0);
-    expect(prose).to.include(`First after about ${SCHEDULE.firstMs / 1000} seconds`);
-    expect(prose).to.include(`at most ${SCHEDULE.longestMs / HOUR_MS} hours, each ± ${SCHEDULE.spread * 100} %`);
+    expect(prose).to.include(`The first retry comes after about ${SCHEDULE.firstMs / 1000} seconds`);
+    expect(prose).to.include(`up to ${SCHEDULE.longestMs / HOUR_MS} hours, each ± ${SCHEDULE.spread * 100} %`);
     expect(prose).to.include(`${ATTEMPTS} attempts over at least a day`);
     const [least, most] = [Math.floor(totalMs(0) / HOUR_MS), Math.ceil(totalMs(1) / HOUR_MS)];
     expect(prose).to.include(`(${least} to ${most} hours)`);
     expect(prose).to.include(`up to ${SCHEDULE.longestRetryAfterMs / HOUR_MS} hours`);
-    expect(prose).to.include(`an attempt has ${REQUEST_DEFAULTS.timeoutMs / 1000} seconds`);
+    expect(prose).to.include(`an attempt may take ${REQUEST_DEFAULTS.timeoutMs / 1000} seconds`);
     expect(prose).to.include(`at most ${REQUEST_DEFAULTS.answerBytes / 1024} KiB`);
     expect(prose).to.include(`more than ${TARGET_DEFAULTS.length} characters`);
-    expect(prose).to.include(`servers are silent for ${TARGET_DEFAULTS.resolveMs / 1000} seconds`);
+    expect(prose).to.include(`do not answer within ${TARGET_DEFAULTS.resolveMs / 1000} seconds`);
     expect(prose).to.include(`JSON below ${RESULT_LIMIT / 1000} kB`);
   });
 });
