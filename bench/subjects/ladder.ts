@@ -13,8 +13,7 @@ import getRawBody from "raw-body";
 import { built } from "../harness/built.ts";
 import { RUNGS, type Rung, type Usual } from "../harness/rungs.ts";
 
-const { ApiResponse, responseOf } =
-  await built<typeof import("../../src/http/api-response.ts")>("http/api-response.js");
+const { HttpResponse, responseOf } = await built<typeof import("../../src/http/response.ts")>("http/response.js");
 const { readBytes } = await built<typeof import("../../src/http/input/body.ts")>("http/input/body.js");
 const { pendingLinks, pendingLinksJson } =
   await built<typeof import("../../src/http/task/links.ts")>("http/task/links.js");
@@ -61,7 +60,7 @@ function correlate(): Middleware {
   }
   return (ctx, next) => {
     const id = randomUUID();
-    responseOf(ctx).ahead("X-Request-Id", id);
+    responseOf(ctx).addHeader("X-Request-Id", id);
     return rTracer.runWithId(next, id);
   };
 }
@@ -96,7 +95,7 @@ function listenKoa() {
     app.use(handle);
   }
   const callback = app.callback();
-  return createServer({ ServerResponse: ApiResponse }, (req, res) => void callback(req, res));
+  return createServer({ ServerResponse: HttpResponse }, (req, res) => void callback(req, res));
 }
 
 const server = has("Koa") ? listenKoa() : listenPlain();

@@ -2,7 +2,6 @@ import type Router from "@koa/router";
 import Koa, { type Middleware } from "koa";
 import type { ServedHosts } from "../config/config.ts";
 import type { Api } from "./api.ts";
-import { responseOf } from "./api-response.ts";
 import { readForwarded } from "./headers/forwarded.ts";
 import type { IdSecret } from "./headers/request-id.ts";
 import { accessLog } from "./middleware/access-log.ts";
@@ -15,6 +14,7 @@ import { problems } from "./middleware/problems.ts";
 import { rateLimit } from "./middleware/rate-limit.ts";
 import { sameOrigin } from "./middleware/same-origin.ts";
 import { wellFormed } from "./middleware/well-formed.ts";
+import { responseOf } from "./response.ts";
 import { apiRouters, workerRouter } from "./router.ts";
 import type { Security } from "./security/security.ts";
 
@@ -61,8 +61,8 @@ function assemble(
   // Each router adds the routes with the request's path to those that the ones before it have found: one of them speaks for all.
   const last = routers.at(-1);
   if (last) app.use(last.allowedMethods());
-  // Whatever reaches this is the socket's trouble (a caller gone in mid-answer), not a request's.
-  app.on("error", (error: unknown) => api.log.debug({ err: error }, "connection error"));
+  // Only errors of sockets reach this, e.g. of a client that disconnected during an answer.
+  app.on("error", (error: unknown) => api.log.debug({ err: error }, "http: connection error"));
   return app;
 }
 

@@ -23,7 +23,8 @@ import { type Endpoints, ROUTES, type Route, type RouteName } from "./routes.ts"
 /** The routers of a server that takes tasks, the one of the hot routes first: a router tries each of its paths. */
 export function apiRouters(api: Api): readonly Router[] {
   const watchers = new Watchers(api.engine, {
-    onError: (error) => api.log.debug({ err: error }, "watched tasks could not be looked at"),
+    onError: (error) =>
+      api.log.debug({ err: error }, "monitor: could not look at the watched tasks; trying again later"),
   });
   const endpoints: Endpoints<RouteName> = {
     ...submitEndpoints(api),

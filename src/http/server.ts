@@ -5,46 +5,46 @@ import type Koa from "koa";
 import { StartError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
-import { ApiRequest } from "./api-request.ts";
-import { ApiResponse } from "./api-response.ts";
 import { HEAD_BYTES, refuse } from "./problems/client-error.ts";
+import { HttpRequest } from "./request.ts";
+import { HttpResponse } from "./response.ts";
 import { cutStalledReaders, STALLED_DEFAULTS } from "./stalled-readers.ts";
 
-/** Limits on how requests arrive, ms. */
+/** Time limits of connections and requests, ms. */
 export const HTTP_DEFAULTS = {
-  /** A request has to be there whole within this. */
+  /** For receiving a whole request. */
   requestMs: 30_000,
-  /** Its headers within this. */
+  /** For receiving its headers. */
   headersMs: 10_000,
   keepAliveMs: 10_000,
-  /** How often connections are held against these limits. */
+  /** How often connections are checked against these limits. */
   checkEveryMs: 1000,
-  /** How often it is logged that connections are too many. */
-  tellEveryMs: 60_000,
-  /** How often connections are asked to end while the server stops. */
+  /** How often it is logged that there are too many connections. */
+  logEveryMs: 60_000,
+  /** How often idle connections are closed while the server stops. */
   closeEveryMs: 50,
   ...STALLED_DEFAULTS,
-  /** Once callers who were held are let go: time for their answers to go out. */
+  /** How long the answers of callers that were still waiting may take at the end. */
   lastAnswersMs: 5000,
 } as const;
 
 type Limits = Record<"requestMs" | "headersMs" | "keepAliveMs" | "checkEveryMs" | "unreadMs" | "lookEveryMs", number>;
 
-/** Where a server listens, and whom it tells that it stops. */
+/** Where a server listens, its limits, and the signals of its stop. */
 export interface HttpServerOptions {
   readonly host: string;
   readonly port: number;
   readonly limits?: Partial<Limits>;
-  /** Connections beyond so many are closed at once. Left out: any number. */
+  /** Further connections are closed at once. Absent: no limit. */
   readonly maxConnections?: number;
   readonly log?: Logger;
-  /** Aborted when it begins to stop. */
+  /** Aborted when the stop begins. */
   readonly stopping?: AbortController;
-  /** Aborted when its time for answers is over: whoever is held is to be let go. */
+  /** Aborted when the time for answers is over: waiting callers are answered with what there is. */
   readonly closing?: AbortController;
 }
 
-/** An HTTP server that stops gracefully: what is being answered is answered, idle connections are closed. */
+/** An HTTP server that stops gracefully: requests underway are answered, idle connections closed. */
 export class HttpServer implements Role {
   readonly #server: Server;
   readonly #host: string;
@@ -60,22 +60,22 @@ export class HttpServer implements Role {
     const handle = app.callback();
     const limits = { ...HTTP_DEFAULTS, ...options.limits };
     const latest = new WeakMap<Duplex, ServerResponse>();
-    const onRequest = (req: ApiRequest, res: ApiResponse<ApiRequest>) => {
+    const onRequest = (req: HttpRequest, res: HttpResponse<HttpRequest>) => {
       latest.set(req.socket, res);
-      // Else a busy keep-alive connection would hold up the end for as long as its client pleases.
+      // Otherwise a busy keep-alive connection could delay the stop without end.
       res.stopping = stopping.signal;
       void handle(req, res);
     };
     this.#server = createServer(
       {
-        IncomingMessage: ApiRequest,
-        ServerResponse: ApiResponse,
+        IncomingMessage: HttpRequest,
+        ServerResponse: HttpResponse,
         requestTimeout: limits.requestMs,
         headersTimeout: limits.headersMs,
         keepAliveTimeout: limits.keepAliveMs,
         connectionsCheckingInterval: limits.checkEveryMs,
         maxHeaderSize: HEAD_BYTES,
-        // What is missing, or more than it may be, is said by the application: Node says it without a word, or drops it.
+        // The application answers these with a problem document; Node would answer without a body, or drop headers.
         requireHostHeader: false,
       },
       onRequest,
@@ -83,7 +83,7 @@ export class HttpServer implements Role {
     this.#server.maxHeadersCount = 0;
     cutStalledReaders(this.#server, limits);
     if (options.maxConnections !== undefined) this.#bound(options.maxConnections, options.log);
-    this.#server.on("checkContinue", (req: ApiRequest, res: ApiResponse<ApiRequest>) => {
+    this.#server.on("checkContinue", (req: HttpRequest, res: HttpResponse<HttpRequest>) => {
       req.continueWhenRead(res);
       onRequest(req, res);
     });
@@ -94,15 +94,15 @@ export class HttpServer implements Role {
 
   #bound(maxConnections: number, log: Logger | undefined): void {
     this.#server.maxConnections = maxConnections;
-    let toldMs = Number.NEGATIVE_INFINITY;
+    let loggedMs = Number.NEGATIVE_INFINITY;
     this.#server.on("drop", () => {
-      if (performance.now() - toldMs < HTTP_DEFAULTS.tellEveryMs) return;
-      toldMs = performance.now();
-      log?.warn({ maxConnections }, "new connections are closed: MAX_CONNECTIONS are open");
+      if (performance.now() - loggedMs < HTTP_DEFAULTS.logEveryMs) return;
+      loggedMs = performance.now();
+      log?.warn({ maxConnections }, "http: MAX_CONNECTIONS are open; closing new connections");
     });
   }
 
-  /** The port that is listened on; of use where 0 was asked for. */
+  /** The port it listens on, also where 0 was configured. */
   get port(): number {
     return (this.#server.address() as AddressInfo | null)?.port ?? this.#port;
   }
@@ -116,8 +116,8 @@ export class HttpServer implements Role {
   }
 
   /**
-   * Takes no new connections, and resolves when the last answer is out.
-   * @param withinMs how long answers may take; then `closing` fires, and what is not answered soon after that is cut off
+   * Accepts no new connections, and resolves when the last answer is sent.
+   * @param withinMs how long answers may take; then `closing` is aborted, and what is not answered soon after is cut off
    */
   stop(withinMs = 0): Promise<void> {
     this.#stopped ??= this.#drain(withinMs);

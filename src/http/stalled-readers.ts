@@ -1,21 +1,21 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 
-/** How long a reader may take nothing, ms: looked at so often that it is cut off within a minute. */
+/** How long a client may read nothing, and how often that is checked, ms: together under a minute. */
 export const STALLED_DEFAULTS = { unreadMs: 50_000, lookEveryMs: 5000 } as const;
 
-/** How much of what was sent a client has taken, as far as it was seen last. */
+/** How much of what was sent a client had read at the last check. */
 interface Progress {
-  /** Bytes of all writes that are done. */
+  /** Bytes of finished writes. */
   taken: number;
-  /** Bytes of the one under way that the system has not taken yet. */
+  /** Bytes of the current write that the system has not taken yet. */
   queued: number;
   sinceMs: number;
 }
 
 /**
- * Cuts off clients that take nothing of what is sent to them: what they do not read is kept in this process. One that is slow but
- * takes some of it goes on, and one for whom nothing waits may be idle for as long as it likes.
+ * Closes the connections of clients that do not read what is sent to them, since it is buffered in this process. A client that
+ * reads slowly is left alone, and so is an idle one with nothing to read.
  */
 export function cutStalledReaders(server: Server, limits: { unreadMs: number; lookEveryMs: number }): void {
   const open = new Map<Socket, Progress | undefined>();
@@ -39,10 +39,10 @@ export function cutStalledReaders(server: Server, limits: { unreadMs: number; lo
   server.on("close", () => clearInterval(timer));
 }
 
-/** Undefined where nothing waits to be taken. */
+/** Undefined where nothing is waiting to be read. */
 function progressOf(socket: Socket, sinceMs: number): Progress | undefined {
   if (socket.writableLength === 0) return undefined;
-  // Node's own timeouts look at this too: without it the parts that are taken of one long write would not show.
+  // As Node's own timeouts do: otherwise progress within one long write would not show.
   const handle = (socket as { _handle?: { writeQueueSize?: unknown } | null })._handle;
   const queued = typeof handle?.writeQueueSize === "number" ? handle.writeQueueSize : 0;
   return { taken: socket.bytesWritten - socket.writableLength, queued, sinceMs };

@@ -126,8 +126,8 @@ describe("a file of keys", () => {
       keys.reload();
       expect([keys.find(a.key)?.name, keys.find(b.key)?.name]).to.deep.equal(["a", "b"]);
       expect(log.messages).to.include.members([
-        "a line of the file of keys is no key: passed over",
-        "a key of this name is in API_KEYS: passed over",
+        "keys: skipped a line of API_KEYS_FILE that is not a key",
+        "keys: skipped a key of API_KEYS_FILE whose name is in API_KEYS too",
       ]);
     });
 
@@ -140,7 +140,7 @@ describe("a file of keys", () => {
       expect([keys.find(a.key), keys.find(b.key)?.name]).to.deep.equal([undefined, "b"]);
       now = 2 * LOOK_MS;
       keys.find(a.key);
-      expect(log.messages).to.deep.equal(["the file of keys cannot be read"]);
+      expect(log.messages).to.deep.equal(["keys: could not read API_KEYS_FILE"]);
       appendKey(file, a.entry);
       now = 3 * LOOK_MS;
       expect(keys.find(a.key)?.name).to.equal("a");

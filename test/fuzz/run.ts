@@ -78,7 +78,7 @@ export async function fuzz(options: {
         const wrong = [...found.flat(), ...rejections.splice(0).map((reason) => `unhandled rejection: ${reason}`)];
         const unforeseen = server.log
           .slice(read)
-          .find((line) => line.msg === "unforeseen error" || Number(line.level) >= 60);
+          .find((line) => String(line.msg).includes("unexpected error") || Number(line.level) >= 60);
         read = server.log.length;
         const ended = server.ended();
         if (ended !== undefined) wrong.push(ended);

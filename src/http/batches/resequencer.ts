@@ -3,10 +3,10 @@ interface Slot {
 }
 
 /**
- * Puts answers in the order of the questions, whatever order they come in: each is handed on as soon as all before it have
- * been. Bounded: whoever asks waits for room.
+ * Passes answers on in the order in which they were asked for, whatever order they arrive in: each as soon as all before it
+ * have been passed on. Bounded: adding waits for room.
  */
-export class InOrder implements AsyncIterable<string> {
+export class Resequencer implements AsyncIterable<string> {
   readonly #most: number;
   readonly #slots: Slot[] = [];
   #ended = false;
@@ -14,12 +14,12 @@ export class InOrder implements AsyncIterable<string> {
   #heard: (() => void) | undefined;
   #room: (() => void) | undefined;
 
-  /** @param most questions that may be open at once */
+  /** @param most answers that may be outstanding at once */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Adds a question whose answer is on its way and never fails; true when there is room for another, false when nobody listens. */
+  /** Adds an answer to come, which must not reject. Resolves when there is room for another; false when nobody reads any more. */
   async add(answer: Promise<string>): Promise<boolean> {
     const slot: Slot = { text: undefined };
     this.#slots.push(slot);
@@ -35,20 +35,20 @@ export class InOrder implements AsyncIterable<string> {
     return !this.#abandoned;
   }
 
-  /** No more questions will come. */
+  /** No more answers will be added. */
   end(): void {
     this.#ended = true;
     this.#heard?.();
   }
 
-  /** Nobody will take the answers any more. */
+  /** Nobody reads the answers any more. */
   abandon(): void {
     this.#abandoned = true;
     this.#room?.();
     this.end();
   }
 
-  /** The answers, several at a time where several are there. To be read once. */
+  /** The answers, several at a time where several are ready. To be iterated once. */
   async *[Symbol.asyncIterator](): AsyncGenerator<string, void, void> {
     for (;;) {
       const texts: string[] = [];
@@ -58,7 +58,7 @@ export class InOrder implements AsyncIterable<string> {
       }
       if (texts.length > 0) {
         yield texts.join("");
-        // Only now: what nobody takes makes no room.
+        // Only now: what is not read makes no room.
         this.#room?.();
       } else if (this.#abandoned || (this.#slots.length === 0 && this.#ended)) {
         return;

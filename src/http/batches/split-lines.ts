@@ -10,10 +10,10 @@ export interface BodyLine {
   readonly bytes: Buffer | null;
 }
 
-/** The body went beyond what may be sent at once. */
-export class TooMuch extends Error {
-  override readonly name = "TooMuch";
-  /** The number that the first line beyond it would have had. */
+/** The body exceeds the limits of a batch. */
+export class BatchTooLarge extends Error {
+  override readonly name = "BatchTooLarge";
+  /** The number of the first line beyond the limit. */
   readonly line: number;
   constructor(line: number, message: string) {
     super(message);
@@ -22,10 +22,9 @@ export class TooMuch extends Error {
 }
 
 /**
- * Takes a stream of bytes apart into lines, however they are cut into chunks, and holds no more than one line of it. Lines end
- * with LF or CR LF; the last need not. Lines without anything but white space are passed over. It is split as bytes, since in
- * UTF-8 no other character contains the byte of a line's end.
- * @throws TooMuch that names the first line which was not handed on
+ * Splits a stream of bytes into lines, and buffers no more than one of them. Lines end with LF or CR LF; the last one need not.
+ * Blank lines are skipped. Splitting bytes is safe, since no other character of UTF-8 contains the byte LF.
+ * @throws BatchTooLarge with the first line that was not passed on
  */
 export async function* splitLines(
   chunks: AsyncIterable<Buffer>,
@@ -37,7 +36,7 @@ export async function* splitLines(
   let begunBytes = 0;
 
   const take = (part: Buffer): void => {
-    // Of a line that is too long only its end is still looked for.
+    // The rest of a line that is too long is dropped.
     if (begunBytes <= bounds.lineBytes) begun.append(part);
     begunBytes += part.length;
   };
@@ -53,11 +52,12 @@ export async function* splitLines(
 
   for await (const chunk of chunks) {
     received += chunk.length;
-    if (received > bounds.bodyBytes) throw new TooMuch(number, `The body is longer than ${bounds.bodyBytes} bytes.`);
+    if (received > bounds.bodyBytes)
+      throw new BatchTooLarge(number, `The body is longer than ${bounds.bodyBytes} bytes.`);
     for (let from = 0; ; ) {
       const to = chunk.indexOf(LF, from);
       if (number >= bounds.lines && from < chunk.length) {
-        throw new TooMuch(number, `The body has more than ${bounds.lines} lines.`);
+        throw new BatchTooLarge(number, `The body has more than ${bounds.lines} lines.`);
       }
       take(chunk.subarray(from, to < 0 ? chunk.length : to));
       if (to < 0) break;

@@ -3,12 +3,12 @@ import type { Inspection } from "../../engine/inspect.ts";
 import type { Watchers } from "../../engine/watching/watchers.ts";
 import type { Api } from "../api.ts";
 
-/** Who is held, for each signal that says when they are let go: it has one listener, however many they are. */
-const held = new WeakMap<AbortSignal, Set<AbortController>>();
+/** The callers that wait, by the signal that ends their waiting: each signal has one listener, however many callers there are. */
+const waiting = new WeakMap<AbortSignal, Set<AbortController>>();
 
 /**
- * Fires when a caller who is held must be let go: they have gone away, or the server stops and its time for answers is over.
- * What they wait for goes on. Not `AbortSignal.any`: tied to a signal as old as the process, one of those for each request would pile up.
+ * Fires when a waiting caller must be answered: it has disconnected, or the server stops and its time for answers is over. What
+ * it waits for goes on. Not `AbortSignal.any`: the signals of all requests would pile up on one that lives as long as the process.
  */
 export function untilGone(ctx: Context, { closing }: Pick<Api, "closing">): AbortSignal {
   const gone = new AbortController();
@@ -16,13 +16,13 @@ export function untilGone(ctx: Context, { closing }: Pick<Api, "closing">): Abor
     gone.abort();
     return gone.signal;
   }
-  let all = held.get(closing);
+  let all = waiting.get(closing);
   if (!all) {
     const callers = new Set<AbortController>();
     closing.addEventListener("abort", () => {
       for (const caller of callers) caller.abort();
     });
-    held.set(closing, callers);
+    waiting.set(closing, callers);
     all = callers;
   }
   const callers = all.add(gone);
@@ -33,19 +33,19 @@ export function untilGone(ctx: Context, { closing }: Pick<Api, "closing">): Abor
   return gone.signal;
 }
 
-/** Whom a caller is held for, and how long. */
-export interface Hold {
+/** What a caller waits for, and how long. */
+interface LongPoll {
   readonly id: string;
   readonly ms: number;
-  /** Whether the task is as the caller wants it; null is a task that is not known (any more). */
+  /** Whether the task is as the caller wants it; null: it is unknown, or no longer known. */
   ready(seen: Inspection | null): boolean;
 }
 
 /**
- * Holds a caller until the task is ready, the time is up or the caller is let go.
- * @throws PaihaoError store-unavailable, rate-limited where too many are held for this caller
+ * Waits until the task is ready, the time is up, or the caller must be answered.
+ * @throws PaihaoError store-unavailable, rate-limited where this caller has too many streams and long polls open
  */
-export async function holdUntil(ctx: Context, api: Api, watchers: Watchers, { id, ms, ready }: Hold): Promise<void> {
+export async function longPoll(ctx: Context, api: Api, watchers: Watchers, { id, ms, ready }: LongPoll): Promise<void> {
   api.streams.add(ctx);
   let release: () => void = () => undefined;
   const over = new Promise<void>((resolve) => {

@@ -1,7 +1,7 @@
 import rTracer from "cls-rtracer";
 import type { Middleware } from "koa";
-import { responseOf } from "../api-response.ts";
 import { type IdSecret, requestIdOf } from "../headers/request-id.ts";
+import { responseOf } from "../response.ts";
 import { callerOf } from "../task/access.ts";
 
 /**
@@ -13,7 +13,7 @@ export function correlate(secret: IdSecret): Middleware {
   return (ctx, next) => {
     // No value that a caller sends goes into logs and headers as it is.
     const id = requestIdOf(ctx.request, callerOf(ctx), secret);
-    responseOf(ctx).ahead("X-Request-Id", id);
+    responseOf(ctx).addHeader("X-Request-Id", id);
     return rTracer.runWithId(next, id);
   };
 }

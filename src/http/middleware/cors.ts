@@ -1,5 +1,5 @@
 import type { Middleware } from "koa";
-import { responseOf } from "../api-response.ts";
+import { responseOf } from "../response.ts";
 import { METHODS } from "../routes.ts";
 
 /** Every header of our answers that a page has a use for and may not read unasked; `*` is for those that handlers set. */

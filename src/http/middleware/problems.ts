@@ -4,16 +4,16 @@ import type { Logger } from "../../log.ts";
 import { retryAfterOf, setRetryAfter } from "../headers/retry-after.ts";
 import { replyProblem } from "../task/reply.ts";
 
-/** Codes for what Koa and the router answer by themselves. */
+/** Codes for what Koa and the router answer without a body. */
 const BARE: Readonly<Record<number, ErrorCode>> = {
   404: "not-found",
   405: "method-not-allowed",
   501: "method-not-allowed",
 };
 
-/** Turns everything that goes wrong into a problem document; what nobody foresaw is logged whole and shown as `internal`. */
+/** Turns every error into a problem document; an unexpected one is logged in full and shown as `internal`. */
 export function problems(log: Logger): Middleware {
-  // Not an async function: with the ids of requests kept through asynchronous calls every promise has its price.
+  // Not an async function: keeping request ids across asynchronous calls makes every promise expensive.
   return (ctx, next) =>
     next().then(
       () => {
@@ -28,15 +28,15 @@ export function problems(log: Logger): Middleware {
 function answer(ctx: Context, error: unknown, log: Logger): void {
   if (!(error instanceof PaihaoError)) {
     const status = (error as { status?: unknown }).status;
-    // Koa and the router say so when a request is malformed, e.g. a path that cannot be decoded.
+    // From Koa or the router: the request is malformed, e.g. its path cannot be decoded.
     if (typeof status === "number" && status >= 400 && status < 500) {
       return replyProblem(ctx, "invalid-parameter", "The request is malformed.");
     }
-    log.error({ err: error, method: ctx.method, path: ctx.path }, "unforeseen error");
+    log.error({ err: error, method: ctx.method, path: ctx.path }, "http: unexpected error; answered with 500");
     return replyProblem(ctx, "internal");
   }
   if (error.status >= 500)
-    log.warn({ code: error.code, reason: String(error.cause ?? error.message) }, "request refused");
+    log.warn({ code: error.code, reason: String(error.cause ?? error.message) }, "http: request refused");
   ctx.set(error.headers);
   const retryAfterS = retryAfterOf(error);
   if (retryAfterS !== undefined) setRetryAfter(ctx, retryAfterS);

@@ -21,9 +21,9 @@ export function problemDocument(
   return { type: `/problems/${code}`, title, status, ...(detail === undefined ? {} : { detail }), ...extensions };
 }
 
-/** The document of anything thrown; what nobody foresaw is logged whole and shown as `internal`. */
+/** The document of anything thrown; an unexpected error is logged in full and shown as `internal`. */
 export function problemOf(error: unknown, log: Logger): ProblemDocument {
   if (error instanceof PaihaoError) return problemDocument(error.code, error.message || undefined, error.extensions);
-  log.error({ err: error }, "unforeseen error");
+  log.error({ err: error }, "http: unexpected error; answered as internal");
   return problemDocument("internal");
 }

@@ -8,8 +8,8 @@ import { PaihaoError } from "../../errors.ts";
 import { consumesType, type Handler } from "../../handler/define.ts";
 import type { Api } from "../api.ts";
 import { type Envelope, readEnvelope } from "../batches/envelope.ts";
-import { InOrder } from "../batches/resequencer.ts";
-import { type BodyLine, splitLines, TooMuch } from "../batches/split-lines.ts";
+import { Resequencer } from "../batches/resequencer.ts";
+import { BatchTooLarge, type BodyLine, splitLines } from "../batches/split-lines.ts";
 import { refuseCoding } from "../headers/content-coding.ts";
 import { checkJson } from "../input/body.ts";
 import { type ProblemDocument, problemDocument, problemOf } from "../problems/problem.ts";
@@ -82,7 +82,7 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
     signature: (task) => signatureOf(ctx, task),
     storeAway: false,
   };
-  const verdicts = new InOrder(BATCH_DEFAULTS.inFlight);
+  const verdicts = new Resequencer(BATCH_DEFAULTS.inFlight);
   ctx.res.once("close", () => verdicts.abandon());
   void readBatch(ctx, request, verdicts);
   ctx.status = 202;
@@ -113,7 +113,7 @@ function checkLength(ctx: Context): void {
 }
 
 /** Reads the body line by line and has each stored; never fails. */
-async function readBatch(ctx: Context, request: BatchRequest, verdicts: InOrder): Promise<void> {
+async function readBatch(ctx: Context, request: BatchRequest, verdicts: Resequencer): Promise<void> {
   const { api } = request;
   // Left before its end the body is not destroyed with its connection: the answer still goes over it.
   const chunks: AsyncIterable<Buffer> = ctx.req.iterator({ destroyOnReturn: false });
@@ -127,11 +127,11 @@ async function readBatch(ctx: Context, request: BatchRequest, verdicts: InOrder)
     }
   } catch (error) {
     // Whatever else ends the reading is the end of the connection: there is nobody left to tell.
-    if (error instanceof TooMuch) {
+    if (error instanceof BatchTooLarge) {
       const problem = problemDocument("payload-too-large", error.message);
       await verdicts.add(Promise.resolve(`${JSON.stringify({ line: error.line, problem })}\n`));
     } else if (!ctx.req.destroyed) {
-      api.log.error({ err: error }, "unforeseen error in a batch");
+      api.log.error({ err: error }, "batches: unexpected error; the rest of the batch is not read");
     }
   }
   // What is left is thrown away: a connection closed with unread bytes is reset, and the answer with it.

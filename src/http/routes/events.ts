@@ -83,7 +83,7 @@ class Follower {
   }
 
   #fail(stream: EventStream, error: unknown): void {
-    this.#api.log.error({ err: error }, "the events of a task cannot be told; its stream is closed");
+    this.#api.log.error({ err: error }, "events: could not describe the task; closing its stream");
     stream.end();
   }
 

@@ -10,7 +10,7 @@ import { readBytes } from "../input/body.ts";
 import { currentId } from "../middleware/correlate.ts";
 import { type Endpoints, pathTo } from "../routes.ts";
 import { callerOf } from "../task/access.ts";
-import { handIn, handlerOf } from "./submit.ts";
+import { handlerOf, submitAndAnswer } from "./submit.ts";
 
 /** Existing HTTP APIs behind a line. */
 export function gatewayEndpoints(api: Api): Endpoints<"gateway" | "gatewayPath"> {
@@ -40,7 +40,7 @@ async function enter(ctx: Context, api: Api): Promise<void> {
     ...(body.length > 0 && { body: body.toString("base64") }),
     from: originOf(ctx),
   };
-  await handIn(
+  await submitAndAnswer(
     ctx,
     api,
     {

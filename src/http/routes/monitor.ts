@@ -5,13 +5,13 @@ import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
 import type { Api } from "../api.ts";
-import { responseOf } from "../api-response.ts";
 import { prefersHtml } from "../headers/accept.ts";
 import { isAny, namesVersion, versionTag } from "../headers/etag.ts";
 import { parsePrefer } from "../headers/prefer.ts";
 import { setRetryAfter } from "../headers/retry-after.ts";
-import { holdUntil } from "../live/long-poll.ts";
+import { longPoll } from "../live/long-poll.ts";
 import { replyMissingPage, replyTaskPage } from "../pages/monitor-page.ts";
+import { responseOf } from "../response.ts";
 import type { Endpoints } from "../routes.ts";
 import { signatureOf } from "../task/access.ts";
 import { monitorDocument, PROBLEM_BYTES } from "../task/document.ts";
@@ -91,7 +91,7 @@ async function complete(ctx: Context, api: Api, seen: Inspection, { onComplete }
 async function untilDone(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {
   const isDone = (seen: Inspection | null) => seen === null || isOutcome(seen.state);
   if (isDone(await observe(ctx, api, id))) return;
-  await holdUntil(ctx, api, watchers, { id, ms: api.syncLimitMs, ready: isDone });
+  await longPoll(ctx, api, watchers, { id, ms: api.syncLimitMs, ready: isDone });
 }
 
 /**
@@ -105,7 +105,7 @@ async function untilChanged(ctx: Context, api: Api, watchers: Watchers, id: stri
   if (condition === "" || isAny(condition) || waitAsSent === undefined || ms <= 0) return;
   const isNew = (seen: Inspection | null) => seen === null || !namesVersion(condition, versionTag(seen));
   if (isNew(await observe(ctx, api, id))) return;
-  await holdUntil(ctx, api, watchers, { id, ms, ready: isNew });
+  await longPoll(ctx, api, watchers, { id, ms, ready: isNew });
   ctx.set("Preference-Applied", waitAsSent);
 }
 

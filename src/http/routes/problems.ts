@@ -1,8 +1,8 @@
 import { errorEntries, PaihaoError } from "../../errors.ts";
-import { responseOf } from "../api-response.ts";
 import { prefersHtml } from "../headers/accept.ts";
 import { replyPage } from "../pages/render.ts";
 import { explain } from "../problems/texts.ts";
+import { responseOf } from "../response.ts";
 import type { Endpoints } from "../routes.ts";
 
 /** Behind the `type` of problem documents: what a code means, for a program or as a page. */

@@ -9,7 +9,6 @@ import type { Handler } from "../../handler/define.ts";
 import { isGateway } from "../../handler/gateway/gateway.ts";
 import { isId, isOutcome, isQueueName } from "../../task.ts";
 import type { Api } from "../api.ts";
-import { responseOf } from "../api-response.ts";
 import { isAny } from "../headers/etag.ts";
 import {
   checkPreconditions,
@@ -24,6 +23,7 @@ import { pendingRetryAfterS } from "../headers/retry-after.ts";
 import { readInput } from "../input/body.ts";
 import { untilGone } from "../live/long-poll.ts";
 import { currentId } from "../middleware/correlate.ts";
+import { responseOf } from "../response.ts";
 import { DEFAULT_QUEUE, type Endpoints, pathTo } from "../routes.ts";
 import { accessOf, callerOf, maySee, signatureOf } from "../task/access.ts";
 import { monitorDocument } from "../task/document.ts";
@@ -84,9 +84,9 @@ async function submit(ctx: Context, api: Api, queue: string, pathId?: string): P
   const caller = callerOf(ctx);
   // Member by member: copying objects into one another takes far longer, and this is done for every task.
   const submission = { id, queue, input, mediaType, query, caller, priority, delayMs, maxIndex, dryRun, webhook };
-  if (pathId === undefined) return handIn(ctx, api, submission, { put: false });
+  if (pathId === undefined) return submitAndAnswer(ctx, api, submission, { put: false });
   const conditions = readPreconditions(ctx);
-  await handIn(ctx, api, submission, {
+  await submitAndAnswer(ctx, api, submission, {
     put: true,
     ...(conditions && (await conditioned(ctx, api, submission, conditions))),
   });
@@ -98,7 +98,7 @@ async function conditioned(
   api: Api,
   { id, dryRun }: Submission,
   conditions: Preconditions,
-): Promise<Pick<HandIn, "create" | "revision">> {
+): Promise<Pick<SubmitMode, "create" | "revision">> {
   if (onlyCreates(conditions) && !dryRun) return { create: true };
   const seen = await api.engine.inspect(id, { result: true });
   // Of another's task nothing is said: to submit under its id is refused without looking at conditions.
@@ -107,18 +107,18 @@ async function conditioned(
   return seen && conditions.ifMatch !== "" && !isAny(conditions.ifMatch) ? { revision: seen.revision } : {};
 }
 
-/** How a submission is handed in. */
-interface HandIn {
-  /** Its id stands in the path: another input replaces the one that is there. */
+/** How a submission treats an id that is taken. */
+interface SubmitMode {
+  /** A PUT: another input replaces the stored one. */
   readonly put: boolean;
-  /** Only where there is none under its id. */
+  /** Only if there is no task under the id. */
   readonly create?: boolean;
   /** Replaces only this version of the input. */
   readonly revision?: number;
 }
 
-/** Hands in what has been read and checked, and answers as Prefer asks. */
-export function handIn(ctx: Context, api: Api, submission: Submission, how: HandIn): Promise<void> {
+/** Submits what has been read and checked, and answers as Prefer asks. */
+export function submitAndAnswer(ctx: Context, api: Api, submission: Submission, how: SubmitMode): Promise<void> {
   const prefer = parsePrefer(ctx.get("Prefer"));
   const waitMs = waitOf(prefer, api.syncLimitMs);
   // Both at once: with the store away, one after the other would keep the caller for twice the time.
@@ -130,7 +130,7 @@ export function handIn(ctx: Context, api: Api, submission: Submission, how: Hand
   return wait ? answered.finally(() => wait.stop()) : answered;
 }
 
-/** How long the caller is held, ms: 0 is an immediate 202. */
+/** How long the caller waits, ms: 0 is an immediate 202. */
 function waitOf(prefer: Preferences, limitMs: number): number {
   if (prefer.wait !== undefined) return Math.min(prefer.wait * 1000, limitMs);
   return prefer.respondAsync ? 0 : limitMs;
@@ -142,17 +142,17 @@ function appliedOf({ respondAsync, waitAsSent }: Preferences): string {
   return respondAsync ? `respond-async, ${waitAsSent}` : waitAsSent;
 }
 
-interface Asked {
+interface SubmitRequest {
   readonly submission: Submission;
   readonly prefer: Preferences;
   readonly waitMs: number;
-  /** Until when the caller is held, on the clock of `Date.now()`. */
+  /** Until when the caller waits, on the clock of `Date.now()`. */
   readonly deadline: number;
   readonly wait: Wait | undefined;
-  readonly how: HandIn;
+  readonly how: SubmitMode;
 }
 
-function answer(ctx: Context, api: Api, asked: Asked, verdict: SubmissionVerdict): Promise<void> | void {
+function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: SubmissionVerdict): Promise<void> | void {
   const { submission, wait } = asked;
   const { id, queue, caller } = submission;
   if (verdict.verdict === "dry") return replyDryRun(ctx, submission, verdict);
@@ -169,26 +169,31 @@ function answer(ctx: Context, api: Api, asked: Asked, verdict: SubmissionVerdict
       headers: { Location: paths.result(id, signatureOf(ctx, { id, caller, createdMs: verdict.createdMs })) },
     });
   }
-  if (verdict.verdict === "replay") responseOf(ctx).ahead("Idempotent-Replayed", "true");
+  if (verdict.verdict === "replay") responseOf(ctx).addHeader("Idempotent-Replayed", "true");
   if (wait === undefined && verdict.verdict === "new") return replyPendingTask(ctx, asked, verdict, null);
   const look = wait ? wait.outcome(asked.deadline, untilGone(ctx, api)) : api.engine.inspect(id, { result: true });
   return look.then((seen) => replySeen(ctx, asked, verdict, seen));
 }
 
 /** Answers when the task has been waited for, or was there before. */
-function replySeen(ctx: Context, asked: Asked, verdict: SubmissionVerdict, seen: Inspection | null): void {
+function replySeen(ctx: Context, asked: SubmitRequest, verdict: SubmissionVerdict, seen: Inspection | null): void {
   if (!seen || !isOutcome(seen.state)) return replyPendingTask(ctx, asked, verdict, seen);
   const { prefer, waitMs } = asked;
-  if (prefer.waitAsSent !== undefined && waitMs > 0) responseOf(ctx).ahead("Preference-Applied", prefer.waitAsSent);
+  if (prefer.waitAsSent !== undefined && waitMs > 0) responseOf(ctx).addHeader("Preference-Applied", prefer.waitAsSent);
   replyOutcome(ctx, seen);
 }
 
 /** Answers of a task that is still to be done. @throws PaihaoError sync-timeout where its result was asked for */
-function replyPendingTask(ctx: Context, asked: Asked, verdict: SubmissionVerdict, seen: Inspection | null): void {
+function replyPendingTask(
+  ctx: Context,
+  asked: SubmitRequest,
+  verdict: SubmissionVerdict,
+  seen: Inspection | null,
+): void {
   const { submission, prefer } = asked;
   const { id, queue, caller } = submission;
   if (prefer.respondAsync || prefer.wait !== undefined) {
-    responseOf(ctx).ahead("Preference-Applied", appliedOf(prefer));
+    responseOf(ctx).addHeader("Preference-Applied", appliedOf(prefer));
     return replyAccepted(ctx, seen ? pendingTask(seen) : freshTask(id, queue, verdict, submission));
   }
   throw new PaihaoError("sync-timeout", "The task goes on: collect its result at Location.", {

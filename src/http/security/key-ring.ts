@@ -4,12 +4,12 @@ import { type KeyFile, readKeyFile } from "../../auth/key-file.ts";
 import { messageOf, StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 
-/** How often the file of keys is looked at, at most, ms: so long may a key be used after it was revoked. */
+/** How often the file of keys is checked at most, ms: a revoked key works for that long. */
 export const LOOK_MS = 1000;
 
 /**
- * The keys that this server takes: those of its environment, and those of a file as that is now. Looking a key up is
- * synchronous, since the id of a request depends on who sends it.
+ * The keys that this server accepts: those of API_KEYS, and those that API_KEYS_FILE holds now. Looking a key up is synchronous,
+ * since the id of a request depends on its sender.
  */
 export class KeyRing {
   readonly #fixed: readonly ApiKey[];
@@ -17,7 +17,7 @@ export class KeyRing {
   readonly #log: Logger;
   readonly #now: () => number;
   #keys: readonly ApiKey[];
-  /** Which version of the file the keys are of; "" for none. */
+  /** The version of the file that was read last; "" for none. */
   #version = "";
   #lookedMs: number;
 
@@ -38,7 +38,7 @@ export class KeyRing {
     this.#keys = file === undefined ? fixed : this.#firstKeys(file);
   }
 
-  /** The entry of a key; undefined where nobody has it. */
+  /** The entry of a key; undefined for an unknown one. */
   find(key: string): ApiKey | undefined {
     if (this.#file !== undefined && this.#now() - this.#lookedMs >= LOOK_MS) this.#look(this.#file);
     return findKey(this.#keys, key);
@@ -68,7 +68,7 @@ export class KeyRing {
   #look(file: string): void {
     this.#lookedMs = this.#now();
     try {
-      // Its version first: whoever writes meanwhile makes another one, which is seen the next time.
+      // The version first: a write in between makes a new version, which is read the next time.
       const version = versionOf(file);
       if (version === this.#version) return;
       const { keys, faults } = readKeyFile(file);
@@ -76,24 +76,25 @@ export class KeyRing {
       const names = new Set(this.#fixed.map(({ name }) => name));
       const [taken, fresh] = [keys.filter(({ name }) => names.has(name)), keys.filter(({ name }) => !names.has(name))];
       this.#keys = [...this.#fixed, ...fresh];
-      // Nobody gets in by what cannot be read, and nobody else is kept out by it.
-      for (const fault of faults) this.#log.error({ file, fault }, "a line of the file of keys is no key: passed over");
+      // A broken line lets nobody in, and does not keep the other keys out.
+      for (const fault of faults)
+        this.#log.error({ file, fault }, "keys: skipped a line of API_KEYS_FILE that is not a key");
       for (const { name } of taken)
-        this.#log.error({ file, key: name }, "a key of this name is in API_KEYS: passed over");
-      this.#log.info({ file, keys: this.#keys.length }, "keys read");
+        this.#log.error({ file, key: name }, "keys: skipped a key of API_KEYS_FILE whose name is in API_KEYS too");
+      this.#log.info({ file, keys: this.#keys.length }, "keys: read API_KEYS_FILE");
     } catch (error) {
       const gone = (error as NodeJS.ErrnoException).code === "ENOENT";
-      // A file that was taken away is a way to lock everyone out. Any other trouble may pass, and is no reason to.
+      // Removing the file is a way to revoke all its keys. Any other error may pass, so the keys are kept.
       if (gone) this.#keys = this.#fixed;
       if (gone ? this.#version !== GONE : true) {
-        this.#log.error({ file, reason: messageOf(error), kept: !gone }, "the file of keys cannot be read");
+        this.#log.error({ file, reason: messageOf(error), kept: !gone }, "keys: could not read API_KEYS_FILE");
       }
       if (gone) this.#version = GONE;
     }
   }
 }
 
-/** The version of a file that is not there. */
+/** The version of a file that was removed. */
 const GONE = "gone";
 
 /** Changes whenever the content does. */

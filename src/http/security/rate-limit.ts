@@ -6,21 +6,21 @@ import { withTimeout } from "../../net/with-timeout.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { Keys } from "../../store/keys.ts";
 
-/** How long a request waits to be counted, ms. With the store's own time it stays within the 5 s of `store-unavailable`. */
+/** How long a request waits to be counted, ms. Together with the store's timeout it stays below the 5 s of `store-unavailable`. */
 const COUNT_MS = 500;
 
-/** What is left of an allowance. */
-export interface Left {
+/** What is left of a caller's requests. */
+export interface Allowance {
   readonly remaining: number;
-  /** Until there is all of it again, whole seconds. */
+  /** Whole seconds until all of them are available again. */
   readonly resetS: number;
   /** This request was one too many. */
   readonly exceeded: boolean;
 }
 
 /**
- * How many requests each one may send in a span, counted in Redis for all processes together. Without the store it lets
- * everyone through and says so once: whoever needs the store is told by the request itself, and all else should go on.
+ * How many requests each sender may make per span, counted in Redis for all processes together. While the store is away every
+ * request is let through, and that is logged once: requests that need the store fail by themselves, and others should not.
  */
 export class RateLimit {
   readonly rate: Rate;
@@ -39,27 +39,28 @@ export class RateLimit {
       points: rate.max,
       duration: rate.perS,
       rejectIfRedisNotReady: true,
-      // Whoever is over the limit is known to be so until it ends: it costs the store nothing to refuse them.
+      // A sender over the limit is refused from memory until the span ends, without asking the store.
       inMemoryBlockOnConsumed: rate.max + 1,
     });
   }
 
-  /** Counts one request; undefined when the store is away. */
-  async take(subject: string): Promise<Left | undefined> {
+  /** Counts one request; undefined when the store does not answer. */
+  async take(subject: string): Promise<Allowance | undefined> {
     const late = () => new Error(`no answer within ${COUNT_MS} ms`);
     try {
       const count = await withTimeout(COUNT_MS, this.#limiter.consume(this.#keys.requests(subject)), late);
       this.#away = false;
-      return left(count, false);
+      return allowance(count, false);
     } catch (thrown) {
-      if (thrown instanceof RateLimiterRes) return left(thrown, true);
-      if (!this.#away) this.#log.warn({ reason: messageOf(thrown) }, "requests cannot be counted: all are let through");
+      if (thrown instanceof RateLimiterRes) return allowance(thrown, true);
+      if (!this.#away)
+        this.#log.warn({ reason: messageOf(thrown) }, "rate limit: could not count requests; letting all through");
       this.#away = true;
       return undefined;
     }
   }
 }
 
-function left({ remainingPoints, msBeforeNext }: RateLimiterRes, exceeded: boolean): Left {
+function allowance({ remainingPoints, msBeforeNext }: RateLimiterRes, exceeded: boolean): Allowance {
   return { remaining: remainingPoints, resetS: Math.max(0, Math.ceil(msBeforeNext / 1000)), exceeded };
 }

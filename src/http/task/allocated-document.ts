@@ -23,8 +23,8 @@ export interface AllocatedTask {
   readonly eta: Eta | null;
 }
 
-/** What an id of the dialect stands for: one of the two. */
-export interface Found {
+/** What an id of the dialect stands for: a task or an allocation. */
+interface AllocatedId {
   readonly queue: string;
   readonly task?: Inspection;
   /** Its input has not come yet. */
@@ -38,7 +38,12 @@ export const allocatedPath = pathTo("getAllocated");
  * What an id stands for. Whoever may only read sees a task, but an id without one is its caller's alone to use.
  * @throws PaihaoError unknown; invalid-task, expired of a task that is of no more use
  */
-export async function findAllocated(ctx: Context, api: Api, id: string, options: { use: boolean }): Promise<Found> {
+export async function findAllocated(
+  ctx: Context,
+  api: Api,
+  id: string,
+  options: { use: boolean },
+): Promise<AllocatedId> {
   const [task, allocation] = await Promise.all([
     findTask(ctx, api, id, { result: false }).catch(nullIfUnknown),
     api.engine.allocations.find(id),

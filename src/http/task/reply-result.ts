@@ -3,7 +3,7 @@ import type { Context } from "koa";
 import type { Inspection } from "../../engine/inspect.ts";
 import { isActive, keptHeaders } from "../../handler/result-headers.ts";
 import type { Result } from "../../task.ts";
-import { responseOf } from "../api-response.ts";
+import { responseOf } from "../response.ts";
 import { findRoute } from "../route-match.ts";
 import { ROUTES } from "../routes.ts";
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { InOrder } from "../../../src/http/batches/resequencer.ts";
+import { Resequencer } from "../../../src/http/batches/resequencer.ts";
 
 /** A promise that a test settles. */
 function later() {
@@ -16,7 +16,7 @@ describe("answers in the order of the questions", () => {
     await fc.assert(
       fc.asyncProperty(fc.shuffledSubarray([0, 1, 2, 3, 4, 5, 6, 7], { minLength: 8 }), async (order) => {
         const questions = order.map(() => later());
-        const answers = new InOrder(100);
+        const answers = new Resequencer(100);
         for (const { promise } of questions) expect(await answers.add(promise)).to.equal(true);
         answers.end();
         const read = (async () => {
@@ -34,7 +34,7 @@ describe("answers in the order of the questions", () => {
   });
 
   it("make whoever asks wait until one has been taken, not only found", async () => {
-    const answers = new InOrder(2);
+    const answers = new Resequencer(2);
     const reader = answers[Symbol.asyncIterator]();
     expect(await answers.add(Promise.resolve("a"))).to.equal(true);
     let room = false;
@@ -52,7 +52,7 @@ describe("answers in the order of the questions", () => {
   });
 
   it("are over when nobody listens: whoever waits is let go, and told", async () => {
-    const answers = new InOrder(1);
+    const answers = new Resequencer(1);
     const asked = answers.add(later().promise);
     const read = answers[Symbol.asyncIterator]().next();
     answers.abandon();

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { splitLines, TooMuch } from "../../../src/http/batches/split-lines.ts";
+import { BatchTooLarge, splitLines } from "../../../src/http/batches/split-lines.ts";
 
 const BOUNDS = { lineBytes: 1000, bodyBytes: 100_000, lines: 1000 };
 
@@ -13,7 +13,7 @@ async function split(chunks: readonly Buffer[], bounds = BOUNDS) {
   try {
     for await (const { number, bytes } of splitLines(source(), bounds)) lines.push([number, bytes?.toString() ?? null]);
   } catch (error) {
-    if (!(error instanceof TooMuch)) throw error;
+    if (!(error instanceof BatchTooLarge)) throw error;
     return { lines, tooMuch: error.line };
   }
   return { lines };

@@ -1,7 +1,7 @@
 import { IncomingMessage, type ServerResponse } from "node:http";
 
-/** A request that knows when its body is asked for. */
-export class ApiRequest extends IncomingMessage {
+/** A request that sends 100 Continue only when its body is read. */
+export class HttpRequest extends IncomingMessage {
   #beforeBody: (() => void) | undefined;
 
   override _read(size: number): void {
@@ -12,14 +12,14 @@ export class ApiRequest extends IncomingMessage {
   }
 
   /**
-   * Sends 100 Continue when the body is read, not before: a client that waits for it (RFC 9110 §10.1.1) is told of a 413 or 415
-   * while it still has its body. Whether it sends that after such an answer nobody can know: the connection ends with it.
+   * Sends 100 Continue when the body is read, not before: a client that waits for it (RFC 9110 §10.1.1) gets a 413 or 415 before
+   * it sends the body. Whether it sends the body after such an answer is unknown, so the connection is closed.
    */
   continueWhenRead(response: ServerResponse): void {
     const keep = response.shouldKeepAlive;
     response.shouldKeepAlive = false;
     this.#beforeBody = () => {
-      // What is left of a body is thrown away after the answer: nobody has asked for it.
+      // After the answer the rest of the body is read only to be discarded.
       if (response.headersSent) return;
       response.shouldKeepAlive = keep;
       response.writeContinue();
