@@ -5,7 +5,7 @@ export interface Instruction {
   readonly flags: Readonly<Record<string, string>>;
   /** The rest as it stands. */
   readonly rest: string;
-  /** The rest as words: of a JSON array its items, else what white space parts. */
+  /** The rest as words: the items of a JSON array, else what white space separates. */
   readonly args: readonly string[];
 }
 
@@ -13,44 +13,25 @@ export interface Instruction {
 export interface Stage {
   readonly image: string;
   readonly name: string;
-  readonly instructions: readonly Instruction[];
+  readonly instructions: Instruction[];
 }
 
 /** Reads as much of the Dockerfile language as this project uses. */
 export function readDockerfile(text: string): Stage[] {
-  const lines = text
-    .split("\n")
-    .filter((line) => !/^\s*#/.test(line))
-    .join("\n")
-    .replaceAll(/\\\n\s*/g, "")
-    .split("\n")
-    .map((line) => line.trim())
-    .filter((line) => line !== "");
-  const stages: { image: string; name: string; instructions: Instruction[] }[] = [];
-  for (const line of lines) {
-    const instruction = readInstruction(line);
-    if (instruction.word === "FROM") {
-      const [image = "", , name = String(stages.length)] = instruction.args;
-      stages.push({ image, name, instructions: [] });
-    } else {
-      stages.at(-1)?.instructions.push(instruction);
-    }
+  const joined = text.replaceAll(/^\s*#.*\n/gm, "").replaceAll(/\\\n\s*/g, "");
+  const stages: Stage[] = [];
+  for (const [, word = "", options = "", rest = ""] of joined.matchAll(/^(\w+)\s+((?:--\S+\s+)*)(.*)$/gm)) {
+    // HEALTHCHECK contains a CMD of its own.
+    const list = rest.replace(/^CMD\s+/, "");
+    const args: string[] = list.startsWith("[") ? JSON.parse(list) : rest.trim().split(/\s+/);
+    const flags = Object.fromEntries(
+      [...options.matchAll(/--([\w-]+)=(\S+)/g)].map(([, name, value]) => [name, value]),
+    );
+    if (word === "FROM")
+      stages.push({ image: args[0] ?? "", name: args[2] ?? String(stages.length), instructions: [] });
+    else stages.at(-1)?.instructions.push({ word, flags, rest, args });
   }
   return stages;
-}
-
-function readInstruction(line: string): Instruction {
-  const [, word = "", after = ""] = /^(\w+)\s*(.*)$/.exec(line) ?? [];
-  const flags: Record<string, string> = {};
-  let rest = after;
-  for (let flag = /^--([\w-]+)=(\S+)\s+/.exec(rest); flag; flag = /^--([\w-]+)=(\S+)\s+/.exec(rest)) {
-    flags[flag[1] ?? ""] = flag[2] ?? "";
-    rest = rest.slice(flag[0].length);
-  }
-  // HEALTHCHECK holds a CMD of its own.
-  const list = rest.replace(/^CMD\s+/, "");
-  const args: string[] = list.startsWith("[") ? JSON.parse(list) : rest.split(/\s+/);
-  return { word: word.toUpperCase(), flags, rest, args };
 }
 
 /** The variables that a stage sets. */
@@ -61,11 +42,7 @@ export function environmentOf(stage: Stage): Record<string, string> {
 
 /** Whether .dockerignore lets a path reach the builder: the last line that matches its first folder decides. */
 export function reachesBuilder(ignore: string, path: string): boolean {
-  const top = path.replace(/^\.\//, "").split("/")[0];
-  let sent = true;
-  for (const line of ignore.split("\n").map((text) => text.trim())) {
-    const pattern = line.replace(/^!/, "");
-    if (pattern === "*" || pattern === top) sent = line.startsWith("!");
-  }
-  return sent;
+  const [top = ""] = path.replace(/^\.\//, "").split("/");
+  const line = ignore.split("\n").findLast((text) => ["*", top, `!${top}`].includes(text.trim()));
+  return line === undefined || line.startsWith("!");
 }
