@@ -1,24 +1,9 @@
 import { expect } from "chai";
-import { catalogueResult } from "../../src/engine/problem.ts";
 import type { Reserved } from "../../src/store/scripts/scripts.ts";
-import type { Result } from "../../src/task.ts";
 import { eventually } from "../../testbed/eventually.ts";
-import { openEngine, type TestEngine } from "../helpers/engine.ts";
+import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
 
-const result = (text: string): Result => ({
-  status: 200,
-  contentType: "text/plain",
-  headers: { "x-made-by": "test" },
-  body: Buffer.from(text),
-});
 const lease = (task: Reserved) => ({ queue: "jobs", id: task.id, fence: task.fence });
-const failure = (kind: "retry" | "later" | "give-up", delayMs = 0) => ({
-  kind,
-  delayMs,
-  error: "boom",
-  code: "task-failed",
-  result: catalogueResult("task-failed"),
-});
 
 describe("the life of a task", () => {
   let t: TestEngine;
@@ -27,11 +12,7 @@ describe("the life of a task", () => {
   });
   afterEach(() => t.close());
 
-  const look = async (id: string) => {
-    const seen = await t.engine.inspect(id, { result: true });
-    if (!seen) throw new Error(`${id} is unknown`);
-    return seen;
-  };
+  const look = (id: string) => t.look(id);
   const take = async () => {
     const [task] = await t.reserve(1);
     if (!task) throw new Error("nothing to take");
@@ -44,7 +25,7 @@ describe("the life of a task", () => {
     expect(task.input.toString()).to.equal('{"x":"ünï"}');
     expect(task).to.include({ id: "a", attempt: 1, lost: 0, query: '{"width":"10"}' });
     expect(await look("a")).to.include({ state: "running", index: 0, ahead: 0 });
-    expect(await t.engine.complete(lease(task), result("done"), t.settings)).to.equal("done");
+    expect(await t.engine.complete(lease(task), resultOf("done"), t.settings)).to.equal("done");
     const seen = await look("a");
     expect(seen).to.include({ state: "succeeded", index: null, expired: false });
     expect(seen.result?.body.toString()).to.equal("done");
@@ -74,10 +55,10 @@ describe("the life of a task", () => {
     await t.submit({ id: "a" });
     const task = await take();
     const stale = { ...lease(task), fence: String(Number(task.fence) - 1) };
-    expect(await t.engine.complete(stale, result("no"), t.settings)).to.equal("stale");
-    expect(await t.engine.complete(lease(task), result("yes"), t.settings)).to.equal("done");
-    expect(await t.engine.complete(lease(task), result("again"), t.settings)).to.equal("already");
-    expect(await t.engine.fail(lease(task), failure("retry"), t.settings)).to.equal("already");
+    expect(await t.engine.complete(stale, resultOf("no"), t.settings)).to.equal("stale");
+    expect(await t.engine.complete(lease(task), resultOf("yes"), t.settings)).to.equal("done");
+    expect(await t.engine.complete(lease(task), resultOf("again"), t.settings)).to.equal("already");
+    expect(await t.engine.fail(lease(task), failureOf("retry"), t.settings)).to.equal("already");
     expect((await look("a")).result?.body.toString()).to.equal("yes");
   });
 
@@ -118,19 +99,19 @@ describe("the life of a task", () => {
     expect((await t.submit({ id: "a", input: long, queue: "other" })).verdict).to.equal("elsewhere");
     expect((await t.submit({ id: "a", input: long, caller: "bob" })).verdict).to.equal("foreign");
     const task = await take();
-    await t.engine.complete(lease(task), result("ok"), t.settings);
+    await t.engine.complete(lease(task), resultOf("ok"), t.settings);
     expect(await t.submit({ id: "a", input: long })).to.include({ verdict: "replay", state: "succeeded" });
     expect((await t.submit({ id: "a", input: "{}" })).verdict).to.equal("conflict");
   });
 
   it("tries again after a failure, then is dead with its input and last errors kept", async () => {
     await t.submit({ id: "a", input: '{"keep":"me"}' });
-    expect(await t.engine.fail(lease(await take()), failure("retry"), t.settings)).to.equal("retrying");
+    expect(await t.engine.fail(lease(await take()), failureOf("retry"), t.settings)).to.equal("retrying");
     expect((await look("a")).state).to.equal("retrying");
     await t.engine.tick(0);
     const second = await take();
     expect(second.attempt).to.equal(2);
-    expect(await t.engine.fail(lease(second), failure("retry"), t.settings)).to.equal("dead");
+    expect(await t.engine.fail(lease(second), failureOf("retry"), t.settings)).to.equal("dead");
     const seen = await look("a");
     expect(seen).to.include({ state: "failed", errorCode: "task-failed", attempts: 2 });
     expect(seen.result?.status).to.equal(500);
@@ -144,10 +125,10 @@ describe("the life of a task", () => {
     for (let n = 0; n < 4; n += 1) {
       const task = await take();
       expect(task.attempt).to.equal(1);
-      expect(await t.engine.fail(lease(task), failure("later"), t.settings)).to.equal("retrying");
+      expect(await t.engine.fail(lease(task), failureOf("later"), t.settings)).to.equal("retrying");
       await t.engine.tick(0);
     }
-    expect(await t.engine.fail(lease(await take()), failure("give-up"), t.settings)).to.equal("failed");
+    expect(await t.engine.fail(lease(await take()), failureOf("give-up"), t.settings)).to.equal("failed");
     expect(await t.redis.zcard(`${t.keys.tag(0)}x:jobs`)).to.equal(0);
   });
 
@@ -159,7 +140,7 @@ describe("the life of a task", () => {
     expect(ticked).to.deep.include({ queue: "jobs", id: "a", worker: "w1", losses: 1, fate: "waiting" });
     expect(await look("a")).to.include({ state: "waiting", index: 0, lost: 1 });
     if (!first) throw new Error("nothing taken");
-    expect(await t.engine.complete(lease(first), result("late"), t.settings)).to.equal("stale");
+    expect(await t.engine.complete(lease(first), resultOf("late"), t.settings)).to.equal("stale");
     const [again] = await t.reserve(1, { leaseMs: 1 });
     expect(again).to.include({ id: "a", attempt: 1, lost: 1 });
     expect(await untilLost(t)).to.include({ id: "a", losses: 2, fate: "dead" });
@@ -183,9 +164,9 @@ describe("the life of a task", () => {
     const running = await take();
     expect(await t.engine.cancel("r", "jobs")).to.equal("requested");
     expect(await t.engine.renew(lease(running), 1000)).to.equal("cancel");
-    expect(await t.engine.complete(lease(running), result("x"), t.settings)).to.equal("canceled");
+    expect(await t.engine.complete(lease(running), resultOf("x"), t.settings)).to.equal("canceled");
     expect(await look("r")).to.include({ state: "canceled", result: null });
-    await t.engine.complete(lease(await take()), result("x"), t.settings);
+    await t.engine.complete(lease(await take()), resultOf("x"), t.settings);
     expect(await t.engine.cancel("d", "jobs")).to.equal("destroyed");
     expect(await t.engine.cancel("d", "jobs")).to.equal("already");
     expect(await look("d")).to.include({ state: "succeeded", destroyed: true, result: null });

@@ -1,9 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
-import { catalogueResult } from "../../src/engine/problem.ts";
 import type { Lease } from "../../src/store/scripts/scripts.ts";
-import type { Result } from "../../src/task.ts";
-import { openEngine, type TestEngine } from "../helpers/engine.ts";
+import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
 import { keysLike } from "../helpers/scan.ts";
 import { uniquePrefix } from "../helpers/store.ts";
 
@@ -11,13 +9,6 @@ import { uniquePrefix } from "../helpers/store.ts";
 const CLIENTS = 8;
 /** How often each race is run; all at once, so that they cross one another. */
 const ROUNDS = 120;
-
-const result = (text: string): Result => ({
-  ...{ status: 200, contentType: "text/plain", headers: {}, body: Buffer.from(text) },
-});
-const failure = (kind: "retry" | "give-up") => ({
-  ...{ kind, delayMs: 0, error: "boom", code: "task-failed", result: catalogueResult("task-failed") },
-});
 
 describe("of two clients at once", () => {
   let clients: TestEngine[];
@@ -40,11 +31,7 @@ describe("of two clients at once", () => {
   });
 
   const ids = Array.from({ length: ROUNDS }, (_, n) => `r${n}`);
-  const look = async (id: string) => {
-    const seen = await one.engine.inspect(id, { result: true });
-    if (!seen) throw new Error(`${id} is unknown`);
-    return seen;
-  };
+  const look = (id: string) => one.look(id);
 
   /** Submits all ids and takes them; returns their leases. */
   const running = async (leaseMs = 60_000): Promise<Lease[]> => {
@@ -80,8 +67,8 @@ describe("of two clients at once", () => {
     const leases = await running();
     const pairs = await meet(
       leases,
-      (lease) => one.engine.complete(lease, result("one"), one.settings),
-      (lease) => two.engine.complete(lease, result("two"), two.settings),
+      (lease) => one.engine.complete(lease, resultOf("one"), one.settings),
+      (lease) => two.engine.complete(lease, resultOf("two"), two.settings),
     );
     expect(pairs).to.have.all.keys("done already", "already done");
     const texts = await Promise.all(ids.map(async (id) => (await look(id)).result?.body.toString()));
@@ -93,7 +80,7 @@ describe("of two clients at once", () => {
     const leases = await running();
     const pairs = await meet(
       leases,
-      (lease) => one.engine.complete(lease, result("x"), one.settings),
+      (lease) => one.engine.complete(lease, resultOf("x"), one.settings),
       (lease) => two.engine.cancel(lease.id, "jobs"),
     );
     expect(pairs).to.have.all.keys("done destroyed", "canceled requested");
@@ -111,7 +98,7 @@ describe("of two clients at once", () => {
     const verdicts = await Promise.all([
       ...leases.map(async (lease, n) => {
         await delay(n % 4);
-        return one.engine.complete(lease, result("x"), one.settings);
+        return one.engine.complete(lease, resultOf("x"), one.settings);
       }),
       // The first tick takes what is left: here it comes into the middle.
       delay(2).then(async () => {
@@ -184,13 +171,13 @@ describe("of two clients at once", () => {
     const leases = await running();
     const pairs = await meet(
       leases,
-      (lease) => one.engine.complete(lease, result("x"), one.settings),
-      (lease) => two.engine.fail(lease, failure("retry"), two.settings),
+      (lease) => one.engine.complete(lease, resultOf("x"), one.settings),
+      (lease) => two.engine.fail(lease, failureOf("retry"), two.settings),
     );
     expect(pairs).to.have.all.keys("done already", "already dead");
     expect(await one.redis.zcard(`${tag}x:jobs`)).to.equal(pairs["already dead"]);
     const [lease] = leases;
-    if (lease) expect(await one.engine.fail(lease, failure("give-up"), one.settings)).to.equal("already");
+    if (lease) expect(await one.engine.fail(lease, failureOf("give-up"), one.settings)).to.equal("already");
   });
 
   it("one submits a task and the other replays it, or is refused when it means something else", async () => {
@@ -229,7 +216,7 @@ describe("of two clients at once", () => {
 
   it("one runs a dead task again, or the other forgets it", async () => {
     const leases = await running();
-    await Promise.all(leases.map((lease) => one.engine.fail(lease, failure("retry"), one.settings)));
+    await Promise.all(leases.map((lease) => one.engine.fail(lease, failureOf("retry"), one.settings)));
     const forgotten: Promise<number>[] = [];
     const verdicts = await Promise.all(
       ids.map(async (id, n) => {

@@ -1,5 +1,7 @@
 import { readConfig } from "../../src/config/config.ts";
 import { Engine } from "../../src/engine/engine.ts";
+import type { Inspection } from "../../src/engine/inspect.ts";
+import { catalogueResult } from "../../src/engine/problem.ts";
 import { type QueueSettings, settingsOf } from "../../src/engine/settings.ts";
 import type { Submission } from "../../src/engine/submission.ts";
 import type { WithInput } from "../../src/engine/take.ts";
@@ -9,6 +11,7 @@ import { type Connection, connect } from "../../src/store/connection.ts";
 import { Keys } from "../../src/store/keys.ts";
 import { PubSub } from "../../src/store/pubsub.ts";
 import { Scripts } from "../../src/store/scripts/scripts.ts";
+import type { Result } from "../../src/task.ts";
 import { removeKeysLike } from "./scan.ts";
 import { storeUrl, uniquePrefix } from "./store.ts";
 
@@ -26,8 +29,20 @@ export interface TestEngine {
     count?: number,
     options?: { worker?: string; lane?: number; reservation?: string; leaseMs?: number },
   ): Promise<readonly WithInput[]>;
+  /** What the engine says of a task, with its result; throws where it knows none. */
+  look(id: string): Promise<Inspection>;
   close(): Promise<void>;
 }
+
+/** What a task that went well leaves. */
+export const resultOf = (text: string): Result => ({
+  ...{ status: 200, contentType: "text/plain", headers: { "x-made-by": "test" }, body: Buffer.from(text) },
+});
+
+/** How an attempt failed. */
+export const failureOf = <Kind extends "retry" | "later" | "give-up">(kind: Kind, delayMs = 0) => ({
+  ...{ kind, delayMs, error: "boom", code: "task-failed", result: catalogueResult("task-failed") },
+});
 
 let ids = 0;
 const fresh = (kind: string): string => {
@@ -107,6 +122,11 @@ export async function openEngine(
       return await Promise.all(
         tasks.map(async (task) => ({ ...task, input: (await engine.inputOf(task)) ?? Buffer.alloc(0) })),
       );
+    },
+    look: async (id) => {
+      const seen = await engine.inspect(id, { result: true });
+      if (!seen) throw new Error(`${id} is unknown`);
+      return seen;
     },
     close: async () => {
       try {

@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { TaskContext } from "../../src/handler/define.ts";
+import { deferred } from "./deferred.ts";
 
 /** Holds the tasks of the queue `gated` until a test lets them go on. */
 export interface Gate {
@@ -27,8 +28,8 @@ const gates = shared.paihaoTestGates;
 /** Makes a closed gate. */
 export function closedGate(): Gate {
   const name = randomUUID();
-  const entered = resolvers<TaskContext>();
-  const passed = resolvers<unknown>();
+  const entered = deferred<TaskContext>();
+  const passed = deferred<unknown>();
   // A gate that breaks after its task was aborted has nobody to tell.
   passed.promise.catch(() => undefined);
   const gate: Held = {
@@ -42,16 +43,6 @@ export function closedGate(): Gate {
   };
   gates.set(name, gate);
   return gate;
-}
-
-function resolvers<T>() {
-  let resolve: (value: T) => void = () => undefined;
-  let reject: (error: unknown) => void = () => undefined;
-  const promise = new Promise<T>((yes, no) => {
-    resolve = yes;
-    reject = no;
-  });
-  return { promise, resolve, reject };
 }
 
 /** What the handler does: says that it has come, and waits until the gate opens or its signal fires. */

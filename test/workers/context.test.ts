@@ -3,7 +3,8 @@ import { PaihaoError } from "../../src/errors.ts";
 import { defineHandler, type Handler, type TaskContext } from "../../src/handler/define.ts";
 import { retryLater } from "../../src/handler/intents.ts";
 import { eventually } from "../../testbed/eventually.ts";
-import { deferred, openWorkshop, type Workshop } from "./workshop.ts";
+import { deferred } from "../helpers/deferred.ts";
+import { openWorkshop, type Workshop } from "./workshop.ts";
 
 describe("what a handler is given", () => {
   let shop: Workshop;

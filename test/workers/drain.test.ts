@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { defineHandler, type TaskContext } from "../../src/handler/define.ts";
 import { eventually } from "../../testbed/eventually.ts";
-import { deferred, firing, openWorkshop, type Workshop } from "./workshop.ts";
+import { deferred } from "../helpers/deferred.ts";
+import { firing, openWorkshop, type Workshop } from "./workshop.ts";
 
 describe("a worker that stops", () => {
   let shop: Workshop;

@@ -6,8 +6,9 @@ import { connectOnce } from "../../src/store/servers/probe.ts";
 import { findServerBinary } from "../../src/store/servers/server-binary.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
+import { deferred } from "../helpers/deferred.ts";
 import { storeKind } from "../helpers/store.ts";
-import { deferred, openWorkshop, type Workshop } from "./workshop.ts";
+import { openWorkshop, type Workshop } from "./workshop.ts";
 
 describe("a worker whose store goes away", () => {
   let redis: PrivateRedis;

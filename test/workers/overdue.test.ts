@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { defineHandler } from "../../src/handler/define.ts";
 import { eventually } from "../../testbed/eventually.ts";
-import { deferred, openWorkshop, type Workshop } from "./workshop.ts";
+import { deferred } from "../helpers/deferred.ts";
+import { openWorkshop, type Workshop } from "./workshop.ts";
 
 const SLOTS = 2;
 

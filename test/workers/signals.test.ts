@@ -4,8 +4,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { defineHandler, type Handler, type HandlerOptions, type TaskContext } from "../../src/handler/define.ts";
 import { eventually } from "../../testbed/eventually.ts";
+import { deferred } from "../helpers/deferred.ts";
 import { storeUrl } from "../helpers/store.ts";
-import { deferred, firing, openWorkshop, type Workshop, type WorkshopOptions } from "./workshop.ts";
+import { firing, openWorkshop, type Workshop, type WorkshopOptions } from "./workshop.ts";
 
 const RIVAL = path.join(import.meta.dirname, "rival.ts");
 

@@ -3,8 +3,9 @@ import { PaihaoError } from "../../src/errors.ts";
 import { defineHandler } from "../../src/handler/define.ts";
 import { connectOnce } from "../../src/store/servers/probe.ts";
 import { eventually } from "../../testbed/eventually.ts";
+import { deferred } from "../helpers/deferred.ts";
 import { storeUrl } from "../helpers/store.ts";
-import { deferred, openWorkshop, type Workshop } from "./workshop.ts";
+import { openWorkshop, type Workshop } from "./workshop.ts";
 
 describe("a worker's slots", () => {
   let shop: Workshop;

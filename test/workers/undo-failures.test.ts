@@ -3,7 +3,8 @@ import { defineHandler, type Handler, type HandlerOptions } from "../../src/hand
 import { giveUp, retryLater } from "../../src/handler/intents.ts";
 import { monitorDocument } from "../../src/http/task/document.ts";
 import { eventually } from "../../testbed/eventually.ts";
-import { deferred, openWorkshop, type Workshop } from "./workshop.ts";
+import { deferred } from "../helpers/deferred.ts";
+import { openWorkshop, type Workshop } from "./workshop.ts";
 
 const BACKOFF = { base: "1ms", max: "1ms" };
 

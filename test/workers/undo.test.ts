@@ -2,7 +2,8 @@ import { expect } from "chai";
 import { defineHandler, type Handler, type HandlerOptions, type UndoAllContext } from "../../src/handler/define.ts";
 import { giveUp } from "../../src/handler/intents.ts";
 import { eventually } from "../../testbed/eventually.ts";
-import { deferred, firing, openWorkshop, type Workshop } from "./workshop.ts";
+import { deferred } from "../helpers/deferred.ts";
+import { firing, openWorkshop, type Workshop } from "./workshop.ts";
 
 describe("undoing", () => {
   let shop: Workshop;

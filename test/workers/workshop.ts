@@ -150,17 +150,6 @@ export async function removeKeys(url: string, prefix: string): Promise<void> {
   redis.disconnect();
 }
 
-/** A promise with its ends in hand. */
-export function deferred<T = void>(): { promise: Promise<T>; resolve(value: T): void; reject(error: unknown): void } {
-  let resolve: (value: T) => void = () => undefined;
-  let reject: (error: unknown) => void = () => undefined;
-  const promise = new Promise<T>((yes, no) => {
-    resolve = yes;
-    reject = no;
-  });
-  return { promise, resolve, reject };
-}
-
 /** Resolves with why a task's signal has fired, when it does. */
 export function firing(signal: AbortSignal): Promise<string> {
   return new Promise((resolve) => {
