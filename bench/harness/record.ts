@@ -39,8 +39,8 @@ export function record(bench: Bench, measured: Measured, quick: boolean): void {
 
 const HEADER = `# Results
 
-Each run of \`npm run bench -- NAME\` adds a table, what fell short as well. Peers took turns on one machine and one Redis;
-only the ratios of one run count, absolute figures are an illustration. The single measurements are in \`results/\`.
+Each run of \`npm run bench -- NAME\` adds a table, including targets that were missed. Peers took turns on one machine and one Redis;
+only ratios within one run are meaningful; absolute figures depend on the machine. The single measurements are in \`results/\`.
 `;
 
 function tableOf(figures: readonly Figure[]): string[] {
