@@ -3,16 +3,14 @@ import { type Nodes, nodesOf } from "../cluster-routing.ts";
 import { type Connection, isCluster, LARGE_VALUE_MS } from "../connection.ts";
 import { Confirmation } from "../durability.ts";
 import { START } from "../keys.ts";
+import { type CompleteVerdict, type Completion, completeArguments, completeVerdicts } from "./complete.ts";
 import type {
   Allocated,
   AllocateItem,
-  Asking,
   AuditItems,
   BeginVerdict,
   Call,
   CancelVerdict,
-  CompleteVerdict,
-  Completion,
   Counted,
   FailItem,
   FailVerdict,
@@ -24,25 +22,26 @@ import type {
   PermitRequest,
   Place,
   Question,
-  Reservation,
-  ReservedPart,
   Retention,
   RetryVerdict,
-  SubmitItem,
-  Submitted,
   Ticked,
   TickQueue,
   UpdateVerdict,
 } from "./items.ts";
-import { completeArguments, completeVerdicts, partOf, reservedTasks, submitArguments, submitted } from "./packing.ts";
+import { type Asking, partOf, type Reservation, type ReservedPart, reservedTasks } from "./reserve.ts";
 import { type Line, lineOf, list, number, optional, type QueueRow, queueRow, taskRow, text } from "./rows.ts";
 import { Script, storeError } from "./script.ts";
 import { PATIENCE_MS, SCRIPT_NAMES, type ScriptName } from "./script-names.ts";
 import { StepScript } from "./step-script.ts";
 
+import { type SubmitItem, type Submitted, submitArguments, submitted } from "./submit.ts";
+
+export type { CompleteVerdict, Completion } from "./complete.ts";
 export * from "./items.ts";
+export type { Asking, Part, Reservation, Reserved, ReservedPart } from "./reserve.ts";
 export type { Line, QueueRow, TaskRow } from "./rows.ts";
 export type { StepVerdict, StoredStep } from "./step-script.ts";
+export type { SubmitItem, Submitted, SubmitVerdict } from "./submit.ts";
 
 /** The most items that one call of a script takes: no call may hold up Redis for long. */
 export const BATCH_LIMIT = 100;

@@ -1,0 +1,109 @@
+import type { CompleteVerdict } from "./complete.ts";
+import { text } from "./rows.ts";
+import type { BytesReply } from "./script.ts";
+
+/** How a request asks that may be sent again while it is underway: see lua/lib/request.lua. */
+export interface Asking {
+  /** Tells those who send the same request from one another. */
+  readonly holder: string;
+  /** The generation that the first partition named; 0 asks for the next one. */
+  readonly generation: number;
+  /** The last generation that is known to be empty. */
+  readonly after: number;
+}
+
+/** What a worker asks for. */
+export interface Reservation {
+  readonly queue: string;
+  readonly worker: string;
+  /** Of a worker's requests for the queue, of which one may be underway at a time in each lane: 0, the usual one, or 1. */
+  readonly lane?: number;
+  /** In place of a lane: the request is remembered by itself, however many are underway. */
+  readonly asked?: Asking;
+  /** Unique to this request; sent again before another in its lane, it is answered with the same tasks. */
+  readonly reservation: string;
+  readonly count: number;
+  readonly leaseMs: number;
+  /** Most starts within a span, over all workers; undefined for any number. */
+  readonly rate: { readonly max: number; readonly perMs: number } | undefined;
+  /**
+   * How long the worker has a suspect, a task that has lost a worker before, until it says that its handler begins, ms; left out, the
+   * reservation counts as the beginning.
+   */
+  readonly suspectLeaseMs?: number;
+}
+
+/** A task that a worker has taken. */
+export interface Reserved {
+  readonly id: string;
+  readonly fence: string;
+  readonly attempt: number;
+  readonly lost: number;
+  /** How often it was reserved in vain since its last loss: its handler did not begin. */
+  readonly unbegun: number;
+  readonly createdMs: number;
+  /** Null where it is long: it is read apart, see `inputOf` of the engine. */
+  readonly input: Buffer | null;
+  /** Its length where it is null; 0 where the store has none. */
+  readonly inputBytes: number;
+  readonly mediaType: string;
+  readonly query: string;
+  readonly caller: string;
+}
+
+/** What a partition has decided for such a request. */
+export interface Part {
+  readonly generation: number;
+  /** How many tasks it gave, also where they are held no more. */
+  readonly given: number;
+  /** It had been decided before. */
+  readonly replayed: boolean;
+}
+
+/** What reserve.lua answers. */
+export interface ReservedPart {
+  readonly tasks: readonly Reserved[];
+  /** Null while the queue is paused. */
+  readonly waiting: number | null;
+  /** For how long the rate allows no more. */
+  readonly pauseMs: number;
+  /** What became of the completions that went along. */
+  readonly verdicts: readonly CompleteVerdict[];
+  /** Null but for a request that is remembered by itself. */
+  readonly part: Part | null;
+}
+
+/** Reads the tasks that reserve.lua answers: of each its facts and its input, and three more where the facts say so. */
+export function reservedTasks(reply: readonly BytesReply[]): Reserved[] {
+  const tasks: Reserved[] = [];
+  for (let at = 0; at < reply.length; at += 2) {
+    const [id = "", fence = "", attempt, losses = "", created, more] = text(reply[at]).split(" ");
+    const [lost, unbegun = 0] = losses.split("/");
+    let [mediaType, query, caller] = ["", "", ""];
+    const input = reply[at + 1];
+    if (more !== undefined) {
+      [mediaType = "", query = "", caller = ""] = reply.slice(at + 2, at + 5).map(text);
+      at += 3;
+    }
+    tasks.push({
+      id,
+      fence,
+      attempt: Number(attempt),
+      lost: Number(lost),
+      unbegun: Number(unbegun),
+      createdMs: Number(created),
+      input: Buffer.isBuffer(input) ? input : null,
+      inputBytes: typeof input === "number" ? input : 0,
+      mediaType: mediaType || "application/json",
+      query,
+      caller,
+    });
+  }
+  return tasks;
+}
+
+/** Reads what reserve.lua answers of a request that is remembered by itself. */
+export function partOf(reply: string): Part {
+  const [generation, given, replayed] = reply.split(" ");
+  return { generation: Number(generation), given: Number(given), replayed: replayed === "1" };
+}

@@ -1,0 +1,89 @@
+import { PRIORITY, type State } from "../../task.ts";
+import { stateOf } from "../keys.ts";
+import { grouped } from "./grouped.ts";
+import { optional } from "./rows.ts";
+import type { Argument } from "./script.ts";
+
+/** A task as submit.lua takes it. */
+export interface SubmitItem {
+  readonly id: string;
+  readonly queue: string;
+  /** 0 most urgent … 7. */
+  readonly priority: number;
+  readonly delayMs: number;
+  readonly input: string | Buffer;
+  /** 16 bytes as 32 hex digits for an input that is not stored in the hash, else "". */
+  readonly digest: string;
+  /** "" for application/json. */
+  readonly mediaType: string;
+  /** JSON, "" for none. */
+  readonly query: string;
+  readonly caller: string;
+  /** Most tasks waiting and scheduled. */
+  readonly limit: number;
+  readonly maxIndex: number | null;
+  readonly dryRun: boolean;
+  /** URL that is told of the task's end, "" for none. */
+  readonly webhook: string;
+  /** What the task does can be undone. */
+  readonly undo: boolean;
+}
+
+/** What became of it: see submit.lua. */
+export type SubmitVerdict =
+  | "new"
+  | "replay"
+  | "conflict"
+  | "elsewhere"
+  | "foreign"
+  | "full"
+  | "untold"
+  | "long"
+  | "dry";
+
+/** What submit.lua answers of a task. */
+export interface Submitted {
+  readonly verdict: SubmitVerdict;
+  readonly state: State | null;
+  readonly index: number | null;
+  /** The place in line as a score, for counting in other partitions. */
+  readonly score: string;
+  /** When the task was stored, be it by an earlier submission; 0 where there is none. */
+  readonly createdMs: number;
+}
+
+/** The arguments of submit.lua. */
+export function submitArguments(items: readonly SubmitItem[]): Argument[] {
+  return grouped(items, {
+    together: (a, b) => a.queue === b.queue && a.limit === b.limit,
+    head: (args, { queue, limit }) => args.push(queue, limit),
+    item: pushSubmission,
+  });
+}
+
+function pushSubmission(args: Argument[], t: SubmitItem): void {
+  if (isPlain(t)) {
+    args.push(t.id, t.input, "");
+  } else {
+    args.push(t.id, t.input, "1", t.digest, t.priority, t.delayMs, t.mediaType, t.query, t.caller);
+    args.push(t.maxIndex ?? "", t.dryRun ? "1" : "", t.webhook, t.undo ? "1" : "");
+  }
+}
+
+/** Whether all but its id and input has its default. */
+function isPlain(t: SubmitItem): boolean {
+  const usual = t.priority === PRIORITY.default && t.delayMs === 0 && t.maxIndex === null && !t.dryRun && !t.undo;
+  return usual && t.digest === "" && t.mediaType === "" && t.query === "" && t.caller === "" && t.webhook === "";
+}
+
+/** Reads a line of what submit.lua answers. */
+export function submitted(line: string): Submitted {
+  const [verdict = "", state = "", index = "", score = "", created = ""] = line.split(" ");
+  return {
+    verdict: verdict as SubmitVerdict,
+    state: stateOf(state),
+    index: optional(index),
+    score,
+    createdMs: Number(created),
+  };
+}
