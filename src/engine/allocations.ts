@@ -41,10 +41,14 @@ export class Allocations {
     const item = { id, value, ttlMs: ALLOCATION_MS, queue, limit };
     const { verdict, waiting, scheduled } = await this.#scripts.allocate(this.#tag(id), item);
     if (verdict === "full") {
-      throw new PaihaoError("queue-full", "Tasks that wait and ids that were handed out are as many as may be.", {
-        extensions: { queue, waiting, scheduled },
-        retryAfterS: FULL_RETRY_S,
-      });
+      throw new PaihaoError(
+        "queue-full",
+        "The queue is full: waiting tasks and allocated ids together have reached its limit.",
+        {
+          extensions: { queue, waiting, scheduled },
+          retryAfterS: FULL_RETRY_S,
+        },
+      );
     }
     return { id, queue, caller };
   }

@@ -143,7 +143,7 @@ export class Batch<Item, Verdict> {
         part.underway -= 1;
         for (const [i, entry] of chunk.entries()) {
           const verdict = all[i];
-          if (verdict === undefined) entry.reject(new Error("the store answered fewer verdicts than items"));
+          if (verdict === undefined) entry.reject(new Error("the store's answer has fewer verdicts than items"));
           else entry.resolve(verdict);
         }
       },

@@ -55,9 +55,11 @@ export class DeploymentSecret {
       const stored = await claim(this.#parts, this.#value);
       if (stored === this.#value) return;
       this.#value = stored;
-      log.warn("the store has another secret than before, as if it had been emptied: Idempotency-Keys lead to new ids");
+      log.warn(
+        "deployment secret: the store has another one than before, as if it had been emptied; Idempotency-Keys lead to new ids",
+      );
     } catch (error) {
-      log.debug({ reason: messageOf(error) }, "the deployment's secret could not be read; it is tried again");
+      log.debug({ reason: messageOf(error) }, "deployment secret: could not read it from the store; retrying");
     }
   }
 }

@@ -59,7 +59,7 @@ export class Submitter {
         const places = verdicts.map((submitted, i) => {
           const item = items[i];
           const line = item && byQueue.get(item.queue);
-          if (!line) throw new PaihaoError("internal", "the answer of the store lacks the queue");
+          if (!line) throw new PaihaoError("internal", "the store's answer lacks the queue");
           return { index: submitted.index, score: scoreOf(submitted, item), line };
         });
         const wide = await others.widen(partition, places);

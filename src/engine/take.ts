@@ -147,7 +147,7 @@ class Take {
       if (wanted === 0 && !given.some(({ replayed }) => replayed)) break;
       try {
         const { tasks, part, pauseMs: pause } = await this.#ask(partition, wanted, generation);
-        if (!part) throw new PaihaoError("internal", "the store told nothing of the request");
+        if (!part) throw new PaihaoError("internal", "the store's answer lacks the request");
         given.push({ ...part, partition, tasks });
         generation ||= part.generation;
         wanted = Math.max(0, wanted - part.given);

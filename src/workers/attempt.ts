@@ -68,7 +68,11 @@ export class Attempt implements TaskMeans {
     this.#reporter ??= new Reporter(
       (percent, message) => this.#parts.engine.progress(this.lease, percent, message),
       // Progress is a courtesy: the task goes on, and the next report may arrive.
-      (error) => this.log.debug({ reason: messageOf(error) }, "progress was not reported"),
+      (error) =>
+        this.log.debug(
+          { reason: messageOf(error) },
+          "attempt: could not store the progress; the next report may succeed",
+        ),
     );
     return this.#reporter;
   }
@@ -80,7 +84,11 @@ export class Attempt implements TaskMeans {
       const { lease, log } = this;
       const away = {
         done: () => this.aborted !== undefined,
-        onFailure: (error: unknown) => log.warn({ reason: messageOf(error) }, "a step waits for the store"),
+        onFailure: (error: unknown) =>
+          log.warn(
+            { reason: messageOf(error) },
+            "attempt: could not read or write a step; retrying until the store answers",
+          ),
       };
       this.#steps = {
         load: () => retry(() => engine.steps.all(lease), away),
@@ -146,7 +154,7 @@ export class Attempt implements TaskMeans {
     const verdict = await retry(begin, {
       done: () => this.aborted !== undefined,
       onFailure: (error) =>
-        this.log.warn({ reason: messageOf(error) }, "the beginning of the handler is not stored yet"),
+        this.log.warn({ reason: messageOf(error) }, "attempt: could not store that the handler begins; retrying"),
     });
     if (verdict === "stale") this.abort("lease-lost");
     else if (verdict === "cancel") this.abort("canceled");

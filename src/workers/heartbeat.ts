@@ -32,7 +32,7 @@ export class Heartbeat implements Role {
         onBeat(await engine.heartbeat(worker, HEARTBEAT.ttlMs, slots));
         return undefined;
       },
-      onError: (error) => log.warn({ reason: reasonOf(error) }, "the heartbeat did not arrive"),
+      onError: (error) => log.warn({ reason: reasonOf(error) }, "heartbeat: could not reach the store; retrying"),
     });
   }
 

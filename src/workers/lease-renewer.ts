@@ -27,7 +27,7 @@ export class LeaseRenewer implements Role {
     this.#loop = new Loop({
       intervalMs: LOOK_MS,
       tick: async () => this.#tick(),
-      onError: (error) => log.error({ err: error }, "leases were not renewed"),
+      onError: (error) => log.error({ err: error }, "lease renewer: a round failed; retrying"),
     });
   }
 
@@ -95,7 +95,8 @@ export class LeaseRenewer implements Role {
       if (verdict === "stale") log.warn({ requestId: lease.id }, "the lease of a running task was lost");
       attempt.abort(verdict === "stale" ? "lease-lost" : "canceled");
     } catch (error) {
-      if (!this.#failing) this.#log.warn({ reason: reasonOf(error) }, "leases are not renewed; trying again");
+      if (!this.#failing)
+        this.#log.warn({ reason: reasonOf(error) }, "lease renewer: could not renew leases; retrying");
       this.#failing = true;
     } finally {
       this.#renewing.delete(attempt);

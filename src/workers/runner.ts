@@ -69,7 +69,10 @@ export class Runner {
         }
       } catch (error) {
         // No one else waits for this; the lease ends by itself, and the task is run again.
-        attempt.log.error({ err: error }, "an attempt could not be brought to its end");
+        attempt.log.error(
+          { err: error },
+          "runner: an attempt ended with an unexpected error; the task runs again when its lease ends",
+        );
       } finally {
         attempt.end();
         settled();
@@ -82,12 +85,16 @@ export class Runner {
   #tell(attempt: Attempt, handler: Handler, ending: Report): Promise<void> {
     return retry(() => this.#say(attempt, handler, ending), {
       done: () => attempt.aborted === "lease-lost" || attempt.aborted === "shutdown",
-      onFailure: (error) => attempt.log.warn({ reason: reasonOf(error) }, "the end of the attempt is not stored yet"),
+      onFailure: (error) =>
+        attempt.log.warn({ reason: reasonOf(error) }, "runner: could not store the end of the attempt; retrying"),
     }).then(
       (verdict) => heard(attempt, ending, verdict),
       (error: unknown) => {
         const reason = reasonOf(error);
-        attempt.log.error({ reason }, "the end of the attempt was not stored: the task will be run again");
+        attempt.log.error(
+          { reason },
+          "runner: could not store the end of the attempt; the task runs again when its lease ends",
+        );
       },
     );
   }
@@ -124,7 +131,7 @@ async function withoutInput(attempt: Attempt): Promise<HandlerEnd | undefined> {
     const stopped = await started(attempt, reading);
     return stopped ?? (kept ? undefined : INPUT_GONE);
   } catch (error) {
-    attempt.log.warn({ reason: reasonOf(error) }, "the input could not be read; the task is taken again later");
+    attempt.log.warn({ reason: reasonOf(error) }, "runner: could not read the input; the task is retried later");
     return INPUT_UNREAD;
   }
 }
@@ -137,7 +144,10 @@ function asFailure(end: HandlerEnd): HandlerEnd {
 /** Says in the log what the store made of the end of an attempt, where that is not what is to be expected. */
 function heard(attempt: Attempt, ending: AttemptEnd, verdict: string): void {
   if (verdict === "stale" || verdict === "unknown")
-    attempt.log.warn({ verdict }, "the store refused the end of the attempt: the task is no longer this worker's");
+    attempt.log.warn(
+      { verdict },
+      "runner: the store refused the end of the attempt; the task is no longer this worker's",
+    );
   else if (verdict === "dead" && ending === "lose") attempt.log.error("the task lost its worker too often and is dead");
   else if (verdict === "dead") attempt.log.error("the task is dead: its attempts are used up");
 }
@@ -148,12 +158,15 @@ function note(attempt: Attempt, end: HandlerEnd): void {
   if (end.kind === "result" && aborted === undefined) return;
   const { log } = attempt;
   if (aborted === "lease-lost")
-    log.warn("the lease was lost: another worker has the task, what this one made of it is dropped");
-  else if (aborted === "timeout") log.warn({ timeoutMs: settings.timeoutMs }, "the attempt took too long");
+    log.warn("runner: the lease was lost to another worker; what this one made of the task is dropped");
+  else if (aborted === "timeout")
+    log.warn({ timeoutMs: settings.timeoutMs }, "runner: the attempt took longer than its timeout");
 
-  if (end.kind === "overdue") log.warn({ aborted }, "the handler has not ended though its signal has fired");
-  else if (end.kind === "lost") log.warn({ how: end.how }, "the process of the task died under it");
-  else if (end.kind === "unfit") log.warn({ reason: end.message }, "the attempt failed for good");
+  if (end.kind === "overdue")
+    log.warn({ aborted }, "runner: the handler runs on after its signal; it is no longer waited for");
+  else if (end.kind === "lost") log.warn({ how: end.how }, "runner: the process that ran the task died");
+  else if (end.kind === "unfit")
+    log.warn({ reason: end.message }, "runner: the attempt failed; another one would change nothing");
   else if (end.kind === "error" && aborted === undefined)
     log.warn({ err: errorForLog(end.error) }, "the attempt failed");
   else if (end.kind === "error") log.debug({ reason: messageOf(end.error) }, "the handler has ended");

@@ -99,6 +99,6 @@ export class Context implements TaskContext {
 
 /** Where the steps of a task are kept, for the server's own handlers. */
 export function stepStoreOf(task: TaskContext): StepStore {
-  if (!(task instanceof Context)) throw new TypeError("the task is not one that a worker runs");
+  if (!(task instanceof Context)) throw new TypeError("this is not the context of a task that a worker runs");
   return Context.stepsOf(task);
 }

@@ -74,11 +74,11 @@ export class Worker implements Role {
     const { log } = this.#options;
     await Promise.all(this.#pools.map((pool) => pool.stop()));
     if (this.#renewer.size > 0)
-      log.info({ running: this.#renewer.size, drainTimeoutMs }, "waiting for running tasks to end");
+      log.info({ running: this.#renewer.size, drainTimeoutMs }, "worker: waiting for running tasks to end");
     if (!(await this.#renewer.settled(drainTimeoutMs))) {
       log.warn(
         { running: this.#renewer.size },
-        "the drain timeout is over: running tasks go back to their places in line",
+        "worker: the drain timeout is over; running tasks go back to their places in line",
       );
       this.#renewer.abort("shutdown");
       await this.#renewer.settled(SETTLE_MS);

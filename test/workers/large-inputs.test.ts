@@ -40,7 +40,7 @@ describe("a task with a large input", () => {
     expect(await shop.answer(id)).to.equal(900_000);
     expect(inputs).to.deep.equal([900_000]);
     expect((await shop.look(id)).attempts).to.equal(1);
-    expect(shop.log.map((line) => line.msg)).to.include("the input could not be read; the task is taken again later");
+    expect(shop.log.map((line) => line.msg)).to.include("runner: could not read the input; the task is retried later");
   });
 
   it("fails for good when the store has it no more", async () => {

@@ -48,7 +48,9 @@ describe("a worker whose store goes away", () => {
     await shop.ended(id, "running");
     await redis.stop("SIGKILL");
     gate.resolve();
-    await eventually(() => shop.log.some(({ msg }) => msg === "the end of the attempt is not stored yet"));
+    await eventually(() =>
+      shop.log.some(({ msg }) => msg === "runner: could not store the end of the attempt; retrying"),
+    );
     await redis.restart();
     expect(await eventually(() => shop.answer(id))).to.equal("wait");
     expect(await shop.answer(await shop.submit("next"))).to.equal("next");

@@ -53,7 +53,8 @@ export class Calibration implements Role {
     this.#loop = new Loop({
       intervalMs: LOOK_MS,
       tick: () => this.#tick(),
-      onError: (error) => log.debug({ reason: messageOf(error) }, "estimates were not held against the starts"),
+      onError: (error) =>
+        log.debug({ reason: messageOf(error) }, "calibration: could not look up the starts of tasks; retrying"),
     });
   }
 

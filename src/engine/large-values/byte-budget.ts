@@ -48,7 +48,7 @@ export class ByteBudget {
       };
       const timer = setTimeout(() => {
         this.#line.splice(this.#line.indexOf(waiting), 1);
-        reject(new PaihaoError("store-unavailable", "Too many large values are being read: try again."));
+        reject(new PaihaoError("store-unavailable", "Too many large values are being read; try again."));
         this.#admit();
       }, patienceMs);
       this.#line.push(waiting);

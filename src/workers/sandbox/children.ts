@@ -91,7 +91,7 @@ export class Children implements Executor {
       if (!location.alive) return { kind: "later", afterMs: 0 };
       return await location.run(attempt);
     } catch (error) {
-      attempt.log.warn({ reason: messageOf(error) }, "the handler has not begun: the task is tried again later");
+      attempt.log.warn({ reason: messageOf(error) }, "sandbox: the handler could not begin; the task is retried later");
       return { kind: "later", afterMs: BROKEN_MS };
     } finally {
       if (location !== "usual") this.#giveBack(location);
@@ -196,7 +196,10 @@ export class Children implements Executor {
 
   #onFailure(error: unknown): void {
     this.#failures += 1;
-    this.#options.log.error({ reason: messageOf(error) }, "no process for a suspect could be started");
+    this.#options.log.error(
+      { reason: messageOf(error) },
+      "sandbox: could not start a child process for a suspect; retrying while suspects wait",
+    );
     const waiting = this.#waiting.find(({ hasty }) => !hasty);
     if (!waiting) return;
     if (mayRunBesideOthers(waiting.attempt.task, waiting.attempt.settings)) {

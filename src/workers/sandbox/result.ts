@@ -28,7 +28,7 @@ function within(answer: Answer, maxBytes: number): Answer {
 }
 
 async function fromResponse(response: Response, limits: ReadLimits): Promise<Answer> {
-  if (response.bodyUsed) throw new TypeError("the body of the Response has been read before");
+  if (response.bodyUsed) throw new TypeError("the body of the Response has already been read");
   if (response.status < 200) {
     await response.body?.cancel();
     throw new TypeError(`a Response of status ${response.status} is no answer`);
