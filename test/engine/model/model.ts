@@ -15,59 +15,23 @@ import {
   LONG_AGO,
   MODEL_DEAD_CAP,
   type ModelLease,
-  type ModelQueue,
   type ModelSubmission,
   type ModelTask,
   type NewTask,
   newTask,
   UNDO_QUEUE,
 } from "./task.ts";
+import { ModelTasks } from "./tasks.ts";
 
 /** Most errors that are kept of a task. */
 const MOST_ERRORS = 5;
 
 /** The engine as its promises have it: maps and arrays, no Redis, no clock. Every verb answers what the engine must answer. */
-export class Model {
+export class Model extends ModelTasks {
   #takings = 0;
-  readonly tasks = new Map<string, ModelTask>();
-  readonly queues: ReadonlyMap<string, ModelQueue>;
   /** The ends that webhooks are told of, in their order. */
   readonly told: { id: string; state: State }[] = [];
   #places = 0;
-
-  constructor(queues: readonly Pick<ModelQueue, "name" | "attempts" | "maxLost" | "rate" | "undo">[]) {
-    this.queues = new Map(
-      queues.map((q) => [
-        q.name,
-        { ...q, paused: false, starts: 0, reservations: new Map(), deaths: 0, losses: 0 } satisfies ModelQueue,
-      ]),
-    );
-  }
-
-  queue(name: string): ModelQueue {
-    const queue = this.queues.get(name);
-    if (!queue) throw new Error(`the model has no queue ${name}`);
-    return queue;
-  }
-
-  /** The line of a queue, the next first. */
-  line(queue: string): ModelTask[] {
-    return this.of(queue, "waiting").sort((a, b) => a.priority - b.priority || (a.place ?? 0) - (b.place ?? 0));
-  }
-
-  /** The tasks of a queue in any of some states. */
-  of(queue: string, ...states: State[]): ModelTask[] {
-    return [...this.tasks.values()].filter((t) => t.queue === queue && states.includes(t.state));
-  }
-
-  dead(queue: string): ModelTask[] {
-    return [...this.tasks.values()].filter((t) => t.queue === queue && t.died !== null);
-  }
-
-  indexOf(task: ModelTask): number | null {
-    if (task.state === "running") return 0;
-    return task.state === "waiting" ? this.line(task.queue).indexOf(task) : null;
-  }
 
   submit(s: ModelSubmission): { verdict: SubmitVerdict; state: State | null; index: number | null } {
     const known = this.tasks.get(s.id);
@@ -134,12 +98,6 @@ export class Model {
 
   fenced(id: string, fence: string): void {
     this.task(id).fence = fence;
-  }
-
-  task(id: string): ModelTask {
-    const task = this.tasks.get(id);
-    if (!task) throw new Error(`the model does not know ${id}`);
-    return task;
   }
 
   renew(lease: ModelLease): "ok" | "cancel" | "stale" {
