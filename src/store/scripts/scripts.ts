@@ -32,7 +32,7 @@ import { type Asking, partOf, type Reservation, type ReservedPart, reservedTasks
 import { type Line, lineOf, list, number, optional, type QueueRow, queueRow, taskRow, text } from "./rows.ts";
 import { Script, storeError } from "./script.ts";
 import { PATIENCE_MS, SCRIPT_NAMES, type ScriptName } from "./script-names.ts";
-import { StepScript } from "./step-script.ts";
+import { StepScript } from "./step.ts";
 
 import { type SubmitItem, type Submitted, submitArguments, submitted } from "./submit.ts";
 
@@ -40,7 +40,7 @@ export type { CompleteVerdict, Completion } from "./complete.ts";
 export * from "./items.ts";
 export type { Asking, Part, Reservation, Reserved, ReservedPart } from "./reserve.ts";
 export type { Line, QueueRow, TaskRow } from "./rows.ts";
-export type { StepVerdict, StoredStep } from "./step-script.ts";
+export type { StepVerdict, StoredStep } from "./step.ts";
 export type { SubmitItem, Submitted, SubmitVerdict } from "./submit.ts";
 
 /** The most items that one call of a script takes: no call may hold up Redis for long. */
