@@ -44,7 +44,7 @@ describe("a PaihaoError", () => {
 });
 
 describe("a StartError", () => {
-  it("is told by its name and its message alone", () => {
+  it("is reported by its name and message only", () => {
     expect(new StartError("PORT is taken")).to.include({ name: "StartError", message: "PORT is taken" });
   });
 });

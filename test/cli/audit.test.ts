@@ -40,7 +40,7 @@ describe("paihao audit", () => {
     });
   });
 
-  it("names what disagrees and changes nothing, with status 1; --heal mends it", async () => {
+  it("names what disagrees and changes nothing, with status 1; --heal repairs it", async () => {
     for (const id of ["lost", "kept"]) await t.submit({ id });
     const tag = t.keys.tag(0);
     await t.redis.zrem(`${tag}w:jobs`, "lost");

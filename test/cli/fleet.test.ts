@@ -113,7 +113,7 @@ describe("a server of several processes (WEB_CONCURRENCY)", function () {
     await Promise.all(last.map(processGone));
   });
 
-  it("answers who waits before it ends, though every one of its processes is told to", async () => {
+  it("answers waiting requests before it ends, although all its processes get the signal", async () => {
     const prefix = uniquePrefix();
     const server = start({ KEY_PREFIX: prefix, DRAIN_TIMEOUT: "60s" });
     const url = await server.url();

@@ -167,7 +167,7 @@ describe("a Redis Cluster of three masters", () => {
     }
   });
 
-  it("is told apart from a Redis by itself, either way round", async () => {
+  it("is distinguished from a single Redis, both ways", async () => {
     const [node] = cluster.nodes;
     await expectStartError(
       startServer({ REDIS_URL: `redis://127.0.0.1:${node?.server.port}` }),

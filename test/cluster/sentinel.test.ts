@@ -20,7 +20,7 @@ describe("a Redis with sentinels", function () {
   });
   after(() => sentinels?.stop());
 
-  it("is found through them, and a name that they do not know is told", async () => {
+  it("is found through them, and an unknown name is reported", async () => {
     server = await startServer({ REDIS_URL: sentinels.url });
     expect((await server.post("default", 1)).status).to.equal(200);
     await expectStartError(

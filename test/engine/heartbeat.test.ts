@@ -69,7 +69,7 @@ describe("a heartbeat", () => {
     expect(await line()).to.deep.equal({ workers: 5001, slots: 5004 });
   });
 
-  it("says of many queues in bites", async function () {
+  it("reports many queues in several calls", async function () {
     if (onCluster()) return this.skip();
     const slots = new Map(Array.from({ length: 250 }, (_, n) => [`q${n}`, 1]));
     const scripts = async () => (await commands()).get("evalsha") ?? 0;

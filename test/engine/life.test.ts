@@ -190,7 +190,7 @@ describe("the life of a task", () => {
     expect((await take()).id).to.equal("later");
   });
 
-  it("promotes a hundred thousand tasks due at one instant in bites, losing none", async function () {
+  it("promotes a hundred thousand tasks due at one instant in several calls, losing none", async function () {
     this.timeout(60_000);
     const base = t.keys.tag(0);
     const total = 100_000;

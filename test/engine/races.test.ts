@@ -63,7 +63,7 @@ describe("of two clients at once", () => {
     return counts;
   };
 
-  it("one completes a task and the other is told so, and the result is the first one's", async () => {
+  it("one completes a task, the other gets `already`, and the result is the first one's", async () => {
     const leases = await running();
     const pairs = await meet(
       leases,

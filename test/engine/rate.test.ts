@@ -101,7 +101,7 @@ describe("the rate of a queue", () => {
 });
 
 describe("a watcher whose store's clock is set back", () => {
-  it("goes on being told of what happens", async () => {
+  it("goes on noticing changes", async () => {
     const t = await openEngine();
     let back = 0;
     const { engine } = t;

@@ -77,7 +77,7 @@ describe("a suspect in the store, a task that has lost a worker before", () => {
     expect((await take()).task).to.include({ id: "a", lost: 0 });
   });
 
-  it("is told of to workers by their heartbeats", async () => {
+  it("is reported to workers by their heartbeats", async () => {
     const beat = () => t.engine.heartbeat("w1", HOUR_MS, new Map([["jobs", 1]]));
     expect(await beat()).to.equal(Number.POSITIVE_INFINITY);
     await suspect();

@@ -155,7 +155,7 @@ describe("a request for work that is sent again", () => {
     expect(await take("empty")).to.have.length(2);
   });
 
-  it("takes anew when what the first took was handed back, which nobody else was told of", async () => {
+  it("reserves again if the tasks of the first request were handed back before anybody got them", async () => {
     for (const partition of [0, 1, 2]) await fill(partition, 2);
     const { tasks, handBack } = await ask("gone", { count: 5 });
     expect(tasks).to.have.length(5);

@@ -28,7 +28,7 @@ describe("receivers that hang", () => {
   };
   const hang = () => undefined;
 
-  it("keep no other from being told, and have a few deliveries at a time", async () => {
+  it("do not delay the others, and have a few deliveries at a time", async () => {
     const hanging = await start(hang);
     const good = await start(undefined, "127.0.0.2");
     for (let n = 0; n < 200; n += 1) await t.submit(`hanging-${n}`, hanging.url);
@@ -38,7 +38,7 @@ describe("receivers that hang", () => {
     expect(hanging.received).to.have.length(mostOfHost);
   });
 
-  it("keep no receiver that has answered before from being told, however many they are", async () => {
+  it("do not delay receivers that have answered before, however many they are", async () => {
     const good = await start(undefined, "127.0.0.2");
     await t.submit("before", good.url);
     await good.count(1);

@@ -64,7 +64,7 @@ describe("webhooks of a server", () => {
     expect(event?.json.data.error).to.include({ code: "canceled" });
   });
 
-  it("are refused at submission where the target may not be told, and nothing is stored", async () => {
+  it("are refused at submission if the target is not allowed, and nothing is stored", async () => {
     const refused = [
       "https://10.0.0.1/",
       "https://127.0.0.2/",
@@ -182,7 +182,7 @@ describe("webhooks and what may stop", () => {
     await api.stop();
   });
 
-  it("are refused while as many deliveries wait as tasks may; what was accepted before is told", async () => {
+  it("are refused while as many deliveries wait as tasks may; accepted ones are delivered", async () => {
     const env = { ...ENV, MAX_WAITING: "3", PARTITIONS: "1" };
     const api = await startServer({ ...env, ROLE: "api" });
     const submit = (id: string, search = asked()) =>

@@ -54,7 +54,7 @@ describe("what a handler is given", () => {
     await shop.ended(id);
   });
 
-  it("brings odd progress within what can be told, and bears that it does not arrive", async () => {
+  it("brings progress into the valid range, and goes on if it does not arrive", async () => {
     const gate = deferred();
     await open(async (_, task) => {
       task.progress(Number.NaN, "x".repeat(1000));

@@ -71,7 +71,7 @@ describe("a handler that asks for isolate", function () {
     expect(unfit).to.include({ state: "failed", attempts: 1 });
   });
 
-  it("is told of its task as any handler is", async () => {
+  it("gets its task as any handler does", async () => {
     const id = await shop.submit("task", { queue: "isolated", query: { q: "1" }, caller: "bob" });
     const { submittedAt, ...task } = (await shop.answer(id)) as Record<string, unknown>;
     expect(task).to.deep.equal({

@@ -247,7 +247,7 @@ describe("what a handler throws", () => {
     });
   }
 
-  it("is brought within what can be told, however it was made", async () => {
+  it("is brought into the valid range, however it was made", async () => {
     const status = await shop.ended(await shop.submit("wild status", { queue: "throws" }));
     expect(status.result?.status).to.equal(500);
     const texts = await shop.ended(await shop.submit("wild texts", { queue: "throws" }));

@@ -246,7 +246,7 @@ describe("undoing", () => {
     expect(journal).to.deep.equal(["AbortError: canceled", "AbortError: canceled", "undo all, 0 steps"]);
   });
 
-  it("begins no step under a cancel of which the worker has not heard, nor under a lease that is another's", async () => {
+  it("begins no step after a cancel that the worker does not know of yet, nor under another worker's lease", async () => {
     const begun = [deferred(), deferred()];
     const go = [deferred(), deferred()];
     const thrown: string[] = [];

@@ -104,7 +104,7 @@ describe("a large value", () => {
       expect(large.mostUnderway).to.equal(3);
     });
 
-    it("is left out where it is longer than is of use", async () => {
+    it("is left out if it is longer than the caller wants", async () => {
       const id = await completed("x".repeat(100_000));
       expect(await look(id, 50_000)).to.deep.include({ state: "succeeded", result: null, expired: false });
       expect((await look(id, 200_000))?.result?.body.length).to.equal(100_000);

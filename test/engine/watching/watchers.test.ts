@@ -62,7 +62,7 @@ describe("watching tasks", () => {
     expect(looks).to.deep.equal(["a"]);
   });
 
-  it("tells how the line moves though nothing is told on the channel of those who wait", async () => {
+  it("tells how the line moves although nothing is published on the channels of waiting tasks", async () => {
     const watchers = new Watchers(engine, QUICK);
     for (const id of ["a", "b", "c"]) await t.submit({ id });
     const { listener, heard, told } = ear();

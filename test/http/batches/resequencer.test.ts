@@ -51,7 +51,7 @@ describe("answers in the order of the questions", () => {
     expect((await reader.next()).done).to.equal(true);
   });
 
-  it("are over when nobody listens: whoever waits is let go, and told", async () => {
+  it("end when they are abandoned, and nobody waits any longer", async () => {
     const answers = new Resequencer(1);
     const asked = answers.add(later().promise);
     const read = answers[Symbol.asyncIterator]().next();

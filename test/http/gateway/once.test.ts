@@ -94,7 +94,7 @@ describe("a request that must not be carried out twice", () => {
     expect(seen.json.detail).to.contain("was not sent");
   });
 
-  it("is given back where it came from when a worker is told to stop, and not sent again", async () => {
+  it("is handed back when a worker stops, and not sent again", async () => {
     const prefix = uniquePrefix();
     const first = await startGateways(gateways(upstream.port), { KEY_PREFIX: prefix });
     upstream.answer("/stopped", never, never);

@@ -11,7 +11,7 @@ describe("an input that is made to cost more than it is", () => {
   const send = (body: string, queue = "default") => server.post(queue, body, JSON_TYPE);
   const MEGABYTE = 1_048_576;
 
-  it("is told too deep before it is parsed, so that a megabyte of [ costs no more than its reading", async () => {
+  it("is refused as too deep before it is parsed, so that a megabyte of [ costs no more than its reading", async () => {
     const text = "[".repeat(MEGABYTE);
     const begun = process.cpuUsage();
     for (let i = 0; i < 20; i += 1) {
@@ -35,7 +35,7 @@ describe("an input that is made to cost more than it is", () => {
     }
   });
 
-  it("has the first hundred of its errors told, and how many more there are", async () => {
+  it("has its first hundred errors reported, and how many more there are", async () => {
     const answer = await send(JSON.stringify({ width: 1, tags: Array(170_000).fill(false) }), "checked");
     expect(answer.status).to.equal(400);
     expect(answer.body.length).to.be.below(20_000);
@@ -44,7 +44,7 @@ describe("an input that is made to cost more than it is", () => {
     expect(answer.json.moreErrors).to.equal(170_000 - 100);
   });
 
-  it("has fewer errors told on each line of a batch", async () => {
+  it("has fewer errors reported on each line of a batch", async () => {
     const batch = await server.send("/v1/queues/checked/batches", {
       method: "POST",
       headers: { "Content-Type": "application/x-ndjson" },

@@ -40,7 +40,7 @@ describe("two thousand watchers of one process", () => {
   const statuses = ({ text }: Client) => text.split("event: status").length - 1;
   const lastIndex = ({ text }: Client) => Number(/"index":(\d+)(?!.*"index":)/s.exec(text)?.[1]);
 
-  it("are all told where they stand", async function () {
+  it("all learn their place", async function () {
     this.timeout(60_000);
     const first = await server.enqueue("gated", gate.input);
     await gate.entered;
@@ -61,7 +61,7 @@ describe("two thousand watchers of one process", () => {
     expect(first).to.be.a("string");
   });
 
-  it("are all told when the line moves, once each", async function () {
+  it("are all notified when the line moves, once each", async function () {
     this.timeout(60_000);
     const before = clients.map(lastIndex);
     await server.send(`/v1/requests/${clients[0]?.id}`, { method: "DELETE" });

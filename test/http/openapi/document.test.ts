@@ -98,7 +98,7 @@ describe("the description of the API", () => {
     expect([answer.status, answer.text]).to.deep.equal([304, ""]);
   });
 
-  it("takes schemas that refer to themselves, and those that cannot be told", async () => {
+  it("takes schemas that refer to themselves, and those without a JSON Schema", async () => {
     interface Tree {
       name: string;
       children: Tree[];

@@ -86,7 +86,7 @@ describe("canceling: DELETE /v1/requests/{id}", () => {
     expect((await get(expired)).json.type, "it stays what it was").to.equal("/problems/expired");
   });
 
-  it("answers 404 to what nobody has heard of", async () => {
+  it("answers 404 to an unknown id", async () => {
     for (const id of ["nobody", "-odd"]) {
       const answer = await cancel(id);
       expect(answer.status).to.equal(404);

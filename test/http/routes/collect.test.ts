@@ -206,7 +206,7 @@ describe("collecting: GET /v1/requests/{id}", () => {
     expect(monitor.json.links.map((link: { rel: string }) => link.rel)).to.deep.equal(["self"]);
   });
 
-  it("answers 404 unknown with index null for what nobody has heard of, and for what is forgotten", async () => {
+  it("answers 404 unknown with index null for an unknown id, and for what is forgotten", async () => {
     const forgotten = await server.enqueue("forgotten", 1);
     const gone = async (): Promise<string> => ((await get(forgotten)).json.index === null ? forgotten : gone());
     for (const id of ["nobody", await gone(), "__proto__", "-odd", "%F0%9F%8E%AB"]) {

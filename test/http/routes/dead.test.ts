@@ -44,7 +44,7 @@ describe("dead letters over HTTP (API: Dead letters)", () => {
     await server.send("/v1/queues/gated/dead", { method: "DELETE" });
   });
 
-  it("answers 409 not-retryable for whatever is not dead, and 404 for what nobody has heard of", async () => {
+  it("answers 409 not-retryable for whatever is not dead, and 404 for an unknown id", async () => {
     const fine = await server.enqueue("default", 1);
     await server.until(fine, "succeeded");
     const gaveUp = await server.enqueue("giving-up", { status: 422, title: "No" });

@@ -124,7 +124,7 @@ describe("the monitor", () => {
     }
   });
 
-  it("answers 404 for what nobody has heard of", async () => {
+  it("answers 404 for an unknown id", async () => {
     for (const path of ["/v1/requests/nobody/status", "/v1/queue/requests/nobody", "/v1/requests/-odd/status"]) {
       const answer = await server.send(path);
       expect(answer.status).to.equal(404);

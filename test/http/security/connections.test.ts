@@ -124,7 +124,7 @@ describe("readers that take nothing", () => {
     await server.stop();
   });
 
-  it("are told from those who take a little at a time, be it of one long write, and from those who wait", async () => {
+  it("are distinguished from those who read a little at a time, be it of one long write, and from those who wait", async () => {
     class Connection extends EventEmitter {
       readonly #left: () => number;
       readonly writableLength: number;

@@ -180,7 +180,7 @@ describe("the head of a request", () => {
       return { first, all: received.join("") };
     };
 
-    it("is told of a 413 or 415 first, and the connection ends with it", async () => {
+    it("gets a 413 or 415 first, and the connection ends with it", async () => {
       for (const [fields, status] of [
         ["Content-Length: 70000", 413],
         ["Content-Length: 7\r\nContent-Type: text/plain", 415],

@@ -53,7 +53,7 @@ describe("limits on what is sent", () => {
     expect(ignored.headers["x-request-id"]).not.to.equal(longer);
   });
 
-  it("queue names of 64 characters a–z 0–9 . _ -, told apart from what is none", async () => {
+  it("queue names of 64 characters a–z 0–9 . _ -, and no others", async () => {
     for (const name of ["x".repeat(65), "Default", "a b", "%00", "..%2fdefault", "default%0d%0aX-Evil:1"]) {
       const answer = await server.send(`/v1/queues/${name}`);
       expect(answer.status, name).to.equal(404);

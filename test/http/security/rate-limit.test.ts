@@ -127,7 +127,7 @@ describe("the rate limit (draft-ietf-httpapi-ratelimit-headers)", () => {
       await redis.stop();
     });
 
-    it("lets everyone through to what needs none, says so once, and the rest is told 503 within 5 s", async () => {
+    it("lets requests through that need no store, logs this once, and answers the rest with 503 within 5 s", async () => {
       await redis.stop("SIGKILL");
       const away = () => eventually(async () => (await server.send("/v1/queues")).status === 503 || false);
       await away();

@@ -54,7 +54,7 @@ describe("the fitness of a store", () => {
     expect(warnings[0]).to.contain("maxmemory-policy is allkeys-lru").and.to.contain("noeviction");
   });
 
-  it("warns when the policy is not told", async () => {
+  it("warns if the policy cannot be read", async () => {
     const { warnings, policy } = await checked({ redis_version: "7.0.15" });
     expect(policy).to.equal("unknown");
     expect(warnings).to.have.lengthOf(1);

@@ -165,7 +165,7 @@ describe("an embedded store that is lost", () => {
     expect(await stranger.get("lost").catch(String)).to.match(/NOAUTH/);
   });
 
-  it("comes back when it is told to shut down", async () => {
+  it("is respawned if it is shut down", async () => {
     const { log, messages } = recordingLog();
     store = await startEmbeddedStore({ log });
     const redis = connect(store.url, clients);

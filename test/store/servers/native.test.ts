@@ -71,7 +71,7 @@ describe("the native store", () => {
     expect(store.description).to.contain(dir);
   });
 
-  it("serves nobody without the password of this start, which is told to none but its owner", async () => {
+  it("serves nobody without the password of this start, which only its owner knows", async () => {
     const { log, messages } = recordingLog();
     const store = await start(log);
     const { password, port } = new URL(store.url);

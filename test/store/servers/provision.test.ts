@@ -163,12 +163,12 @@ describe("an external store", () => {
     expect(asked).to.equal(5);
   });
 
-  it("that is something else altogether is told as that", async () => {
+  it("that is another kind of server is named as such", async () => {
     fake = await startPlain("HTTP/1.1 400 Bad Request\r\n\r\n");
     await expectStartError(probe(`redis://127.0.0.1:${fake.port}`), "is not Redis");
   });
 
-  it("that does not speak TLS is told as that", async () => {
+  it("that does not speak TLS is named as such", async () => {
     fake = await startPlain("HTTP/1.1 400 Bad Request\r\n\r\n");
     await expectStartError(
       probe(`rediss://127.0.0.1:${fake.port}`),
@@ -176,7 +176,7 @@ describe("an external store", () => {
     );
   });
 
-  it("with a URL that is none is told without repeating it", async () => {
+  it("with an invalid URL is reported without repeating it", async () => {
     const message = await expectStartError(probe("redis://:s3cret@host:99999"), "REDIS_URL is not a valid URL");
     expect(message).not.to.contain("s3cret");
   });
@@ -191,12 +191,12 @@ describe("an external store", () => {
 
     after(() => redis?.stop());
 
-    it("is used with the right one, which is not told", async () => {
+    it("is used with the right one, which is not shown", async () => {
       const description = await probe(`redis://:r1ght@127.0.0.1:${redis.port}/2`);
       expect(description).to.match(/^store: external, version \d+\.\d+\.\d+, at 127\.0\.0\.1:\d+ database 2$/);
     });
 
-    it("is refused with a wrong one, which is not told", async () => {
+    it("is refused with a wrong one, which is not shown", async () => {
       const message = await expectStartError(
         probe(`redis://:s3cret@127.0.0.1:${redis.port}`),
         `127.0.0.1:${redis.port} refuses the user name or password`,
