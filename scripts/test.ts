@@ -3,7 +3,7 @@
  * embedded one. Needs nothing but Node; it installs redis-server where it may and says so where it cannot.
  *
  *   npm test                           everything
- *   npm test -- test/unit              only these files or folders, without the checks
+ *   npm test -- test/config            only these files or folders, without the checks
  *   npm test -- test/engine -g lease   what is no path goes to mocha
  *   npm run test:embedded              everything, on the embedded store only
  *   npm run test:cluster               what depends on the store, on a Redis Cluster of six nodes
