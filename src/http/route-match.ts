@@ -4,11 +4,22 @@ import { ROUTES, type Route } from "./routes.ts";
 /** How paths are compared, here and by the routers. */
 export const PATH_OPTIONS = { sensitive: true } as const;
 
-/** A request's route, with what stands in its path. */
-interface RouteMatch {
+/** A request's route, with the parameters of its path. A class, since a closure for each request would cost more. */
+class RouteMatch {
   readonly route: Route;
-  /** A segment, decoded. One that cannot be decoded stays as it is; the router refuses such a path. */
-  param(name: "id" | "queue"): string | undefined;
+  readonly #captures: readonly string[];
+  readonly #names: readonly string[];
+
+  constructor(route: Route, captures: readonly string[], names: readonly string[]) {
+    this.route = route;
+    this.#captures = captures;
+    this.#names = names;
+  }
+
+  /** A parameter, decoded. One that cannot be decoded stays as it is; the router refuses such a path. */
+  param(name: "id" | "queue"): string | undefined {
+    return decoded(this.#captures[this.#names.indexOf(name)]);
+  }
 }
 
 type FindRoute = (method: string, path: string) => RouteMatch | undefined;
@@ -28,7 +39,7 @@ export function routeFinder(among: (route: Route) => boolean): FindRoute {
     if (!candidates) return undefined;
     for (const { route, regexp, names } of candidates) {
       const match = regexp.exec(path);
-      if (match) return { route, param: (name) => decoded(match[names.indexOf(name)]) };
+      if (match) return new RouteMatch(route, match, names);
     }
     return undefined;
   };
@@ -45,8 +56,9 @@ export function hasEffects(method: string, path: string): boolean {
 }
 
 function decoded(segment: string | undefined): string | undefined {
+  if (!segment?.includes("%")) return segment;
   try {
-    return segment === undefined ? undefined : decodeURIComponent(segment);
+    return decodeURIComponent(segment);
   } catch {
     return segment;
   }

@@ -2,12 +2,12 @@ import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
 import { senderOf } from "../security/sender.ts";
 
-/** When to come again where streams are too many, seconds: another one may have ended by then. */
+/** Retry-After of a caller with too many streams, seconds: one of them may have ended by then. */
 const RETRY_AFTER_S = 5;
 
 /**
- * The streams of events and long polls that are open in this process, by who opened them: each holds a connection and is looked
- * after for as long as its task takes, so that one caller must not have any number.
+ * The event streams and long polls that are open in this process, by sender. Each takes a connection for as long as its task
+ * takes, so their number is limited per sender.
  */
 export class OpenStreams {
   readonly #most: number;
@@ -20,7 +20,7 @@ export class OpenStreams {
 
   /** Counts one more until it is closed. @throws PaihaoError rate-limited */
   add(ctx: Context): void {
-    // Its end has been told already.
+    // Its close event is already over.
     if (ctx.res.destroyed) return;
     const sender = senderOf(ctx);
     const open = this.#bySender.get(sender) ?? 0;

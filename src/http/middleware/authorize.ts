@@ -7,7 +7,7 @@ import { type Access, accessOf, type ShownLink } from "../task/access.ts";
 /** Longest query of a request, characters as they are sent. */
 const QUERY_LIMIT = 8192;
 
-/** Lets a request through to its route, or says which key it would need. */
+/** Lets a request through to its route, or refuses it and says which key it needs. */
 export function authorize(): Middleware {
   return (ctx, next) => {
     if (ctx.querystring.length > QUERY_LIMIT) {
@@ -21,18 +21,18 @@ export function authorize(): Middleware {
 /** @throws PaihaoError unauthenticated, forbidden */
 function check(ctx: Context): void {
   const match = findRoute(ctx.method, ctx.path);
-  // A path without a route says so to everybody.
+  // Everyone may learn that there is no route.
   if (!match) return;
   const { scopes, signedLink } = match.route;
   const access = accessOf(ctx);
   const otherwise = refusalOf(ctx, access, scopes);
   const link = signedLink && linkOf(ctx, access, match.param("id") ?? "");
-  // Whether it is a good one is known when its task has been looked at, see task/find.ts.
+  // Whether the link is valid is known once its task has been read, see task/find.ts.
   if (link) ctx.state.access = { ...access, link: { ...link, otherwise } } satisfies Access;
   else if (otherwise) throw otherwise;
 }
 
-/** Why a request is refused for what its key is, or is not. */
+/** Why the key of a request is not enough for these scopes; undefined where it is. */
 function refusalOf(ctx: Context, access: Access, scopes: Route["scopes"]): PaihaoError | undefined {
   if (scopes === "none") return undefined;
   if (access.key !== "valid") return unauthenticated(access, fromBrowser(ctx));
@@ -40,7 +40,7 @@ function refusalOf(ctx: Context, access: Access, scopes: Route["scopes"]): Paiha
   return enough ? undefined : forbidden(scopes);
 }
 
-/** The signed link that was shown. An expired one is as good as none. */
+/** The signed link of a request; undefined also for an expired one. */
 function linkOf(ctx: Context, { signer }: Access, id: string): Omit<ShownLink, "otherwise"> | undefined {
   if (!signer || !ctx.querystring.includes("signature=")) return undefined;
   const search = new URLSearchParams(ctx.querystring);
@@ -53,15 +53,15 @@ function linkOf(ctx: Context, { signer }: Access, id: string): Omit<ShownLink, "
   };
 }
 
-/** Asks a browser for a key; of an API client it would only make a dialog that nobody sees (RFC 7617 §2). */
+/** Makes a browser ask for a key (RFC 7617 §2). Not sent to API clients. */
 const BASIC_CHALLENGE = 'Basic realm="paihao", charset="UTF-8", ';
 
-/** The dashboard, or what its script asks for. */
+/** Whether it is for the dashboard, or sent by its script. */
 function fromBrowser(ctx: Context): boolean {
   return ctx.path.startsWith(ROUTES.dashboard.path) || ctx.get("X-Requested-With") === "paihao-dashboard";
 }
 
-/** RFC 6750 §3: no error is named to whoever showed nothing. */
+/** Names no error where no key was sent (RFC 6750 §3). */
 function unauthenticated({ key }: Access, browser: boolean): PaihaoError {
   const error = key === "invalid" ? ', error="invalid_token"' : "";
   return new PaihaoError("unauthenticated", undefined, {
@@ -69,7 +69,7 @@ function unauthenticated({ key }: Access, browser: boolean): PaihaoError {
   });
 }
 
-/** Says that a key is valid, but not for this. */
+/** The error of a key that is valid, but lacks the scope. */
 export function forbidden(scopes: readonly string[]): PaihaoError {
   return new PaihaoError("forbidden", `This needs a key with the scope ${scopes.join(" or ")}.`, {
     headers: { "WWW-Authenticate": `Bearer realm="paihao", error="insufficient_scope", scope="${scopes[0]}"` },

@@ -11,7 +11,7 @@ import { callerOf } from "../task/access.ts";
  */
 export function correlate(secret: IdSecret): Middleware {
   return (ctx, next) => {
-    // No value that a caller sends goes into logs and headers as it is.
+    // Validated: it goes into logs and headers.
     const id = requestIdOf(ctx.request, callerOf(ctx), secret);
     responseOf(ctx).addHeader("X-Request-Id", id);
     return rTracer.runWithId(next, id);

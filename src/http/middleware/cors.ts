@@ -2,7 +2,7 @@ import type { Middleware } from "koa";
 import { responseOf } from "../response.ts";
 import { METHODS } from "../routes.ts";
 
-/** Every header of our answers that a page has a use for and may not read unasked; `*` is for those that handlers set. */
+/** The headers that pages may read beside those they always may; `*` is for those that handlers set. */
 const EXPOSED = [
   "X-Request-Id",
   "Location",
@@ -24,14 +24,14 @@ const EXPOSED = [
   "*",
 ].join(", ");
 
-/** The gateway hands on whatever is sent; the star does not mean Authorization (Fetch standard, "CORS protocol"). */
+/** All, since the gateway forwards them; `*` does not include Authorization (Fetch standard, "CORS protocol"). */
 const REQUEST_HEADERS = "*, Authorization";
-/** How long a browser need not ask again, seconds. */
+/** How long a browser may cache a preflight, seconds. */
 const MAX_AGE = "600";
 
 /**
- * Lets web pages of some origins read what we answer. Never with credentials: keys are sent by whoever has them, not by the
- * browser of its own accord. What pages of all other origins may not do: see same-origin.ts.
+ * Lets web pages of some origins read answers. Never with credentials: pages send keys themselves, the browser does not add
+ * them. What pages of other origins may not do: see same-origin.ts.
  * @param origins exact ones, or `*`; none: off
  */
 export function cors(origins: readonly string[]): Middleware {

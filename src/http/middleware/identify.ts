@@ -19,8 +19,8 @@ function passwordOf(header: string): string | undefined {
 }
 
 /**
- * Finds out who sends a request, and refuses nobody: the first of all, since the id of a request depends on its sender, and
- * whoever is refused is to be told so under an id.
+ * Finds out who sends a request, and refuses nobody. It runs first, since the id of a request depends on its sender, and a
+ * refusal needs an id too.
  */
 export function identify({ keyRing, signer }: { keyRing?: KeyRing; signer?: LinkSigner }): Middleware {
   const open = openAccess(signer);
@@ -37,8 +37,8 @@ function shown(ctx: Context, keyRing: KeyRing, signer: LinkSigner | undefined): 
 }
 
 /**
- * A browser sends basic credentials of its own accord, also for what a page of another site has it send: with them something is
- * changed only where a header says that a script of ours did it, which no other site's page may send (Fetch standard, preflight).
+ * A browser adds basic credentials by itself, also to requests that another site's page makes. So they may change something only
+ * with a header of our own script, which another site's page cannot send (Fetch standard, preflight).
  */
 function mayBeBrowser(ctx: Context): boolean {
   return ctx.get("X-Requested-With") === "paihao-dashboard" || !hasEffects(ctx.method, ctx.path);

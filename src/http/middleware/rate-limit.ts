@@ -5,8 +5,8 @@ import type { RateLimit } from "../security/rate-limit.ts";
 import { senderOf } from "../security/sender.ts";
 
 /**
- * Counts requests of each key, and of each address where none was shown, and tells of it in RateLimit headers
- * (draft-ietf-httpapi-ratelimit-headers-10). What is open to everyone, health and documentation, is not counted.
+ * Counts the requests of each key, or of each address where no key was sent, and reports them in RateLimit headers
+ * (draft-ietf-httpapi-ratelimit-headers-10). Routes that are open to everyone, such as health and documentation, are not counted.
  */
 export function rateLimit(limit: RateLimit): Middleware {
   return async (ctx, next) => {

@@ -7,7 +7,7 @@ import { METHODS } from "../routes.ts";
 
 /** Bounds of a request's head; beyond HEAD_BYTES Node's parser stops by itself. */
 const HEAD_LIMITS = { target: 16_384, fieldBytes: 16_384, fields: 1000 } as const;
-/** Where a request's head is not to be trusted, neither is what follows it on the connection. */
+/** After a malformed head, nothing that follows on the connection can be trusted. */
 const CLOSE = { Connection: "close" };
 
 /** Refuses what RFC 9112 has a server refuse and Node lets through, and answers for the server as a whole (`OPTIONS *`). */
@@ -56,7 +56,7 @@ function wrongHost(expected: string): PaihaoError {
   });
 }
 
-/** 431 is no code of the catalogue: what it means is all in its status (RFC 6585 §5). */
+/** 431 is not in the catalogue: its status says everything (RFC 6585 §5). */
 function tooManyFields(ctx: Context, detail: string): void {
   ctx.status = 431;
   ctx.set({ ...CLOSE, "Cache-Control": "no-store" });

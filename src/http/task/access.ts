@@ -6,28 +6,28 @@ import type { PaihaoError } from "../../errors.ts";
 
 /** Who sends a request, and what they may do. */
 export interface Access {
-  /** The name of their key; null where keys are off, or none was shown. */
+  /** The name of their key; null where keys are off, or none was sent. */
   readonly caller: string | null;
   readonly scopes: ReadonlySet<Scope>;
-  /** `none` was shown, or an `invalid` one; `off`: this server has no keys, and everyone may do everything. */
+  /** `none` was sent, or an `invalid` one; `off`: this server has no keys, and everyone may do everything. */
   readonly key: "off" | "none" | "invalid" | "valid";
-  /** Makes the links of answers good without a key; undefined where that is off. */
+  /** Signs the links in answers, so that they work without a key; undefined where that is off. */
   readonly signer: LinkSigner | undefined;
-  /** The link that they came by, which opens a task only if it was signed for it. */
+  /** The signed link of the request, which opens only the task that it was signed for. */
   readonly link?: ShownLink;
 }
 
-/** A signed link as it was shown, before the task that it may open was looked at. */
+/** A signed link as it was sent, not yet checked against its task. */
 export interface ShownLink {
   readonly id: string;
   /** As it was sent, with its question mark. */
   readonly query: string;
   opens(task: SignedTask): boolean;
-  /** How they are refused where the link opens nothing; undefined where they may ask without one. */
+  /** The refusal where the link opens nothing; undefined where the key is enough. */
   readonly otherwise: PaihaoError | undefined;
 }
 
-/** A task as far as it matters who may see it. */
+/** The part of a task that decides who may see it. */
 type OwnedTask = Pick<Inspection, "id" | "caller" | "createdMs">;
 
 const EVERYTHING: ReadonlySet<Scope> = new Set(SCOPES);
@@ -38,7 +38,7 @@ export function openAccess(signer?: LinkSigner): Access {
   return { caller: null, scopes: EVERYTHING, key: "off", signer };
 }
 
-/** The access of whoever showed this key; undefined: none, or one that is not taken. */
+/** The access of a key; undefined: none was sent, or an unknown one. */
 export function keyAccess(entry: ApiKey | undefined, shown: boolean, signer?: LinkSigner): Access {
   if (!entry) return { caller: null, scopes: NOTHING, key: shown ? "invalid" : "none", signer };
   const scopes = entry.scopes.has("admin") ? EVERYTHING : entry.scopes;

@@ -6,8 +6,8 @@ import { accessOf, maySee } from "./access.ts";
 import { unknownTask } from "./reply.ts";
 
 /**
- * Looks at a task for whoever asks. Every route that is given an id finds its task here and nowhere else: what the caller may
- * not see is answered as what nobody has heard of, after the same look.
+ * Reads a task for a caller. Every route with an id finds its task here and nowhere else: a task that the caller may not see is
+ * answered like an unknown one, after the same read.
  * @throws PaihaoError unknown, store-unavailable
  */
 export async function findTask(
@@ -17,10 +17,10 @@ export async function findTask(
   look: { readonly result: boolean },
 ): Promise<Inspection> {
   const access = accessOf(ctx);
-  // Else the time that a refusal takes would tell of a result, and how long it is.
+  // Otherwise the time that a refusal takes would reveal that there is a result, and its size.
   const allowed = (task: Inspection) => maySee(access, task);
   const seen = isId(id) ? await api.engine.inspect(id, { ...look, allowed }) : null;
-  // A link that opens nothing says no more of a task that is there than of one that is not.
+  // With an invalid link, an existing task and an unknown one are answered alike.
   if (!seen || !maySee(access, seen)) throw access.link?.otherwise ?? unknownTask(id.slice(0, 128));
   return seen;
 }
