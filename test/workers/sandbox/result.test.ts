@@ -3,7 +3,7 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { expect } from "chai";
-import { toResult } from "../../src/workers/sandbox/result.ts";
+import { toResult } from "../../../src/workers/sandbox/result.ts";
 
 describe("the encoding of a handler's answer", () => {
   const zipped = gzipSync("hello");

@@ -2,14 +2,14 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import type { Handler } from "../../src/handler/define.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import * as fixtures from "../fixtures/handlers/workers/handlers.ts";
-import { processGone } from "../helpers/process.ts";
-import { endProcesses, type ServerProcess, startProcess } from "./server-process.ts";
-import { openWorkshop, type Workshop } from "./workshop.ts";
+import type { Handler } from "../../../src/handler/define.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import * as fixtures from "../../fixtures/handlers/workers/handlers.ts";
+import { processGone } from "../../helpers/process.ts";
+import { endProcesses, type ServerProcess, startProcess } from "../server-process.ts";
+import { openWorkshop, type Workshop } from "../workshop.ts";
 
-const HANDLERS = path.join(import.meta.dirname, "../fixtures/handlers/workers");
+const HANDLERS = path.join(import.meta.dirname, "../../fixtures/handlers/workers");
 
 describe("a task that has lost its worker", function () {
   this.timeout(60_000);

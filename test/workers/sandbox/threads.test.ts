@@ -3,15 +3,15 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import { StartError } from "../../src/errors.ts";
-import { defineHandler } from "../../src/handler/define.ts";
-import { loadHandlers } from "../../src/handler/load.ts";
-import { createLog } from "../../src/log.ts";
-import { Worker } from "../../src/workers/worker.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { openWorkshop, type Workshop } from "./workshop.ts";
+import { StartError } from "../../../src/errors.ts";
+import { defineHandler } from "../../../src/handler/define.ts";
+import { loadHandlers } from "../../../src/handler/load.ts";
+import { createLog } from "../../../src/log.ts";
+import { Worker } from "../../../src/workers/worker.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { openWorkshop, type Workshop } from "../workshop.ts";
 
-const HANDLERS = path.join(import.meta.dirname, "../fixtures/handlers/isolated");
+const HANDLERS = path.join(import.meta.dirname, "../../fixtures/handlers/isolated");
 
 describe("a handler that asks for isolate", function () {
   this.timeout(60_000);
