@@ -138,7 +138,7 @@ async function stopAll(parts: readonly Stop[], withinMs: number, log: Logger): P
     try {
       await stop(Math.max(0, deadline - performance.now()));
     } catch (error) {
-      log.warn({ reason: messageOf(error) }, "a part did not stop in good order");
+      log.warn({ reason: messageOf(error) }, "a part of the server failed to stop; stopping the others");
     }
   }
 }

@@ -28,10 +28,10 @@ export const KEY_FORM = "name:scope+scope:<sha256 hex of the key>";
 export function parseApiKey(line: string): ApiKey {
   const parts = line.trim().split(":");
   const [name = "", scopeList = "", hex = ""] = parts;
-  if (parts.length !== 3) throw new StartError("a key has three parts with colons between");
+  if (parts.length !== 3) throw new StartError("a key has three parts, separated by colons");
   checkKeyName(name);
   if (!/^[0-9a-f]{64}$/i.test(hex)) {
-    throw new StartError(`the key ${name} has no SHA-256 of 64 hexadecimal digits in its third place`);
+    throw new StartError(`the key ${name} has no SHA-256 of 64 hexadecimal digits as its third part`);
   }
   return { name, scopes: parseScopes(scopeList, "+", name), hash: Buffer.from(hex, "hex") };
 }

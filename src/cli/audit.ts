@@ -30,11 +30,11 @@ export async function auditCommand({ heal = false, json = false }: { heal?: bool
 
 function inWords(found: { tasks: number; entries: number; disagreeing: readonly string[]; heal: boolean }): string {
   const { tasks, entries, disagreeing, heal } = found;
-  const looked = `${tasks} tasks and ${entries} entries of indexes`;
+  const looked = `${tasks} tasks and ${entries} index entries`;
   if (disagreeing.length === 0) return `${looked}: everything agrees`;
   const named = disagreeing.slice(0, NAMED).map((id) => `  ${id}`);
   const more = disagreeing.length - named.length;
   if (more > 0) named.push(`  and ${more} more`);
-  const end = heal ? "healed" : "run it again with --heal to mend them";
+  const end = heal ? "healed" : "run again with --heal to repair them";
   return [`${looked}: ${disagreeing.length} disagree; ${end}`, ...named].join("\n");
 }

@@ -7,9 +7,9 @@ import type { Logger } from "../log.ts";
 import type { Running } from "../server.ts";
 import { provisionStore } from "../store/servers/provision.ts";
 
-/** Pauses before a member that died is started again; one that has lived for `healthyMs` has paid for its past. */
+/** Pauses before a member that died is started again; once it has lived for `healthyMs`, the first pause applies again. */
 const RESTART = { firstMs: 250, mostMs: 10_000, healthyMs: 30_000 } as const;
-/** A member that has not ended so long after its drain timeout is ended. It may take the worker 10 s to have tasks settled. */
+/** A member that has not exited this long after its drain timeout is killed. It may take the worker 10 s to have tasks settled. */
 const GRACE_MS = 15_000;
 
 /** What a member tells once: that it is ready, or why it cannot be. */
@@ -27,8 +27,8 @@ type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
  * Starts WEB_CONCURRENCY processes of role `api` that share one port and, where the role is `all`, one of role `worker`
- * beside them. This process runs no tasks and answers no requests: it keeps the store, deals out the connections, and
- * starts again what dies.
+ * beside them. This process runs no tasks and answers no requests: it keeps the store, distributes the connections, and
+ * restarts what dies.
  * @throws StartError with a message for a person
  */
 export async function startFleet(config: Config, overrides: Environment, log: Logger): Promise<Running> {
@@ -127,7 +127,7 @@ class Member {
     // One that has just died cannot be told; its exit is on the way.
     running.send({ stopWithinMs: withinMs } satisfies StopMessage, () => undefined);
     const late = setTimeout(() => {
-      this.#log.warn("the process does not end and is killed");
+      this.#log.warn("the process did not exit in time; killing it");
       running.process.kill("SIGKILL");
     }, withinMs + GRACE_MS);
     await exited;
@@ -139,7 +139,10 @@ class Member {
     this.#process = undefined;
     if (this.#stopping) return;
     if (performance.now() - startedAt >= RESTART.healthyMs) this.#deaths = 0;
-    this.#log.error({ pid: gone?.pid, code: gone?.exitCode, signal: gone?.signalCode }, "a process of the server died");
+    this.#log.error(
+      { pid: gone?.pid, code: gone?.exitCode, signal: gone?.signalCode },
+      "a server process died; restarting it",
+    );
     this.#again();
   }
 
@@ -148,9 +151,9 @@ class Member {
     this.#deaths += 1;
     this.#timer = setTimeout(() => {
       this.start().then(
-        () => this.#log.info("the process was started again"),
+        () => this.#log.info("the process is running again"),
         (error: unknown) => {
-          this.#log.error({ reason: messageOf(error) }, "the process could not be started again; trying on");
+          this.#log.error({ reason: messageOf(error) }, "could not restart the process; trying again");
           if (!this.#stopping) this.#again();
         },
       );

@@ -11,25 +11,25 @@ interface FileOptions {
 
 /** `paihao keys`: makes, revokes and lists API keys. What a script needs is on stdout, what a person should know on stderr. */
 export function keysCommand(): Command {
-  const keys = new Command("keys").description("API keys: only their hashes are kept");
+  const keys = new Command("keys").description("manage API keys; the server stores only their hashes");
   const file = ["--file <file>", "file of keys (API_KEYS_FILE)"] as const;
   keys
     .command("create <name>")
-    .description("make a key; it is shown this once, with the line that goes into API_KEYS or the file")
-    .requiredOption("--scopes <scopes>", `what it is for, with commas between: ${SCOPES.join(", ")}`)
+    .description("create a key and print it, only this once, with its line for API_KEYS or the key file")
+    .requiredOption("--scopes <scopes>", `what the key may do, separated by commas: ${SCOPES.join(", ")}`)
     .option(...file)
-    .option("--json", "for scripts")
+    .option("--json", "print JSON, for scripts")
     .action(create);
   keys
     .command("revoke <name>")
-    .description("take a key out of the file; running servers notice within a second")
+    .description("remove a key from the file; running servers notice within a second")
     .option(...file)
     .action(revoke);
   keys
     .command("ls")
     .description("list the names and scopes of all keys")
     .option(...file)
-    .option("--json", "for scripts")
+    .option("--json", "print JSON, for scripts")
     .action(list);
   return keys;
 }
@@ -48,8 +48,12 @@ function create(name: string, options: FileOptions & { scopes: string; json?: bo
   }
   print(key);
   print(line);
-  console.error("The first line is the key, shown this once; the second is what the server knows it by.");
-  console.error(file === undefined ? "Put that one into API_KEYS, or into API_KEYS_FILE." : `That one is in ${file}.`);
+  console.error("The first line is the key, shown only now; the second is what the server stores.");
+  console.error(
+    file === undefined
+      ? "Put the second line into API_KEYS or API_KEYS_FILE."
+      : `The second line has been added to ${file}.`,
+  );
 }
 
 function revoke(name: string, options: FileOptions): void {
@@ -59,7 +63,7 @@ function revoke(name: string, options: FileOptions): void {
     return;
   }
   if (apiKeys.some((known) => known.name === name)) {
-    throw new StartError(`${name} is in API_KEYS: take it out there, and start the server anew`);
+    throw new StartError(`${name} is in API_KEYS: remove it there and restart the server`);
   }
   throw new StartError(
     file === undefined

@@ -8,6 +8,6 @@ import type { Logger } from "../log.ts";
  */
 export function surviveRejections(log: Logger): void {
   process.on("unhandledRejection", (reason) => {
-    log.error({ err: reason }, "a promise was rejected and nobody waited for it; the process goes on");
+    log.error({ err: reason }, "a promise was rejected and nothing handled it; the process goes on");
   });
 }

@@ -22,7 +22,7 @@ try {
     running.stop(stopWithinMs).then(
       () => process.exit(0),
       (error: unknown) => {
-        log.fatal({ err: error }, "could not stop in good order");
+        log.fatal({ err: error }, "could not stop cleanly; exiting");
         process.exit(1);
       },
     );

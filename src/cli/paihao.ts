@@ -30,9 +30,9 @@ program
 
 program
   .command("audit")
-  .description("check every task of the store against the line and the other indexes of its queue")
-  .option("--heal", "make those agree that do not")
-  .option("--json", "for scripts")
+  .description("check every task in the store against the indexes of its queue")
+  .option("--heal", "repair what disagrees")
+  .option("--json", "print JSON, for scripts")
   .addHelpText("after", AUDIT_HELP)
   .action(async (options: { heal?: boolean; json?: boolean }) => {
     const { auditCommand } = await import("./audit.ts");

@@ -23,7 +23,7 @@ export async function startCommand(overrides: Readonly<Record<string, string | u
     running.stop().then(
       () => process.exit(0),
       (error: unknown) => {
-        log.fatal({ err: error }, "could not stop in good order");
+        log.fatal({ err: error }, "could not stop cleanly; exiting");
         process.exit(1);
       },
     );

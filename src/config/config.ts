@@ -119,7 +119,7 @@ export const VARIABLES = {
   PENDING_STATUS: oneOf("404", ["404", "202"] as const),
   DURABILITY: oneOf("memory", DURABILITIES),
   AUTH: oneOf("", ["none"] as const),
-  API_KEYS: listOf(`${KEY_FORM}, with commas between`, parseApiKey, {
+  API_KEYS: listOf(`${KEY_FORM}, separated by commas`, parseApiKey, {
     secret: true,
     check: checkNamesUnique,
   }),
@@ -127,13 +127,17 @@ export const VARIABLES = {
   URL_SIGNING_KEY: { ...text("", /^\S.{14,}\S$/, "a secret of at least 16 characters"), secret: true },
   URL_TTL: duration("24h", 1000, LONGEST_MS),
   RATE_LIMIT: rate(),
-  ALLOWED_HOSTS: listOf("host names or addresses without ports, with commas between", readHost),
-  CORS_ORIGINS: listOf("* or origins such as https://app.example with commas between", readOrigin),
+  ALLOWED_HOSTS: listOf("host names or addresses without ports, separated by commas", readHost),
+  CORS_ORIGINS: listOf("* or origins such as https://app.example, separated by commas", readOrigin),
   TRUST_PROXY: flag("false"),
-  WEBHOOK_SECRET: listOf("whsec_ and the base64 of 24 to 64 bytes, or two of them with a comma", readWebhookSecret, {
-    most: 2,
-    secret: true,
-  }),
+  WEBHOOK_SECRET: listOf(
+    "whsec_ and the base64 of 24 to 64 bytes, or two of them separated by a comma",
+    readWebhookSecret,
+    {
+      most: 2,
+      secret: true,
+    },
+  ),
   WEBHOOK_ALLOW: allowList(),
   FETCH_ALLOW: allowList(),
   LOG_LEVEL: oneOf("info", LOG_LEVELS),
@@ -217,12 +221,12 @@ export function readConfig(env: Environment = process.env, overrides: Environmen
   }
   if (role !== "all" && values.REDIS_URL === undefined) {
     throw new StartError(
-      `ROLE is ${role} but REDIS_URL is not set: processes of different roles meet in one Redis, expected redis://host:port`,
+      `ROLE is ${role} but REDIS_URL is not set: processes of different roles share one Redis, expected redis://host:port`,
     );
   }
   if (values.STORE !== undefined && values.STORE !== "external" && role !== "all") {
     throw new StartError(
-      `STORE is ${values.STORE}, expected external with ROLE ${role}: a child store serves one process`,
+      `STORE is ${values.STORE}, expected external with ROLE ${role}: a child store serves only its own process`,
     );
   }
   const port = role === "worker" && given("PORT") === "" ? undefined : required("PORT");
@@ -231,7 +235,7 @@ export function readConfig(env: Environment = process.env, overrides: Environmen
   const guarded = apiKeys.length > 0 || values.API_KEYS_FILE !== undefined;
   if (port !== undefined && !LOOPBACK.test(host) && !guarded && values.AUTH !== "none") {
     throw new StartError(
-      `HOST is ${JSON.stringify(host)} but there are no API_KEYS: whoever reaches it could do anything, expected API_KEYS or API_KEYS_FILE, a loopback address, or AUTH=none where that is meant`,
+      `HOST is ${JSON.stringify(host)} but there are no API_KEYS: anyone who can reach it could do anything; set API_KEYS or API_KEYS_FILE, use a loopback address, or set AUTH=none if that is intended`,
     );
   }
   return {

@@ -49,11 +49,12 @@ export function parseRedisUrl(value: string): RedisAddress {
   const tls = scheme === "rediss";
   const endpoints = hosts.split(",").map((host) => endpointOf(host, PORTS[kind as keyof typeof PORTS]));
   if (kind === "cluster") {
-    if (path !== "/" && path !== "/0") throw new StartError("a Redis Cluster has no database but 0");
+    if (path !== "/" && path !== "/0") throw new StartError("a Redis Cluster has only database 0");
     return { kind, nodes: endpoints, login: credentialsOf(login), tls };
   }
   const [, master = "", database = "0"] = /^\/([^/]+)(?:\/(\d{1,5}))?$/.exec(path) ?? [];
-  if (master === "") throw new StartError("after the sentinels comes /name of the master, and a database if not 0");
+  if (master === "")
+    throw new StartError("the sentinels must be followed by /name of the master, and by /database if it is not 0");
   return {
     kind: "sentinel",
     sentinels: endpoints,
@@ -83,7 +84,9 @@ export function placeOf(address: RedisAddress): string {
 /** The client library would take an address without a host for localhost without a word. */
 function parseSingle(url: string): RedisAddress {
   if (!/^rediss?:\/\/\S+$/.test(url) || !URL.canParse(url) || new URL(url).hostname === "") {
-    throw new StartError("it is no such address; special characters in a password must be percent-encoded");
+    throw new StartError(
+      "the address does not have this form; special characters in a password must be percent-encoded",
+    );
   }
   const { username, password } = new URL(url);
   decoded(username + password);
@@ -95,7 +98,7 @@ function endpointOf(text: string, fallback: number): Endpoint {
   const host = bracketed ?? plain;
   const port = digits === undefined ? fallback : Number(digits);
   if (host === undefined || port < 1 || port > 65_535) {
-    throw new StartError("its hosts are to be host:port with commas between, an IPv6 address in brackets");
+    throw new StartError("its hosts must be host:port, separated by commas; IPv6 addresses in brackets");
   }
   return { host, port };
 }

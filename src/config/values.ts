@@ -103,7 +103,7 @@ export const listOf = <T>(
 /** Who may be contacted though they are not public. */
 export const allowList = (): Variable<AllowList> => ({
   fallback: "",
-  expected: "hosts, addresses or CIDRs with commas between",
+  expected: "hosts, addresses or CIDRs, separated by commas",
   read: (value) => parseAllowList(itemsOf(value)),
 });
 
@@ -147,5 +147,5 @@ export function readWebhookSecret(item: string): string {
   const bytes = Buffer.from(base64, "base64");
   const canonical = bytes.toString("base64").replace(/=+$/, "") === base64.replace(/=+$/, "");
   if (canonical && bytes.length >= 24 && bytes.length <= 64) return item;
-  throw new StartError("one of them is not that");
+  throw new StartError("one of the secrets does not have this form");
 }

@@ -49,7 +49,7 @@ export async function readLimited(
         ended = true;
         return gathered.take();
       }
-      if (!(value instanceof Uint8Array)) throw new TypeError("the body has a chunk that is no bytes");
+      if (!(value instanceof Uint8Array)) throw new TypeError("the body has a chunk that is not bytes");
       if (gathered.length + value.length > maxBytes) throw new BodyTooLong(maxBytes);
       gathered.append(value);
     }

@@ -58,9 +58,9 @@ describe("a file of keys", () => {
     const { keys, faults } = parseKeyFile(`ci:submit:hunter2\nops:admin:${HASH}\nops:read:${HASH}\nhunter3 is it`);
     expect(names(keys)).to.deep.equal(["ops"]);
     expect(faults).to.deep.equal([
-      "line 1: the key ci has no SHA-256 of 64 hexadecimal digits in its third place",
+      "line 1: the key ci has no SHA-256 of 64 hexadecimal digits as its third part",
       "line 3: a second key is named ops",
-      "line 4: a key has three parts with colons between",
+      "line 4: a key has three parts, separated by colons",
     ]);
   });
 

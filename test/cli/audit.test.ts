@@ -36,7 +36,7 @@ describe("paihao audit", () => {
     await t.reserve(1);
     expect(run([])).to.deep.include({
       status: 0,
-      stdout: "3 tasks and 3 entries of indexes: everything agrees\n",
+      stdout: "3 tasks and 3 index entries: everything agrees\n",
     });
   });
 
@@ -49,7 +49,7 @@ describe("paihao audit", () => {
 
     const { status, stdout, stderr } = run([]);
     expect(status).to.equal(1);
-    expect(stdout).to.match(/^2 tasks and 2 entries of indexes: 2 disagree; run it again with --heal/);
+    expect(stdout).to.match(/^2 tasks and 2 index entries: 2 disagree; run again with --heal/);
     expect(stdout).to.include("  lost\n").and.include("  ghost\n");
     expect(stderr).to.include("store: external");
     expect(await t.redis.zscore(`${tag}w:jobs`, "lost")).to.equal(null);
@@ -72,7 +72,7 @@ describe("paihao audit", () => {
       expect({ status, stdout })
         .to.include({ status: 0 })
         .and.have.property("stdout")
-        .that.match(/^10 tasks and 10 entries/);
+        .that.match(/^10 tasks and 10 index entries/);
     } finally {
       await wide.close();
     }

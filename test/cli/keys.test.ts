@@ -41,7 +41,7 @@ describe("paihao keys", () => {
     expect(key).to.match(/^ph_[A-Za-z0-9_-]{43}$/);
     expect(line).to.equal(`ci:submit+read:${createHash("sha256").update(key).digest("hex")}`);
     expect(stderr)
-      .to.match(/shown this once/)
+      .to.match(/shown only now/)
       .and.match(/API_KEYS/);
   });
 
@@ -93,7 +93,7 @@ describe("paihao keys", () => {
       stderr: `paihao: ${file} has no key named a\n`,
     });
     expect(run(["revoke", "a"]).stderr).to.match(/expected --file, or API_KEYS_FILE/);
-    expect(run(["revoke", "e"], { API_KEYS: `e:read:${HASH}` }).stderr).to.match(/e is in API_KEYS: take it out there/);
+    expect(run(["revoke", "e"], { API_KEYS: `e:read:${HASH}` }).stderr).to.match(/e is in API_KEYS: remove it there/);
   });
 
   it("ls lists names, scopes and where from, and never a hash", () => {
@@ -101,7 +101,7 @@ describe("paihao keys", () => {
     const env = { API_KEYS: `e:admin:${HASH}`, API_KEYS_FILE: file };
     const { lines, stderr } = run(["ls"], env);
     expect(lines).to.deep.equal(["e       admin  API_KEYS", `longer  submit+read  ${file}`]);
-    expect(stderr).to.equal(`paihao: ${file}, line 3: a key has three parts with colons between\n`);
+    expect(stderr).to.equal(`paihao: ${file}, line 3: a key has three parts, separated by colons\n`);
     expect(JSON.parse(run(["ls", "--json"], env).lines[0] ?? "")).to.deep.equal([
       { name: "e", scopes: ["admin"], from: "API_KEYS" },
       { name: "longer", scopes: ["submit", "read"], from: file },

@@ -19,11 +19,11 @@ function refusal(env: Record<string, string>): string {
 /** The one of the Standard Webhooks' own examples. */
 const SECRET = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
 const HASH = "0".repeat(64);
-const ALLOW = "hosts, addresses or CIDRs with commas between";
+const ALLOW = "hosts, addresses or CIDRs, separated by commas";
 const NO_ITEM = "in an allow list is not a host name, an address or a CIDR";
 const RATE = "a number of requests and a span of whole seconds, such as 100/1m, at most 24h";
-const HOSTS = "host names or addresses without ports, with commas between";
-const ORIGINS = "* or origins such as https://app.example with commas between";
+const HOSTS = "host names or addresses without ports, separated by commas";
+const ORIGINS = "* or origins such as https://app.example, separated by commas";
 
 describe("the configuration", () => {
   describe("by default", () => {
@@ -241,28 +241,29 @@ describe("the configuration", () => {
     for (const url of ["http://:hunter2@redis.example", "redis://:hunter2 @h", "redis://:hunter2@"]) {
       const message = refusal({ REDIS_URL: url });
       expect(message).to.match(
-        /^REDIS_URL is the value given, expected redis:\/\/host:port, .*: it is no such address/,
+        /^REDIS_URL is the value given, expected redis:\/\/host:port, .*: the address does not have this form/,
       );
       expect(message).not.to.contain("hunter2");
     }
   });
 
   describe("of secrets", () => {
-    const keys = "the value given, expected name:scope+scope:<sha256 hex of the key>, with commas between";
-    const webhook = "the value given, expected whsec_ and the base64 of 24 to 64 bytes, or two of them with a comma";
+    const keys = "the value given, expected name:scope+scope:<sha256 hex of the key>, separated by commas";
+    const webhook =
+      "the value given, expected whsec_ and the base64 of 24 to 64 bytes, or two of them separated by a comma";
     const wrong: readonly [name: string, value: string, message: string][] = [
       [
         "API_KEYS",
         `ci:submit:hunter2`,
-        `${keys}: the key ci has no SHA-256 of 64 hexadecimal digits in its third place`,
+        `${keys}: the key ci has no SHA-256 of 64 hexadecimal digits as its third part`,
       ],
       ["API_KEYS", `ci:write:${HASH}`, `${keys}: the key ci has a scope that is none of submit, read, admin, work`],
       ["API_KEYS", `ci::${HASH}`, `${keys}: the key ci has a scope that is none of submit, read, admin, work`],
       ["API_KEYS", `ci:read:${HASH},ci:work:${HASH}`, `${keys}: two keys are named ci`],
       ["URL_SIGNING_KEY", "hunter2", "the value given, expected a secret of at least 16 characters"],
-      ["WEBHOOK_SECRET", "hunter2", `${webhook}: one of them is not that`],
-      ["WEBHOOK_SECRET", `whsec_${"A".repeat(31)}`, `${webhook}: one of them is not that`],
-      ["WEBHOOK_SECRET", `whsec_${"A".repeat(28)}`, `${webhook}: one of them is not that`],
+      ["WEBHOOK_SECRET", "hunter2", `${webhook}: one of the secrets does not have this form`],
+      ["WEBHOOK_SECRET", `whsec_${"A".repeat(31)}`, `${webhook}: one of the secrets does not have this form`],
+      ["WEBHOOK_SECRET", `whsec_${"A".repeat(28)}`, `${webhook}: one of the secrets does not have this form`],
       ["WEBHOOK_SECRET", [SECRET, SECRET, SECRET].join(), webhook],
     ];
     for (const [name, value, message] of wrong) {
@@ -285,7 +286,7 @@ describe("the configuration", () => {
       for (const HOST of ["0.0.0.0", "::", "192.0.2.1", "host.example", "127.0.0.1.example"]) {
         const message = refusal({ HOST });
         expect(message).to.match(new RegExp(`^HOST is "${HOST}" but there are no API_KEYS`));
-        expect(message).to.match(/expected API_KEYS or API_KEYS_FILE, a loopback address, or AUTH=none/);
+        expect(message).to.match(/set API_KEYS or API_KEYS_FILE, use a loopback address, or set AUTH=none/);
       }
     });
 

@@ -46,17 +46,17 @@ describe("the address of a store", () => {
 
   it("is refused with the part that is wrong, and nothing of it repeated", () => {
     const wrong: [string, RegExp][] = [
-      ["http://:hunter2@redis.example", /^it is no such address/],
-      ["redis://:hunter2@", /^it is no such address/],
+      ["http://:hunter2@redis.example", /^the address does not have this form/],
+      ["redis://:hunter2@", /^the address does not have this form/],
       ["redis+cluster://", /host:port/],
       ["redis+cluster://:hunter2@a:99999", /host:port/],
-      ["redis+cluster://:hun/ter2@a:1", /no database|host:port|no such address/],
+      ["redis+cluster://:hun/ter2@a:1", /only database 0|host:port|not have this form/],
       ["redis+cluster://:hunter2@a,,b", /host:port/],
-      ["redis+cluster://:hunter2@a/1", /no database but 0/],
+      ["redis+cluster://:hunter2@a/1", /only database 0/],
       ["redis+cluster://:hunter2%zz@a", /percent-encoded/],
       ["redis+sentinel://:hunter2@a", /name of the master/],
       ["redis+sentinel://:hunter2@a/m/x", /name of the master/],
-      ["redis+ring://:hunter2@a", /no such address/],
+      ["redis+ring://:hunter2@a", /not have this form/],
     ];
     for (const [url, reason] of wrong) {
       const error = thrownBy(() => parseRedisUrl(url));

@@ -79,7 +79,7 @@ async function follow(address: string, guard: AddressGuard, maxBytes: number, si
       const location = redirection(response);
       if (location === undefined) return await readPage(url, response, maxBytes);
       if (!URL.canParse(location, url.href)) {
-        throw new FetchError("redirects", "the page redirects to something that is no URL");
+        throw new FetchError("redirects", "the page redirects to something that is not a URL");
       }
       next = new URL(location, url);
     } finally {

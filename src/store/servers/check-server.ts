@@ -51,7 +51,7 @@ async function checkNode(redis: Redis, ofCluster: boolean): Promise<Omit<ServerR
   const info = await readInfo(redis);
   const redisVersion = info.get("redis_version");
   if (redisVersion === undefined)
-    throw new StartError("the store does not tell its version: its INFO has no redis_version");
+    throw new StartError("the store does not report its version: its INFO has no redis_version");
   if (info.get("redis_mode") === "sentinel" || info.get("server_mode") === "sentinel") {
     throw new StartError(
       "the store is a Redis Sentinel, which keeps no data; give redis+sentinel://host:port/master, or the address of the Redis itself",
@@ -72,10 +72,10 @@ async function checkNode(redis: Redis, ofCluster: boolean): Promise<Omit<ServerR
 function policyWarnings(policy: string): string[] {
   if (policy === "noeviction") return [];
   if (policy === "unknown") {
-    return ["the store does not tell its eviction policy; make sure that its maxmemory-policy is noeviction"];
+    return ["the store does not report its eviction policy; make sure that its maxmemory-policy is noeviction"];
   }
   return [
-    `the store's maxmemory-policy is ${policy}: when its memory is full it will throw tasks away; ` +
+    `the store's maxmemory-policy is ${policy}: when its memory is full it will evict tasks; ` +
       "set it with CONFIG SET maxmemory-policy noeviction, in redis.conf, or in your provider's settings",
   ];
 }

@@ -140,7 +140,7 @@ function watch(server: ChildProcess, gone: Promise<string>, beatMs: number, log:
     if (++missed <= BEATS) return;
     clearInterval(timer);
     log.error(
-      `the embedded store has not answered for ${(beatMs * BEATS) / 1000} s, most likely an endless script: killed`,
+      `the embedded store has not answered for ${(beatMs * BEATS) / 1000} s, probably because of an endless script; killing it`,
     );
     server.kill("SIGKILL");
   }, beatMs);

@@ -63,13 +63,13 @@ function refusalOf(error: unknown, place: string): string | undefined {
     return `no sentinel knows ${place}; check the name in REDIS_URL`;
   }
   if (/cluster support disabled/.test(message)) {
-    return `what answers at ${place} is no Redis Cluster; give redis://host:port`;
+    return `the server at ${place} is not a Redis Cluster; use redis://host:port`;
   }
   if (/^NOPERM/.test(message)) return `the store at ${place} does not let this user connect: ${message}`;
   if (/DB index/i.test(message)) return `the store at ${place} has no such database: ${message}`;
   if (/^Protocol error|^Unknown RESP/.test(message))
-    return `what answers at ${place} is not Redis; check host and port in REDIS_URL`;
-  if (/wrong version number/.test(message)) return `what answers at ${place} does not speak TLS; is it redis:// there?`;
+    return `the server at ${place} is not Redis; check host and port in REDIS_URL`;
+  if (/wrong version number/.test(message)) return `the server at ${place} does not speak TLS; should it be redis://?`;
   if (/certificate|SSL|TLS/i.test(message)) return `no connection with the store at ${place}: ${message.trim()}`;
   return undefined;
 }

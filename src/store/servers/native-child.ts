@@ -26,9 +26,9 @@ const LOG_TAIL_LINES = 5;
  * It begins only when told to, by when the parent has written its lock; it tells the server's id on descriptor 3.
  * What tells it is the password, which the server reads as its configuration: it stands in no argument and no file.
  * It ignores signals that go to everybody, for who else would pass the end on? TERM is sent until it is heeded, as the
- * server, while it starts, may still ignore it like its keeper. The reader is a shell's own loop: no process is left over.
+ * server, while it starts, may still ignore it like its wrapper. The reader is a shell's own loop: no process is left over.
  */
-const KEEPER = `
+const WRAPPER = `
 trap '' INT TERM HUP
 umask 077
 read -r password || exit 0
@@ -79,18 +79,18 @@ export async function startNativeChild(options: NativeChildOptions): Promise<Sto
   if (fstatSync(output).size > LOG_MAX_BYTES) ftruncateSync(output);
   const logStart = fstatSync(output).size;
   // A group of its own: the terminal's Ctrl-C is for the parent, which drains before it ends the store.
-  const keeper = spawn("/bin/sh", ["-c", KEEPER, "store", binary.path, "-", ...settings(dir, port)], {
+  const wrapper = spawn("/bin/sh", ["-c", WRAPPER, "store", binary.path, "-", ...settings(dir, port)], {
     cwd: dir,
     detached: true,
     stdio: ["pipe", output, output, "pipe"],
   });
   closeSync(output);
-  const { pid, stdin } = keeper;
+  const { pid, stdin } = wrapper;
   const exited = new Promise<string>((resolve) => {
-    keeper.on("exit", (code, signal) => resolve(describeExit(code, signal)));
-    keeper.on("error", (error) => resolve(messageOf(error)));
+    wrapper.on("exit", (code, signal) => resolve(describeExit(code, signal)));
+    wrapper.on("error", (error) => resolve(messageOf(error)));
   });
-  // The keeper may be gone before it reads; its exit says so.
+  // The wrapper may be gone before it reads; its exit says so.
   stdin?.on("error", () => {});
   const covered = pid === undefined ? undefined : lock.cover(pid);
   let running = true;
@@ -109,13 +109,13 @@ export async function startNativeChild(options: NativeChildOptions): Promise<Sto
   try {
     await covered;
     stdin?.write(`${password}\n`);
-    await untilReady(options, await Promise.race([serverPidOf(keeper), gone]), () => running);
+    await untilReady(options, await Promise.race([serverPidOf(wrapper), gone]), () => running);
     return { gone, stop };
   } catch (error) {
     await stop();
     const lines = await endOf(logFileOf(dir), logStart);
     if (/address already in use/i.test(lines)) throw new PortTakenError(`port ${port} is taken`, { cause: error });
-    throw new Error(`${messageOf(error)}${lines === "" ? "" : `; the last it said:\n${lines}`}`, { cause: error });
+    throw new Error(`${messageOf(error)}${lines === "" ? "" : `; its last log lines:\n${lines}`}`, { cause: error });
   }
 }
 
@@ -134,10 +134,10 @@ async function closeToOthers(dir: string): Promise<void> {
   }
 }
 
-/** The server's process id, as its keeper tells it; never known if the keeper ends first. */
-async function serverPidOf(keeper: ChildProcess): Promise<string> {
-  const told = keeper.stdio[3];
-  if (told === null || told === undefined) throw new Error("the server's keeper has no output");
+/** The server's process id, as its wrapper tells it; never known if the wrapper ends first. */
+async function serverPidOf(wrapper: ChildProcess): Promise<string> {
+  const told = wrapper.stdio[3];
+  if (told === null || told === undefined) throw new Error("the server's wrapper has no output");
   const [line] = (await once(told, "data")) as [Buffer];
   return line.toString().trim();
 }
@@ -177,13 +177,13 @@ async function untilReady(options: NativeChildOptions, pid: string, isRunning: (
       signal?.throwIfAborted();
       if (performance.now() - silentSince > SILENCE_MS) throw new Error("the server does not answer", { cause: error });
     }
-    if (!isRunning()) throw new Error("the server has ended at once");
+    if (!isRunning()) throw new Error("the server ended at once");
     await delay(POLL_MS, undefined, { signal });
   }
 }
 
 function describeExit(code: number | null, signal: NodeJS.Signals | null): string {
-  if (signal !== null) return `its keeper was ended by ${signal}`;
+  if (signal !== null) return `its wrapper was ended by ${signal}`;
   // A shell says 128 and the signal's number for a process that a signal ended.
   return code !== null && code > 128 ? `ended by signal ${code - 128}` : `ended with status ${code}`;
 }

@@ -31,7 +31,7 @@ const BACKOFF = { firstMs: 100, maxMs: 5_000 } as const;
 /** A process that lived this long is not in a crash loop: its next start is tried at once again. */
 const STEADY_MS = 30_000;
 
-/** Keeps a store's process alive: when it ends unasked, another is started in its place, with growing pauses. */
+/** Keeps a store's process alive: when it ends unexpectedly, it is restarted, with growing pauses. */
 export class Respawner {
   readonly #options: RespawnerOptions;
   readonly #stopping = new AbortController();
@@ -60,9 +60,9 @@ export class Respawner {
       const how = await this.#child.gone;
       if (signal.aborted) return;
       if (performance.now() - startedAt > STEADY_MS) failures = 0;
-      log.error({ how }, `the store has ended unasked (${how}) and is started again: ${consequence}`);
+      log.error({ how }, `the store ended unexpectedly (${how}); restarting it: ${consequence}`);
       while (!(await this.#revive(failures++))) if (signal.aborted) return;
-      log.warn("the store is back");
+      log.warn("the store is running again");
     }
   }
 
@@ -79,7 +79,7 @@ export class Respawner {
       return true;
     } catch (error) {
       // Going on is all there is: every caller sees a store that cannot be reached, and says so itself.
-      if (!signal.aborted) log.error({ err: error }, `the store could not be started again: ${messageOf(error)}`);
+      if (!signal.aborted) log.error({ err: error }, `could not restart the store; trying again: ${messageOf(error)}`);
       return false;
     }
   }

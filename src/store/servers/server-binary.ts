@@ -24,7 +24,7 @@ export interface FoundBinaries {
 /** Looks for redis-server, then valkey-server, on PATH, and says in the log why one was passed over. */
 export async function findServerBinary(log: Logger): Promise<FoundBinaries> {
   const unfit: string[] = [];
-  // The store's keeper is a shell script.
+  // The process that wraps the store's is a shell script.
   if (process.platform === "win32") return { fit: undefined, unfit };
   for (const name of NAMES) {
     const path = await whereIs(name);
@@ -32,14 +32,14 @@ export async function findServerBinary(log: Logger): Promise<FoundBinaries> {
     const version = await versionOf(path);
     if (version !== undefined && isSupportedVersion(version)) return { fit: { name, path, version }, unfit };
     const reason =
-      version === undefined ? `${path} does not tell its version` : `${path} is version ${version}, too old`;
+      version === undefined ? `${path} does not report its version` : `${path} is version ${version}, too old`;
     unfit.push(reason);
     log.warn(`not used as the store: ${reason}; ${MINIMUM_REDIS} or later is needed`);
   }
   return { fit: undefined, unfit };
 }
 
-/** The shell looks through PATH, so that nobody here has to read the environment. */
+/** The shell looks through PATH, so that nothing here has to read the environment. */
 async function whereIs(name: string): Promise<string | undefined> {
   try {
     return (await run("/bin/sh", ["-c", `command -v ${name}`])).stdout.trim() || undefined;

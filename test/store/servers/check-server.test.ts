@@ -65,6 +65,6 @@ describe("the fitness of a store", () => {
   });
 
   it("refuses a server that does not tell its version", async () => {
-    await expectStartError(checked({ maxmemory_policy: "noeviction" }), "does not tell its version");
+    await expectStartError(checked({ maxmemory_policy: "noeviction" }), "does not report its version");
   });
 });

@@ -157,9 +157,9 @@ describe("an embedded store that is lost", () => {
     const answer = fatal.eval("while true do end", 0).catch((error: Error) => error);
     expect(await answer).to.be.instanceOf(Error);
     await eventually(async () => expect(await redis.get("lost")).to.equal(null));
-    expect(messages[0]).to.contain("most likely an endless script: killed");
+    expect(messages[0]).to.contain("probably because of an endless script; killing it");
     expect(messages[1]).to.contain("all its data lived in memory and is lost");
-    expect(messages[2]).to.equal("the store is back");
+    expect(messages[2]).to.equal("the store is running again");
     expect(await redis.info("memory")).to.contain("maxmemory:536870912");
     const stranger = connect(`redis://127.0.0.1:${new URL(store.url).port}`, clients);
     expect(await stranger.get("lost").catch(String)).to.match(/NOAUTH/);
@@ -173,7 +173,7 @@ describe("an embedded store that is lost", () => {
     const fatal = new Redis(store.url, { retryStrategy: () => null });
     fatal.on("error", () => {});
     fatal.call("SHUTDOWN", "NOSAVE").catch(() => {});
-    await eventually(() => messages.includes("the store is back"));
+    await eventually(() => messages.includes("the store is running again"));
     expect(await redis.get("lost")).to.equal(null);
   });
 

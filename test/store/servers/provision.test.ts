@@ -172,7 +172,7 @@ describe("an external store", () => {
     fake = await startPlain("HTTP/1.1 400 Bad Request\r\n\r\n");
     await expectStartError(
       probe(`rediss://127.0.0.1:${fake.port}`),
-      "over TLS does not speak TLS; is it redis:// there?",
+      "over TLS does not speak TLS; should it be redis://?",
     );
   });
 
