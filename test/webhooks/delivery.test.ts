@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { Webhook } from "standardwebhooks";
 import { giveUp } from "../../src/handler/intents.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { type Deliveries, openDeliveries } from "../helpers/deliveries.ts";
 import { type Receiver, startReceiver } from "../helpers/receiver.ts";
 
@@ -113,9 +114,13 @@ describe("the delivery of webhooks", () => {
     await receiver.count(1);
     const follower = await t.follower("i");
     expect(await t.redis.exists(`${t.engine.keys.tag(0)}s:${follower}`), "what is kept of an attempt").to.equal(0);
+    // No attempt is underway that was made before the result goes.
+    await t.engine.pause("paihao.webhooks", true);
+    await eventually(async () => (await t.engine.inspect(follower, { result: false }))?.state !== "running");
     await t.engine.cancel("i", "jobs");
     const before = receiver.received.length;
     receiver.answers(() => 200);
+    await t.engine.pause("paihao.webhooks", false);
     const event = (await receiver.count(before + 1)).at(-1);
     expect(event?.json).to.have.property("type", "task.succeeded");
     expect(event?.json.data).to.include({ id: "i", state: "succeeded" }).and.not.have.property("result");
