@@ -138,7 +138,7 @@ describe("what a handler returns", () => {
     it(`fails the task when it cannot be stored: ${kind}`, async () => {
       const seen = await shop.ended(await shop.submit(kind));
       expect(seen).to.include({ state: "failed", errorCode: "task-failed" });
-      expect(seen.errors[0]).to.match(/BigInt|circular|status 0|source broke|read before/);
+      expect(seen.errors[0]).to.match(/BigInt|circular|status 0|source broke|already been read/);
     });
   }
 
