@@ -32,6 +32,7 @@ try {
       seed,
       guarded,
       apart: true,
+      shrink: true,
       onProgress(sent) {
         if (sent - told < EVERY) return;
         told = sent;

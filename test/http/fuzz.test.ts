@@ -1,6 +1,9 @@
 import { expect } from "chai";
 import { fuzz } from "../fuzz/run.ts";
 
+/** The same requests in each run: what others may find is for the long form, `npm run fuzz`. */
+const SEED = 20_261_121;
+
 describe("any request at all", () => {
   for (const [kind, guarded, apart, requests, reached] of [
     ["an open server", false, false, 600, [200, 202, 400, 404, 405]],
@@ -15,8 +18,7 @@ describe("any request at all", () => {
   ] as const) {
     it(`has an answer as promised from ${kind}: no 5xx but the documented, no hang, no unhandled rejection`, async function () {
       this.timeout(90_000);
-      const seed = Date.now() % 2 ** 31;
-      const fuzzed = await fuzz({ requests, seed, guarded, apart });
+      const fuzzed = await fuzz({ requests, seed: SEED, guarded, apart });
       expect(fuzzed.requests).to.be.at.least(requests);
       // Many of them come further than the door.
       expect([...fuzzed.statuses.keys()]).to.include.members([...reached]);
