@@ -1,5 +1,5 @@
 /**
- * `npm run docs:errors`: writes docs/errors.md from the catalogue and its explanations; a test holds the file against it.
+ * `npm run docs:errors`: writes docs/errors.md from the catalogue and its explanations; a test compares the two.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { explain } from "../src/http/problems/texts.ts";
 /** Where the page is. */
 export const ERRORS_PAGE = join(import.meta.dirname, "../docs/errors.md");
 
-/** The page, as it should be. */
+/** The text of the page. */
 export function errorsPage(): string {
   const explained = errorEntries.map(({ code }) => explain(code));
   const rows = explained.map(({ code, status, title }) => `| ${status} | [\`${code}\`](#${code}) | ${title} |`);
@@ -17,16 +17,16 @@ export function errorsPage(): string {
     [
       `## ${code}`,
       `${status} · ${title}.`,
-      `**What it means.** ${meaning}`,
-      `**What to do.** ${action}`,
+      wrap(`**What it means.** ${meaning}`),
+      wrap(`**What to do.** ${action}`),
       `\`\`\`json\n${JSON.stringify(example, null, 2)}\n\`\`\``,
     ].join("\n\n"),
   );
   return `# Problems
 
-Everything that goes wrong is answered with a problem document ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)):
-\`application/problem+json\`, whose \`type\` is \`/problems/{code}\`. A server explains its own codes at that path, as a page or as JSON.
-A code is never renamed and never changes its status; \`status\` in the document is always the HTTP status.
+Every error is answered with a problem document ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)), that is
+\`application/problem+json\`, whose \`type\` is \`/problems/{code}\`. A server explains its own codes at that path, as a page or as
+JSON. A code is never renamed and never changes its status; \`status\` in the document is always the HTTP status.
 
 Written by \`npm run docs:errors\` from \`src/errors.ts\` and \`src/http/problems/texts.ts\`.
 
@@ -36,6 +36,11 @@ ${rows.join("\n")}
 
 ${parts.join("\n\n")}
 `;
+}
+
+/** Breaks a paragraph into lines of at most 128 characters. */
+function wrap(text: string): string {
+  return text.replaceAll(/(.{1,128})(?: |$)/g, "$1\n").trimEnd();
 }
 
 if (process.argv[1] === import.meta.filename) writeFileSync(ERRORS_PAGE, errorsPage());
