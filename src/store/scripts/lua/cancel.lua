@@ -17,9 +17,9 @@ local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local id, call, keep, tombstone = unpack(ARGV, 2 + n * 4, 5 + n * 4)
   local key = K.task(id)
-  local t = redis.call('HMGET', key, F.state, F.queue, F.destroyed, F.expires, F.webhook, F.undo, F.fence, F.answers)
-  local known = answered(t[8], A.cancel .. call)
-  local state, queue = t[1], t[2]
+  local state, queue, destroyed, expires, undo, answers =
+    unpack(redis.call('HMGET', key, F.state, F.queue, F.destroyed, F.expires, F.undo, F.answers))
+  local known = answered(answers, A.cancel .. call)
   if not state then
     verdicts[n + 1] = 'unknown'
   elseif known then
@@ -31,21 +31,20 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     verdicts[n + 1] = 'requested'
   elseif state == S.waiting or state == S.scheduled or state == S.retrying then
     redis.call('ZREM', base .. (state == S.waiting and P.waiting or P.scheduled) .. queue, id)
-    -- A fence says that a worker has had it: what it did is undone. One that never began has nothing to undo.
-    settle(id, S.canceled, nil, tonumber(keep), tonumber(tombstone), t[5], t[6] and t[7])
+    settle(id, S.canceled, tonumber(keep), tonumber(tombstone))
     verdicts[n + 1] = 'canceled'
-  elseif state == S.canceled or t[3] or tonumber(t[4]) <= now then
+  elseif state == S.canceled or destroyed or tonumber(expires) <= now then
     verdicts[n + 1] = 'already'
   else
     redis.call('ZREM', K.dead(queue), id)
     -- Of a failed task it was undone when it failed.
-    if t[6] and state == S.succeeded then undo_work(id) end
+    if undo and state == S.succeeded then undo_work(id) end
     redis.call('UNLINK', K.result(id), K.input(id), K.steps(id))
     redis.call('HDEL', key, F.errors)
     redis.call('HSET', key, F.destroyed, '1')
     redis.call('PUBLISH', K.changes(id), N.destroyed)
     verdicts[n + 1] = 'destroyed'
   end
-  if state and not known and verdicts[n + 1] ~= 'already' then note_answer(key, t[8], A.cancel .. call, verdicts[n + 1]) end
+  if state and not known and verdicts[n + 1] ~= 'already' then note_answer(key, answers, A.cancel .. call, verdicts[n + 1]) end
 end
 return verdicts

@@ -25,27 +25,28 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     unpack(ARGV, 2 + n * 12, 13 + n * 12)
   keep, tombstone, dead = tonumber(keep), tonumber(tombstone), tonumber(dead)
   local key = K.task(id)
-  local t = redis.call('HMGET', key, F.state, F.fence, F.cancel, F.attempts, F.webhook, F.undo, F.answers, F.unbegun)
-  local known = answered(t[7], A.fail .. fence)
-  if not t[1] then
+  local state, held_under, cancel, begun, answers, unbegun =
+    unpack(redis.call('HMGET', key, F.state, F.fence, F.cancel, F.attempts, F.answers, F.unbegun))
+  local known = answered(answers, A.fail .. fence)
+  if not state then
     verdicts[n + 1] = 'unknown'
   elseif known then
     verdicts[n + 1] = known
-  elseif t[2] ~= fence then
+  elseif held_under ~= fence then
     verdicts[n + 1] = 'stale'
-  elseif t[1] ~= S.running then
-    verdicts[n + 1] = (t[1] == S.succeeded or t[1] == S.failed or t[1] == S.canceled) and 'already' or 'stale'
+  elseif state ~= S.running then
+    verdicts[n + 1] = (state == S.succeeded or state == S.failed or state == S.canceled) and 'already' or 'stale'
   else
     redis.call('ZREM', K.leases(queue), id)
-    local again = kind == 'later' or (kind == 'retry' and tonumber(t[4]) < tonumber(attempts))
-    if t[3] then
-      settle(id, S.canceled, nil, keep, tombstone, t[5], t[6])
+    local again = kind == 'later' or (kind == 'retry' and tonumber(begun) < tonumber(attempts))
+    if cancel then
+      settle(id, S.canceled, keep, tombstone)
       verdicts[n + 1] = 'canceled'
     elseif again then
       redis.call('HDEL', key, F.worker, F.progress, F.unbegun)
       redis.call('HSET', key, F.state, S.retrying)
       if kind == 'later' then
-        if t[8] == fence then forget_start(queue, key) end
+        if unbegun == fence then forget_start(queue, key) end
         redis.call('HINCRBY', key, F.attempts, -1)
       else
         note_error(id, text)
@@ -57,15 +58,15 @@ for n = 0, tonumber(ARGV[1]) - 1 do
       note_error(id, text)
       redis.call('HSET', key, F.errorCode, code)
       if kind == 'give-up' then
-        settle(id, S.failed, result, keep, tombstone, t[5], t[6])
+        settle(id, S.failed, keep, tombstone, result)
         verdicts[n + 1] = 'failed'
       else
-        bury(queue, id, result, dead, tombstone, cap, t[5], t[6])
+        bury(queue, id, result, dead, tombstone, cap)
         verdicts[n + 1] = 'dead'
       end
       count_rate(queue, R.finished, 1)
     end
-    note_answer(key, t[7], A.fail .. fence, verdicts[n + 1])
+    note_answer(key, answers, A.fail .. fence, verdicts[n + 1])
   end
 end
 return verdicts

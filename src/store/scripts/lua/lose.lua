@@ -22,17 +22,18 @@ local cap = tonumber(ARGV[#ARGV])
 local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local queue, id, fence, most_lost, problem, keep, tombstone, dead = unpack(ARGV, 2 + n * 8, 9 + n * 8)
-  local t = redis.call('HMGET', K.task(id), F.state, F.fence, F.cancel, F.place, F.lost, F.webhook, F.undo, F.answers, F.unbegun)
-  local known = answered(t[8], A.lose .. fence)
+  local state, held_under, answers = unpack(redis.call('HMGET', K.task(id), F.state, F.fence, F.answers))
+  local known = answered(answers, A.lose .. fence)
   if known then
     verdicts[n + 1] = known
-  elseif t[1] ~= S.running or t[2] ~= fence then
+  elseif state ~= S.running or held_under ~= fence then
     verdicts[n + 1] = 'stale'
   else
-    local fate = lose(queue, id, { t[3], t[4], t[5], t[6], t[7], t[2], t[9] }, tonumber(most_lost), problem, tonumber(keep),
-      tonumber(tombstone), tonumber(dead), cap)
+    local ends = { most_lost = tonumber(most_lost), problem = problem, keep = tonumber(keep), cap = cap }
+    ends.tombstone, ends.dead = tonumber(tombstone), tonumber(dead)
+    local fate = lose(queue, id, ends)
     if fate == 'waiting' or fate == 'released' then redis.call('PUBLISH', K.work(queue), '') end
-    note_answer(K.task(id), t[8], A.lose .. fence, fate)
+    note_answer(K.task(id), answers, A.lose .. fence, fate)
     verdicts[n + 1] = fate
   end
 end

@@ -17,15 +17,15 @@ local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local queue, id, fence, keep, tombstone = unpack(ARGV, 2 + n * 5, 6 + n * 5)
   local key = K.task(id)
-  local t = redis.call('HMGET', key, F.state, F.fence, F.cancel, F.place, F.webhook, F.undo, F.answers)
-  local known = answered(t[7], A.release .. fence)
+  local state, held_under, answers = unpack(redis.call('HMGET', key, F.state, F.fence, F.answers))
+  local known = answered(answers, A.release .. fence)
   if known then
     verdicts[n + 1] = known
-  elseif t[1] ~= S.running or t[2] ~= fence then
+  elseif state ~= S.running or held_under ~= fence then
     verdicts[n + 1] = 'stale'
   else
-    verdicts[n + 1] = release(queue, id, { t[3], t[4], t[5], t[6] }, tonumber(keep), tonumber(tombstone))
-    note_answer(key, t[7], A.release .. fence, verdicts[n + 1])
+    verdicts[n + 1] = release(queue, id, tonumber(keep), tonumber(tombstone))
+    note_answer(key, answers, A.release .. fence, verdicts[n + 1])
   end
 end
 return verdicts

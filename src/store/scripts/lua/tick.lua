@@ -43,15 +43,15 @@ local function promote(queue)
   local hlc = tonumber(redis.call('HGET', K.queue(queue), Q.hlc) or 0)
   for _, id in ipairs(due) do
     local key = K.task(id)
-    local t = redis.call('HMGET', key, F.state, F.place)
+    local state, place = unpack(redis.call('HMGET', key, F.state, F.place))
     redis.call('ZREM', K.scheduled(queue), id)
-    if t[1] == S.scheduled or t[1] == S.retrying then
-      local score = t[2]
+    if state == S.scheduled or state == S.retrying then
+      local score = place
       -- A scheduled task joins at the end of its class; a retrying one has stood in line before and keeps its place, but for
       -- a webhook's: a receiver that hangs must not come before those that answer, again and again.
-      if t[1] == S.scheduled or queue == WEBHOOKS then
+      if state == S.scheduled or queue == WEBHOOKS then
         hlc = tick_hlc(hlc)
-        score = whole(math.floor(tonumber(t[2]) / CLASS) * CLASS + hlc)
+        score = whole(math.floor(tonumber(place) / CLASS) * CLASS + hlc)
       end
       redis.call('HDEL', key, F.place)
       redis.call('HSET', key, F.state, S.waiting)
@@ -64,16 +64,14 @@ local function promote(queue)
   redis.call('PUBLISH', K.work(queue), '')
 end
 
-local function reclaim(queue, most_lost, keep, tombstone, dead, problem)
+local function reclaim(queue, ends)
   local expired = redis.call('ZRANGEBYSCORE', K.leases(queue), '-inf', whole(ended_by), 'LIMIT', 0, to_reclaim)
   to_reclaim = to_reclaim - #expired
   for _, id in ipairs(expired) do
-    local key = K.task(id)
-    local t = redis.call('HMGET', key, F.state, F.cancel, F.place, F.lost, F.worker, F.webhook, F.undo, F.fence, F.unbegun)
-    if t[1] == S.running then
-      local facts = { t[2], t[3], t[4], t[6], t[7], t[8], t[9] }
-      local fate, losses = lose(queue, id, facts, most_lost, problem, keep, tombstone, dead, cap)
-      lost[#lost + 1] = { queue, id, t[5] or '', losses, fate }
+    local state, worker = unpack(redis.call('HMGET', K.task(id), F.state, F.worker))
+    if state == S.running then
+      local fate, losses = lose(queue, id, ends)
+      lost[#lost + 1] = { queue, id, worker or '', losses, fate }
     else
       redis.call('ZREM', K.leases(queue), id)
     end
@@ -86,11 +84,12 @@ local queues = tonumber(ARGV[3])
 for turn = 0, queues - 1 do
   local n = (now + turn) % queues
   local queue, most_lost, keep, tombstone, dead, problem = unpack(ARGV, 4 + n * 6, 9 + n * 6)
-  dead = tonumber(dead)
+  local ends = { most_lost = tonumber(most_lost), problem = problem, keep = tonumber(keep), cap = cap }
+  ends.tombstone, ends.dead = tonumber(tombstone), tonumber(dead)
   promote(queue)
-  reclaim(queue, tonumber(most_lost), tonumber(keep), tonumber(tombstone), dead, problem)
+  reclaim(queue, ends)
   -- What a dead letter holds has ended with its TTL; here its entry goes.
-  local old = redis.call('ZRANGEBYSCORE', K.dead(queue), '-inf', whole(now - dead), 'LIMIT', 0, limit)
+  local old = redis.call('ZRANGEBYSCORE', K.dead(queue), '-inf', whole(now - ends.dead), 'LIMIT', 0, limit)
   if #old > 0 then redis.call('ZREM', K.dead(queue), unpack(old)) end
   consider(first_score(K.scheduled(queue)))
   local lease_end = first_score(K.leases(queue))

@@ -27,8 +27,8 @@ local of, stored, _, nth, ids = string.match(part, '^(%S+) (%d+) (%d+) (%d+) (.*
 if of and of ~= holder then return 'shared' end
 nth = tonumber(nth or 0)
 for id in string.gmatch(ids or '', '%S+') do
-  local t = redis.call('HMGET', K.task(id), F.state, F.fence, F.cancel, F.place, F.webhook, F.undo)
-  if t[1] == S.running and t[2] == whole(nth) then release(queue, id, { t[3], t[4], t[5], t[6] }, keep, tombstone) end
+  local state, fence = unpack(redis.call('HMGET', K.task(id), F.state, F.fence))
+  if state == S.running and fence == whole(nth) then release(queue, id, keep, tombstone) end
   nth = nth + 1
 end
 note_part(queue, worker, reservation, holder, math.max(generation, tonumber(stored or 0)), 0, {}, lease)

@@ -1,4 +1,4 @@
--- Finishes tasks with their results. Needs line, follow, settle and service.
+-- Finishes tasks with their results. Needs clock, line, follow, settle and service.
 --   args  ARGV, in which from `at` on stand the number of groups; of each its queue, keep (ms), tombstone (ms) and number of tasks;
 --         and of each of these id, fence and result (its stored form)
 -- Returns a verdict of each, in one string with a space between: see complete.lua.
@@ -14,10 +14,11 @@ local function complete_groups(args, at)
     local ids = ended[queue]
     ids[#ids + 1] = id
     if t[3] then
-      settle(id, S.canceled, nil, keep, tombstone, t[5], t[6])
+      settle(id, S.canceled, keep, tombstone)
       return 'canceled'
     end
-    settle(id, S.succeeded, result, keep, tombstone, t[5], t[6], not (t[7] or t[8] or t[9]))
+    succeed(id, result, keep, tombstone, t[6], not (t[7] or t[8] or t[9]))
+    if t[5] then tell_webhook(id, S.succeeded, t[5]) end
     local of_queue = times[queue]
     -- The clock may have been set back meanwhile.
     of_queue[#of_queue + 1] = math.max(0, now - tonumber(t[4]))
