@@ -6,7 +6,7 @@ import { PaihaoError } from "../../src/errors.ts";
 import { mayResolveLater, NameResolver, type NameResolverOptions } from "../../src/net/name-resolver.ts";
 import { AddressGuard, parseAllowList } from "../../src/net/ssrf-guard.ts";
 import { checkTarget } from "../../src/webhooks/target.ts";
-import { type NameServer, startNameServer } from "../helpers/name-server.ts";
+import { type NameServer, startNameServer } from "./name-server.ts";
 
 const PUBLIC = "93.184.215.14";
 const SERVFAIL = 2;
