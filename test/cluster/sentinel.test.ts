@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { eventually } from "../../testbed/eventually.ts";
-import { type SentinelSetup, startSentinels } from "../helpers/sentinel.ts";
 import { startServer, type TestServer } from "../helpers/server.ts";
 import { expectStartError } from "../helpers/start-error.ts";
 import { startLoad, withoutResult } from "./load.ts";
 import { needsRedisServer } from "./needs.ts";
+import { type SentinelSetup, startSentinels } from "./sentinel.ts";
 
 describe("a Redis with sentinels", function () {
   this.timeout(60_000);
