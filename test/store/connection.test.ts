@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { expect } from "chai";
-import { type FakeRedis, startFakeRedis } from "../helpers/fake-redis.ts";
+import { type FakeRedis, startFakeRedis } from "./servers/fake-redis.ts";
 
 describe("a connection to the store", () => {
   it("keeps no process alive that has left it, not even while the store is away", async () => {

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { checkServer, isSupportedVersion } from "../../../src/store/servers/check-server.ts";
-import { type FakeRedis, startFakeRedis } from "../../helpers/fake-redis.ts";
 import { expectStartError } from "../../helpers/start-error.ts";
 import { storeKind, storeUrl } from "../../helpers/store.ts";
+import { type FakeRedis, startFakeRedis } from "./fake-redis.ts";
 
 describe("the fitness of a store", () => {
   let fake: FakeRedis | undefined;

@@ -9,9 +9,9 @@ import { freePort } from "../../../src/store/servers/free-port.ts";
 import { type ProvisionedStore, provisionStore } from "../../../src/store/servers/provision.ts";
 import { findServerBinary } from "../../../src/store/servers/server-binary.ts";
 import { type PrivateRedis, startRedis } from "../../../testbed/redis-server.ts";
-import { type FakeRedis, startFakeRedis, startPlain, startTcp } from "../../helpers/fake-redis.ts";
 import { recordingLog } from "../../helpers/recording-log.ts";
 import { expectStartError } from "../../helpers/start-error.ts";
+import { type FakeRedis, startFakeRedis, startPlain, startTcp } from "./fake-redis.ts";
 
 describe("the store that is provided", () => {
   const searched = process.env.PATH;
