@@ -2,8 +2,8 @@ import { expect } from "chai";
 import { Webhook } from "standardwebhooks";
 import { giveUp } from "../../src/handler/intents.ts";
 import { eventually } from "../../testbed/eventually.ts";
-import { type Deliveries, openDeliveries } from "../helpers/deliveries.ts";
-import { type Receiver, startReceiver } from "../helpers/receiver.ts";
+import { type Deliveries, openDeliveries } from "./deliveries.ts";
+import { type Receiver, startReceiver } from "./receiver.ts";
 
 const [NEW, OLD] = [1, 2].map((n) => `whsec_${Buffer.alloc(32, n).toString("base64")}`) as [string, string];
 

@@ -4,9 +4,9 @@ import { INTERNAL_QUEUES } from "../../src/handler/define.ts";
 import { AddressGuard, parseAllowList } from "../../src/net/ssrf-guard.ts";
 import { RECEIVER_LIMITS, Receivers } from "../../src/webhooks/receivers.ts";
 import { eventually } from "../../testbed/eventually.ts";
-import { type Deliveries, openDeliveries } from "../helpers/deliveries.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
-import { type Receiver, startReceiver } from "../helpers/receiver.ts";
+import { type Deliveries, openDeliveries } from "./deliveries.ts";
+import { type Receiver, startReceiver } from "./receiver.ts";
 
 const { mostOfHost, mostOfSlowHost, slowMs, longestPauseMs } = RECEIVER_LIMITS;
 

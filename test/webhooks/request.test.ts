@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { AddressGuard, parseAllowList, type Resolve } from "../../src/net/ssrf-guard.ts";
 import { freePort } from "../../src/store/servers/free-port.ts";
 import { type Delivery, post, Undelivered } from "../../src/webhooks/request.ts";
-import { type Receiver, startReceiver } from "../helpers/receiver.ts";
+import { type Receiver, startReceiver } from "./receiver.ts";
 
 const LOCAL = new AddressGuard(parseAllowList(["127.0.0.1"]), { plainHttp: "listed" });
 

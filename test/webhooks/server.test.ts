@@ -4,9 +4,9 @@ import { expect } from "chai";
 import { Webhook } from "standardwebhooks";
 import { eventually } from "../../testbed/eventually.ts";
 import { closedGate } from "../helpers/gates.ts";
-import { type Receiver, startReceiver } from "../helpers/receiver.ts";
 import { startServer, type TestServer } from "../helpers/server.ts";
 import { storeUrl } from "../helpers/store.ts";
+import { type Receiver, startReceiver } from "./receiver.ts";
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const ENV = { WEBHOOK_ALLOW: "127.0.0.1", WEBHOOK_SECRET: SECRET };
