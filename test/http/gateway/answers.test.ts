@@ -2,8 +2,8 @@ import { once } from "node:events";
 import http from "node:http";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect } from "chai";
-import { type GatewayServer, type RawUpstream, startGateways, startUpstream } from "../../helpers/gateway.ts";
 import type { Answer } from "../../helpers/server.ts";
+import { type GatewayServer, type RawUpstream, startGateways, startUpstream } from "./gateway.ts";
 
 /** An answer as an API writes it. */
 function answer(status: string, headers: Readonly<Record<string, string>>, body: string | Buffer = ""): Buffer {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { defineGateway } from "../../../src/handler/gateway/gateway.ts";
-import { field, type GatewayServer, type RawUpstream, startGateways, startUpstream } from "../../helpers/gateway.ts";
 import { openWorkshop, type Workshop } from "../../workers/workshop.ts";
+import { field, type GatewayServer, type RawUpstream, startGateways, startUpstream } from "./gateway.ts";
 
 /** A request as nobody but a gateway's route should make it. */
 const HAND_MADE = {

@@ -3,6 +3,10 @@ import type { TaskContext } from "../../../src/handler/define.ts";
 import { defineGateway } from "../../../src/handler/gateway/gateway.ts";
 import { isRetryLater } from "../../../src/handler/intents.ts";
 import { taskContext, thrownBy } from "../../handlers/context.ts";
+import { exchange } from "../../helpers/server.ts";
+import { storeUrl, uniquePrefix } from "../../helpers/store.ts";
+import { endProcesses, type ServerProcess, startProcess } from "../../workers/server-process.ts";
+import { removeKeys } from "../../workers/workshop.ts";
 import {
   field,
   type GatewayServer,
@@ -10,11 +14,7 @@ import {
   type RawUpstream,
   startGateways,
   startUpstream,
-} from "../../helpers/gateway.ts";
-import { exchange } from "../../helpers/server.ts";
-import { storeUrl, uniquePrefix } from "../../helpers/store.ts";
-import { endProcesses, type ServerProcess, startProcess } from "../../workers/server-process.ts";
-import { removeKeys } from "../../workers/workshop.ts";
+} from "./gateway.ts";
 
 const never: RawAnswer = () => undefined;
 const cutOff: RawAnswer = (socket) => socket.destroy();

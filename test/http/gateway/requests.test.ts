@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { field, type GatewayServer, type RawUpstream, startGateways, startUpstream } from "../../helpers/gateway.ts";
+import { field, type GatewayServer, type RawUpstream, startGateways, startUpstream } from "./gateway.ts";
 
 describe("a request that a gateway forwards", () => {
   let upstream: RawUpstream;
