@@ -2,7 +2,7 @@ import path from "node:path";
 import { expect } from "chai";
 import { readEvents } from "../../helpers/events.ts";
 import { type Answer, startServer, type TestServer } from "../../helpers/server.ts";
-import { CONDITIONS, ENDED, PENDING, type TasksOfEach, tasksOfEach } from "../../helpers/task-states.ts";
+import { CONDITIONS, ENDED, PENDING, type TasksOfEach, tasksOfEach } from "./task-states.ts";
 
 const SHAPED = path.join(import.meta.dirname, "../../fixtures/handlers/shaped");
 

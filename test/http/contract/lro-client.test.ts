@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { closedGate } from "../../helpers/gates.ts";
-import { LroClient } from "../../helpers/lro-client.ts";
 import { startServer, type TestServer } from "../../helpers/server.ts";
+import { LroClient } from "./lro-client.ts";
 
 describe("a client of long-running operations in general (Azure's and Google's guidelines)", () => {
   let server: TestServer;

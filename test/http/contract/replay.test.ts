@@ -8,7 +8,7 @@ import {
   type Submitted,
   type TasksOfEach,
   tasksOfEach,
-} from "../../helpers/task-states.ts";
+} from "./task-states.ts";
 
 /** What collecting answers, by what has become of the task. */
 const COLLECTED: Readonly<Record<string, readonly [status: number, code?: string]>> = {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { closedGate } from "../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../helpers/server.ts";
-import { CONDITIONS, type Condition, type TasksOfEach, tasksOfEach } from "../../helpers/task-states.ts";
+import { CONDITIONS, type Condition, type TasksOfEach, tasksOfEach } from "./task-states.ts";
 
 const MEMBERS = [
   ...["id", "queue", "state", "status", "index", "ahead", "running", "waiting", "attempt", "maxAttempts"],

@@ -1,5 +1,5 @@
-import { closedGate } from "./gates.ts";
-import type { TestServer } from "./server.ts";
+import { closedGate } from "../../helpers/gates.ts";
+import type { TestServer } from "../../helpers/server.ts";
 
 /** A task, with what was submitted: the same again is the same task. */
 export interface Submitted {
