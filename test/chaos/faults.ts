@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { isOutcome } from "../../src/task.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { refuses } from "../helpers/process.ts";
-import type { ServerProcess } from "../workers/server-process.ts";
+import type { ServerProcess } from "../helpers/server-process.ts";
 import type { Fault } from "./endure.ts";
 import type { Load } from "./load.ts";
 import type { World } from "./world.ts";

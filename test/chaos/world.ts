@@ -6,9 +6,9 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
+import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
 import { uniquePrefix } from "../helpers/store.ts";
 import { startTcpProxy, type TcpProxy } from "../helpers/tcp-proxy.ts";
-import { endProcesses, type ServerProcess, startProcess } from "../workers/server-process.ts";
 import { Journal } from "./journal.ts";
 
 /** Nothing that was acknowledged may be lost by a crash. */

@@ -6,8 +6,8 @@ import { connectOnce } from "../../src/store/servers/probe.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { removeKeysLike } from "../helpers/scan.ts";
 import { exchange } from "../helpers/server.ts";
+import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store.ts";
-import { endProcesses, type ServerProcess, startProcess } from "../workers/server-process.ts";
 
 /** A handler that forgets to wait for a promise, which fails. */
 const FORGETFUL = `import { defineHandler } from "paihao";

@@ -6,8 +6,8 @@ import { pathToFileURL } from "node:url";
 import { connectOnce } from "../../src/store/servers/probe.ts";
 import { removeKeysLike } from "../helpers/scan.ts";
 import { exchange, type LogLine, type TestServer } from "../helpers/server.ts";
+import { endProcesses, startProcess } from "../helpers/server-process.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store.ts";
-import { endProcesses, startProcess } from "../workers/server-process.ts";
 import { startUpstream } from "./upstream.ts";
 
 /** The most that the heap of a fuzzed process may hold, MB. */

@@ -12,9 +12,9 @@ import { readEvents } from "../helpers/events.ts";
 import { refuses } from "../helpers/process.ts";
 import { listenersOf } from "../helpers/scan.ts";
 import { type Answer, exchange, type Sent } from "../helpers/server.ts";
+import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
 import { storeUrl } from "../helpers/store.ts";
-import { endProcesses, type ServerProcess, startProcess } from "../workers/server-process.ts";
-import { openWorkshop, type Workshop } from "../workers/workshop.ts";
+import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 
 const HANDLERS = path.join(import.meta.dirname, "../fixtures/handlers/workers");
 /** Longer than any test takes, and the longest that a server allows. */

@@ -4,7 +4,7 @@ import { defineHandler, type Handler, type TaskContext } from "../../src/handler
 import { retryLater } from "../../src/handler/intents.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { deferred } from "../helpers/deferred.ts";
-import { openWorkshop, type Workshop } from "./workshop.ts";
+import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 
 describe("what a handler is given", () => {
   let shop: Workshop;

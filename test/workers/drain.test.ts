@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { defineHandler, type TaskContext } from "../../src/handler/define.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { deferred } from "../helpers/deferred.ts";
-import { firing, openWorkshop, type Workshop } from "./workshop.ts";
+import { firing, openWorkshop, type Workshop } from "../helpers/workshop.ts";
 
 describe("a worker that stops", () => {
   let shop: Workshop;

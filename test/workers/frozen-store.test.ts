@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { defineHandler } from "../../src/handler/define.ts";
 import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 import { deferred } from "../helpers/deferred.ts";
-import { openWorkshop, type Workshop } from "./workshop.ts";
+import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 
 /** Longer than the lease of the tasks, ms. */
 const FROZEN_MS = 2500;

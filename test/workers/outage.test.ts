@@ -8,7 +8,7 @@ import { eventually } from "../../testbed/eventually.ts";
 import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { storeKind } from "../helpers/store.ts";
-import { openWorkshop, type Workshop } from "./workshop.ts";
+import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 
 describe("a worker whose store goes away", () => {
   let redis: PrivateRedis;

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { defineHandler } from "../../src/handler/define.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { deferred } from "../helpers/deferred.ts";
-import { openWorkshop, type Workshop } from "./workshop.ts";
+import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 
 const SLOTS = 2;
 

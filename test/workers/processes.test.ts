@@ -6,8 +6,8 @@ import type { Handler } from "../../src/handler/define.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import * as fixtures from "../fixtures/handlers/workers/handlers.ts";
 import { exchange } from "../helpers/server.ts";
-import { endProcesses, type ServerProcess, startProcess } from "./server-process.ts";
-import { openWorkshop, type Workshop } from "./workshop.ts";
+import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
+import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 
 const HANDLERS = path.join(import.meta.dirname, "../fixtures/handlers/workers");
 

@@ -6,7 +6,7 @@ import { defineHandler, type Handler, type HandlerOptions, type TaskContext } fr
 import { eventually } from "../../testbed/eventually.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { storeUrl } from "../helpers/store.ts";
-import { firing, openWorkshop, type Workshop, type WorkshopOptions } from "./workshop.ts";
+import { firing, openWorkshop, type Workshop, type WorkshopOptions } from "../helpers/workshop.ts";
 
 const RIVAL = path.join(import.meta.dirname, "rival.ts");
 

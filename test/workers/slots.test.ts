@@ -5,7 +5,7 @@ import { connectOnce } from "../../src/store/servers/probe.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { storeUrl } from "../helpers/store.ts";
-import { openWorkshop, type Workshop } from "./workshop.ts";
+import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 
 describe("a worker's slots", () => {
   let shop: Workshop;

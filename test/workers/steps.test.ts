@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { defineHandler, type Handler, type TaskContext, type Undos } from "../../src/handler/define.ts";
-import { openWorkshop, type Workshop } from "./workshop.ts";
+import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 
 const MAX_RESULT = 1000;
 /** Room for many small steps. */

@@ -4,8 +4,8 @@ import path from "node:path";
 import { expect } from "chai";
 import type { Handler } from "../../src/handler/define.ts";
 import { deadly, doomed } from "../fixtures/handlers/undo/handlers.ts";
-import { endProcesses, type ServerProcess, startProcess } from "./server-process.ts";
-import { openWorkshop, type Workshop } from "./workshop.ts";
+import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
+import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 
 const HANDLERS = path.join(import.meta.dirname, "../fixtures/handlers/undo");
 

@@ -3,7 +3,7 @@ import { defineHandler, type Handler, type HandlerOptions, type UndoAllContext }
 import { giveUp } from "../../src/handler/intents.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { deferred } from "../helpers/deferred.ts";
-import { firing, openWorkshop, type Workshop } from "./workshop.ts";
+import { firing, openWorkshop, type Workshop } from "../helpers/workshop.ts";
 
 describe("undoing", () => {
   let shop: Workshop;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { defineGateway } from "../../../src/handler/gateway/gateway.ts";
-import { openWorkshop, type Workshop } from "../../workers/workshop.ts";
+import { openWorkshop, type Workshop } from "../../helpers/workshop.ts";
 import { field, type GatewayServer, type RawUpstream, startGateways, startUpstream } from "./gateway.ts";
 
 /** A request as nobody but a gateway's route should make it. */

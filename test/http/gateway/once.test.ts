@@ -4,9 +4,9 @@ import { defineGateway } from "../../../src/handler/gateway/gateway.ts";
 import { isRetryLater } from "../../../src/handler/intents.ts";
 import { taskContext, thrownBy } from "../../handlers/context.ts";
 import { exchange } from "../../helpers/server.ts";
+import { endProcesses, type ServerProcess, startProcess } from "../../helpers/server-process.ts";
 import { storeUrl, uniquePrefix } from "../../helpers/store.ts";
-import { endProcesses, type ServerProcess, startProcess } from "../../workers/server-process.ts";
-import { removeKeys } from "../../workers/workshop.ts";
+import { removeKeys } from "../../helpers/workshop.ts";
 import {
   field,
   type GatewayServer,

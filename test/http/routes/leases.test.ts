@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { defineHandler } from "../../../src/handler/define.ts";
 import { startServer, type TestServer } from "../../helpers/server.ts";
-import { openWorkshop } from "../../workers/workshop.ts";
+import { openWorkshop } from "../../helpers/workshop.ts";
 
 /** A worker that is nothing but an HTTP client; the server runs no handlers itself. */
 describe("a worker in any language", () => {

@@ -3,8 +3,8 @@ import net from "node:net";
 import { expect } from "chai";
 import { connectOnce } from "../../../src/store/servers/probe.ts";
 import { removeKeysLike } from "../../helpers/scan.ts";
+import { endProcesses, type ServerProcess, startProcess } from "../../helpers/server-process.ts";
 import { storeUrl, uniquePrefix } from "../../helpers/store.ts";
-import { endProcesses, type ServerProcess, startProcess } from "../../workers/server-process.ts";
 
 /** Chunks that are written together, so that the sender is not what takes the time. */
 const TOGETHER = 20_000;

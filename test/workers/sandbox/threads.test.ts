@@ -9,7 +9,7 @@ import { loadHandlers } from "../../../src/handler/load.ts";
 import { createLog } from "../../../src/log.ts";
 import { Worker } from "../../../src/workers/worker.ts";
 import { eventually } from "../../../testbed/eventually.ts";
-import { openWorkshop, type Workshop } from "../workshop.ts";
+import { openWorkshop, type Workshop } from "../../helpers/workshop.ts";
 
 const HANDLERS = path.join(import.meta.dirname, "../../fixtures/handlers/isolated");
 
