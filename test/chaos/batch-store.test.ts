@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
-import { openBatch } from "../helpers/batch.ts";
-import { startServer, type TestServer } from "../helpers/server.ts";
+import { openBatch } from "../helpers/http/batch.ts";
+import { startServer, type TestServer } from "../helpers/http/server.ts";
 
 /** What the API promises: an answer while the store is away. */
 const WITHIN_MS = 5000;

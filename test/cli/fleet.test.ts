@@ -6,8 +6,8 @@ import { expect } from "chai";
 import { freePort } from "../../src/store/servers/free-port.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { openEngine } from "../helpers/engine.ts";
+import { exchange } from "../helpers/http/server.ts";
 import { processGone, refuses } from "../helpers/process.ts";
-import { exchange } from "../helpers/server.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store.ts";
 
 /** The processes of a server take a second of CPU each to start, and on a machine with much to do many times as long. */

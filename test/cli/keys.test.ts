@@ -8,7 +8,7 @@ import { expect } from "chai";
 import { readKeyFile } from "../../src/auth/key-file.ts";
 import { freePort } from "../../src/store/servers/free-port.ts";
 import { eventually } from "../../testbed/eventually.ts";
-import { testKeys } from "../helpers/keys.ts";
+import { testKeys } from "../helpers/http/api-keys.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store.ts";
 
 const PROGRAM = ["--import", import.meta.resolve("tsx"), path.join(import.meta.dirname, "../../src/cli/paihao.ts")];

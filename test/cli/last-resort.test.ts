@@ -4,8 +4,8 @@ import path from "node:path";
 import { expect } from "chai";
 import { connectOnce } from "../../src/store/servers/probe.ts";
 import { eventually } from "../../testbed/eventually.ts";
+import { exchange } from "../helpers/http/server.ts";
 import { removeKeysLike } from "../helpers/scan.ts";
-import { exchange } from "../helpers/server.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store.ts";
 

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { audit } from "../../src/engine/audit.ts";
 import { startCluster, type TestCluster } from "../../testbed/redis-cluster.ts";
-import { verdictsOf } from "../helpers/batch.ts";
 import { openEngine } from "../helpers/engine.ts";
 import { closedGate } from "../helpers/gates.ts";
-import { startServer, type TestServer } from "../helpers/server.ts";
+import { verdictsOf } from "../helpers/http/batch.ts";
+import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { expectStartError } from "../helpers/start-error.ts";
 import { uniquePrefix } from "../helpers/store.ts";
 import { needsRedisServer } from "./needs.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { eventually } from "../../testbed/eventually.ts";
-import { startServer, type TestServer } from "../helpers/server.ts";
+import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { expectStartError } from "../helpers/start-error.ts";
 import { startLoad, withoutResult } from "./load.ts";
 import { needsRedisServer } from "./needs.ts";

@@ -7,7 +7,7 @@ import { expect } from "chai";
 import { parseDuration } from "../../src/config/duration.ts";
 import { UNDO_DEFAULTS } from "../../src/workers/undo.ts";
 import { eventually } from "../../testbed/eventually.ts";
-import { startServer, type TestServer } from "../helpers/server.ts";
+import { startServer, type TestServer } from "../helpers/http/server.ts";
 
 const DAY_MS = 86_400_000;
 

@@ -12,7 +12,7 @@ import { ATTEMPTS, pauseMs, SCHEDULE } from "../../src/webhooks/schedule.ts";
 import { signatureOf } from "../../src/webhooks/signature.ts";
 import { TARGET_DEFAULTS } from "../../src/webhooks/target.ts";
 import { eventually } from "../../testbed/eventually.ts";
-import { exchange, startServer } from "../helpers/server.ts";
+import { exchange, startServer } from "../helpers/http/server.ts";
 
 const ROOT = join(import.meta.dirname, "../..");
 const text = readFileSync(join(ROOT, "docs/webhooks.md"), "utf8");

@@ -1,6 +1,6 @@
 import { errorEntries } from "../../src/errors.ts";
-import type { Contract } from "../helpers/contract.ts";
-import type { Answer } from "../helpers/server.ts";
+import type { Contract } from "../helpers/http/contract.ts";
+import type { Answer } from "../helpers/http/server.ts";
 
 /** Codes that may stand in an answer of 500 and more. */
 const DOCUMENTED = new Set(["task-failed", "task-timeout", "worker-lost"]);

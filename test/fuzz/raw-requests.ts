@@ -1,6 +1,6 @@
 import net from "node:net";
 import fc from "fast-check";
-import { rawAnswer } from "../helpers/raw.ts";
+import { rawAnswer } from "../helpers/http/raw.ts";
 import { UPSTREAM_WAYS } from "./upstream.ts";
 
 /** Bytes as they go over a connection of their own, in pieces. */

@@ -4,7 +4,7 @@ import { expect } from "chai";
 import { Webhook } from "standardwebhooks";
 import { eventually } from "../../testbed/eventually.ts";
 import { closedGate } from "../helpers/gates.ts";
-import { startServer, type TestServer } from "../helpers/server.ts";
+import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { storeUrl } from "../helpers/store.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 

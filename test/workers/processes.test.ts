@@ -5,7 +5,7 @@ import { expect } from "chai";
 import type { Handler } from "../../src/handler/define.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import * as fixtures from "../fixtures/handlers/workers/handlers.ts";
-import { exchange } from "../helpers/server.ts";
+import { exchange } from "../helpers/http/server.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 

@@ -2,9 +2,9 @@ import { once } from "node:events";
 import http from "node:http";
 import { expect } from "chai";
 import { eventually } from "../../../testbed/eventually.ts";
-import { openBatch, verdictsOf } from "../../helpers/batch.ts";
 import { closedGate } from "../../helpers/gates.ts";
-import { type Sent, startServer, type TestServer } from "../../helpers/server.ts";
+import { openBatch, verdictsOf } from "../../helpers/http/batch.ts";
+import { type Sent, startServer, type TestServer } from "../../helpers/http/server.ts";
 
 const NDJSON = { "Content-Type": "application/x-ndjson" };
 const MIB = 1024 ** 2;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { closedGate } from "../../helpers/gates.ts";
-import { type Answer, startServer, type TestServer } from "../../helpers/server.ts";
+import { type Answer, startServer, type TestServer } from "../../helpers/http/server.ts";
 
 const METHODS = ["GET", "POST", "PUT", "DELETE"] as const;
 

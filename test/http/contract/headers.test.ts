@@ -1,7 +1,7 @@
 import path from "node:path";
 import { expect } from "chai";
-import { readEvents } from "../../helpers/events.ts";
-import { type Answer, startServer, type TestServer } from "../../helpers/server.ts";
+import { readEvents } from "../../helpers/http/events.ts";
+import { type Answer, startServer, type TestServer } from "../../helpers/http/server.ts";
 import { CONDITIONS, ENDED, PENDING, type TasksOfEach, tasksOfEach } from "./task-states.ts";
 
 const SHAPED = path.join(import.meta.dirname, "../../fixtures/handlers/shaped");

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { closedGate } from "../../helpers/gates.ts";
-import { startServer, type TestServer } from "../../helpers/server.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
 import { LroClient } from "./lro-client.ts";
 
 describe("a client of long-running operations in general (Azure's and Google's guidelines)", () => {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type Answer, startServer, type TestServer } from "../../helpers/server.ts";
+import { type Answer, startServer, type TestServer } from "../../helpers/http/server.ts";
 import { type Submitted, type TasksOfEach, tasksOfEach } from "./task-states.ts";
 
 /** Every combination of preferences, with what it makes of a task that is soon done, and of one that is not (RFC 7240 §3, §4). */

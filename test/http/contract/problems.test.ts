@@ -2,8 +2,8 @@ import { expect } from "chai";
 import { errorEntries } from "../../../src/errors.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { closedGate } from "../../helpers/gates.ts";
-import { testKeys } from "../../helpers/keys.ts";
-import { type Answer, type Sent, startServer, type TestServer } from "../../helpers/server.ts";
+import { testKeys } from "../../helpers/http/api-keys.ts";
+import { type Answer, type Sent, startServer, type TestServer } from "../../helpers/http/server.ts";
 
 /** The catalogue as it is promised: a code never changes its status. */
 const PROMISED: Readonly<Record<number, string>> = {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { type Answer, startServer, type TestServer } from "../../helpers/server.ts";
+import { type Answer, startServer, type TestServer } from "../../helpers/http/server.ts";
 import {
   CONDITIONS,
   type Condition,

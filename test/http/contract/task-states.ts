@@ -1,5 +1,5 @@
 import { closedGate } from "../../helpers/gates.ts";
-import type { TestServer } from "../../helpers/server.ts";
+import type { TestServer } from "../../helpers/http/server.ts";
 
 /** A task, with what was submitted: the same again is the same task. */
 export interface Submitted {

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import http from "node:http";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect } from "chai";
-import type { Answer } from "../../helpers/server.ts";
+import type { Answer } from "../../helpers/http/server.ts";
 import { type GatewayServer, type RawUpstream, startGateways, startUpstream } from "./gateway.ts";
 
 /** An answer as an API writes it. */

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import { startServer, type TestServer } from "../../helpers/server.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 interface Arrived {
   readonly method: string;

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import net, { type AddressInfo, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { startServer, type TestServer } from "../../helpers/server.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 /** A request as it came over the wire, byte for byte. */
 export interface RawRequest {

@@ -3,7 +3,7 @@ import type { TaskContext } from "../../../src/handler/define.ts";
 import { defineGateway } from "../../../src/handler/gateway/gateway.ts";
 import { isRetryLater } from "../../../src/handler/intents.ts";
 import { taskContext, thrownBy } from "../../handlers/context.ts";
-import { exchange } from "../../helpers/server.ts";
+import { exchange } from "../../helpers/http/server.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../../helpers/server-process.ts";
 import { storeUrl, uniquePrefix } from "../../helpers/store.ts";
 import { removeKeys } from "../../helpers/workshop.ts";

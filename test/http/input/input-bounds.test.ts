@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { startServer, type TestServer } from "../../helpers/server.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 describe("an input that is made to cost more than it is", () => {
   let server: TestServer;

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { startServer, type TestServer } from "../../helpers/server.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 describe("the input of a submission", () => {
   let server: TestServer;

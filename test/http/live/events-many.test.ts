@@ -3,7 +3,7 @@ import net from "node:net";
 import { expect } from "chai";
 import { eventually } from "../../../testbed/eventually.ts";
 import { closedGate, type Gate } from "../../helpers/gates.ts";
-import { startServer, type TestServer } from "../../helpers/server.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 const WATCHERS = 2000;
 

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { eventually } from "../../../testbed/eventually.ts";
-import { type EventReader, readEvents, type StreamEvent } from "../../helpers/events.ts";
 import { closedGate } from "../../helpers/gates.ts";
-import { startServer, type TestServer } from "../../helpers/server.ts";
+import { type EventReader, readEvents, type StreamEvent } from "../../helpers/http/events.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 /** WHATWG HTML §9.2: Server-Sent Events. */
 describe("the events of a task", () => {

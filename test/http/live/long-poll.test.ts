@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { closedGate } from "../../helpers/gates.ts";
-import { startServer, type TestServer } from "../../helpers/server.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 /** RFC 9110 §13.1.2 (If-None-Match) with RFC 7240 §4.3 (wait): an answer when there is something new. */
 describe("the conditional long poll of the monitor", () => {

@@ -6,7 +6,7 @@ import type { Api } from "../../../src/http/api.ts";
 import { openApiDocument } from "../../../src/http/openapi/document.ts";
 import type { OpenApiDocument } from "../../../src/http/openapi/types.ts";
 import { apiRouters } from "../../../src/http/router.ts";
-import { startServer, type TestServer } from "../../helpers/server.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 /** Pages and what they load: for people, and not described. */
 const PAGES = /^\/(docs|dashboard|pages)(\/|$)/;

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import type { OpenApiDocument } from "../../../src/http/openapi/types.ts";
 import { eventually } from "../../../testbed/eventually.ts";
-import { openBatch } from "../../helpers/batch.ts";
-import { Contract } from "../../helpers/contract.ts";
 import { closedGate } from "../../helpers/gates.ts";
-import { type Answer, type Sent, startServer, type TestServer } from "../../helpers/server.ts";
+import { openBatch } from "../../helpers/http/batch.ts";
+import { Contract } from "../../helpers/http/contract.ts";
+import { type Answer, type Sent, startServer, type TestServer } from "../../helpers/http/server.ts";
 
 const ASYNC = { Prefer: "respond-async" };
 const NDJSON = { "Content-Type": "application/x-ndjson" };

@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import net from "node:net";
 import { expect } from "chai";
-import { raw } from "../../helpers/raw.ts";
-import { startServer, type TestServer } from "../../helpers/server.ts";
+import { raw } from "../../helpers/http/raw.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 /** Sends these bytes and returns all that comes back until the server closes. */
 describe("errors over HTTP", () => {

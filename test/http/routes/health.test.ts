@@ -3,7 +3,7 @@ import { connectOnce } from "../../../src/store/servers/probe.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { type PrivateRedis, startRedis } from "../../../testbed/redis-server.ts";
 import { closedGate } from "../../helpers/gates.ts";
-import { startServer, type TestServer } from "../../helpers/server.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
 import { storeKind } from "../../helpers/store.ts";
 
 describe("health", () => {

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { defineHandler } from "../../../src/handler/define.ts";
-import { startServer, type TestServer } from "../../helpers/server.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
 import { openWorkshop } from "../../helpers/workshop.ts";
 
 /** A worker that is nothing but an HTTP client; the server runs no handlers itself. */

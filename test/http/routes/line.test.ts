@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { closedGate, type Gate } from "../../helpers/gates.ts";
-import { startServer, type TestServer } from "../../helpers/server.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 describe("the line of a queue over HTTP (API: Queues)", () => {
   let server: TestServer;

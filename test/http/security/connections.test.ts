@@ -7,8 +7,8 @@ import { HttpServer } from "../../../src/http/server.ts";
 import { cutStalledReaders } from "../../../src/http/stalled-readers.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { closedGate } from "../../helpers/gates.ts";
-import { testKeys } from "../../helpers/keys.ts";
-import { startServer, type TestServer } from "../../helpers/server.ts";
+import { testKeys } from "../../helpers/http/api-keys.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 /** Sends a GET and reads nothing until told to. */
 async function ask(url: string, path: string, headers: Record<string, string> = {}): Promise<net.Socket> {

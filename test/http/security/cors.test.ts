@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { closedGate } from "../../helpers/gates.ts";
-import { testKeys } from "../../helpers/keys.ts";
-import { type Answer, startServer, type TestServer } from "../../helpers/server.ts";
+import { testKeys } from "../../helpers/http/api-keys.ts";
+import { type Answer, startServer, type TestServer } from "../../helpers/http/server.ts";
 
 const APP = "https://app.example";
 const ASYNC = { Prefer: "respond-async" };

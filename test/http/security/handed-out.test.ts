@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { testKeys } from "../../helpers/keys.ts";
-import { startServer, type TestServer } from "../../helpers/server.ts";
+import { testKeys } from "../../helpers/http/api-keys.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 describe("ids that were handed out for tasks to come", () => {
   let server: TestServer;

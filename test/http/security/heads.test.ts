@@ -1,8 +1,8 @@
 import { once } from "node:events";
 import net from "node:net";
 import { expect } from "chai";
-import { raw, rawAnswer } from "../../helpers/raw.ts";
-import { startServer, type TestServer } from "../../helpers/server.ts";
+import { raw, rawAnswer } from "../../helpers/http/raw.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 describe("the head of a request", () => {
   let server: TestServer;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { testKeys } from "../../helpers/keys.ts";
-import { startServer, type TestServer } from "../../helpers/server.ts";
+import { testKeys } from "../../helpers/http/api-keys.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 const SOMEWHERE = ["evil.example", "evil.example:3000", "127.0.0.1.evil.example", "10.0.0.7", "[::2]", "localhost."];
 

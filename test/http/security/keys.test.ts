@@ -6,8 +6,8 @@ import { parseApiKey } from "../../../src/auth/api-key.ts";
 import { appendKey, revokeKey } from "../../../src/auth/key-file.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { closedGate } from "../../helpers/gates.ts";
-import { testKeys } from "../../helpers/keys.ts";
-import { type Answer, startServer, type TestServer } from "../../helpers/server.ts";
+import { testKeys } from "../../helpers/http/api-keys.ts";
+import { type Answer, startServer, type TestServer } from "../../helpers/http/server.ts";
 
 const ASYNC = { Prefer: "respond-async" };
 

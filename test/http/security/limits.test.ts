@@ -3,7 +3,7 @@ import net from "node:net";
 import { expect } from "chai";
 import Koa from "koa";
 import { HTTP_DEFAULTS, HttpServer } from "../../../src/http/server.ts";
-import { exchange, startServer, type TestServer } from "../../helpers/server.ts";
+import { exchange, startServer, type TestServer } from "../../helpers/http/server.ts";
 
 /** A connection by hand, and all that comes over it until the other side ends it. */
 function connect(url: string): { socket: net.Socket; received: Promise<string> } {

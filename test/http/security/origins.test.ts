@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { testKeys } from "../../helpers/keys.ts";
-import { type Answer, startServer, type TestServer } from "../../helpers/server.ts";
+import { testKeys } from "../../helpers/http/api-keys.ts";
+import { type Answer, startServer, type TestServer } from "../../helpers/http/server.ts";
 
 const APP = "https://app.example";
 

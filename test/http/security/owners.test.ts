@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { verdictsOf } from "../../helpers/batch.ts";
-import { testKeys } from "../../helpers/keys.ts";
-import { startServer, type TestServer } from "../../helpers/server.ts";
+import { testKeys } from "../../helpers/http/api-keys.ts";
+import { verdictsOf } from "../../helpers/http/batch.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 describe("batches and allocated ids where there are keys (API: Security)", () => {
   const keys = testKeys({ ann: ["submit"], bob: ["submit"], watch: ["read"], root: ["admin"] });

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { eventually } from "../../../testbed/eventually.ts";
 import { type PrivateRedis, startRedis } from "../../../testbed/redis-server.ts";
-import { testKeys } from "../../helpers/keys.ts";
-import { type Answer, exchange, startServer, type TestServer } from "../../helpers/server.ts";
+import { testKeys } from "../../helpers/http/api-keys.ts";
+import { type Answer, exchange, startServer, type TestServer } from "../../helpers/http/server.ts";
 import { storeKind } from "../../helpers/store.ts";
 
 const left = (answer: Answer) => Number(/r=(\d+)/.exec(String(answer.headers.ratelimit))?.[1]);

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import type { Redis } from "ioredis";
 import { connectOnce } from "../../../src/store/servers/probe.ts";
-import { readEvents } from "../../helpers/events.ts";
-import { startServer, type TestServer } from "../../helpers/server.ts";
+import { readEvents } from "../../helpers/http/events.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
 import { storeUrl } from "../../helpers/store.ts";
 
 /** What an older version, another program or a defect may have left in the store. */

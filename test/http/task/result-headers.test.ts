@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import { type Answer, startServer, type TestServer } from "../../helpers/server.ts";
+import { type Answer, startServer, type TestServer } from "../../helpers/http/server.ts";
 
 describe("the headers of a result", () => {
   let server: TestServer;

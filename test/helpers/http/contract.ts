@@ -1,5 +1,5 @@
 import Ajv2020, { type ValidateFunction } from "ajv/dist/2020.js";
-import type { OpenApiDocument, Operation, Response } from "../../src/http/openapi/types.ts";
+import type { OpenApiDocument, Operation, Response } from "../../../src/http/openapi/types.ts";
 import type { Answer } from "./server.ts";
 
 /** Headers of ours that an answer may not have unless its operation says so. */

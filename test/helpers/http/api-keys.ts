@@ -1,4 +1,4 @@
-import { formatApiKey, makeKey, type Scope } from "../../src/auth/api-key.ts";
+import { formatApiKey, makeKey, type Scope } from "../../../src/auth/api-key.ts";
 
 /** Keys of a test's own. */
 export interface TestKeys<Name extends string> {

@@ -1,14 +1,14 @@
 import { once } from "node:events";
 import http, { type IncomingHttpHeaders } from "node:http";
 import path from "node:path";
-import { readConfig } from "../../src/config/config.ts";
-import { createLog } from "../../src/log.ts";
-import { type Running, start } from "../../src/server.ts";
-import { Keys } from "../../src/store/keys.ts";
-import { connectOnce } from "../../src/store/servers/probe.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { listenersOf, removeKeysLike } from "./scan.ts";
-import { storeUrl, uniquePrefix } from "./store.ts";
+import { readConfig } from "../../../src/config/config.ts";
+import { createLog } from "../../../src/log.ts";
+import { type Running, start } from "../../../src/server.ts";
+import { Keys } from "../../../src/store/keys.ts";
+import { connectOnce } from "../../../src/store/servers/probe.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { listenersOf, removeKeysLike } from "../scan.ts";
+import { storeUrl, uniquePrefix } from "../store.ts";
 
 /** An answer of a server, whole. */
 export interface Answer {
@@ -54,7 +54,7 @@ export interface TestServer {
   stop(options?: { keep?: boolean }): Promise<void>;
 }
 
-const HANDLERS = path.join(import.meta.dirname, "../fixtures/handlers");
+const HANDLERS = path.join(import.meta.dirname, "../../fixtures/handlers");
 
 /** Starts a server; `env` wins over what tests usually need. */
 export async function startServer(env: Readonly<Record<string, string>> = {}): Promise<TestServer> {
