@@ -7,7 +7,7 @@ import { Redis } from "ioredis";
 import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
-import { uniquePrefix } from "../helpers/store.ts";
+import { uniquePrefix } from "../helpers/store/run-store.ts";
 import { startTcpProxy, type TcpProxy } from "../helpers/tcp-proxy.ts";
 import { Journal } from "./journal.ts";
 

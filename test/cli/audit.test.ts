@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
-import { storeUrl } from "../helpers/store.ts";
+import { storeUrl } from "../helpers/store/run-store.ts";
 
 const PROGRAM = ["--import", import.meta.resolve("tsx"), path.join(import.meta.dirname, "../../src/cli/paihao.ts")];
 

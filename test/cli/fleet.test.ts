@@ -8,7 +8,7 @@ import { eventually } from "../../testbed/eventually.ts";
 import { openEngine } from "../helpers/engine.ts";
 import { exchange } from "../helpers/http/server.ts";
 import { processGone, refuses } from "../helpers/process.ts";
-import { storeUrl, uniquePrefix } from "../helpers/store.ts";
+import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
 
 /** The processes of a server take a second of CPU each to start, and on a machine with much to do many times as long. */
 const PATIENCE_MS = 90_000;

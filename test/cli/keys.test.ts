@@ -9,7 +9,7 @@ import { readKeyFile } from "../../src/auth/key-file.ts";
 import { freePort } from "../../src/store/servers/free-port.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { testKeys } from "../helpers/http/api-keys.ts";
-import { storeUrl, uniquePrefix } from "../helpers/store.ts";
+import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
 
 const PROGRAM = ["--import", import.meta.resolve("tsx"), path.join(import.meta.dirname, "../../src/cli/paihao.ts")];
 const HASH = "0".repeat(64);

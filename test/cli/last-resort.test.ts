@@ -5,9 +5,9 @@ import { expect } from "chai";
 import { connectOnce } from "../../src/store/servers/probe.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { exchange } from "../helpers/http/server.ts";
-import { removeKeysLike } from "../helpers/scan.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
-import { storeUrl, uniquePrefix } from "../helpers/store.ts";
+import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
+import { removeKeysLike } from "../helpers/store/scan.ts";
 
 /** A handler that forgets to wait for a promise, which fails. */
 const FORGETFUL = `import { defineHandler } from "paihao";

@@ -7,7 +7,7 @@ import { Scripts } from "../../src/store/scripts/scripts.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { type ClusterNode, moveSlot, slotOf, startCluster, type TestCluster } from "../../testbed/redis-cluster.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
-import { uniquePrefix } from "../helpers/store.ts";
+import { uniquePrefix } from "../helpers/store/run-store.ts";
 import { startLoad, withoutResult } from "./load.ts";
 import { needsRedisServer } from "./needs.ts";
 

@@ -6,7 +6,7 @@ import { closedGate } from "../helpers/gates.ts";
 import { verdictsOf } from "../helpers/http/batch.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { expectStartError } from "../helpers/start-error.ts";
-import { uniquePrefix } from "../helpers/store.ts";
+import { uniquePrefix } from "../helpers/store/run-store.ts";
 import { needsRedisServer } from "./needs.ts";
 
 const PARTITIONS = 6;

@@ -5,7 +5,7 @@ import { Keys } from "../../src/store/keys.ts";
 import { Scripts } from "../../src/store/scripts/scripts.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { recordingLog } from "../helpers/recording-log.ts";
-import { storeUrl, uniquePrefix } from "../helpers/store.ts";
+import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
 
 describe("the secret of a deployment", () => {
   const { log, messages } = recordingLog();

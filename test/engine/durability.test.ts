@@ -7,7 +7,7 @@ import { type Connection, connect } from "../../src/store/connection.ts";
 import { findServerBinary } from "../../src/store/servers/server-binary.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
-import { uniquePrefix } from "../helpers/store.ts";
+import { uniquePrefix } from "../helpers/store/run-store.ts";
 
 const handler = defineHandler({ queue: "jobs", run: () => undefined });
 

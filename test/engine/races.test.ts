@@ -2,8 +2,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import type { Lease } from "../../src/store/scripts/scripts.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
-import { keysLike } from "../helpers/scan.ts";
-import { uniquePrefix } from "../helpers/store.ts";
+import { uniquePrefix } from "../helpers/store/run-store.ts";
+import { keysLike } from "../helpers/store/scan.ts";
 
 /** Clients, each on connections of its own. */
 const CLIENTS = 8;

@@ -4,7 +4,7 @@ import { createLog } from "../../src/log.ts";
 import { connect } from "../../src/store/connection.ts";
 import { Scripts } from "../../src/store/scripts/scripts.ts";
 import { openEngine } from "../helpers/engine.ts";
-import { onCluster, storeUrl, storeUrlAt } from "../helpers/store.ts";
+import { onCluster, storeUrl, storeUrlAt } from "../helpers/store/run-store.ts";
 import { startTcpProxy } from "../helpers/tcp-proxy.ts";
 import { contents } from "./resend-dump.ts";
 import { answer, CAP, KEEP, LONG, PERMIT, REQUEST, ROOM, Scene } from "./resend-scene.ts";

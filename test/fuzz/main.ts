@@ -9,7 +9,7 @@ import { parseArgs } from "node:util";
 import { messageOf } from "../../src/errors.ts";
 import { createLog } from "../../src/log.ts";
 import { provisionStore } from "../../src/store/servers/provision.ts";
-import { publishStore } from "../helpers/store.ts";
+import { publishStore } from "../helpers/store/run-store.ts";
 import { fuzz } from "./run.ts";
 
 const { values } = parseArgs({ options: { requests: { type: "string", default: "10000" }, seed: { type: "string" } } });

@@ -5,9 +5,9 @@ import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 import { connectOnce } from "../../src/store/servers/probe.ts";
 import { exchange, type LogLine, type TestServer } from "../helpers/http/server.ts";
-import { removeKeysLike } from "../helpers/scan.ts";
 import { endProcesses, startProcess } from "../helpers/server-process.ts";
-import { storeUrl, uniquePrefix } from "../helpers/store.ts";
+import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
+import { removeKeysLike } from "../helpers/store/scan.ts";
 import { startUpstream } from "./upstream.ts";
 
 /** The most that the heap of a fuzzed process may hold, MB. */

@@ -12,8 +12,8 @@ import { Keys } from "../../src/store/keys.ts";
 import { PubSub } from "../../src/store/pubsub.ts";
 import { Scripts } from "../../src/store/scripts/scripts.ts";
 import type { Result } from "../../src/task.ts";
-import { removeKeysLike } from "./scan.ts";
-import { storeUrl, uniquePrefix } from "./store.ts";
+import { storeUrl, uniquePrefix } from "./store/run-store.ts";
+import { removeKeysLike } from "./store/scan.ts";
 
 /** An engine of its own on the run's store: a fresh key prefix, and nothing left behind. */
 export interface TestEngine {

@@ -19,7 +19,7 @@ export function groupOf(pid: number): number {
 
 /** Starts store-owner.ts and waits for its store's URL; rejects when it ends without one. */
 export async function startStoreOwner(kind: string, dir: string): Promise<{ owner: ChildProcess; url: string }> {
-  const script = fileURLToPath(new URL("./store-owner.ts", import.meta.url));
+  const script = fileURLToPath(new URL("./store/store-owner.ts", import.meta.url));
   const owner = spawn(process.execPath, ["--import", "tsx", script, kind, dir], {
     stdio: ["ignore", "pipe", "ignore"],
   });

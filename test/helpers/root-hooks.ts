@@ -5,7 +5,7 @@ import { STORES, type StoreKind } from "../../src/config/config.ts";
 import { createLog } from "../../src/log.ts";
 import { type ProvisionedStore, provisionStore } from "../../src/store/servers/provision.ts";
 import { startCluster, type TestCluster } from "../../testbed/redis-cluster.ts";
-import { publishStore } from "./store.ts";
+import { publishStore } from "./store/run-store.ts";
 
 let store: ProvisionedStore | undefined;
 let cluster: TestCluster | undefined;

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
-import { storeUrl } from "./store.ts";
+import { storeUrl } from "./store/run-store.ts";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
 

@@ -11,8 +11,8 @@ import { isOutcome } from "../../src/task.ts";
 import { undoHandler } from "../../src/workers/undo.ts";
 import { Worker, type WorkerOptions } from "../../src/workers/worker.ts";
 import { eventually } from "../../testbed/eventually.ts";
-import { removeKeysLike } from "./scan.ts";
-import { storeUrl, uniquePrefix } from "./store.ts";
+import { storeUrl, uniquePrefix } from "./store/run-store.ts";
+import { removeKeysLike } from "./store/scan.ts";
 
 /** Threads and processes start slowly on a machine that has too much to do. */
 const PATIENCE_MS = 45_000;

@@ -11,9 +11,9 @@ import * as fixtures from "../fixtures/handlers/workers/handlers.ts";
 import { readEvents } from "../helpers/http/events.ts";
 import { type Answer, exchange, type Sent } from "../helpers/http/server.ts";
 import { refuses } from "../helpers/process.ts";
-import { listenersOf } from "../helpers/scan.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
-import { storeUrl } from "../helpers/store.ts";
+import { storeUrl } from "../helpers/store/run-store.ts";
+import { listenersOf } from "../helpers/store/scan.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 
 const HANDLERS = path.join(import.meta.dirname, "../fixtures/handlers/workers");

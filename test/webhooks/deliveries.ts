@@ -12,7 +12,7 @@ import { type DeliveryParts, deliverer } from "../../src/webhooks/delivery.ts";
 import { Worker } from "../../src/workers/worker.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
-import { storeUrl } from "../helpers/store.ts";
+import { storeUrl } from "../helpers/store/run-store.ts";
 
 /** A worker that runs the queue `jobs` and delivers its webhooks to 127.0.0.1, without pauses between attempts. */
 export interface Deliveries {

@@ -3,7 +3,7 @@ import { PaihaoError } from "../../src/errors.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { Keys } from "../../src/store/keys.ts";
 import { connectOnce } from "../../src/store/servers/probe.ts";
-import { storeUrl } from "../helpers/store.ts";
+import { storeUrl } from "../helpers/store/run-store.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 
 describe("a task with a large input", () => {

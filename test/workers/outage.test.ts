@@ -7,7 +7,7 @@ import { findServerBinary } from "../../src/store/servers/server-binary.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 import { deferred } from "../helpers/deferred.ts";
-import { storeKind } from "../helpers/store.ts";
+import { storeKind } from "../helpers/store/run-store.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 
 describe("a worker whose store goes away", () => {

@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { defineHandler, type Handler, type HandlerOptions, type TaskContext } from "../../src/handler/define.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { deferred } from "../helpers/deferred.ts";
-import { storeUrl } from "../helpers/store.ts";
+import { storeUrl } from "../helpers/store/run-store.ts";
 import { firing, openWorkshop, type Workshop, type WorkshopOptions } from "../helpers/workshop.ts";
 
 const RIVAL = path.join(import.meta.dirname, "rival.ts");

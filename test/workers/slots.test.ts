@@ -4,7 +4,7 @@ import { defineHandler } from "../../src/handler/define.ts";
 import { connectOnce } from "../../src/store/servers/probe.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { deferred } from "../helpers/deferred.ts";
-import { storeUrl } from "../helpers/store.ts";
+import { storeUrl } from "../helpers/store/run-store.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 
 describe("a worker's slots", () => {

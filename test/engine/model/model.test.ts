@@ -1,4 +1,4 @@
-import { storeUrl } from "../../helpers/store.ts";
+import { storeUrl } from "../../helpers/store/run-store.ts";
 import { holdAgainstModel } from "./run.ts";
 
 /** Runs in a test run; the long form is `npm run properties -- --runs N`. */

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { storeUrl } from "../../helpers/store.ts";
+import { storeUrl } from "../../helpers/store/run-store.ts";
 import { holdAgainstModel } from "./run.ts";
 
 const STEPS = 40;

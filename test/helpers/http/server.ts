@@ -7,8 +7,8 @@ import { type Running, start } from "../../../src/server.ts";
 import { Keys } from "../../../src/store/keys.ts";
 import { connectOnce } from "../../../src/store/servers/probe.ts";
 import { eventually } from "../../../testbed/eventually.ts";
-import { listenersOf, removeKeysLike } from "../scan.ts";
-import { storeUrl, uniquePrefix } from "../store.ts";
+import { storeUrl, uniquePrefix } from "../store/run-store.ts";
+import { listenersOf, removeKeysLike } from "../store/scan.ts";
 
 /** An answer of a server, whole. */
 export interface Answer {

@@ -5,7 +5,7 @@ import { isRetryLater } from "../../../src/handler/intents.ts";
 import { taskContext, thrownBy } from "../../handlers/context.ts";
 import { exchange } from "../../helpers/http/server.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../../helpers/server-process.ts";
-import { storeUrl, uniquePrefix } from "../../helpers/store.ts";
+import { storeUrl, uniquePrefix } from "../../helpers/store/run-store.ts";
 import { removeKeys } from "../../helpers/workshop.ts";
 import {
   field,

@@ -4,7 +4,7 @@ import { eventually } from "../../../testbed/eventually.ts";
 import { type PrivateRedis, startRedis } from "../../../testbed/redis-server.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
-import { storeKind } from "../../helpers/store.ts";
+import { storeKind } from "../../helpers/store/run-store.ts";
 
 describe("health", () => {
   it("is live and ready while all is well", async () => {

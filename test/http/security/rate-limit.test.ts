@@ -3,7 +3,7 @@ import { eventually } from "../../../testbed/eventually.ts";
 import { type PrivateRedis, startRedis } from "../../../testbed/redis-server.ts";
 import { testKeys } from "../../helpers/http/api-keys.ts";
 import { type Answer, exchange, startServer, type TestServer } from "../../helpers/http/server.ts";
-import { storeKind } from "../../helpers/store.ts";
+import { storeKind } from "../../helpers/store/run-store.ts";
 
 const left = (answer: Answer) => Number(/r=(\d+)/.exec(String(answer.headers.ratelimit))?.[1]);
 

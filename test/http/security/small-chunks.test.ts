@@ -2,9 +2,9 @@ import { once } from "node:events";
 import net from "node:net";
 import { expect } from "chai";
 import { connectOnce } from "../../../src/store/servers/probe.ts";
-import { removeKeysLike } from "../../helpers/scan.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../../helpers/server-process.ts";
-import { storeUrl, uniquePrefix } from "../../helpers/store.ts";
+import { storeUrl, uniquePrefix } from "../../helpers/store/run-store.ts";
+import { removeKeysLike } from "../../helpers/store/scan.ts";
 
 /** Chunks that are written together, so that the sender is not what takes the time. */
 const TOGETHER = 20_000;

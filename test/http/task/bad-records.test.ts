@@ -3,7 +3,7 @@ import type { Redis } from "ioredis";
 import { connectOnce } from "../../../src/store/servers/probe.ts";
 import { readEvents } from "../../helpers/http/events.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
-import { storeUrl } from "../../helpers/store.ts";
+import { storeUrl } from "../../helpers/store/run-store.ts";
 
 /** What an older version, another program or a defect may have left in the store. */
 const RESULTS: Readonly<Record<string, string>> = {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { Redis } from "ioredis";
 import { checkServer, isSupportedVersion } from "../../../src/store/servers/check-server.ts";
 import { expectStartError } from "../../helpers/start-error.ts";
-import { storeKind, storeUrl } from "../../helpers/store.ts";
+import { storeKind, storeUrl } from "../../helpers/store/run-store.ts";
 import { type FakeRedis, startFakeRedis } from "./fake-redis.ts";
 
 describe("the fitness of a store", () => {

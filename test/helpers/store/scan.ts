@@ -1,4 +1,4 @@
-import { type Connection, isCluster, mastersOf } from "../../src/store/connection.ts";
+import { type Connection, isCluster, mastersOf } from "../../../src/store/connection.ts";
 
 /** The keys that a pattern matches, on every node. */
 export async function keysLike(connection: Connection, match: string): Promise<string[]> {

@@ -1,7 +1,7 @@
 /** A process with a store, to be killed: `store-owner.ts KIND DIR` prints the store's URL when it answers. */
-import { STORES } from "../../src/config/config.ts";
-import { createLog } from "../../src/log.ts";
-import { provisionStore } from "../../src/store/servers/provision.ts";
+import { STORES } from "../../../src/config/config.ts";
+import { createLog } from "../../../src/log.ts";
+import { provisionStore } from "../../../src/store/servers/provision.ts";
 
 const kind = STORES.find((name) => name === process.argv[2]);
 const store = await provisionStore(
