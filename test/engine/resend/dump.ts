@@ -1,5 +1,5 @@
-import type { Connection } from "../../src/store/connection.ts";
-import { keysLike } from "../helpers/store/scan.ts";
+import type { Connection } from "../../../src/store/connection.ts";
+import { keysLike } from "../../helpers/store/scan.ts";
 
 /** Fields that hold a time, or what follows from the times of calls. */
 const OF_TIME = /^(?:c|b|e|x|at|hlc|fence|mean|variance|total|liveUntil|lostAt|handedUntil)$/;

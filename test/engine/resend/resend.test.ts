@@ -1,13 +1,13 @@
 import { readdirSync } from "node:fs";
 import { expect } from "chai";
-import { createLog } from "../../src/log.ts";
-import { connect } from "../../src/store/connection.ts";
-import { Scripts } from "../../src/store/scripts/scripts.ts";
-import { openEngine } from "../helpers/engine.ts";
-import { onCluster, storeUrl, storeUrlAt } from "../helpers/store/run-store.ts";
-import { startTcpProxy } from "../helpers/tcp-proxy.ts";
-import { contents } from "./resend-dump.ts";
-import { answer, CAP, KEEP, LONG, PERMIT, REQUEST, ROOM, Scene } from "./resend-scene.ts";
+import { createLog } from "../../../src/log.ts";
+import { connect } from "../../../src/store/connection.ts";
+import { Scripts } from "../../../src/store/scripts/scripts.ts";
+import { openEngine } from "../../helpers/engine.ts";
+import { onCluster, storeUrl, storeUrlAt } from "../../helpers/store/run-store.ts";
+import { startTcpProxy } from "../../helpers/tcp-proxy.ts";
+import { contents } from "./dump.ts";
+import { answer, CAP, KEEP, LONG, PERMIT, REQUEST, ROOM, Scene } from "./scene.ts";
 
 /** A call of one script in one situation; both of its replies where they are told apart. */
 interface Case {
@@ -268,7 +268,7 @@ const READERS = ["inspect", "count", "queue", "page", "allocation"];
 
 describe("a script sent twice, as after a lost reply", () => {
   it("is tried for every Lua file", () => {
-    const files = readdirSync(new URL("../../src/store/scripts/lua/", import.meta.url));
+    const files = readdirSync(new URL("../../../src/store/scripts/lua/", import.meta.url));
     const names = files.flatMap((file) => (file.endsWith(".lua") ? [file.slice(0, -4)] : []));
     expect([...new Set(CASES.map((one) => one.script)), ...READERS].sort()).to.deep.equal(names.sort());
   });
