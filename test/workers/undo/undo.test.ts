@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { defineHandler, type Handler, type HandlerOptions, type UndoAllContext } from "../../src/handler/define.ts";
-import { giveUp } from "../../src/handler/intents.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { deferred } from "../helpers/deferred.ts";
-import { firing, openWorkshop, type Workshop } from "../helpers/workshop.ts";
+import { defineHandler, type Handler, type HandlerOptions, type UndoAllContext } from "../../../src/handler/define.ts";
+import { giveUp } from "../../../src/handler/intents.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { deferred } from "../../helpers/deferred.ts";
+import { firing, openWorkshop, type Workshop } from "../../helpers/workshop.ts";
 
 describe("undoing", () => {
   let shop: Workshop;

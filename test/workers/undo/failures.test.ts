@@ -1,10 +1,10 @@
 import { expect } from "chai";
-import { defineHandler, type Handler, type HandlerOptions } from "../../src/handler/define.ts";
-import { giveUp, retryLater } from "../../src/handler/intents.ts";
-import { monitorDocument } from "../../src/http/task/document.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { deferred } from "../helpers/deferred.ts";
-import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
+import { defineHandler, type Handler, type HandlerOptions } from "../../../src/handler/define.ts";
+import { giveUp, retryLater } from "../../../src/handler/intents.ts";
+import { monitorDocument } from "../../../src/http/task/document.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { deferred } from "../../helpers/deferred.ts";
+import { openWorkshop, type Workshop } from "../../helpers/workshop.ts";
 
 const BACKOFF = { base: "1ms", max: "1ms" };
 

@@ -2,12 +2,12 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
-import type { Handler } from "../../src/handler/define.ts";
-import { deadly, doomed } from "../fixtures/handlers/undo/handlers.ts";
-import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
-import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
+import type { Handler } from "../../../src/handler/define.ts";
+import { deadly, doomed } from "../../fixtures/handlers/undo/handlers.ts";
+import { endProcesses, type ServerProcess, startProcess } from "../../helpers/server-process.ts";
+import { openWorkshop, type Workshop } from "../../helpers/workshop.ts";
 
-const HANDLERS = path.join(import.meta.dirname, "../fixtures/handlers/undo");
+const HANDLERS = path.join(import.meta.dirname, "../../fixtures/handlers/undo");
 
 describe("undoing among processes that die", function () {
   this.timeout(120_000);
