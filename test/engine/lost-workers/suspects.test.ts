@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { audit } from "../../src/engine/audit.ts";
-import { catalogueResult } from "../../src/engine/problem.ts";
-import { openEngine, type TestEngine } from "../helpers/engine.ts";
+import { audit } from "../../../src/engine/audit.ts";
+import { catalogueResult } from "../../../src/engine/problem.ts";
+import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 const HOUR_MS = 3_600_000;
 const SUSPECT_LEASE_MS = 1000;

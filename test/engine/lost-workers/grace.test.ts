@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import type { Reserved } from "../../src/store/scripts/scripts.ts";
-import { eventually } from "../../testbed/eventually.ts";
-import { openEngine, type TestEngine } from "../helpers/engine.ts";
+import type { Reserved } from "../../../src/store/scripts/scripts.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 /** As lua/lib/grace.lua has it. */
 const MOST_GRACES = 10;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { openEngine, type TestEngine } from "../helpers/engine.ts";
-import { onCluster } from "../helpers/store/run-store.ts";
+import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { onCluster } from "../../helpers/store/run-store.ts";
 
 const TTL_MS = 60_000;
 
