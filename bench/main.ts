@@ -22,9 +22,10 @@ import { spike } from "./spike.ts";
 import { submit } from "./submit.ts";
 import { sustained } from "./sustained.ts";
 import { sync } from "./sync.ts";
+import { syncLoad } from "./sync-load.ts";
 
 const BENCHES: readonly Bench[] = [
-  ...[accept, run, submit, depth, memory, sustained, spike, sync, pickup],
+  ...[accept, run, submit, depth, memory, sustained, spike, sync, syncLoad, pickup],
   ...[scale, cluster, idle, estimates, recovery, anatomy],
 ];
 

@@ -29,4 +29,5 @@ export function compare({ figure, against, store, ours, theirs, show, target }: 
 
 export const perSecond = (value: number): string => `${Math.round(value).toLocaleString("en")}/s`;
 export const milliseconds = (value: number): string => `${value.toFixed(2)} ms`;
+export const micros = (value: number): string => `${Math.round(value)} µs`;
 export const bytes = (value: number): string => `${Math.round(value)} B`;
