@@ -1,10 +1,10 @@
-/** Entries set between two renewals, at least. */
+/** Least number of entries set between two renewals. */
 const RENEW_AFTER = 1000;
 
 /**
- * A Map for what comes and goes many thousand times a second. V8 links each table that a Map has outgrown, or filled with what
- * was deleted, to the next one. Once such a table is old, all that went through the Map since then stays until a major
- * collection, and with it whatever it refers to. A new Map now and then breaks the chain.
+ * A Map whose entries change many thousand times a second. When a Map outgrows its table, or fills it with deleted entries, V8
+ * links the old table to the new one. Once such a table is in the old generation, everything added to the Map since stays alive
+ * until a major collection, with all that it references. Replacing the Map now and then breaks the chain.
  */
 export class ChurnMap<K, V> implements Iterable<[K, V]> {
   #map = new Map<K, V>();
@@ -20,7 +20,7 @@ export class ChurnMap<K, V> implements Iterable<[K, V]> {
 
   set(key: K, value: V): void {
     this.#set += 1;
-    // In proportion to what is copied: each entry is, on average, at most a quarter of a time.
+    // After four times as many entries as are copied: on average, an entry set costs at most a quarter of a copy.
     if (this.#set >= RENEW_AFTER && this.#set >= 4 * this.#map.size) {
       this.#map = new Map(this.#map);
       this.#set = 0;

@@ -64,7 +64,7 @@ export function errorEntry(code: ErrorCode): ErrorEntry {
   return { code, status, title };
 }
 
-/** Where a value of the input is wrong, in the form of RFC 9457 §3. */
+/** An invalid value of the input, in the form of RFC 9457 §3. */
 export interface FieldError {
   /** JSON Pointer as a URI fragment (RFC 6901 §6), e.g. `#/width`. */
   readonly pointer: string;
@@ -79,7 +79,7 @@ export class PaihaoError extends Error {
   readonly extensions: Readonly<Record<string, unknown>>;
   /** Response headers that belong to the problem, e.g. `Location`. */
   readonly headers: Readonly<Record<string, string>>;
-  /** When the same request may succeed, seconds; undefined where that is not known. */
+  /** When the same request may succeed, seconds; undefined if unknown. */
   readonly retryAfterS: number | undefined;
 
   constructor(
@@ -102,24 +102,26 @@ export class PaihaoError extends Error {
   }
 }
 
-/** A start that cannot go on because of what the operator asked for; its message is for a person and stands alone. */
+/** The server cannot start because of its configuration or environment. The operator sees only the message, without a stack. */
 export class StartError extends Error {
   override readonly name = "StartError";
 }
 
-/** The message of anything thrown and of what caused it, for a log line: a PaihaoError's own is for callers and says little. */
+/**
+ * The message of anything thrown and of its cause, for a log line: the message of a PaihaoError is for callers and says little.
+ */
 export function reasonOf(thrown: unknown): string {
   const cause = thrown instanceof Error ? thrown.cause : undefined;
   return cause === undefined ? messageOf(thrown) : `${messageOf(thrown)}: ${messageOf(cause)}`;
 }
 
-/** The message of anything thrown, for a log line or a start error. Never throws itself, whatever a handler has thrown. */
+/** The message of anything thrown, for a log line or a start error. Never throws, whatever a handler has thrown. */
 export function messageOf(thrown: unknown): string {
   try {
     const message: unknown = typeof thrown === "object" && thrown !== null && "message" in thrown && thrown.message;
     return typeof message === "string" ? message : String(thrown);
   } catch {
     // An object without a prototype, or with a toString that throws.
-    return "something that cannot be shown as text";
+    return "a value that cannot be converted to text";
   }
 }

@@ -3,14 +3,13 @@ import { type DestinationStream, type Logger, pino } from "pino";
 
 export type { Logger } from "pino";
 
-/** The levels LOG_LEVEL takes, the quietest last. */
+/** The values of LOG_LEVEL, the quietest last. */
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
 /**
- * Makes the process's log: JSON lines on standard output.
- * Every line written while a request is answered or a task is run carries its id as `requestId`, without being told to:
- * cls-rtracer keeps it through all asynchronous calls.
+ * Makes the process's log: JSON lines on standard output. Every line written while a request is answered or a task runs has its
+ * id as `requestId`: cls-rtracer keeps it through all asynchronous calls.
  */
 export function createLog(level: LogLevel, destination?: DestinationStream): Logger {
   const options = {
@@ -25,7 +24,7 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
   return destination ? pino(options, destination) : pino(options);
 }
 
-/** Runs `work` so that every log line within carries `id`. */
+/** Runs `work` so that every log line it writes has `id`. */
 export function withRequestId<T>(id: string, work: () => T): T {
   return rTracer.runWithId(work, id);
 }

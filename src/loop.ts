@@ -1,20 +1,23 @@
-/** The shape of every recurring role: both calls are idempotent, `stop` is safe before `start` and resolves when all is done. */
+/**
+ * The interface of every recurring role. Both calls are idempotent; `stop` is safe before `start` and resolves once all work
+ * has ended.
+ */
 export interface Role {
   start(): Promise<void> | void;
   stop(): Promise<void>;
 }
 
-/** How a {@link Loop} turns. */
+/** What a {@link Loop} does, and how often. */
 export interface LoopOptions {
-  /** One turn; returns the milliseconds until the next where that is sooner than usual, or nothing. Must not await `stop`. */
+  /** One turn. Returns the milliseconds until the next turn if it should come earlier than usual. Must not await `stop`. */
   tick(): Promise<number | undefined>;
-  /** The usual time between two turns, in milliseconds; each is drawn from ±20 % so that processes do not march in step. */
+  /** The usual time between two turns, in milliseconds, ± 20 % so that processes do not run in step. */
   intervalMs: number;
-  /** Told of a turn that threw; the loop goes on. */
+  /** Called if a turn throws; the loop continues. */
   onError(error: unknown): void;
 }
 
-/** Runs one turn after the other, never two at once; `wake` makes the next one come at once. */
+/** Runs one turn after the other, never two at once; `wake` starts the next one immediately. */
 export class Loop implements Role {
   readonly #options: LoopOptions;
   #running = false;
@@ -29,7 +32,7 @@ export class Loop implements Role {
   start(): void {
     if (this.#running) return;
     this.#running = true;
-    // A turn that began before the last stop is still under way: it goes on alone, and its end starts the next one.
+    // A turn from before the last stop is still running: its end starts the next one.
     this.#awake = this.#turn !== undefined;
     if (!this.#awake) this.#go();
   }
@@ -41,7 +44,7 @@ export class Loop implements Role {
     await this.#turn;
   }
 
-  /** Makes the next turn come now, or directly after the one that is under way. */
+  /** Starts the next turn now, or directly after the one that is running. */
   wake(): void {
     if (!this.#running) return;
     if (this.#turn !== undefined) {
@@ -67,7 +70,7 @@ export class Loop implements Role {
   }
 
   async #once(): Promise<number> {
-    // The tick begins only when #turn is set: a wake from within it must not start a second turn.
+    // The tick must not begin before #turn is set: otherwise a wake from inside it would start a second turn.
     await undefined;
     const usual = this.#options.intervalMs * (0.8 + 0.4 * Math.random());
     if (!this.#running) return usual;

@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
 
-/** A queue's figures, as gauges show them. */
+/** The figures of a queue for the gauges. */
 export interface QueueGauges {
   readonly queue: string;
   readonly waiting: number;
@@ -11,7 +11,10 @@ export interface QueueGauges {
   readonly slots: number;
 }
 
-/** A counter by queue and one word of ours; each pair is looked up once, since some are counted for every task. */
+/**
+ * A counter with the labels queue and one word. Each label pair is looked up only once, since some counters change with every
+ * task.
+ */
 class WordCounter<Word extends string> {
   readonly #counter: Counter;
   readonly #children = new Map<string, { inc(): void }>();
@@ -31,36 +34,36 @@ class WordCounter<Word extends string> {
   }
 }
 
-/** What a process counts, in a registry of its own. Labels are queues and words of ours: never ids or what callers send. */
+/** The metrics of a process, in a registry of its own. Labels are queues and fixed words, never ids or values from callers. */
 export class Metrics {
   readonly registry = new Registry();
   readonly submissions = new WordCounter<string>(
     this.registry,
     "paihao_submissions_total",
-    "Submissions, by what became of them",
+    "Submissions, by verdict",
     "verdict",
   );
   readonly endings = new WordCounter<string>(
     this.registry,
     "paihao_attempts_total",
-    "Attempts of this worker, by how the store took their end",
+    "Ended attempts of this worker, by the verdict of the store",
     "ending",
   );
   readonly lost = new WordCounter<string>(
     this.registry,
     "paihao_lost_tasks_total",
-    "Tasks whose worker was lost, by what became of them",
+    "Tasks whose worker was lost, by what happened to them",
     "fate",
   );
   readonly estimates = new WordCounter<"within" | "sooner" | "later">(
     this.registry,
     "paihao_estimates_total",
-    "Estimates of a sample, by where the true start lay",
+    "A sample of the estimates, by whether the task started within the estimated range, sooner or later",
     "start",
   );
   readonly #overdueGauge = new Gauge({
     name: "paihao_handlers_overdue",
-    help: "Handlers of this worker that go on after their signal, which nobody waits for any more",
+    help: "Handlers of this worker that continue after their signal and are no longer waited for",
     labelNames: ["queue"],
     registers: [this.registry],
   });
@@ -77,22 +80,22 @@ export class Metrics {
     registers: [this.registry],
   });
 
-  /** Counts how the store took the ends of attempts. */
+  /** Counts the verdicts of the store on ended attempts. */
   countEndings(of: readonly { queue: string }[], verdicts: readonly string[]): void {
     for (const [i, { queue }] of of.entries()) this.endings.count(queue, verdicts[i] ?? "unknown");
   }
 
-  /** Counts handlers that go on after their signal, more or fewer. */
+  /** Changes the number of handlers that continue after their signal. */
   countOverdue(queue: string, by: 1 | -1): void {
     this.#overdueGauge.inc({ queue }, by);
   }
 
-  /** Adds what Node tells of the process: memory, event loop, garbage. */
+  /** Adds Node's metrics of the process: memory, event loop, garbage collection. */
   observeProcess(): void {
     collectDefaultMetrics({ register: this.registry });
   }
 
-  /** The exposition, with the figures of the queues as they are now. */
+  /** The metrics as text, with the given figures of the queues. */
   exposition(queues: readonly QueueGauges[]): Promise<string> {
     for (const { queue, waiting, scheduled, running, dead, workers, slots } of queues) {
       for (const [state, count] of Object.entries({ waiting, scheduled, running, dead })) {

@@ -24,20 +24,20 @@ export interface Running {
   /** Where it listens; undefined for a worker without PORT. */
   readonly url: string | undefined;
   readonly queues: readonly string[];
-  /** Which store, and where the data lives. */
+  /** Which store, and where its data is. */
   readonly store: string;
   /** Reads the file of API keys again. */
   reload(): void;
   /**
-   * Takes no new connections, answers the callers who wait while the worker goes on, lets what runs end, then closes
-   * everything; idempotent.
-   * @param withinMs for answers and running tasks together; default DRAIN_TIMEOUT
+   * Accepts no new connections, answers waiting callers while the worker continues, lets running tasks end, then closes
+   * everything. Idempotent.
+   * @param withinMs how long answers and running tasks together may take; default DRAIN_TIMEOUT
    */
   stop(withinMs?: number): Promise<void>;
 }
 
 /**
- * Starts what the configuration asks for: store, engine, and the roles of this process.
+ * Starts the store, the engine and the roles of this process, as configured.
  * @throws StartError with a message for a person
  */
 export async function start(config: Config, log: Logger): Promise<Running> {
@@ -47,7 +47,7 @@ export async function start(config: Config, log: Logger): Promise<Running> {
   const signer = config.urlSigningKey === undefined ? undefined : new LinkSigner(config.urlSigningKey, config.urlTtlMs);
   const stopping = new AbortController();
   const closing = new AbortController();
-  /** What has been started, the last first to be stopped. */
+  /** Stops what has been started, in reverse order. */
   const started: Stop[] = [];
   let unwound: Promise<void> | undefined;
   const unwind = (withinMs = config.drainTimeoutMs) => {
@@ -60,7 +60,7 @@ export async function start(config: Config, log: Logger): Promise<Running> {
     const delivering: Handler = deliverer({
       guard,
       secrets: config.webhookSecrets,
-      // A longer result would not be sent along. Called once the worker runs: the engine is there by then.
+      // A longer result would not be part of the event. Called only while the worker runs, when the engine exists.
       look: (id) => engine.inspect(id, { result: true, mostBytes: PROBLEM_BYTES }),
       describe: (seen) => monitorDocument(seen, engine.settings(seen.queue).attempts, signer?.sign(seen)),
     });
@@ -110,8 +110,8 @@ export async function start(config: Config, log: Logger): Promise<Running> {
     }
     const stopServer: Stop = (leftMs) => server?.stop(leftMs);
     const stopWorker: Stop = (leftMs) => worker?.stop(leftMs);
-    // The API stops first: the worker goes on with the tasks that its callers wait for. Where a worker alone listens, it is
-    // for probes and metrics, which are to see it drain.
+    // The API stops first, while the worker continues with the tasks that callers wait for. The server of a worker only serves
+    // probes and metrics, which should still work while it drains, so it stops last.
     started.push(...(config.role === "worker" ? [stopServer, stopWorker] : [stopWorker, stopServer]));
     started.push(() => stopping.abort());
     await server?.start();
@@ -129,7 +129,7 @@ export async function start(config: Config, log: Logger): Promise<Running> {
   }
 }
 
-/** Stops one part; told how much of the time to stop is left, ms. */
+/** Stops one part; `leftMs` is what is left of the time to stop. */
 type Stop = (leftMs: number) => unknown;
 
 async function stopAll(parts: readonly Stop[], withinMs: number, log: Logger): Promise<void> {

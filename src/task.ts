@@ -1,23 +1,23 @@
-/** The states of a task. The last three are terminal: exactly one of them becomes a task's outcome, for ever. */
+/** The states of a task. The last three are terminal: a task ends in exactly one of them. */
 export const STATES = ["waiting", "scheduled", "running", "retrying", "succeeded", "failed", "canceled"] as const;
 export type State = (typeof STATES)[number];
 
 /** The terminal states. */
 export type Outcome = "succeeded" | "failed" | "canceled";
 
-/** Which state may follow which. The diagram of ARCHITECTURE.md is this table, drawn. */
+/** Which state may follow which. ARCHITECTURE.md has it as a diagram. */
 export const TRANSITIONS: Readonly<Record<State, readonly State[]>> = {
   waiting: ["running", "canceled"],
   scheduled: ["waiting", "canceled"],
   running: ["succeeded", "failed", "canceled", "retrying", "waiting"],
   retrying: ["waiting", "canceled"],
   succeeded: [],
-  // A dead task (failed, with its input kept) can be run again; any other failure is for ever.
+  // A dead task (failed, with its input kept) can be run again; any other failure is final.
   failed: ["waiting"],
   canceled: [],
 };
 
-/** Whether a state is for ever. */
+/** Whether a state is terminal. */
 export function isOutcome(state: State): state is Outcome {
   return state === "succeeded" || state === "failed" || state === "canceled";
 }
@@ -47,7 +47,7 @@ export const LONGEST_DELAY_S = 366 * 86_400;
 /** The input of a task as it is stored: its bytes and their media type. */
 export interface Input {
   readonly bytes: Uint8Array;
-  /** Media type without parameters, in lower case; `application/json` is what a JSON value has. */
+  /** Media type without parameters, in lower case; `application/json` for a JSON value. */
   readonly mediaType: string;
 }
 
@@ -55,14 +55,14 @@ export interface Input {
 export interface Result {
   /** HTTP status, 200–599. */
   readonly status: number;
-  /** Content type, null where there is no body. */
+  /** Content type; null without a body. */
   readonly contentType: string | null;
-  /** Further response headers that the handler gave, names in lower case. */
+  /** Further response headers from the handler, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
 
-/** A result as it is made: what is text stays text until it is stored. */
+/** A result before it is stored: a text body is still a string. */
 export interface Answer extends Omit<Result, "body"> {
   readonly body: string | Uint8Array;
 }

@@ -1,7 +1,7 @@
 /** The last time that a Date can hold, ms. */
 const LAST_MS = 8.64e15;
 
-/** A time as RFC 3339 with milliseconds, UTC, as every document shows it; null stays null. What is no time is shown as 1970. */
+/** A time as RFC 3339 with milliseconds, UTC, as every document shows it; null stays null. An invalid time is shown as 1970. */
 export function timestamp(ms: number): string;
 export function timestamp(ms: number | null): string | null;
 export function timestamp(ms: number | null): string | null {

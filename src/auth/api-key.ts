@@ -1,29 +1,29 @@
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
 import { StartError } from "../errors.ts";
 
-/** What a key may be for. */
+/** What a key may allow. */
 export const SCOPES = ["submit", "read", "admin", "work"] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** A key as the server knows it: by its hash alone. */
+/** A key as the server stores it: only its hash. */
 export interface ApiKey {
-  /** Whose it is: the caller of the tasks that are submitted with it. */
+  /** Name of its owner: the caller of tasks that are submitted with it. */
   readonly name: string;
   readonly scopes: ReadonlySet<Scope>;
-  /** SHA-256 of the key. It is random enough that nothing slower is needed. */
+  /** SHA-256 of the key. Keys are random, so that no slower hash is needed. */
   readonly hash: Buffer;
 }
 
-/** Begins every key that is made here, so that people and secret scanners recognise one. */
+/** Prefix of every key, so that people and secret scanners recognise one. */
 const PREFIX = "ph_";
-/** Never a key itself, put in the wrong place by mistake: names are shown and logged. */
+/** Must not be a key itself, pasted in the wrong place: names are shown and logged. */
 const NAME_FORM = /^(?!ph_)[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/;
-/** What a key's line looks like, for error messages. */
+/** The form of a key's line, for error messages. */
 export const KEY_FORM = "name:scope+scope:<sha256 hex of the key>";
 
 /**
  * Reads `name:scope+scope:<sha256 hex>`.
- * @throws StartError that says what is wrong and repeats nothing that may be the key itself, put there by mistake
+ * @throws StartError that says what is wrong, without repeating what might be a pasted key
  */
 export function parseApiKey(line: string): ApiKey {
   const parts = line.trim().split(":");
@@ -36,7 +36,7 @@ export function parseApiKey(line: string): ApiKey {
   return { name, scopes: parseScopes(scopeList, "+", name), hash: Buffer.from(hex, "hex") };
 }
 
-/** @throws StartError when a key cannot be called so */
+/** @throws StartError for an invalid name */
 function checkKeyName(name: string): void {
   if (NAME_FORM.test(name)) return;
   throw new StartError(
@@ -44,7 +44,7 @@ function checkKeyName(name: string): void {
   );
 }
 
-/** Reads scopes with a separator between. @throws StartError that names the one that is none */
+/** Reads separated scopes. @throws StartError for an unknown scope */
 export function parseScopes(list: string, separator: string, name: string): ReadonlySet<Scope> {
   const scopes = list.split(separator).map((word) => {
     const scope = SCOPES.find((known) => known === word.trim());
@@ -54,19 +54,19 @@ export function parseScopes(list: string, separator: string, name: string): Read
   return new Set(scopes);
 }
 
-/** The line by which a server knows a key. */
+/** The line of a key for API_KEYS or the key file. */
 export function formatApiKey({ name, scopes, hash }: ApiKey): string {
   return `${name}:${[...scopes].join("+")}:${hash.toString("hex")}`;
 }
 
-/** Makes a new key of 32 random bytes; the key itself is nowhere but in what is returned. */
+/** Makes a new key of 32 random bytes; the key itself is only in the returned value. */
 export function makeKey(name: string, scopes: ReadonlySet<Scope>): { key: string; entry: ApiKey } {
   checkKeyName(name);
   const key = PREFIX + randomBytes(32).toString("base64url");
   return { key, entry: { name, scopes, hash: hashOf(key) } };
 }
 
-/** @throws StartError that names the first name that two of them have */
+/** @throws StartError with the first name that occurs twice */
 export function checkNamesUnique(keys: readonly ApiKey[]): void {
   const seen = new Set<string>();
   for (const { name } of keys) {
@@ -75,7 +75,7 @@ export function checkNamesUnique(keys: readonly ApiKey[]): void {
   }
 }
 
-/** The entry of a key. All are compared, and each in constant time: how long it takes tells nothing of any of them. */
+/** The entry of a key. It is compared with all entries, each in constant time, so that the duration reveals nothing. */
 export function findKey(entries: readonly ApiKey[], key: string): ApiKey | undefined {
   const hash = hashOf(key);
   let found: ApiKey | undefined;

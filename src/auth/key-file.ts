@@ -2,27 +2,27 @@ import { closeSync, fchmodSync, fstatSync, openSync, readFileSync, readSync, wri
 import { messageOf, StartError } from "../errors.ts";
 import { type ApiKey, formatApiKey, parseApiKey } from "./api-key.ts";
 
-/** A character a byte, whatever somebody wrote into a comment: offsets in the text are offsets in the file. */
+/** One character for each byte, even in comments: offsets in the text are offsets in the file. */
 const TEXT = "latin1";
 
-/** Read and written by the owner; hashes are no keys, but names and scopes are nobody else's business. */
+/** Readable and writable only by the owner: hashes are not keys, but names and scopes are private too. */
 const OWNERS_ALONE = 0o600;
 
-/** What is in a file of keys. */
+/** The content of a key file. */
 export interface KeyFile {
   readonly keys: readonly ApiKey[];
-  /** What is wrong with the lines that are none, each with its number. Such a line lets nobody in. */
+  /** The errors of invalid lines, each with its line number. Such lines are ignored. */
   readonly faults: readonly string[];
 }
 
 interface Line {
   readonly number: number;
-  /** Where it begins in the file, bytes. */
+  /** Its offset in the file, bytes. */
   readonly offset: number;
   readonly text: string;
 }
 
-/** Reads keys, one a line; empty lines and those that begin with # say nothing. */
+/** Reads keys, one for each line; empty lines and those starting with # are skipped. */
 export function parseKeyFile(content: string): KeyFile {
   const keys: ApiKey[] = [];
   const faults: string[] = [];
@@ -43,7 +43,10 @@ export function readKeyFile(path: string): KeyFile {
   return parseKeyFile(readFileSync(path, TEXT));
 }
 
-/** Adds a key to a file, which is its owner's alone from then on, whoever made it and how. @throws StartError when the name is taken */
+/**
+ * Adds a key to a file, and makes the file accessible only to its owner, even if it existed. @throws StartError if the name is
+ * taken
+ */
 export function appendKey(path: string, key: ApiKey): void {
   const file = openSync(path, "a+", OWNERS_ALONE);
   try {
@@ -59,8 +62,8 @@ export function appendKey(path: string, key: ApiKey): void {
 }
 
 /**
- * Makes a comment of a key's line, in place and of the same length: nobody ever reads half a file, a key that is added
- * meanwhile stays, and so do the file's owner and mode.
+ * Turns the line of a key into a comment, in place and of the same length: no reader ever sees half a file, a key added
+ * meanwhile is kept, and so are the owner and mode of the file.
  * @returns whether there was such a key
  */
 export function revokeKey(path: string, name: string): boolean {
@@ -81,7 +84,7 @@ function contentOf(file: number): string {
   return bytes.toString(TEXT, 0, readSync(file, bytes, 0, bytes.length, 0));
 }
 
-/** The lines that say something. */
+/** The lines that are not empty or comments. */
 function linesOf(content: string): Line[] {
   let offset = 0;
   const lines = content.split("\n").map((text, index) => {

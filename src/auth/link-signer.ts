@@ -1,15 +1,15 @@
 import { createHmac, timingSafeEqual } from "node:crypto";
 
-/** The task that a link is for: an id may be given to another one when this is forgotten. */
+/** The task that a link is for. The creation time is part of it, since the id may be used again once the task is forgotten. */
 export interface SignedTask {
   readonly id: string;
   readonly createdMs: number;
 }
 
 /**
- * Signs links, so that whoever has one can read one task without a key (the valet key pattern). What is signed is the id, when the
- * task was created, and until when, under words of our own: a signature is good for reading this task and for nothing else,
- * whatever path it is put on, and not for another task that is given the same id later.
+ * Signs links, so that anyone who has one can read one task without a key (the valet key pattern). The signature covers the id,
+ * the creation time of the task, and the expiry, with a fixed context: it only allows reading this task, on whatever path it is
+ * used, and not another task that gets the same id later.
  */
 export class LinkSigner {
   readonly #secret: string;
@@ -23,23 +23,23 @@ export class LinkSigner {
     this.#now = now;
   }
 
-  /** The query, with its question mark, that lets its holder read the task from now on. */
+  /** The query string, with its question mark, that allows reading the task from now on. */
   sign(task: SignedTask): string {
     const expires = String(Math.ceil((this.#now() + this.#ttlMs) / 1000));
     return `?expires=${expires}&signature=${this.#signature(task, expires).toString("base64url")}`;
   }
 
-  /** Whether a link that is good until then is good now: without a look at the task that is all there is to see. */
+  /** Whether a link with this expiry is still current: all that can be checked without reading the task. */
   isCurrent(expires: string): boolean {
     return /^[1-9]\d{0,14}$/.test(expires) && this.#now() < Number(expires) * 1000;
   }
 
-  /** Whether this was signed here for this task, and is still good. Takes the same time wherever a signature is wrong. */
+  /** Whether the signature is ours, for this task, and not expired. Compared in constant time. */
   verify(task: SignedTask, expires: string, signature: string): boolean {
     if (!this.isCurrent(expires)) return false;
     const given = Buffer.from(signature, "base64url");
     const right = this.#signature(task, expires);
-    // The decoder passes over what is no base64url: only the one text that we write is taken.
+    // The decoder ignores invalid characters: only the exact text that we write is accepted.
     return given.length === right.length && timingSafeEqual(given, right) && given.toString("base64url") === signature;
   }
 

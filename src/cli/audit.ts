@@ -4,13 +4,13 @@ import { auditStore } from "../engine/audit.ts";
 import { createLog } from "../log.ts";
 import { provisionStore } from "../store/servers/provision.ts";
 
-/** Most ids that are named to a person. */
+/** Most ids that are printed without --json. */
 const NAMED = 20;
 
 /**
- * `paihao audit`: checks every task of the store against the indexes of its queue, and heals what disagrees where asked to.
- * @returns the exit code: 0 when everything agrees or was healed, else 1
- * @throws StartError when the store cannot be used
+ * `paihao audit`: checks every task in the store against the indexes of its queue, and repairs inconsistencies with `--heal`.
+ * @returns the exit code: 0 if everything is consistent or was healed, else 1
+ * @throws StartError if the store cannot be used
  */
 export async function auditCommand({ heal = false, json = false }: { heal?: boolean; json?: boolean }): Promise<0 | 1> {
   if (existsSync(".env")) process.loadEnvFile(".env");

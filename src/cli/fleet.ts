@@ -9,26 +9,26 @@ import { provisionStore } from "../store/servers/provision.ts";
 
 /** Pauses before a member that died is started again; once it has lived for `healthyMs`, the first pause applies again. */
 const RESTART = { firstMs: 250, mostMs: 10_000, healthyMs: 30_000 } as const;
-/** A member that has not exited this long after its drain timeout is killed. It may take the worker 10 s to have tasks settled. */
+/** A member that has not exited this long after its drain timeout is killed. A worker may need 10 s for its tasks to settle. */
 const GRACE_MS = 15_000;
 
-/** What a member tells once: that it is ready, or why it cannot be. */
+/** What a member sends once: that it is ready, or why it cannot start. */
 export type MemberMessage =
   | { readonly ready: { readonly url: string | undefined; readonly queues: readonly string[] } }
   | { readonly refusal: string };
 
-/** What a member is told once: to stop, and how long running tasks and answers may take. */
+/** What a member receives once: to stop, and how long running tasks and answers may take. */
 export interface StopMessage {
   readonly stopWithinMs: number;
 }
 
-/** How the processes of a fleet differ from this one's own environment. */
+/** Variables that differ from this process's own environment. */
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * Starts WEB_CONCURRENCY processes of role `api` that share one port and, where the role is `all`, one of role `worker`
- * beside them. This process runs no tasks and answers no requests: it keeps the store, distributes the connections, and
- * restarts what dies.
+ * Starts WEB_CONCURRENCY processes of role `api` that share one port and, where the role is `all`, one of role `worker` beside
+ * them. This process runs no tasks and answers no requests: it owns the store, distributes the connections, and restarts
+ * members that die.
  * @throws StartError with a message for a person
  */
 export async function startFleet(config: Config, overrides: Environment, log: Logger): Promise<Running> {
@@ -36,7 +36,7 @@ export async function startFleet(config: Config, overrides: Environment, log: Lo
   const env = (role: ServerRole) => ({
     ...Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined)),
     ...{ ROLE: role, REDIS_URL: store.url, STORE: "external", WEB_CONCURRENCY: "1" },
-    // A worker beside others of the same host has nothing to listen for.
+    // The worker of a fleet does not listen.
     ...(role === "worker" ? { PORT: "" } : {}),
   });
   cluster.setupPrimary({
@@ -50,7 +50,7 @@ export async function startFleet(config: Config, overrides: Environment, log: Lo
     stopped ??= (async () => {
       const deadline = performance.now() + withinMs;
       for (const member of [...members, ...(worker ? [worker] : [])]) member.letEnd();
-      // The worker last: it does what callers of the others wait for.
+      // The worker stops last, since callers of the other processes wait for its tasks.
       await Promise.all(members.map((member) => member.stop(withinMs)));
       await worker?.stop(Math.max(0, deadline - performance.now()));
       await store.stop();
@@ -58,7 +58,7 @@ export async function startFleet(config: Config, overrides: Environment, log: Lo
     return stopped;
   };
   try {
-    // One goes before: what is wrong with the configuration is said once.
+    // The first starts alone, so that a configuration error is reported only once.
     const [first, ...others] = members;
     const { url, queues } = (await first?.start()) ?? { url: undefined, queues: [] };
     await Promise.all([...others, ...(worker ? [worker] : [])].map((member) => member.start()));
@@ -72,7 +72,7 @@ export async function startFleet(config: Config, overrides: Environment, log: Lo
   }
 }
 
-/** One process of the fleet, and whoever takes its place when it dies. */
+/** One process of the fleet, and its replacements when it dies. */
 class Member {
   readonly #name: string;
   readonly #env: Record<string, string | undefined>;
@@ -88,7 +88,7 @@ class Member {
     this.#log = log.child({ member: name });
   }
 
-  /** Resolves when it is ready. @throws StartError with its own reason when it cannot be */
+  /** Resolves when it is ready. @throws StartError with its reason if it cannot start */
   async start(): Promise<Extract<MemberMessage, { ready: unknown }>["ready"]> {
     const startedAt = performance.now();
     const forked = cluster.fork(this.#env);
@@ -107,24 +107,24 @@ class Member {
     return answer.ready;
   }
 
-  /** Asks it to read its keys again. */
+  /** Makes it read its API keys again. */
   reload(): void {
     this.#process?.process.kill("SIGHUP");
   }
 
-  /** Whatever ends it from now on, nobody takes its place. */
+  /** From now on it is not replaced when it ends. */
   letEnd(): void {
     this.#stopping = true;
     clearTimeout(this.#timer);
   }
 
-  /** Lets it end what it does, and ends it when that takes longer. */
+  /** Lets it finish, and kills it if that takes too long. */
   async stop(withinMs: number): Promise<void> {
     this.letEnd();
     const running = this.#process;
     if (!running || running.isDead()) return;
     const exited = once(running, "exit");
-    // One that has just died cannot be told; its exit is on the way.
+    // Sending fails if it has just died; its exit event follows.
     running.send({ stopWithinMs: withinMs } satisfies StopMessage, () => undefined);
     const late = setTimeout(() => {
       this.#log.warn("the process did not exit in time; killing it");

@@ -9,7 +9,7 @@ interface FileOptions {
   readonly file?: string;
 }
 
-/** `paihao keys`: makes, revokes and lists API keys. What a script needs is on stdout, what a person should know on stderr. */
+/** `paihao keys`: makes, revokes and lists API keys. Data goes to stdout, hints for a person to stderr. */
 export function keysCommand(): Command {
   const keys = new Command("keys").description("manage API keys; the server stores only their hashes");
   const file = ["--file <file>", "file of keys (API_KEYS_FILE)"] as const;
@@ -89,14 +89,14 @@ function row({ name, scopes }: ApiKey, from: string) {
   return { name, scopes: [...scopes], from };
 }
 
-/** The keys of the environment, as `paihao start` would read it here, and the file that is meant. */
+/** The keys in the environment, as `paihao start` would read it in this directory, and the key file. */
 function sources({ file }: FileOptions): { apiKeys: readonly ApiKey[]; file: string | undefined } {
   if (existsSync(".env")) process.loadEnvFile(".env");
   const { apiKeys, apiKeysFile } = readKeySources();
   return { apiKeys, file: file ?? apiKeysFile };
 }
 
-/** @throws StartError in place of what the file system says */
+/** @throws StartError in place of errors of the file system */
 function withFile<T>(file: string, work: () => T): T {
   try {
     return work();

@@ -1,4 +1,7 @@
-/** A process of a fleet (see fleet.ts): its environment says which; it tells its parent when it is ready, and greets nobody. */
+/**
+ * A process of a fleet (see fleet.ts), configured by its environment. It reports to its parent when it is ready, and prints no
+ * greeting.
+ */
 import { readConfig } from "../config/config.ts";
 import { StartError } from "../errors.ts";
 import { createLog } from "../log.ts";
@@ -8,8 +11,9 @@ import { surviveRejections } from "./last-resort.ts";
 
 const tell = (message: MemberMessage): void => void process.send?.(message);
 
-// A terminal's Ctrl-C reaches every process of its group, a service manager's SIGTERM every process of the service: the parent
-// says what is to end, and when. A worker that ended at once would leave those waiting whom the others still answer.
+// A terminal's Ctrl-C reaches every process of its group, a service manager's SIGTERM every process of the service: members
+// ignore both, and the parent decides when each stops. If the worker stopped at once, callers of the other processes would wait
+// in vain.
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined);
 
 try {

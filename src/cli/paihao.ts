@@ -23,7 +23,7 @@ program
   .option("--handlers <dir>", "directory of handler files (HANDLERS)")
   .option("--port <port>", "port to listen on (PORT)")
   .action(async (options: { role?: string; handlers?: string; port?: string }) => {
-    // The whole server: the other commands need not wait for it to be loaded.
+    // Loaded here, since the other commands do not need the whole server.
     const { startCommand } = await import("./start.ts");
     await startCommand({ ROLE: options.role, HANDLERS: options.handlers, PORT: options.port });
   });

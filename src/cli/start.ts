@@ -29,11 +29,11 @@ export async function startCommand(overrides: Readonly<Record<string, string | u
     );
   };
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, onSignal);
-  // Only where there is something to read again: else a terminal that is closed ends the server, as people expect.
+  // Only with a key file to read again: otherwise closing the terminal ends the server, as people expect.
   if (config.apiKeysFile !== undefined) process.on("SIGHUP", () => running.reload());
 }
 
-/** What a person sees when the server is ready: which store, where, and one thing to try. */
+/** What is printed when the server is ready: which store, the URLs, and a command to try. */
 function greeting(running: Running, role: string): string {
   const queues = `queues: ${running.queues.join(", ")}`;
   if (running.url === undefined || role === "worker") return `paihao ${role} is ready · ${queues} · ${running.store}`;

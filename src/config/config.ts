@@ -32,26 +32,26 @@ export type Durability = (typeof DURABILITIES)[number];
 export interface ServedHosts {
   /** Lower-case, without ports. */
   readonly names: readonly string[];
-  /** Health and readiness are answered under any other as well. */
+  /** Whether health and readiness are also answered for any other host. */
   readonly probes: boolean;
 }
 
-/** Everything the environment decides, read once and checked. Durations are milliseconds, sizes bytes. */
+/** All settings, read once and checked. Sizes are in bytes. */
 export interface Config {
   readonly redisUrl: string | undefined;
-  /** Undefined: the first that is there, in the order external, native, embedded. */
+  /** Undefined: the first available of external, native, embedded. */
   readonly store: StoreKind | undefined;
   /** Where the native store keeps its data. */
   readonly dataDir: string;
   readonly keyPrefix: string;
   readonly partitions: number;
   readonly host: string;
-  /** Undefined: any. */
+  /** Undefined: all hosts. */
   readonly servedHosts: ServedHosts | undefined;
   /** Undefined for a worker without PORT, which does not listen. */
   readonly port: number | undefined;
   readonly role: ServerRole;
-  /** Processes that answer requests; of no matter to a worker. */
+  /** Number of processes that answer requests; ignored by a worker. */
   readonly webConcurrency: number;
   readonly handlersDir: string | undefined;
   readonly concurrency: number;
@@ -66,56 +66,56 @@ export interface Config {
   readonly maxWaiting: number;
   /** Most connections of one process. */
   readonly maxConnections: number;
-  /** Most streams of events and long polls of one caller in one process. */
+  /** Most event streams and long polls of one caller in one process. */
   readonly maxStreams: number;
   readonly pendingStatus: 404 | 202;
   readonly durability: Durability;
-  /** The keys that are given in the environment itself. */
+  /** The keys in the environment itself. */
   readonly apiKeys: readonly ApiKey[];
-  /** A file of more keys. */
+  /** A file with more keys. */
   readonly apiKeysFile: string | undefined;
-  /** With it, links to a task can be read by whoever has them. */
+  /** If set, links to tasks are signed, and can be read without a key. */
   readonly urlSigningKey: string | undefined;
   readonly urlTtlMs: number;
-  /** Undefined: as many requests as anyone likes. */
+  /** Undefined: no limit. */
   readonly rateLimit: Rate | undefined;
-  /** Origins of web pages that may read what we answer, or `*`. */
+  /** Origins of web pages that may read responses, or `*`. */
   readonly corsOrigins: readonly string[];
   readonly trustProxy: boolean;
-  /** Secrets of Standard Webhooks, the one that is valid from now on first. */
+  /** Secrets of Standard Webhooks, the newest first. */
   readonly webhookSecrets: readonly string[];
-  /** Who may be told by webhook though they are not public, or by plain http. */
+  /** Webhook receivers that are allowed although they are not public or use plain http. */
   readonly webhookAllow: AllowList;
-  /** Who may be fetched though they are not public. */
+  /** Hosts that handlers may fetch from although they are not public. */
   readonly fetchAllow: AllowList;
   readonly logLevel: LogLevel;
   readonly drainTimeoutMs: number;
 }
 
-/** Every variable that the server reads. An empty default means: unset. */
+/** Every variable that the server reads. An empty default means that it is unset. */
 export const VARIABLES = {
   REDIS_URL: redisUrl(),
   STORE: oneOf("", STORES),
   DATA_DIR: text(".paihao", /\S/, "a directory"),
   KEY_PREFIX: text("ph", /^[A-Za-z0-9._-]{1,64}$/, "1–64 characters of A–Z a–z 0–9 . _ -"),
-  PARTITIONS: whole("1", 1, 1024),
+  PARTITIONS: whole(1, 1, 1024),
   HOST: text("127.0.0.1", /^\S+$/, "an address or host name"),
-  PORT: whole("3000", 0, 65_535),
+  PORT: whole(3000, 0, 65_535),
   ROLE: oneOf("all", ROLES),
-  WEB_CONCURRENCY: whole("1", 1, 64),
+  WEB_CONCURRENCY: whole(1, 1, 64),
   HANDLERS: text("", /\S/, "a directory of handler files"),
-  CONCURRENCY: whole("8", 1, 10_000),
+  CONCURRENCY: whole(8, 1, 10_000),
   LEASE: duration("15s", 1000, LONGEST_TIMER_MS),
-  ATTEMPTS: whole("3", 1, 1_000_000),
+  ATTEMPTS: whole(3, 1, 1_000_000),
   RESULT_TTL: duration("1h", 1, LONGEST_MS),
   TOMBSTONE_TTL: duration("24h", 0, LONGEST_MS),
   DEAD_TTL: duration("7d", 1, LONGEST_MS),
   SYNC_LIMIT: duration("25s", 1, LONGEST_TIMER_MS),
   MAX_BODY: size("1mb"),
   MAX_RESULT: size("16mb"),
-  MAX_WAITING: whole("1000000", 1, 100_000_000),
-  MAX_CONNECTIONS: whole("10000", 1, 1_000_000),
-  MAX_STREAMS: whole("1000", 1, 1_000_000),
+  MAX_WAITING: whole(1_000_000, 1, 100_000_000),
+  MAX_CONNECTIONS: whole(10_000, 1, 1_000_000),
+  MAX_STREAMS: whole(1000, 1, 1_000_000),
   PENDING_STATUS: oneOf("404", ["404", "202"] as const),
   DURABILITY: oneOf("memory", DURABILITIES),
   AUTH: oneOf("", ["none"] as const),
@@ -129,7 +129,7 @@ export const VARIABLES = {
   RATE_LIMIT: rate(),
   ALLOWED_HOSTS: listOf("host names or addresses without ports, separated by commas", readHost),
   CORS_ORIGINS: listOf("* or origins such as https://app.example, separated by commas", readOrigin),
-  TRUST_PROXY: flag("false"),
+  TRUST_PROXY: flag(false),
   WEBHOOK_SECRET: listOf(
     "whsec_ and the base64 of 24 to 64 bytes, or two of them separated by a comma",
     readWebhookSecret,
@@ -150,15 +150,15 @@ type Values = {
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Nobody may be contacted who is not public. */
+/** Allows nothing that is not public. */
 const NOBODY: AllowList = { hosts: new Set(), ranges: [] };
 
-/** Where it says nothing of keys, whoever reaches this address may do anything. */
+/** Addresses on which the server starts without keys, although then everyone who can connect may do everything. */
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/i;
 
 /**
- * Without keys on a loopback address a request must name this machine, or a web page could reach it under a name of its own (DNS
- * rebinding). Elsewhere a name is looked at only where ALLOWED_HOSTS says which.
+ * Without keys on a loopback address, a request must name this machine: otherwise a web page could reach it under a name of its
+ * own (DNS rebinding). In all other cases, names are checked only if ALLOWED_HOSTS is set.
  */
 function servedHosts(host: string, allowed: readonly string[], open: boolean): ServedHosts | undefined {
   const local = open && LOOPBACK.test(host);
@@ -168,7 +168,7 @@ function servedHosts(host: string, allowed: readonly string[], open: boolean): S
   return { names, probes: !local };
 }
 
-/** One variable's value; undefined where it is neither set nor has a default. @throws StartError */
+/** The value of one variable; undefined if it is not set and has no default. @throws StartError */
 function readVariable<T>(name: string, variable: Variable<T>, given: string | undefined): T | undefined {
   const value = (given ?? "").trim() || variable.fallback;
   if (value === "") return undefined;
@@ -185,12 +185,12 @@ function readVariable<T>(name: string, variable: Variable<T>, given: string | un
   return read;
 }
 
-/** FETCH_ALLOW alone, for the handler that fetches: what is wrong with another variable is none of its business. */
+/** Only FETCH_ALLOW, for the handler that fetches: an error in another variable must not affect it. */
 export function readFetchAllow(env: Environment = process.env): AllowList {
   return readVariable("FETCH_ALLOW", VARIABLES.FETCH_ALLOW, env.FETCH_ALLOW) ?? NOBODY;
 }
 
-/** Where keys are, for the commands that manage them. */
+/** Only the API keys and their file, for the commands that manage them. */
 export function readKeySources(env: Environment = process.env): Pick<Config, "apiKeys" | "apiKeysFile"> {
   return {
     apiKeys: readVariable("API_KEYS", VARIABLES.API_KEYS, env.API_KEYS) ?? [],

@@ -4,12 +4,12 @@ export type Duration = number | string;
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 const FORM = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$/;
 
-/** The longest duration of all, ten years: no sum of times leaves the whole numbers that Redis and JavaScript share. */
+/** The longest duration, ten years: sums of times stay within the integers that both Redis and JavaScript represent exactly. */
 export const LONGEST_MS = 3650 * 86_400_000;
-/** The longest that is waited for by a timer: setTimeout fires at once for more than 32 bits of milliseconds, 24.8 days. */
+/** The longest time for a timer: setTimeout fires at once above 2^31 − 1 ms, 24.8 days. */
 export const LONGEST_TIMER_MS = 24 * 86_400_000;
 
-/** What a duration is expected to look like, for error messages. */
+/** The form of a duration, for error messages. */
 export const DURATION_FORM = 'a duration such as "500ms", "30s", "5m", "1h", "7d", or milliseconds';
 
 /** The same, with bounds. */
@@ -23,7 +23,7 @@ function formatDuration(ms: number): string {
   return `${ms / (UNITS[unit] ?? 1)}${unit}`;
 }
 
-/** Reads a duration; returns whole milliseconds ≥ 0, or undefined where it is none. */
+/** Reads a duration; returns whole milliseconds ≥ 0, or undefined if it is invalid. */
 export function parseDuration(value: Duration): number | undefined {
   let ms: number;
   if (typeof value === "number") {

@@ -6,13 +6,13 @@ export interface Endpoint {
   readonly port: number;
 }
 
-/** Who says to a Redis that it may be used. */
+/** The login of a Redis. */
 interface Credentials {
   readonly username?: string;
   readonly password?: string;
 }
 
-/** Where a store is, in one of the forms of {@link REDIS_URL_FORMS}. */
+/** The address of a store, in one of the forms of {@link REDIS_URL_FORMS}. */
 export type RedisAddress =
   | { readonly kind: "single"; readonly url: string }
   | {
@@ -28,19 +28,19 @@ export type RedisAddress =
       readonly master: string;
       readonly database: number;
       readonly login: Credentials;
-      /** Also the sentinels are spoken to over TLS. */
+      /** Applies to the sentinels too. */
       readonly tls: boolean;
     };
 
-/** What REDIS_URL may look like, for an error or a guide. */
+/** The forms of REDIS_URL, for error messages and guides. */
 export const REDIS_URL_FORMS =
   "redis://host:port, redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/master; rediss for TLS";
 
 const PORTS = { cluster: 6379, sentinel: 26_379 } as const;
 
 /**
- * Reads an address. Every part of it may hold a piece of a password that was not encoded, so no error repeats any.
- * @throws StartError that says which part is wrong, not as what it stands there
+ * Reads an address. Any part of it may contain a piece of an unencoded password, so errors do not repeat it.
+ * @throws StartError that says which part is wrong, without its value
  */
 export function parseRedisUrl(value: string): RedisAddress {
   const form = /^(rediss?)(?:\+(cluster|sentinel))?:\/\/(?:([^@/]*)@)?([^@/?#]*)(\/[^?#]*)?$/.exec(value);
@@ -65,7 +65,7 @@ export function parseRedisUrl(value: string): RedisAddress {
   };
 }
 
-/** An address for a person: hosts, ports and names, without user and password. */
+/** An address for log lines and messages: hosts, ports and names, without user and password. */
 export function placeOf(address: RedisAddress): string {
   if (address.kind === "single") {
     const { hostname, port, pathname, protocol } = new URL(address.url);
@@ -81,7 +81,7 @@ export function placeOf(address: RedisAddress): string {
   return `${address.master} of sentinels ${list}${database}${tls}`;
 }
 
-/** The client library would take an address without a host for localhost without a word. */
+/** Checks the host, since the client library silently takes an address without one for localhost. */
 function parseSingle(url: string): RedisAddress {
   if (!/^rediss?:\/\/\S+$/.test(url) || !URL.canParse(url) || new URL(url).hostname === "") {
     throw new StartError(

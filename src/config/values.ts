@@ -3,14 +3,14 @@ import { type AllowList, parseAllowList } from "../net/ssrf-guard.ts";
 import { durationWithin, parseDuration } from "./duration.ts";
 import { parseRedisUrl, REDIS_URL_FORMS } from "./redis-url.ts";
 
-/** One variable of the environment: how it is read, and its default as it stands in `.env.example`. */
+/** One environment variable: how it is read, and its default as in `.env.example`. */
 export interface Variable<T> {
   readonly fallback: string;
   /** Ends "expected …" of the error. */
   readonly expected: string;
-  /** The value is not repeated in an error, and never logged. */
+  /** The value is never repeated in an error or logged. */
   readonly secret?: true;
-  /** Undefined for what cannot be right. @throws StartError where it can say which part of it is wrong, and why */
+  /** Undefined for an invalid value. @throws StartError if it can say which part is wrong, and why */
   read(value: string): T | undefined;
 }
 
@@ -24,8 +24,8 @@ export const duration = (fallback: string, minMs: number, maxMs: number): Variab
   },
 });
 
-export const whole = (fallback: string, min: number, max: number): Variable<number> => ({
-  fallback,
+export const whole = (fallback: number, min: number, max: number): Variable<number> => ({
+  fallback: String(fallback),
   expected: `a whole number from ${min} to ${max}`,
   read: (value) => (/^\d+$/.test(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined),
 });
@@ -49,8 +49,8 @@ export const oneOf = <T extends string>(fallback: string, values: readonly T[]):
   read: (value) => values.find((v) => v === value),
 });
 
-export const flag = (fallback: string): Variable<boolean> => ({
-  fallback,
+export const flag = (fallback: boolean): Variable<boolean> => ({
+  fallback: String(fallback),
   expected: "true or false",
   read: (value) => (/^(?:true|1)$/i.test(value) ? true : /^(?:false|0)$/i.test(value) ? false : undefined),
 });
@@ -65,7 +65,7 @@ export const text = (fallback: string, form: RegExp, expected: string): Variable
 export const redisUrl = (): Variable<string> => ({
   fallback: "",
   expected: REDIS_URL_FORMS,
-  // It may hold a password.
+  // It may contain a password.
   secret: true,
   read(value) {
     parseRedisUrl(value);
@@ -73,18 +73,18 @@ export const redisUrl = (): Variable<string> => ({
   },
 });
 
-/** The items of a value that has commas between them, without white space around. */
+/** The comma-separated items of a value, trimmed. */
 const itemsOf = (value: string): string[] => value.split(",").map((item) => item.trim());
 
-/** How a list is to be as a whole. */
+/** Rules for a list as a whole. */
 interface ListOptions<T> {
   readonly most?: number;
   readonly secret?: true;
-  /** @throws StartError when the items do not go together */
+  /** @throws StartError if the items contradict each other */
   check?(items: readonly T[]): void;
 }
 
-/** Items with commas between, each read by itself. `read` throws a StartError that says what is wrong with an item. */
+/** Comma-separated items, each read by `read`, which throws a StartError for an invalid one. */
 export const listOf = <T>(
   expected: string,
   read: (item: string) => T,
@@ -100,17 +100,17 @@ export const listOf = <T>(
   },
 });
 
-/** Who may be contacted though they are not public. */
+/** Hosts and addresses that may be contacted although they are not public. */
 export const allowList = (): Variable<AllowList> => ({
   fallback: "",
   expected: "hosts, addresses or CIDRs, separated by commas",
   read: (value) => parseAllowList(itemsOf(value)),
 });
 
-/** So many in so long. */
+/** A number of requests for each span of time. */
 export interface Rate {
   readonly max: number;
-  /** Whole seconds: the headers that tell of it know no fractions. */
+  /** Whole seconds: the RateLimit headers have no fractions. */
   readonly perS: number;
 }
 

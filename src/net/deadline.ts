@@ -1,16 +1,16 @@
 /**
- * A signal that fires when another one does or when a time is up, until it is cleared. `AbortSignal.any` with `AbortSignal.timeout`
- * would be shorter, but in Node 20 such a signal can be collected before it fires.
+ * A signal that fires when another signal fires or the time is up, unless it is cleared before. `AbortSignal.any` with
+ * `AbortSignal.timeout` would be shorter, but in Node 20 such a signal can be garbage-collected before it fires.
  */
 export class Deadline {
   readonly #stop = new AbortController();
   readonly #parent: AbortSignal;
   readonly #timer: NodeJS.Timeout;
   readonly #onAbort = () => this.#stop.abort(this.#parent.reason);
-  /** Whether the time was up. */
+  /** Whether the time is up. */
   passed = false;
 
-  /** @param late the signal's reason once the time is up */
+  /** @param late makes the reason of the signal when the time is up */
   constructor(parent: AbortSignal, ms: number, late: () => unknown) {
     this.#parent = parent;
     parent.addEventListener("abort", this.#onAbort, { once: true });
@@ -25,7 +25,7 @@ export class Deadline {
     return this.#stop.signal;
   }
 
-  /** Lets go of the timer and of the other signal; idempotent. */
+  /** Releases the timer and the other signal; idempotent. */
   clear(): void {
     clearTimeout(this.#timer);
     this.#parent.removeEventListener("abort", this.#onAbort);
@@ -33,8 +33,8 @@ export class Deadline {
 }
 
 /**
- * Does work that ends when a signal fires or the time is up.
- * @throws the reason of whichever fired, else what the work throws
+ * Runs work that is aborted when a signal fires or the time is up.
+ * @throws the reason of the signal if it fired, else what the work throws
  */
 export async function withDeadline<T>(
   { signal, ms, late }: { signal: AbortSignal; ms: number; late: () => Error },
@@ -45,7 +45,7 @@ export async function withDeadline<T>(
   try {
     return await work(deadline.signal);
   } catch (error) {
-    // Whatever broke when the signal fired is only its consequence.
+    // After the signal, any other error is only a consequence of it.
     if (deadline.signal.aborted) throw deadline.signal.reason;
     throw error;
   } finally {

@@ -1,16 +1,16 @@
-/** The first room that is made, bytes. */
+/** The smallest buffer, bytes. */
 const LEAST_ROOM = 1024;
 const NOTHING = Buffer.alloc(0);
 
 /**
- * Gathers chunks of bytes by copying them into one buffer that doubles when it is full. A list of chunks would cost about a
- * hundred bytes for each of them and keep alive the buffer that it is a view into: a megabyte that arrives byte by byte would
- * take two hundred.
+ * Gathers chunks of bytes by copying them into one buffer that doubles when it is full. A list of chunks would take about a
+ * hundred bytes for each, and keep the buffer alive that each is a view into: a megabyte that arrives byte by byte would take
+ * two hundred megabytes.
  */
 export class GrowingBuffer {
   /** Bytes gathered. */
   length = 0;
-  /** A first chunk, as it came: most bodies have no second one, and need no copy. */
+  /** The first chunk, as long as it is the only one: most bodies have just one, which needs no copy. */
   #only: Uint8Array | undefined;
   #room: Buffer = NOTHING;
 
@@ -25,14 +25,14 @@ export class GrowingBuffer {
     this.length += chunk.length;
   }
 
-  /** What has been gathered; begins anew. The bytes may be those of the only chunk itself. */
+  /** Returns the gathered bytes and resets the buffer. They may be the original chunk if there was only one. */
   take(): Buffer {
     const bytes = this.#only ? asBuffer(this.#only) : this.#room.subarray(0, this.length);
     this.clear();
     return bytes;
   }
 
-  /** Drops what has been gathered. */
+  /** Drops the gathered bytes. */
   clear(): void {
     this.length = 0;
     this.#only = undefined;

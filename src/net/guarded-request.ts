@@ -2,7 +2,7 @@ import http, { type ClientRequest, type IncomingMessage, type RequestOptions } f
 import https from "node:https";
 import type { AddressGuard } from "./ssrf-guard.ts";
 
-/** A request as it is sent. */
+/** An outgoing request. */
 export interface OutgoingRequest extends Pick<RequestOptions, "method" | "path" | "agent" | "lookup"> {
   readonly headers: Readonly<Record<string, string>>;
   /** Sent with its Content-Length. */
@@ -11,9 +11,9 @@ export interface OutgoingRequest extends Pick<RequestOptions, "method" | "path" 
 }
 
 /**
- * Sends a request whose target some caller chose; resolves with the head of its answer, whose body is still to be read. Redirects
+ * Sends a request to a target that a caller chose; resolves with the head of the response, before its body is read. Redirects
  * are not followed.
- * @throws TargetRefused when the guard does not let us contact it
+ * @throws TargetRefused if the guard does not allow the target
  * @throws the error of the connection
  */
 export async function sendGuarded(
@@ -21,15 +21,15 @@ export async function sendGuarded(
   guard: AddressGuard,
   request: Omit<OutgoingRequest, "agent" | "lookup" | "path">,
 ): Promise<IncomingMessage> {
-  // Both judge: a name by its addresses when it is looked up, an address here, since Node looks up none for it.
+  // Both are needed: names are checked when they are looked up, and addresses here, since Node does not look them up.
   const url = guard.admit(target);
-  // No agent: a connection that another request left open was checked for that request, not for this one.
+  // No agent: a kept-alive connection was checked for an earlier request, not for this one.
   return await sendRequest(url, { ...request, agent: false, lookup: guard.lookup(url) });
 }
 
 /**
- * Sends a request; resolves with the head of its answer, whose body is still to be read.
- * @param watch is given the request before anything of it is sent
+ * Sends a request; resolves with the head of the response, before its body is read.
+ * @param watch called with the request before anything of it is sent
  * @throws the error of the connection
  * @throws TypeError for a header that cannot be sent
  */
@@ -45,7 +45,7 @@ export function sendRequest(
     request
       .on("response", resolve)
       .on("error", reject)
-      // Some ends are neither, e.g. a switch of protocols that nobody asked for.
+      // Sometimes there is neither a response nor an error, e.g. after an unrequested protocol switch.
       .on("close", () => reject(new Error("the connection was closed without an answer")))
       .end(body);
   });

@@ -4,22 +4,22 @@ import { readFile } from "node:fs/promises";
 import { isIP } from "node:net";
 import { withTimeout } from "./with-timeout.ts";
 
-/** How names are looked up. */
+/** Limits of look-ups. */
 const RESOLVER_DEFAULTS = {
-  /** The longest that a look-up takes, whatever the name servers do. */
+  /** Longest time of a look-up. */
   limitMs: 5000,
-  /** For the first answer of a name server; the second try takes twice as long. */
+  /** Timeout of the first query to a name server; the second waits twice as long. */
   firstTryMs: 1500,
   tries: 2,
-  /** Names that are looked up at the same time; those beyond are refused for now. */
+  /** Most names looked up at the same time; further ones are refused. */
   most: 2000,
-  /** After this the system's list of name servers is read again. */
+  /** How often the system's list of name servers is read again. */
   serversMs: 30_000,
 } as const;
 
 const HOSTS_FILE = process.platform === "win32" ? "C:\\Windows\\System32\\drivers\\etc\\hosts" : "/etc/hosts";
 
-/** The codes that say of a name that it has no address, and not only that none could be had now. */
+/** The codes for a name that has no address, as opposed to one that could not be resolved at the moment. */
 const DEFINITE = new Set(["ENOTFOUND", "ENODATA", "EBADNAME", "EAI_NONAME", "EAI_NODATA"]);
 
 /** Whether a look-up that failed may succeed later. */
@@ -38,12 +38,12 @@ export interface NameResolverOptions {
 }
 
 /**
- * Looks up names that others may have chosen. Node's own `lookup` asks the operating system, two names at a time: a few names whose
- * servers never answer would hold up all other look-ups of the process. Here each name waits for itself alone.
+ * Looks up names that callers may have chosen. Node's own `lookup` uses the operating system and a pool of few threads: a few
+ * names whose servers never answer would block all other look-ups of the process. Here look-ups do not block each other.
  */
 export class NameResolver {
   readonly #options: Required<Omit<NameResolverOptions, "servers">> & Pick<NameResolverOptions, "servers">;
-  /** Look-ups under way: who asks for the same name gets the same answer. */
+  /** Look-ups in flight: requests for the same name share one. */
   readonly #pending = new Map<string, Promise<readonly LookupAddress[]>>();
   #dns: { readonly resolver: Resolver; readonly madeAt: number } | undefined;
 
@@ -53,7 +53,8 @@ export class NameResolver {
   }
 
   /**
-   * The addresses of a name that anyone may have chosen, by the file of hosts or the name servers. Search domains are not tried.
+   * The addresses of a name that a caller may have chosen, from the hosts file or the name servers. Search domains are not
+   * tried.
    * @throws Error with the resolver's code, see {@link mayResolveLater}
    */
   resolve(host: string): Promise<readonly LookupAddress[]> {
@@ -61,7 +62,7 @@ export class NameResolver {
   }
 
   /**
-   * The addresses of a name that the operator has chosen, however the operating system finds them.
+   * The addresses of a name that the operator chose, as the operating system resolves them.
    * @throws Error as {@link resolve}
    */
   resolveBySystem(host: string): Promise<readonly LookupAddress[]> {
@@ -73,7 +74,7 @@ export class NameResolver {
     if (pending !== undefined) return pending;
     if (this.#pending.size >= this.#options.most) return Promise.reject(failure("EAGAIN", host));
     const looking = look();
-    // It is under way until it has ended, not until its time is up: the operating system cannot be told to leave off.
+    // It counts as in flight until it has really ended, even after the timeout: the operating system cannot be told to stop.
     const shared = withTimeout(this.#options.limitMs, looking, () => failure("ETIMEOUT", host));
     this.#pending.set(key, shared);
     const done = () => this.#pending.delete(key);
@@ -85,7 +86,7 @@ export class NameResolver {
     const name = (host.endsWith(".") ? host.slice(0, -1) : host).toLowerCase();
     const listed = addressesOf(name, await readFile(this.#options.hostsFile, "utf8").catch(() => ""));
     if (listed.length > 0) return listed;
-    // RFC 6761 §6.3: no name server is to be asked.
+    // RFC 6761 §6.3: name servers must not be asked.
     if (name === "localhost" || name.endsWith(".localhost")) {
       return [
         { address: "127.0.0.1", family: 4 },
@@ -97,7 +98,7 @@ export class NameResolver {
     const found = answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
     if (found.length > 0) return found.map((address) => ({ address, family: isIP(address) }));
     const errors = answers.flatMap((answer) => (answer.status === "rejected" ? [answer.reason as Error] : []));
-    // That it has no address of one kind says nothing of the other.
+    // One address family may exist without the other.
     throw errors.find(mayResolveLater) ?? failure("ENOTFOUND", host);
   }
 
@@ -112,12 +113,12 @@ export class NameResolver {
   }
 }
 
-/** As Node makes them. */
+/** An error like those of Node. */
 function failure(code: string, host: string): NodeJS.ErrnoException {
   return Object.assign(new Error(`query ${code} ${host}`), { code, syscall: "query" });
 }
 
-/** The addresses of a name in the text of a file of hosts (hosts(5)). */
+/** The addresses of a name in the text of a hosts file (hosts(5)). */
 function addressesOf(name: string, text: string): LookupAddress[] {
   return text.split("\n").flatMap((line) => {
     const [address = "", ...names] = (line.split("#", 1)[0] ?? "").trim().split(/\s+/);

@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
 import { GrowingBuffer } from "./growing-buffer.ts";
 
-/** A body was longer than it may be; the rest of it was not read. */
+/** A body exceeded its limit; the rest of it was not read. */
 export class BodyTooLong extends Error {
   override readonly name = "BodyTooLong";
   readonly maxBytes: number;
@@ -11,19 +11,19 @@ export class BodyTooLong extends Error {
   }
 }
 
-/** What bounds the reading of a body. */
+/** Limits for reading a body. */
 export interface ReadLimits {
-  /** Most bytes of it, after any decompression that the stream does. */
+  /** Most bytes, after decompression if the stream does that. */
   readonly maxBytes: number;
-  /** Ends the reading; a body may have no end. */
+  /** Aborts the reading, since a body may never end. */
   readonly signal?: AbortSignal | undefined;
 }
 
 /**
- * Reads a body whole, as it is sent, and holds no more of it than the limit (and one chunk). The stream is canceled as soon as it
- * is too long, it fails or the signal fires, so that whoever sends it stops.
+ * Reads a whole body, with at most the limit and one chunk in memory. The stream is canceled as soon as it is too long, fails,
+ * or the signal fires, so that the sender stops.
  * @param body of `fetch` or a Response, or a stream of Node's; null for none
- * @throws BodyTooLong; the signal's reason; TypeError for a chunk that is no bytes; what the stream itself throws
+ * @throws BodyTooLong; the signal's reason; TypeError for a chunk that is not bytes; the stream's own error
  */
 export async function readLimited(
   body: ReadableStream<unknown> | Readable | null,
@@ -36,7 +36,7 @@ export async function readLimited(
   const stopped = new Promise<never>((_, reject) => {
     stop = () => reject(signal?.reason);
   });
-  // Whoever waits for the next chunk hears of it; if nobody does, there is nothing to say.
+  // Only the read of the next chunk reports this; without one, it is not an unhandled rejection.
   stopped.catch(() => undefined);
   signal?.addEventListener("abort", stop, { once: true });
   let ended = false;
@@ -59,10 +59,10 @@ export async function readLimited(
   }
 }
 
-/** A stream as it is read here. */
+/** A stream to read. */
 interface Source {
   next(): Promise<{ done?: boolean | undefined; value?: unknown }>;
-  /** Ends it, also while a chunk is waited for, which an iterator of it could not; is not waited for. */
+  /** Cancels it, even while a read is pending, which an iterator could not do. Not awaited. */
   cancel(): void;
 }
 
@@ -72,7 +72,7 @@ function sourceOf(body: ReadableStream<unknown> | Readable): Source {
     return {
       next: () => reader.read(),
       cancel: () => {
-        // One that has failed has nothing to cancel.
+        // A failed stream cannot be canceled.
         reader.cancel().catch(() => undefined);
       },
     };

@@ -10,9 +10,9 @@ const HTTP_DATES = [
 ];
 
 /**
- * How long a Retry-After header asks to wait (RFC 9110 §10.2.3), in ms: seconds, or the time until a date. At most `mostMs`, 0 for
- * a date in the past, undefined for a header that is absent or neither of the two. `Date.parse` alone would accept many other
- * forms, and take some of them for local time.
+ * The delay that a Retry-After header asks for (RFC 9110 §10.2.3), in ms: seconds, or the time until a date. At most `mostMs`;
+ * 0 for a date in the past; undefined for an absent or malformed header. `Date.parse` alone would accept many other forms, some
+ * of them as local time.
  */
 export function retryAfterMs(
   header: string | undefined,
@@ -23,7 +23,7 @@ export function retryAfterMs(
   return Number.isNaN(ms) ? undefined : Math.min(Math.max(0, ms), mostMs);
 }
 
-/** Milliseconds since 1970; NaN for what is no HTTP-date. */
+/** Milliseconds since 1970; NaN if it is not an HTTP-date. */
 function httpDateMs(value: string, nowMs: number): number {
   for (const form of HTTP_DATES) {
     const { day, month, year, time } = form.exec(value)?.groups ?? {};

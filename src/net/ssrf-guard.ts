@@ -6,32 +6,32 @@ import { NameResolver } from "./name-resolver.ts";
 
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 
-/** What may be contacted though it is not public. */
+/** Targets that are allowed although they are not public. */
 export interface AllowList {
-  /** Host names in lower case, without a trailing dot; each stands for whatever it resolves to. */
+  /** Host names in lower case, without a trailing dot; each includes every address it resolves to. */
   readonly hosts: ReadonlySet<string>;
   readonly ranges: readonly (readonly [network: Address, prefixLength: number])[];
 }
 
-/** A target that may not be contacted. The message names what the caller wrote, never what a name resolved to. */
+/** A target that must not be contacted. The message contains only what the caller wrote, never what a name resolved to. */
 export class TargetRefused extends Error {
   override readonly name = "TargetRefused";
 }
 
-/** Turns a host name into all of its addresses. */
+/** Resolves a host name to all of its addresses. */
 export type Resolve = (host: string) => Promise<readonly LookupAddress[]>;
 
 export interface GuardOptions {
-  /** `"any"` (the default), or `"listed"`: http, without TLS, is only for what the allow list names. */
+  /** `"any"` (the default), or `"listed"`: plain http only for targets on the allow list. */
   plainHttp?: "any" | "listed";
-  /** Default: the operating system's way for names of the allow list, the file of hosts and the name servers for all others. */
+  /** Default: the operating system for names on the allow list, the hosts file and name servers for all others. */
   resolve?: Resolve;
 }
 
 /**
- * Reads an allow list: host names, addresses and CIDRs, e.g. `["files.internal", "10.1.2.3", "10.0.0.0/8", "fd00::/8"]`.
- * A host name stands for itself alone, on every port, not for the names below it.
- * @throws StartError that names the item which is none of the three
+ * Reads an allow list: host names, addresses and CIDRs, e.g. `["files.internal", "10.1.2.3", "10.0.0.0/8", "fd00::/8"]`. A host
+ * name applies to all ports, but not to its subdomains.
+ * @throws StartError that names the invalid item
  */
 export function parseAllowList(items: readonly string[]): AllowList {
   const hosts = new Set<string>();
@@ -45,10 +45,9 @@ export function parseAllowList(items: readonly string[]): AllowList {
 }
 
 /**
- * Says who may be contacted: http and https to public addresses, and to what the allow list names.
- * {@link admit} judges the URL alone; {@link lookup} judges each address of a name at the very moment it is connected to,
- * so that a name cannot be public when it is checked and private when it is used. A request needs both:
- * Node asks no lookup for a host that is an address.
+ * Decides which targets may be contacted: http and https to public addresses, and to those on the allow list. {@link admit}
+ * checks only the URL; {@link lookup} checks the very addresses that are connected to, so that a name cannot be public when it
+ * is checked and private when it is used. A request needs both, since Node calls no lookup for a host that is an address.
  */
 export class AddressGuard {
   readonly #allow: AllowList;
@@ -65,12 +64,13 @@ export class AddressGuard {
   }
 
   /**
-   * Judges a URL without asking a name server.
-   * @throws TargetRefused when it is no http(s) URL, holds credentials, or its host is an address that may not be contacted
+   * Checks a URL without a look-up.
+   * @throws TargetRefused if it is not an http(s) URL, contains credentials, or its host is an address that must not be
+   *   contacted
    */
   admit(target: string | URL): URL {
     const url = parseUrl(target);
-    // What is in a URL ends up in logs, and a redirect could make us send a password somewhere else.
+    // URLs end up in logs, and a redirect could make us send a password elsewhere.
     if (url.username !== "" || url.password !== "") throw new TargetRefused("a URL with a user name or password");
     const literal = bareHost(url);
     if (isIP(literal) !== 0) this.#judge(url, [literal]);
@@ -78,9 +78,9 @@ export class AddressGuard {
   }
 
   /**
-   * Judges a URL and every address that its host has now, for an answer ahead of time; connect with {@link lookup} all the same.
-   * @throws TargetRefused as {@link admit}, and when one of the addresses may not be contacted
-   * @throws the resolver's own error (`code` ENOTFOUND, EAI_AGAIN …) when the name does not resolve
+   * Checks a URL and every current address of its host, to refuse early; connections still need {@link lookup}.
+   * @throws TargetRefused as {@link admit}, and if one of the addresses must not be contacted
+   * @throws the resolver's own error (`code` ENOTFOUND, EAI_AGAIN …) if the name does not resolve
    */
   async check(target: string | URL): Promise<URL> {
     const url = this.admit(target);
@@ -89,7 +89,9 @@ export class AddressGuard {
     return url;
   }
 
-  /** The `lookup` option for a node:http(s) request to `url`: fails with {@link TargetRefused}, else gives checked addresses. */
+  /**
+   * The `lookup` option for a node:http(s) request to `url`: fails with {@link TargetRefused}, or returns checked addresses.
+   */
   lookup(url: URL): LookupFunction {
     return (host, options, callback) => {
       this.#addresses(url, host).then(
@@ -116,7 +118,7 @@ export class AddressGuard {
     return addresses;
   }
 
-  /** One bad address spoils the host: which of several is connected to is not ours to choose. */
+  /** One forbidden address is enough to refuse the host: we cannot choose which of several is connected to. */
   #judge(url: URL, addresses: readonly string[]): void {
     const host = bareHost(url);
     if (this.#allow.hosts.has(withoutDot(host))) return;
@@ -137,10 +139,13 @@ export class AddressGuard {
 
 const GLOBAL_UNICAST_V6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
-/** Whether an address is one of the public internet. Addresses that carry an IPv4 address inside (mapped, 6to4, NAT64, Teredo) are not. */
+/**
+ * Whether an address is on the public internet. Addresses that embed an IPv4 address (mapped, 6to4, NAT64, Teredo) count as not
+ * public.
+ */
 function isPublic(address: Address): boolean {
   if (address.range() !== "unicast") return false;
-  // To ipaddr.js "unicast" is what remains, among it the deprecated ::a.b.c.d; IANA has given out 2000::/3 alone.
+  // ipaddr.js calls everything else "unicast", including the deprecated ::a.b.c.d; IANA has assigned only 2000::/3.
   return address.kind() === "ipv4" || within(address, GLOBAL_UNICAST_V6);
 }
 
@@ -154,7 +159,7 @@ function parseUrl(target: string | URL): URL {
   return url;
 }
 
-/** The host without the brackets of an IPv6 address. URL has brought odd forms of IPv4 (0x7f.1, 2130706433) to four decimals. */
+/** The host without the brackets of an IPv6 address. URL has already normalized unusual forms of IPv4 (0x7f.1, 2130706433). */
 function bareHost(url: URL): string {
   return url.hostname.replace(/^\[(.*)\]$/, "$1");
 }
@@ -164,7 +169,7 @@ function withoutDot(host: string): string {
 }
 
 function parseRange(item: string): [Address, number] | undefined {
-  if (item.includes("%")) return undefined; // a zone: a URL has none
+  if (item.includes("%")) return undefined; // a zone, which a URL cannot have
   if (ipaddr.IPv4.isValidCIDRFourPartDecimal(item)) return ipaddr.IPv4.parseCIDR(item);
   if (ipaddr.IPv6.isValidCIDR(item)) return ipaddr.IPv6.parseCIDR(item);
   if (ipaddr.IPv4.isValidFourPartDecimal(item)) return [ipaddr.IPv4.parse(item), 32];
@@ -175,7 +180,7 @@ function parseRange(item: string): [Address, number] | undefined {
 function parseHost(item: string): string {
   const url =
     /^[^\s/:?#@[\]%*]+$/.test(item) && URL.canParse(`http://${item}/`) ? new URL(`http://${item}/`) : undefined;
-  // An odd form of an address would silently become another text: it is written plainly or not at all.
+  // URL would silently rewrite an unusual form of an address, so only the usual form is accepted.
   if (!url || isIP(url.hostname) !== 0) {
     throw new StartError(`${JSON.stringify(item)} in an allow list is not a host name, an address or a CIDR`);
   }

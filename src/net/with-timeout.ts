@@ -1,6 +1,6 @@
 /**
- * Waits for work no longer than so many ms; the work itself goes on. Keeps no process alive.
- * @param late makes the error for when the time is up
+ * Waits at most `ms` for some work, which itself continues. The timer does not keep the process alive.
+ * @param late makes the error for the timeout
  * @throws that error, or what the work throws
  */
 export function withTimeout<T>(ms: number, work: Promise<T>, late: () => Error): Promise<T> {

@@ -11,27 +11,27 @@ import { post, type ReceiverAnswer } from "./request.ts";
 import { ATTEMPTS, pauseMs, SCHEDULE } from "./schedule.ts";
 import { messageId, signatureOf } from "./signature.ts";
 
-/** What deliveries are made with. */
+/** What deliveries need. */
 export interface DeliveryParts {
   readonly guard: AddressGuard;
-  /** Each `whsec_` and base64; without any, events are not signed. */
+  /** Each is `whsec_` and base64; if there are none, events are not signed. */
   readonly secrets: readonly string[];
-  /** Looks at a task, with its result. */
+  /** Reads a task with its result. */
   look(id: string): Promise<Inspection | null>;
   /** The monitor document of a task. */
   describe(seen: Inspection): object;
   /** Longest time of an attempt; default 15 s. */
   readonly timeoutMs?: number;
-  /** Default: as `schedule.ts` has it. */
+  /** Default: the schedule of schedule.ts. */
   pauseMs?(attempt: number): number;
 }
 
-/** Slots in each worker process. Many, since almost all of a delivery is waiting for somebody else. */
+/** Slots in each worker process. Many, since a delivery mostly waits for the receiver. */
 const CONCURRENCY = 32;
 
 /**
- * The handler of the queue from which the ends of tasks are told to their webhooks. An event is delivered at least once: it is
- * tried again over a day, and then waits in the dead letters for a person.
+ * The handler of the queue that delivers webhooks. An event is delivered at least once: it is retried for a day, and then
+ * becomes a dead letter.
  */
 export function deliverer(parts: DeliveryParts): Handler<StoredTaskEnd> {
   const receivers = new Receivers(CONCURRENCY);
@@ -39,9 +39,9 @@ export function deliverer(parts: DeliveryParts): Handler<StoredTaskEnd> {
     queue: INTERNAL_QUEUES.webhooks,
     concurrency: CONCURRENCY,
     attempts: ATTEMPTS,
-    // Only of trouble of our own; a receiver's is followed by a pause of the schedule.
+    // Only for our own errors; after an error of the receiver, the schedule decides.
     backoff: { base: SCHEDULE.firstMs, max: SCHEDULE.longestMs },
-    // It says nothing but that the event was delivered.
+    // It only records that the event was delivered.
     resultTtl: "1m",
     tombstoneTtl: 1,
     run: async (end, task) => {
@@ -57,7 +57,7 @@ export function deliverer(parts: DeliveryParts): Handler<StoredTaskEnd> {
 }
 
 async function deliver(parts: DeliveryParts, end: StoredTaskEnd, task: TaskContext): Promise<void> {
-  // Made for each attempt: kept, it would take memory for as long as the receiver is away.
+  // Built for each attempt: stored, it would take memory for as long as the receiver is unreachable.
   const body = eventBody(
     { id: end.id, state: outcomeOf(end) },
     task.submittedAt.getTime(),
@@ -75,7 +75,7 @@ async function deliver(parts: DeliveryParts, end: StoredTaskEnd, task: TaskConte
   throw new RetryAfter(Math.max(askedMs, pauseAfter(parts, task)), `the receiver answered ${status}${note}`);
 }
 
-/** @throws RetryAfter when there is no answer */
+/** @throws RetryAfter if there is no answer */
 async function attempt(
   parts: DeliveryParts,
   { id, body, url }: { id: string; body: string; url: string },

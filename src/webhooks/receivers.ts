@@ -2,39 +2,39 @@
 export const RECEIVER_LIMITS = {
   /** Deliveries to one host at a time. */
   mostOfHost: 4,
-  /** The same where its last answer took longer than `slowMs`, or did not come. */
+  /** The same for a host whose last response took longer than `slowMs`, or did not come. */
   mostOfSlowHost: 2,
   slowMs: 3000,
-  /** All hosts that were slow, or have not been told anything yet, share this part of the slots. */
+  /** All slow hosts, and hosts without an earlier delivery, share this part of the slots. */
   unprovenShare: 0.5,
-  /** A delivery that finds no slot comes again after a pause between these. */
+  /** A delivery that finds no slot is tried again after a pause between these two. */
   shortestPauseMs: 250,
   longestPauseMs: 60_000,
-  /** Hosts that are remembered. */
+  /** Most hosts that are remembered. */
   hosts: 10_000,
 } as const;
 
-/** What is known of a host. */
+/** What is known about a host. */
 interface Host {
-  /** Deliveries under way. */
+  /** Deliveries in flight. */
   running: number;
-  /** How long the last one took; undefined before it. */
+  /** How long the last one took; undefined before the first. */
   lastMs: number | undefined;
-  /** When the last delivery that found no slot is to come again. */
+  /** When the latest delivery that found no slot is due again. */
   nextMs: number;
 }
 
-/** What an answer takes of a host that has not given one yet, for the first pauses. */
+/** Assumed response time of a host without an earlier delivery, for the first pauses. */
 const UNKNOWN_MS = 500;
 
 /**
- * Lets deliveries to each host through, a few at a time. A receiver that does not answer holds a slot until its time is up:
- * without a bound, one of them, or many names of one, would hold them all, and nobody else would be told.
+ * Limits the deliveries to each host. A receiver that does not answer occupies a slot until the timeout: without limits one of
+ * them, or one with many names, could occupy all slots and block the webhooks of everyone else.
  */
 export class Receivers {
   readonly #unprovenSlots: number;
   readonly #hosts = new Map<string, Host>();
-  /** Deliveries under way to hosts that were slow or are unknown. */
+  /** Deliveries in flight to slow or unknown hosts. */
   #unproven = 0;
 
   /** @param slots how many there are in this process */
@@ -49,13 +49,13 @@ export class Receivers {
 
   /**
    * Begins a delivery.
-   * @param nowMs of a clock that is never set back
-   * @returns what is to be called, with the time, when it has ended; or the pause, ms, after which it is to be tried again
+   * @param nowMs of a monotonic clock
+   * @returns a function to call, with the time, when it has ended; or the pause, ms, before it is tried again
    */
   enter(url: string, nowMs: number): number | ((endMs: number) => void) {
     const name = hostOf(url);
     const host = this.#hosts.get(name) ?? { running: 0, lastMs: undefined, nextMs: 0 };
-    // The last that was asked for is the last in the map, and the last to be forgotten.
+    // Moved to the end of the map, so that the host used longest ago is forgotten first.
     this.#hosts.delete(name);
     this.#hosts.set(name, host);
     const { mostOfHost, mostOfSlowHost, slowMs, hosts } = RECEIVER_LIMITS;
@@ -75,13 +75,13 @@ export class Receivers {
     };
   }
 
-  /** Those that find no slot come again one after the other, as fast as the host takes them. */
+  /** Deliveries without a slot are tried again one after the other, at the pace of the host. */
   #pause(host: Host, nowMs: number, most: number): number {
     const { shortestPauseMs, longestPauseMs } = RECEIVER_LIMITS;
     const latestMs = nowMs + longestPauseMs;
     const nextMs = Math.max(host.nextMs, nowMs + shortestPauseMs) + (host.lastMs ?? UNKNOWN_MS) / most;
     host.nextMs = Math.min(nextMs, latestMs);
-    // Those at the end of a long line are spread over half of the longest pause: they are not to come all at once.
+    // Those at the end of a long line are spread over half of the longest pause, so that they do not all come at once.
     return nextMs < latestMs ? nextMs - nowMs : longestPauseMs * (1 - Math.random() / 2);
   }
 
@@ -93,7 +93,7 @@ export class Receivers {
   }
 }
 
-/** Ports of one host are one receiver: what hangs is the host. */
+/** All ports of a host count as one receiver. */
 function hostOf(url: string): string {
   return URL.canParse(url) ? new URL(url).hostname : url;
 }

@@ -7,22 +7,22 @@ import { type AddressGuard, TargetRefused } from "../net/ssrf-guard.ts";
 
 /** Limits of one attempt. */
 export const REQUEST_DEFAULTS = {
-  /** From the look-up of the name to the end of the answer. */
+  /** From the look-up of the name to the end of the response. */
   timeoutMs: 15_000,
   /**
-   * Once the status is there, this much of the answer is read, for so long, and thrown away: a receiver that is cut off in
-   * mid-answer may take it for a failure.
+   * After the status, this much of the body is read, for this long, and discarded: a receiver that is cut off in the middle of
+   * its response may take that for a failure.
    */
   answerBytes: 16_384,
   answerMs: 1000,
 } as const;
 
-/** No answer was had; the message may be kept and shown to whoever runs the server. */
+/** There was no response. The message may be stored and shown to the operator. */
 export class Undelivered extends Error {
   override readonly name = "Undelivered";
 }
 
-/** What is sent, to whom, and who may be contacted at all. */
+/** A body, its target, and the guard for the connection. */
 export interface Delivery {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -32,7 +32,7 @@ export interface Delivery {
   readonly timeoutMs?: number;
 }
 
-/** What a receiver answered; its body is nobody's concern. */
+/** The response of a receiver, without its body. */
 export interface ReceiverAnswer {
   readonly status: number;
   readonly retryAfter: string | undefined;
@@ -40,7 +40,7 @@ export interface ReceiverAnswer {
 
 /**
  * Posts a body, following no redirect.
- * @throws Undelivered that says why there is no answer
+ * @throws Undelivered that says why there is no response
  * @throws the signal's reason when it fires
  */
 export async function post(delivery: Delivery): Promise<ReceiverAnswer> {
@@ -57,20 +57,20 @@ export async function post(delivery: Delivery): Promise<ReceiverAnswer> {
   });
 }
 
-/** Reads an answer's body to its end or the limits, and lets go of it. */
+/** Reads and discards a response body, up to the limits. */
 async function discard(answer: IncomingMessage): Promise<void> {
   const timer = setTimeout(() => answer.destroy(), REQUEST_DEFAULTS.answerMs);
   try {
     await readLimited(answer, { maxBytes: REQUEST_DEFAULTS.answerBytes });
   } catch {
-    // Its status has been told: that the rest of it did not arrive changes nothing.
+    // The status is known: it does not matter if the rest did not arrive.
   } finally {
     clearTimeout(timer);
     answer.destroy();
   }
 }
 
-/** The cause goes to the log; what is kept of it is a code, since it may name addresses. */
+/** The cause is only logged; the stored message has just its code, since it may contain addresses. */
 function undelivered(error: unknown): Undelivered {
   if (error instanceof TargetRefused) return new Undelivered(`the receiver is refused: ${error.message}`);
   const reason = (error as NodeJS.ErrnoException).code ?? messageOf(error);

@@ -1,18 +1,18 @@
-/** When a delivery that failed is tried again. */
+/** When a failed delivery is retried. */
 export const SCHEDULE = {
-  /** Before the second attempt; each later pause is twice the one before. */
+  /** Pause before the second attempt; each further one is twice as long. */
   firstMs: 3_000,
   longestMs: 3 * 3_600_000,
-  /** Each pause is drawn from this much around it, so that what failed together does not come back together. */
+  /** Random variation of each pause, so that deliveries that failed together are not retried together. */
   spread: 0.2,
-  /** For so long, at least, a receiver may be away before the event is dead. */
+  /** A receiver may be unreachable for at least this long before the event is dead. */
   spanMs: 24 * 3_600_000,
-  /** A receiver that asks for more patience than this is asked again all the same. */
+  /** The longest Retry-After that is honoured. */
   longestRetryAfterMs: 6 * 3_600_000,
 } as const;
 
 /**
- * Milliseconds between an attempt (from 1) that failed and the next.
+ * Milliseconds between a failed attempt (from 1) and the next.
  * @param chance in [0, 1)
  */
 export function pauseMs(attempt: number, chance: number): number {
@@ -21,7 +21,7 @@ export function pauseMs(attempt: number, chance: number): number {
   return Math.round(full * (1 - spread + 2 * spread * chance));
 }
 
-/** The fewest attempts whose pauses last the whole span even when chance makes each as short as it can be. */
+/** The fewest attempts whose pauses cover the whole span even if each is as short as possible. */
 function attemptsOver(spanMs: number): number {
   let attempts = 1;
   for (let waitedMs = 0; waitedMs < spanMs; attempts += 1) waitedMs += pauseMs(attempts, 0);

@@ -1,9 +1,9 @@
 import { createHash, createHmac } from "node:crypto";
 
-/** What marks a symmetric secret (Standard Webhooks 1.0, "Signature scheme"). */
+/** The prefix of a symmetric secret (Standard Webhooks 1.0, "Signature scheme"). */
 const PREFIX = "whsec_";
 
-/** One attempt to deliver an event, as it is signed. */
+/** What is signed: one attempt to deliver an event. */
 export interface SignedMessage {
   /** The same in every attempt. */
   readonly id: string;
@@ -13,8 +13,8 @@ export interface SignedMessage {
 }
 
 /**
- * The `webhook-signature` of a message: one of every secret, with spaces between, so that receivers who know only the old or
- * only the new one can both verify it while it is changed.
+ * The `webhook-signature` of a message: one signature for each secret, separated by spaces, so that while the secret is being
+ * changed, receivers with either the old or the new one can verify it.
  * @param secrets as `whsec_` and base64
  */
 export function signatureOf(secrets: readonly string[], { id, timestampS, body }: SignedMessage): string {
@@ -27,8 +27,8 @@ export function signatureOf(secrets: readonly string[], { id, timestampS, body }
 }
 
 /**
- * The `webhook-id` of an event. Made from the id of the task that delivers it, but not that id: what is signed is parted by
- * full stops, so a caller must not be able to put one into it; and it is kept by receivers, to whom our ids say nothing.
+ * The `webhook-id` of an event. A hash of the id of the delivering task, not that id itself: the signed text is separated by
+ * full stops, so a caller must not be able to put one into it; and receivers store it, without any use for our ids.
  */
 export function messageId(taskId: string): string {
   return `msg_${createHash("sha256").update(taskId).digest("hex").slice(0, 32)}`;

@@ -3,20 +3,19 @@ import { mayResolveLater } from "../net/name-resolver.ts";
 import { type AddressGuard, TargetRefused } from "../net/ssrf-guard.ts";
 import { withTimeout } from "../net/with-timeout.ts";
 
-/** What is asked of a webhook's URL when it is handed in. */
+/** Limits for the URL of a webhook at submission. */
 export const TARGET_DEFAULTS = {
   length: 2048,
-  /** How long its host name may take to resolve: the caller waits for it. */
+  /** How long its host name may take to resolve, while the caller waits. */
   resolveMs: 3000,
-  /** When a caller whose host name did not resolve may come again. */
+  /** Retry-After if the host name did not resolve. */
   retryAfterS: 5,
 } as const;
 
 /**
- * Judges the URL of a webhook ahead of time, and gives it in its canonical form. What passes is judged again whenever an
- * event is delivered.
- * @throws PaihaoError invalid-parameter that names `webhook` and says why it is refused; resolver-unavailable where nobody can
- *   say now whether it is to be
+ * Checks the URL of a webhook at submission, and returns its canonical form. It is checked again at every delivery.
+ * @throws PaihaoError invalid-parameter that names `webhook` and says why it is refused; resolver-unavailable if that cannot be
+ *   decided at the moment
  */
 export async function checkTarget(
   given: string,
@@ -26,7 +25,7 @@ export async function checkTarget(
   if (given.length > TARGET_DEFAULTS.length) throw refused(`longer than ${TARGET_DEFAULTS.length} characters`);
   const late = () => unresolved(`within ${resolveMs} ms`);
   try {
-    // Of a name that does not resolve nobody can say where it leads.
+    // A name that does not resolve cannot be checked.
     const { href } = await withTimeout(resolveMs, guard.check(given), late);
     if (href.length > TARGET_DEFAULTS.length) throw refused(`longer than ${TARGET_DEFAULTS.length} characters`);
     return href;
@@ -40,7 +39,7 @@ export async function checkTarget(
   }
 }
 
-/** Its name servers are silent or have trouble: the same URL may be fine in a moment. */
+/** Its name servers do not answer or fail: the same URL may work later. */
 function unresolved(when: string): PaihaoError {
   return new PaihaoError("resolver-unavailable", `webhook: its host name does not resolve ${when}`, {
     extensions: { parameter: "webhook" },
