@@ -1,67 +1,91 @@
-/** A worker whose tasks sleep for as long as a workload says, and what was foretold of their starts: `estimates URL`. */
+/** Workers whose tasks sleep for as long as a workload says, and what was told of their starts: `estimates URL`. */
 import { setTimeout as delay } from "node:timers/promises";
+import type { Eta } from "../../src/engine/estimates/estimate.ts";
 import { MEAN, WORKLOADS, type WorkloadName } from "../../testbed/line-simulation.ts";
 import { randomOf } from "../../testbed/random.ts";
-import { built, openBuiltEngine, submissionOf } from "../harness/built.ts";
+import { type BuiltEngine, built, openBuiltEngine, submissionOf } from "../harness/built.ts";
 import { serve } from "../harness/rpc.ts";
 
 const [url = ""] = process.argv.slice(2);
-const QUEUE = "default";
 /** Tasks that arrive together. */
 const WAVE = 30;
 
+const { estimate } =
+  await built<typeof import("../../src/engine/estimates/estimate.ts")>("engine/estimates/estimate.js");
 const { Worker } = await built<typeof import("../../src/workers/worker.ts")>("workers/worker.js");
-const { forecastTurnovers } =
-  await built<typeof import("../../src/engine/estimates/forecast.ts")>("engine/estimates/forecast.js");
 
-interface Told {
-  readonly id: string;
-  readonly lowMs: number;
-  readonly highMs: number;
+interface Scenario {
+  readonly workload: WorkloadName;
+  readonly slots: number;
+  /** Lines beside each other, each with its own slots: what one wave is told is right or wrong together. */
+  readonly lines: number;
+  /** Of each line. */
+  readonly tasks: number;
+  readonly meanMs: number;
+  readonly prefix: string;
+}
+
+/** An estimate that a caller was told, seconds, and when the task started. */
+export interface Told {
+  readonly samples: number;
+  readonly low: number;
+  readonly seconds: number;
+  readonly high: number;
+  readonly waited: number;
 }
 
 const calls = {
-  /** Runs so many tasks that take `meanMs` on average; resolves with how many starts lay within low and high. */
-  async measure(args: { workload: WorkloadName; slots: number; tasks: number; meanMs: number; prefix: string }) {
-    const { workload, slots, tasks, meanMs, prefix } = args;
-    const random = randomOf(slots);
-    let begun = 0;
-    let ended = 0;
-    const run = async () => {
-      begun += 1;
-      await delay((WORKLOADS[workload](begun, random) * meanMs) / MEAN);
-      ended += 1;
-    };
-    const { engine, handlers, log, close } = await openBuiltEngine(url, prefix, [
-      { queue: QUEUE, concurrency: slots, run },
-    ]);
+  /** Runs the tasks of a scenario; resolves with what was told of those that had to wait. */
+  async measure(scenario: Scenario): Promise<Told[]> {
+    const { workload, slots, lines, meanMs, prefix } = scenario;
+    const queues = Array.from({ length: lines }, (_, n) => {
+      const random = randomOf(100 * slots + n);
+      let begun = 0;
+      const run = async () => {
+        begun += 1;
+        await delay((WORKLOADS[workload](begun, random) * meanMs) / MEAN);
+      };
+      return { queue: `line${n}`, concurrency: slots, run };
+    });
+    const built = await openBuiltEngine(url, prefix, queues);
+    const { engine, handlers, log } = built;
     const worker = new Worker({ engine, handlers, log, maxResultBytes: 1 << 20, drainTimeoutMs: 1000 });
     await worker.start();
-    const told: Told[] = [];
-    for (let n = 0; n < tasks; n += WAVE) {
-      for (let k = n; k < Math.min(n + WAVE, tasks); k += 1) {
-        const submission = submissionOf(`e${k}`, QUEUE, "{}");
-        const { index, line } = await engine.submit(submission, engine.settings(QUEUE));
-        const turnovers = (index ?? 0) + line.running - line.slots + 1;
-        const { meanMs: mean, variance, samples, misses, agesMs } = line;
-        if (turnovers <= 0 || mean === null || variance === null) continue;
-        const busy = { turnovers, slots: line.slots, meanMs: mean, variance, samples, misses, agesMs };
-        told.push({ id: submission.id, ...forecastTurnovers(busy) });
-      }
-      await delay(((WAVE * meanMs) / slots) * 2 * random());
+    try {
+      return (await Promise.all(queues.map(({ queue }, n) => feed(built, queue, randomOf(n + 1), scenario)))).flat();
+    } finally {
+      await worker.stop();
+      built.close();
     }
-    while (ended < tasks) await delay(20);
-    await worker.stop();
-    const waits = await Promise.all(told.map(({ id }) => engine.inspect(id, { result: false })));
-    const within = waits.filter((seen, i) => {
-      const waited = (seen?.startedMs ?? 0) - (seen?.createdMs ?? 0);
-      const { lowMs = 0, highMs = 0 } = told[i] ?? {};
-      // Redis tells times in whole milliseconds.
-      return waited >= lowMs - 1 && waited <= highMs + 1;
-    });
-    close();
-    return { estimates: told.length, within: within.length };
   },
 };
 export type EstimateCalls = typeof calls;
 serve(calls);
+
+/** Submits the tasks of one line in waves, as many as its slots can do, and waits until the last has started. */
+async function feed(
+  { engine }: BuiltEngine,
+  queue: string,
+  random: () => number,
+  { slots, tasks, meanMs }: Scenario,
+): Promise<Told[]> {
+  const given: { readonly id: string; readonly eta: Eta }[] = [];
+  const startOf = async (id: string) => (await engine.inspect(id, { result: false }))?.startedMs;
+  const last = `${queue}-${tasks - 1}`;
+  for (let n = 0; n < tasks; n += WAVE) {
+    for (let k = n; k < Math.min(n + WAVE, tasks); k += 1) {
+      const id = `${queue}-${k}`;
+      const { index, line } = await engine.submit(submissionOf(id, queue, "{}"), engine.settings(queue));
+      const eta = estimate(line, { state: "waiting", index }, 0);
+      if (eta?.basis === "history") given.push({ id, eta });
+    }
+    await delay(((WAVE * meanMs) / slots) * 2 * random());
+  }
+  while (!(await startOf(last))) await delay(meanMs);
+  const seen = await Promise.all(given.map(({ id }) => engine.inspect(id, { result: false })));
+  return given.map(({ eta }, i) => {
+    const { createdMs = 0, startedMs = 0 } = seen[i] ?? {};
+    const { samples, low, seconds, high } = eta;
+    return { samples, low, seconds, high, waited: ((startedMs ?? 0) - createdMs) / 1000 };
+  });
+}

@@ -12,9 +12,10 @@ const ONE_IN = 20;
 const REMEMBERED = 500;
 /** How often the true starts are looked up, ms. */
 const LOOK_MS = 5000;
-/** Times are told to a tenth of a second: what lies within one of low…high counts as within. */
-const TOLERANCE_MS = 100;
+/** The store tells times in whole milliseconds. */
+const TOLERANCE_MS = 1;
 
+/** From the task's creation. */
 interface GivenEstimate {
   readonly queue: string;
   readonly lowMs: number;
@@ -30,10 +31,9 @@ export class Sample {
   offer(id: string, index: number | null, line: Line): void {
     this.#offered += 1;
     if (this.#offered % ONE_IN !== 0 || this.given.size >= REMEMBERED) return;
-    const nowMs = Date.now();
-    const eta = estimate(line, { state: "waiting", index }, nowMs);
+    const eta = estimate(line, { state: "waiting", index }, 0);
     if (eta?.basis !== "history") return;
-    this.given.set(id, { queue: line.queue, lowMs: nowMs + eta.low * 1000, highMs: nowMs + eta.high * 1000 });
+    this.given.set(id, { queue: line.queue, lowMs: eta.low * 1000, highMs: eta.high * 1000 });
   }
 }
 
@@ -78,8 +78,10 @@ export class Calibration implements Role {
     sample.given.delete(id);
     // A second attempt has another start; a canceled task has none.
     if (!seen || seen.startedMs === null || seen.attempts > 1 || seen.lost > 0) return;
-    if (seen.startedMs < lowMs - TOLERANCE_MS) metrics.estimates.count(queue, "sooner");
-    else if (seen.startedMs > highMs + TOLERANCE_MS) metrics.estimates.count(queue, "later");
+    // Both are times of the store: this process's clock may differ.
+    const waitedMs = seen.startedMs - seen.createdMs;
+    if (waitedMs < lowMs - TOLERANCE_MS) metrics.estimates.count(queue, "sooner");
+    else if (waitedMs > highMs + TOLERANCE_MS) metrics.estimates.count(queue, "later");
     else metrics.estimates.count(queue, "within");
   }
 }

@@ -15,7 +15,14 @@ export interface Eta {
   readonly samples: number;
 }
 
-const tenth = (seconds: number): number => Math.round(seconds * 10) / 10;
+/** Shorter times are told to the millisecond, longer ones to a tenth of a second, which is a hundredth of them at most. */
+const FINE_BELOW_MS = 10_000;
+
+/** A time in seconds, as it is told. */
+function seconds(ms: number, round: (value: number) => number = Math.round): number {
+  const step = ms < FINE_BELOW_MS ? 1 : 100;
+  return (round(ms / step) * step) / 1000;
+}
 
 /**
  * Estimates the start of a task from its place in line. With every slot busy, a task with index A starts when A + 1 of them
@@ -32,10 +39,11 @@ export function estimate(
   if (task.state === "scheduled" || task.state === "retrying") {
     if (task.dueMs === undefined || task.dueMs === null) return null;
     // It joins the line when it is due; who will stand there then is not known, so only the earliest start is certain.
-    const due = Math.max(0, (task.dueMs - nowMs) / 1000);
+    const dueInMs = Math.max(0, task.dueMs - nowMs);
     const behind = estimate(line, { state: "waiting", index: line.waiting }, nowMs);
-    const wait = task.state === "scheduled" && behind ? behind : { seconds: 0, high: 0 };
-    return { seconds: tenth(due), low: tenth(due), high: tenth(due + wait.high), basis: "schedule", samples };
+    const waitMs = task.state === "scheduled" && behind ? behind.high * 1000 : 0;
+    const due = seconds(dueInMs);
+    return { seconds: due, low: due, high: seconds(dueInMs + waitMs), basis: "schedule", samples };
   }
   if (task.index === null || line.paused || slots === 0) return null;
   const turnovers = task.index + line.running - slots + 1;
@@ -44,9 +52,9 @@ export function estimate(
   if (meanMs === null || variance === null || samples === 0) return null;
   const forecast = forecastTurnovers({ turnovers, slots, agesMs, meanMs, variance, samples, misses });
   return {
-    seconds: tenth(forecast.middleMs / 1000),
-    low: Math.floor(forecast.lowMs / 100) / 10,
-    high: Math.ceil(forecast.highMs / 100) / 10,
+    seconds: seconds(forecast.middleMs),
+    low: seconds(forecast.lowMs, Math.floor),
+    high: seconds(forecast.highMs, Math.ceil),
     basis: "history",
     samples,
   };

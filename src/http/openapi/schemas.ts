@@ -78,7 +78,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
       samples: count,
     }),
     description:
-      "When the task is expected to start, in seconds from now. In 80 of 100 cases the actual start lies between low and high.",
+      "When the task is expected to start, in seconds from now: to the millisecond below 10 s, to a tenth of a second above. In 80 of 100 cases the actual start lies between low and high.",
   },
   TaskError: object(
     {
