@@ -18,6 +18,7 @@ import { plot } from "./plot.ts";
 import { recovery } from "./recovery.ts";
 import { run } from "./run.ts";
 import { scale } from "./scale.ts";
+import { scripts } from "./scripts.ts";
 import { spike } from "./spike.ts";
 import { submit } from "./submit.ts";
 import { sustained } from "./sustained.ts";
@@ -26,7 +27,7 @@ import { syncLoad } from "./sync-load.ts";
 
 const BENCHES: readonly Bench[] = [
   ...[accept, run, submit, depth, memory, sustained, spike, sync, syncLoad, pickup],
-  ...[scale, cluster, idle, estimates, recovery, anatomy],
+  ...[scale, cluster, idle, estimates, recovery, anatomy, scripts],
 ];
 
 const { values, positionals } = parseArgs({
