@@ -1,0 +1,101 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { Servers } from "./servers.ts";
+import type { Entry, Faults } from "./services/service.ts";
+import { Services } from "./services/services.ts";
+import { type Outcome, type Tally, tally } from "./tally.ts";
+
+/** What the demo does. */
+export interface DemoOptions {
+  readonly deliveries: number;
+  readonly workers: number;
+  readonly faults: Faults;
+  /** So many workers are killed, spread over the deliveries. */
+  readonly kills: number;
+  readonly redisUrl?: string | undefined;
+  /** Told how far it is, about once a second. */
+  onProgress?(done: number, kills: number): void;
+}
+
+/** What came of it. */
+export interface DemoResult extends Tally {
+  readonly kills: number;
+  /** Requests that the services answered, in the order of time. */
+  readonly journal: readonly Entry[];
+}
+
+/** Most lines of one batch. */
+const BATCH = 1000;
+const QUEUES = ["deliveries", "paihao.undo"];
+
+/** Orders deliveries, kills workers meanwhile, waits until all is done or undone, and holds the services against the outcomes. */
+export async function runDemo(options: DemoOptions): Promise<DemoResult> {
+  const services = new Services(options.faults);
+  const env = await services.start();
+  const servers = new Servers({ workers: options.workers, redisUrl: options.redisUrl, env });
+  try {
+    await servers.start();
+    const ids = await order(servers.url, options.deliveries);
+    await allDone(servers.url, (open) => {
+      const done = ids.length - open;
+      if (servers.kills < options.kills && done >= (servers.kills / options.kills) * ids.length) servers.killWorker();
+      options.onProgress?.(done, servers.kills);
+    });
+    const outcomes = await outcomesOf(servers.url, ids);
+    const journal = services.all.flatMap((service) => service.journal).sort((a, b) => a.at - b.at);
+    return { ...tally(services.all, outcomes), kills: servers.kills, journal };
+  } finally {
+    await servers.stop();
+    await services.stop();
+  }
+}
+
+/** Submits orders in batches; returns the ids of those that were accepted. */
+async function order(url: string, deliveries: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let from = 0; from < deliveries; from += BATCH) {
+    const lines = Array.from({ length: Math.min(BATCH, deliveries - from) }, (_, n) =>
+      JSON.stringify({ account: `A${(from + n) % 500}`, kg: 0.5 + ((from + n) % 9) / 2, from: "Delft", to: "Gouda" }),
+    );
+    const headers = { "Content-Type": "application/x-ndjson" };
+    const response = await fetch(`${url}/v1/queues/deliveries/batches`, {
+      method: "POST",
+      headers,
+      body: lines.join("\n"),
+    });
+    for (const line of (await response.text()).trim().split("\n")) {
+      const { id, problem } = JSON.parse(line) as { id?: string; problem?: { title: string } };
+      if (id === undefined) throw new Error(`an order was refused: ${problem?.title}`);
+      ids.push(id);
+    }
+  }
+  return ids;
+}
+
+/** Resolves when nothing waits and nothing runs, neither deliveries nor their undos. */
+async function allDone(url: string, onProgress: (open: number) => void): Promise<void> {
+  for (;;) {
+    let open = 0;
+    for (const queue of QUEUES) {
+      const response = await fetch(`${url}/v1/queues/${queue}`);
+      const { waiting, scheduled, running } = (await response.json()) as Record<string, number>;
+      open += (waiting ?? 0) + (scheduled ?? 0) + (running ?? 0);
+    }
+    onProgress(open);
+    if (open === 0) return;
+    await sleep(1000);
+  }
+}
+
+async function outcomesOf(url: string, ids: readonly string[]): Promise<Map<string, Outcome>> {
+  const outcomes = new Map<string, Outcome>();
+  for (let from = 0; from < ids.length; from += 100) {
+    const some = ids.slice(from, from + 100).map(async (id) => {
+      const response = await fetch(`${url}/v1/requests/${id}/status`);
+      const { state } = (await response.json()) as { state: string };
+      if (state !== "succeeded" && state !== "failed") throw new Error(`${id} is ${state}`);
+      outcomes.set(id, state);
+    });
+    await Promise.all(some);
+  }
+  return outcomes;
+}

@@ -1,0 +1,110 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { createInterface } from "node:readline";
+
+const ROOT = path.resolve(import.meta.dirname, "../..");
+/** `paihao start` with the handlers of this example. */
+const PAIHAO = ["src/cli/paihao.ts", "start", "--handlers", path.join(import.meta.dirname, "handlers")];
+
+/** How the servers of the demo are started. */
+export interface ServerOptions {
+  readonly workers: number;
+  /** A Redis to use; left out, one is started, with its data in a temporary folder. */
+  readonly redisUrl: string | undefined;
+  /** What the processes are given beside their own settings: where the services are. */
+  readonly env: Readonly<Record<string, string>>;
+}
+
+/** A Redis, one process of role api, and workers: each a process of its own, as they would be on several machines. */
+export class Servers {
+  readonly #options: ServerOptions;
+  readonly #workers: ChildProcess[] = [];
+  #store: ChildProcess | undefined;
+  #dir: string | undefined;
+  #api: ChildProcess | undefined;
+  #env: NodeJS.ProcessEnv = {};
+  #stopping = false;
+  url = "";
+  /** How many workers were killed. */
+  kills = 0;
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+  }
+
+  async start(): Promise<void> {
+    const redisUrl = this.#options.redisUrl ?? (await this.#startStore());
+    this.#env = {
+      ...process.env,
+      ...{ LEASE: "3s", LOG_LEVEL: "fatal", KEY_PREFIX: `drones-${process.pid}`, PORT: "0" },
+      ...this.#options.env,
+      REDIS_URL: redisUrl,
+    };
+    const api = spawnNode([...PAIHAO, "--role", "api"], this.#env);
+    this.#api = api;
+    this.url = (await lineWith(api, "stderr", /ready on (http\S+)/)) ?? "";
+    await Promise.all(Array.from({ length: this.#options.workers }, () => this.#startWorker()));
+  }
+
+  /** Kills a worker as a crash would, and starts another in its place. */
+  killWorker(): void {
+    const worker = this.#workers[Math.floor(Math.random() * this.#workers.length)];
+    if (!worker?.kill("SIGKILL")) return;
+    this.kills += 1;
+  }
+
+  async stop(): Promise<void> {
+    this.#stopping = true;
+    await Promise.all([...this.#workers, this.#api].map((child) => end(child, "SIGTERM")));
+    await end(this.#store, "SIGTERM");
+    if (this.#dir) await rm(this.#dir, { recursive: true, force: true });
+  }
+
+  async #startStore(): Promise<string> {
+    this.#dir = await mkdtemp(path.join(tmpdir(), "drones-"));
+    this.#store = spawnNode(["scripts/redis.ts", "--dir", this.#dir], process.env);
+    const url = await lineWith(this.#store, "stdout", /REDIS_URL=(\S+)/);
+    if (url === undefined) throw new Error("no redis-server on PATH: install it, or set REDIS_URL");
+    return url;
+  }
+
+  async #startWorker(): Promise<void> {
+    const env = { ...this.#env, PORT: "" };
+    const worker = spawnNode([...PAIHAO, "--role", "worker"], env);
+    this.#workers.push(worker);
+    worker.once("exit", () => {
+      this.#workers.splice(this.#workers.indexOf(worker), 1);
+      if (!this.#stopping) void this.#startWorker();
+    });
+    await lineWith(worker, "stderr", /is ready/);
+  }
+}
+
+function spawnNode(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
+  return spawn(process.execPath, ["--import", "tsx", ...args], { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
+}
+
+/** What the parentheses of a pattern hold in the first line that matches; undefined when the process ends without one. */
+function lineWith(child: ChildProcess, stream: "stdout" | "stderr", pattern: RegExp): Promise<string | undefined> {
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", () => resolve(undefined));
+    const input = child[stream];
+    // Reads to the end: a process whose output nobody reads would stop.
+    if (input)
+      createInterface({ input }).on("line", (line) => {
+        const match = pattern.exec(line);
+        if (match) resolve(match[1]);
+      });
+  });
+}
+
+async function end(child: ChildProcess | undefined, signal: NodeJS.Signals): Promise<void> {
+  if (!child || child.exitCode !== null || child.signalCode !== null) return;
+  const exited = once(child, "exit");
+  child.kill(signal);
+  await exited;
+}
