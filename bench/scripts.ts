@@ -91,10 +91,10 @@ interface OurScripts {
 }
 
 async function openScripts(store: BenchStore): Promise<OurScripts> {
-  const { Scripts } = await built<typeof import("../src/store/scripts/scripts.ts")>("store/scripts/scripts.js");
+  const { scriptsOf } = await built<typeof import("../src/store/scripts/scripts.ts")>("store/scripts/scripts.js");
   const { encodeResult } = await built<typeof import("../src/store/result.ts")>("store/result.js");
   const completion = ({ id, fence }: Reserved) => ({ queue: QUEUE, id, fence, result: encodeResult(RESULT), ...KEPT });
-  return { calls: new Scripts(store.redis, { flags: true }), completion };
+  return { calls: scriptsOf(store.redis, { flags: true }), completion };
 }
 
 function itemOf(id: string, input: string): SubmitItem {

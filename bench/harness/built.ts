@@ -32,7 +32,7 @@ export async function openBuiltEngine(
   wanted: readonly BenchHandler[],
   partitions = 1,
 ): Promise<BuiltEngine> {
-  const [{ readConfig }, { createLog }, { defineHandler }, { connect }, { Keys }, { Scripts }, { PubSub }] =
+  const [{ readConfig }, { createLog }, { defineHandler }, { connect }, { Keys }, { scriptsOf }, { PubSub }] =
     await Promise.all([
       built<typeof import("../../src/config/config.ts")>("config/config.js"),
       built<typeof import("../../src/log.ts")>("log.js"),
@@ -53,7 +53,7 @@ export async function openBuiltEngine(
   const handlers = new Map(wanted.map((handler) => [handler.queue, defineHandler(handler)]));
   const settings = new Map([...handlers].map(([queue, handler]) => [queue, settingsOf(handler, config)]));
   const engine = new Engine({
-    scripts: new Scripts(redis, { flags: true }),
+    scripts: scriptsOf(redis, { flags: true }),
     keys: new Keys(prefix, partitions),
     pubsub: new PubSub(subscriber),
     queues: settings,

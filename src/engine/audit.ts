@@ -2,7 +2,7 @@ import { StartError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { type Connection, connect, mastersOf } from "../store/connection.ts";
 import { INDEXES, Keys } from "../store/keys.ts";
-import { type AuditItems, BATCH_LIMIT, Scripts } from "../store/scripts/scripts.ts";
+import { type AuditItems, BATCH_LIMIT, type Scripts, scriptsOf } from "../store/scripts/scripts.ts";
 import { checkServer, SCRIPT_FLAGS_SINCE } from "../store/servers/check-server.ts";
 
 /** What an audit found. */
@@ -40,7 +40,7 @@ export async function auditStore(
         `the store holds nothing of a server with KEY_PREFIX ${prefix}; check KEY_PREFIX and REDIS_URL`,
       );
     }
-    const scripts = new Scripts(redis, { flags: Number.parseInt(version, 10) >= SCRIPT_FLAGS_SINCE });
+    const scripts = scriptsOf(redis, { flags: Number.parseInt(version, 10) >= SCRIPT_FLAGS_SINCE });
     return await audit(redis, scripts, new Keys(prefix, Number(partitions)), options);
   } finally {
     redis.disconnect();

@@ -7,13 +7,13 @@ import { newCall } from "./new-call.ts";
  * oldest, as many as were dead when it began, and none twice.
  */
 export class DeadLetters {
-  readonly #scripts: Pick<Scripts, "page" | "queues" | "forget">;
+  readonly #scripts: Pick<Scripts, "page" | "queue" | "forget">;
   readonly #keys: Keys;
   readonly #retry: (id: string) => Promise<RetryVerdict>;
 
   /** @param retry runs one dead task again */
   constructor(
-    scripts: Pick<Scripts, "page" | "queues" | "forget">,
+    scripts: Pick<Scripts, "page" | "queue" | "forget">,
     keys: Keys,
     retry: (id: string) => Promise<RetryVerdict>,
   ) {
@@ -58,7 +58,7 @@ export class DeadLetters {
   }
 
   async #deadIn(tag: string, queue: string): Promise<number> {
-    const [row] = await this.#scripts.queues(tag, [queue]);
+    const [row] = await this.#scripts.queue(tag, [queue]);
     return row?.dead ?? 0;
   }
 }

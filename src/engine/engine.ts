@@ -4,7 +4,6 @@ import type { PubSub } from "../store/pubsub.ts";
 import type {
   Asking,
   BeginVerdict,
-  Call,
   CancelVerdict,
   CompleteVerdict,
   FailVerdict,
@@ -13,19 +12,19 @@ import type {
   PagedIndex,
   Place,
   QueueRow,
+  ReleaseVerdict,
+  Renewed,
   Reservation,
   Reserved,
   ReservedPart,
-  Retention,
   RetryVerdict,
   Scripts,
   Ticked,
-  TickQueue,
   UpdateVerdict,
 } from "../store/scripts/scripts.ts";
 import type { Answer } from "../task.ts";
 import { Allocations } from "./allocations.ts";
-import { Batch } from "./batch.ts";
+import { type BatchedVerbs, batchedVerbs } from "./batched-verbs.ts";
 import { Completions } from "./complete.ts";
 import { DeadLetters } from "./dead-letters.ts";
 import { Sample } from "./estimates/calibration.ts";
@@ -37,8 +36,7 @@ import { newCall } from "./new-call.ts";
 import { pageOf } from "./page.ts";
 import { OtherPartitions } from "./partitions.ts";
 import { Permits } from "./permits.ts";
-import { type ReleaseVerdict, releases } from "./release.ts";
-import { DEAD_CAP, type QueueSettings, retentionOf } from "./settings.ts";
+import { type QueueSettings, retentionOf } from "./settings.ts";
 import { StepRecords } from "./steps.ts";
 import type { Submission } from "./submission.ts";
 import { type SubmissionVerdict, Submitter } from "./submit.ts";
@@ -91,13 +89,7 @@ export class Engine {
   readonly #fallback: QueueSettings;
   readonly #tick: Tick;
   readonly #permits: Permits;
-  readonly #cancels: Batch<{ id: string } & Call & Retention, CancelVerdict>;
-  readonly #releases: Batch<Lease & Retention, ReleaseVerdict>;
-  readonly #beginnings: Batch<Lease & { leaseMs: number }, BeginVerdict>;
-  readonly #losses: Batch<Lease & TickQueue, LoseVerdict>;
-  readonly #retries: Batch<{ id: string } & Call, RetryVerdict>;
-  readonly #renewals: Batch<Lease & { leaseMs: number }, "ok" | "cancel" | "stale">;
-  readonly #reports: Batch<{ id: string; fence: string; progress: string }, "ok" | "stale">;
+  readonly #batched: BatchedVerbs;
 
   constructor(parts: EngineParts) {
     const { scripts, keys, pubsub, large = scripts } = parts;
@@ -128,18 +120,12 @@ export class Engine {
     const ending = { scripts, large, keys, metrics: this.metrics };
     this.#completions = new Completions(ending);
     this.#failures = new Failures(ending);
-    this.#releases = releases(ending);
     this.#permits = new Permits(scripts, keys);
     this.#tick = new Tick(scripts, keys, this.queues);
     this.allocations = new Allocations(scripts, keys);
     this.steps = new StepRecords(scripts, keys);
     this.#deadLetters = new DeadLetters(scripts, keys, (id) => this.retry(id));
-    this.#cancels = new Batch({ send: (p, items) => scripts.cancel(keys.tag(p), items) });
-    this.#beginnings = new Batch({ send: (p, items) => scripts.begin(keys.tag(p), items) });
-    this.#losses = new Batch({ send: (p, items) => scripts.lose(keys.tag(p), items, DEAD_CAP) });
-    this.#retries = new Batch({ send: (p, items) => scripts.retry(keys.tag(p), items) });
-    this.#renewals = new Batch({ send: (p, items) => scripts.renew(keys.tag(p), items) });
-    this.#reports = new Batch({ send: (p, items) => scripts.progress(keys.tag(p), items) });
+    this.#batched = batchedVerbs(scripts, keys, this.metrics);
   }
 
   /** Calls back when this process has made a task due in the future; returns what ends that. */
@@ -218,18 +204,18 @@ export class Engine {
 
   /** Hands a task back to its old place; the attempt does not count. @throws PaihaoError store-unavailable */
   release(lease: Lease, settings: QueueSettings): Promise<ReleaseVerdict> {
-    return this.#releases.add(this.keys.partitionOf(lease.id), { ...lease, ...retentionOf(settings) });
+    return this.#batched.release({ ...lease, ...retentionOf(settings) });
   }
 
   /** Prolongs a lease; "cancel" asks the worker to give the task up, "stale" says it is no longer the worker's. */
-  renew(lease: Lease, leaseMs: number): Promise<"ok" | "cancel" | "stale"> {
-    return this.#renewals.add(this.keys.partitionOf(lease.id), { ...lease, leaseMs });
+  async renew(lease: Lease, leaseMs: number): Promise<Renewed["verdict"]> {
+    return (await this.#batched.renew({ ...lease, leaseMs })).verdict;
   }
 
   /** The same by as long as the lease was taken for over HTTP, else by the queue's; tells by how long. */
-  renewAsTaken(lease: Lease): ReturnType<Scripts["renewAsTaken"]> {
-    const tag = this.keys.tag(this.keys.partitionOf(lease.id));
-    return this.#scripts.renewAsTaken(tag, lease, this.settings(lease.queue).leaseMs);
+  renewAsTaken(lease: Lease): Promise<Renewed> {
+    const { leaseMs } = this.settings(lease.queue);
+    return this.#batched.renew({ ...lease, leaseMs, asTaken: true });
   }
 
   /** Hands back what a request has taken from a partition that is remembered by itself. @throws PaihaoError store-unavailable */
@@ -240,22 +226,26 @@ export class Engine {
 
   /** Cancels a task, or destroys the result of a finished one. */
   cancel(id: string, queue: string): Promise<CancelVerdict> {
-    return this.#cancels.add(this.keys.partitionOf(id), { id, call: newCall(), ...retentionOf(this.settings(queue)) });
+    return this.#batched.cancel({
+      id,
+      call: newCall(),
+      ...retentionOf(this.settings(queue)),
+    });
   }
 
   /** Reports that the handler of a suspect begins: its lease holds for `leaseMs` from now on. Anything but "ok" forbids it. */
   begin(lease: Lease, leaseMs: number): Promise<BeginVerdict> {
-    return this.#beginnings.add(this.keys.partitionOf(lease.id), { ...lease, leaseMs });
+    return this.#batched.begin({ ...lease, leaseMs });
   }
 
   /** Reports a task whose process died under it, while this worker lives. */
   lose(lease: Lease, settings: QueueSettings): Promise<LoseVerdict> {
-    return this.#losses.add(this.keys.partitionOf(lease.id), { ...lease, ...lossOf(settings) });
+    return this.#batched.lose({ ...lease, ...lossOf(settings) });
   }
 
   /** Runs a dead task again, at the end of the line and with fresh attempts. */
   retry(id: string): Promise<RetryVerdict> {
-    return this.#retries.add(this.keys.partitionOf(id), { id, call: newCall() });
+    return this.#batched.retry({ id, call: newCall() });
   }
 
   /** Runs all dead tasks of a queue again; returns how many. When the signal fires, no more are. @throws PaihaoError store-unavailable */
@@ -279,12 +269,8 @@ export class Engine {
   }
 
   /** Keeps how far a running task is. */
-  progress(lease: Lease, percent: number, message: string): Promise<"ok" | "stale"> {
-    return this.#reports.add(this.keys.partitionOf(lease.id), {
-      id: lease.id,
-      fence: lease.fence,
-      progress: `${percent} ${message}`,
-    });
+  progress({ id, fence }: Lease, percent: number, message: string): Promise<"ok" | "stale"> {
+    return this.#batched.progress({ id, fence, progress: `${percent} ${message}` });
   }
 
   /** Does what time does to all queues of a partition, also those without a handler here: promotes, reclaims, purges. */

@@ -7,7 +7,7 @@ export async function figuresOf(scripts: Scripts, keys: Keys, queues: readonly s
   // Some at a time: one script over a thousand queues would keep everybody else waiting.
   for (let i = 0; i < queues.length; i += BATCH_LIMIT) {
     const some = queues.slice(i, i + BATCH_LIMIT);
-    const [first = [], ...rest] = await Promise.all(keys.tags.map((tag) => scripts.queues(tag, some)));
+    const [first = [], ...rest] = await Promise.all(keys.tags.map((tag) => scripts.queue(tag, some)));
     rows.push(...first.map((row, n) => rest.reduce((sum, part) => addFigures(sum, part[n]), row)));
   }
   return rows;

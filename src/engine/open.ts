@@ -7,7 +7,7 @@ import { connect, LARGE_VALUE_MS } from "../store/connection.ts";
 import { checkDurability } from "../store/durability.ts";
 import { Keys } from "../store/keys.ts";
 import { PubSub } from "../store/pubsub.ts";
-import { Scripts } from "../store/scripts/scripts.ts";
+import { scriptsOf } from "../store/scripts/scripts.ts";
 import { checkServer, SCRIPT_FLAGS_SINCE } from "../store/servers/check-server.ts";
 import { DeploymentSecret } from "./deployment-secret.ts";
 import { Engine } from "./engine.ts";
@@ -52,14 +52,14 @@ export async function openEngine(
     await checkDurability(redis, config.durability, version);
     const keys = new Keys(config.keyPrefix, config.partitions);
     const flags = Number.parseInt(version, 10) >= SCRIPT_FLAGS_SINCE;
-    const scripts = new Scripts(redis, { flags });
+    const scripts = scriptsOf(redis, { flags });
     await claimPartitions(scripts, keys);
     secret = await DeploymentSecret.open({ scripts, keys, connection: redis, log });
 
     const { durability } = config;
     const submissions =
-      durability === "memory" ? undefined : new Scripts(await open("submissions"), { flags, durability });
-    const large = new Scripts(await open("large-values", LARGE_VALUE_MS), { flags });
+      durability === "memory" ? undefined : scriptsOf(await open("submissions"), { flags, durability });
+    const large = scriptsOf(await open("large-values", LARGE_VALUE_MS), { flags });
     const metrics = new Metrics();
     metrics.observeProcess();
     const engine = new Engine({

@@ -3,7 +3,7 @@ import { audit } from "../../src/engine/audit.ts";
 import { createLog } from "../../src/log.ts";
 import { connect } from "../../src/store/connection.ts";
 import { Keys } from "../../src/store/keys.ts";
-import { Scripts } from "../../src/store/scripts/scripts.ts";
+import { scriptsOf } from "../../src/store/scripts/scripts.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { type ClusterNode, moveSlot, slotOf, startCluster, type TestCluster } from "../../testbed/redis-cluster.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
@@ -44,7 +44,7 @@ describe("a Redis Cluster that changes under load", function () {
   const soundness = async () => {
     const redis = await connect(cluster.url, "audit", createLog("silent"));
     try {
-      return await audit(redis, new Scripts(redis, { flags: true }), keys, { heal: true });
+      return await audit(redis, scriptsOf(redis, { flags: true }), keys, { heal: true });
     } finally {
       redis.disconnect();
     }

@@ -35,7 +35,7 @@ describe("all dead tasks of a queue", () => {
     const { page } = jobs.scripts;
     jobs.scripts.page = async (...args) => {
       for (let died = 1; died > 0; seen.deaths += died) died = await die();
-      return await page.apply(jobs.scripts, args);
+      return await page(...args);
     };
     return seen;
   }
@@ -55,7 +55,7 @@ describe("all dead tasks of a queue", () => {
     const { page } = jobs.scripts;
     jobs.scripts.page = (...args) => {
       gone.abort();
-      return page.apply(jobs.scripts, args);
+      return page(...args);
     };
     expect(await jobs.engine.retryAll("jobs", gone.signal)).to.equal(100);
     expect(await deadNow()).to.equal(150);
@@ -65,7 +65,7 @@ describe("all dead tasks of a queue", () => {
     await dead(150);
     const { forget } = jobs.scripts;
     jobs.scripts.forget = async (...args) => {
-      const forgotten = await forget.apply(jobs.scripts, args);
+      const forgotten = await forget(...args);
       await dead(100);
       return forgotten;
     };

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { DeploymentSecret, type SecretParts } from "../../src/engine/deployment-secret.ts";
 import { connect } from "../../src/store/connection.ts";
 import { Keys } from "../../src/store/keys.ts";
-import { Scripts } from "../../src/store/scripts/scripts.ts";
+import { scriptsOf } from "../../src/store/scripts/scripts.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { recordingLog } from "../helpers/recording-log.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
@@ -19,7 +19,7 @@ describe("the secret of a deployment", () => {
 
   beforeEach(async () => {
     const connection = await connect(storeUrl(), "secret", log);
-    parts = { scripts: new Scripts(connection, { flags: false }), keys: new Keys(uniquePrefix(), 2), connection, log };
+    parts = { scripts: scriptsOf(connection, { flags: false }), keys: new Keys(uniquePrefix(), 2), connection, log };
   });
   afterEach(async () => {
     for (const secret of opened.splice(0)) secret.close();

@@ -1,14 +1,14 @@
 import { expect } from "chai";
 import { takeOrWait } from "../../src/engine/take.ts";
 import { PaihaoError } from "../../src/errors.ts";
-import { type Reservation, Scripts } from "../../src/store/scripts/scripts.ts";
+import { type Scripts, scriptsOf } from "../../src/store/scripts/scripts.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 
 const never = new AbortController().signal;
 
 /** Partitions that do not answer, whether they have done what they were asked or not. */
-class FaultyScripts extends Scripts {
+class Faults {
   /** Asked for nothing at all. */
   readonly away = new Set<string>();
   /** Asked, but their replies are lost. */
@@ -16,22 +16,29 @@ class FaultyScripts extends Scripts {
   /** Called before a partition is asked for tasks. */
   onReserve: (tag: string) => Promise<void> | void = () => undefined;
 
-  override async reserve(tag: string, request: Reservation) {
-    await this.onReserve(tag);
-    this.#check(tag, this.away);
-    const reserved = await super.reserve(tag, request);
-    this.#check(tag, this.mute);
-    return reserved;
+  /** The scripts with these faults. */
+  in(scripts: Scripts): Scripts {
+    return {
+      ...scripts,
+      reserve: async (tag, request) => {
+        await this.onReserve(tag);
+        this.#check(tag, this.away);
+        const reserved = await scripts.reserve(tag, request);
+        this.#check(tag, this.mute);
+        return reserved;
+      },
+      unreserve: async (tag, ...rest) => {
+        this.#check(tag, this.away);
+        this.#check(tag, this.mute);
+        return await scripts.unreserve(tag, ...rest);
+      },
+      heartbeat: async (tag, ...rest) => {
+        this.#check(tag, this.away);
+        return await scripts.heartbeat(tag, ...rest);
+      },
+    };
   }
-  override async unreserve(...args: Parameters<Scripts["unreserve"]>) {
-    this.#check(args[0], this.away);
-    this.#check(args[0], this.mute);
-    return await super.unreserve(...args);
-  }
-  override async heartbeat(...args: Parameters<Scripts["heartbeat"]>) {
-    this.#check(args[0], this.away);
-    return await super.heartbeat(...args);
-  }
+
   #check(tag: string, faulty: ReadonlySet<string>): void {
     if (faulty.has(tag)) throw new PaihaoError("store-unavailable");
   }
@@ -47,16 +54,11 @@ function signal() {
 
 describe("a request for work that is sent again", () => {
   let t: TestEngine;
-  let scripts: FaultyScripts;
+  let faults: Faults;
   let serial = 0;
   beforeEach(async () => {
-    t = await openEngine({
-      partitions: 3,
-      makeScripts: (redis) => {
-        scripts = new FaultyScripts(redis, { flags: true });
-        return scripts;
-      },
-    });
+    faults = new Faults();
+    t = await openEngine({ partitions: 3, makeScripts: (redis) => faults.in(scriptsOf(redis, { flags: true })) });
   });
   afterEach(() => t.close());
 
@@ -110,7 +112,7 @@ describe("a request for work that is sent again", () => {
     for (let turn = 0; turn < 4; turn += 1) {
       const [arrived, opened] = [signal(), signal()];
       let asked = 0;
-      scripts.onReserve = async () => {
+      faults.onReserve = async () => {
         asked += 1;
         if (asked === turn + 1) {
           // Here the first waits until the second has been answered, and there is work where there was none.
@@ -122,7 +124,7 @@ describe("a request for work that is sent again", () => {
       await fill(turn % 3, 1);
       const first = take(`over-${turn}`, { count: 5 });
       await Promise.race([arrived.given, first]);
-      scripts.onReserve = () => undefined;
+      faults.onReserve = () => undefined;
       const second = await take(`over-${turn}`, { count: 5 });
       opened.give();
       expect(second).to.deep.equal(await first);
@@ -179,10 +181,10 @@ describe("a request for work that is sent again", () => {
       for (const partition of [0, 1, 2]) {
         const tag = t.keys.tag(partition);
         for (const all of [0, 1, 2]) await fill(all, 4);
-        scripts.mute.add(tag);
+        faults.mute.add(tag);
         const first = await take(`away-${partition}`, { count: 10 });
         expect(first).to.have.length(8);
-        scripts.mute.delete(tag);
+        faults.mute.delete(tag);
         // What it had given before its reply was lost goes back to the line.
         await eventually(async () => (await running()) === 8);
         expect(await take(`away-${partition}`, { count: 10 })).to.deep.equal(first);
@@ -195,13 +197,13 @@ describe("a request for work that is sent again", () => {
       for (const partition of [0, 1, 2]) {
         const tag = t.keys.tag(partition);
         for (const all of [0, 1, 2]) await fill(all, 5);
-        scripts.away.add(tag);
+        faults.away.add(tag);
         let asked = false;
-        scripts.onReserve = (of) => {
+        faults.onReserve = (of) => {
           asked ||= of === tag;
         };
         const first = await take(`back-${partition}`, { count: 5 });
-        scripts.away.delete(tag);
+        faults.away.delete(tag);
         if (asked) await eventually(async () => (await t.redis.exists(`${tag}m:jobs remote back-${partition}`)) === 1);
         expect(await take(`back-${partition}`, { count: 5 })).to.deep.equal(first);
         expect(await running()).to.equal(5);
@@ -212,10 +214,10 @@ describe("a request for work that is sent again", () => {
 
     it("fails when none answers, and what was taken is handed back", async () => {
       for (const partition of [0, 1, 2]) await fill(partition, 2);
-      for (const tag of t.keys.tags) scripts.mute.add(tag);
+      for (const tag of t.keys.tags) faults.mute.add(tag);
       const error = await take("none", { count: 5 }).catch((reason: unknown) => reason);
       expect(error).to.have.property("code", "store-unavailable");
-      scripts.mute.clear();
+      faults.mute.clear();
       await eventually(async () => (await running()) === 0);
       expect(await take("none", { count: 6 })).to.have.length(6);
     });

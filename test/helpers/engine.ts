@@ -10,7 +10,7 @@ import { createLog } from "../../src/log.ts";
 import { type Connection, connect } from "../../src/store/connection.ts";
 import { Keys } from "../../src/store/keys.ts";
 import { PubSub } from "../../src/store/pubsub.ts";
-import { Scripts } from "../../src/store/scripts/scripts.ts";
+import { type Scripts, scriptsOf } from "../../src/store/scripts/scripts.ts";
 import type { Result } from "../../src/task.ts";
 import { storeUrl, uniquePrefix } from "./store/run-store.ts";
 import { removeKeysLike } from "./store/scan.ts";
@@ -71,7 +71,7 @@ export async function openEngine(
   const redis = await connect(url, "test", log);
   const subscriber = await connect(url, "test-pubsub", log);
   const keys = new Keys(options.prefix ?? uniquePrefix(), options.partitions ?? 1);
-  const scripts = options.makeScripts?.(redis) ?? new Scripts(redis, { flags: true });
+  const scripts = options.makeScripts?.(redis) ?? scriptsOf(redis, { flags: true });
   const settings = {
     ...settingsOf(defineHandler({ queue: "jobs", run: () => undefined }), config),
     ...options.settings,

@@ -1,6 +1,8 @@
 import { grouped } from "./grouped.ts";
-import type { Lease, Retention } from "./items.ts";
-import type { Argument } from "./script.ts";
+import type { Lease } from "./lease.ts";
+import { text } from "./reply.ts";
+import type { Argument, Script } from "./script.ts";
+import type { Retention } from "./settle.ts";
 
 /** A task that has succeeded, with its result as it is stored. */
 export interface Completion extends Lease, Retention {
@@ -9,6 +11,12 @@ export interface Completion extends Lease, Retention {
 
 /** What became of it: see complete.lua. */
 export type CompleteVerdict = "done" | "canceled" | "already" | "stale" | "unknown";
+
+/** Finishes tasks with their results. */
+export const complete =
+  (script: Script) =>
+  async (tag: string, items: readonly Completion[]): Promise<CompleteVerdict[]> =>
+    completeVerdicts(text(await script.text(tag, completeArguments(items))));
 
 /** The arguments of complete.lua, and the last ones of reserve.lua. */
 export function completeArguments(items: readonly Completion[]): Argument[] {

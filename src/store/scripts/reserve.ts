@@ -1,6 +1,6 @@
-import type { CompleteVerdict } from "./complete.ts";
-import { text } from "./rows.ts";
-import type { BytesReply } from "./script.ts";
+import { type CompleteVerdict, type Completion, completeArguments, completeVerdicts } from "./complete.ts";
+import { list, number, text } from "./reply.ts";
+import { BATCH_LIMIT, type BytesReply, type Script } from "./script.ts";
 
 /** How a request asks that may be sent again while it is underway: see lua/lib/request.lua. */
 export interface Asking {
@@ -73,8 +73,32 @@ export interface ReservedPart {
   readonly part: Part | null;
 }
 
+/** While a cluster is changing: a worker has other partitions to turn to. */
+const PATIENCE_MS = 500;
+
+/** Takes tasks, and finishes others on the way. */
+export const reserve =
+  (script: Script) =>
+  async (tag: string, request: Reservation, completions: readonly Completion[] = []): Promise<ReservedPart> => {
+    const { queue, worker, asked, reservation, count, leaseMs, rate, suspectLeaseMs } = request;
+    const lane = asked ? `${asked.holder} ${asked.generation} ${asked.after}` : (request.lane ?? 0);
+    const args = [
+      ...[queue, worker, lane, reservation, Math.min(count, BATCH_LIMIT), leaseMs],
+      ...[rate?.max ?? 0, rate?.perMs ?? 0, suspectLeaseMs ?? 0],
+      ...completeArguments(completions),
+    ];
+    const [tasks, waiting, pause, verdicts, part] = list(await script.bytes(tag, args, PATIENCE_MS));
+    return {
+      part: asked ? partOf(text(part)) : null,
+      tasks: reservedTasks(list(tasks)),
+      waiting: number(waiting) < 0 ? null : number(waiting),
+      pauseMs: number(pause),
+      verdicts: completeVerdicts(text(verdicts)),
+    };
+  };
+
 /** Reads the tasks that reserve.lua answers: of each its facts and its input, and three more where the facts say so. */
-export function reservedTasks(reply: readonly BytesReply[]): Reserved[] {
+function reservedTasks(reply: readonly BytesReply[]): Reserved[] {
   const tasks: Reserved[] = [];
   for (let at = 0; at < reply.length; at += 2) {
     const [id = "", fence = "", attempt, losses = "", created, more] = text(reply[at]).split(" ");
@@ -103,7 +127,7 @@ export function reservedTasks(reply: readonly BytesReply[]): Reserved[] {
 }
 
 /** Reads what reserve.lua answers of a request that is remembered by itself. */
-export function partOf(reply: string): Part {
+function partOf(reply: string): Part {
   const [generation, given, replayed] = reply.split(" ");
   return { generation: Number(generation), given: Number(given), replayed: replayed === "1" };
 }

@@ -12,6 +12,9 @@ export type Reply = string | number | null | Reply[];
 export type BytesReply = Buffer | number | null | BytesReply[];
 export type Argument = string | number | Buffer;
 
+/** The most items that one call of a script takes: no call may hold up Redis for long. */
+export const BATCH_LIMIT = 100;
+
 /** Reads a Lua file with the named parts of `lua/lib` in place of its `--#include name` lines, and its names replaced. */
 export function luaSource(name: string): string {
   const text = luaFile(`${name}.lua`);
@@ -29,8 +32,6 @@ function luaFile(file: string): string {
 export interface ScriptOptions {
   /** Script flags: Redis 7 and later. */
   readonly flags: boolean;
-  /** How long it is tried while a cluster is changing, ms; left out, as long as a command may take. */
-  readonly patienceMs?: number | undefined;
   /** Messages go to the listeners of a shard alone: a cluster of Redis 7 or later. */
   readonly sharded: boolean;
 }
@@ -40,41 +41,57 @@ export class Script {
   readonly #nodes: Nodes;
   readonly #source: string;
   readonly #sha: string;
-  readonly #patienceMs: number | undefined;
 
   constructor(nodes: Nodes, name: string, options: ScriptOptions) {
     let source = luaSource(name);
     if (!options.flags) source = source.replace(/^#!.*\n/, "\n");
     if (options.sharded) source = source.replaceAll("redis.call('PUBLISH'", "redis.call('SPUBLISH'");
     this.#nodes = nodes;
-    this.#patienceMs = options.patienceMs;
     this.#source = source;
     this.#sha = createHash("sha1").update(source).digest("hex");
   }
 
-  /** Runs the script on a partition; the reply's strings are decoded as UTF-8. @throws PaihaoError, see {@link storeError} */
-  async text(tag: string, args: readonly Argument[]): Promise<Reply> {
-    return (await this.served(tag, args)).reply;
+  /**
+   * Runs the script on a partition; the reply's strings are decoded as UTF-8.
+   * @param patienceMs how long it is tried while a cluster is changing; left out, as long as a command may take
+   * @throws PaihaoError, see {@link storeError}
+   */
+  async text(tag: string, args: readonly Argument[], patienceMs?: number): Promise<Reply> {
+    return (await this.served(tag, args, patienceMs)).reply;
   }
 
   /** The same, and which connection it went through. @throws PaihaoError, see {@link storeError} */
-  served(tag: string, args: readonly Argument[]): Promise<Served<Reply>> {
-    return this.#run(tag, async (node, known) => {
+  served(tag: string, args: readonly Argument[], patienceMs?: number): Promise<Served<Reply>> {
+    return this.#run(tag, patienceMs, async (node, known) => {
       if (known) return (await node.evalsha(this.#sha, 1, tag, ...args)) as Reply;
       return (await node.eval(this.#source, 1, tag, ...args)) as Reply;
     });
   }
 
   /** The same with the reply's strings as bytes. @throws PaihaoError, see {@link storeError} */
-  async bytes(tag: string, args: readonly Argument[]): Promise<BytesReply> {
-    const served = await this.#run(tag, async (node, known) => {
+  async bytes(tag: string, args: readonly Argument[], patienceMs?: number): Promise<BytesReply> {
+    const served = await this.#run(tag, patienceMs, async (node, known) => {
       if (known) return (await node.callBuffer("EVALSHA", this.#sha, 1, tag, ...args)) as BytesReply;
       return (await node.callBuffer("EVAL", this.#source, 1, tag, ...args)) as BytesReply;
     });
     return served.reply;
   }
 
-  async #run<T>(tag: string, send: (node: Redis, known: boolean) => Promise<T>): Promise<Served<T>> {
+  /** Runs a script that takes a number of items, and what holds for all of them, and answers a verdict of each. */
+  async verdicts<V extends string, T>(
+    tag: string,
+    items: readonly T[],
+    write: (item: T) => readonly Argument[],
+    ...shared: readonly Argument[]
+  ): Promise<V[]> {
+    return (await this.text(tag, [items.length, ...items.flatMap(write), ...shared])) as V[];
+  }
+
+  async #run<T>(
+    tag: string,
+    patienceMs: number | undefined,
+    send: (node: Redis, known: boolean) => Promise<T>,
+  ): Promise<Served<T>> {
     try {
       return await this.#nodes.run(
         tag,
@@ -86,7 +103,7 @@ export class Script {
           }
           return await send(node, false);
         },
-        this.#patienceMs,
+        patienceMs,
       );
     } catch (error) {
       throw storeError(error);

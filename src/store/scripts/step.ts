@@ -1,5 +1,5 @@
-import type { Lease } from "./items.ts";
-import { list, text } from "./rows.ts";
+import type { Lease } from "./lease.ts";
+import { list, text } from "./reply.ts";
 import type { Argument, Script } from "./script.ts";
 
 /** A durable step of a task. */
@@ -14,13 +14,16 @@ export interface StoredStep {
 /** What became of a step that is to begin, or of its value: see step.lua. */
 export type StepVerdict = "ok" | "stale" | "canceled" | "many" | "large";
 /** How many steps a task may have, and how many bytes all of them together. */
-export interface StepRoom {
+interface StepRoom {
   readonly most: number;
   readonly bytes: number;
 }
 
-/** step.lua: reads and writes the durable steps of running tasks. */
-export class StepScript {
+/** Reads and writes the durable steps of running tasks. */
+export const step = (script: Script): StepScript => new StepScript(script);
+
+/** The verbs of step.lua. */
+class StepScript {
   readonly #script: Script;
 
   constructor(script: Script) {

@@ -1,8 +1,10 @@
 import { PRIORITY, type State } from "../../task.ts";
+import type { Confirmation } from "../durability.ts";
 import { stateOf } from "../keys.ts";
 import { grouped } from "./grouped.ts";
-import { optional } from "./rows.ts";
-import type { Argument } from "./script.ts";
+import { type Line, lineOf } from "./line.ts";
+import { list, optional, text } from "./reply.ts";
+import type { Argument, Script } from "./script.ts";
 
 /** A task as submit.lua takes it. */
 export interface SubmitItem {
@@ -52,8 +54,25 @@ export interface Submitted {
   readonly createdMs: number;
 }
 
-/** The arguments of submit.lua. */
-export function submitArguments(items: readonly SubmitItem[]): Argument[] {
+/** What submit.lua answers of all of them. */
+interface SubmittedBatch {
+  readonly lines: readonly Line[];
+  readonly verdicts: readonly Submitted[];
+  /** All of it is as durable as asked for. */
+  readonly durable: boolean;
+}
+
+/** Stores tasks and puts them in line. */
+export const submit =
+  (script: Script, confirmation: Confirmation) =>
+  async (tag: string, items: readonly SubmitItem[]): Promise<SubmittedBatch> => {
+    const { reply, node } = await script.served(tag, submitArguments(items));
+    const durable = await confirmation.confirm(node);
+    const [lines, verdicts] = list(reply);
+    return { durable, lines: list(lines).map(lineOf), verdicts: text(verdicts).split("\n").map(submitted) };
+  };
+
+function submitArguments(items: readonly SubmitItem[]): Argument[] {
   return grouped(items, {
     together: (a, b) => a.queue === b.queue && a.limit === b.limit,
     head: (args, { queue, limit }) => args.push(queue, limit),
@@ -76,8 +95,7 @@ function isPlain(t: SubmitItem): boolean {
   return usual && t.digest === "" && t.mediaType === "" && t.query === "" && t.caller === "" && t.webhook === "";
 }
 
-/** Reads a line of what submit.lua answers. */
-export function submitted(line: string): Submitted {
+function submitted(line: string): Submitted {
   const [verdict = "", state = "", index = "", score = "", created = ""] = line.split(" ");
   return {
     verdict: verdict as SubmitVerdict,

@@ -1,11 +1,11 @@
 import { expect } from "chai";
 import { LARGE_DEFAULTS } from "../../../src/engine/large-values/large-values.ts";
 import { PaihaoError } from "../../../src/errors.ts";
-import { Scripts } from "../../../src/store/scripts/scripts.ts";
+import { type Scripts, scriptsOf } from "../../../src/store/scripts/scripts.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
-/** Reads and writes of large values, which note what they do. */
-class NotedScripts extends Scripts {
+/** What is read and written of large values. */
+class LargeTraffic {
   /** Keys that were read, and calls that wrote. */
   readonly reads: string[] = [];
   readonly writes: string[] = [];
@@ -14,39 +14,39 @@ class NotedScripts extends Scripts {
   /** Done before a value is read. */
   beforeRead: (key: string) => Promise<unknown> = async () => undefined;
 
-  override async value(tag: string, key: string): Promise<Buffer | null> {
-    this.reads.push(key.slice(tag.length));
-    this.underway += 1;
-    this.mostUnderway = Math.max(this.mostUnderway, this.underway);
-    try {
-      await this.beforeRead(key);
-      return await super.value(tag, key);
-    } finally {
-      this.underway -= 1;
-    }
-  }
-
-  override complete(...args: Parameters<Scripts["complete"]>): ReturnType<Scripts["complete"]> {
-    this.writes.push("complete");
-    return super.complete(...args);
-  }
-
-  override submit(...args: Parameters<Scripts["submit"]>): ReturnType<Scripts["submit"]> {
-    this.writes.push("submit");
-    return super.submit(...args);
+  /** The scripts, noted here. */
+  of(scripts: Scripts): Scripts {
+    return {
+      ...scripts,
+      value: async (tag, key) => {
+        this.reads.push(key.slice(tag.length));
+        this.underway += 1;
+        this.mostUnderway = Math.max(this.mostUnderway, this.underway);
+        try {
+          await this.beforeRead(key);
+          return await scripts.value(tag, key);
+        } finally {
+          this.underway -= 1;
+        }
+      },
+      complete: (...args) => {
+        this.writes.push("complete");
+        return scripts.complete(...args);
+      },
+      submit: (...args) => {
+        this.writes.push("submit");
+        return scripts.submit(...args);
+      },
+    };
   }
 }
 
 describe("a large value", () => {
   let jobs: TestEngine;
-  let large: NotedScripts;
+  let large: LargeTraffic;
   beforeEach(async () => {
-    jobs = await openEngine({
-      makeLarge: (redis) => {
-        large = new NotedScripts(redis, { flags: true });
-        return large;
-      },
-    });
+    large = new LargeTraffic();
+    jobs = await openEngine({ makeLarge: (redis) => large.of(scriptsOf(redis, { flags: true })) });
   });
   afterEach(() => jobs.close());
 

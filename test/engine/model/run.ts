@@ -9,7 +9,7 @@ import { createLog } from "../../../src/log.ts";
 import { type Connection, connect } from "../../../src/store/connection.ts";
 import { Keys } from "../../../src/store/keys.ts";
 import { PubSub } from "../../../src/store/pubsub.ts";
-import { type FailItem, type Lease, Scripts, type TickQueue } from "../../../src/store/scripts/scripts.ts";
+import { type Scripts, scriptsOf } from "../../../src/store/scripts/scripts.ts";
 import { uniquePrefix } from "../../helpers/store/run-store.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
 import { IDS, type Op, play, QUEUES, stepArbitrary, type World } from "./calls.ts";
@@ -19,16 +19,14 @@ import { dump, sendingTwice, TimeTravel } from "./store.ts";
 import { MODEL_DEAD_CAP, UNDO_QUEUE } from "./task.ts";
 
 /** The scripts with a smaller cap on dead letters, which a short run meets. */
-class CappedScripts extends Scripts {
-  override fail(tag: string, items: readonly FailItem[]) {
-    return super.fail(tag, items, MODEL_DEAD_CAP);
-  }
-  override lose(tag: string, items: readonly (Lease & TickQueue)[]) {
-    return super.lose(tag, items, MODEL_DEAD_CAP);
-  }
-  override tick(tag: string, queues: readonly TickQueue[], options: { limit: number }) {
-    return super.tick(tag, queues, { ...options, deadCap: MODEL_DEAD_CAP });
-  }
+function cappedScripts(redis: Connection): Scripts {
+  const scripts = scriptsOf(redis, { flags: true });
+  return {
+    ...scripts,
+    fail: (tag, items) => scripts.fail(tag, items, MODEL_DEAD_CAP),
+    lose: (tag, items) => scripts.lose(tag, items, MODEL_DEAD_CAP),
+    tick: (tag, queues, options) => scripts.tick(tag, queues, { ...options, deadCap: MODEL_DEAD_CAP }),
+  };
 }
 
 const RULES = [
@@ -103,10 +101,7 @@ async function runOnce(
   const keys = new Keys(uniquePrefix(), 1);
   const tag = keys.tag(0);
   let twice = false;
-  const scripts = new CappedScripts(
-    sendingTwice(redis, () => twice),
-    { flags: true },
-  );
+  const scripts = cappedScripts(sendingTwice(redis, () => twice));
   const model = new Model(RULES);
   const engine = new Engine({ scripts, keys, pubsub, queues: new Map(RULES.map(settings)), fallback: fallback() });
   const world: World = {

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { expect } from "chai";
 import { createLog } from "../../../src/log.ts";
 import { connect } from "../../../src/store/connection.ts";
-import { Scripts } from "../../../src/store/scripts/scripts.ts";
+import { scriptsOf } from "../../../src/store/scripts/scripts.ts";
 import { openEngine } from "../../helpers/engine.ts";
 import { onCluster, storeUrl, storeUrlAt } from "../../helpers/store/run-store.ts";
 import { startTcpProxy } from "../../helpers/tcp-proxy.ts";
@@ -92,8 +92,8 @@ const CASES: readonly Case[] = [
   {
     ...{ script: "renew", when: "of a lease that is held" },
     given: (scene) => scene.running(),
-    call: ({ scripts, tag, lease }) => scripts.renew(tag, [{ ...lease, leaseMs: 60_000 }]),
-    replies: [["ok"], ["ok"]],
+    call: async ({ scripts, tag, lease }) => (await scripts.renew(tag, [{ ...lease, leaseMs: 60_000 }]))[0]?.verdict,
+    replies: ["ok", "ok"],
   },
   {
     ...{ script: "complete", when: "of a running task" },
@@ -340,7 +340,7 @@ describe("a script sent twice, as after a lost reply", () => {
     const t = await openEngine();
     const broken = await connect(storeUrlAt(proxy.port), "broken", createLog("silent"));
     try {
-      const scripts = new Scripts(broken, { flags: true });
+      const scripts = scriptsOf(broken, { flags: true });
       const lost = proxy.loseReply();
       const { verdicts } = await scripts.submit(t.keys.tag(0), [submitItem("a", "1")]);
       await lost;

@@ -1,27 +1,23 @@
 -- Prolongs leases.
 --
 -- KEYS[1]  base: the partition's tag
--- ARGV[1]  count: number of leases, each with the four arguments that follow
--- ARGV[2…] queue, id, fence, lease (ms; "=" and ms: as long as it was taken for over HTTP, or so long where it was not)
+-- ARGV[1]  count: number of leases, each with the five arguments that follow
+-- ARGV[2…] queue, id, fence, lease (ms), as taken ("1": as long as it was taken for over HTTP, where it was)
 --
--- Returns a verdict of each: "ok", "cancel" (prolonged, but the task is to be given up), "stale" (no longer the worker's); with "="
--- followed by a space and the lease, ms.
+-- Returns a verdict of each: "ok" or "cancel" (prolonged, but the task is to be given up) with a space and the lease, ms; "stale" (no
+-- longer the worker's).
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
 
 local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
-  local queue, id, fence, lease = unpack(ARGV, 2 + n * 4, 5 + n * 4)
-  local t = redis.call('HMGET', K.task(id), F.state, F.fence, F.cancel)
-  if t[1] == S.running and t[2] == fence then
-    local verdict, other = t[3] and 'cancel' or 'ok', string.match(lease, '^=(%d+)$')
-    if other then
-      lease = redis.call('HGET', K.task(id), F.lease) or other
-      verdict = verdict .. ' ' .. lease
-    end
+  local queue, id, fence, lease, as_taken = unpack(ARGV, 2 + n * 5, 6 + n * 5)
+  local state, held_under, cancel, taken_for = unpack(redis.call('HMGET', K.task(id), F.state, F.fence, F.cancel, F.lease))
+  if state == S.running and held_under == fence then
+    if as_taken == '1' then lease = taken_for or lease end
     redis.call('ZADD', K.leases(queue), whole(now + tonumber(lease)), id)
-    verdicts[n + 1] = verdict
+    verdicts[n + 1] = (cancel and 'cancel ' or 'ok ') .. lease
   else
     verdicts[n + 1] = 'stale'
   end

@@ -1,0 +1,17 @@
+import type { Call } from "./answers.ts";
+import type { Script } from "./script.ts";
+import type { Retention } from "./settle.ts";
+
+/** A task to cancel. */
+export interface Cancellation extends Call, Retention {
+  readonly id: string;
+}
+
+/** What became of it: see cancel.lua. */
+export type CancelVerdict = "canceled" | "requested" | "destroyed" | "already" | "unknown";
+
+/** Cancels tasks; of one that has ended it destroys the result. */
+export const cancel =
+  (script: Script) =>
+  (tag: string, items: readonly Cancellation[]): Promise<CancelVerdict[]> =>
+    script.verdicts(tag, items, (t) => [t.id, t.call, t.keepMs, t.tombstoneMs]);

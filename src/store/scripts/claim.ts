@@ -1,0 +1,8 @@
+import { number } from "./reply.ts";
+import type { Script } from "./script.ts";
+
+/** Writes the number of partitions where there is none yet; returns the one that is there. `tag` is that of partition 0. */
+export const claim =
+  (script: Script) =>
+  async (tag: string, partitions: number): Promise<number> =>
+    number(await script.text(tag, [partitions]));

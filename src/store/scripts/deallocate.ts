@@ -1,0 +1,8 @@
+import type { Script } from "./script.ts";
+
+/** Gives an allocated id back. */
+export const deallocate =
+  (script: Script) =>
+  async (tag: string, id: string, queue: string): Promise<void> => {
+    await script.text(tag, [id, queue]);
+  };

@@ -1,0 +1,93 @@
+import type { State } from "../../task.ts";
+import { stateOf } from "../keys.ts";
+import { type Line, lineOf } from "./line.ts";
+import { list, number, optional, text } from "./reply.ts";
+import type { BytesReply, Script } from "./script.ts";
+
+/** A task as inspect.lua answers it. Times are ms, null where they have not come. */
+export interface TaskRow {
+  readonly queue: string;
+  readonly state: State;
+  readonly createdMs: number;
+  /** How often its input was replaced. */
+  readonly revision: number;
+  readonly attempts: number;
+  readonly startedMs: number | null;
+  readonly finishedMs: number | null;
+  readonly expiresMs: number | null;
+  readonly lost: number;
+  readonly cancelRequested: boolean;
+  readonly destroyed: boolean;
+  readonly errorCode: string | null;
+  readonly progress: string | null;
+  readonly caller: string;
+  readonly index: number | null;
+  readonly score: string;
+  readonly dueMs: number | null;
+  /** Where it was asked for and is short. */
+  readonly result: Buffer | null;
+  /** The length of a result that was asked for and is not told here since it is long; else 0. */
+  readonly resultBytes: number;
+  /** The last errors, newest first; of a failed task whose result was asked for. */
+  readonly errors: readonly string[];
+}
+
+/** Tasks and the lines that they stand in, all of the same instant. */
+interface Inspected {
+  readonly nowMs: number;
+  readonly lines: readonly Line[];
+  readonly tasks: readonly (TaskRow | null)[];
+}
+
+/** Looks at tasks; `result` asks for the result of one that has ended. */
+export const inspect =
+  (script: Script) =>
+  async (tag: string, items: readonly { id: string; result: boolean }[]): Promise<Inspected> => {
+    const args = items.flatMap((t) => [t.id, t.result ? "1" : "0"]);
+    const [now, lines, tasks] = list(await script.bytes(tag, [items.length, ...args]));
+    return { nowMs: number(now), lines: list(lines).map(lineOf), tasks: list(tasks).map(taskRow) };
+  };
+
+function taskRow(reply: BytesReply): TaskRow | null {
+  if (!Array.isArray(reply)) return null;
+  const [facts, progress, caller, result, errors] = reply;
+  const words = text(facts).split(" ");
+  const [queue = "", letter = "", created, attempts, begun, ended, expiry, lost, cancel, destroyed, code] = words;
+  const [index, score = "", due, revision] = words.slice(11);
+  const state = stateOf(letter);
+  if (state === null) return null;
+  return {
+    queue,
+    state,
+    // What is no number is 0: it is compared, and NaN is not even itself.
+    createdMs: number(created) || 0,
+    revision: Number(revision),
+    attempts: Number(attempts),
+    startedMs: optional(begun),
+    finishedMs: optional(ended),
+    expiresMs: optional(expiry),
+    lost: number(lost),
+    cancelRequested: cancel === "1",
+    destroyed: destroyed === "1",
+    errorCode: code || null,
+    progress: text(progress) || null,
+    caller: text(caller),
+    index: optional(index),
+    score,
+    dueMs: optional(due),
+    result: Buffer.isBuffer(result) && result.length > 0 ? result : null,
+    resultBytes: typeof result === "number" ? result : 0,
+    errors: texts(text(errors)),
+  };
+}
+
+/** The texts of a JSON array; none where it is none. */
+function texts(json: string): string[] {
+  if (json === "") return [];
+  try {
+    const members: unknown = JSON.parse(json);
+    return Array.isArray(members) ? members.map(String) : [];
+  } catch {
+    return [];
+  }
+}

@@ -1,0 +1,46 @@
+import { list, number, optional, text } from "./reply.ts";
+import type { BytesReply, Reply } from "./script.ts";
+
+/** A queue at one instant, as lua/lib/line.lua answers it. */
+export interface Line {
+  readonly queue: string;
+  readonly waiting: number;
+  readonly scheduled: number;
+  readonly running: number;
+  readonly paused: boolean;
+  readonly workers: number;
+  /** Slots of the live workers together. */
+  readonly slots: number;
+  /** Exponentially weighted mean of the service time, ms; null before the first sample. */
+  readonly meanMs: number | null;
+  /** Its variance, ms²; null before the first sample. */
+  readonly variance: number | null;
+  readonly samples: number;
+  /** Mean square errors of the mean as a forecast for the next 16, 64, 256, 1024 tasks, ms²; 0 before the first of each. */
+  readonly misses: readonly number[];
+  /** For how long some of the running tasks have been running, ms; only told while every slot is busy. */
+  readonly agesMs: readonly number[];
+}
+
+/** Reads what lua/lib/line.lua answers. */
+export function lineOf(reply: Reply | BytesReply | undefined): Line {
+  const [queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples] = list(reply);
+  const [foretold, ages] = list(reply).slice(10);
+  return {
+    queue: text(queue),
+    waiting: number(waiting),
+    scheduled: number(scheduled),
+    running: number(running),
+    paused: text(paused) === "1",
+    workers: number(workers),
+    slots: number(slots),
+    meanMs: optional(mean),
+    variance: optional(variance),
+    samples: number(samples),
+    // Of each length of block: what was foretold, a total, and the mean square error.
+    misses: text(foretold)
+      .split(" ")
+      .flatMap((word, i) => (i % 3 === 2 ? Number(word) : [])),
+    agesMs: list(ages).map(number),
+  };
+}

@@ -1,0 +1,16 @@
+import type { Lease } from "./lease.ts";
+import type { Script } from "./script.ts";
+import type { LostTask, TickQueue } from "./tick.ts";
+
+/** What became of a task whose worker is known to be gone: see lose.lua. */
+export type LoseVerdict = LostTask["fate"] | "stale";
+
+/** Reports tasks whose process died under them. */
+export const lose =
+  (script: Script) =>
+  (tag: string, items: readonly (Lease & TickQueue)[], deadCap: number): Promise<LoseVerdict[]> => {
+    const write = (t: Lease & TickQueue) => [
+      ...[t.queue, t.id, t.fence, t.maxLost, t.problem, t.keepMs, t.tombstoneMs, t.deadMs],
+    ];
+    return script.verdicts(tag, items, write, deadCap);
+  };

@@ -1,0 +1,8 @@
+import type { Script } from "./script.ts";
+
+/** Stops or starts the taking of work from a queue. */
+export const pause =
+  (script: Script) =>
+  async (tag: string, queue: string, paused: boolean): Promise<void> => {
+    await script.text(tag, [queue, paused ? "1" : "0"]);
+  };

@@ -1,0 +1,27 @@
+import { list, number, text } from "./reply.ts";
+import type { Script } from "./script.ts";
+import type { TickQueue } from "./tick.ts";
+
+/** What any process must know of a queue to look after it. */
+type RegisteredQueue = Omit<TickQueue, "problem">;
+
+/**
+ * Registers queues, at most as many as BATCH_LIMIT; returns all that are registered. Queues without handler and tasks are forgotten
+ * after `forgetMs`; where it is null, none are forgotten or returned.
+ */
+export const register =
+  (script: Script) =>
+  async (tag: string, queues: readonly RegisteredQueue[], forgetMs: number | null): Promise<RegisteredQueue[]> => {
+    const args = queues.flatMap((q) => [q.queue, q.maxLost, q.keepMs, q.tombstoneMs, q.deadMs]);
+    const facts = list(await script.text(tag, [forgetMs ?? "", queues.length, ...args]));
+    return Array.from({ length: facts.length / 5 }, (_, n) => {
+      const [queue, maxLost, keepMs, tombstoneMs, deadMs] = facts.slice(n * 5);
+      return {
+        queue: text(queue),
+        maxLost: number(maxLost),
+        keepMs: number(keepMs),
+        tombstoneMs: number(tombstoneMs),
+        deadMs: number(deadMs),
+      };
+    });
+  };
