@@ -14,7 +14,7 @@ const { values } = parseArgs({
 
 try {
   const log = createLog("info");
-  const { fit: binary } = await findServerBinary(log);
+  const { binary } = await findServerBinary(log);
   if (binary === undefined) throw new StartError("there is no redis-server or valkey-server on PATH");
   const port = values.port === undefined ? {} : { port: Number(values.port) };
   const store = await startNativeStore({ binary, dataDir: values.dir, log, ...port });

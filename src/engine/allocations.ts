@@ -3,23 +3,23 @@ import { PaihaoError } from "../errors.ts";
 import type { Keys } from "../store/keys.ts";
 import type { Scripts } from "../store/scripts/scripts.ts";
 
-/** An id that a caller was given before there is a task. */
+/** An id that was given to a caller before there is a task. */
 export interface Allocation {
   readonly id: string;
   readonly queue: string;
   readonly caller: string | null;
 }
 
-/** How long an id waits for its task, ms. */
+/** How long an allocated id is kept without a task, ms. */
 const ALLOCATION_MS = 3_600_000;
 
-/** When to ask again for an id of a queue that is full, seconds. */
+/** Retry-After if the queue is full, seconds. */
 const FULL_RETRY_S = 5;
 
-/** What an allocated id looks like, so that tasks submitted under other ids are told from those without a look. */
+/** The form of an allocated id, which distinguishes it from other ids without a look-up. */
 const FORM = /^a-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
 
-/** Hands out ids for tasks that are to come, each bound to a caller and a queue. */
+/** Allocates ids for future tasks, each for one caller and queue. */
 export class Allocations {
   readonly #scripts: Scripts;
   readonly #keys: Keys;
@@ -30,8 +30,8 @@ export class Allocations {
   }
 
   /**
-   * A new id, which counts as a task that waits.
-   * @param maxWaiting most tasks waiting and scheduled and ids handed out, together
+   * Allocates an id, which counts as a waiting task.
+   * @param maxWaiting limit for waiting and scheduled tasks and allocated ids together
    * @throws PaihaoError queue-full, store-unavailable, store-full
    */
   async allocate(queue: string, caller: string | null, maxWaiting: number): Promise<Allocation> {
@@ -53,13 +53,13 @@ export class Allocations {
     return { id, queue, caller };
   }
 
-  /** What an id was allocated for; null when it was not, has been used, or its time is over. */
+  /** What an id was allocated for; null if it was not allocated, has been used, or has expired. */
   async find(id: string): Promise<Allocation | null> {
     const value = isAllocated(id) ? await this.#scripts.allocation(this.#tag(id), id) : null;
     return value === null ? null : { id, ...(JSON.parse(value) as Omit<Allocation, "id">) };
   }
 
-  /** Gives an id back: its task has come, or never will. */
+  /** Removes an allocation: its task was submitted, or never will be. */
   async drop({ id, queue }: Pick<Allocation, "id" | "queue">): Promise<void> {
     await this.#scripts.deallocate(this.#tag(id), id, queue);
   }
@@ -69,7 +69,7 @@ export class Allocations {
   }
 }
 
-/** Whether an id is one that was, or could have been, handed out. */
+/** Whether an id has the form of an allocated one. */
 export function isAllocated(id: string): boolean {
   return FORM.test(id);
 }

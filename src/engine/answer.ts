@@ -1,9 +1,10 @@
 import type { Answer } from "../task.ts";
 
 /**
- * The result of what a worker answered: bytes become `application/octet-stream`, undefined a 204, anything else JSON.
- * @param given what the worker chose itself
- * @throws TypeError for what JSON cannot hold
+ * Converts the return value of a worker to a result: bytes become `application/octet-stream`, undefined a 204, anything else
+ * JSON.
+ * @param given status and content type that the worker chose
+ * @throws TypeError for a value that JSON cannot represent
  */
 export function answerOf(
   value: unknown,

@@ -4,46 +4,46 @@ import type { Failure } from "./fail.ts";
 import { catalogueResult, problemResult } from "./problem.ts";
 import { backoffMs, type QueueSettings } from "./settings.ts";
 
-/** Why a handler is asked to stop. */
+/** Why a handler was asked to stop. */
 export type AbortCause = "timeout" | "canceled" | "lease-lost" | "shutdown";
 
-/** What is kept of something thrown. */
+/** The record of a thrown value. */
 export interface ErrorRecord {
   readonly type: string;
   readonly message: string;
   readonly stack: string;
 }
 
-/** How a handler ended, wherever it ran: plain data, which crosses to another thread or process as it is. */
+/** How a handler ended: plain data that can be sent between threads and processes. */
 export type HandlerEnd =
   | { readonly kind: "result"; readonly result: Answer }
-  /** The handler has given up: no further attempt, this problem is the answer. */
+  /** The handler gave up: no further attempt, and this problem is the result. */
   | { readonly kind: "give-up"; readonly problem: Problem & { readonly status: number }; readonly message: string }
-  /** Once more, and this attempt does not count. */
+  /** Run it again; this attempt does not count. */
   | { readonly kind: "later"; readonly afterMs: number; readonly message?: string }
-  /** The input or the answer cannot be used, and another attempt would change nothing. */
+  /** The input or the result is unusable, and another attempt would not help. */
   | { readonly kind: "unfit"; readonly message: string }
-  /** Something was thrown; `afterMs` says when to try again where that is not left to the backoff. */
+  /** The handler threw; `afterMs` overrides the backoff. */
   | { readonly kind: "error"; readonly error: Pick<ErrorRecord, "message">; readonly afterMs?: number }
-  /** It had not settled a grace period after its signal fired. */
+  /** It did not settle within the grace period after its signal fired. */
   | { readonly kind: "overdue" }
   /** Its process died. */
   | { readonly kind: "lost"; readonly how: string };
 
-/** A long input that could not be read now: the task is taken again a little later. */
+/** A long input could not be read at the moment: the task is reserved again a little later. */
 export const INPUT_UNREAD = { kind: "later", afterMs: 1000, message: "the input could not be read" } as const;
-/** A long input that the store no longer has. */
+/** A long input is no longer in the store. */
 export const INPUT_GONE = { kind: "unfit", message: "the input of the task is no longer in the store" } as const;
 
-/** What the store is told of the end of an attempt. */
+/** What is done in the store about the end of an attempt. */
 export type AttemptEnd =
   | { readonly result: Answer }
   | { readonly failure: Failure }
-  | "release" // the handler is not to blame: back to its place, and the attempt does not count
+  | "release" // not the handler's fault: back to its place, and the attempt does not count
   | "lose" // the task killed its process
-  | "nothing"; // the task is another worker's by now
+  | "nothing"; // the task belongs to another worker by now
 
-/** What an attempt was, where it matters for its end. */
+/** The facts about an attempt that matter for its end. */
 export interface AttemptFacts {
   readonly settings: QueueSettings;
   /** From 1. */
@@ -53,7 +53,7 @@ export interface AttemptFacts {
 }
 
 /**
- * Decides what the end of a handler means for its task.
+ * Decides what the end of its handler means for a task.
  * @param chance in [0, 1), for the backoff
  */
 export function attemptEnd(end: HandlerEnd, facts: AttemptFacts, chance: number): AttemptEnd {
@@ -69,7 +69,7 @@ export function attemptEnd(end: HandlerEnd, facts: AttemptFacts, chance: number)
 type UnsuccessfulEnd = Exclude<HandlerEnd, { kind: "result" } | { kind: "lost" }>;
 
 /**
- * What the store is told of a handler that did not succeed.
+ * The failure to store for a handler that did not succeed.
  * @param chance in [0, 1), for the backoff
  */
 export function failureOf(end: UnsuccessfulEnd, { settings, attempt }: AttemptFacts, chance: number): Failure {
@@ -86,7 +86,7 @@ export function failureOf(end: UnsuccessfulEnd, { settings, attempt }: AttemptFa
       return { ...failure, kind: "give-up", result: catalogueResult("task-failed", end.message) };
     default: {
       const retryMs = end.kind === "error" ? (end.afterMs ?? delayMs) : delayMs;
-      // What a handler throws unasked may hold secrets: it goes to the log and the dead letter, not to the caller.
+      // The message of an unexpected error may contain secrets: it goes to the log and the dead letter, not to the caller.
       const detail = `The handler failed in each of ${settings.attempts} attempts.`;
       const result = catalogueResult("task-failed", settings.attempts > 1 ? detail : undefined);
       return { ...failure, kind: "retry", delayMs: retryMs, result };

@@ -5,25 +5,26 @@ import { INDEXES, Keys } from "../store/keys.ts";
 import { type AuditItems, BATCH_LIMIT, type Scripts, scriptsOf } from "../store/scripts/scripts.ts";
 import { checkServer, SCRIPT_FLAGS_SINCE } from "../store/servers/check-server.ts";
 
-/** What an audit found. */
+/** The result of an audit. */
 export interface AuditReport {
-  /** Tasks looked at. */
+  /** Number of tasks checked. */
   readonly tasks: number;
-  /** Entries of indexes looked at. */
+  /** Number of index entries checked. */
   readonly entries: number;
-  /** Ids of tasks and entries that disagreed with each other; they agree now where the audit was to heal. */
+  /** Ids of tasks and entries that were inconsistent; repaired if `heal` was set. */
   readonly disagreeing: readonly string[];
 }
 
-/** How an audit goes. */
+/** Options of an audit. */
 export interface AuditOptions {
-  /** Make what disagrees agree; otherwise it is only reported. */
+  /** Repair inconsistencies; otherwise they are only reported. */
   readonly heal: boolean;
 }
 
 /**
- * Audits a store over a connection of its own. How many partitions it has is read there: nothing but the prefix need be known.
- * @throws StartError when it is no store that can be used, or nothing was ever stored under this prefix
+ * Audits a store over a connection of its own. The number of partitions is read from the store, so that only the prefix must be
+ * given.
+ * @throws StartError if the store is unsuitable, or nothing was ever stored under this prefix
  */
 export async function auditStore(
   url: string,
@@ -48,8 +49,8 @@ export async function auditStore(
 }
 
 /**
- * Walks over everything that is retained, and checks every task against the indexes of its queue and every entry against its
- * task. Safe while the server works; costs one pass over the keys of the store.
+ * Checks every task against the indexes of its queue, and every index entry against its task. Safe while servers run; costs one
+ * pass over the keys of the store.
  */
 export async function audit(
   connection: Connection,
@@ -85,7 +86,7 @@ export async function audit(
   return { tasks, entries, disagreeing: [...disagreeing] };
 }
 
-/** What follows a prefix in the keys of the store. A tag has none of the characters that mean something in a pattern. */
+/** The names of the keys with a prefix, without that prefix. A tag contains no special characters of a pattern. */
 async function* namesOf(connection: Connection, prefix: string): AsyncIterable<string[]> {
   for (const node of mastersOf(connection)) {
     for (let cursor = "0", first = true; first || cursor !== "0"; first = false) {
@@ -96,7 +97,7 @@ async function* namesOf(connection: Connection, prefix: string): AsyncIterable<s
   }
 }
 
-/** The members of a sorted set, in the pieces in which the store gives them. */
+/** The members of a sorted set, page by page. */
 async function* entriesOf(connection: Connection, key: string): AsyncIterable<string[]> {
   for (let cursor = "0", first = true; first || cursor !== "0"; first = false) {
     const [next, found] = await connection.zscan(key, cursor, "COUNT", 1000);

@@ -6,34 +6,34 @@ interface Entry<Item, Verdict> {
   reject(error: unknown): void;
 }
 
-/** What a {@link Batch} has of one partition. */
+/** The state of a {@link Batch} for one partition. */
 interface Part<Item, Verdict> {
   gathered: Entry<Item, Verdict>[];
-  /** Calls that have not been answered. */
+  /** Calls without a reply yet. */
   underway: number;
-  /** Calls of another kind that are underway and will be followed by one that takes along what is gathered. */
+  /** Calls of another kind in flight, which will be followed by one that takes the gathered items along. */
   escorted: number;
 }
 
-/** How a {@link Batch} sends what it has gathered. */
+/** How a {@link Batch} sends its items. */
 export interface BatchOptions<Item, Verdict> {
-  /** Sends items of one partition; resolves with a verdict of each, in order. */
+  /** Sends items of one partition; resolves with their verdicts, in order. */
   send(partition: number, items: readonly Item[]): Promise<readonly Verdict[]>;
-  /** Bytes that an item adds to a call; default 0. */
+  /** Size of an item in a call, bytes; default 0. */
   sizeOf?(item: Item): number;
-  /** The queue of an item, where each further queue makes a call longer; default: none does. */
+  /** The queue of an item, if each further queue makes a call longer. Default: no limit on queues. */
   queueOf?(item: Item): string;
 }
 
-/** A call of more bytes than this is split: one script must not hold up Redis, nor one socket write the others. */
+/** Larger calls are split, so that one script does not block Redis, nor one write the socket. */
 const BYTES_LIMIT = 4 * 1024 ** 2;
-/** So is one for more queues than this: each is looked at for places and estimates. */
+/** So are calls for more queues than this, since each queue is read for places and estimates. */
 const QUEUES_LIMIT = 25;
 
-/** So many items go at once where the store has nothing to do: it works on them while the rest of the turn is read. */
+/** This many items are sent at once if the store is idle: it works on them while the rest of the turn is read. */
 const EARLY = 32;
 
-/** Gathers what arrives in one turn of the event loop and sends it as one call: a batch costs one round trip, not many. */
+/** Gathers the items of one turn of the event loop and sends them in one call. */
 export class Batch<Item, Verdict> {
   readonly #options: BatchOptions<Item, Verdict>;
   readonly #parts: Part<Item, Verdict>[] = [];
@@ -43,7 +43,7 @@ export class Batch<Item, Verdict> {
     this.#options = options;
   }
 
-  /** Adds an item to the turn's batch; rejects with the error of the call that carried it. */
+  /** Adds an item to the batch of this turn; rejects with the error of its call. */
   add(partition: number, item: Item): Promise<Verdict> {
     return new Promise((resolve, reject) => {
       const part = this.#part(partition);
@@ -59,7 +59,7 @@ export class Batch<Item, Verdict> {
     return this.#parts[partition] as Part<Item, Verdict>;
   }
 
-  /** After the sockets of this turn have been read: what they brought travels together. */
+  /** Sends after all sockets of this turn have been read, so that their items go together. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -79,7 +79,7 @@ export class Batch<Item, Verdict> {
     for (const chunk of this.#chunks(entries)) this.#await(part, chunk, this.#send(partition, itemsOf(chunk)));
   }
 
-  /** In a promise even where it throws at once: nobody stands behind a turn of the event loop to catch it. */
+  /** An async function, so that a synchronous throw becomes a rejection too: nothing would catch it here. */
   async #send(partition: number, items: readonly Item[]): Promise<readonly Verdict[]> {
     return await this.#options.send(partition, items);
   }
@@ -106,10 +106,10 @@ export class Batch<Item, Verdict> {
   }
 
   /**
-   * Lets a call of another kind take along what has been gathered for a partition, as much as one call takes. What is gathered
-   * while it is underway waits for its answer: whoever made it is likely to make another one then, which takes that along. It
-   * costs no call of its own, and the store works on it while this process works on the answer.
-   * @param call gets the items, none perhaps; resolves with their verdicts beside its own answer
+   * Lets a call of another kind carry the gathered items of a partition, as many as fit in one call. Items gathered while it is
+   * in flight wait for its reply, since the caller will probably make another call then, which carries them. So they cost no
+   * call of their own, and the store processes them while this process handles the reply.
+   * @param call gets the items, perhaps none; resolves with their verdicts and its own reply
    */
   async escort<T extends { readonly verdicts: readonly Verdict[] }>(
     partition: number,

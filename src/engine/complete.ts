@@ -7,7 +7,7 @@ import { Batch } from "./batch.ts";
 import { isLarge } from "./large-values/large-values.ts";
 import type { QueueSettings } from "./settings.ts";
 
-/** What is needed to end attempts. */
+/** What ending an attempt needs. */
 export interface EndingParts {
   readonly scripts: Scripts;
   /** On the connection of large values. */
@@ -16,11 +16,11 @@ export interface EndingParts {
   readonly metrics: Metrics;
 }
 
-/** Completes tasks. Completions of one turn of the event loop travel together. */
+/** Completes tasks. Completions of one turn of the event loop are sent together. */
 export class Completions {
   readonly #parts: EndingParts;
   readonly #batch: Batch<Completion, CompleteVerdict>;
-  /** Those with large results, in calls of their own on the connection of large values. */
+  /** Those with large results, in separate calls on the connection of large values. */
   readonly #large: Batch<Completion, CompleteVerdict>;
 
   constructor(parts: EndingParts) {
@@ -44,13 +44,13 @@ export class Completions {
   add(lease: Lease, result: Answer, settings: QueueSettings): Promise<CompleteVerdict> {
     const { queue, id, fence } = lease;
     const { resultTtlMs, tombstoneTtlMs } = settings;
-    // Member by member: copying objects into one another takes far longer, and this is done for every task.
+    // Member by member, since spreading objects is much slower, and this runs for every task.
     const item = { queue, id, fence, result: encodeResult(result), keepMs: resultTtlMs, tombstoneMs: tombstoneTtlMs };
     const batch = isLarge(item.result) ? this.#large : this.#batch;
     return batch.add(this.#parts.keys.partitionOf(id), item);
   }
 
-  /** Lets a call to a partition take along the completions that have not been sent, see {@link Batch.escort}. */
+  /** Lets a call to a partition carry the completions that have not been sent, see {@link Batch.escort}. */
   escort<T extends { readonly verdicts: readonly CompleteVerdict[] }>(
     partition: number,
     call: (completions: readonly Completion[]) => Promise<T>,

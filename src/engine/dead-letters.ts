@@ -3,8 +3,8 @@ import { BATCH_LIMIT, type Place, type RetryVerdict, type Scripts } from "../sto
 import { newCall } from "./new-call.ts";
 
 /**
- * What is done to all dead tasks of a queue. Each call ends, however fast others die meanwhile: of each partition it takes the
- * oldest, as many as were dead when it began, and none twice.
+ * Verbs on all dead tasks of a queue. Each call processes, in each partition, as many of the oldest tasks as were dead when it
+ * began, none twice: so it ends, even if tasks keep dying meanwhile.
  */
 export class DeadLetters {
   readonly #scripts: Pick<Scripts, "page" | "queue" | "forget">;
@@ -22,7 +22,7 @@ export class DeadLetters {
     this.#retry = retry;
   }
 
-  /** Runs them all again; returns how many. When the signal fires, no more are. @throws PaihaoError store-unavailable */
+  /** Runs them all again; returns how many. Stops when the signal fires. @throws PaihaoError store-unavailable */
   async retryAll(queue: string, signal?: AbortSignal): Promise<number> {
     let retried = 0;
     for (const tag of this.#keys.tags) {
@@ -43,7 +43,7 @@ export class DeadLetters {
     return retried;
   }
 
-  /** Forgets them all; returns how many. When the signal fires, no more are. @throws PaihaoError store-unavailable */
+  /** Deletes them all; returns how many. Stops when the signal fires. @throws PaihaoError store-unavailable */
   async forgetAll(queue: string, signal?: AbortSignal): Promise<number> {
     let forgotten = 0;
     for (const tag of this.#keys.tags) {

@@ -6,21 +6,21 @@ import type { Keys } from "../store/keys.ts";
 import type { Scripts } from "../store/scripts/scripts.ts";
 
 const SECRET_BYTES = 32;
-/** How often the secret is written again where the store has been emptied under a running server, ms. */
+/** How often the secret is written again, in case the store was emptied under a running server, ms. */
 const HEAL_MS = 30_000;
 
-/** What is needed to keep a {@link DeploymentSecret}. */
+/** What a {@link DeploymentSecret} needs. */
 export interface SecretParts {
   readonly scripts: Scripts;
   readonly keys: Keys;
-  /** The secret is looked at again whenever this has come back: perhaps to a store that has lost its data. */
+  /** The secret is read again after each reconnection, since the store may have lost its data. */
   readonly connection: Connection;
   readonly log: Logger;
 }
 
 /**
- * A secret that all processes of a deployment share: made at its first start and kept in its store. A store that was emptied is
- * given it again by whichever process looks first, and all others take what is there: they agree again within HEAL_MS.
+ * A secret that all processes of a deployment share, created at its first start and kept in its store. If the store was
+ * emptied, the first process to notice writes its secret back, and all others adopt that: they agree again within HEAL_MS.
  */
 export class DeploymentSecret {
   readonly #parts: SecretParts;
@@ -35,7 +35,7 @@ export class DeploymentSecret {
     parts.connection.on("ready", this.#look);
   }
 
-  /** Reads the secret, or makes it. @throws PaihaoError store-unavailable */
+  /** Reads the secret, or creates it. @throws PaihaoError store-unavailable */
   static async open(parts: SecretParts): Promise<DeploymentSecret> {
     return new DeploymentSecret(parts, await claim(parts, randomBytes(SECRET_BYTES).toString("base64url")));
   }
@@ -56,7 +56,7 @@ export class DeploymentSecret {
       if (stored === this.#value) return;
       this.#value = stored;
       log.warn(
-        "deployment secret: the store has another one than before, as if it had been emptied; Idempotency-Keys lead to new ids",
+        "deployment secret: it has changed in the store, which may have been emptied; Idempotency-Keys give new ids",
       );
     } catch (error) {
       log.debug({ reason: messageOf(error) }, "deployment secret: could not read it from the store; retrying");

@@ -44,37 +44,37 @@ import { lossOf, Tick } from "./tick.ts";
 import { update } from "./update.ts";
 import { Wait } from "./watching/wait.ts";
 
-/** What an engine is made of. */
+/** What an engine needs. */
 export interface EngineParts {
   readonly scripts: Scripts;
   readonly keys: Keys;
   readonly pubsub: PubSub;
   /** The queues this process knows, by name. */
   readonly queues: ReadonlyMap<string, QueueSettings>;
-  /** What holds for tasks of other queues that are still in the store. */
+  /** Settings for tasks of other queues that are still in the store. */
   readonly fallback: QueueSettings;
-  /** Scripts for submissions alone, that make them durable; left out, Redis's memory is enough. */
+  /** Scripts for submissions only, on a connection that confirms durability. Default: no confirmation. */
   readonly submissions?: Scripts;
-  /** Scripts and reads of large values, on a connection of their own; left out, that of all others. */
+  /** Scripts and reads of large values, on a connection of their own. Default: the same connection. */
   readonly large?: Scripts;
-  /** Left out, nobody reads what is counted. */
+  /** Default: metrics that are not read. */
   readonly metrics?: Metrics;
 }
 
-/** Told that a task of a partition is due after so many ms. */
+/** Called when a task of a partition will be due in `delayMs`. */
 type DueListener = (partition: number, delayMs: number) => void;
 
-/** Every verb on tasks, over all partitions. Stateless: any number of processes have one each on the same store. */
+/** Every verb on tasks, over all partitions. Stateless: any number of processes can have an engine on the same store. */
 export class Engine {
   readonly keys: Keys;
   readonly pubsub: PubSub;
   readonly queues: ReadonlyMap<string, QueueSettings>;
-  /** Ids that were handed out for tasks to come: there is no task yet that the verbs could be about. */
+  /** Ids allocated for future tasks. */
   readonly allocations: Allocations;
-  /** The durable steps of a running task: records of their own, with verbs of their own. */
+  /** The durable steps of running tasks. */
   readonly steps: StepRecords;
   readonly metrics: Metrics;
-  /** Estimates that were given, to be held against what happens. */
+  /** A sample of the estimates, to be compared with the actual starts. */
   readonly sample: Sample;
   readonly #dueListeners = new Set<DueListener>();
   readonly #scripts: Scripts;
@@ -128,7 +128,7 @@ export class Engine {
     this.#batched = batchedVerbs(scripts, keys, this.metrics);
   }
 
-  /** Calls back when this process has made a task due in the future; returns what ends that. */
+  /** Calls the listener when this process makes a task due in the future; returns a function that removes the listener. */
   onDue(listener: DueListener): () => void {
     this.#dueListeners.add(listener);
     return () => this.#dueListeners.delete(listener);
@@ -139,14 +139,14 @@ export class Engine {
     for (const listener of this.#dueListeners) listener(partition, delayMs);
   }
 
-  /** The settings of a queue, also of one that has no handler here. */
+  /** The settings of a queue, even if it has no handler here. */
   settings(queue: string): QueueSettings {
     return this.queues.get(queue) ?? { ...this.#fallback, queue };
   }
 
   /**
-   * Stores a task and puts it in line, or says why not. Submissions of one turn of the event loop travel together.
-   * @throws PaihaoError store-unavailable (it may be stored all the same: submit again under the same id), store-full
+   * Stores a task and puts it in line, or returns why not. Submissions of one turn of the event loop are sent together.
+   * @throws PaihaoError store-unavailable (it may have been stored anyway: submit again under the same id), store-full
    */
   submit(submission: Submission, settings: QueueSettings): Promise<SubmissionVerdict> {
     return this.#submitter.submit(submission, settings);
@@ -154,26 +154,26 @@ export class Engine {
 
   /**
    * Replaces the input of a waiting or scheduled task, which keeps its place.
-   * @param revision how often it may have been replaced before; left out: any number
+   * @param revision how often it must have been replaced before; default: any number
    * @throws PaihaoError store-unavailable
    */
   update(submission: Submission, settings: QueueSettings, revision?: number): Promise<UpdateVerdict> {
     return update(this.#submissions, submission, settings, revision);
   }
 
-  /** The task, or null when it is unknown. @throws PaihaoError store-unavailable */
+  /** The task, or null if it is unknown. @throws PaihaoError store-unavailable */
   inspect(id: string, wanted: Wanted): Promise<Inspection | null> {
     return this.#inspector.inspect(id, wanted);
   }
 
-  /** Begins to listen for the end of a task, which need not have been submitted yet; the caller stops it. */
+  /** Subscribes to the end of a task, which need not have been submitted yet. The caller must stop it. */
   wait(id: string): Wait {
     return new Wait(id, this.#inspector, this);
   }
 
   /**
-   * Takes up to `count` tasks of a queue from one partition, and tells it on the way what has been completed meanwhile.
-   * A rate holds over all partitions.
+   * Reserves up to `count` tasks of a queue in one partition, and sends the pending completions with the same call. A rate
+   * applies to all partitions together.
    * @throws PaihaoError store-unavailable
    */
   reserve(partition: number, request: Reservation): Promise<ReservedPart> {
@@ -185,40 +185,40 @@ export class Engine {
     return this.#permits.reserve(partition, request, rate, (count) => from({ ...request, count, rate: undefined }));
   }
 
-  /** The input of a task that was taken; null when the store has it no more. @throws PaihaoError store-unavailable */
+  /** The input of a reserved task; null if it is no longer in the store. @throws PaihaoError store-unavailable */
   async inputOf({ id, input, inputBytes }: Reserved): Promise<Buffer | null> {
     return input ?? (await this.#values.read("input", id, inputBytes));
   }
 
-  /** Stores the result of an attempt. Calling it twice is harmless. @throws PaihaoError store-unavailable */
+  /** Stores the result of an attempt. Idempotent. @throws PaihaoError store-unavailable */
   complete(lease: Lease, result: Answer, settings: QueueSettings): Promise<CompleteVerdict> {
     return this.#completions.add(lease, result, settings);
   }
 
-  /** Ends an attempt that did not succeed. Calling it twice is harmless. @throws PaihaoError store-unavailable */
+  /** Ends an attempt that did not succeed. Idempotent. @throws PaihaoError store-unavailable */
   async fail(lease: Lease, failure: Failure, settings: QueueSettings): Promise<FailVerdict> {
     const verdict = await this.#failures.add(lease, failure, settings);
     if (verdict === "retrying") this.#dueIn(lease.id, failure.delayMs);
     return verdict;
   }
 
-  /** Hands a task back to its old place; the attempt does not count. @throws PaihaoError store-unavailable */
+  /** Returns a task to its old place; the attempt does not count. @throws PaihaoError store-unavailable */
   release(lease: Lease, settings: QueueSettings): Promise<ReleaseVerdict> {
     return this.#batched.release({ ...lease, ...retentionOf(settings) });
   }
 
-  /** Prolongs a lease; "cancel" asks the worker to give the task up, "stale" says it is no longer the worker's. */
+  /** Renews a lease; "cancel" asks the worker to stop, "stale" means that the lease is lost. */
   async renew(lease: Lease, leaseMs: number): Promise<Renewed["verdict"]> {
     return (await this.#batched.renew({ ...lease, leaseMs })).verdict;
   }
 
-  /** The same by as long as the lease was taken for over HTTP, else by the queue's; tells by how long. */
+  /** The same, by the length that was requested over HTTP, else the queue's lease; returns that length. */
   renewAsTaken(lease: Lease): Promise<Renewed> {
     const { leaseMs } = this.settings(lease.queue);
     return this.#batched.renew({ ...lease, leaseMs, asTaken: true });
   }
 
-  /** Hands back what a request has taken from a partition that is remembered by itself. @throws PaihaoError store-unavailable */
+  /** Hands back the tasks that a request has reserved in one partition. @throws PaihaoError store-unavailable */
   async unreserve(partition: number, request: Reservation, by: Pick<Asking, "holder" | "generation">): Promise<void> {
     const retention = retentionOf(this.settings(request.queue));
     await this.#scripts.unreserve(this.keys.tag(partition), { ...request, ...retention }, by);
@@ -233,37 +233,41 @@ export class Engine {
     });
   }
 
-  /** Reports that the handler of a suspect begins: its lease holds for `leaseMs` from now on. Anything but "ok" forbids it. */
+  /**
+   * Reports that the handler of a suspect begins; its lease then lasts `leaseMs`. It must not begin unless the verdict is "ok".
+   */
   begin(lease: Lease, leaseMs: number): Promise<BeginVerdict> {
     return this.#batched.begin({ ...lease, leaseMs });
   }
 
-  /** Reports a task whose process died under it, while this worker lives. */
+  /** Reports a task whose process died while it ran, although this worker is alive. */
   lose(lease: Lease, settings: QueueSettings): Promise<LoseVerdict> {
     return this.#batched.lose({ ...lease, ...lossOf(settings) });
   }
 
-  /** Runs a dead task again, at the end of the line and with fresh attempts. */
+  /** Runs a dead task again, at the end of the line and with all its attempts. */
   retry(id: string): Promise<RetryVerdict> {
     return this.#batched.retry({ id, call: newCall() });
   }
 
-  /** Runs all dead tasks of a queue again; returns how many. When the signal fires, no more are. @throws PaihaoError store-unavailable */
+  /**
+   * Runs all dead tasks of a queue again; returns how many. Stops when the signal fires. @throws PaihaoError store-unavailable
+   */
   retryAll(queue: string, signal?: AbortSignal): Promise<number> {
     return this.#deadLetters.retryAll(queue, signal);
   }
 
-  /** Forgets all dead tasks of a queue; returns how many. When the signal fires, no more are. @throws PaihaoError store-unavailable */
+  /** Deletes all dead tasks of a queue; returns how many. Stops when the signal fires. @throws PaihaoError store-unavailable */
   forgetAll(queue: string, signal?: AbortSignal): Promise<number> {
     return this.#deadLetters.forgetAll(queue, signal);
   }
 
-  /** Stops or starts the taking of work from a queue. */
+  /** Pauses or resumes a queue. */
   async pause(queue: string, paused: boolean): Promise<void> {
     await Promise.all(this.keys.tags.map((tag) => this.#scripts.pause(tag, queue, paused)));
   }
 
-  /** The tasks of an index after a place in it, over all partitions, in order. */
+  /** The tasks of an index after a given place, over all partitions, in order. */
   page(index: PagedIndex, queue: string, after: Place | null, limit: number): Promise<Place[]> {
     return pageOf(this.#scripts, this.keys, { index, queue, after, limit });
   }
@@ -273,7 +277,10 @@ export class Engine {
     return this.#batched.progress({ id, fence, progress: `${percent} ${message}` });
   }
 
-  /** Does what time does to all queues of a partition, also those without a handler here: promotes, reclaims, purges. */
+  /**
+   * Promotes due tasks, reclaims lost ones and purges old dead ones, in all queues of a partition, with or without a handler
+   * here.
+   */
   async tick(partition: number): Promise<Ticked> {
     const ticked = await this.#tick.run(partition);
     for (const { queue, fate } of ticked.lost) this.metrics.lost.count(queue, fate);
@@ -281,8 +288,8 @@ export class Engine {
   }
 
   /**
-   * Says to every partition that a worker lives, with its slots of each queue; `ttlMs` 0 says goodbye. Returns ms since a task
-   * of these queues last lost its worker, infinity where none has.
+   * Reports to every partition that a worker is alive, with its slots for each queue; `ttlMs` 0 removes it. Returns the ms
+   * since a task of these queues last lost its worker, or infinity.
    */
   async heartbeat(worker: string, ttlMs: number, slots: ReadonlyMap<string, number>): Promise<number> {
     return Math.min(
@@ -290,7 +297,7 @@ export class Engine {
     );
   }
 
-  /** The figures of queues, summed over the partitions, in the order asked for. */
+  /** The figures of queues, summed over the partitions, in the given order. */
   figures(names: readonly string[]): Promise<QueueRow[]> {
     return figuresOf(this.#scripts, this.keys, names);
   }

@@ -9,24 +9,24 @@ import { DEAD_CAP, type QueueSettings, retentionOf } from "./settings.ts";
 /** An attempt that did not succeed. */
 export interface Failure {
   readonly kind: FailKind;
-  /** Until the next attempt, where there is one. */
+  /** Delay before the next attempt, if there is one. */
   readonly delayMs: number;
-  /** For the record of last errors, bounded here. */
+  /** For the list of latest errors, truncated here. */
   readonly error: string;
-  /** The catalogue's code when this is the end. */
+  /** The error code if this ends the task. */
   readonly code: string;
-  /** The answer when this is the end: a problem document. */
+  /** The result if this ends the task: a problem document. */
   readonly result: Answer;
 }
 
-/** Longest text of an error that is kept. */
+/** Longest error text that is stored. */
 const ERROR_LENGTH = 500;
 
-/** Fails attempts. Failures of one turn of the event loop travel together. */
+/** Fails attempts. Failures of one turn of the event loop are sent together. */
 export class Failures {
   readonly #parts: EndingParts;
   readonly #batch: Batch<FailItem, FailVerdict>;
-  /** Those with large problems, in calls of their own on the connection of large values. */
+  /** Those with large problems, in separate calls on the connection of large values. */
   readonly #large: Batch<FailItem, FailVerdict>;
 
   constructor(parts: EndingParts) {
@@ -59,7 +59,7 @@ export class Failures {
       code: failure.code,
       result,
       ...retentionOf(settings),
-      // What dies stays to be looked at and run again, longer than an answer would.
+      // A dead task is kept longer than a result, to be inspected and retried.
       deadMs: settings.deadTtlMs,
     });
   }

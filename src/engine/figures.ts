@@ -1,10 +1,10 @@
 import type { Keys } from "../store/keys.ts";
 import { BATCH_LIMIT, type QueueRow, type Scripts } from "../store/scripts/scripts.ts";
 
-/** The figures of queues, summed over the partitions, in the order asked for. */
+/** The figures of queues, summed over the partitions, in the given order. */
 export async function figuresOf(scripts: Scripts, keys: Keys, queues: readonly string[]): Promise<QueueRow[]> {
   const rows: QueueRow[] = [];
-  // Some at a time: one script over a thousand queues would keep everybody else waiting.
+  // In batches: one script over a thousand queues would block Redis.
   for (let i = 0; i < queues.length; i += BATCH_LIMIT) {
     const some = queues.slice(i, i + BATCH_LIMIT);
     const [first = [], ...rest] = await Promise.all(keys.tags.map((tag) => scripts.queue(tag, some)));

@@ -7,20 +7,20 @@ import { type Eta, estimate } from "./estimates/estimate.ts";
 import type { LargeValues } from "./large-values/large-values.ts";
 import type { OtherPartitions } from "./partitions.ts";
 
-/** A task and its place in line, all of one instant. Times are ms of Redis's clock, null where they have not come. */
+/** A snapshot of a task and its place in line. Times are ms of Redis's clock; null if not reached yet. */
 export interface Inspection {
   readonly id: string;
   readonly queue: string;
   readonly state: State;
-  /** When this was seen. */
+  /** When the snapshot was taken. */
   readonly nowMs: number;
   /** How many tasks of its queue will start before this one; 0 while running; null without a place in line. */
   readonly index: number | null;
-  /** Those and the ones running now: all the work in front of it; 0 while running; null without a place in line. */
+  /** `index` plus the running tasks: all the work in front of it; 0 while running; null without a place in line. */
   readonly ahead: number | null;
   readonly line: Line;
   readonly eta: Eta | null;
-  /** Attempts begun. */
+  /** Number of attempts begun. */
   readonly attempts: number;
   readonly lost: number;
   readonly cancelRequested: boolean;
@@ -30,22 +30,22 @@ export interface Inspection {
   readonly revision: number;
   readonly startedMs: number | null;
   readonly finishedMs: number | null;
-  /** When the result goes; only of finished tasks. */
+  /** When the result expires; only of finished tasks. */
   readonly expiresMs: number | null;
   readonly dueMs: number | null;
-  /** Finished, and the result is gone with its TTL. */
+  /** Finished, and the result has expired. */
   readonly expired: boolean;
   /** Finished, and the result was destroyed. */
   readonly destroyed: boolean;
   readonly errorCode: string | null;
   readonly caller: string | null;
-  /** Only when it was asked for and is there. */
+  /** Only if requested and available. */
   readonly result: Result | null;
-  /** The last errors of its attempts, newest first; only of a failed task whose result was asked for. */
+  /** The latest errors of its attempts, newest first; only of a failed task, and only if the result was requested. */
   readonly errors: readonly string[];
 }
 
-/** A task with its place over all partitions; null where nobody has heard of it. */
+/** A task with its place over all partitions; null if it is unknown. */
 interface PlacedTask {
   readonly row: TaskRow | null;
   readonly index: number | null;
@@ -53,20 +53,23 @@ interface PlacedTask {
   readonly nowMs: number;
 }
 
-/** What is wanted of a task beside its state. */
+/** What to read in addition to the task itself. */
 export interface Wanted {
-  /** Its result, and the last errors of a failed one. */
+  /** Read its result, and the latest errors if it failed. */
   readonly result: boolean;
-  /** Whether whoever asks may have it: if not, it is not read, which would take the longer the longer it is. Default: yes. */
+  /**
+   * Whether the caller may see the result: if not, it is not read, since the time to read it would reveal its size. Default:
+   * yes.
+   */
   allowed?(task: Inspection): boolean;
-  /** The longest result that is of use; a longer one is null. Default: any. */
+  /** A longer result is not read, and null. Default: no limit. */
   readonly mostBytes?: number;
 }
 
-/** How often a task is looked at whose result is another one each time. */
+/** How often a task is read again if its result was replaced meanwhile. */
 const LOOKS = 3;
 
-/** Looks at tasks. Looks of one turn of the event loop travel together. */
+/** Reads tasks. Reads of one turn of the event loop are sent together. */
 export class Inspector {
   readonly #keys: Keys;
   readonly #values: LargeValues;
@@ -93,7 +96,7 @@ export class Inspector {
   }
 
   /**
-   * The task, or null when nobody has heard of it.
+   * The task, or null if it is unknown.
    * @throws PaihaoError store-unavailable
    */
   async inspect(id: string, wanted: Wanted): Promise<Inspection | null> {
@@ -107,7 +110,7 @@ export class Inspector {
       if (wanted.allowed && !wanted.allowed(without)) return without;
       const result = await this.#values.read("result", id, resultBytes);
       if (result?.length === resultBytes) return view(id, { ...row, result }, index, line, nowMs);
-      // Gone, or another one since: the task is told as it is by now.
+      // The result is gone or was replaced: return the task without it, or read it again.
       if (looks === LOOKS) return without;
     }
   }

@@ -14,19 +14,20 @@ import { Engine } from "./engine.ts";
 import { claimPartitions } from "./partitions.ts";
 import { settingsOf } from "./settings.ts";
 
-/** An engine on a store of its own connections. */
+/** An engine with its own connections to a store. */
 export interface OpenedEngine {
   readonly engine: Engine;
-  /** The same for all processes on this store, and for nobody else. */
+  /** Shared by all processes on this store, and by no others. */
   readonly secret: DeploymentSecret;
-  /** What speaks against using the store: empty when nothing does. */
+  /** Why the store cannot be used; empty if it can. */
   readiness(): Promise<readonly string[]>;
   close(): void;
 }
 
 /**
- * Connects to a store, holds it against what the configuration asks for, and makes an engine on it.
- * @throws StartError when the store is too old, was used with other partitions, or cannot be as durable as asked for
+ * Connects to a store, checks that it suits the configuration, and creates an engine on it.
+ * @throws StartError if the store is too old, was used with another number of partitions, or cannot provide the configured
+ *   durability
  */
 export async function openEngine(
   config: Config,

@@ -1,7 +1,7 @@
 import type { Keys } from "../store/keys.ts";
 import type { PagedIndex, Place, Scripts } from "../store/scripts/scripts.ts";
 
-/** What a page is asked for with. */
+/** A request for a page. */
 interface PageRequest {
   readonly index: PagedIndex;
   readonly queue: string;
@@ -9,7 +9,7 @@ interface PageRequest {
   readonly limit: number;
 }
 
-/** The tasks of an index after a place in it, over all partitions, in order. */
+/** The tasks of an index after a given place, over all partitions, in order. */
 export async function pageOf(scripts: Scripts, keys: Keys, request: PageRequest): Promise<Place[]> {
   const pages = await Promise.all(keys.tags.map((tag) => scripts.page(tag, request)));
   const order = (a: Place, b: Place) => Number(a.score) - Number(b.score) || (a.id < b.id ? -1 : 1);

@@ -3,9 +3,9 @@ import type { Keys } from "../store/keys.ts";
 import type { Counted, Line, Scripts } from "../store/scripts/scripts.ts";
 
 /**
- * Writes the number of partitions to the store at the first start, and holds every later start against it: with another
- * number tasks would be looked for where they are not.
- * @throws StartError when the store was first used with another number
+ * Writes the number of partitions to the store at the first start, and checks it at every later start: with another number,
+ * tasks would be looked for in the wrong places.
+ * @throws StartError if the store was first used with another number
  */
 export async function claimPartitions(scripts: Scripts, keys: Keys): Promise<void> {
   const stored = await scripts.claim(keys.tag(0), keys.partitions);
@@ -16,18 +16,18 @@ export async function claimPartitions(scripts: Scripts, keys: Keys): Promise<voi
   }
 }
 
-/** Where a task stands within its own partition. */
+/** The place of a task within its own partition. */
 export interface LocalPlace {
   /** Null without a place in line. */
   readonly index: number | null;
-  /** "" for one that is not in line: what stands in other partitions then says nothing of it. */
+  /** "" if it is not in line: then the other partitions do not matter. */
   readonly score: string;
   readonly line: Line;
 }
 
-/** Where a task stands, seen over all partitions. */
+/** The place of a task over all partitions. */
 export interface GlobalPlace {
-  /** Null also where a partition cannot be asked: a number that is not certain is not told. */
+  /** Also null if a partition is unavailable: an uncertain number is not reported. */
   readonly index: number | null;
   readonly line: Line;
 }
@@ -39,8 +39,8 @@ interface Group {
 }
 
 /**
- * What the other partitions hold before and beside a task. The place over all partitions is the sum of those that stand
- * before its score in each; of two with the same score the one in the lower partition is first.
+ * Counts the tasks of the other partitions. The place over all partitions is the sum of the tasks before its score in each; of
+ * two tasks with the same score, the one in the lower partition is first.
  */
 export class OtherPartitions {
   readonly #scripts: Scripts;
@@ -51,7 +51,7 @@ export class OtherPartitions {
     this.#keys = keys;
   }
 
-  /** Adds to places within one partition, of as many tasks as a script takes, what the others hold; in the same order. */
+  /** Converts places within one partition to places over all partitions, in the same order; for at most one batch of tasks. */
   async widen(home: number, places: readonly LocalPlace[]): Promise<readonly GlobalPlace[]> {
     if (this.#keys.partitions === 1) return places;
     const groups = new Map<string, Group>();
@@ -67,9 +67,9 @@ export class OtherPartitions {
     try {
       counted = await this.#ask(home, groups);
     } catch (error) {
-      // The tasks themselves have been seen or stored: that another partition is away, or fails, must not hide them.
+      // The tasks themselves have been read or stored: they must be returned even if another partition is unavailable.
       if (!(error instanceof PaihaoError)) throw error;
-      // Who does not stand in line, as one that runs, is not counted anywhere else.
+      // The index of a task outside the line, such as a running one, does not depend on other partitions.
       return places.map(({ index, score, line }) => ({ index: score === "" ? index : null, line }));
     }
     const lines = new Map([...groups].map(([queue, { line }]) => [queue, addLine(line, counted.get(queue))]));
@@ -83,7 +83,7 @@ export class OtherPartitions {
     });
   }
 
-  /** How many stand before a score in the other partitions. @throws PaihaoError store-unavailable */
+  /** How many tasks are before a score in the other partitions. @throws PaihaoError store-unavailable */
   async before(home: number, queue: string, score: string): Promise<number> {
     const counted = await this.#ask(home, new Map([[queue, { scores: [score] }]]));
     return counted.get(queue)?.before[0] ?? 0;

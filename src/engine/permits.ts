@@ -2,8 +2,8 @@ import type { Keys } from "../store/keys.ts";
 import { BATCH_LIMIT, type Reservation, type ReservedPart, type Scripts } from "../store/scripts/scripts.ts";
 
 /**
- * Keeps the rate of queues that lie in several partitions: one of these, found by the queue's name, permits each start before it is
- * made in another. With a single partition the reservation itself keeps it.
+ * Enforces the rate of queues with several partitions: one of these, chosen by the queue's name, permits each start in any of
+ * them. With a single partition, the reservation itself enforces the rate.
  */
 export class Permits {
   readonly #scripts: Scripts;
@@ -15,8 +15,8 @@ export class Permits {
   }
 
   /**
-   * Reserves no more from a partition than may start.
-   * @param reserve reserves as many as it is told; what it took before under the same reservation it tells again
+   * Reserves no more tasks of a partition than may start.
+   * @param reserve reserves up to the given number; idempotent for the same reservation
    * @throws PaihaoError store-unavailable
    */
   async reserve(
@@ -26,7 +26,7 @@ export class Permits {
     reserve: (count: number) => Promise<ReservedPart>,
   ): Promise<ReservedPart> {
     const { queue, worker, lane = 0, reservation } = request;
-    // Permits that others could use are asked for only where there are tasks.
+    // Requests permits only if there are tasks, since others could use them.
     const [line] = await this.#scripts.count(this.#keys.tag(partition), [{ queue, scores: [], equals: false }]);
     const count = Math.min(request.count, BATCH_LIMIT, line?.waiting ?? 0);
     if (count === 0) return await reserve(0);
@@ -35,7 +35,7 @@ export class Permits {
     const { permits, pauseMs } = await this.#scripts.permit(home, asked);
     const reserved = await reserve(permits);
     if (permits > 0) {
-      // Should this fail, they count from when they were permitted, and those not used as well.
+      // If this fails, permits count from when they were given, including unused ones.
       await this.#scripts
         .permit(home, { ...asked, used: reserved.part?.given ?? reserved.tasks.length })
         .catch(() => undefined);

@@ -5,7 +5,7 @@ import type { Answer } from "../task.ts";
 /** The media type of problem documents (RFC 9457). */
 export const PROBLEM_TYPE = "application/problem+json";
 
-/** A problem as the result of a task: what a collector of it will see. */
+/** A problem as the result of a task. */
 export function problemResult(problem: Problem & { status: number }): Answer {
   return {
     status: problem.status,
@@ -15,7 +15,7 @@ export function problemResult(problem: Problem & { status: number }): Answer {
   };
 }
 
-/** The catalogue's problem of a code, with a detail that a caller may read. */
+/** The problem of an error code, with a detail for the caller. */
 export function catalogueResult(code: ErrorCode, detail?: string): Answer {
   const { status, title } = errorEntry(code);
   return problemResult({ type: `/problems/${code}`, title, status, ...(detail === undefined ? {} : { detail }) });

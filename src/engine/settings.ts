@@ -2,35 +2,35 @@ import type { Config } from "../config/config.ts";
 import { HANDLER_DEFAULTS, type Handler, isInternalQueue } from "../handler/define.ts";
 import type { Retention } from "../store/scripts/scripts.ts";
 
-/** What holds for every task of a queue: the handler's word, else the environment's. All milliseconds. */
+/** The settings of a queue: from its handler, else from the environment. */
 export interface QueueSettings {
   readonly queue: string;
   /** Slots in each worker process. */
   readonly concurrency: number;
   readonly attempts: number;
   readonly leaseMs: number;
-  /** Undefined: an attempt may take as long as its lease is renewed. */
+  /** Undefined: no limit, as long as the lease is renewed. */
   readonly timeoutMs: number | undefined;
   readonly backoff: { readonly baseMs: number; readonly maxMs: number };
   readonly maxLost: number;
-  /** Most starts within a span, over all workers. */
+  /** Most starts in each span, over all workers. */
   readonly rate: { readonly max: number; readonly perMs: number } | undefined;
-  /** The handler can undo what a task has done. */
+  /** The handler has undos. */
   readonly undo: boolean;
   readonly resultTtlMs: number;
   readonly tombstoneTtlMs: number;
   readonly deadTtlMs: number;
-  /** Most tasks waiting and scheduled. */
+  /** Most waiting and scheduled tasks. */
   readonly maxWaiting: number;
 }
 
-/** More than can ever be counted, and a number that Lua reads. */
+/** A number that no count reaches and that Lua can read. */
 const UNLIMITED = Number.MAX_SAFE_INTEGER;
 
-/** The most dead tasks kept of a queue; beyond it the oldest leave. */
+/** Most dead tasks kept for a queue; beyond that the oldest are deleted. */
 export const DEAD_CAP = 10_000;
 
-/** How long what a queue finishes stays. */
+/** How long the finished tasks of a queue are kept. */
 export function retentionOf(settings: QueueSettings): Retention {
   return { keepMs: settings.resultTtlMs, tombstoneMs: settings.tombstoneTtlMs };
 }
@@ -49,7 +49,7 @@ export function settingsOf(handler: Handler, config: Defaults): QueueSettings {
     leaseMs: handler.leaseMs ?? config.leaseMs,
     timeoutMs: handler.timeoutMs,
     backoff: handler.backoff,
-    // The server's own work is never given up because of workers that died of something else.
+    // The server's own tasks are never given up because of lost workers.
     maxLost: isInternalQueue(handler.queue) ? UNLIMITED : (handler.maxLost ?? HANDLER_DEFAULTS.maxLost),
     rate: handler.rate,
     undo: handler.undo !== undefined,
@@ -61,8 +61,8 @@ export function settingsOf(handler: Handler, config: Defaults): QueueSettings {
 }
 
 /**
- * Milliseconds before the attempt after `attempt` (from 1): base·2^(attempt−1) up to max, half of it drawn by chance so that
- * tasks that failed together do not come back together.
+ * Milliseconds before the attempt after `attempt` (from 1): base·2^(attempt−1) up to max, half of it random, so that tasks that
+ * failed together are not retried together.
  * @param chance in [0, 1)
  */
 export function backoffMs(backoff: QueueSettings["backoff"], attempt: number, chance: number): number {

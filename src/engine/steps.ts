@@ -3,10 +3,10 @@ import type { Lease, Scripts, StepVerdict, StoredStep } from "../store/scripts/s
 
 /** Most steps that a task may have. */
 const MOST_STEPS = 10_000;
-/** All steps of a task together may have this many times the bytes that one of them may have. */
+/** The limit for all steps of a task together, as a multiple of the limit for one. */
 const STEPS_ROOM = 4;
 
-/** Keeps the durable steps of running tasks. */
+/** Stores the durable steps of running tasks. */
 export class StepRecords {
   readonly #scripts: Scripts;
   readonly #keys: Keys;
@@ -16,22 +16,22 @@ export class StepRecords {
     this.#keys = keys;
   }
 
-  /** The steps of a task by name, in the order of their beginning; null when the lease is stale. */
+  /** The steps of a task by name, in the order in which they began; null if the lease is stale. */
   all(lease: Lease): Promise<Map<string, StoredStep> | null> {
     return this.#scripts.step.all(this.#tag(lease), lease);
   }
 
-  /** Notes that a step which can be undone begins. */
+  /** Records that a step that can be undone begins. */
   begin(lease: Lease, name: string, maxBytes: number): Promise<StepVerdict> {
     return this.#scripts.step.begin(this.#tag(lease), { ...lease, name }, room(maxBytes));
   }
 
-  /** Keeps the value of a step as JSON; `undo` says that the step can be undone. */
+  /** Stores the value of a step as JSON; `undo`: whether the step can be undone. */
   keep(lease: Lease, step: { name: string; value: string; undo: boolean }, maxBytes: number): Promise<StepVerdict> {
     return this.#scripts.step.keep(this.#tag(lease), { ...lease, ...step }, room(maxBytes));
   }
 
-  /** Notes that a step has been undone. */
+  /** Records that a step was undone. */
   undone(lease: Lease, name: string): Promise<StepVerdict> {
     return this.#scripts.step.undone(this.#tag(lease), { ...lease, name });
   }
@@ -41,7 +41,7 @@ export class StepRecords {
   }
 }
 
-/** @param maxBytes that the value of one step may have */
+/** @param maxBytes limit for the value of one step */
 function room(maxBytes: number) {
   return { most: MOST_STEPS, bytes: STEPS_ROOM * maxBytes };
 }

@@ -3,14 +3,14 @@ import { INLINE_BYTES } from "../store/keys.ts";
 import type { SubmitItem } from "../store/scripts/scripts.ts";
 import type { QueueSettings } from "./settings.ts";
 
-/** A task as it is handed in: checked, but not yet stored. */
+/** A task to be submitted: checked, but not stored yet. */
 export interface Submission {
   readonly id: string;
   readonly queue: string;
   /** JSON text, or bytes of another media type. */
   readonly input: string | Buffer;
   readonly mediaType: string;
-  /** What the submission must have in common with another to be the same, where that is not the whole input. */
+  /** What identifies the same submission when it is repeated; default: the whole input. */
   readonly identity?: string;
   /** Query parameters for the handler. */
   readonly query: Readonly<Record<string, string>>;
@@ -18,15 +18,15 @@ export interface Submission {
   /** 0 most urgent … 7. */
   readonly priority: number;
   readonly delayMs: number;
-  /** Refuse when more than this many would start before it; null for any. */
+  /** Refuse if more than this many tasks would start before it; null: no limit. */
   readonly maxIndex: number | null;
-  /** Only tell where it would stand. */
+  /** Only return its place, store nothing. */
   readonly dryRun: boolean;
-  /** URL that is told of the task's end; null for none. */
+  /** URL to notify when the task ends; null: none. */
   readonly webhook: string | null;
 }
 
-/** What the scripts are given of a submission. */
+/** The arguments of the scripts for a submission. */
 export function itemOf(s: Submission, settings: QueueSettings, partitions: number): SubmitItem {
   const bytes = typeof s.input === "string" ? Buffer.byteLength(s.input) : s.input.length;
   return {

@@ -10,31 +10,31 @@ import type { OtherPartitions } from "./partitions.ts";
 import type { QueueSettings } from "./settings.ts";
 import { itemOf, type Submission } from "./submission.ts";
 
-/** What became of a submission. */
+/** The result of a submission. */
 export interface SubmissionVerdict {
   readonly verdict: SubmitVerdict;
   readonly state: State | null;
   readonly index: number | null;
   readonly line: Line;
-  /** When the task was stored, be it by an earlier submission; 0 where there is none. */
+  /** When the task was stored, perhaps by an earlier submission; 0 if there is no task. */
   readonly createdMs: number;
-  /** Whether it is as durable as this server promises; when not, it is stored all the same and may run. */
+  /** Whether the configured durability was confirmed; if not, the task is stored anyway and may run. */
   readonly durable: boolean;
 }
 
-/** What a submitter is made of. */
+/** What a submitter needs. */
 export interface SubmitterParts {
   readonly scripts: Scripts;
-  /** The same for large inputs, on a connection of their own. */
+  /** The same for large inputs, on their own connection. */
   readonly large: Scripts;
   readonly keys: Keys;
   readonly others: OtherPartitions;
   readonly metrics: Metrics;
-  /** Told of each task that was accepted. */
+  /** Called for each accepted task. */
   accepted(task: Pick<Submission, "id" | "delayMs">, index: number | null, line: Line): void;
 }
 
-/** Hands tasks in. Submissions of one turn of the event loop travel together. */
+/** Submits tasks. Submissions of one turn of the event loop are sent together. */
 export class Submitter {
   readonly #keys: Keys;
   readonly #parts: SubmitterParts;
@@ -76,7 +76,7 @@ export class Submitter {
   submit(submission: Submission, settings: QueueSettings): Promise<SubmissionVerdict> {
     const partition = this.#keys.partitionOf(submission.id);
     const item = itemOf(submission, settings, this.#keys.partitions);
-    // The script sees but its own partition.
+    // The script only knows its own partition.
     return item.maxIndex !== null && this.#keys.partitions > 1
       ? this.#submitBelow(partition, item, item.maxIndex)
       : this.#add(partition, item);
@@ -99,10 +99,13 @@ export class Submitter {
   }
 }
 
-/** The score behind all that is as urgent. */
+/** The score after all tasks of the same class. */
 const endOfClass = (item: SubmitItem): string => String((item.priority + 1) * SHARED.classSpan);
 
-/** By which score a task is to be placed among those of other partitions: one that was not stored would be the last of its class. */
+/**
+ * The score that gives a task its place among those of other partitions; a task that was not stored would be the last of its
+ * class.
+ */
 function scoreOf({ verdict, score }: Submitted, item: SubmitItem): string {
   return verdict === "dry" || verdict === "long" ? endOfClass(item) : score;
 }

@@ -6,41 +6,41 @@ import { failureOf, INPUT_GONE, INPUT_UNREAD } from "./attempt-end.ts";
 import type { Engine } from "./engine.ts";
 import { newCall } from "./new-call.ts";
 
-/** How often whoever waits for work looks for itself, whatever is announced, ms. */
+/** How often a waiting request polls, in addition to messages, ms. */
 const LOOK_MS = 2000;
-/** How long the first look waits for the announcements to be listened to, ms: a partition that is away may not answer. */
+/** How long the first poll waits for the subscriptions, ms: a partition may be unavailable. */
 const LISTEN_MS = 500;
-/** Pauses before a partition that did not answer is told again that what it gave is handed back, ms: doubled up to the most. */
+/** Pauses before tasks are handed back again to a partition that did not answer, ms: doubled up to the most. */
 const RETRY = { firstMs: 200, mostMs: 5000 } as const;
-/** For how long that is tried, ms: after it the leases end by themselves. */
+/** How long that is tried, ms; after that the leases expire. */
 const CLOSING_MS = 60_000;
 
-/** Who asks for work, and for how much. */
+/** A request for work. */
 export interface TakeRequest {
   readonly queue: string;
   readonly worker: string;
-  /** Unique to the request; sent again, it is answered with the same tasks. */
+  /** Unique to the request; if it is repeated, it gets the same tasks. */
   readonly reservation: string;
   readonly count: number;
   readonly leaseMs: number;
 }
 
-/** A task that was taken, with its input. */
+/** A reserved task with its input. */
 export interface WithInput extends Reserved {
   readonly input: Buffer;
 }
 
-/** What was taken for a worker. */
+/** The tasks reserved for a worker. */
 export interface Taken {
   readonly tasks: readonly WithInput[];
-  /** Hands it all back, where nobody is there to be told of it; what cannot be handed back now is, in the background. */
+  /** Hands all tasks back, since the worker has gone. What cannot be handed back now is retried in the background. */
   handBack(): Promise<void>;
 }
 
 /**
- * Takes tasks of a queue for a worker that is not part of this process; waits for some until the deadline (on the clock of
- * `Date.now()`) or until the signal fires. Takes none when there were none.
- * @throws PaihaoError store-unavailable when no partition can be asked
+ * Reserves tasks of a queue for a worker outside this process; waits for tasks until the deadline (on the clock of
+ * `Date.now()`) or until the signal fires. May return none.
+ * @throws PaihaoError store-unavailable if no partition is available
  */
 export async function takeOrWait(
   engine: Engine,
@@ -56,7 +56,7 @@ export async function takeOrWait(
     announced = true;
     wake?.();
   };
-  // First listen, then look: else the announcement could slip through between.
+  // Subscribes before it polls, so that no message is missed in between.
   const listening = keys.tags.map((_, p) => pubsub.listen(keys.workChannel(p, request.queue), onNotice));
   await Promise.race([Promise.all(listening), sleep(LISTEN_MS, undefined, { ref: false })]);
   try {
@@ -65,7 +65,7 @@ export async function takeOrWait(
       const { tasks, pauseMs, again } = await take.look();
       const left = deadlineMs - Date.now();
       if (tasks.length > 0) return { tasks: await withInputs(engine, request, tasks), handBack: () => take.handBack() };
-      // It was sent before, and had been given nothing: what has come since is for this one.
+      // The request was repeated, and had got nothing before: tasks that have arrived since are for this one.
       if (again) continue;
       if (left <= 0 || signal.aborted) return { tasks: [], handBack: async () => undefined };
       if (announced) continue;
@@ -87,7 +87,7 @@ export async function takeOrWait(
   }
 }
 
-/** Reads the inputs that are long; a task whose input cannot be read is put off, and one that has none any more fails. */
+/** Reads long inputs. A task whose input cannot be read is put off, and one whose input is gone fails. */
 async function withInputs(engine: Engine, { queue }: TakeRequest, tasks: readonly Reserved[]): Promise<WithInput[]> {
   const read = tasks.map(async (task): Promise<WithInput[]> => {
     const input = await engine.inputOf(task).catch(() => undefined);
@@ -95,40 +95,40 @@ async function withInputs(engine: Engine, { queue }: TakeRequest, tasks: readonl
     const settings = engine.settings(queue);
     const facts = { settings, attempt: task.attempt };
     const failure = failureOf(input === null ? INPUT_GONE : INPUT_UNREAD, facts, Math.random());
-    // Where this cannot be told either, the lease ends by itself.
+    // If this fails too, the lease expires.
     await engine.fail({ queue, id: task.id, fence: task.fence }, failure, settings).catch(() => undefined);
     return [];
   });
   return (await Promise.all(read)).flat();
 }
 
-/** What a partition gave in one look. */
+/** The tasks of one partition in one poll. */
 interface Share extends Part {
   readonly partition: number;
   readonly tasks: readonly Reserved[];
 }
 
-/** What one look at all partitions brought. */
+/** The result of polling all partitions once. */
 interface Look {
   readonly tasks: readonly Reserved[];
-  /** For how long the rate allows no more. */
+  /** How long the rate allows no more starts. */
   readonly pauseMs: number;
-  /** Nothing, but by a decision that was made for an earlier sender of the request. */
+  /** Nothing, but as decided for an earlier copy of the request: poll again. */
   readonly again: boolean;
 }
 
 /**
- * One sender of a request. All who send the request ask the partitions in the same order, and each partition decides its part
- * once (lua/lib/request.lua), so that all of them get the same tasks however they overlap.
+ * One copy of a request, which may be repeated. All copies poll the partitions in the same order, and each partition decides
+ * its part once (lua/lib/request.lua), so that all of them get the same tasks even if they overlap.
  */
 class Take {
   readonly #engine: Engine;
   readonly #request: TakeRequest;
   readonly #holder = newCall();
-  /** The last generation that is known, and the last that is known to be empty. */
+  /** The latest known generation, and the latest that is known to be empty. */
   #generation = 0;
   #after = 0;
-  /** The partitions that did not answer when they were last asked: what they were asked may have been done. */
+  /** The partitions that did not answer the last call, which may have been carried out. */
   readonly #silent = new Set<number>();
 
   constructor(engine: Engine, request: TakeRequest) {
@@ -136,14 +136,14 @@ class Take {
     this.#request = request;
   }
 
-  /** Asks each partition in turn, until there are as many tasks as asked for. @throws PaihaoError when none can be asked */
+  /** Polls the partitions in turn until there are enough tasks. @throws PaihaoError if none is available */
   async look(): Promise<Look> {
     const given: Share[] = [];
     let generation = 0;
     let wanted = this.#request.count;
     let [pauseMs, failure]: [number, unknown] = [0, undefined];
     for (const partition of orderOf(this.#engine.keys, this.#request)) {
-      // Beyond that a request that was sent before may have been given something too.
+      // With enough tasks, the next partitions still matter for a repeated request, which may have got tasks there.
       if (wanted === 0 && !given.some(({ replayed }) => replayed)) break;
       try {
         const { tasks, part, pauseMs: pause } = await this.#ask(partition, wanted, generation);
@@ -171,7 +171,7 @@ class Take {
     };
   }
 
-  /** Where a partition was away when the request was first sent, it has given now what others had given then. */
+  /** If a partition was unavailable when the request was first sent, it may now give tasks that others gave before. */
   #withoutSurplus(given: readonly Share[]): readonly Share[] {
     const total = given.reduce((sum, part) => sum + part.given, 0);
     if (total <= this.#request.count) return given;
@@ -185,17 +185,17 @@ class Take {
     return this.#engine.reserve(partition, { ...this.#request, count, rate, asked });
   }
 
-  /** Hands back what all partitions gave. */
+  /** Hands back the tasks of all partitions. */
   async handBack(): Promise<void> {
     await Promise.all(this.#engine.keys.tags.map((_, partition) => this.#close(partition)));
   }
 
-  /** Hands back what partitions may have given that did not answer: nobody is told of it. */
+  /** Hands back what partitions that did not answer may have reserved, since the worker will not get it. */
   closeSilent(): void {
     for (const partition of this.#silent) void this.#close(partition);
   }
 
-  /** Hands back what a partition gave; where it is away, that is tried again in the background. */
+  /** Hands back the tasks of a partition; if it is unavailable, retries in the background. */
   async #close(partition: number): Promise<void> {
     if (await this.#unreserve(partition)) return;
     const untilMs = Date.now() + Math.min(this.#request.leaseMs, CLOSING_MS);
@@ -208,7 +208,7 @@ class Take {
     void retry();
   }
 
-  /** Whether there is nothing left to do; never rejects. */
+  /** Returns whether nothing is left to do; never rejects. */
   async #unreserve(partition: number): Promise<boolean> {
     const { rate } = this.#engine.settings(this.#request.queue);
     const by = { holder: this.#holder, generation: this.#generation };
@@ -223,7 +223,7 @@ class Take {
 
 const isAway = (error: unknown): boolean => error instanceof PaihaoError && error.code === "store-unavailable";
 
-/** The order in which a request asks the partitions: the same whenever it is sent, another for another request. */
+/** The order in which a request polls the partitions: the same for all its copies, another for another request. */
 function orderOf(keys: Keys, { worker, reservation }: TakeRequest): number[] {
   const first = keys.partitionOf(`${worker} ${reservation}`);
   return Array.from({ length: keys.partitions }, (_, i) => (first + i) % keys.partitions);

@@ -5,24 +5,24 @@ import { BATCH_LIMIT } from "../store/scripts/scripts.ts";
 import { catalogueResult } from "./problem.ts";
 import { DEAD_CAP, type QueueSettings, retentionOf } from "./settings.ts";
 
-/** Most tasks of each kind that one call of a tick moves. */
+/** Most tasks of each kind moved by one call. */
 const TICK_LIMIT = 200;
-/** Most queues that one tick looks at. */
+/** Most queues in one call. */
 const TICK_QUEUES = 50;
-/** How often a process says which queues it has handlers for, and learns of all others, ms. */
+/** How often a process registers its queues and reads those of others, ms. */
 const REGISTER_MS = 10_000;
-/** A queue that nobody has said so of for so long is forgotten when it holds no tasks, ms. */
+/** A queue without tasks that nobody has registered for this long is forgotten, ms. */
 const FORGET_MS = 86_400_000;
 
 /**
- * Lets time pass in all queues there are. Each process registers those that it has handlers for, in every partition; one whose
- * handler is gone from all processes is looked after by the others, by the settings that it had.
+ * Does the timed work of all queues. Each process registers the queues of its handlers in every partition. A queue without a
+ * handler in any process is still maintained, with the settings it was registered with.
  */
 export class Tick {
   readonly #scripts: Scripts;
   readonly #keys: Keys;
   readonly #own: readonly TickQueue[];
-  /** By partition, the queues of others, and when they were last asked for, on the clock of `performance.now()`. */
+  /** By partition: the queues of other processes, and when they were last read, on the clock of `performance.now()`. */
   readonly #others: { readonly queues: readonly TickQueue[]; readonly atMs: number }[] = [];
 
   constructor(scripts: Scripts, keys: Keys, queues: ReadonlyMap<string, QueueSettings>) {
@@ -31,7 +31,7 @@ export class Tick {
     this.#own = [...queues.values()].map(lossOf);
   }
 
-  /** Promotes, reclaims and purges in one partition. @throws PaihaoError store-unavailable */
+  /** Promotes, reclaims and purges tasks in one partition. @throws PaihaoError store-unavailable */
   async run(partition: number): Promise<Ticked> {
     const tag = this.#keys.tag(partition);
     const queues = [...this.#own, ...(await this.#othersOf(partition))];
@@ -48,7 +48,10 @@ export class Tick {
     };
   }
 
-  /** The queues of a partition that have no handler in this process. What is registered is lost when the store is emptied: again and again. */
+  /**
+   * The queues of a partition without a handler in this process. Repeated, since the registrations are lost if the store is
+   * emptied.
+   */
   async #othersOf(partition: number): Promise<readonly TickQueue[]> {
     const known = this.#others[partition];
     const nowMs = performance.now();
@@ -68,7 +71,7 @@ export class Tick {
 
 const workerLost = () => encodeResult(catalogueResult("worker-lost"));
 
-/** What a loss of its worker means to a task of a queue. */
+/** What the loss of a worker means for tasks of a queue. */
 export function lossOf(settings: QueueSettings): TickQueue {
   return {
     queue: settings.queue,

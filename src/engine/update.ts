@@ -5,7 +5,7 @@ import { newCall } from "./new-call.ts";
 import type { QueueSettings } from "./settings.ts";
 import { itemOf, type Submission } from "./submission.ts";
 
-/** Replaces the input of a task that has not started, on the connection of large values where it is one. */
+/** Replaces the input of a task that has not started, on the connection of large values if the input is large. */
 export function update(
   { scripts, large, keys }: { readonly scripts: Scripts; readonly large: Scripts; readonly keys: Keys },
   submission: Submission,

@@ -3,70 +3,70 @@ import { type Duration, durationWithin, LONGEST_MS, LONGEST_TIMER_MS, parseDurat
 import type { Logger } from "../log.ts";
 import { isQueueName } from "../task.ts";
 
-/** What a handler is given beside its input. */
+/** What a handler gets in addition to its input. */
 export interface TaskContext {
   readonly id: string;
   readonly queue: string;
-  /** Which attempt this is, from 1. Losing a worker is not an attempt. */
+  /** The number of this attempt, from 1. A lost worker does not count as an attempt. */
   readonly attempt: number;
   readonly maxAttempts: number;
-  /** Grows with every time any task of the queue is taken: hand it to a resource that should refuse a late writer. */
+  /** Grows with every reservation of the queue: pass it to a resource that must refuse late writers. */
   readonly fence: number;
   /** Fires at the timeout, on cancel, when the lease is lost and at shutdown; its `reason` says which. */
   readonly signal: AbortSignal;
-  /** A log whose lines carry the task's id. */
+  /** A log whose lines have the task's id. */
   readonly log: Logger;
-  /** The query parameters of the submission that the server does not know itself. */
+  /** The query parameters of the submission, except those of the server. */
   readonly query: Readonly<Record<string, string>>;
   /** Media type of the input: `application/json`, or one that `consumes` names. */
   readonly mediaType: string;
   readonly submittedAt: Date;
   /** Name of the API key that submitted the task; null without keys. */
   readonly caller: string | null;
-  /** Tells callers how far the work is, 0–100. Need not be awaited; of several in short order the last wins. */
+  /** Reports the progress, 0–100. Not awaited; of several calls in quick succession the last wins. */
   progress(percent: number, message?: string): void;
   /**
-   * Does a part of the work once: its value is kept with the task, and a later attempt gets the kept value.
-   * The value must be JSON. A crash between doing and keeping does it again: make it idempotent by `task.id`.
-   * Where the handler has an `undo` of its name, it is undone when the task fails for good, is canceled while it runs, or its
-   * result is destroyed.
-   * @throws TypeError for a name that is none and a value that is not JSON; what the signal fired with, when it has
+   * Does a part of the work once: its value is stored with the task, and later attempts get the stored value. The value must be
+   * JSON. After a crash between the work and its storing, the work is done again: make it idempotent by `task.id`. If the
+   * handler has an `undo` for the step, that is called when the task fails for good, is canceled while it runs, or its result
+   * is destroyed.
+   * @throws TypeError for an invalid name or a value that is not JSON; the signal's reason if it has fired
    */
   step<T>(name: string, work: () => Promise<T> | T): Promise<T>;
 }
 
-/** The task whose work is undone; `signal`, `log`, `attempt`, `maxAttempts` and `fence` are those of the undoing itself. */
+/** The task whose work is undone; `signal`, `log`, `attempt`, `maxAttempts` and `fence` are those of the undo itself. */
 export type UndoTask = Pick<
   TaskContext,
   "id" | "queue" | "attempt" | "maxAttempts" | "fence" | "signal" | "log" | "query" | "mediaType" | "caller"
 >;
 
-/** What an undo is given beside the value of its step. */
+/** What an undo gets in addition to the value of its step. */
 export interface UndoContext<I = unknown> {
   readonly input: I;
   readonly task: UndoTask;
-  /** The name of the step: of several that one undo is for, which. */
+  /** The name of the step, since one undo may be for several. */
   readonly name: string;
 }
 
-/** A step that was done, or may have been: then its value is undefined. */
+/** A step that was done, or, if its value is undefined, may have been done. */
 export interface DoneStep {
   readonly name: string;
   readonly value: unknown;
 }
 
-/** What the undo of the whole task is given. */
+/** What the undo of the whole task gets. */
 export interface UndoAllContext<I = unknown> {
   readonly input: I;
   readonly task: UndoTask;
-  /** All steps of the task, in the order in which they were begun. */
+  /** All steps of the task, in the order in which they began. */
   readonly steps: readonly DoneStep[];
 }
 
 /**
- * How what a task did is undone, by the name of the step; a step `"book:42"` is undone by `book` where there is no undo of its
- * whole name. Each is called at least once with the step's value, the last step first; `undefined` where it is not known whether
- * the step was done. `"*"` undoes what is left of the task as a whole, after its steps.
+ * Functions that undo what a task did, by the name of the step; a step `"book:42"` is undone by `book` if there is no undo for
+ * its whole name. Each is called at least once with the step's value, the last step first; with `undefined` if it is unknown
+ * whether the step was done. `"*"` undoes the rest of the task, after its steps.
  */
 export interface Undos<I = unknown> {
   "*"?: (context: UndoAllContext<I>) => Promise<unknown> | unknown;
@@ -77,7 +77,7 @@ export interface Undos<I = unknown> {
 /** What a handler may return: a JSON value, bytes, a WHATWG Response, or nothing (204). */
 export type HandlerResult = Response | Uint8Array | unknown;
 
-/** What {@link defineHandler} takes. Only `queue` and `run` are needed. */
+/** The options of {@link defineHandler}. Only `queue` and `run` are required. */
 export interface HandlerOptions<I> {
   /** Name of the queue: `a–z 0–9 . _ -`, 1–64 characters. */
   queue: string;
@@ -85,38 +85,39 @@ export interface HandlerOptions<I> {
   input?: StandardSchemaV1<unknown, I>;
   /** Media types accepted; for others than JSON the input is a Uint8Array. Default `["application/json"]`. */
   consumes?: readonly string[];
-  /** Longest time of one attempt; default: none but the lease, which is renewed. */
+  /** Longest time of one attempt; default: no limit. */
   timeout?: Duration;
   /** Attempts before the task is dead; default ATTEMPTS. */
   attempts?: number;
-  /** Wait before attempt n + 1: `base`·2^(n−1) at most `max`, half of it drawn by chance. Default 1 s and 1 m. */
+  /** Delay before attempt n + 1: `base`·2^(n−1), at most `max`, half of it random. Default 1 s and 1 m. */
   backoff?: { base?: Duration; max?: Duration };
-  /** How long a silent worker keeps the task, at least 1 s; default LEASE. */
+  /** How long a task stays with a silent worker, at least 1 s; default LEASE. */
   lease?: Duration;
   /** How long the result is kept; default RESULT_TTL. */
   resultTtl?: Duration;
-  /** How long "expired" is told from "unknown" after that; default TOMBSTONE_TTL. */
+  /** How long after that the answer is "expired" instead of "unknown"; default TOMBSTONE_TTL. */
   tombstoneTtl?: Duration;
   /** Tasks run at once in each worker process; default CONCURRENCY. */
   concurrency?: number;
-  /** How many workers a task may take down before it is dead; default 3. */
+  /** How many workers a task may lose; one more and it is dead. Default 3. */
   maxLost?: number;
-  /** Most tasks that may start within the span, over all workers; default: any number. */
+  /** Most tasks that may start in each span, over all workers; default: no limit. */
   rate?: { max: number; per: Duration };
   /**
-   * Runs the handler in a thread of its own, for work that holds the CPU: it then costs no lease, and is ended when it goes on
-   * for 2 s after its signal has fired. `memoryMb` is the most that its heap may hold (default 1024). Only for handlers in files.
+   * Runs the handler in a thread of its own, for CPU-bound work: leases are still renewed meanwhile, and the thread is
+   * terminated if it continues for 2 s after its signal fired. `memoryMb` limits its heap (default 1024). Only for handlers in
+   * files.
    */
   isolate?: boolean | { memoryMb: number };
   run(input: I, task: TaskContext): Promise<HandlerResult> | HandlerResult;
-  /** How what the task did is undone when it does not stand. */
+  /** How to undo what the task did if it fails, is canceled, or its result is destroyed. */
   undo?: Undos<I>;
 }
 
-/** Marks handlers across copies of this module: a handler file may load another copy than the server. */
+/** Marks handlers across copies of this module, since a handler file may load another copy than the server. */
 const HANDLER = Symbol.for("paihao.handler");
 
-/** A handler as the server uses it: checked, durations in milliseconds, what was left open undefined. */
+/** A handler as the server uses it: checked, with durations in ms, and omitted options undefined. */
 export interface Handler<I = unknown> {
   readonly [HANDLER]: true;
   readonly queue: string;
@@ -133,11 +134,11 @@ export interface Handler<I = unknown> {
   readonly rate: { readonly max: number; readonly perMs: number } | undefined;
   readonly isolate: { readonly memoryMb: number } | undefined;
   run(input: I, task: TaskContext): Promise<HandlerResult> | HandlerResult;
-  /** Undefined where nothing can be undone. Only tasks of this handler are undone by it: their input is of its type. */
+  /** Undefined if nothing can be undone. Called only for tasks of this handler, so that their input has its type. */
   readonly undo: Undos | undefined;
 }
 
-/** Defaults of what a handler may leave open and the environment does not set. */
+/** Defaults of options that the environment does not set. */
 export const HANDLER_DEFAULTS = {
   backoffBaseMs: 1000,
   backoffMaxMs: 60_000,
@@ -145,13 +146,13 @@ export const HANDLER_DEFAULTS = {
   isolateMemoryMb: 1024,
 } as const;
 
-/** The store remembers so many starts of a queue at most. */
+/** The store remembers at most this many starts of a queue. */
 const RATE_MOST = 10_000;
 
 const MEDIA_RANGE = /^(?:\*\/\*|[a-z0-9!#$&^_.+-]+\/(?:\*|[a-z0-9!#$&^_.+-]+))$/;
-/** Names the queues that the server keeps for its own work. */
+/** The prefix of the server's own queues. */
 const RESERVED_PREFIX = "paihao.";
-/** The queues of its own work; the Lua files put tasks into them by these names. */
+/** The server's own queues; the Lua files put tasks into them by these names. */
 export const INTERNAL_QUEUES = { webhooks: "paihao.webhooks", undo: "paihao.undo" } as const;
 
 /** Whether a queue is one of the server's own. */
@@ -161,7 +162,7 @@ export function isInternalQueue(queue: string): boolean {
 
 const internal = new WeakSet<object>();
 
-/** Declares a handler of the server's own work, whose queue has a name that others may not use. */
+/** Declares a handler of the server's own, whose queue has a reserved name. */
 export function defineInternalHandler<I>(options: HandlerOptions<I>): Handler<I> {
   internal.add(options);
   return defineHandler(options);
@@ -260,12 +261,12 @@ export function defineHandler<I = unknown>(options: HandlerOptions<I>): Handler<
   };
 }
 
-/** The undo of a step: that of its whole name, else that of the part before its first colon; undefined where there is none. */
+/** The undo of a step: that of its whole name, else that of the part before its first colon; undefined if there is none. */
 export function undoOf(handler: Pick<Handler, "undo">, step: string): Undos[string] {
   const { undo } = handler;
   if (undo === undefined) return undefined;
   const [kind = ""] = step.split(":", 1);
-  // "*" is not a step, and a step may be called as something that every object has.
+  // "*" is not a step, and a step may have the name of a property that every object inherits.
   const name = [step, kind].find((one) => one !== "*" && Object.hasOwn(undo, one));
   return name === undefined ? undefined : undo[name];
 }
@@ -275,13 +276,13 @@ export function isHandler(value: unknown): value is Handler {
   return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[HANDLER] === true;
 }
 
-/** The JSON Schema (2020-12) of what a handler accepts, or null where its schema library cannot tell. */
+/** The JSON Schema (2020-12) of the input of a handler; null if its schema library cannot generate one. */
 export function inputJsonSchema(handler: Handler): Record<string, unknown> | null {
   const standard = handler.schema?.["~standard"] as Partial<StandardJSONSchemaV1["~standard"]> | undefined;
   try {
     return standard?.jsonSchema?.input({ target: "draft-2020-12" }) ?? null;
   } catch {
-    // Some schemas (a transform, a custom check) have no JSON Schema; they validate all the same.
+    // Some schemas (a transform, a custom check) have no JSON Schema, although they validate.
     return null;
   }
 }

@@ -1,9 +1,9 @@
 import { DURATION_FORM, type Duration, parseDuration } from "../config/duration.ts";
 
-/** Marks what a handler throws on purpose, across copies of this module: a handler file may load another than the server. */
+/** Marks intents across copies of this module, since a handler file may load another copy than the server. */
 const INTENT = Symbol.for("paihao.intent");
 
-/** The problem that {@link giveUp} shows the client: members of RFC 9457, and any extension. */
+/** The problem of {@link giveUp}, which the client gets: members of RFC 9457, and any extension. */
 export interface Problem {
   /** HTTP status 400–599; default 500. */
   status?: number;
@@ -13,14 +13,14 @@ export interface Problem {
   [extension: string]: unknown;
 }
 
-/** Thrown by a handler: the task fails for good, without another attempt, and this problem is its answer. */
+/** Thrown by a handler: the task fails for good, without another attempt, and this problem is its result. */
 export class GiveUp extends Error {
   readonly [INTENT] = "give-up";
   override readonly name = "GiveUp";
   readonly problem: Problem;
   constructor(problem: Problem) {
     const { detail, title } = problem;
-    // A handler without types may give anything.
+    // A handler in JavaScript may pass anything.
     super([detail, title].find((text) => typeof text === "string") ?? "the handler gave up");
     this.problem = problem;
   }
@@ -38,7 +38,10 @@ export class RetryLater extends Error {
   }
 }
 
-/** Thrown by handlers of the server's own: the attempt failed and counts; the next comes after this time, whatever the backoff. */
+/**
+ * Thrown by the server's own handlers: the attempt failed and counts; the next one comes after this time instead of the
+ * backoff.
+ */
 export class RetryAfter extends Error {
   readonly [INTENT] = "retry-after";
   override readonly name = "RetryAfter";
@@ -51,8 +54,8 @@ export class RetryAfter extends Error {
 }
 
 /**
- * The error to throw when trying again is pointless.
- * @throws TypeError when `status` is no HTTP error status
+ * Creates the error to throw if a retry is pointless.
+ * @throws TypeError if `status` is not an HTTP error status
  */
 export function giveUp(problem: Problem): GiveUp {
   const { status } = problem;
@@ -63,8 +66,8 @@ export function giveUp(problem: Problem): GiveUp {
 }
 
 /**
- * The error to throw when the work cannot be done now but will be possible later.
- * @throws TypeError when `after` is no duration
+ * Creates the error to throw if the work is only possible later.
+ * @throws TypeError if `after` is not a duration
  */
 export function retryLater(after: Duration): RetryLater {
   const ms = parseDuration(after);
@@ -72,17 +75,17 @@ export function retryLater(after: Duration): RetryLater {
   return new RetryLater(ms);
 }
 
-/** Whether something thrown is a {@link GiveUp}, of this copy of the module or another. */
+/** Whether a thrown value is a {@link GiveUp}, of any copy of this module. */
 export function isGiveUp(thrown: unknown): thrown is GiveUp {
   return intentOf(thrown) === "give-up";
 }
 
-/** Whether something thrown is a {@link RetryLater}, of this copy of the module or another. */
+/** Whether a thrown value is a {@link RetryLater}, of any copy of this module. */
 export function isRetryLater(thrown: unknown): thrown is RetryLater {
   return intentOf(thrown) === "retry-later";
 }
 
-/** Whether something thrown is a {@link RetryAfter}. */
+/** Whether a thrown value is a {@link RetryAfter}. */
 export function isRetryAfter(thrown: unknown): thrown is RetryAfter {
   return intentOf(thrown) === "retry-after";
 }

@@ -16,10 +16,10 @@ const NO_HANDLER_FILE = /\.d\.m?ts$|\.test\.m?[jt]s$/;
 const OWN_EXTENSION = path.extname(fileURLToPath(import.meta.url));
 
 /**
- * Loads every handler that a file of `dir` exports, by the name of its queue. The directories below are not looked into.
- * Files may be TypeScript, lie anywhere, and import `paihao` and this package's dependencies without having them installed.
- * @throws StartError, with the path and the reason, when the directory cannot be read or has no handler, when two handlers
- *   are for one queue, and when a file cannot be loaded
+ * Loads every handler that a file in `dir` exports, by the name of its queue; not from subdirectories. Files may be TypeScript,
+ * and may import `paihao` and this package's dependencies without having them installed.
+ * @throws StartError, with the path and the reason, if the directory cannot be read or has no handler, a file cannot be loaded,
+ *   or two handlers have the same queue
  */
 export async function loadHandlers(dir: string): Promise<ReadonlyMap<string, Handler>> {
   const root = path.resolve(dir);
@@ -28,13 +28,13 @@ export async function loadHandlers(dir: string): Promise<ReadonlyMap<string, Han
 
   const handlers = new Map<string, Handler>();
   const origins = new Map<string, string>();
-  // One after the other: of several mistakes always the same is told.
+  // One after the other, so that of several errors always the same one is reported.
   for (const file of files) {
     for (const [name, handler] of await exportedHandlers(file)) {
       const { queue } = handler;
       const origin = `${file} (export ${name})`;
       const known = handlers.get(queue);
-      // The same handler may be exported twice: under two names, or once more by an index file.
+      // The same handler may be exported twice: under two names, or again by an index file.
       if (known === handler) continue;
       if (known) throw new StartError(`two handlers for the queue "${queue}": ${origins.get(queue)} and ${origin}`);
       handlers.set(queue, handler);
@@ -53,7 +53,7 @@ async function handlerFiles(root: string): Promise<string[]> {
   try {
     const names = (await readdir(root)).filter((name) => HANDLER_FILE.test(name) && !NO_HANDLER_FILE.test(name)).sort();
     const paths = names.map((name) => path.join(root, name));
-    // stat follows links: a mounted Kubernetes ConfigMap has nothing else.
+    // stat follows links: the files of a mounted Kubernetes ConfigMap are links.
     const areFiles = await Promise.all(paths.map(async (file) => (await stat(file)).isFile()));
     return paths.filter((_, i) => areFiles[i]);
   } catch (error) {
@@ -74,7 +74,7 @@ async function exportedHandlers(file: string): Promise<[name: string, Handler][]
   return Object.entries(exports).filter((entry): entry is [string, Handler] => isHandler(entry[1]));
 }
 
-/** What went wrong, on one line: esbuild's errors say it on their second line, after how many there are. */
+/** The reason, on one line: the second line of an esbuild error, whose first line is only the number of errors. */
 function reasonOf(thrown: unknown): string {
   const lines = messageOf(thrown)
     .split("\n")
@@ -87,7 +87,10 @@ function reasonOf(thrown: unknown): string {
 let resolvesHandlers = false;
 let readsTypeScript = OWN_EXTENSION === ".ts";
 
-/** Registers, once a process, what the files need to be imported. Later hooks are asked first: ours come after tsx's. */
+/**
+ * Registers the hooks that importing the files needs, once for each process. Hooks registered later run first: ours before
+ * those of tsx.
+ */
 async function prepareImports(files: readonly string[]): Promise<void> {
   const tsxIsNew = !readsTypeScript && files.some((file) => /\.m?ts$/.test(file));
   if (tsxIsNew) {

@@ -1,18 +1,18 @@
 import type { InitializeHook, ResolveFnOutput, ResolveHook } from "node:module";
 
 /*
- * Resolve hooks for `module.register`: they run in a thread of their own, which shares nothing with the server but the
- * data that it hands over. They stand before tsx's hooks where tsx is registered.
+ * Resolve hooks for `module.register`: they run in a thread of their own, which gets only the data that the server passes. They
+ * run before those of tsx, if tsx is registered.
  */
 
-/** What the loader tells the hooks. */
+/** The data for the hooks. */
 export interface ResolveData {
   /** URL of the index of the running package. */
   index: string;
 }
 
 const PACKAGE = "paihao";
-/** Neither a path nor a URL, nor `#name` of the own package. */
+/** A specifier that is neither a path nor a URL nor `#name`. */
 const BARE = /^(?![./#]|[a-z][a-z0-9+.-]*:)/i;
 
 let index = "";
@@ -22,12 +22,12 @@ export const initialize: InitializeHook<ResolveData> = (data) => {
 };
 
 /**
- * Lets handler files lie anywhere: `paihao` is the running package itself, never another copy, and a package that cannot be
- * found from where the file is, such as zod, is taken from among the dependencies of this one.
+ * Lets handler files be anywhere: `paihao` is always the running package, and a package that is not found from the file, such
+ * as zod, is resolved from the dependencies of this package.
  */
 export const resolve: ResolveHook = async (specifier, context, nextResolve) => {
   if (specifier === PACKAGE) return nextResolve(index, context);
-  // Other entry points, e.g. paihao/client, are found by the package's own "exports".
+  // Other entry points are found by the package's own "exports".
   const from = specifier.startsWith(`${PACKAGE}/`) ? { ...context, parentURL: index } : context;
   try {
     return asModule(await nextResolve(specifier, from));
@@ -36,14 +36,14 @@ export const resolve: ResolveHook = async (specifier, context, nextResolve) => {
     try {
       return await nextResolve(specifier, { ...context, parentURL: index });
     } catch {
-      throw error; // which names the file that asked
+      throw error; // its message names the importing file
     }
   }
 };
 
 /**
- * Handlers are ES modules though no package.json near them says `"type": "module"`. tsx takes such files for CommonJS and hides
- * a mark behind a `?` in their URL; CommonJS would ask none of these hooks for its imports.
+ * Makes handler files ES modules even without a package.json with `"type": "module"`. tsx treats such files as CommonJS, with a
+ * mark in the query of their URL; imports of CommonJS modules would not use these hooks.
  */
 function asModule(resolved: ResolveFnOutput): ResolveFnOutput {
   if (resolved.format !== "commonjs" || !resolved.url.startsWith("file:") || isDependency(resolved.url))
@@ -52,7 +52,7 @@ function asModule(resolved: ResolveFnOutput): ResolveFnOutput {
   url.search = "";
   url.pathname = url.pathname.replace(/%3f.*$/i, "");
   if (url.pathname.endsWith(".ts")) return { ...resolved, url: url.href, format: "module" };
-  // JavaScript may well be CommonJS: without a format, its content is looked at.
+  // A .js file may be CommonJS: without a format, Node detects it from the content.
   if (url.pathname.endsWith(".js")) return { ...resolved, url: url.href, format: null };
   return resolved;
 }

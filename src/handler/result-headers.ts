@@ -1,6 +1,6 @@
 /**
- * Which headers of a result are kept: asked when a result is stored, whoever made it, and again when it is answered, since it may
- * have been stored by an older version. Names are compared in lower case.
+ * Which headers of a result are kept: applied to every result when it is stored, and again when it is sent, since an older
+ * version may have stored it. Names are compared in lower case.
  */
 import { validateHeaderName, validateHeaderValue } from "node:http";
 
@@ -9,20 +9,20 @@ const HOP_BY_HOP = new Set([
   ...["connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "http2-settings"],
 ]);
 
-/** What only the server says of an answer. Content-Type and Content-Length are kept apart from the other headers. */
+/** Headers that only the server sets. Content-Type and Content-Length are stored separately. */
 const SERVERS_OWN = new Set([
   ...["content-type", "content-length", "date", "server", "x-content-type-options"],
-  // A cookie would be one of this origin, given to whoever collects the result.
+  // A cookie would belong to this origin, and go to whoever collects the result.
   ...["set-cookie", "set-cookie2"],
 ]);
 
-/** What only the server says of a task or of a request. */
+/** Headers about the task or the request, which only the server sets. */
 const OF_TASKS =
   /^(?:x-request-id|operation-location|preference-applied|idempotent-replayed|x-task-state|x-queue-(?:index|eta)|access-control-.+|ratelimit(?:-.+)?)$/;
 
 /**
- * What an API behind a gateway must not say: it would hold for all that this origin serves, or would be obeyed by the proxy before
- * this server. A handler is code of this server's own operator, and may.
+ * Headers that an API behind a gateway must not set, since they would affect this whole origin, or the proxy in front of this
+ * server. Handlers may set them: they are the operator's own code.
  */
 const OF_ORIGINS = new Set([
   ...["refresh", "clear-site-data", "service-worker-allowed", "alt-svc", "strict-transport-security"],
@@ -46,8 +46,8 @@ export function namedByConnection(value: string): ReadonlySet<string> {
 }
 
 /**
- * The headers of a result that are kept, by their names in lower case. A name or value that no header can have is left out: it
- * could never be answered.
+ * The headers of a result that are kept, by their names in lower case. Invalid names and values are dropped, since they could
+ * not be sent.
  */
 export function keptHeaders(fields: Iterable<HeaderField>): Record<string, string> {
   const kept = new Map<string, string>();
@@ -60,7 +60,7 @@ export function keptHeaders(fields: Iterable<HeaderField>): Record<string, strin
   return Object.fromEntries(kept);
 }
 
-/** The headers of an upstream's answer that become its result's. */
+/** The headers of an API's response that its result gets. */
 export function keptOfUpstream(fields: readonly HeaderField[]): HeaderField[] {
   const connection = fields.filter(([name]) => name.toLowerCase() === "connection").map(([, value]) => value);
   const named = namedByConnection(connection.join(","));
@@ -71,25 +71,25 @@ export function keptOfUpstream(fields: readonly HeaderField[]): HeaderField[] {
 }
 
 /**
- * A media type with its parameters (RFC 9110 §8.3.1). White space is matched in one way only, so that
- * a value that does not fit is refused in linear time.
+ * A media type with its parameters (RFC 9110 §8.3.1). White space can match in only one way, so that an invalid value is
+ * refused in linear time.
  */
 const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
 const QUOTED = '"(?:[\\t \\x21\\x23-\\x5b\\x5d-\\x7e]|\\\\[\\t\\x20-\\x7e])*"';
 const CONTENT_TYPE = new RegExp(`^${TOKEN}/${TOKEN}(?:[ \\t]*;(?:[ \\t]*${TOKEN}=(?:${TOKEN}|${QUOTED}))?)*$`);
 
-/** Whether a value is fit for the Content-Type of a result. */
+/** Whether a value is a valid Content-Type for a result. */
 export function isContentType(value: string): boolean {
   return CONTENT_TYPE.test(value);
 }
 
-/** Types, without parameters, that a browser shows without running anything, or does not show at all. */
+/** Types, without parameters, that a browser displays without executing anything, or does not display at all. */
 const INERT =
   /^(?:application\/(?:[\w.-]+\+)?json|application\/(?:octet-stream|x-ndjson)|text\/(?:plain|csv)|image\/(?:png|jpeg|gif|webp|avif)|(?:audio|video)\/[\w.+-]+)$/i;
 
 /**
- * Whether a browser may run what it finds in a body of this type. Everything may that is not known to be inert, and so may a list
- * of types, of which browsers take the last.
+ * Whether a browser may execute a body of this type: any type that is not known to be inert, or a list of types, of which
+ * browsers use the last.
  */
 export function isActive(contentType: string | null): boolean {
   if (contentType === null || contentType.includes(",")) return true;

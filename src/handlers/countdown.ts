@@ -2,11 +2,11 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { defineHandler } from "paihao";
 import { z } from "zod";
 
-/** Time between two reports of progress: a twentieth of the whole, within these bounds. */
+/** Bounds of the time between two progress reports, which is a twentieth of the whole. */
 const STEP_MS = { min: 100, max: 1000 } as const;
 const LONGEST_S = 3600;
 
-/** Does nothing for so many seconds, and says how far it is: for trying out how waiting, progress and cancelling look. */
+/** Waits for the given number of seconds and reports progress: to try out waiting, progress and cancelling. */
 export const countdown = defineHandler({
   queue: "countdown",
   input: z.strictObject({
@@ -16,18 +16,18 @@ export const countdown = defineHandler({
       .max(LONGEST_S)
       .meta({ description: "How long to count, fractions allowed", examples: [10] }),
   }),
-  // A minute more than it may count.
+  // A minute longer than the longest countdown.
   timeout: (LONGEST_S + 60) * 1000,
   async run({ seconds }, task) {
     const totalMs = seconds * 1000;
     const stepMs = Math.min(STEP_MS.max, Math.max(STEP_MS.min, totalMs / 20));
     const startedAt = new Date();
     const startMs = performance.now();
-    // Each step aims at its own moment after the start, so that late timers do not add up.
+    // Each step has its own time after the start, so that late timers do not add up.
     for (let dueMs = 0; dueMs < totalMs; ) {
       task.progress((dueMs / totalMs) * 100, `${((totalMs - dueMs) / 1000).toFixed(1)} s left`);
       dueMs = Math.min(dueMs + stepMs, totalMs);
-      // The signal's own reason says more than the timer's AbortError.
+      // The signal's reason is more useful than the timer's AbortError.
       await sleep(Math.max(0, startMs + dueMs - performance.now()), undefined, { signal: task.signal }).catch(() => {});
       task.signal.throwIfAborted();
     }

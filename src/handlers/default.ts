@@ -22,9 +22,9 @@ const input = z
   });
 
 /**
- * Digests a web page, given as text or by its address: title, description, language, words, reading time, headings, links.
- * Members other than `html` and `url` are refused. A page that stays as it is when asked again (a 404, an image, an address
- * that is not public) fails at once with 422; a server or network that fails is tried again.
+ * Summarizes a web page, given as text or by its URL: title, description, language, words, reading time, headings, links.
+ * Members other than `html` and `url` are refused. A permanent failure (a 404, an image, an address that is not public) gives
+ * 422 at once; a failure of the server or network is retried.
  */
 export const digest = defineHandler({
   queue: "default",
@@ -57,7 +57,7 @@ async function fetched(url: string, signal: AbortSignal): Promise<Page> {
   }
 }
 
-/** Whether the same request may fare better later. */
+/** Whether the same request may succeed later. */
 function mayPass({ failure, status = 0 }: FetchError): boolean {
   if (failure === "status") return status < 400 || status >= 500 || [408, 425, 429].includes(status);
   return failure === "unreachable" || failure === "timed-out";

@@ -2,18 +2,20 @@ import { defineHandler, giveUp } from "paihao";
 import sharp from "sharp";
 
 const WIDTH = { min: 1, max: 4096, default: 320 } as const;
-/** Pixels of the input: about a 100-megapixel camera. A few kilobytes of PNG can claim far more and would fill the memory. */
+/**
+ * Most pixels of the input: a 100-megapixel camera. A PNG of a few kilobytes can declare far more and would fill the memory.
+ */
 const MAX_PIXELS = 100_000_000;
-/** The format's own limit for either side. */
+/** The limit of the WebP format for each side. */
 const WEBP_MAX_SIDE = 16_383;
-/** The work cannot be interrupted from here; libvips gives up by itself. */
+/** The work cannot be interrupted from here, so libvips has a timeout of its own. */
 const TIME_LIMIT_S = 30;
-/** Pictures made of pixels. SVG and PDF are programs of a sort, which strangers had better not run here. */
+/** Only raster images. SVG and PDF are more like programs, which callers must not run here. */
 const FORMATS: readonly string[] = ["jpeg", "png", "webp", "gif", "tiff", "heif"];
 
 /**
- * Makes a small WebP of a picture, `?width=` pixels wide (320 when absent), upright as its EXIF orientation says, never larger
- * than the picture itself; of an animation the first frame.
+ * Makes a small WebP of an image, `?width=` pixels wide (default 320), rotated by its EXIF orientation, never larger than the
+ * image itself; of an animation, the first frame.
  */
 export const thumbnails = defineHandler<Uint8Array>({
   queue: "thumbnails",
@@ -30,7 +32,7 @@ export const thumbnails = defineHandler<Uint8Array>({
       .timeout({ seconds: TIME_LIMIT_S })
       .toBuffer()
       .catch((error: unknown) => {
-        // The machine may have been busy: that is worth another attempt.
+        // The machine may have been busy, so it is worth another attempt.
         throw error instanceof Error && /^timeout\b/i.test(error.message) ? error : notAPicture(error);
       });
     return new Response(new Uint8Array(small), { headers: { "content-type": "image/webp" } });
@@ -62,7 +64,7 @@ async function checkPicture(picture: Uint8Array): Promise<void> {
   if (width * height > MAX_PIXELS) throw notAPicture(`${width} × ${height} are more than ${MAX_PIXELS} pixels`);
 }
 
-/** Sharp says several things on as many lines; the first is for a person. */
+/** A message of sharp may have several lines; the first is the readable one. */
 function notAPicture(reason: unknown) {
   const [detail = ""] = (reason instanceof Error ? reason.message : String(reason)).split("\n", 1);
   return giveUp({ status: 422, title: "Not a picture that can be read", detail });

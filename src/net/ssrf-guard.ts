@@ -124,7 +124,7 @@ export class AddressGuard {
     if (this.#allow.hosts.has(withoutDot(host))) return;
     for (const text of addresses) {
       const address = ipaddr.parse(text);
-      if (this.#allow.ranges.some((range) => within(address, range))) continue;
+      if (this.#allow.ranges.some((range) => inRange(address, range))) continue;
       if (!isPublic(address)) {
         throw new TargetRefused(
           isIP(host) === 0 ? `${host} has an address that is not public` : `${host} is not a public address`,
@@ -146,10 +146,10 @@ const GLOBAL_UNICAST_V6 = ipaddr.IPv6.parseCIDR("2000::/3");
 function isPublic(address: Address): boolean {
   if (address.range() !== "unicast") return false;
   // ipaddr.js calls everything else "unicast", including the deprecated ::a.b.c.d; IANA has assigned only 2000::/3.
-  return address.kind() === "ipv4" || within(address, GLOBAL_UNICAST_V6);
+  return address.kind() === "ipv4" || inRange(address, GLOBAL_UNICAST_V6);
 }
 
-function within(address: Address, [network, prefixLength]: readonly [Address, number]): boolean {
+function inRange(address: Address, [network, prefixLength]: readonly [Address, number]): boolean {
   return address.kind() === network.kind() && address.match(network, prefixLength);
 }
 

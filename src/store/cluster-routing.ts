@@ -4,45 +4,45 @@ import { messageOf } from "../errors.ts";
 import { withTimeout } from "../net/with-timeout.ts";
 import { CLUSTER_DEFAULTS, CONNECTION_DEFAULTS, type Connection, isCluster } from "./connection.ts";
 
-/** What a command has answered, and the very connection that it went through. */
+/** The reply to a command, and the connection that it went through. */
 export interface Served<T> {
   readonly reply: T;
   readonly node: Redis;
 }
 
-/** Where the commands of a partition go. */
+/** Routes commands to the server of a partition. */
 export interface Nodes {
   /**
-   * Runs a command on the server that has the partition's keys; it may be run again, and must be made for that.
-   * @param patienceMs how long to try while a cluster is changing; a connection to one server has patience of its own
+   * Runs a command on the server that has the partition's keys. The command may run more than once, so it must be idempotent.
+   * @param patienceMs how long to retry while a cluster is changing; a connection to one server has its own timeouts
    */
   run<T>(tag: string, command: (node: Redis) => Promise<T>, patienceMs?: number): Promise<Served<T>>;
 }
 
-/** The servers behind a connection. */
+/** Routing for a connection: to its one server, or to the nodes of its cluster. */
 export function nodesOf(connection: Connection): Nodes {
   if (isCluster(connection)) return new ClusterNodes(connection);
   return { run: async (_, command) => ({ reply: await command(connection), node: connection }) };
 }
 
-/** Pauses between two tries while a cluster is changing, ms. */
+/** Pauses between retries while a cluster is changing, ms. */
 const PAUSE_MS = { first: 20, most: 200 } as const;
 
-/** A slot that is not where it was asked for. */
+/** The error of a node that no longer has the slot. */
 const MOVED = /^MOVED \d+ (\S*)$/;
 
 /**
- * What a cluster says, and ioredis of it, while it changes: tried again until the deadline. ASK is among them on purpose.
- * It says that a slot is being moved key by key. A script that followed it would find one half of its partition there and
- * leave the other here; the partition pauses instead until all of it has moved, and nothing of it is lost.
+ * Errors of a cluster, and of ioredis, while the cluster changes: retried until the deadline. ASK is included on purpose. It
+ * means that a slot is being moved key by key. A script that followed it would find only half of its partition on the new node.
+ * Instead the partition pauses until the whole slot has moved, and nothing is lost.
  */
 const CHANGING =
   /^(MOVED|ASK|TRYAGAIN|CLUSTERDOWN|LOADING|MASTERDOWN|READONLY)|Connection is closed|Stream isn't writeable|timed out|Socket (timeout|closed)|^(connect|read|write) E|ECONN|EPIPE|ETIMEDOUT|no node has|non local key|cluster is down/i;
 
-/** Finds the node of each partition, and finds it again when that changes. */
+/** Finds the node of each partition, and finds it again when the cluster changes. */
 class ClusterNodes implements Nodes {
   readonly #cluster: Cluster;
-  /** By host and port, as the slot table names them; some may have ended. */
+  /** By host and port, as in the slot table; some connections may have ended. */
   readonly #nodes = new Map<string, Redis>();
   readonly #slots = new Map<string, number>();
 
@@ -61,7 +61,7 @@ class ClusterNodes implements Nodes {
     if (first) {
       try {
         const work = command(first);
-        // The connection itself gives up after a while: only who has less patience pays for a timer.
+        // The connection has a command timeout of its own, so that a timer is needed only for a shorter one.
         const reply = await (patienceMs < CLUSTER_DEFAULTS.commandMs ? withTimeout(patienceMs, work, timedOut) : work);
         return { reply, node: first };
       } catch (error) {
@@ -71,7 +71,7 @@ class ClusterNodes implements Nodes {
     return await this.#again(tag, command, failed, deadline);
   }
 
-  /** Tries until the deadline, as `performance.now()` tells it. */
+  /** Retries until the deadline (on the clock of `performance.now()`). */
   async #again<T>(
     tag: string,
     command: (node: Redis) => Promise<T>,
@@ -87,7 +87,7 @@ class ClusterNodes implements Nodes {
       let node: Redis | undefined = moved === undefined || followed ? undefined : this.#named(moved);
       followed = node !== undefined;
       if (!node) {
-        // So that those who wait for the same change do not all ask at the same moment.
+        // Jitter, so that calls waiting for the same change do not all retry at the same moment.
         await delay(pauseMs * (0.5 + Math.random()));
         pauseMs = Math.min(pauseMs * 2, PAUSE_MS.most);
         node = this.#owner(tag);
@@ -124,7 +124,7 @@ class ClusterNodes implements Nodes {
   }
 }
 
-/** As ioredis says it of a command. */
+/** The same error as the command timeout of ioredis. */
 const timedOut = () => new Error("Command timed out");
 
 function keyOf(node: Redis): string {

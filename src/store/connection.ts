@@ -4,44 +4,44 @@ import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { withTimeout } from "../net/with-timeout.ts";
 
-/** How connections behave, in one place. All milliseconds. */
+/** Timeouts and intervals of connections, ms. */
 export const CONNECTION_DEFAULTS = {
   connectMs: 3000,
-  /** A command without an answer for so long is given up; the caller hears of it within the 5 s that the API promises. */
+  /** Command timeout. Below the 5 s within which the API promises `store-unavailable`. */
   commandMs: 4000,
-  /** A socket that owes an answer and is silent for so long is half-open: it is torn down and made anew. */
+  /** A socket with a reply outstanding that is silent for this long counts as half-open and is replaced. */
   silentMs: 4500,
-  /** Longest pause between two attempts to connect. */
+  /** Longest pause between two connection attempts. */
   retryMs: 1000,
-  /** How often an idle connection is asked for a sign of life. */
+  /** How often an idle connection is pinged. */
   pulseMs: 5000,
 } as const;
 
-/** The same on a cluster, where there is somewhere else to turn to within {@link CONNECTION_DEFAULTS}.commandMs. */
+/** The same for a cluster, where another node can be tried within {@link CONNECTION_DEFAULTS}.commandMs. */
 export const CLUSTER_DEFAULTS = {
   connectMs: 1000,
   /**
-   * A node without an answer for so long is given up, and the command tried again where the slot then is. Long enough that
-   * a node that is merely busy is not sent everything twice.
+   * Command timeout of a node; the command is then retried on the node that has the slot. Long enough not to send everything
+   * twice to a node that is merely busy.
    */
   commandMs: 2500,
   silentMs: 3000,
-  /** How often the nodes are asked who has which slots, beside whenever one says that a slot has moved. */
+  /** How often the slot table is read, in addition to whenever a node reports a moved slot. */
   refreshMs: 2000,
-  /** How long one node may take to tell. */
+  /** Timeout for reading the slot table from one node. */
   refreshTimeoutMs: 500,
 } as const;
 
-/** How long a command on the connection of large values may take, ms: one that is silent is given up much sooner. */
+/** Command timeout on the connection of large values, ms. A silent connection is replaced much sooner. */
 export const LARGE_VALUE_MS = 15_000;
 
-/** A connection to the store: to one server, be it found through sentinels, or to the nodes of a cluster. */
+/** A connection to the store: to one server, perhaps found through sentinels, or to the nodes of a cluster. */
 export type Connection = Redis | Cluster;
 
-/** Whether it is one to a cluster. */
+/** Whether a connection is to a cluster. */
 export const isCluster = (connection: Connection): connection is Cluster => connection instanceof Cluster;
 
-/** A connection to each server that has keys: itself, or a cluster's masters as far as they are known. */
+/** A connection to each server that has keys: the one server, or the known masters of a cluster. */
 export const mastersOf = (connection: Connection): readonly Redis[] =>
   isCluster(connection) ? connection.nodes("master") : [connection];
 
@@ -54,22 +54,22 @@ function options(name: string, commandMs: number) {
     connectTimeout: CONNECTION_DEFAULTS.connectMs,
     commandTimeout: commandMs,
     socketTimeout: CONNECTION_DEFAULTS.silentMs,
-    // Without a connection a caller is told at once, rather than kept in a queue that nobody sees.
+    // Without a connection commands fail at once, instead of waiting in a queue.
     enableOfflineQueue: false,
-    // Commands under way when a connection breaks are sent again; the scripts are made for that.
+    // Commands in flight when a connection breaks are sent again; the scripts are idempotent.
     maxRetriesPerRequest: null,
     retryStrategy: backoff,
-    // A master that became a replica: connect anew, where the name may lead to the new master, and send again.
+    // The master became a replica: reconnect, since the name may lead to the new master, and send the command again.
     reconnectOnError: (error: Error) => (error.message.startsWith("READONLY") ? 2 : false),
   } satisfies RedisOptions;
 }
 
-/** Who we say we are, and whether over TLS; of all nodes of an address. */
+/** Login and TLS options for all nodes of an address. */
 export function identityOf({ login, tls }: Exclude<RedisAddress, { kind: "single" }>) {
   return { ...login, ...(tls ? { tls: {} } : {}) };
 }
 
-/** What leads to the master through its sentinels. */
+/** The options to find the master through its sentinels. */
 export function sentinelOptions(address: Extract<RedisAddress, { kind: "sentinel" }>) {
   return {
     ...identityOf(address),
@@ -89,19 +89,19 @@ function make(address: RedisAddress, name: string, commandMs?: number): Connecti
       ...common,
       ...sentinelOptions(address),
       sentinelRetryStrategy: backoff,
-      // A master that hangs keeps its connections: the sentinels tell when there is another.
+      // A master that hangs keeps its connections open: the sentinels report when there is a new one.
       failoverDetector: true,
     });
   }
   return new Cluster([...address.nodes], {
     lazyConnect: true,
     enableOfflineQueue: false,
-    // A cluster of which a part is down still serves the rest.
+    // A cluster that is partly down still serves the rest.
     enableReadyCheck: false,
     clusterRetryStrategy: backoff,
     slotsRefreshInterval: CLUSTER_DEFAULTS.refreshMs,
     slotsRefreshTimeout: CLUSTER_DEFAULTS.refreshTimeoutMs,
-    // Connected only where a channel is listened to.
+    // Connects only to shards with a subscribed channel.
     shardedSubscribers: true,
     redisOptions: {
       ...identityOf(address),
@@ -115,10 +115,10 @@ function make(address: RedisAddress, name: string, commandMs?: number): Connecti
 }
 
 /**
- * Opens a connection and waits until it is ready. It reconnects by itself for ever; each loss is logged once.
- * @param name what it is for, as CLIENT LIST shows it
- * @param commandMs how long a command may take, where that is not the usual time
- * @throws Error of the first attempt when that fails
+ * Opens a connection and waits until it is ready. It reconnects forever; each loss is logged once.
+ * @param name its purpose, shown by CLIENT LIST
+ * @param commandMs command timeout; default {@link CONNECTION_DEFAULTS}.commandMs
+ * @throws the error of the first attempt if that fails
  */
 export async function connect(url: string, name: string, log: Logger, commandMs?: number): Promise<Connection> {
   const connection = make(parseRedisUrl(url), name, commandMs);
@@ -133,7 +133,7 @@ export async function connect(url: string, name: string, log: Logger, commandMs?
       log.warn({ connection: name, reason: lastError }, "connection to the store lost");
     lost = true;
   });
-  // A cluster's says that it is closed before it says that it was meant to be.
+  // A cluster connection emits "close" before "end", so only "disconnecting" shows early that it was closed on purpose.
   connection.on("disconnecting", () => {
     wanted = false;
   });
@@ -143,15 +143,15 @@ export async function connect(url: string, name: string, log: Logger, commandMs?
     wanted = true;
   });
   if (isCluster(connection)) tellOfNodes(connection, name, log);
-  // A quiet connection that has died silently would be noticed only by the next command: ask now and then.
+  // Without a ping, an idle connection that has died silently would be noticed only by the next command.
   const pulse = setInterval(() => {
     for (const node of mastersOf(connection)) if (node.status === "ready") node.ping().catch(() => undefined);
   }, CONNECTION_DEFAULTS.pulseMs);
-  // Who leaves a store that is away is not told of an end, and must be able to end all the same.
+  // If the store is unreachable there may be no "end" event, and the process must be able to exit anyway.
   pulse.unref();
   connection.on("end", () => clearInterval(pulse));
   try {
-    // Sentinels that know no master and a cluster that tells no slots are asked again for ever: a start must not be.
+    // ioredis retries forever if sentinels know no master or a cluster reports no slots; a start must not.
     const late = () => new Error(lastError || `no answer within ${CONNECTION_DEFAULTS.commandMs} ms`);
     await withTimeout(CONNECTION_DEFAULTS.commandMs, connection.connect(), late);
     return connection;
@@ -162,11 +162,12 @@ export async function connect(url: string, name: string, log: Logger, commandMs?
   }
 }
 
-/** Logs once when a node of a cluster is away, and once when it is back. */
+/** Logs once when a node of a cluster becomes unreachable, and once when it is back. */
 function tellOfNodes(cluster: Cluster, name: string, log: Logger): void {
   const away = new Set<string>();
   cluster.on("node error", (error: unknown, node: string) => {
-    if (!away.has(node)) log.warn({ connection: name, node, reason: messageOf(error) }, "a node of the store is away");
+    if (!away.has(node))
+      log.warn({ connection: name, node, reason: messageOf(error) }, "a node of the store cannot be reached; retrying");
     away.add(node);
   });
   cluster.on("+node", (node: Redis) => {

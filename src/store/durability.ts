@@ -4,23 +4,23 @@ import { PaihaoError, StartError } from "../errors.ts";
 import { type Connection, mastersOf } from "./connection.ts";
 import { storeError } from "./scripts/script.ts";
 
-/** How long Redis may take to reach the level before it is a shortfall, ms. Less than what a command may take. */
+/** How long Redis may take to reach the level, ms. Less than the command timeout. */
 const WAIT_MS = 1000;
-/** WAITAOF came with this version. */
+/** The first version with WAITAOF. */
 const FSYNC_SINCE = [7, 2] as const;
 
 /** The confirmations of one connection. */
 interface Group {
-  /** How often it has been lost: what was written before a loss is not confirmed by an answer after it. */
+  /** How often the connection was lost: a reply after a loss does not confirm what was written before it. */
   losses: number;
   underWay: Promise<boolean> | undefined;
   next: Promise<boolean> | undefined;
 }
 
 /**
- * Confirms that what was written has reached the asked-for level. A server knows what to wait for by the connection that
- * the writes went through, so each has its own confirmations; one covers all that was written before it was sent: those
- * that ask while one is under way share the next.
+ * Confirms that writes have reached the configured level. A server confirms the writes of the connection that asks, so each
+ * connection has its own confirmations. One confirmation covers everything written before it was sent; calls made while it is
+ * in flight share the next.
  */
 export class Confirmation {
   readonly #level: Durability;
@@ -31,9 +31,9 @@ export class Confirmation {
   }
 
   /**
-   * Whether all that was written through a connection, and answered, is as durable as asked for.
-   * @throws PaihaoError store-unavailable, also when the connection was lost meanwhile: the server that it leads to now
-   *   need not be the one that was written to
+   * Whether everything written through a connection, and replied to, has reached the level.
+   * @throws PaihaoError store-unavailable, also if the connection was lost meanwhile, since it may now lead to another server
+   *   than the one that was written to
    */
   async confirm(node: Redis): Promise<boolean> {
     if (this.#level === "memory") return true;
@@ -89,8 +89,8 @@ export class Confirmation {
 }
 
 /**
- * Holds the asked-for level against what the server can do.
- * @throws StartError when it cannot reach it ever; a replica that is only away now is told when a task is not durable
+ * Checks that the server can provide the configured level.
+ * @throws StartError if it never can; a replica that is only unreachable now is reported when a submission is not durable
  */
 export async function checkDurability(connection: Connection, level: Durability, version: string): Promise<void> {
   if (level !== "fsync") return;

@@ -1,12 +1,12 @@
 import type { Outcome, State } from "../task.ts";
 
 /**
- * Every key and channel of Paihao, and the fields of its hashes: name → what Redis calls it, and what it holds. This is the
- * single source. TypeScript makes keys by {@link Keys}; the Lua files write `K.task(id)`, `F.state`, `S.waiting`, and
- * scripts/lua-names.ts puts key, field and letter in their place when a script is loaded.
+ * Every key and channel of Paihao, and the fields of its hashes: name → its short form in Redis, and its content. This is the
+ * single source. TypeScript makes keys with {@link Keys}; the Lua files write `K.task(id)`, `F.state`, `S.waiting`, which
+ * scripts/lua-names.ts replaces with key, field and letter when a script is loaded.
  *
- * All keys of a partition share the hash tag `{prefix:P}`, so that a Redis Cluster keeps them on one node and one script
- * may touch them all. A name that a caller chose always stands behind `letter:`.
+ * All keys of a partition share the hash tag `{prefix:P}`, so that a Redis Cluster keeps them on one node and one script may
+ * access them all. A name that a caller chose is always prefixed with `letter:`.
  */
 export const KEYS = {
   task: ["t:<id>", "hash", "the task, see TASK_FIELDS"],
@@ -24,20 +24,20 @@ export const KEYS = {
   request: [
     "m:<queue> …",
     "string",
-    "what a request for work over HTTP was given (worker, reservation), see lua/lib/request.lua; PX = lease",
+    "the tasks given to a request for leases over HTTP (worker, reservation), see lua/lib/request.lua; PX = lease",
   ],
   starts: ["y:<queue>", "list", "times of the last starts, ms, as many as the queue's rate allows in its span"],
   permits: [
     "g:<queue>",
     "zset",
-    "permits to start, where the queue has a rate and several partitions, in one of them: score = ms",
+    "permits to start, if the queue has a rate and there are several partitions; in one of them: score = ms",
   ],
   sender: [
     "a:<subject>",
     "string",
-    "requests of a key or an address in its span of RATE_LIMIT; PX = what is left of it",
+    "requests of a key or address in its current span of RATE_LIMIT; PX = the rest of the span",
   ],
-  allocation: ["i:<id>", "string", "an id that was allocated to a task to come: JSON of queue and caller; PX"],
+  allocation: ["i:<id>", "string", "an id allocated for a future task: JSON of queue and caller; PX"],
   allocated: ["h:<queue>", "zset", "the allocated ids of a queue: score = when they expire, ms"],
   queues: ["queues", "hash", 'all queues: queue → "registered ms, losses a task survives, and three TTLs"'],
   partitions: ["partitions", "string", "number of partitions, in partition 0 only"],
@@ -47,12 +47,13 @@ export const KEYS = {
   changes: ["e:<id>", "channel", "the task changed: the letter of its state, or one of TASK_NOTICES"],
 } as const;
 
-/** A longer input is a key of its own: in the hash it would cost the task Redis's compact encoding. */
+/** A longer input gets a key of its own: in the hash it would prevent Redis's compact encoding. */
 export const INLINE_BYTES = 64;
 
 /**
- * The fields of a task; a field that has its default is left out. Only `errors`, `answers`, `progress` and `query` may be longer
- * than 64 bytes and so cost the task its compact encoding: the first two only after failures, the others where a caller wants it.
+ * The fields of a task; a field with its default value is omitted. Only `errors`, `answers`, `progress` and `query` may exceed
+ * 64 bytes and so prevent the compact encoding: the first two only after failures, the others only if a caller or handler uses
+ * them.
  */
 export const TASK_FIELDS = {
   queue: ["q", "queue"],
@@ -66,7 +67,7 @@ export const TASK_FIELDS = {
   caller: ["z", "caller"],
   attempts: ["a", "attempts begun; default 0"],
   priority: ["O", "priority class; default PRIORITY.default"],
-  place: ["o", "place in line: its score there, kept since the task left it; of a scheduled task only its class"],
+  place: ["o", "place in line: its score there, kept after the task left the line; of a scheduled task only its class"],
   fence: ["f", "fence of the last reservation"],
   begun: ["b", "begun, ms"],
   worker: ["w", "worker that runs it, or was the last to run it"],
@@ -81,11 +82,14 @@ export const TASK_FIELDS = {
   ],
   progress: ["p", "progress: percent, a space, message"],
   lease: ["L", "lease, ms, as it was last taken over HTTP"],
-  answers: ["V", "what the last calls that changed it were answered, newest first, see lua/lib/answers.lua"],
+  answers: ["V", "the answers to the last calls that changed it, newest first, see lua/lib/answers.lua"],
   webhook: ["W", "URL that is told of its end"],
   undo: ["U", "1 when what it has done can be undone"],
   stepBytes: ["S", "bytes of its steps, once it has some"],
-  undoing: ["Y", "who undoes its work: 1 <id>:undo:<queue>, 2 the same with a colon and the fence; of dead tasks"],
+  undoing: [
+    "Y",
+    "of a dead task, the task that undoes its work: 1 <id>:undo:<queue>, 2 the same with a colon and the fence",
+  ],
   cancel: ["k", "1 when cancel is requested of a running task"],
   ended: ["e", "ended, ms"],
   expires: ["x", "expiry of the result, ms"],
@@ -103,22 +107,22 @@ export const QUEUE_FIELDS = {
   variance: ["variance", "its variance, ms²"],
   samples: ["samples", "how many tasks the mean has seen"],
   total: ["total", "sum of all service times, ms"],
-  foretold: ["foretold", "how far the mean was off as a forecast, see lua/lib/service.lua"],
+  foretold: ["foretold", "the errors of the mean as a forecast, see lua/lib/service.lua"],
   workers: ["workers", "live workers at the last heartbeat"],
   slots: ["slots", "their slots"],
   liveUntil: ["liveUntil", "when the last of these heartbeats ends, ms"],
-  lost: ["lost", "workers lost with a task in hand"],
-  lostAt: ["lostAt", "when one was lost last, ms"],
+  lost: ["lost", "workers lost while they ran a task"],
+  lostAt: ["lostAt", "when the last one was lost, ms"],
   dead: ["dead", "tasks that died"],
-  answers: ["V", "how many dead tasks the last calls of forget.lua forgot, newest first, see lua/lib/answers.lua"],
+  answers: ["V", "how many dead tasks the last calls of forget.lua deleted, newest first, see lua/lib/answers.lua"],
   handedUntil: ["handedUntil", "until when allocated ids may wait for their tasks, ms"],
   healed: ["healed", "entries without a task that were removed from the line"],
 } as const;
 
-/** What stands before the number of a bucket in which a queue counts, see lua/lib/line.lua. */
+/** Prefixes of the numbers of a queue's rate buckets, see lua/lib/line.lua. */
 export const RATE_LETTERS = { accepted: "a", finished: "z" } as const;
 
-/** What stands before the call, or the fence, of a verb whose answer is remembered, see lua/lib/answers.lua. */
+/** Prefixes of the call or fence of a verb whose answer is remembered, see lua/lib/answers.lua. */
 export const ANSWER_LETTERS = {
   cancel: "c",
   fail: "f",
@@ -129,7 +133,7 @@ export const ANSWER_LETTERS = {
   update: "u",
 } as const;
 
-/** What a task's state is called in its hash and on its channel. */
+/** The letters of the states, in a task's hash and on its channel. */
 export const STATE_LETTERS = {
   waiting: "w",
   scheduled: "d",
@@ -140,14 +144,14 @@ export const STATE_LETTERS = {
   canceled: "c",
 } as const satisfies Record<State, string>;
 
-/** What else is told on a task's channel. */
+/** The other messages on a task's channel. */
 export const TASK_NOTICES = { progress: "p", cancelRequested: "k", destroyed: "g" } as const;
 
 const STATES_BY_LETTER: ReadonlyMap<string, State> = new Map(
   Object.entries(STATE_LETTERS).map(([state, letter]) => [letter, state as State]),
 );
 
-/** The state of a letter; null where it is none. */
+/** The state of a letter; null for any other text. */
 export const stateOf = (letter: string): State | null => STATES_BY_LETTER.get(letter) ?? null;
 
 const ENDS: ReadonlySet<string> = new Set([
@@ -155,17 +159,17 @@ const ENDS: ReadonlySet<string> = new Set([
   TASK_NOTICES.destroyed,
 ]);
 
-/** Whether a notice on a task's channel tells that it has ended, or that its result was destroyed. */
+/** Whether a message on a task's channel means that it has ended, or that its result was destroyed. */
 export const tellsOfEnd = (notice: string): boolean => ENDS.has(notice);
 
 /** The indexes of a queue. */
 export const INDEXES = ["waiting", "scheduled", "leases", "dead"] as const satisfies (keyof typeof KEYS)[];
 export type Index = (typeof INDEXES)[number];
 
-/** The values of a task that may be large and are read outside of scripts. */
+/** The values of a task that may be large and are then read outside scripts. */
 export type LargeValue = "result" | "input";
 
-/** What each kind of key begins with, behind the partition's tag: "w:", "queues". */
+/** How each kind of key begins, after the partition's tag: "w:", "queues". */
 export const START = Object.fromEntries(
   Object.entries(KEYS).map(([kind, [form]]) => [kind, form.replace(/<.*/, "")]),
 ) as Readonly<Record<keyof typeof KEYS, string>>;
@@ -183,10 +187,10 @@ export class Keys {
     this.tags = Array.from({ length: partitions }, (_, p) => `{${prefix}:${p}}`);
   }
 
-  /** The partition of a task: FNV-1a of its id, so that every process agrees. */
+  /** The partition of a task: FNV-1a of its id, so that all processes agree. */
   partitionOf(id: string): number {
     if (this.partitions === 1) return 0;
-    // What follows from a task (its webhook, its undoing) has an id of "<id>:…" and lives beside it.
+    // Tasks that follow from a task (its webhook, its undo) have ids "<id>:…" and are in the same partition.
     const end = id.indexOf(":");
     const length = end < 0 ? id.length : end;
     let hash = 0x811c9dc5;
@@ -205,12 +209,12 @@ export class Keys {
     return this.#of(value, this.partitionOf(id), id);
   }
 
-  /** The channel on which changes of a task are told. */
+  /** The channel for changes of a task. */
   taskChannel(id: string): string {
     return this.#of("changes", this.partitionOf(id), id);
   }
 
-  /** The channel on which a partition tells the workers of a queue that there is work. */
+  /** The channel for the workers of a queue in a partition. */
   workChannel(partition: number, queue: string): string {
     return this.#of("work", partition, queue);
   }
@@ -220,17 +224,17 @@ export class Keys {
     return `${tag}${START[index]}${queue}`;
   }
 
-  /** What the keys of a kind in one partition begin with. */
+  /** How the keys of a kind in one partition begin. */
   start(tag: string, kind: keyof typeof KEYS): string {
     return tag + START[kind];
   }
 
-  /** Where the number of partitions is written. */
+  /** The key of the number of partitions. */
   get claim(): string {
     return this.#of("partitions", 0);
   }
 
-  /** Where the requests of one sender are counted; senders are spread over the partitions. */
+  /** The key that counts the requests of one sender; senders are spread over the partitions. */
   requests(subject: string): string {
     return this.#of("sender", this.partitionOf(subject), subject);
   }

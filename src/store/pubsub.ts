@@ -1,27 +1,27 @@
 import { ChurnMap } from "../churn-map.ts";
 import { type Connection, isCluster } from "./connection.ts";
 
-/** Told of a message, or null when the connection was lost for a while and messages may have been missed. */
+/** Called with each message, or with null if the connection was lost for a while and messages may have been missed. */
 export type MessageListener = (message: string | null) => void;
 
 interface Channel {
   readonly listeners: Set<MessageListener>;
   subscribed: Promise<unknown>;
-  /** The subscription did not come about: it is tried again. */
+  /** The subscription failed and is retried. */
   failed: boolean;
 }
 
 /**
- * Listens to channels on a connection of its own. Nothing depends on a message arriving: whoever listens also looks, slowly.
- * What is listened to is kept here, so that a new connection listens to the same.
+ * Subscribes to channels on a connection of its own. Nothing depends on a message arriving: listeners also poll, slowly. The
+ * channels are kept here, so that a new connection subscribes to them again.
  */
 export class PubSub {
   readonly #connection: Connection;
-  /** Each channel is listened to at the shard that has its partition, and messages go nowhere else. */
+  /** Each channel belongs to the shard of its partition, and messages stay within that shard. */
   readonly #sharded: boolean;
   readonly #channels = new ChurnMap<string, Channel>();
 
-  /** @param sharded whether the server knows sharded messages (Redis 7 and later); of no matter without a cluster */
+  /** @param sharded whether the server has sharded pub/sub (Redis 7 and later); ignored without a cluster */
   constructor(subscriber: Connection, { sharded = true }: { sharded?: boolean } = {}) {
     this.#connection = subscriber;
     this.#sharded = sharded && isCluster(subscriber);
@@ -29,7 +29,7 @@ export class PubSub {
       for (const listener of this.#channels.get(channel)?.listeners ?? []) listener(message);
     });
     if (this.#sharded) {
-      // After a change of the shards their new connections listen to what the old ones did.
+      // After a change of the shards, their new connections have the same subscriptions.
       subscriber.on("subscribersReady", () => this.#missed());
       subscriber.on("refresh", () => this.#retry());
     } else {
@@ -38,9 +38,9 @@ export class PubSub {
   }
 
   /**
-   * Listens to a channel from when the promise resolves. Where the connection is away, the listener is told null as soon
-   * as it is listened to; until then it lives on its own slow looks.
-   * @returns ends the listening
+   * Subscribes to a channel; active once the promise resolves. If the connection is down, the listener is called with null once
+   * the subscription is active; until then it only polls.
+   * @returns unsubscribes
    */
   async listen(channel: string, listener: MessageListener): Promise<() => void> {
     let entry = this.#channels.get(channel);
@@ -55,7 +55,7 @@ export class PubSub {
   }
 
   #subscribe(channel: string, entry: Channel): void {
-    // Within a promise: of a shard that it does not know, the library throws at once.
+    // In an async function, since the library throws synchronously for a shard that it does not know.
     const subscribe = async () => {
       await (this.#sharded ? this.#connection.ssubscribe(channel) : this.#connection.subscribe(channel));
     };
@@ -93,7 +93,7 @@ export class PubSub {
     for (const { listeners } of this.#channels.values()) for (const listener of listeners) listener(null);
   }
 
-  /** Takes up what could not be listened to. */
+  /** Retries subscriptions that failed. */
   #retry(): void {
     for (const [channel, entry] of this.#channels) if (entry.failed) this.#subscribe(channel, entry);
   }

@@ -9,7 +9,7 @@ interface Head {
 
 const NEWLINE = 0x0a;
 
-/** Writes a result as `r:<id>` holds it: text where its body is. */
+/** Writes a result as `r:<id>` holds it: a string if its body is one. */
 export function encodeResult({ status, contentType, headers, body }: Answer): string | Buffer {
   const head: Head = { s: status };
   if (contentType !== null) head.t = contentType;
@@ -19,8 +19,8 @@ export function encodeResult({ status, contentType, headers, body }: Answer): st
 }
 
 /**
- * Reads what {@link encodeResult} wrote. Never throws: a record that cannot be read has status 500 and all its bytes as they are,
- * so that whoever looks at its task still learns of everything else.
+ * Reads what {@link encodeResult} wrote. Never throws: an unreadable record gets status 500 and all its bytes as the body, so
+ * that the rest of its task can still be shown.
  */
 export function decodeResult(stored: Buffer): Result {
   const end = stored.indexOf(NEWLINE);

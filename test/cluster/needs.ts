@@ -3,8 +3,8 @@ import { findServerBinary } from "../../src/store/servers/server-binary.ts";
 
 /** Skips what needs servers of its own, where there is no redis-server to start (with valkey-server the tests would differ). */
 export async function needsRedisServer(context: Mocha.Context): Promise<void> {
-  const { fit } = await findServerBinary(createLog("silent"));
-  if (fit?.name === "redis-server") return;
+  const { binary } = await findServerBinary(createLog("silent"));
+  if (binary?.name === "redis-server") return;
   process.stdout.write("    there is no redis-server on PATH: no cluster can be started\n");
   context.skip();
 }

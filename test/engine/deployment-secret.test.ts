@@ -56,7 +56,7 @@ describe("the secret of a deployment", () => {
     parts.connection.emit("ready");
     await eventually(() => secret.value === "of another process");
     expect(messages).to.include(
-      "deployment secret: the store has another one than before, as if it had been emptied; Idempotency-Keys lead to new ids",
+      "deployment secret: it has changed in the store, which may have been emptied; Idempotency-Keys give new ids",
     );
     expect(JSON.stringify(messages)).not.to.contain("of another process");
   });

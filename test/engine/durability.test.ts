@@ -23,7 +23,7 @@ describe("durability", () => {
   let opened: OpenedEngine | undefined;
 
   before(async function () {
-    if ((await findServerBinary(createLog("silent"))).fit === undefined) return this.skip();
+    if ((await findServerBinary(createLog("silent"))).binary === undefined) return this.skip();
     master = await startRedis();
     replica = await startRedis({ args: ["--replicaof", "127.0.0.1", String(master.port)] });
     admin = await connect(master.url, "admin", createLog("silent"));

@@ -6,7 +6,7 @@ import { findServerBinary } from "../../src/store/servers/server-binary.ts";
 describe("examples/drone-delivery", () => {
   it("schedules each of 10,000 deliveries once or undoes all of it, while services fail and workers are killed", async function () {
     this.timeout(600_000);
-    if ((await findServerBinary(createLog("silent"))).fit === undefined) return this.skip();
+    if ((await findServerBinary(createLog("silent"))).binary === undefined) return this.skip();
     const faults = { transient: 0.05, lasting: 0.01 };
     const result = await runDemo({ deliveries: 10_000, workers: 3, faults, kills: 10 });
     expect(result.broken).to.deep.equal([]);

@@ -18,7 +18,7 @@ describe("a worker whose store goes away", () => {
 
   before(async function () {
     // A store of its own, with which it may do as it likes, is for machines that have a server.
-    if (storeKind() === "embedded" || (await findServerBinary(createLog("silent"))).fit === undefined) this.skip();
+    if (storeKind() === "embedded" || (await findServerBinary(createLog("silent"))).binary === undefined) this.skip();
   });
 
   beforeEach(async () => {

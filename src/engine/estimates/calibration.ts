@@ -6,13 +6,13 @@ import type { Line } from "../../store/scripts/scripts.ts";
 import type { Inspector } from "../inspect.ts";
 import { estimate } from "./estimate.ts";
 
-/** One of so many estimates is held against what happened. */
+/** One of this many estimates is compared with the actual start. */
 const ONE_IN = 20;
-/** Most estimates remembered at a time. */
+/** Most estimates remembered at once. */
 const REMEMBERED = 500;
-/** How often the true starts are looked up, ms. */
+/** How often the actual starts are looked up, ms. */
 const LOOK_MS = 5000;
-/** The store tells times in whole milliseconds. */
+/** The store keeps times in whole milliseconds. */
 const TOLERANCE_MS = 1;
 
 /** From the task's creation. */
@@ -22,12 +22,12 @@ interface GivenEstimate {
   readonly highMs: number;
 }
 
-/** Some of the estimates that callers were given, by task. */
+/** A sample of the estimates given to callers, by task. */
 export class Sample {
   readonly given = new Map<string, GivenEstimate>();
   #offered = 0;
 
-  /** Remembers the estimate of a task that was just accepted, if it is one of the sample. */
+  /** Remembers the estimate of an accepted task if it is part of the sample. */
   offer(id: string, index: number | null, line: Line): void {
     this.#offered += 1;
     if (this.#offered % ONE_IN !== 0 || this.given.size >= REMEMBERED) return;
@@ -37,13 +37,13 @@ export class Sample {
   }
 }
 
-/** What a calibration looks at: an engine, or what plays one. */
+/** What a calibration reads: an engine, or a substitute in tests. */
 interface CalibrationParts extends Pick<Inspector, "inspect"> {
   readonly metrics: Metrics;
   readonly sample: Sample;
 }
 
-/** Measures how good the estimates are that callers were given: a sample of them is held against the true starts. */
+/** Measures the accuracy of estimates: compares a sample of them with the actual starts. */
 export class Calibration implements Role {
   readonly #parts: CalibrationParts;
   readonly #loop: Loop;
@@ -76,7 +76,7 @@ export class Calibration implements Role {
     const seen = await this.#parts.inspect(id, { result: false });
     if (seen?.state === "waiting") return;
     sample.given.delete(id);
-    // A second attempt has another start; a canceled task has none.
+    // After a second attempt the start is another one; a canceled task has none.
     if (!seen || seen.startedMs === null || seen.attempts > 1 || seen.lost > 0) return;
     // Both are times of the store: this process's clock may differ.
     const waitedMs = seen.startedMs - seen.createdMs;

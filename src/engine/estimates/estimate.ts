@@ -6,12 +6,12 @@ import { forecastTurnovers } from "./forecast.ts";
 export interface Eta {
   /** Seconds from now until it starts: the middle of the estimate. */
   readonly seconds: number;
-  /** The true start lies between low and high in about 80 of 100 cases. */
+  /** The actual start is between low and high in about 80 of 100 cases. */
   readonly low: number;
   readonly high: number;
   /** `running`: its turn has come; `idle`: a slot is free; `schedule`: its due time; `history`: service times of the queue. */
   readonly basis: "running" | "idle" | "schedule" | "history";
-  /** How many service times the estimate rests on. */
+  /** Number of service times that the estimate is based on. */
   readonly samples: number;
 }
 
@@ -26,8 +26,8 @@ function seconds(ms: number, round: (value: number) => number = Math.round): num
 
 /**
  * Estimates the start of a task from its place in line. With every slot busy, a task with index A starts when A + 1 of them
- * have come free; when that will be, forecast.ts says. Low and high are rounded outwards.
- * Null where it cannot be known: paused, no live worker, or no history yet.
+ * have become free; forecast.ts computes when. Low and high are rounded outwards. Null if unknown: the queue is paused, has no
+ * live worker, or no history yet.
  */
 export function estimate(
   line: Line,
@@ -38,7 +38,7 @@ export function estimate(
   if (task.state === "running") return { seconds: 0, low: 0, high: 0, basis: "running", samples };
   if (task.state === "scheduled" || task.state === "retrying") {
     if (task.dueMs === undefined || task.dueMs === null) return null;
-    // It joins the line when it is due; who will stand there then is not known, so only the earliest start is certain.
+    // It joins the line when it is due; the line at that time is unknown, so only the earliest start is certain.
     const dueInMs = Math.max(0, task.dueMs - nowMs);
     const behind = estimate(line, { state: "waiting", index: line.waiting }, nowMs);
     const waitMs = task.state === "scheduled" && behind ? behind.high * 1000 : 0;
@@ -60,7 +60,7 @@ export function estimate(
   };
 }
 
-/** How far a running task is likely to be, from the time others took: 0–99; null without history. */
+/** The probable progress of a running task, from the service times of others: 0–99; null without history. */
 export function estimatedPercent(line: Line, startedMs: number, nowMs: number): number | null {
   if (line.meanMs === null || line.meanMs <= 0) return null;
   return Math.max(0, Math.min(99, Math.floor(((nowMs - startedMs) / line.meanMs) * 100)));

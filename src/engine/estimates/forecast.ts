@@ -1,21 +1,21 @@
 import { SHARED } from "../../store/constants.ts";
 
-/** What a forecast rests on: a queue whose slots are all busy. All times ms. */
+/** The basis of a forecast: a queue whose slots are all busy. Times are in ms. */
 export interface Busy {
-  /** How many tasks must end before the one in question starts, from 1. */
+  /** How many tasks must end before this one starts, from 1. */
   readonly turnovers: number;
   readonly slots: number;
-  /** For how long some of the running tasks have been running; may be empty. */
+  /** How long some of the running tasks have been running; may be empty. */
   readonly agesMs: readonly number[];
   /** Of the service times: exponentially weighted mean and variance, and how many there were, from 1. */
   readonly meanMs: number;
   readonly variance: number;
   readonly samples: number;
-  /** Mean square errors of the mean as a forecast of blocks of {@link BLOCKS} tasks, as far as it has been seen. */
+  /** Mean square errors of the mean as a forecast for blocks of {@link BLOCKS} tasks, as far as measured. */
   readonly misses: readonly number[];
 }
 
-/** When something will happen, ms from now. It lies between low and high in about 80 of 100 cases. */
+/** When something will happen, ms from now: between low and high in about 80 of 100 cases. */
 export interface Forecast {
   readonly lowMs: number;
   readonly middleMs: number;
@@ -23,27 +23,27 @@ export interface Forecast {
 }
 
 const BLOCKS = SHARED.forecastBlocks;
-/** As many equally weighted samples say as much of the mean as the exponentially weighted ones do. */
+/** The number of equally weighted samples that determine the mean as well as the exponentially weighted ones. */
 const MOST_EFFECTIVE_SAMPLES = Math.round(2 / SHARED.leastWeight - 1);
 /** A normal distribution lies within this many standard deviations of its mean in 80 of 100 cases. */
 const Z80 = 1.2816;
-/** Tasks of which none took as much as a millisecond have a mean of 0; what is divided by it, also squared, must be a number. */
+/** If no task took a millisecond, the mean is 0; divisions by it, and by its square, must still give a number. */
 const LEAST_MEAN_MS = 0.001;
-/** Below this spread of the time when a slot comes free, in mean service times, the slots still turn over in an order. */
+/** If the time when a slot becomes free varies by less than this many mean service times, the slots keep their order. */
 const ORDERED = 0.25;
-/** Where there is nothing to go by, an error grows by this factor from one block to the next longer one. */
+/** Without measurements, an error grows by this factor from one block to the next longer one. */
 const GROWTH = 2;
-/** Lines are long when the work is at its slowest: then the mean is further off than it was on average. */
+/** Lines are long when work is slowest: then the error of the mean is larger than on average. */
 const WORST_TIME = 1.2;
 
 /**
- * Foretells when the given number of turnovers has happened.
+ * Forecasts when the given number of turnovers will have happened.
  *
- * Each slot is a chain: what is left of the task it runs now, then one service time after the other. As long as the service
- * times vary little, the chains keep the order in which the running tasks will end (tasks that were begun together end
- * together), so the chain that the turnover falls to is looked at. Later, or when they vary more, the order is lost, and the
- * turnovers of all chains are counted together. The middle and the spread of that time are those of a gamma distribution;
- * the spread holds how far the mean itself has proved to be off.
+ * Each slot is a chain: the rest of its running task, then one service time after the other. As long as service times vary
+ * little, the chains keep the order in which the running tasks will end (tasks that began together end together), so only the
+ * chain of the turnover in question matters. Later, or if they vary more, the order is lost, and the turnovers of all chains
+ * are counted together. Middle and spread are those of a gamma distribution; the spread includes the measured error of the mean
+ * itself.
  */
 export function forecastTurnovers(busy: Busy): Forecast {
   const { turnovers, slots } = busy;
@@ -53,17 +53,17 @@ export function forecastTurnovers(busy: Busy): Forecast {
   return gamma(chain.middleMs, Math.sqrt(chain.variance + missed));
 }
 
-/** Mean and variance of service times as they can be believed. */
+/** Corrected mean and variance of the service times. */
 interface Service {
   readonly meanMs: number;
   readonly variance: number;
-  /** Its variance in squares of its mean: 0 for constant times, 1 for exponential ones. */
+  /** The squared coefficient of variation: 0 for constant times, 1 for exponential ones. */
   readonly cv2: number;
 }
 
 /**
- * Of the first tasks the short ones end first: those that already take longer than the mean speak against it. And few samples
- * vary less than what they are drawn from. Both lose their weight with the number of samples.
+ * Corrects for few samples: short tasks end first, so running tasks that already exceed the mean show that it is too low; and
+ * few samples vary less than their distribution. Both corrections shrink as the number of samples grows.
  */
 function serviceOf({ agesMs, meanMs, variance, samples }: Busy): Service {
   let overdue = 0;
@@ -73,7 +73,10 @@ function serviceOf({ agesMs, meanMs, variance, samples }: Busy): Service {
   return { meanMs: mean, variance: believed, cv2: believed / mean ** 2 };
 }
 
-/** What is left of a task that has been running for a while: less and less of even times, ever more of uneven ones. */
+/**
+ * The remaining time of a task that has been running for a while: it shrinks if service times are even, and grows if they are
+ * uneven.
+ */
 function residual(ageMs: number, { meanMs, cv2 }: Service): number {
   if (cv2 < 1) return Math.max(meanMs - ageMs * (1 - cv2), meanMs * cv2);
   return Math.min(meanMs + ageMs * (cv2 - 1), (meanMs * (1 + cv2)) / 2);
@@ -84,33 +87,35 @@ interface Turnover {
   readonly variance: number;
 }
 
-/** The turnover of the chain it falls to, while the chains keep their order; undefined when they do not. */
+/** The turnover of its chain, as long as the chains keep their order; otherwise undefined. */
 function inOrder({ turnovers, slots, agesMs }: Busy, service: Service): Turnover | undefined {
   const { meanMs, variance } = service;
   const rounds = Math.floor((turnovers - 1) / slots);
   if (agesMs.length === 0 || Math.sqrt(variance * (rounds + 1)) > ORDERED * meanMs) return undefined;
   const left = agesMs.map((age) => residual(age, service)).sort((a, b) => a - b);
-  // The ages may be those of some of the running tasks only.
+  // Only some of the running tasks may have known ages.
   const place = Math.floor(((((turnovers - 1) % slots) + 0.5) * left.length) / slots);
   const first = left[Math.min(place, left.length - 1)] ?? meanMs;
   const alone = Math.min(variance, first ** 2) + rounds * variance;
-  // When neighbours overtake each other, it is the next of them that turns over: together they are steadier than one.
+  // Neighbouring chains may overtake each other, and then the next of them turns over: together they vary less than one.
   const pooled = meanMs * Math.sqrt(alone) * (BERNOULLI / slots);
   return { middleMs: first + rounds * meanMs, variance: Math.min(alone, pooled) };
 }
 
-/** ∫Φ(1 − Φ): the variance of whether a chain has turned over, averaged over when one looks, for each unit of its spread. */
+/**
+ * ∫Φ(1 − Φ): the variance of whether a chain has turned over, averaged over the time of observation, per unit of its spread.
+ */
 const BERNOULLI = 0.564;
 
-/** The turnover as one of all chains counted together. */
+/** The turnover, counting all chains together. */
 function together({ turnovers, slots, agesMs }: Busy, service: Service): Turnover {
   const { meanMs, variance, cv2 } = service;
-  // Of a task met at a random moment, (1 + cv²)/2 of a mean is left, and as much has passed.
+  // At a random moment, a running task has (1 + cv²)/2 of a mean left, and the same time behind it.
   const stationary = (meanMs * (1 + cv2)) / 2;
   const ages = agesMs.length > 0 ? agesMs : [stationary];
   const left = ages.map((age) => residual(age, service));
   const perTurnover = meanMs / slots;
-  // Exact for one slot; for many uneven ones the turnovers come as if by chance, at a steady rate.
+  // Exact for one slot; with many uneven ones the turnovers are a Poisson process.
   const offset = cv2 < 1 ? (1 - cv2) / 2 : (1 - cv2) / 2 / slots;
   const phase = cv2 < 1 || slots === 1 ? left.reduce((sum, ms) => sum + ms, 0) / left.length - stationary : 0;
   const middleMs = Math.max(perTurnover * (turnovers - offset) + phase, perTurnover / 4);
@@ -125,8 +130,8 @@ function together({ turnovers, slots, agesMs }: Busy, service: Service): Turnove
 }
 
 /**
- * Mean square error of the mean service time as a forecast for the tasks in front: how well it is known, and what it has
- * drifted over as many tasks in the past, beyond the chance that is in every block of them. ms².
+ * Mean square error of the mean service time as a forecast for the tasks in front, ms²: its statistical error, and its measured
+ * drift over blocks of as many tasks, less the random variation of a block.
  */
 function meanError({ turnovers, samples, misses }: Busy, variance: number): number {
   const known = variance / Math.min(samples, MOST_EFFECTIVE_SAMPLES);
@@ -138,7 +143,7 @@ function meanError({ turnovers, samples, misses }: Busy, variance: number): numb
     before = weight * own + (1 - weight) * before * GROWTH;
     return before;
   });
-  // Between two lengths by the logarithm; each is four times the one before.
+  // Logarithmic interpolation between two block lengths; each is four times the one before.
   const at = Math.log(turnovers / BLOCKS[0]) / Math.log(4);
   const lower = Math.min(Math.floor(at), BLOCKS.length - 1);
   const [shortest = known] = errors;

@@ -1,29 +1,29 @@
 import { PaihaoError } from "../../errors.ts";
 
-/** Somebody who waits for room. */
+/** A caller waiting for room. */
 interface Waiter {
   readonly bytes: number;
   go(): void;
 }
 
 /**
- * Bounds how many bytes are in flight at a time: whoever wants more waits, first come, first served, so that a large one is not
- * passed for ever by small ones. What is larger than the whole budget goes alone.
+ * Limits the bytes in flight. Callers wait first come, first served, so that small values cannot overtake a large one forever.
+ * A value larger than the whole budget goes alone.
  */
 export class ByteBudget {
   readonly #most: number;
   readonly #line: Waiter[] = [];
   #inFlight = 0;
 
-  /** @param mostBytes in flight at a time */
+  /** @param mostBytes limit of the bytes in flight */
   constructor(mostBytes: number) {
     this.#most = mostBytes;
   }
 
   /**
-   * Does a piece of work that takes so many bytes when there is room for them.
-   * @param patienceMs how long to wait for it
-   * @throws PaihaoError store-unavailable when there was none in that time; what the work throws
+   * Runs work that needs this many bytes once there is room.
+   * @param patienceMs how long to wait for room
+   * @throws PaihaoError store-unavailable if there was no room in that time; what the work throws
    */
   async spend<T>(bytes: number, patienceMs: number, work: () => Promise<T>): Promise<T> {
     const taken = Math.min(bytes, this.#most);

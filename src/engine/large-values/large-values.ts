@@ -2,24 +2,24 @@ import type { Keys, LargeValue } from "../../store/keys.ts";
 import type { Scripts } from "../../store/scripts/scripts.ts";
 import { ByteBudget } from "./byte-budget.ts";
 
-/** How large values are read and written. */
+/** Limits for reading and writing large values. */
 export const LARGE_DEFAULTS = {
-  /** Bytes that may be on their way from the store at a time: it copies each into its answer in one go. */
+  /** Most bytes being read from the store at once: it copies each value into its reply in one go. */
   inFlightBytes: 32 * 1024 ** 2,
-  /** How long a reader waits for its turn, ms. */
+  /** How long a read waits for its turn, ms. */
   patienceMs: 15_000,
-  /** What is longer is written on the connection of large values, so that renewals and the like do not stand behind it. */
+  /** Longer values are written on the connection of large values, so that they do not delay renewals and the like. */
   writeBytes: 1024 ** 2,
 } as const;
 
-/** Whether a value is to be written on the connection of large values. */
+/** Whether a value must be written on the connection of large values. */
 export function isLarge(value: string | Buffer): boolean {
   return value.length > LARGE_DEFAULTS.writeBytes;
 }
 
 /**
- * Reads results and inputs that are too long to travel in the answer of a script: one by one, on a connection of their own, and
- * only so many bytes at a time. Whoever wants a value that is being read gets the same bytes.
+ * Reads results and inputs that are too long for the reply of a script: each separately, on a connection of their own, within a
+ * byte budget. Concurrent reads of the same value share one.
  */
 export class LargeValues {
   readonly #scripts: Pick<Scripts, "value">;
@@ -34,8 +34,8 @@ export class LargeValues {
   }
 
   /**
-   * The value of a task; null when it is gone.
-   * @param bytes its length, as it was told
+   * The value of a task; null if it is gone.
+   * @param bytes its length, as the script returned it
    * @throws PaihaoError store-unavailable
    */
   read(value: LargeValue, id: string, bytes: number): Promise<Buffer | null> {

@@ -1,12 +1,12 @@
-/** How far into a page its `<meta charset>` may stand (HTML §13.2.3.2). */
+/** The part of a page that is searched for `<meta charset>` (HTML §13.2.3.2). */
 const PRESCAN_BYTES = 1024;
-/** What windows-1252 has in place of the control characters 0x80–0x9F; five of them stay as they are. */
+/** The characters of windows-1252 for 0x80–0x9F; five are control characters. */
 const WINDOWS_1252 = "€\x81‚ƒ„…†‡ˆ‰Š‹Œ\x8dŽ\x8f\x90‘’“”•–—˜™š›œ\x9dž\x9f";
 
 /**
- * Decodes the bytes of a page as a browser does: byte order mark, then the charset of the content type, then the one that
- * the page names itself; without any of these UTF-8 where it is valid, else windows-1252.
- * @param charset of the content type; an unknown one counts as none
+ * Decodes the bytes of a page as a browser does: by the byte order mark, else the charset of the content type, else the charset
+ * that the page declares, else as UTF-8 if that is valid, else as windows-1252.
+ * @param charset of the content type; an unknown one is ignored
  */
 export function decodeHtml(bytes: Uint8Array, charset?: string): string {
   const named = byteOrderMark(bytes) ?? encodingOf(charset) ?? declared(bytes);
@@ -20,7 +20,7 @@ export function decodeHtml(bytes: Uint8Array, charset?: string): string {
 
 function decode(bytes: Uint8Array, encoding: string): string {
   if (encoding !== "windows-1252") return new TextDecoder(encoding).decode(bytes);
-  // The TextDecoder of Node 20 takes windows-1252 for ISO 8859-1, without its quotes, dashes and the euro sign.
+  // The TextDecoder of Node 20 decodes windows-1252 as ISO 8859-1, without quotes, dashes and the euro sign.
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     .toString("latin1")
     .replace(/[\x80-\x9f]/g, (c) => WINDOWS_1252.charAt(c.charCodeAt(0) - 0x80));
@@ -43,7 +43,7 @@ function declared(bytes: Uint8Array): string | undefined {
     /<meta\s[^>]*?charset\s*=\s*["']?\s*([^\s"'/>;]+)/i.exec(head)?.[1] ??
     /^\s*<\?xml\s[^>]*?encoding\s*=\s*["']([^"']+)/i.exec(head)?.[1];
   const encoding = encodingOf(label);
-  // A page whose meta could be read byte by byte is not UTF-16, whatever it says.
+  // A page whose meta element is readable as ASCII is not UTF-16, whatever it declares.
   return encoding?.startsWith("utf-16") ? "utf-8" : encoding;
 }
 

@@ -3,8 +3,8 @@ import { AddressGuard } from "../../net/ssrf-guard.ts";
 import { fetchPage as fetchGuarded, type Page } from "./guarded-fetch.ts";
 
 /**
- * Fetches a web page for a handler: from public addresses, and from those that FETCH_ALLOW lists, asked anew for every redirect.
- * Whatever a caller names as an address, it does not reach this machine or its network. At most 5 MiB, 20 s and five redirects.
+ * Fetches a web page for a handler: only from public addresses, and those that FETCH_ALLOW lists, also after redirects. So a
+ * URL from a caller cannot reach this machine or its network. At most 5 MiB, 20 s and five redirects.
  * @throws FetchError; its `failure` says why, and its message may be shown to the caller
  */
 export function fetchPage(url: string, { signal }: { signal: AbortSignal }): Promise<Page> {

@@ -8,14 +8,13 @@ import { BodyTooLong, readLimited } from "../../net/read-limited.ts";
 import { type AddressGuard, TargetRefused } from "../../net/ssrf-guard.ts";
 import { decodeHtml } from "./decode-html.ts";
 
-/** Limits of one fetch, redirects and all. */
+/** Limits of one fetch, including its redirects. */
 const FETCH_DEFAULTS = { timeoutMs: 20_000, maxBytes: 5 * 1024 * 1024, maxRedirects: 5 } as const;
 
 /**
- * Why a page could not be had:
- * `refused` the guard does not let us contact it · `status` it answered another status than 2xx · `redirects` too many, or one
- * that leads nowhere · `not-html` · `too-large` · `unreadable` its compression is unknown or broken · `unreachable` no connection,
- * no such name, or cut off · `timed-out`.
+ * Why a page could not be fetched: `refused` the guard does not allow the address · `status` the status was not 2xx ·
+ * `redirects` too many, or an invalid one · `not-html` · `too-large` · `unreadable` its compression is unknown or broken ·
+ * `unreachable` no connection, no such name, or the connection broke · `timed-out`.
  */
 export type FetchFailure =
   | "refused"
@@ -27,11 +26,11 @@ export type FetchFailure =
   | "unreachable"
   | "timed-out";
 
-/** A page that could not be had; the message may be shown to whoever asked for it. */
+/** A page could not be fetched; the message may be shown to the caller. */
 export class FetchError extends Error {
   override readonly name = "FetchError";
   readonly failure: FetchFailure;
-  /** The status that the page answered, where that is the failure. */
+  /** The status of the response, if that is the failure. */
   readonly status: number | undefined;
   constructor(failure: FetchFailure, message: string, options: { status?: number; cause?: unknown } = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
@@ -41,7 +40,7 @@ export class FetchError extends Error {
 }
 
 export interface FetchOptions {
-  /** Who may be contacted; asked anew for every redirect. */
+  /** Which addresses are allowed; checked again for every redirect. */
   guard: AddressGuard;
   signal: AbortSignal;
   /** Longest time from the first connection to the last byte; default 20 s. */
@@ -50,9 +49,9 @@ export interface FetchOptions {
   maxBytes?: number;
 }
 
-/** A page as it was answered. */
+/** A fetched page. */
 export interface Page {
-  /** Where it was found in the end. */
+  /** Its URL after redirects. */
   readonly url: string;
   readonly html: string;
   /** The Content-Language header. */
@@ -61,7 +60,7 @@ export interface Page {
 
 /**
  * Gets an HTML page: follows up to 5 redirects, decompresses and decodes it.
- * @throws FetchError that says why not
+ * @throws FetchError that says why it failed
  * @throws the signal's reason when it fires
  */
 export async function fetchPage(address: string, options: FetchOptions): Promise<Page> {
@@ -124,7 +123,7 @@ async function readBody(response: IncomingMessage, maxBytes: number): Promise<Bu
   const tooLarge = new FetchError("too-large", `the page is larger than ${maxBytes} bytes`);
   if (Number(response.headers["content-length"]) > maxBytes) throw tooLarge;
   const decompress = decompressor(response.headers["content-encoding"]);
-  // How the answer ends is how the decompressed one does: whoever reads that is told.
+  // An error of the response is passed on to the decompressed stream, where it is handled.
   const body = decompress ? pipeline(response, decompress, () => undefined) : response;
   try {
     return await readLimited(body, { maxBytes });

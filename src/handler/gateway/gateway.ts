@@ -16,28 +16,28 @@ import {
 } from "./request.ts";
 import { NoAnswer, Upstream } from "./upstream.ts";
 
-/** Methods that may be sent again without doing their work twice (RFC 9110 §9.2.2). */
+/** Idempotent methods, which may be retried (RFC 9110 §9.2.2). */
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "PUT", "DELETE"]);
-/** Statuses whose answers have no body (RFC 9110 §15.3.5, §15.3.6, §15.4.5). */
+/** Statuses of responses without a body (RFC 9110 §15.3.5, §15.3.6, §15.4.5). */
 const BODILESS = new Set([204, 205, 304]);
-/** What Via calls this server (RFC 9110 §7.6.3). */
+/** The name of this server in Via (RFC 9110 §7.6.3). */
 const VIA = "paihao";
 
-/** How a 429 with Retry-After is put off; when it has been so often, it is the result. */
+/** How a 429 with Retry-After is put off; after this many times it becomes the result. */
 const PUT_OFF = { times: 100, leastMs: 1000, leastGrowsToMs: 60_000, mostMs: 3_600_000 } as const;
 const TIMEOUT_MS = 30_000;
-/** How much later than the gateway itself its task's own timeout looks, ms. */
+/** How much longer the timeout of the task is than that of the gateway's request, ms. */
 const TIMEOUT_GRACE_MS = 5000;
 
-/** What {@link defineGateway} takes. */
+/** The options of {@link defineGateway}. */
 export interface GatewayOptions {
-  /** Name of the queue, as of a handler. */
+  /** Name of the queue, as for a handler. */
   queue: string;
-  /** Base URL of the API behind the line, http or https; path and query of a request are put behind it as they were sent. */
+  /** Base URL of the API, http or https; the path and query of a request are appended as they were sent. */
   target: string;
   /** Default: all of {@link GATEWAY_METHODS}. */
   methods?: readonly GatewayMethod[];
-  /** Longest time of one attempt, to the end of the answer; default 30 s. */
+  /** Longest time of one attempt, to the end of the response; default 30 s. */
   timeout?: Duration;
   /** Attempts of requests that may be sent again; default ATTEMPTS. Others are sent once. */
   attempts?: number;
@@ -45,12 +45,12 @@ export interface GatewayOptions {
   rate?: { max: number; per: Duration };
 }
 
-/** A handler that was made by {@link defineGateway}. */
+/** A handler made by {@link defineGateway}. */
 export interface Gateway extends Handler<GatewayRequest> {
   readonly gateway: { readonly methods: readonly GatewayMethod[] };
 }
 
-/** What requests are forwarded with. */
+/** What forwarding needs. */
 interface Forwarder {
   readonly upstream: Upstream;
   readonly methods: readonly GatewayMethod[];
@@ -58,9 +58,9 @@ interface Forwarder {
 }
 
 /**
- * Puts an existing HTTP API behind a line: `ANY /v1/gateway/{queue}/…` is forwarded when its turn comes, and its answer is the
- * result. Where the method is idempotent or the request has an Idempotency-Key, a 5xx, a 429 with Retry-After and a connection
- * that fails are tried again; any other request reaches the API once at most.
+ * Puts an existing HTTP API behind a queue: a request to `/v1/gateway/{queue}/…` is forwarded when its turn comes, and the
+ * response is the result. If the method is idempotent or the request has an Idempotency-Key, it is retried after a 5xx, a 429
+ * with Retry-After, or a failed connection; any other request is sent at most once.
  * @throws TypeError that names the option, its value and what was expected
  */
 export function defineGateway(options: GatewayOptions): Gateway {
@@ -70,7 +70,7 @@ export function defineGateway(options: GatewayOptions): Gateway {
       `gateway of queue ${JSON.stringify(queue)}: methods is ${JSON.stringify(methods)}, expected some of ${GATEWAY_METHODS.join(", ")}`,
     );
   }
-  // What is no duration is refused by defineHandler, which names it.
+  // An invalid duration is refused by defineHandler.
   const timeoutMs = parseDuration(options.timeout ?? TIMEOUT_MS);
   const forwarder = { upstream: new Upstream(targetOf(options)), methods, timeoutMs: timeoutMs ?? TIMEOUT_MS };
   const handler = defineHandler<GatewayRequest>({
@@ -103,14 +103,14 @@ export function isGateway(handler: Handler): handler is Gateway {
 }
 
 async function forward(forwarder: Forwarder, request: GatewayRequest, task: TaskContext): Promise<Response> {
-  // It was checked when it was stored, but perhaps by an older version, or for a gateway that took more.
+  // It was checked when it was stored, but perhaps by an older version, or with other options.
   if (!forwarder.methods.includes(request.method)) {
     throw giveUp({ status: 405, title: "The gateway does not take this method" });
   }
   if (isUnsafePath(request.path)) throw giveUp({ status: 400, title: "The path may lead out of the gateway's target" });
   const sent = forwardedHeaders(request.headers);
   const repeatable = IDEMPOTENT.has(request.method) || sent["idempotency-key"] !== undefined;
-  // Whoever takes the task after a worker has died must know that the request may have been sent.
+  // After the death of a worker, the next one must know that the request may have been sent.
   if (!repeatable && !(await isFirst(task, "forward"))) throw unanswered("An attempt was cut off.", { sent: true });
   const exchange = new Exchange(forwarder, task, repeatable);
   const answer = await exchange.ask(request, sent);
@@ -128,7 +128,7 @@ async function forward(forwarder: Forwarder, request: GatewayRequest, task: Task
   return new Response(null, { status, headers });
 }
 
-/** Whether a step of this name had not been done by an earlier attempt; it is done now, under the task's fence. */
+/** Whether no earlier attempt has done the step of this name; marks it as done, under the task's fence. */
 async function isFirst(task: TaskContext, step: string): Promise<boolean> {
   let first = false;
   await task.step(step, () => {
@@ -138,7 +138,7 @@ async function isFirst(task: TaskContext, step: string): Promise<boolean> {
   return first;
 }
 
-/** What to throw to have a request sent again that may be, where its answer asks for that; undefined where the answer counts. */
+/** For a repeatable request: the error to throw if its response calls for a retry; undefined if the response is final. */
 async function whenAgain(answer: IncomingMessage, task: TaskContext): Promise<Error | undefined> {
   const status = answer.statusCode ?? 0;
   if (status >= 500 && status <= 599 && task.attempt < task.maxAttempts) {
@@ -148,14 +148,14 @@ async function whenAgain(answer: IncomingMessage, task: TaskContext): Promise<Er
   const askedMs = retryAfterMs(answer.headers["retry-after"], { nowMs: Date.now(), mostMs: PUT_OFF.mostMs });
   for (let n = 0; askedMs !== undefined && n < PUT_OFF.times; n += 1) {
     if (!(await isFirst(task, `put off ${n}`))) continue;
-    // An API that says "at once" and means it would have answered otherwise.
+    // Not at once, even for `Retry-After: 0`, which would only give another 429.
     const leastMs = Math.min(PUT_OFF.leastMs * 2 ** n, PUT_OFF.leastGrowsToMs);
     return retryLater(Math.max(askedMs, leastMs));
   }
   return undefined;
 }
 
-/** The problem of a request that will not be sent again, and whose answer is not known. */
+/** The problem of a request that will not be sent again, and whose response is unknown. */
 function unanswered(reason: string, { sent }: { sent: boolean }): Error {
   const detail = sent ? `${reason} The request may have been carried out.` : `${reason} The request was not sent.`;
   return giveUp({
@@ -164,7 +164,7 @@ function unanswered(reason: string, { sent }: { sent: boolean }): Error {
   });
 }
 
-/** One attempt to have an answer, from the connection to the last byte. */
+/** One attempt, from the connection to the last byte of the response. */
 class Exchange {
   readonly #forwarder: Forwarder;
   readonly #task: TaskContext;
@@ -178,7 +178,7 @@ class Exchange {
     this.#deadline = new Deadline(task.signal, forwarder.timeoutMs, () => undefined);
   }
 
-  /** Sends the request; resolves with the head of the answer. */
+  /** Sends the request; resolves with the head of the response. */
   async ask(request: GatewayRequest, headers: Record<string, string>): Promise<IncomingMessage> {
     const { method, path, body, from } = request;
     const via = `${from?.version ?? "1.1"} ${VIA}`;
@@ -201,7 +201,7 @@ class Exchange {
     }
   }
 
-  /** The body of the answer, as it comes; what goes wrong with it ends the attempt as if there had been no answer. */
+  /** The body of the response as a stream; an error in it ends the attempt as if there had been no response. */
   body(answer: IncomingMessage): ReadableStream<Uint8Array> {
     const chunks = answer[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
     let canceled = false;
@@ -213,7 +213,7 @@ class Exchange {
           if (done !== true) return controller.enqueue(value);
           this.ended(controller.close());
         } catch (error) {
-          // Whoever has canceled it wants to hear no more of it.
+          // After a cancel, nobody reads the error.
           if (!canceled) controller.error(this.failed("The answer broke off.", true, error));
         }
       },
@@ -224,7 +224,7 @@ class Exchange {
     });
   }
 
-  /** What is to be thrown now that there is no answer. */
+  /** The error to throw if there is no response. */
   failed(reason: string, sent = true, cause?: unknown): unknown {
     this.ended(undefined);
     const { signal, attempt, maxAttempts, log } = this.#task;
@@ -235,14 +235,14 @@ class Exchange {
     return unanswered(why, { sent });
   }
 
-  /** Lets go of the signal and the timer; hands on what it was given. */
+  /** Releases the signal and the timer; returns the given value. */
   ended<T>(value: T): T {
     this.#deadline.clear();
     return value;
   }
 }
 
-/** The headers of an answer that become its result's, with ours. */
+/** The headers of a response that its result gets, and our own. */
 function answerHeaders(answer: IncomingMessage): Headers {
   const headers = new Headers();
   const fields: HeaderField[] = [];

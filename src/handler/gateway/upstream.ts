@@ -3,10 +3,10 @@ import https from "node:https";
 import { messageOf } from "../../errors.ts";
 import { sendRequest } from "../../net/guarded-request.ts";
 
-/** A request that got no answer. */
+/** A request got no response. */
 export class NoAnswer extends Error {
   override readonly name = "NoAnswer";
-  /** Whether a connection was there, so that the API may have received the request. */
+  /** Whether there was a connection, so that the API may have received the request. */
   readonly sent: boolean;
   constructor(message: string, options: { sent: boolean; cause: unknown }) {
     super(message, { cause: options.cause });
@@ -14,31 +14,34 @@ export class NoAnswer extends Error {
   }
 }
 
-/** A request as it is sent. */
+/** A request to send. */
 interface UpstreamRequest {
   readonly method: string;
-  /** Path and query, byte for byte as they go into the request line. */
+  /** Path and query, byte for byte as in the request line. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | undefined;
   readonly signal: AbortSignal;
   /**
-   * Whether it may be sent a second time. Only then does it go over a connection that was left open: the API may be about to close
-   * that, and nobody could tell whether the request had arrived.
+   * Whether it may be sent twice. Only then is a kept-alive connection used: the API may be about to close that, and then it
+   * would be unknown whether the request arrived.
    */
   readonly repeatable: boolean;
 }
 
-/** How long an idle connection is kept open, ms, and how many are. */
+/** How long idle connections are kept open, ms, and how many. */
 const IDLE = { ms: 4000, connections: 16 } as const;
 
-/** The API behind a gateway, with its connections. Not `fetch`: that adds headers, decodes bodies, and refuses ports and bodies. */
+/**
+ * The API behind a gateway, with its connections. Not `fetch`, which adds headers, decodes bodies, and refuses some ports and
+ * bodies.
+ */
 export class Upstream {
   readonly #url: URL;
   readonly #basePath: string;
   readonly #agent: http.Agent;
 
-  /** @param url whose path is put before that of each request */
+  /** @param url its path is prepended to that of each request */
   constructor(url: URL) {
     this.#url = url;
     this.#basePath = url.pathname.replace(/\/+$/, "");
@@ -47,7 +50,7 @@ export class Upstream {
   }
 
   /**
-   * Sends a request; resolves with the head of its answer, whose body is still to be read.
+   * Sends a request; resolves with the head of the response, before its body is read.
    * @throws NoAnswer
    * @throws TypeError for a header that cannot be sent
    */
@@ -74,7 +77,7 @@ export class Upstream {
     } catch (error) {
       if (request === undefined) throw error;
       const { code } = error as NodeJS.ErrnoException;
-      // The connection was closed while it was idle: the request is sent over one of its own.
+      // The connection was closed while it was idle: send the request on a new one.
       if (request.reusedSocket && code === "ECONNRESET" && !signal.aborted) return await this.#once(given, false);
       throw new NoAnswer(code ?? messageOf(error), { sent: connected || request.reusedSocket, cause: error });
     }

@@ -2,25 +2,25 @@ import { setImmediate as nextTurn } from "node:timers/promises";
 import { type Heading, PAGE_LIMITS, PageReader } from "./reader.ts";
 import { readingTime } from "./words.ts";
 
-/** What a digest holds at most. */
+/** Limits of a digest. */
 export const DIGEST_LIMITS = { links: 500, title: 300, description: 1000, href: 2048 } as const;
 
 interface Link {
-  /** Absolute; as the page has it where neither the page nor the task says what it is relative to. */
+  /** Absolute; as in the page if there is no base URL. */
   href: string;
-  /** What a reader sees of the link, or the `alt` of its image; may be empty. */
+  /** The visible text of the link, or the `alt` of its image; may be empty. */
   text: string;
 }
 
-/** A page in short. */
+/** The summary of a page. */
 export interface PageDigest {
-  /** Where the page was found in the end; null for HTML that came with the task. */
+  /** The URL of the page after redirects; null for HTML in the input. */
   url: string | null;
-  /** The address that the page gives as its own. */
+  /** The URL that the page declares as its own. */
   canonicalUrl: string | null;
   title: string | null;
   description: string | null;
-  /** Address of the picture that the page wants to be shown with. */
+  /** URL of the page's preview image. */
   image: string | null;
   /** BCP 47 tag, e.g. `en-GB`. */
   language: string | null;
@@ -28,27 +28,27 @@ export interface PageDigest {
   readingTimeSeconds: number;
   /** The first 100 that are not empty. */
   headings: Heading[];
-  /** The first 500 different ones, in the order of the page. */
+  /** The first 500 distinct links, in the order of the page. */
   links: Link[];
   /** Whether the page has more links than `links`. */
   moreLinks: boolean;
 }
 
 export interface DigestOptions {
-  /** Where the page was found. */
+  /** The URL of the page. */
   url?: string | undefined;
-  /** The Content-Language header, for a page that does not say itself. */
+  /** The Content-Language header, for a page that does not declare its language. */
   language?: string | undefined;
   signal: AbortSignal;
 }
 
-/** Characters parsed at once; between two pieces other tasks get their turn. Counting the words of so many takes 40 ms at worst. */
+/** Characters parsed at once; between two pieces other tasks can run. Counting the words of a piece takes 40 ms at worst. */
 const PIECE = 8 * 1024;
 /** Links resolved at once. */
 const LINKS_AT_ONCE = 100;
 
 /**
- * Digests a page. Text of script, style, template, noscript, svg and the like is no text of the page.
+ * Digests a page. The text of script, style, template, noscript, svg and the like does not count.
  * @throws NestedTooDeep
  * @throws the signal's reason when it fires
  */
@@ -90,7 +90,10 @@ export async function digestPage(html: string, options: DigestOptions): Promise<
   };
 }
 
-/** Links that lead somewhere: neither within the page nor script nor data. One more than a digest holds shows that there are more. */
+/**
+ * Links to other resources: not within the page, not script, not data. Returns one more than a digest contains, to show that
+ * there are more.
+ */
 async function resolveLinks(reader: PageReader, base: string | undefined, signal: AbortSignal): Promise<Link[]> {
   const links = new Map<string, Link>();
   let tried = 0;
@@ -113,8 +116,8 @@ async function resolveLinks(reader: PageReader, base: string | undefined, signal
 }
 
 /**
- * The absolute form of an address; undefined where it has none, or is longer than a digest shows. Each link is resolved against
- * the whole of the base, so both are bounded before: thousands of links by a base of a megabyte would take a minute.
+ * The absolute form of a URL; undefined if it is invalid or too long for a digest. Both arguments are limited, since resolving
+ * thousands of links against a base of a megabyte would take a minute.
  */
 function resolve(href: string | undefined, base: string | undefined): string | undefined {
   const written = href?.trim();
@@ -123,19 +126,19 @@ function resolve(href: string | undefined, base: string | undefined): string | u
   return resolved.length > DIGEST_LIMITS.href ? undefined : resolved;
 }
 
-/** A text on one line, cut to a length; null where nothing remains. */
+/** A text on one line, cut to a length; null if it is empty. */
 function clean(text: string | undefined, length: number): string | null {
   const line = (text ?? "").replace(/\s+/g, " ").trim();
   if (line === "") return null;
   if (line.length <= length) return line;
-  // A cut through a surrogate pair would leave half a character.
+  // Drops half a surrogate pair at the cut.
   return `${line
     .slice(0, length - 1)
     .replace(/[\uD800-\uDBFF]$/, "")
     .trimEnd()}…`;
 }
 
-/** The first tag of a list, in canonical form; null for what is no language tag. */
+/** The first language tag of a list, in canonical form; null if it is invalid. */
 function languageTag(written: string | undefined): string | null {
   const first = (written ?? "").split(",", 1)[0]?.trim().replaceAll("_", "-");
   if (!first) return null;

@@ -1,9 +1,9 @@
 import { Parser } from "htmlparser2";
 import { countWords } from "./words.ts";
 
-/** What is kept of a page at most; the rest of it is read all the same. */
+/** Limits of what is kept of a page; the rest is still read. */
 export const PAGE_LIMITS = {
-  /** Elements within one another. The parser's time grows with the square of it, and browsers stop at 512. */
+  /** Nested elements. The parser's time grows with the square of the depth; browsers stop at 512. */
   depth: 1000,
   anchors: 5000,
   headings: 100,
@@ -11,15 +11,15 @@ export const PAGE_LIMITS = {
   text: 300,
 } as const;
 
-/** Characters without a block element between them that are counted at once. */
+/** Characters counted at once if there is no block element between them. */
 const LONG_TEXT = 8 * 1024;
 
-/** A page that no browser would show either: its elements lie too deep within one another. */
+/** The elements of a page are nested too deeply; browsers would not display it either. */
 export class NestedTooDeep extends Error {
   override readonly name = "NestedTooDeep";
 }
 
-/** A text that several elements may add to. */
+/** A text collected from several elements. */
 interface Text {
   text: string;
 }
@@ -28,9 +28,9 @@ export interface Heading extends Text {
   readonly level: number;
 }
 
-/** Elements whose content is no text of the page. */
+/** Elements whose content does not count as text. */
 const UNREAD = new Set(["script", "style", "template", "noscript", "svg", "math", "iframe", "object", "textarea"]);
-/** Elements that may begin and end within a word; every other one ends it. */
+/** Elements that may begin and end within a word; all others end it. */
 const INLINE = new Set(
   "a abbr acronym b bdi bdo big cite code data del dfn em font i ins kbd mark q s samp small span strike strong sub sup time tt u var wbr".split(
     " ",
@@ -38,7 +38,7 @@ const INLINE = new Set(
 );
 const HEADING = /^h([1-6])$/;
 
-/** Reads a page piece by piece and collects what a digest needs; nothing is resolved or chosen here. */
+/** Reads a page piece by piece and collects the raw data of a digest. */
 export class PageReader {
   words = 0;
   /** Text of the first `<title>`. */
@@ -50,18 +50,18 @@ export class PageReader {
   /** `name`, `property` or `http-equiv` of each `<meta>`, in lower case → its first content that is not blank. */
   readonly meta = new Map<string, string>();
   readonly headings: Heading[] = [];
-  /** `href` as written → its text; of several links to one place the first text that is not blank. */
+  /** `href` as written → its text; for several links with the same `href`, the first text that is not blank. */
   readonly anchors = new Map<string, Text>();
 
   readonly #parser: Parser;
   #depth = 0;
-  /** How many of the open elements are, or are inside of, one that is not read. */
+  /** How many open elements are unread, or inside an unread one. */
   #unread = 0;
-  /** The title that is open. */
+  /** The current title element. */
   #title: Text | undefined;
   #heading: Heading | undefined;
   #anchor: { href: string; text: string } | undefined;
-  /** Text since a word ended for sure. */
+  /** Text since the last certain end of a word. */
   #pending = "";
 
   constructor() {
@@ -85,7 +85,7 @@ export class PageReader {
 
   #open(name: string, attributes: Readonly<Record<string, string>>): void {
     if (++this.#depth > PAGE_LIMITS.depth) {
-      throw new NestedTooDeep(`the page has more than ${PAGE_LIMITS.depth} elements within one another`);
+      throw new NestedTooDeep(`the page has more than ${PAGE_LIMITS.depth} nested elements`);
     }
     if (this.#unread > 0 || UNREAD.has(name)) {
       this.#unread++;
@@ -99,7 +99,7 @@ export class PageReader {
         this.language ??= attributes.lang ?? attributes["xml:lang"];
         break;
       case "title":
-        // Of a second title nothing is kept, and no title is text of the page.
+        // A second title is ignored, and no title counts as text of the page.
         this.#title = { text: "" };
         this.title ??= this.#title;
         break;
@@ -131,7 +131,7 @@ export class PageReader {
       return;
     }
     this.#pending += text;
-    // Counting takes a while and cannot be interrupted; a text without an end is counted in parts, which may cut a word.
+    // Counting cannot be interrupted, so a very long text is counted in parts, which may cut a word.
     if (this.#pending.length > LONG_TEXT) this.#endWord();
     if (this.#heading) addText(this.#heading, text);
     if (this.#anchor) addText(this.#anchor, text);
@@ -154,7 +154,7 @@ export class PageReader {
     }
   }
 
-  /** Block elements and line breaks end a word though no space is written. */
+  /** Block elements and line breaks end a word even without a space. */
   #endWord(): void {
     if (this.#pending === "") return;
     this.words += countWords(this.#pending);
@@ -178,7 +178,7 @@ export class PageReader {
   }
 }
 
-/** Adds to a text as long as it is short; white space is collapsed only later, hence the room for it. */
+/** Adds to a text up to a limit; the limit leaves room for white space, which is collapsed later. */
 function addText(to: Text, text: string): void {
   if (to.text.length < 4 * PAGE_LIMITS.text) to.text += text.slice(0, 4 * PAGE_LIMITS.text);
 }

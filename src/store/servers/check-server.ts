@@ -2,16 +2,16 @@ import type { Redis } from "ioredis";
 import { messageOf, StartError } from "../../errors.ts";
 import { type Connection, isCluster, mastersOf } from "../connection.ts";
 
-/** The oldest Redis that has every command the scripts use. */
+/** The oldest Redis with every command that the scripts use. */
 export const MINIMUM_REDIS = "6.2";
 
-/** What a store is found to be. */
+/** The result of checking a store. */
 export interface ServerReport {
   /** Its own version: Valkey's for Valkey, not the Redis one that it claims to be compatible with. */
   readonly version: string;
-  /** What an operator should change, each for a person, with what to do. */
+  /** Problems that the operator should fix, as sentences that say how. */
   readonly warnings: string[];
-  /** The eviction policy, or `unknown` where the server does not tell. */
+  /** The eviction policy, or `unknown` if the server does not report it. */
   readonly policy: string;
 }
 
@@ -20,10 +20,10 @@ export function isSupportedVersion(version: string): boolean {
   return !isNewer(MINIMUM_REDIS, version);
 }
 
-/** Script flags and sharded messages came with this major version of Redis. */
+/** The first major version of Redis with script flags and sharded pub/sub. */
 export const SCRIPT_FLAGS_SINCE = 7;
 
-/** Whether `a` is of a later major or minor version than `b`. */
+/** Whether `a` has a later major or minor version than `b`. */
 function isNewer(a: string, b: string): boolean {
   const [major = 0, minor = 0] = a.split(".").map(Number);
   const [otherMajor = 0, otherMinor = 0] = b.split(".").map(Number);
@@ -31,15 +31,16 @@ function isNewer(a: string, b: string): boolean {
 }
 
 /**
- * Checks that a store can be used, by INFO alone: hosted Redis often forbids CONFIG. Of a cluster, every master.
- * @throws StartError when it is older than {@link MINIMUM_REDIS}, is a Sentinel, does not tell, or is a node of a cluster
- *   that was given as a server by itself
+ * Checks that a store can be used, using only INFO, since hosted Redis often forbids CONFIG. In a cluster, every master is
+ * checked.
+ * @throws StartError if it is older than {@link MINIMUM_REDIS}, does not report its version, is a Sentinel, or is a cluster
+ *   node whose URL is not that of a cluster
  */
 export async function checkServer(connection: Connection): Promise<ServerReport> {
   const answers = await Promise.allSettled(mastersOf(connection).map((node) => checkNode(node, isCluster(connection))));
   const refused = answers.flatMap((answer) => (answer.status === "rejected" ? [answer.reason as unknown] : []));
   const all = answers.flatMap((answer) => (answer.status === "fulfilled" ? [answer.value] : []));
-  // A cluster of which one master is away is fit to serve the rest; what is unfit about any is said.
+  // A cluster can serve even if a master is unreachable; but an unsuitable master is an error.
   for (const reason of refused) if (reason instanceof StartError || all.length === 0) throw reason;
   const [oldest] = [...all].sort((a, b) => (isNewer(a.version, b.version) ? 1 : -1));
   if (oldest === undefined) throw new Error("no master of the cluster is known");
@@ -83,7 +84,7 @@ function policyWarnings(policy: string): string[] {
 async function readInfo(redis: Redis): Promise<Map<string, string>> {
   let text: string;
   try {
-    // Without a section: several at once are only taken since 7.0.
+    // Without arguments, since several sections are only accepted since 7.0.
     text = await redis.info();
   } catch (error) {
     if (!messageOf(error).startsWith("NOPERM")) throw error;

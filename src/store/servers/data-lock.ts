@@ -5,10 +5,10 @@ import { messageOf, StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import { birthOf, isRunning, UNKNOWN_BIRTH } from "./process-identity.ts";
 
-/** Another process that looks at the lock shows up in it for a moment; so often is it looked at again. */
-const LOOKS = 5;
-/** How long a store whose server was killed may take to write what it holds and end. */
-const FAREWELL_MS = 60_000;
+/** Another process that checks the lock appears in it for a moment, so it is checked again this many times. */
+const CHECKS = 5;
+/** How long a store whose server was killed may take to write its data and exit. */
+const EXIT_MS = 60_000;
 
 /** One line in the lock: `owner` is a server that uses the directory, `store` the Redis that it runs there. */
 interface Holder {
@@ -17,15 +17,15 @@ interface Holder {
   readonly pid: number;
 }
 
-/** Directories that this very process holds: its own file says nothing about a second use. */
-const heldHere = new Set<string>();
+/** Directories locked by this process: its own lock file cannot show a second use in the same process. */
+const lockedHere = new Set<string>();
 
 /**
- * The right to use a data directory: a file for each process that does, whose name says which.
+ * A lock on a data directory: one file for each process that uses it, named after the process.
  *
- * A process first writes its own file and then looks for others; of two that start at once at least one sees the other,
- * and gives up. A file is never taken over, only removed when its process is dead, so there is no moment at which two
- * could both take a stale one. It guards processes of one machine, as their ids say nothing about another's.
+ * A process first writes its own file and then looks for others; of two that start at once at least one sees the other and
+ * gives up. A file is never taken over, only removed if its process is dead, so two processes cannot both claim a stale one.
+ * The lock works only between processes of one machine, since it relies on process ids.
  */
 export class DataLock {
   readonly #dir: string;
@@ -37,19 +37,19 @@ export class DataLock {
   }
 
   /**
-   * Makes the directory if it is not there and takes it. Where the store of a killed server is still writing, it is waited for.
+   * Creates the directory if needed, and locks it. If the store of a killed server is still writing, waits for it.
    * @throws StartError that names the directory and the process that uses it
    */
   static async take(dir: string, log: Logger): Promise<DataLock> {
     try {
       await mkdir(dir, { recursive: true, mode: 0o700 });
       const lock = new DataLock(await realpath(dir), fileOf("owner", process.pid));
-      if (heldHere.has(lock.#dir)) throw inUse(dir, process.pid);
-      heldHere.add(lock.#dir);
+      if (lockedHere.has(lock.#dir)) throw inUse(dir, process.pid);
+      lockedHere.add(lock.#dir);
       try {
         await lock.#enter(log);
       } catch (error) {
-        heldHere.delete(lock.#dir);
+        lockedHere.delete(lock.#dir);
         throw error;
       }
       return lock;
@@ -62,7 +62,7 @@ export class DataLock {
   }
 
   async #enter(log: Logger): Promise<void> {
-    const patience = performance.now() + FAREWELL_MS;
+    const patience = performance.now() + EXIT_MS;
     let told = false;
     for (let look = 1; ; look++) {
       await this.#write(this.#own);
@@ -71,7 +71,7 @@ export class DataLock {
       if (other === undefined) return;
       await this.#remove(this.#own);
       const leaving = other.kind === "store" && performance.now() < patience;
-      if (!leaving && look >= LOOKS) throw inUse(this.#dir, other.pid, other.file);
+      if (!leaving && look >= CHECKS) throw inUse(this.#dir, other.pid, other.file);
       if (leaving && !told) {
         told = true;
         log.info(`waiting for the store of a server that was killed (process ${other.pid}) to finish writing`);
@@ -80,20 +80,23 @@ export class DataLock {
     }
   }
 
-  /** Lets a store's process count as a user of the directory, also when this one is dead; returns what takes that back. */
+  /**
+   * Registers the store's process as a user of the directory, which outlives this process; returns a function that unregisters
+   * it.
+   */
   async cover(pid: number): Promise<() => Promise<void>> {
     const file = fileOf("store", pid);
     await this.#write(file);
     return () => this.#remove(file);
   }
 
-  /** Gives the directory up; idempotent. */
+  /** Releases the directory; idempotent. */
   async release(): Promise<void> {
     await this.#remove(this.#own);
-    heldHere.delete(this.#dir);
+    lockedHere.delete(this.#dir);
   }
 
-  /** The other processes that live; the files of dead ones are removed on the way. */
+  /** The other live processes; the files of dead ones are removed. */
   async #others(): Promise<Holder[]> {
     const living: Holder[] = [];
     for (const file of await readdir(this.#dir)) {
@@ -120,7 +123,7 @@ function fileOf(kind: Holder["kind"], pid: number): string {
 }
 
 function inUse(dir: string, pid: number, file = ""): StartError {
-  // Without its start time another process that was given the same id cannot be told from it; a person can.
+  // Without a start time we cannot tell it from another process that got the same id, but the operator can.
   const doubt = file.endsWith(`-${UNKNOWN_BIRTH}`) ? `, or, if that is another program, remove ${file} there` : "";
   return new StartError(
     `the data directory ${dir} is in use by process ${pid}; stop that, or set DATA_DIR to another directory${doubt}`,

@@ -1,24 +1,26 @@
 /**
- * The embedded store's process: `fork(this, [port, beatMs])`, which is then sent the password that it is to ask for. It says `{ ready: true }` when it answers, `{ failed }` when
- * it cannot, and `{ alive: true }` every `beatMs`, by which its parent sees that no script has frozen it.
+ * The process of the embedded store: `fork(this, [port, beatMs])`, which is then sent its password. It sends `{ ready: true }`
+ * when it is ready, `{ failed }` if it cannot start, and the heartbeat `{ alive: true }` every `beatMs`, which shows that no
+ * script blocks it.
  */
 import { once } from "node:events";
 import net from "node:net";
 import { messageOf } from "../../errors.ts";
 import { ValkeyWasm } from "./valkey-wasm.ts";
 
-/** What the process says to its parent. */
+/** Messages from the process to its parent. */
 export type EmbeddedMessage = { ready: true } | { alive: true } | { failed: string; code?: string | undefined };
 
-/** What the parent says to the process, first of all. */
+/** The first message from the parent to the process. */
 export interface EmbeddedOrder {
   /** Letters and digits. */
   readonly password: string;
 }
 
 /**
- * 512 MB because at 2 GiB the 32-bit memory ends and Valkey hangs; without a file system there is nothing to save to.
- * Inline commands, as Valkey takes them from a terminal. Whoever has connected before the password was set is turned out.
+ * Inline commands, as Valkey accepts them from a terminal. 512 MB, because Valkey hangs when it reaches the 2 GiB limit of its
+ * 32-bit memory; no saving, because there is no file system. Clients that connected before the password was set are
+ * disconnected.
  */
 const settings = (password: string) =>
   [
@@ -37,14 +39,15 @@ const fail = (error: unknown) => {
   say({ failed: messageOf(error), code }, () => process.exit(1));
 };
 
-// Ctrl-C and a supervisor's SIGTERM reach this process too; the parent drains first and then hangs up.
+// Ctrl-C and a supervisor's SIGTERM reach this process too; it ignores them, since the parent drains first and then
+// disconnects.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
 process.on("disconnect", () => process.exit(0));
 
 const [{ password }] = (await once(process, "message")) as [EmbeddedOrder];
 const valkey = new ValkeyWasm(port, {
   onEnd: fail,
-  // In an endless script no event comes, not even the parent's end; without this the process would outlive it for ever.
+  // During an endless script no event arrives, not even the parent's exit; without this check the process would outlive it.
   onBusy: () => {
     if (process.ppid !== parent) process.exit(1);
   },

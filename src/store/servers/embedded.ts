@@ -11,13 +11,16 @@ import { PortTakenError, startOnFreePort } from "./free-port.ts";
 import { connectOnce } from "./probe.ts";
 import { type ChildStore, Respawner, type StoreChild } from "./respawner.ts";
 
-/** Without a sign of life for so long, a script holds the store; only killing it helps, as no SCRIPT KILL is read. */
+/**
+ * After this long without a heartbeat, a script blocks the store, which then reads no SCRIPT KILL: only killing the process
+ * helps.
+ */
 const FROZEN_AFTER_MS = 15_000;
 const BEATS = 15;
 const START_MS = 30_000;
-const FAREWELL_MS = 2_000;
+const EXIT_MS = 2_000;
 const STDERR_TAIL = 2_000;
-/** Any user of this machine may connect to a port: only who is told the password is served. */
+/** Any user of this machine can connect to the port, so a password is required. */
 const PASSWORD_BYTES = 32;
 
 export interface EmbeddedStoreOptions {
@@ -26,9 +29,9 @@ export interface EmbeddedStoreOptions {
 }
 
 /**
- * Starts Valkey in WebAssembly as a child process and keeps it alive on its port. Its data lives in memory only, at most
- * 512 MB of them, and is lost when it ends. It ends with this process, however that ends.
- * @throws StartError when it does not start
+ * Starts Valkey in WebAssembly as a child process and keeps it alive on its port. Its data is only in memory, at most 512 MB,
+ * and is lost when it ends. It ends with this process, however that ends.
+ * @throws StartError if it does not start
  */
 export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise<ChildStore> {
   const { log, frozenAfterMs = FROZEN_AFTER_MS } = options;
@@ -65,14 +68,14 @@ async function versionOf(url: string): Promise<string> {
   }
 }
 
-/** What is the same of every process of one store. */
+/** Options shared by all processes of one store. */
 type ChildOptions = Required<EmbeddedStoreOptions> & { readonly password: string };
 
 async function startEmbeddedChild(port: number, options: ChildOptions): Promise<StoreChild> {
   const { password, frozenAfterMs, log } = options;
   const beatMs = Math.ceil(frozenAfterMs / BEATS);
   const server = forkServer(port, beatMs);
-  // Not as an argument, which every user of the machine may read. If it is gone already, its exit says so.
+  // Not as an argument, which every user of the machine can read. If the process is already gone, its exit event reports that.
   server.send({ password } satisfies EmbeddedOrder, () => undefined);
   let stderr = "";
   server.stderr?.on("data", (text: Buffer) => {
@@ -84,8 +87,8 @@ async function startEmbeddedChild(port: number, options: ChildOptions): Promise<
   });
   const stop = async () => {
     if (server.connected) server.disconnect();
-    // Frozen by a script, it does not hear that.
-    const late = setTimeout(() => server.kill("SIGKILL"), FAREWELL_MS);
+    // If a script blocks it, it does not notice.
+    const late = setTimeout(() => server.kill("SIGKILL"), EXIT_MS);
     await gone;
     clearTimeout(late);
   };
@@ -101,17 +104,17 @@ async function startEmbeddedChild(port: number, options: ChildOptions): Promise<
 
 function forkServer(port: number, beatMs: number): ChildProcess {
   const extension = extname(fileURLToPath(import.meta.url));
-  // As TypeScript it needs the loader that this process runs under; compiled, none of its flags.
+  // TypeScript needs the loader of this process; compiled code needs none of its flags.
   const loader = extension === ".ts" ? process.execArgv.filter((arg) => !arg.startsWith("--inspect")) : [];
   return fork(
     fileURLToPath(new URL(`./embedded-server${extension}`, import.meta.url)),
     [String(port), String(beatMs)],
     {
-      // WASI is experimental in Node, and says so on every start.
+      // WASI is experimental in Node, which warns about it at every start.
       execArgv: [...loader, "--no-warnings"],
-      // A group of its own: the terminal's Ctrl-C is for the parent, which drains before it ends the store.
+      // A process group of its own: Ctrl-C in the terminal must reach only the parent, which drains before it stops the store.
       detached: true,
-      // Standard output is Valkey's own log; of what it says, the parent sees the consequences.
+      // Standard output is Valkey's own log, which is not needed.
       stdio: ["ignore", "ignore", "pipe", "ipc"],
     },
   );
@@ -130,7 +133,9 @@ function untilReady(server: ChildProcess, gone: Promise<string>): Promise<void> 
   return withTimeout(START_MS, ready, () => new Error(`it did not answer within ${START_MS / 1000} s`));
 }
 
-/** Kills a process that gives no sign of life. Beats are counted, not timed: this process may itself have been asleep. */
+/**
+ * Kills a process without heartbeats. Missed beats are counted, not timed, since this process may itself have been suspended.
+ */
 function watch(server: ChildProcess, gone: Promise<string>, beatMs: number, log: Logger): void {
   let missed = 0;
   server.on("message", () => {

@@ -5,13 +5,13 @@ import type { Logger } from "../../log.ts";
 import { checkServer } from "./check-server.ts";
 import { connectOnce, whenLoaded } from "./probe.ts";
 
-/** How long a Redis that cannot be reached is waited for: it may be starting at the same moment. */
+/** How long to wait for an unreachable Redis, which may be starting at the same time. */
 const PATIENCE_MS = 5_000;
 const RETRY_MS = 250;
 
 /**
- * Connects to a Redis of the operator's own and checks it.
- * @returns the line that says which store it is, without its password
+ * Connects to the operator's Redis and checks it.
+ * @returns one line that describes the store, without its password
  * @throws StartError that names host, port and reason, never the password
  */
 export async function probeExternal(url: string, log: Logger, patienceMs = PATIENCE_MS): Promise<string> {
@@ -41,7 +41,7 @@ export async function probeExternal(url: string, log: Logger, patienceMs = PATIE
   }
 }
 
-/** Which one REDIS_URL means, without user and password. */
+/** The address in REDIS_URL, without user and password. */
 function placeIn(url: string): string {
   try {
     return placeOf(parseRedisUrl(url));
@@ -50,7 +50,7 @@ function placeIn(url: string): string {
   }
 }
 
-/** The message for a server that answered and said no, which no waiting will change. */
+/** The message for a server that answered with an error that waiting will not change. */
 function refusalOf(error: unknown, place: string): string | undefined {
   const message = messageOf(error);
   if (/^WRONGPASS|invalid password/i.test(message)) {
@@ -74,11 +74,11 @@ function refusalOf(error: unknown, place: string): string | undefined {
   return undefined;
 }
 
-/** A host name with several addresses fails with one error for each, and no message of its own. */
+/** The error for a host name with several addresses contains one error for each, and has no message of its own. */
 function reasonOf(error: unknown): string {
   const [, last] = /^All sentinels are unreachable.*Last error: (.+)$/.exec(messageOf(error)) ?? [];
-  // The library keeps to itself why it could not connect to a sentinel or a node.
-  if ((last ?? messageOf(error)) === "Connection is closed.") return "nobody answers there";
+  // The library does not say why it could not connect to a sentinel or a node.
+  if ((last ?? messageOf(error)) === "Connection is closed.") return "there is no answer";
   if (last !== undefined) return `no sentinel can be reached: ${last}`;
   if (error instanceof AggregateError && error.errors.length > 0) return error.errors.map(messageOf).join(", ");
   return messageOf(error);

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import net from "node:net";
 
-/** A loopback port that is free now. Another process may take it before it is used: whoever uses it tries again then. */
+/** A loopback port that is free now. Another process may take it before it is used, so the caller must handle that. */
 export async function freePort(): Promise<number> {
   const server = net.createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -12,7 +12,7 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
-/** How often another free port is tried when the first was taken between being found and being used. */
+/** How many free ports are tried, since each may be taken before it is used. */
 const PORT_TRIES = 5;
 
 /** A start that failed because another process has the port. */
@@ -21,8 +21,8 @@ export class PortTakenError extends Error {
 }
 
 /**
- * Starts something on a free port of loopback, on another one where that was taken meanwhile.
- * @param start rejects with a PortTakenError where another process has the port
+ * Starts something on a free loopback port, and tries another port if that was taken meanwhile.
+ * @param start rejects with a PortTakenError if another process has the port
  */
 export async function startOnFreePort<T>(start: (port: number) => Promise<T>): Promise<{ child: T; port: number }> {
   for (let tries = 1; ; tries++) {

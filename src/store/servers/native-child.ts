@@ -12,21 +12,21 @@ import { connectOnce, whenLoaded } from "./probe.ts";
 import type { StoreChild } from "./respawner.ts";
 import type { ServerBinary } from "./server-binary.ts";
 
-/** How long a server may take for its first sign of life; loading its data does not count. */
-const SILENCE_MS = 60_000;
-/** How long a server may take to write what it holds and end. */
-const FAREWELL_MS = 60_000;
+/** How long a server may take to answer for the first time, not counting the loading of its data. */
+const ANSWER_MS = 60_000;
+/** How long a server may take to write its data and exit. */
+const EXIT_MS = 60_000;
 const POLL_MS = 25;
-/** A log file that has grown beyond this begins anew with the next start. */
+/** A log file larger than this is emptied at the next start. */
 const LOG_MAX_BYTES = 1024 ** 2;
 const LOG_TAIL_LINES = 5;
 
 /**
- * Runs the server and ends it when standard input ends, which the system closes however the parent dies.
- * It begins only when told to, by when the parent has written its lock; it tells the server's id on descriptor 3.
- * What tells it is the password, which the server reads as its configuration: it stands in no argument and no file.
- * It ignores signals that go to everybody, for who else would pass the end on? TERM is sent until it is heeded, as the
- * server, while it starts, may still ignore it like its wrapper. The reader is a shell's own loop: no process is left over.
+ * Runs the server and stops it when standard input ends, which the system closes however the parent dies. It starts the server
+ * only after the parent has written its lock and then sent the password, which the server reads as its configuration, so that
+ * it is in no argument and no file. The process id of the server is written to descriptor 3. The wrapper ignores signals to the
+ * whole process group, since it must stay alive to stop the server. TERM is repeated until it works, since the server inherits
+ * the ignored signals while it starts. Input is read by the shell itself, so that no process is left over.
  */
 const WRAPPER = `
 trap '' INT TERM HUP
@@ -48,7 +48,7 @@ exit "$status"
 
 export interface NativeChildOptions {
   readonly binary: ServerBinary;
-  /** Absolute; held by `lock`. */
+  /** Absolute; locked by `lock`. */
   readonly dir: string;
   readonly lock: DataLock;
   readonly port: number;
@@ -58,7 +58,7 @@ export interface NativeChildOptions {
   readonly signal?: AbortSignal;
 }
 
-/** How the server is reached; a secret. */
+/** The URL of the server; a secret. */
 export function urlOf(port: number, password: string): string {
   return `redis://:${password}@127.0.0.1:${port}`;
 }
@@ -69,7 +69,7 @@ function logFileOf(dir: string): string {
 }
 
 /**
- * Starts a server with its data in `dir` and waits until it has loaded them and answers.
+ * Starts a server with its data in `dir`, and waits until it has loaded its data and answers.
  * @throws PortTakenError, or an Error with the last lines of the server's log
  */
 export async function startNativeChild(options: NativeChildOptions): Promise<StoreChild> {
@@ -78,7 +78,7 @@ export async function startNativeChild(options: NativeChildOptions): Promise<Sto
   const output = openSync(logFileOf(dir), "a", 0o600);
   if (fstatSync(output).size > LOG_MAX_BYTES) ftruncateSync(output);
   const logStart = fstatSync(output).size;
-  // A group of its own: the terminal's Ctrl-C is for the parent, which drains before it ends the store.
+  // A process group of its own: Ctrl-C in the terminal must reach only the parent, which drains before it stops the store.
   const wrapper = spawn("/bin/sh", ["-c", WRAPPER, "store", binary.path, "-", ...settings(dir, port)], {
     cwd: dir,
     detached: true,
@@ -90,7 +90,7 @@ export async function startNativeChild(options: NativeChildOptions): Promise<Sto
     wrapper.on("exit", (code, signal) => resolve(describeExit(code, signal)));
     wrapper.on("error", (error) => resolve(messageOf(error)));
   });
-  // The wrapper may be gone before it reads; its exit says so.
+  // The wrapper may be gone before it reads; its exit event reports that.
   stdin?.on("error", () => {});
   const covered = pid === undefined ? undefined : lock.cover(pid);
   let running = true;
@@ -102,7 +102,7 @@ export async function startNativeChild(options: NativeChildOptions): Promise<Sto
   });
   const stop = async () => {
     stdin?.end();
-    const late = setTimeout(() => pid !== undefined && running && process.kill(-pid, "SIGKILL"), FAREWELL_MS);
+    const late = setTimeout(() => pid !== undefined && running && process.kill(-pid, "SIGKILL"), EXIT_MS);
     await gone;
     clearTimeout(late);
   };
@@ -120,8 +120,8 @@ export async function startNativeChild(options: NativeChildOptions): Promise<Sto
 }
 
 /**
- * Makes the server's data unreadable to other users, where an earlier version has left it readable. Not the directory itself, which
- * may be one that the operator shares with other things; one that is made here is closed from the beginning.
+ * Makes the data files unreadable to other users, since an earlier version left them readable. Does not change the mode of the
+ * directory, which the operator may use for other things too; a directory created here is private from the start.
  */
 async function closeToOthers(dir: string): Promise<void> {
   for (const [name, mode] of [
@@ -134,7 +134,7 @@ async function closeToOthers(dir: string): Promise<void> {
   }
 }
 
-/** The server's process id, as its wrapper tells it; never known if the wrapper ends first. */
+/** The server's process id, as its wrapper reports it; never resolves if the wrapper ends first. */
 async function serverPidOf(wrapper: ChildProcess): Promise<string> {
   const told = wrapper.stdio[3];
   if (told === null || told === undefined) throw new Error("the server's wrapper has no output");
@@ -152,14 +152,14 @@ function settings(dir: string, port: number): string[] {
     appendonly: "yes",
     appendfsync: "everysec",
     "maxmemory-policy": "noeviction",
-    // What goes wrong, and little else, for nobody cuts the log while the server runs.
+    // Little is logged, since the log is not rotated while the server runs.
     loglevel: "warning",
     logfile: "",
   };
   return Object.entries(values).flatMap(([name, value]) => [`--${name}`, value]);
 }
 
-/** Waits for a PING of this very server: another one may have taken the port, and would answer as well. */
+/** Waits until this server answers PING: another one may have taken the port, and would answer too. */
 async function untilReady(options: NativeChildOptions, pid: string, isRunning: () => boolean): Promise<void> {
   const { port, password, log, signal } = options;
   let silentSince = performance.now();
@@ -175,7 +175,7 @@ async function untilReady(options: NativeChildOptions, pid: string, isRunning: (
       }
     } catch (error) {
       signal?.throwIfAborted();
-      if (performance.now() - silentSince > SILENCE_MS) throw new Error("the server does not answer", { cause: error });
+      if (performance.now() - silentSince > ANSWER_MS) throw new Error("the server does not answer", { cause: error });
     }
     if (!isRunning()) throw new Error("the server ended at once");
     await delay(POLL_MS, undefined, { signal });
@@ -184,7 +184,7 @@ async function untilReady(options: NativeChildOptions, pid: string, isRunning: (
 
 function describeExit(code: number | null, signal: NodeJS.Signals | null): string {
   if (signal !== null) return `its wrapper was ended by ${signal}`;
-  // A shell says 128 and the signal's number for a process that a signal ended.
+  // A shell reports 128 plus the number of the signal that ended a process.
   return code !== null && code > 128 ? `ended by signal ${code - 128}` : `ended with status ${code}`;
 }
 

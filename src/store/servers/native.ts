@@ -8,22 +8,22 @@ import { startNativeChild, urlOf } from "./native-child.ts";
 import { type ChildStore, Respawner } from "./respawner.ts";
 import type { ServerBinary } from "./server-binary.ts";
 
-/** Any user of this machine may connect to a port: only who is told the password is served. */
+/** Any user of this machine can connect to the port, so a password is required. */
 const PASSWORD_BYTES = 32;
 
 export interface NativeStoreOptions {
   readonly binary: ServerBinary;
-  /** Where the data lives; made if it is not there. */
+  /** The data directory; created if needed. */
   readonly dataDir: string;
   readonly log: Logger;
-  /** A free one if not given. */
+  /** Default: a free one. */
   readonly port?: number;
 }
 
 /**
- * Starts an installed Redis or Valkey as a child, its data in an append-only file, and keeps it alive on its port.
- * It ends with this process, however that ends. The password in its URL is of this start alone, and written nowhere.
- * @throws StartError when the directory is in use or cannot be, or the server does not start
+ * Starts an installed Redis or Valkey as a child, its data in an append-only file, and keeps it alive on its port. It ends with
+ * this process, however that ends. The password in its URL is new at each start and written nowhere.
+ * @throws StartError if the directory is in use or unusable, or the server does not start
  */
 export async function startNativeStore(options: NativeStoreOptions): Promise<ChildStore> {
   const { binary, log, port: wanted } = options;

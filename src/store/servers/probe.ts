@@ -18,8 +18,8 @@ const ONCE = {
 } satisfies RedisOptions;
 
 /**
- * Connects once: no retry, nothing queued or sent twice. The caller disconnects.
- * @throws the first reason there is, e.g. the system's ECONNREFUSED or the server's WRONGPASS
+ * Connects once, without retries or an offline queue. The caller disconnects.
+ * @throws the first error, e.g. the system's ECONNREFUSED or the server's WRONGPASS
  */
 export async function connectOnce(url: string): Promise<Connection> {
   const connection = makeOnce(url);
@@ -27,14 +27,14 @@ export async function connectOnce(url: string): Promise<Connection> {
   connection.on("error", (error: Error) => {
     first ??= error;
   });
-  // A cluster tells of its nodes apart, and then no more than that none would do.
+  // For a cluster, errors of nodes are separate events; the error of the connection only says that no node was usable.
   let firstOfNodes: Error | undefined;
   connection.on("node error", (error: Error) => {
     firstOfNodes ??= error;
   });
   try {
     await connection.connect();
-    // A database that is not there is only told as an event.
+    // A missing database is reported only as an event.
     if (first !== undefined && !isCluster(connection)) throw first;
     return connection;
   } catch (error) {
@@ -58,7 +58,7 @@ function makeOnce(url: string): Connection {
   return new Redis({ ...options, ...sentinelOptions(address), sentinelRetryStrategy: () => null });
 }
 
-/** Waits until the server answers PING, for as long as it loads its data, and tells every few seconds how far it is. */
+/** Waits until the server has loaded its data and answers PING; logs its progress every few seconds. */
 export async function whenLoaded(redis: Connection, log: Logger, signal?: AbortSignal): Promise<void> {
   let toldAt = performance.now();
   for (;;) {

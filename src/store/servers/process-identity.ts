@@ -1,11 +1,11 @@
 import { readFileSync } from "node:fs";
 
-/** Stands for a start time that the system does not tell. */
+/** The start time where the system does not report one. */
 export const UNKNOWN_BIRTH = "0";
 
 /**
- * When a process started, as a word that no other process with the same id will have: ids are used again, in containers
- * after every restart. Only Linux tells it without another program; elsewhere it is `"0"`.
+ * When a process started, as a text that distinguishes it from other processes with the same id: ids are reused, in containers
+ * after every restart. Only Linux reports it without running another program; elsewhere it is `"0"`.
  */
 export function birthOf(pid: number): string {
   try {
@@ -17,26 +17,26 @@ export function birthOf(pid: number): string {
 }
 
 /**
- * Whether a process runs; one that has ended but was not yet collected by its parent does not.
- * @param birth its {@link birthOf} from earlier, where another process with the same id must not count
+ * Whether a process is running; a zombie is not.
+ * @param birth its earlier {@link birthOf}, to exclude another process with the same id
  */
 export function isRunning(pid: number, birth = UNKNOWN_BIRTH): boolean {
   try {
     process.kill(pid, 0);
   } catch (error) {
-    // EPERM: it is there, but another user's.
+    // EPERM: it exists, but belongs to another user.
     if (!(error instanceof Error && "code" in error && error.code === "EPERM")) return false;
   }
   try {
     if (statOf(pid)[0] === "Z") return false;
   } catch {
-    // No /proc here, or it has just ended: what the signal said stands.
+    // There is no /proc, or the process has just ended: the result of the signal counts.
   }
   const current = birthOf(pid);
   return birth === UNKNOWN_BIRTH || current === UNKNOWN_BIRTH || birth === current;
 }
 
-/** The fields of /proc/<pid>/stat from the third on, the state; the second, a name in brackets, may hold anything. */
+/** The fields of /proc/<pid>/stat from the third, the state; the second, a name in brackets, may contain anything. */
 function statOf(pid: number): string[] {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ");

@@ -10,19 +10,19 @@ import { findServerBinary } from "./server-binary.ts";
 /** The store of this start. */
 export interface ProvisionedStore {
   readonly kind: StoreKind;
-  /** For every process of this server; may hold a password. */
+  /** For every process of this server; may contain a password. */
   readonly url: string;
-  /** The one line that says which store it is and where the data lives; never holds a password. */
+  /** One line that says which store it is and where its data is; never contains a password. */
   readonly description: string;
-  /** Ends a store that was started for this process, and resolves when it is gone; idempotent. */
+  /** Stops a store that was started for this process, and resolves when it is gone; idempotent. */
   stop(): Promise<void>;
 }
 
 const INSTALL = "install one, e.g. with `apt-get install redis-server` or `brew install redis`";
 
 /**
- * Provides the store: the Redis of REDIS_URL, else one that is installed here, as a child, else an embedded one.
- * @throws StartError with a message for a person, also when the kind that `store` forces cannot be had
+ * Provides the store: the Redis of REDIS_URL, else an installed server as a child process, else the embedded one.
+ * @throws StartError with a message for the operator, also if the kind that `store` requires is not available
  */
 export async function provisionStore(
   config: Pick<Config, "redisUrl" | "store" | "dataDir">,
@@ -36,12 +36,12 @@ export async function provisionStore(
     return { kind, url, description: await probeExternal(url, log), stop: async () => {} };
   }
   if (kind !== "embedded") {
-    const { fit: binary, unfit } = await findServerBinary(log);
+    const { binary, rejected } = await findServerBinary(log);
     if (binary !== undefined) {
       return { kind: "native", ...(await startNativeStore({ binary, dataDir: config.dataDir, log })) };
     }
     if (kind === "native") {
-      const found = unfit.length > 0 ? unfit.join("; ") : "there is no redis-server or valkey-server on PATH";
+      const found = rejected.length > 0 ? rejected.join("; ") : "there is no redis-server or valkey-server on PATH";
       throw new StartError(`STORE is native, but ${found}; ${INSTALL}, version ${MINIMUM_REDIS} or later`);
     }
   }

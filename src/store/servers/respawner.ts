@@ -2,36 +2,36 @@ import { setTimeout as delay } from "node:timers/promises";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 
-/** A store's process that answers. */
+/** A store process that is ready. */
 export interface StoreChild {
-  /** Resolves when the process is gone, with how it went, for a log line. */
+  /** Resolves when the process is gone, with how it ended, for a log line. */
   readonly gone: Promise<string>;
-  /** Ends the process and resolves when it is gone; idempotent. */
+  /** Stops the process and resolves when it is gone; idempotent. */
   stop(): Promise<void>;
 }
 
-/** A store that this process runs, and keeps running until it is stopped. */
+/** A store that this process keeps running until it is stopped. */
 export interface ChildStore {
   readonly url: string;
-  /** Which store it is and where its data lives. */
+  /** Which store it is and where its data is. */
   readonly description: string;
-  /** Ends it and resolves when it is gone; idempotent. */
+  /** Stops it and resolves when it is gone; idempotent. */
   stop(): Promise<void>;
 }
 
 export interface RespawnerOptions {
-  /** Starts the process again on the port it had; stops trying when the signal fires. */
+  /** Starts the process on the same port; gives up when the signal fires. */
   start(signal: AbortSignal): Promise<StoreChild>;
-  /** What the loss means for the data, in words: ends the log line. */
+  /** What the loss means for the data: the end of the log line. */
   readonly consequence: string;
   readonly log: Logger;
 }
 
 const BACKOFF = { firstMs: 100, maxMs: 5_000 } as const;
-/** A process that lived this long is not in a crash loop: its next start is tried at once again. */
+/** A process that lived this long is not in a crash loop: it is restarted without a pause. */
 const STEADY_MS = 30_000;
 
-/** Keeps a store's process alive: when it ends unexpectedly, it is restarted, with growing pauses. */
+/** Restarts a store's process when it ends unexpectedly, with growing pauses. */
 export class Respawner {
   readonly #options: RespawnerOptions;
   readonly #stopping = new AbortController();
@@ -44,7 +44,7 @@ export class Respawner {
     this.#watch = this.#run();
   }
 
-  /** Ends the process for good; idempotent. */
+  /** Stops the process for good; idempotent. */
   async stop(): Promise<void> {
     this.#stopping.abort();
     await this.#child.stop();
@@ -66,7 +66,7 @@ export class Respawner {
     }
   }
 
-  /** One try to start the process again; says whether it runs. */
+  /** Tries once to restart the process; returns whether it runs. */
   async #revive(failures: number): Promise<boolean> {
     const { log, start } = this.#options;
     const { signal } = this.#stopping;
@@ -74,11 +74,11 @@ export class Respawner {
       await delay(Math.min(BACKOFF.maxMs, BACKOFF.firstMs * 2 ** failures), undefined, { signal });
       const child = await start(signal);
       this.#child = child;
-      // stop() may have come while the new process was starting, and then has only seen the old one.
+      // stop() may have been called while the new process was starting, and then only knew the old one.
       if (signal.aborted) await child.stop();
       return true;
     } catch (error) {
-      // Going on is all there is: every caller sees a store that cannot be reached, and says so itself.
+      // The only thing to do is to try again; meanwhile callers get errors about the unreachable store.
       if (!signal.aborted) log.error({ err: error }, `could not restart the store; trying again: ${messageOf(error)}`);
       return false;
     }

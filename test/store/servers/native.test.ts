@@ -42,9 +42,9 @@ describe("the native store", () => {
   const setting = async (redis: Redis, name: string) => ((await redis.config("GET", name)) as string[])[1];
 
   before(async function () {
-    const { fit } = await findServerBinary(silent);
-    if (fit === undefined) return this.skip();
-    binary = fit;
+    const { binary: installed } = await findServerBinary(silent);
+    if (installed === undefined) return this.skip();
+    binary = installed;
   });
 
   beforeEach(async () => {

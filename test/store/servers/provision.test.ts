@@ -25,7 +25,7 @@ describe("the store that is provided", () => {
     );
     return store;
   };
-  const installed = async () => (await findServerBinary(recordingLog().log)).fit !== undefined;
+  const installed = async () => (await findServerBinary(recordingLog().log)).binary !== undefined;
   /** Puts a directory with nothing but this program on PATH. */
   const onlyOnPath = async (name?: string, version?: string) => {
     if (name !== undefined) {
@@ -185,7 +185,7 @@ describe("an external store", () => {
     let redis: PrivateRedis;
 
     before(async function () {
-      if ((await findServerBinary(log)).fit?.name !== "redis-server") return this.skip();
+      if ((await findServerBinary(log)).binary?.name !== "redis-server") return this.skip();
       redis = await startRedis({ args: ["--requirepass", "r1ght"] });
     });
 
