@@ -4,7 +4,7 @@ import { defineInternalHandler, type Handler, INTERNAL_QUEUES, type TaskContext 
 import { giveUp, RetryAfter, RetryLater } from "../handler/intents.ts";
 import { retryAfterMs } from "../net/retry-after.ts";
 import type { AddressGuard } from "../net/ssrf-guard.ts";
-import { outcomeOf, type StoredTaskEnd } from "../store/scripts/task-end.ts";
+import { outcomeOf, type StoredTaskEnd } from "../store/task-end.ts";
 import { eventBody } from "./event.ts";
 import { Receivers } from "./receivers.ts";
 import { post, type ReceiverAnswer } from "./request.ts";

@@ -1,4 +1,6 @@
 import { expect } from "chai";
+import { SHARED } from "../../src/store/constants.ts";
+import { type KEYS, STATE_LETTERS, TASK_FIELDS } from "../../src/store/keys.ts";
 import type { Reserved } from "../../src/store/scripts/scripts.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
@@ -13,6 +15,7 @@ describe("the life of a task", () => {
   afterEach(() => t.close());
 
   const look = (id: string) => t.look(id);
+  const key = (kind: keyof typeof KEYS, name: string) => t.keys.start(t.keys.tag(0), kind) + name;
   const take = async () => {
     const [task] = await t.reserve(1);
     if (!task) throw new Error("nothing to take");
@@ -30,8 +33,8 @@ describe("the life of a task", () => {
     expect(seen).to.include({ state: "succeeded", index: null, expired: false });
     expect(seen.result?.body.toString()).to.equal("done");
     expect(seen.result?.headers).to.deep.equal({ "x-made-by": "test" });
-    expect(await t.redis.pttl(`${t.keys.tag(0)}r:a`)).to.be.within(1, t.settings.resultTtlMs);
-    expect(await t.redis.pttl(`${t.keys.tag(0)}t:a`)).to.be.above(t.settings.resultTtlMs);
+    expect(await t.redis.pttl(key("result", "a"))).to.be.within(1, t.settings.resultTtlMs);
+    expect(await t.redis.pttl(key("task", "a"))).to.be.above(t.settings.resultTtlMs);
   });
 
   it("keeps inputs of any size and bytes as they are", async () => {
@@ -78,7 +81,7 @@ describe("the life of a task", () => {
     expect([await ids("first", 0), await ids("second", 1)]).to.deep.equal([["a"], ["b"]]);
     await t.engine.heartbeat("w1", 60_000, new Map([["jobs", 2]]));
     await t.engine.heartbeat("w1", 0, new Map([["jobs", 2]]));
-    expect(await t.redis.exists(`${t.keys.tag(0)}v:jobs`)).to.equal(0);
+    expect(await t.redis.exists(key("reservations", "jobs"))).to.equal(0);
   });
 
   it("does not hand out again what has been lost and taken once more by the same worker in its other lane", async () => {
@@ -115,9 +118,12 @@ describe("the life of a task", () => {
     const seen = await look("a");
     expect(seen).to.include({ state: "failed", errorCode: "task-failed", attempts: 2 });
     expect(seen.result?.status).to.equal(500);
-    expect(await t.redis.zscore(`${t.keys.tag(0)}x:jobs`, "a")).to.not.equal(null);
-    expect(await t.redis.hget(`${t.keys.tag(0)}t:a`, "i")).to.equal('{"keep":"me"}');
-    expect(JSON.parse((await t.redis.hget(`${t.keys.tag(0)}t:a`, "E")) ?? "")).to.deep.equal(["boom", "boom"]);
+    expect(await t.redis.zscore(key("dead", "jobs"), "a")).to.not.equal(null);
+    expect(await t.redis.hget(key("task", "a"), TASK_FIELDS.input[0])).to.equal('{"keep":"me"}');
+    expect(JSON.parse((await t.redis.hget(key("task", "a"), TASK_FIELDS.errors[0])) ?? "")).to.deep.equal([
+      "boom",
+      "boom",
+    ]);
   });
 
   it("does not count an attempt that asks for later, and does not bury one that gives up", async () => {
@@ -129,7 +135,7 @@ describe("the life of a task", () => {
       await t.engine.tick(0);
     }
     expect(await t.engine.fail(lease(await take()), failureOf("give-up"), t.settings)).to.equal("failed");
-    expect(await t.redis.zcard(`${t.keys.tag(0)}x:jobs`)).to.equal(0);
+    expect(await t.redis.zcard(key("dead", "jobs"))).to.equal(0);
   });
 
   it("gives a task whose worker is lost back to its old place, then buries it when that happens too often", async () => {
@@ -192,20 +198,26 @@ describe("the life of a task", () => {
 
   it("promotes a hundred thousand tasks due at one instant in several calls, losing none", async function () {
     this.timeout(60_000);
-    const base = t.keys.tag(0);
     const total = 100_000;
+    const stored = {
+      [TASK_FIELDS.queue[0]]: "jobs",
+      [TASK_FIELDS.state[0]]: STATE_LETTERS.scheduled,
+      [TASK_FIELDS.created[0]]: 1,
+      [TASK_FIELDS.input[0]]: "1",
+      [TASK_FIELDS.place[0]]: String(SHARED.defaultPriority * SHARED.classSpan),
+    };
     for (let n = 0; n < total; n += 1000) {
       const pipeline = t.redis.pipeline();
       for (let k = n; k < n + 1000; k += 1) {
-        pipeline.hset(`${base}t:d${k}`, { q: "jobs", s: "d", c: 1, i: "1", o: String(3 * 2 ** 45) });
-        pipeline.zadd(`${base}d:jobs`, 1, `d${k}`);
+        pipeline.hset(key("task", `d${k}`), stored);
+        pipeline.zadd(key("scheduled", "jobs"), 1, `d${k}`);
       }
       await pipeline.exec();
     }
     let promoted = 0;
     while (promoted < total) promoted += (await t.engine.tick(0)).promoted;
-    expect(await t.redis.zcard(`${base}w:jobs`)).to.equal(total);
-    expect(await t.redis.zcard(`${base}d:jobs`)).to.equal(0);
+    expect(await t.redis.zcard(key("waiting", "jobs"))).to.equal(total);
+    expect(await t.redis.zcard(key("scheduled", "jobs"))).to.equal(0);
   });
 
   it("refuses what exceeds the queue's limit or the caller's longest line, and stores nothing of it", async () => {

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Inspection } from "../../../src/engine/inspect.ts";
 import { SHARED } from "../../../src/store/constants.ts";
-import { stateOf } from "../../../src/store/keys.ts";
+import { INDEXES, INLINE_BYTES, type Index, stateOf } from "../../../src/store/keys.ts";
 import { isOutcome, type State, TRANSITIONS } from "../../../src/task.ts";
 import type { Model } from "./model.ts";
 import type { Dump, StoredQueue, StoredTask } from "./store.ts";
@@ -12,14 +12,14 @@ export const KEPT = { result: 3_600_000, tombstone: 86_400_000, dead: 604_800_00
 /** A run takes less than this from when a TTL was set. */
 const RUN_MS = 120_000;
 /** The index that a state stands in. */
-const HOME: Readonly<Record<State, "w" | "d" | "l" | "">> = {
-  ...{ waiting: "w", scheduled: "d", retrying: "d", running: "l", succeeded: "", failed: "", canceled: "" },
+const HOME: Readonly<Record<State, Index | null>> = {
+  ...{ waiting: "waiting", scheduled: "scheduled", retrying: "scheduled", running: "leases" },
+  ...{ succeeded: null, failed: null, canceled: null },
 };
 /** Where ends wait to be told to webhooks. */
 export const WEBHOOK_QUEUE = "paihao.webhooks";
 /** How a stored step says whether it can be undone, and whether it has been. */
 const MARKS = { none: "", due: "i", done: "u" } as const;
-const INDEXES = ["w", "d", "l", "x"] as const;
 
 /** Holds a store against the model after each step, and each step against what was seen before. */
 export class Checker {
@@ -38,7 +38,7 @@ export class Checker {
   check(dump: Dump, seen: ReadonlyMap<string, Inspection | null>): void {
     for (const [id, task] of this.#model.tasks) {
       const stored = dump.tasks.get(id);
-      if (task.died === Infinity) task.died = Number(stored?.t.e);
+      if (task.died === Infinity) task.died = Number(stored?.fields.ended);
     }
     this.#model.cap();
     for (const [id, stored] of dump.tasks) {
@@ -47,18 +47,21 @@ export class Checker {
       else checkUnknown(id, stored, seen.get(id) ?? null);
     }
     for (const [name, queue] of dump.queues) if (name !== WEBHOOK_QUEUE) this.#checkQueue(name, queue);
-    const told = names(dump.queues.get(WEBHOOK_QUEUE)?.w ?? []).map((id) => id.replace(/:webhook:\d+$/, ""));
+    const told = names(dump.queues.get(WEBHOOK_QUEUE)?.indexes.waiting ?? []).map((id) =>
+      id.replace(/:webhook:\d+$/, ""),
+    );
     expect(told, "webhooks").to.deep.equal(this.#model.told.map(({ id }) => id));
   }
 
   #checkTask(task: ModelTask, stored: StoredTask, dump: Dump, seen: Inspection | null): void {
     const { id } = task;
-    const { t } = stored;
-    expect(stateOf(t.s ?? ""), `state of ${id}`).to.equal(task.state);
-    expect({ queue: t.q, attempts: Number(t.a ?? 0), lost: Number(t.l ?? 0) }, `counters of ${id}`).to.deep.equal({
+    const { fields } = stored;
+    expect(stateOf(fields.state ?? ""), `state of ${id}`).to.equal(task.state);
+    const { queue, attempts = 0, lost = 0 } = fields;
+    expect({ queue, attempts: Number(attempts), lost: Number(lost) }, `counters of ${id}`).to.deep.equal({
       ...{ queue: task.queue, attempts: task.attempts, lost: task.lost },
     });
-    this.#checkHistory(task, t);
+    this.#checkHistory(task, fields);
     checkHome(task, dump);
     checkInput(task, stored);
     checkLives(task, stored);
@@ -82,37 +85,37 @@ export class Checker {
   }
 
   /** Of the store alone, whatever the model thinks: no state follows one that it must not, no fence comes twice. */
-  #checkHistory(task: ModelTask, t: StoredTask["t"]): void {
-    const created = t.c ?? "";
+  #checkHistory(task: ModelTask, fields: StoredTask["fields"]): void {
+    const created = fields.created ?? "";
     const before = this.#states.get(task.id);
-    const fence = Number(t.f ?? 0);
+    const fence = Number(fields.fence ?? 0);
     if (before && before.created === created && before.state !== task.state) {
       expect(TRANSITIONS[before.state], `after ${before.state} of ${task.id}`).to.include(task.state);
     }
     if (before && before.created === created && fence !== 0) expect(fence).to.be.at.least(before.fence);
     this.#states.set(task.id, { created, state: task.state, fence: Math.max(fence, before?.fence ?? 0) });
-    if (t.f !== undefined) expect(t.f, `fence of ${task.id}`).to.equal(task.fence);
+    if (fields.fence !== undefined) expect(fields.fence, `fence of ${task.id}`).to.equal(task.fence);
   }
 
   #checkQueue(name: string, stored: StoredQueue): void {
     const line = this.#model.line(name);
-    expect(names(stored.w), `order of ${name}`).to.deep.equal(line.map((task) => task.id));
+    expect(names(stored.indexes.waiting), `order of ${name}`).to.deep.equal(line.map((task) => task.id));
     for (const [n, task] of line.entries()) {
-      const score = stored.w[2 * n + 1] ?? "";
+      const score = stored.indexes.waiting[2 * n + 1] ?? "";
       expect(Math.floor(Number(score) / SHARED.classSpan), `class of ${task.id}`).to.equal(task.priority);
       const place = task.place ?? 0;
       expect(this.#scores.get(place) ?? score, `place of ${task.id}`).to.equal(score);
       this.#scores.set(place, score);
     }
-    expect(names(stored.x).sort(), `dead of ${name}`).to.deep.equal(
+    expect(names(stored.indexes.dead).sort(), `dead of ${name}`).to.deep.equal(
       this.#model
         .dead(name)
         .map((task) => task.id)
         .sort(),
     );
-    expect(stored.x.length / 2, `dead of ${name}`).to.be.at.most(MODEL_DEAD_CAP);
+    expect(stored.indexes.dead.length / 2, `dead of ${name}`).to.be.at.most(MODEL_DEAD_CAP);
     const queue = this.#model.queue(name);
-    const { hlc = 0, fence = 0, lost = 0, dead = 0, paused = 0, healed = 0 } = numbers(stored.q);
+    const { hlc = 0, fence = 0, lost = 0, dead = 0, paused = 0, healed = 0 } = numbers(stored.fields);
     expect({ lost, dead, paused, healed }, `counters of ${name}`).to.deep.equal({
       ...{ lost: queue.losses, dead: queue.deaths, paused: queue.paused ? 1 : 0, healed: 0 },
     });
@@ -135,24 +138,24 @@ function checkUnknown(id: string, stored: StoredTask, seen: Inspection | null): 
 /** In exactly one index of its queue and in none of another, or in none at all when it is finished and not dead. */
 function checkHome(task: ModelTask, dump: Dump): void {
   const places = [...dump.queues].flatMap(([name, queue]) =>
-    INDEXES.filter((kind) => names(queue[kind]).includes(task.id)).map((kind) => `${kind}:${name}`),
+    INDEXES.filter((index) => names(queue.indexes[index]).includes(task.id)).map((index) => `${index} ${name}`),
   );
-  const home = task.died === null ? HOME[task.state] : "x";
-  expect(places, `indexes of ${task.id}`).to.deep.equal(home === "" ? [] : [`${home}:${task.queue}`]);
+  const home = task.died === null ? HOME[task.state] : "dead";
+  expect(places, `indexes of ${task.id}`).to.deep.equal(home === null ? [] : [`${home} ${task.queue}`]);
 }
 
 /** A long input has a key of its own for as long as it may be needed; a short one stays to know a replay by. */
 function checkInput(task: ModelTask, stored: StoredTask): void {
   const { id, input } = task;
-  if (input.length > 64) {
+  if (input.length > INLINE_BYTES) {
     expect(stored.input, `input of ${id}`).to.equal(task.inputKept ? input : "");
-    expect(stored.t, `input of ${id}`).to.have.property("h").with.length(32);
-    expect(stored.t, `input of ${id}`).not.to.have.property("i");
+    expect(stored.fields, `input of ${id}`).to.have.property("digest").with.length(32);
+    expect(stored.fields, `input of ${id}`).not.to.have.property("input");
   } else {
-    expect(stored.t.i, `input of ${id}`).to.equal(input);
+    expect(stored.fields.input, `input of ${id}`).to.equal(input);
     expect(stored.inputTtl, `input of ${id}`).to.equal(-2);
   }
-  expect(stored.t.m ?? "application/json", `media type of ${id}`).to.equal(task.mediaType);
+  expect(stored.fields.mediaType ?? "application/json", `media type of ${id}`).to.equal(task.mediaType);
 }
 
 /** Everything finished has a time to live, and nothing else has. */

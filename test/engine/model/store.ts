@@ -1,12 +1,13 @@
 import type { Connection } from "../../../src/store/connection.ts";
-import { INLINE_BYTES, type Keys } from "../../../src/store/keys.ts";
+import { INDEXES, INLINE_BYTES, type Index, type KEYS, type Keys, TASK_FIELDS } from "../../../src/store/keys.ts";
+import { withoutNames } from "../../../src/store/scripts/lua-names.ts";
 import { isOutcome } from "../../../src/task.ts";
 import type { Model } from "./model.ts";
 import { LONG_AGO } from "./task.ts";
 
 /** Everything that the store holds of one task. Times to live are ms; -1 for none, -2 for a key that is not there. */
 export interface StoredTask {
-  readonly t: Readonly<Record<string, string>>;
+  readonly fields: Readonly<Partial<Record<keyof typeof TASK_FIELDS, string>>>;
   readonly ttl: number;
   readonly input: string;
   readonly inputTtl: number;
@@ -16,13 +17,11 @@ export interface StoredTask {
   readonly stepsTtl: number;
 }
 
-/** Everything that the store holds of one queue; an index is [id, score, …] in its order. */
+/** Everything that the store holds of one queue. */
 export interface StoredQueue {
-  readonly w: readonly string[];
-  readonly d: readonly string[];
-  readonly l: readonly string[];
-  readonly x: readonly string[];
-  readonly q: Readonly<Record<string, string>>;
+  /** Each is [id, score, …] in its order. */
+  readonly indexes: Readonly<Record<Index, readonly string[]>>;
+  readonly fields: Readonly<Record<string, string>>;
 }
 
 /** One instant of one partition. */
@@ -32,7 +31,8 @@ export interface Dump {
   readonly queues: ReadonlyMap<string, StoredQueue>;
 }
 
-const DUMP = `
+const DUMP = withoutNames(
+  `
 local base, ids, queues = KEYS[1], cjson.decode(ARGV[1]), cjson.decode(ARGV[2])
 local function hash(key)
   local flat, map = redis.call('HGETALL', key), { [''] = '' }
@@ -42,23 +42,25 @@ end
 local out = { tasks = { [''] = '' }, queues = { [''] = '' } }
 for _, id in ipairs(ids) do
   out.tasks[id] = {
-    t = hash(base .. 't:' .. id), ttl = redis.call('PTTL', base .. 't:' .. id),
-    input = redis.call('GET', base .. 'b:' .. id) or '', inputTtl = redis.call('PTTL', base .. 'b:' .. id),
-    result = redis.call('GET', base .. 'r:' .. id) or '', resultTtl = redis.call('PTTL', base .. 'r:' .. id),
-    steps = hash(base .. 's:' .. id), stepsTtl = redis.call('PTTL', base .. 's:' .. id),
+    fields = hash(K.task(id)), ttl = redis.call('PTTL', K.task(id)),
+    input = redis.call('GET', K.input(id)) or '', inputTtl = redis.call('PTTL', K.input(id)),
+    result = redis.call('GET', K.result(id)) or '', resultTtl = redis.call('PTTL', K.result(id)),
+    steps = hash(K.steps(id)), stepsTtl = redis.call('PTTL', K.steps(id)),
   }
 end
 for _, queue in ipairs(queues) do
-  local of = { q = hash(base .. 'q:' .. queue) }
-  for _, kind in ipairs({ 'w', 'd', 'l', 'x' }) do
+  local indexes = {}
+  for name, start in pairs({ waiting = P.waiting, scheduled = P.scheduled, leases = P.leases, dead = P.dead }) do
     -- An empty table would be encoded as an object.
-    of[kind] = { '', unpack(redis.call('ZRANGE', base .. kind .. ':' .. queue, 0, -1, 'WITHSCORES')) }
+    indexes[name] = { '', unpack(redis.call('ZRANGE', base .. start .. queue, 0, -1, 'WITHSCORES')) }
   end
-  out.queues[queue] = of
+  out.queues[queue] = { fields = hash(K.queue(queue)), indexes = indexes }
 end
 local time = redis.call('TIME')
 out.now = time[1] * 1000 + math.floor(time[2] / 1000)
-return cjson.encode(out)`;
+return cjson.encode(out)`,
+  "the model's dump",
+);
 
 /** Reads what one partition holds of some tasks and queues. */
 export async function dump(
@@ -82,21 +84,26 @@ export async function dump(
   return {
     now,
     tasks: new Map(
-      [...named(tasks)].map(([id, task]) => [id, { ...task, t: withoutMark(task.t), steps: withoutMark(task.steps) }]),
-    ),
-    queues: new Map(
-      [...named(of)].map(([name, queue]) => [
-        name,
-        {
-          q: withoutMark(queue.q),
-          w: queue.w.slice(1),
-          d: queue.d.slice(1),
-          l: queue.l.slice(1),
-          x: queue.x.slice(1),
-        },
+      [...named(tasks)].map(([id, task]) => [
+        id,
+        { ...task, fields: byName(task.fields), steps: withoutMark(task.steps) },
       ]),
     ),
+    queues: new Map(
+      [...named(of)].map(([name, { fields, indexes }]) => {
+        const entries = INDEXES.map((index) => [index, indexes[index].slice(1)]);
+        return [name, { fields: withoutMark(fields), indexes: Object.fromEntries(entries) }];
+      }),
+    ),
   };
+}
+
+const FIELD_NAMES = new Map(Object.entries(TASK_FIELDS).map(([name, [field]]) => [field as string, name]));
+
+/** The fields of a task by the names that keys.ts gives them; one that it does not know keeps its own. */
+function byName(fields: Readonly<Record<string, string>>): StoredTask["fields"] {
+  const named = Object.entries(withoutMark(fields)).map(([field, value]) => [FIELD_NAMES.get(field) ?? field, value]);
+  return Object.fromEntries(named);
 }
 
 function withoutMark(map: Readonly<Record<string, string>>): Record<string, string> {
@@ -106,13 +113,19 @@ function withoutMark(map: Readonly<Record<string, string>>): Record<string, stri
 /** Lets time pass without waiting: what Redis's clock would come to do is written, for one task. */
 export class TimeTravel {
   readonly #redis: Connection;
+  readonly #keys: Keys;
   readonly #tag: string;
   readonly #model: Model;
 
   constructor(redis: Connection, keys: Keys, model: Model) {
     this.#redis = redis;
+    this.#keys = keys;
     this.#tag = keys.tag(0);
     this.#model = model;
+  }
+
+  #key(kind: keyof typeof KEYS, name = ""): string {
+    return this.#keys.start(this.#tag, kind) + name;
   }
 
   /** The lease of a running task ended `when`, or the delay of a scheduled or retrying one. */
@@ -120,10 +133,10 @@ export class TimeTravel {
     const task = this.#model.tasks.get(id);
     if (task?.state === "running") {
       task.lapsed = when;
-      await this.#redis.zadd(`${this.#tag}l:${task.queue}`, "XX", when, id);
+      await this.#redis.zadd(this.#keys.index(this.#tag, "leases", task.queue), "XX", when, id);
     } else if (task?.state === "scheduled" || task?.state === "retrying") {
       task.due = when;
-      await this.#redis.zadd(`${this.#tag}d:${task.queue}`, "XX", when, id);
+      await this.#redis.zadd(this.#keys.index(this.#tag, "scheduled", task.queue), "XX", when, id);
     }
   }
 
@@ -134,11 +147,11 @@ export class TimeTravel {
     Object.assign(task, { expired: !task.destroyed, result: null });
     if (task.input.length > INLINE_BYTES) task.inputKept = false;
     task.steps.clear();
-    await this.#redis.hset(`${this.#tag}t:${id}`, "x", when);
-    await this.#redis.unlink(...["r", "b", "s"].map((kind) => `${this.#tag}${kind}:${id}`));
+    await this.#redis.hset(this.#key("task", id), TASK_FIELDS.expires[0], when);
+    await this.#redis.unlink(...(["result", "input", "steps"] as const).map((kind) => this.#key(kind, id)));
     if (task.died === null) return;
     task.died = when;
-    await this.#redis.zadd(`${this.#tag}x:${task.queue}`, "XX", when, id);
+    await this.#redis.zadd(this.#keys.index(this.#tag, "dead", task.queue), "XX", when, id);
   }
 
   /** The tombstone of a finished task goes; a dead letter's cannot go before its entry. */
@@ -146,7 +159,7 @@ export class TimeTravel {
     const task = this.#model.tasks.get(id);
     if (!(task?.expired || task?.destroyed) || task.died !== null) return;
     this.#model.tasks.delete(id);
-    await this.#redis.unlink(`${this.#tag}t:${id}`);
+    await this.#redis.unlink(this.#key("task", id));
   }
 
   /**
@@ -156,14 +169,14 @@ export class TimeTravel {
   async sinceTick(gap: boolean): Promise<number> {
     // A time to come is one of a clock that was set back since, and no gap.
     const at = gap ? LONG_AGO + 1 : Number.MAX_SAFE_INTEGER;
-    await this.#redis.hset(`${this.#tag}ticked`, { at, held: 0, until: 0, graces: 0 });
+    await this.#redis.hset(this.#key("ticked"), { at, held: 0, until: 0, graces: 0 });
     return gap ? at + 1 : Infinity;
   }
 
   /** The span of a queue's rate passes. */
   async passSpan(queue: string): Promise<void> {
     this.#model.queue(queue).starts = 0;
-    await this.#redis.unlink(`${this.#tag}y:${queue}`);
+    await this.#redis.unlink(this.#key("starts", queue));
   }
 }
 

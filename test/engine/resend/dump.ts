@@ -33,9 +33,12 @@ async function written(redis: Connection, key: string, tag: string): Promise<unk
   // Starts are times, and live workers carry one: how many there are is what counts.
   if (type === "list") return redis.llen(key);
   const fields = Object.entries(await redis.hgetall(key)).filter(([name]) => !OF_TIME.test(name));
-  return Object.fromEntries(
-    fields.map(([name, value]) => {
-      if (kind === "q" && BUCKET.test(name)) return ["rate", Number(value) % BUCKET_SHIFT];
+  const rates = fields.filter(([name]) => kind === "q" && BUCKET.test(name));
+  // What is counted in two calls may be in two buckets.
+  const counted = rates.reduce((sum, [, value]) => sum + (Number(value) % BUCKET_SHIFT), 0);
+  const others = fields.filter((field) => !rates.includes(field));
+  const values = Object.fromEntries(
+    others.map(([name, value]) => {
       if (kind === "v") return [name, value.replace(/ \d+/, " some")];
       if (key === `${tag}queues`) return [name, value.replace(/^\d+/, "some")];
       if (name === "V") return [name, value.replaceAll(/([frl])\d{14,}=/g, "$1 some=")];
@@ -43,4 +46,5 @@ async function written(redis: Connection, key: string, tag: string): Promise<unk
       return [name, value];
     }),
   );
+  return rates.length > 0 ? { ...values, counted } : values;
 }

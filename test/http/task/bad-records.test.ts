@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { Redis } from "ioredis";
+import { Keys, TASK_FIELDS } from "../../../src/store/keys.ts";
 import { connectOnce } from "../../../src/store/servers/probe.ts";
 import { readEvents } from "../../helpers/http/events.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
@@ -23,15 +24,15 @@ const RESULTS: Readonly<Record<string, string>> = {
 };
 
 /** Fields of a task, each with what does not belong there. */
-const FIELDS: readonly (readonly [string, string])[] = [
-  ["c", "long ago"],
-  ["e", "99999999999999999999"],
-  ["x", "never"],
-  ["a", "many"],
-  ["E", "{"],
-  ["E", '{"0":1}'],
-  ["y", "no-such-code"],
-  ["p", "x"],
+const FIELDS: readonly (readonly [keyof typeof TASK_FIELDS, string])[] = [
+  ["created", "long ago"],
+  ["ended", "99999999999999999999"],
+  ["expires", "never"],
+  ["attempts", "many"],
+  ["errors", "{"],
+  ["errors", '{"0":1}'],
+  ["errorCode", "no-such-code"],
+  ["progress", "x"],
 ];
 
 describe("a record in the store that is not as it should be", () => {
@@ -54,7 +55,10 @@ describe("a record in the store that is not as it should be", () => {
     await post(`/v1/leases/${id}/${how}`, how === "fail" ? { fence, giveUp: {} } : { fence, result: 1 });
     return id;
   }
-  const key = (kind: string, id: string) => `{${server.prefix}:0}${kind}:${id}`;
+  const key = (kind: "task" | "result", id: string) => {
+    const keys = new Keys(server.prefix, 1);
+    return keys.start(keys.tag(0), kind) + id;
+  };
 
   async function isShown(id: string, state: string): Promise<void> {
     const monitor = await server.send(`/v1/requests/${id}/status`);
@@ -75,7 +79,7 @@ describe("a record in the store that is not as it should be", () => {
         ["fail", "failed"],
       ] as const) {
         const id = await ended(how);
-        await redis.set(key("r", id), stored);
+        await redis.set(key("result", id), stored);
         await isShown(id, state);
       }
     });
@@ -84,14 +88,14 @@ describe("a record in the store that is not as it should be", () => {
   it("is shown as far as it can be read: fields of a task", async () => {
     for (const [field, value] of FIELDS) {
       const id = await ended("fail");
-      await redis.hset(key("t", id), field, value);
+      await redis.hset(key("task", id), TASK_FIELDS[field][0], value);
       await isShown(id, "failed");
     }
   });
 
   it("keeps no worker from the tasks beside it: an input that is no JSON is handed out as its bytes", async () => {
     const ids = [await server.enqueue("default", {}), await server.enqueue("default", {})];
-    await redis.hset(key("t", ids[0] ?? ""), "i", "{");
+    await redis.hset(key("task", ids[0] ?? ""), TASK_FIELDS.input[0], "{");
     const { items } = (await post("/v1/queues/default/leases", { count: 2 })).json;
     expect(items.map((item: { body?: string }) => item.body)).to.deep.equal(["ew==", undefined]);
   });

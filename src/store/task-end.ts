@@ -1,7 +1,7 @@
-import type { Outcome } from "../../task.ts";
-import { stateOf } from "../keys.ts";
+import type { Outcome } from "../task.ts";
+import { stateOf } from "./keys.ts";
 
-/** What lua/lib/follow.lua notes when a task with a webhook ends: the input of the task that delivers it. */
+/** What scripts/lua/lib/follow.lua notes when a task with a webhook ends: the input of the task that delivers it. */
 export interface StoredTaskEnd {
   readonly id: string;
   /** Letter of its outcome. */
