@@ -71,6 +71,10 @@ export const TASK_FIELDS = {
   fence: ["f", "fence of the last reservation"],
   begun: ["b", "begun, ms"],
   worker: ["w", "worker that runs it, or was the last to run it"],
+  extra: [
+    "+",
+    "1 once it has had any of the fields that few tasks have: all but those of a plain task that runs once and succeeds. Without it they need not be read",
+  ],
   lost: ["l", "workers lost while its handler ran; default 0"],
   unbegun: [
     "n",

@@ -28,7 +28,7 @@ local function enter(id, queue, index, state, place, class, fence)
     if state == S.running then
       if not place then redis.call('HSET', K.task(id), F.place, whole(class * CLASS + tick_hlc(0))) end
       -- No worker was lost, but an entry of the store: that is a release.
-      redis.call('HSET', K.task(id), F.unbegun, fence)
+      redis.call('HSET', K.task(id), F.unbegun, fence, F.extra, '1')
     end
     redis.call('ZADD', base .. index .. queue, now_text, id)
   end

@@ -25,7 +25,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
   elseif known then
     verdicts[n + 1] = known
   elseif state == S.running then
-    redis.call('HSET', key, F.cancel, '1')
+    redis.call('HSET', key, F.cancel, '1', F.extra, '1')
     redis.call('PUBLISH', K.work(queue), 'cancel ' .. id)
     redis.call('PUBLISH', K.changes(id), N.cancelRequested)
     verdicts[n + 1] = 'requested'
@@ -41,7 +41,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     if undo and state == S.succeeded then undo_work(id) end
     redis.call('UNLINK', K.result(id), K.input(id), K.steps(id))
     redis.call('HDEL', key, F.errors)
-    redis.call('HSET', key, F.destroyed, '1')
+    redis.call('HSET', key, F.destroyed, '1', F.extra, '1')
     redis.call('PUBLISH', K.changes(id), N.destroyed)
     verdicts[n + 1] = 'destroyed'
   end

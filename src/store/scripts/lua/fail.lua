@@ -44,7 +44,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
       verdicts[n + 1] = 'canceled'
     elseif again then
       redis.call('HDEL', key, F.worker, F.progress, F.unbegun)
-      redis.call('HSET', key, F.state, S.retrying)
+      redis.call('HSET', key, F.state, S.retrying, F.extra, '1')
       if kind == 'later' then
         if unbegun == fence then forget_start(queue, key) end
         redis.call('HINCRBY', key, F.attempts, -1)

@@ -22,7 +22,7 @@ for n = 1, #dead, 2 do
   redis.call('UNLINK', K.result(id), K.input(id), K.steps(id))
   if redis.call('EXISTS', key) == 1 then
     redis.call('HDEL', key, F.errors)
-    redis.call('HSET', key, F.destroyed, '1')
+    redis.call('HSET', key, F.destroyed, '1', F.extra, '1')
     redis.call('PUBLISH', K.changes(id), N.destroyed)
   end
 end

@@ -19,8 +19,9 @@ local INSIDE = 4096
 local tasks, lines, seen = {}, {}, {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local id, wanted = ARGV[2 + n * 2], ARGV[3 + n * 2] == '1'
-  local t = redis.call('HMGET', K.task(id), F.queue, F.state, F.created, F.attempts, F.begun, F.ended, F.expires, F.lost, F.cancel, F.destroyed, F.errorCode, F.progress, F.caller, F.revision)
-  local queue, state = t[1], t[2]
+  local key = K.task(id)
+  local known = redis.call('HMGET', key, F.queue, F.state, F.created, F.extra)
+  local queue, state = known[1], known[2]
   if not queue then
     tasks[n + 1] = ''
   else
@@ -39,11 +40,23 @@ for n = 0, tonumber(ARGV[1]) - 1 do
       due = redis.call('ZSCORE', K.scheduled(queue), id) or ''
     elseif wanted then
       result = value_or_length(K.result(id), INSIDE)
-      if state == S.failed then errors = redis.call('HGET', K.task(id), F.errors) or '' end
+      if state == S.failed then errors = redis.call('HGET', key, F.errors) or '' end
     end
-    for field = 1, 11 do t[field] = t[field] or '' end
-    local facts = table.concat(t, ' ', 1, 11) .. ' ' .. index .. ' ' .. score .. ' ' .. due .. ' ' .. (t[14] or '')
-    tasks[n + 1] = { facts, t[12] or '', t[13] or '', result, errors }
+    local facts, progress, caller = queue .. ' ' .. state .. ' ' .. (known[3] or ''), '', ''
+    local place = ' ' .. index .. ' ' .. score .. ' ' .. due
+    if known[4] or state == S.failed then
+      local t = redis.call('HMGET', key, F.attempts, F.begun, F.ended, F.expires, F.lost, F.cancel, F.destroyed, F.errorCode, F.revision, F.progress, F.caller)
+      for field = 1, 11 do t[field] = t[field] or '' end
+      facts = facts .. ' ' .. table.concat(t, ' ', 1, 8) .. place .. ' ' .. t[9]
+      progress, caller = t[10], t[11]
+    elseif state == S.waiting or state == S.scheduled then
+      -- Without the rarer fields it has never been out of the line for longer than a release.
+      facts = facts .. '        ' .. place .. ' '
+    else
+      local t = redis.call('HMGET', key, F.attempts, F.begun, F.ended, F.expires)
+      facts = facts .. ' ' .. (t[1] or '') .. ' ' .. (t[2] or '') .. ' ' .. (t[3] or '') .. ' ' .. (t[4] or '') .. '    ' .. place .. ' '
+    end
+    tasks[n + 1] = { facts, progress, caller, result, errors }
   end
 end
 return { now_text, lines, tasks }

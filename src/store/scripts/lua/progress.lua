@@ -14,7 +14,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
   local key = K.task(id)
   local t = redis.call('HMGET', key, F.state, F.fence)
   if t[1] == S.running and t[2] == fence then
-    redis.call('HSET', key, F.progress, progress)
+    redis.call('HSET', key, F.progress, progress, F.extra, '1')
     redis.call('PUBLISH', K.changes(id), N.progress)
     verdicts[n + 1] = 'ok'
   else

@@ -49,6 +49,9 @@ local reservations = K.reservations(queue)
 local starts = K.starts(queue)
 
 local tasks = {}
+-- The fields that few tasks have, of one that has none.
+local NONE = {}
+-- Hands out a task with its fields {input, fence, attempts, lost, created, media type, query, caller}.
 local function hand(id, t)
   local lost = t[4] or '0'
   if t[4] and suspect_lease > 0 then
@@ -57,8 +60,9 @@ local function hand(id, t)
   end
   local facts = id .. ' ' .. t[2] .. ' ' .. (t[3] or '0') .. ' ' .. lost .. ' ' .. (t[5] or '0')
   local more = t[6] or t[7] or t[8]
-  tasks[#tasks + 1] = more and facts .. ' +' or facts
-  tasks[#tasks + 1] = t[1] or value_or_length(K.input(id), INSIDE)
+  local at = #tasks
+  tasks[at + 1] = more and facts .. ' +' or facts
+  tasks[at + 2] = t[1] or value_or_length(K.input(id), INSIDE)
   if more then
     for n = 6, 8 do tasks[#tasks + 1] = t[n] or '' end
   end
@@ -152,11 +156,12 @@ local entries = count > 0 and redis.call('ZPOPMIN', line, count) or {}
 for n = 1, #entries, 2 do
   local id, score = entries[n], entries[n + 1]
   local key = K.task(id)
-  local t = redis.call('HMGET', key, F.input, F.fence, F.attempts, F.lost, F.created, F.mediaType, F.query, F.caller, F.state)
-  if t[9] == S.waiting then
+  local known = redis.call('HMGET', key, F.input, F.state, F.attempts, F.created, F.extra)
+  if known[2] == S.waiting then
     fence = math.max(fence + 1, (now - EPOCH) * 1024)
     first_fence = first_fence or fence
-    t[2], t[3] = whole(fence), often(tonumber(t[3] or 0) + 1)
+    local extra = known[5] and redis.call('HMGET', key, F.lost, F.mediaType, F.query, F.caller) or NONE
+    local t = { known[1], whole(fence), often((known[3] or 0) + 1), extra[1], known[4], extra[2], extra[3], extra[4] }
     redis.call('HSET', key, F.state, S.running, F.fence, t[2], F.attempts, t[3], F.place, score, F.begun, now_text, F.worker, worker)
     -- Whoever renews over HTTP need not say again for how long.
     if holder then redis.call('HSET', key, F.lease, lease) end

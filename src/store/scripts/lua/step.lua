@@ -47,6 +47,6 @@ local stored = verb == 'begin' and (known or head) or head .. value
 local bytes = tonumber(t[4] or 0) + #stored - (known and #known or -#name)
 if bytes > room then return { 'large' } end
 redis.call('HSET', steps, name, stored)
-redis.call('HSET', key, F.stepBytes, string.format('%.0f', bytes))
+redis.call('HSET', key, F.stepBytes, string.format('%.0f', bytes), F.extra, '1')
 if verb == 'begin' or undo == '1' then redis.call('HSET', key, F.undo, '1') end
 return { 'ok' }

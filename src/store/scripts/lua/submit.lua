@@ -84,6 +84,10 @@ end
 
 -- What is stored of a task: only what is not the default.
 local function store(key, task, input)
+  if task == PLAIN then
+    redis.call('HSET', key, F.queue, task.queue, F.state, S.waiting, F.created, now_text, F.input, input)
+    return
+  end
   local fields = { F.queue, task.queue, F.state, task.delay > 0 and S.scheduled or S.waiting, F.created, now_text, F.input, input }
   local function put(field, value)
     fields[#fields + 1] = field
@@ -100,6 +104,7 @@ local function store(key, task, input)
   if task.class ~= C.defaultPriority then put(F.priority, task.class) end
   if task.webhook ~= '' then put(F.webhook, task.webhook) end
   if task.undo == '1' then put(F.undo, '1') end
+  put(F.extra, '1')
   redis.call('HSET', key, unpack(fields))
 end
 local at = 1

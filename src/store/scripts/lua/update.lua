@@ -40,6 +40,7 @@ put(F.mediaType, media)
 put(F.query, query)
 note_answer(key, t[3], A.update .. call, 'updated')
 redis.call('HINCRBY', key, F.revision, 1)
+redis.call('HSET', key, F.extra, '1')
 -- Those that a dead task kept until it was retried.
 redis.call('UNLINK', K.steps(id))
 redis.call('PUBLISH', K.changes(id), state)

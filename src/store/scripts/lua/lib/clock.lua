@@ -5,9 +5,13 @@ local TIME = redis.call('TIME')
 local now_exact = TIME[1] * 1000 + TIME[2] / 1000
 local now = math.floor(now_exact)
 
--- Lua writes numbers with 14 digits; scores, fences and times have up to 16.
+-- Lua writes numbers with 14 digits; scores, fences and times have up to 16. In two parts, each of which fits 32 bits as in the
+-- embedded store: that takes a quarter of the time of '%.0f'.
+local format, floor = string.format, math.floor
+local HALF = 100000000
 local function whole(number)
-  return string.format('%.0f', number)
+  if number >= HALF and number % 1 == 0 then return format('%d%08d', floor(number / HALF), number % HALF) end
+  return format('%.0f', number)
 end
 local now_text = whole(now)
 

@@ -6,22 +6,29 @@ local function complete_groups(args, at)
   local verdicts, ended, times = {}, {}, {}
 
   local function complete(queue, id, fence, result, keep, tombstone)
-    local t = redis.call('HMGET', K.task(id), F.state, F.fence, F.cancel, F.begun, F.webhook, F.undo, F.digest, F.stepBytes, F.progress)
-    if not t[1] then return 'unknown' end
+    local key = K.task(id)
+    local t = redis.call('HMGET', key, F.state, F.fence, F.begun, F.extra)
+    local state = t[1]
+    if not state then return 'unknown' end
     if t[2] ~= fence then return 'stale' end
     -- The same fence, and running no more: finished before, or handed back by a release or a reclaim.
-    if t[1] ~= S.running then return (t[1] == S.succeeded or t[1] == S.failed or t[1] == S.canceled) and 'already' or 'stale' end
+    if state ~= S.running then return (state == S.succeeded or state == S.failed or state == S.canceled) and 'already' or 'stale' end
     local ids = ended[queue]
     ids[#ids + 1] = id
-    if t[3] then
-      settle(id, S.canceled, keep, tombstone)
-      return 'canceled'
+    if t[4] then
+      local extra = redis.call('HMGET', key, F.cancel, F.webhook, F.undo, F.digest, F.stepBytes, F.progress)
+      if extra[1] then
+        settle(id, S.canceled, keep, tombstone)
+        return 'canceled'
+      end
+      succeed(id, key, result, keep, tombstone, extra[3], not (extra[4] or extra[5] or extra[6]))
+      if extra[2] then tell_webhook(id, S.succeeded, extra[2]) end
+    else
+      succeed(id, key, result, keep, tombstone, nil, true)
     end
-    succeed(id, result, keep, tombstone, t[6], not (t[7] or t[8] or t[9]))
-    if t[5] then tell_webhook(id, S.succeeded, t[5]) end
-    local of_queue = times[queue]
+    local of_queue, time = times[queue], now - t[3]
     -- The clock may have been set back meanwhile.
-    of_queue[#of_queue + 1] = math.max(0, now - tonumber(t[4]))
+    of_queue[#of_queue + 1] = time > 0 and time or 0
     return 'done'
   end
 

@@ -6,7 +6,7 @@ local function enqueue_follower(id, queue, fields)
   if redis.call('EXISTS', key) == 1 then return end
   local hlc = tick_hlc(tonumber(redis.call('HGET', K.queue(queue), Q.hlc) or 0))
   redis.call('HSET', K.queue(queue), Q.hlc, whole(hlc))
-  redis.call('HSET', key, F.queue, queue, F.state, S.waiting, F.created, now_text, unpack(fields))
+  redis.call('HSET', key, F.queue, queue, F.state, S.waiting, F.created, now_text, F.extra, '1', unpack(fields))
   redis.call('ZADD', K.waiting(queue), whole(C.defaultPriority * CLASS + hlc), id)
   redis.call('PUBLISH', K.work(queue), '')
 end

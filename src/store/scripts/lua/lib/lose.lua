@@ -10,13 +10,14 @@ local function lose(queue, id, ends)
   redis.call('ZREM', K.leases(queue), id)
   if begun then
     losses = losses + 1
-    redis.call('HSET', key, F.lost, whole(losses))
+    redis.call('HSET', key, F.lost, whole(losses), F.extra, '1')
     redis.call('HDEL', key, F.unbegunReleases)
     redis.call('HINCRBY', K.queue(queue), Q.lost, 1)
     redis.call('HSET', K.queue(queue), Q.lostAt, now_text)
   else
     forget_start(queue, key)
     redis.call('HINCRBY', key, F.unbegunReleases, 1)
+    redis.call('HSET', key, F.extra, '1')
   end
   if cancel then
     settle(id, S.canceled, ends.keep, ends.tombstone)

@@ -8,8 +8,8 @@ end
 -- Ends a task with the stored form of its result. Its webhook is left to the caller.
 --   undo  what it has done can be undone, when its result is destroyed: its input and steps stay as long
 --   bare  it is known to have no progress, no input of its own key and no steps
-local function succeed(id, result, keep, tombstone, undo, bare)
-  local key, keep_text = K.task(id), often(keep)
+local function succeed(id, key, result, keep, tombstone, undo, bare)
+  local keep_text = often(keep)
   mark_ended(key, S.succeeded, keep, tombstone)
   if not bare then redis.call('HDEL', key, F.progress) end
   if undo then
