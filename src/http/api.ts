@@ -3,26 +3,29 @@ import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { OpenStreams } from "./live/open-streams.ts";
 
-/** What the routes work with. */
+/** What the routes need. */
 export interface Api {
   readonly engine: Engine;
   readonly handlers: ReadonlyMap<string, Handler>;
-  /** Those of the server's own work: their queues are looked at and looked after, but nobody submits to them. */
+  /** The server's own handlers: their queues can be watched and managed, but not submitted to. */
   readonly ownHandlers: ReadonlyMap<string, Handler>;
   readonly log: Logger;
   readonly maxBodyBytes: number;
   readonly maxResultBytes: number;
-  /** Longest a synchronous request is held, ms. */
+  /** Longest time that a synchronous request waits, ms. */
   readonly syncLimitMs: number;
-  /** How a pending result is answered where the request does not say. */
+  /** Status for a pending result, unless the request asks for another. */
   readonly pendingStatus: 404 | 202;
-  /** Fires when the server begins to stop: streams end, so that their clients go on elsewhere; requests are answered. */
+  /**
+   * Fires when the server begins to stop: event streams end, so that their clients reconnect elsewhere; requests are still
+   * answered.
+   */
   readonly stopping: AbortSignal;
-  /** Fires when the time for that is over: callers who are held are answered with what there is. */
+  /** Fires when the time for answers is over: waiting callers get the current state. */
   readonly closing: AbortSignal;
   readonly streams: OpenStreams;
-  /** The webhook as it will be told. @throws PaihaoError invalid-parameter when it may not be */
+  /** The canonical URL of a webhook. @throws PaihaoError invalid-parameter if it is not allowed */
   checkWebhook(url: string): Promise<string>;
-  /** What speaks against sending work here: empty when ready. */
+  /** Why the server is not ready; empty if it is. */
   readiness(): Promise<readonly string[]>;
 }

@@ -18,14 +18,14 @@ import { responseOf } from "./response.ts";
 import { apiRouters, workerRouter } from "./router.ts";
 import type { Security } from "./security/security.ts";
 
-/** How an application is reached, and by whom. */
+/** How an application is reached. */
 export interface AppOptions {
-  /** X-Forwarded-* headers are believed. */
+  /** Whether X-Forwarded-* headers are trusted. */
   readonly trustProxy: boolean;
-  /** The hosts that requests may name; undefined: any. */
+  /** The hosts that requests may name; undefined: all. */
   readonly servedHosts: ServedHosts | undefined;
   readonly security: Security;
-  /** What ids of Idempotency-Keys are made with. */
+  /** The secret for ids derived from Idempotency-Keys. */
   readonly idSecret: IdSecret;
 }
 
@@ -58,7 +58,7 @@ function assemble(
   if (security.rateLimit) app.use(rateLimit(security.rateLimit));
   app.use(authorize());
   for (const router of routers) app.use(router.routes());
-  // Each router adds the routes with the request's path to those that the ones before it have found: one of them speaks for all.
+  // Each router adds its matches to those of the routers before it, so that the last one answers 405 and OPTIONS for all.
   const last = routers.at(-1);
   if (last) app.use(last.allowedMethods());
   // Only errors of sockets reach this, e.g. of a client that disconnected during an answer.
@@ -66,7 +66,7 @@ function assemble(
   return app;
 }
 
-/** The same request with another Prefer has another answer: caches must know (RFC 7240 §2). */
+/** The response depends on Prefer, which caches must know (RFC 7240 §2). */
 function varyByPrefer(): Middleware {
   return (ctx, next) => {
     if (ctx.path.startsWith("/v1/")) responseOf(ctx).varyBy("Prefer");

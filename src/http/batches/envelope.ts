@@ -3,7 +3,7 @@ import { isId, LONGEST_DELAY_S, PRIORITY } from "../../task.ts";
 import { parseJson } from "../input/json.ts";
 import { wrongParameter } from "../task/submit-options.ts";
 
-/** What a line of a batch says of its task: its input as JSON text, and what else it may decide. */
+/** A line of a batch with an envelope: the input as JSON text, and the options of its task. */
 export type Envelope = Pick<Submission, "input"> & { input: string } & Partial<
     Pick<Submission, "id" | "priority" | "delayMs">
   >;
@@ -11,7 +11,7 @@ export type Envelope = Pick<Submission, "input"> & { input: string } & Partial<
 const MEMBERS = new Set(["id", "input", "priority", "delay"]);
 
 /**
- * Reads `{ "id"?, "input", "priority"?, "delay"? }`. A member of another name is refused: a misspelt one would be lost.
+ * Reads `{ "id"?, "input", "priority"?, "delay"? }`. Unknown members are refused, since a misspelt one would be ignored.
  * @throws PaihaoError malformed-json, invalid-input of a number too large, or invalid-parameter that names the member
  */
 export function readEnvelope(text: string): Envelope {

@@ -3,8 +3,8 @@ interface Slot {
 }
 
 /**
- * Passes answers on in the order in which they were asked for, whatever order they arrive in: each as soon as all before it
- * have been passed on. Bounded: adding waits for room.
+ * Yields answers in the order in which they were added, whatever order they arrive in: each as soon as all before it have been
+ * yielded. Bounded: adding waits for room.
  */
 export class Resequencer implements AsyncIterable<string> {
   readonly #most: number;
@@ -14,12 +14,14 @@ export class Resequencer implements AsyncIterable<string> {
   #heard: (() => void) | undefined;
   #room: (() => void) | undefined;
 
-  /** @param most answers that may be outstanding at once */
+  /** @param most most answers that may be pending at once */
   constructor(most: number) {
     this.#most = most;
   }
 
-  /** Adds an answer to come, which must not reject. Resolves when there is room for another; false when nobody reads any more. */
+  /**
+   * Adds a pending answer, which must not reject. Resolves when there is room for another; to false if nobody reads any more.
+   */
   async add(answer: Promise<string>): Promise<boolean> {
     const slot: Slot = { text: undefined };
     this.#slots.push(slot);
@@ -48,7 +50,7 @@ export class Resequencer implements AsyncIterable<string> {
     this.end();
   }
 
-  /** The answers, several at a time where several are ready. To be iterated once. */
+  /** The answers, joined if several are ready. Can be iterated only once. */
   async *[Symbol.asyncIterator](): AsyncGenerator<string, void, void> {
     for (;;) {
       const texts: string[] = [];
@@ -58,7 +60,7 @@ export class Resequencer implements AsyncIterable<string> {
       }
       if (texts.length > 0) {
         yield texts.join("");
-        // Only now: what is not read makes no room.
+        // Only now, since answers that are not read make no room.
         this.#room?.();
       } else if (this.#abandoned || (this.#slots.length === 0 && this.#ended)) {
         return;

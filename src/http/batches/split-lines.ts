@@ -3,7 +3,7 @@ import { GrowingBuffer } from "../../net/growing-buffer.ts";
 const LF = 0x0a;
 const CR = 0x0d;
 
-/** A line of a body, without its end: its bytes, or null where it was longer than it may be. */
+/** A line of a body, without its line break: its bytes, or null if it was too long. */
 export interface BodyLine {
   /** From 0; empty lines count. */
   readonly number: number;
@@ -24,7 +24,7 @@ export class BatchTooLarge extends Error {
 /**
  * Splits a stream of bytes into lines, and buffers no more than one of them. Lines end with LF or CR LF; the last one need not.
  * Blank lines are skipped. Splitting bytes is safe, since no other character of UTF-8 contains the byte LF.
- * @throws BatchTooLarge with the first line that was not passed on
+ * @throws BatchTooLarge with the number of the first line that was not yielded
  */
 export async function* splitLines(
   chunks: AsyncIterable<Buffer>,

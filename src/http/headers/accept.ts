@@ -1,9 +1,11 @@
 import { splitField, trimField } from "./fields.ts";
 
-// How well a media range fits: the exact type before `type/*` before any (RFC 9110 §12.5.1).
+// How specific a matching media range is (RFC 9110 §12.5.1).
 const FIT = { exact: 3, type: 2, any: 1 } as const;
 
-/** The weight that an Accept header gives a media type, 0–1: that of the range that fits best (RFC 9110 §12.4.2, §12.5.1). */
+/**
+ * The weight of a media type in an Accept header, 0–1: that of the most specific matching range (RFC 9110 §12.4.2, §12.5.1).
+ */
 export function weightOf(accept: string, mediaType: string): number {
   if (trimField(accept) === "") return 1;
   const type = mediaType.slice(0, mediaType.indexOf("/"));
@@ -16,7 +18,7 @@ export function weightOf(accept: string, mediaType: string): number {
   return best.weight;
 }
 
-/** Whether someone would rather have HTML than JSON: a browser does, a client that accepts anything does not. */
+/** Whether HTML is preferred to JSON: true for a browser, false for a client that accepts anything. */
 export function prefersHtml(accept: string): boolean {
   return weightOf(accept, "text/html") > weightOf(accept, "application/json");
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import { PaihaoError } from "../../errors.ts";
 
 /**
- * Refuses a body in a content coding, and says in Accept-Encoding that none is taken (RFC 9110 §12.5.3, §15.5.16).
+ * Refuses a body with a content coding, and reports in Accept-Encoding that none is accepted (RFC 9110 §12.5.3, §15.5.16).
  * @throws PaihaoError unsupported-media-type
  */
 export function refuseCoding({ headers }: Pick<IncomingMessage, "headers">): void {

@@ -1,9 +1,9 @@
 /**
- * How lists in header fields are taken apart (RFC 9110 §5.6). Written as scanners: a regular expression with optional white
- * space on both sides of something optional takes exponential time on a hostile value.
+ * Parsers for lists in header fields (RFC 9110 §5.6). Written as scanners: a regular expression with optional white space on
+ * both sides of something optional takes exponential time on a hostile value.
  */
 
-/** Splits at a separator, but not within quoted strings; an unended one reaches to the end of the value. */
+/** Splits at a separator, but not within quoted strings; an unterminated one extends to the end of the value. */
 export function splitField(value: string, separator: "," | ";"): string[] {
   const parts: string[] = [];
   let start = 0;
@@ -21,7 +21,7 @@ export function splitField(value: string, separator: "," | ";"): string[] {
   return parts;
 }
 
-/** Without the optional white space around it: spaces and tabs only (§5.6.3). */
+/** Trims optional white space: spaces and tabs only (§5.6.3). */
 export function trimField(value: string): string {
   let start = 0;
   let end = value.length;
@@ -30,7 +30,7 @@ export function trimField(value: string): string {
   return value.slice(start, end);
 }
 
-/** A name, and what stands behind its "=": "" where there is nothing. */
+/** A name and the value after its "="; "" without a value. */
 export interface NameValue {
   readonly name: string;
   readonly value: string;
@@ -38,14 +38,14 @@ export interface NameValue {
 
 const NAME_VALUE = /^([!#$%&'*+\-.^_`|~0-9A-Za-z]+)(?:[ \t]*=[ \t]*([!#$%&'*+\-.^_`|~0-9A-Za-z]*|"(?:[^"\\]|\\.)*"))?$/;
 
-/** Reads `token [ BWS "=" BWS ( token / quoted-string ) ]`; undefined where it is something else. */
+/** Reads `token [ BWS "=" BWS ( token / quoted-string ) ]`; undefined for anything else. */
 export function nameValue(part: string): NameValue | undefined {
   const match = NAME_VALUE.exec(trimField(part));
   const name = match?.[1];
   return name === undefined ? undefined : { name: name.toLowerCase(), value: unquote(match?.[2] ?? "") };
 }
 
-/** The content of a quoted string; anything else as it is. */
+/** The content of a quoted string; anything else unchanged. */
 function unquote(value: string): string {
   return value.startsWith('"') ? value.slice(1, -1).replace(/\\(.)/g, "$1") : value;
 }

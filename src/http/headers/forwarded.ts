@@ -2,14 +2,14 @@ import { isIP } from "node:net";
 import type Koa from "koa";
 import type { Request } from "koa";
 
-/** What a host may be to stand in an address of ours: a name, an IPv4 address or an IPv6 one in brackets, and a port. */
+/** A host that may appear in our URLs: a name, an IPv4 address, or an IPv6 address in brackets, and a port. */
 const SHOWN_HOST = /^(?:\[([0-9A-Fa-f:.]{2,45})\]|[A-Za-z0-9_][A-Za-z0-9._-]{0,252})(?::(\d{1,5}))?$/;
-/** A target in absolute form: its host counts, whatever the Host header says (RFC 9112 §3.2.2). */
+/** A target in absolute form, whose host takes precedence over the Host header (RFC 9112 §3.2.2). */
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)/i;
 
 /**
- * Has `host`, `protocol` and `ip` of every request say only what may be repeated: a host that could be one, http or https, and an
- * address without its port. X-Forwarded-* counts where a proxy is trusted. A host that is none is "".
+ * Makes `host`, `protocol` and `ip` of every request safe to repeat: a valid host or "", http or https, and an address without
+ * a port. X-Forwarded-* is used if a proxy is trusted.
  */
 export function readForwarded(app: Koa): void {
   Object.defineProperties(app.request, {
@@ -33,7 +33,7 @@ export function readForwarded(app: Koa): void {
   });
 }
 
-/** A host as it was sent where it could be one, else "". */
+/** The host as it was sent if it is valid, else "". */
 export function shownHost(host: string): string {
   const match = SHOWN_HOST.exec(host);
   if (!match) return "";
@@ -41,13 +41,13 @@ export function shownHost(host: string): string {
   return (address === undefined || isIP(address) === 6) && Number(port) <= 65_535 ? host : "";
 }
 
-/** The last address of X-Forwarded-For, without a port: that is our proxy's word, all before it is the caller's. */
+/** The last address of X-Forwarded-For, without a port: our proxy added it, and everything before it is from the caller. */
 export function forwardedAddress(field: string): string {
   const last = field.slice(field.lastIndexOf(",") + 1).trim();
   const end = last.indexOf("]");
   if (last.startsWith("[") && end > 0) return last.slice(1, end);
   const colon = last.indexOf(":");
-  // One colon stands before a port, more are of an IPv6 address.
+  // A single colon separates a port; more belong to an IPv6 address.
   return colon > 0 && colon === last.lastIndexOf(":") ? last.slice(0, colon) : last;
 }
 

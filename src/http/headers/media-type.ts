@@ -1,12 +1,12 @@
 import { nameValue, splitField, trimField } from "./fields.ts";
 
-/** A media type in lower case, without its parameters, and the charset that they name. */
+/** A media type in lower case, without its parameters, and its charset. */
 export interface MediaType {
   readonly type: string;
   readonly charset: string | undefined;
 }
 
-/** Reads a Content-Type (RFC 9110 §8.3.1); parameters that are none are passed over. */
+/** Reads a Content-Type (RFC 9110 §8.3.1); malformed parameters are ignored. */
 export function readMediaType(header: string): MediaType {
   const [type = "", ...parameters] = splitField(header, ";");
   const charset = parameters.map(nameValue).find((parameter) => parameter?.name === "charset")?.value;

@@ -4,28 +4,28 @@ import { PaihaoError } from "../../errors.ts";
 import { resultTag } from "../task/reply-result.ts";
 import { isAny, namesVersion, tagsOf, versionTag } from "./etag.ts";
 
-/** What a PUT or DELETE asks of the task as it is (RFC 9110 §13.1); "" where it asks nothing. */
+/** The preconditions of a PUT or DELETE (RFC 9110 §13.1); "" for an absent one. */
 export interface Preconditions {
   readonly ifMatch: string;
   readonly ifNoneMatch: string;
 }
 
-/** Reads the conditions of a request; undefined where there are none, as nearly always. */
+/** Reads the preconditions of a request; undefined if there are none, which is the usual case. */
 export function readPreconditions(ctx: Context): Preconditions | undefined {
   const { "if-match": ifMatch = "", "if-none-match": ifNoneMatch = "" } = ctx.req.headers;
   return ifMatch === "" && ifNoneMatch === "" ? undefined : { ifMatch, ifNoneMatch };
 }
 
-/** Whether a task is only to be made: what the store itself can decide, with no look before that another could overtake. */
+/** Whether the request may only create a task, which the store itself can check without a race. */
 export function onlyCreates({ ifMatch, ifNoneMatch }: Preconditions): boolean {
   return ifMatch === "" && isAny(ifNoneMatch);
 }
 
 /**
- * Holds the conditions against a task, If-Match first (§13.2.2). A task has two tags: that of its monitor, and once it has
- * succeeded that of its result. If-Match wants a strong one, and takes the monitor's all the same, as it was given: it names the
- * version of the task, which counts and estimates are no part of. `If-Match: *` wants a task that has not come to nothing.
- * @param seen with its result; null: there is no such task
+ * Checks the preconditions against a task, If-Match first (§13.2.2). A task has two tags: that of its monitor, and once it has
+ * succeeded that of its result. If-Match requires a strong tag, but the monitor's weak one is accepted as it was given: it
+ * identifies the version of the task, without counts and estimates. `If-Match: *` requires a task that still exists.
+ * @param seen with its result; null: the task does not exist
  * @throws PaihaoError precondition-failed
  */
 export function checkPreconditions(id: string, { ifMatch, ifNoneMatch }: Preconditions, seen: Inspection | null): void {
@@ -43,19 +43,19 @@ export function checkPreconditions(id: string, { ifMatch, ifNoneMatch }: Precond
   }
 }
 
-/** The tags by which a task is known; none of one that came to nothing, of which only a tombstone is left. */
+/** The current tags of a task; none if only a tombstone is left. */
 function currentTags(seen: Inspection): string[] {
   if (seen.destroyed || seen.expired || seen.state === "canceled") return [];
   const monitor = versionTag(seen);
   return seen.state === "succeeded" && seen.result ? [monitor, resultTag(seen, seen.result)] : [monitor];
 }
 
-/** A weak tag that a handler gave its result equals nothing, not even itself (§8.8.3.2). */
+/** A weak tag that a handler gave its result never matches strongly, not even itself (§8.8.3.2). */
 function isWeakResult(tag: string, seen: Inspection | null): boolean {
   return tag.startsWith("W/") && (seen === null || tag !== versionTag(seen));
 }
 
-/** The error of a condition that does not hold. */
+/** The error for a failed precondition. */
 export function preconditionFailed(id: string, detail: string): PaihaoError {
   return new PaihaoError("precondition-failed", detail, { extensions: { id } });
 }

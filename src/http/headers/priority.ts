@@ -12,8 +12,8 @@ const INNER_LIST = `\\((?: *${ITEM}${PARAMETERS}(?= |\\)))* *\\)`;
 const MEMBER = new RegExp(`^(${KEY})(?:=(${ITEM}|${INNER_LIST}))?${PARAMETERS}$`);
 
 /**
- * The urgency that a Priority header asks for (RFC 9218 §4.1). Of several the last counts, as in every structured dictionary;
- * a value out of 0–7 is ignored, and so is a whole header that is no dictionary (§4).
+ * The urgency that a Priority header asks for (RFC 9218 §4.1). The last one counts, as in every structured dictionary; a value
+ * outside 0–7 is ignored, and so is a header that is not a dictionary (§4).
  */
 export function urgencyOf(header: string): number {
   let urgency: number = PRIORITY.default;
@@ -26,7 +26,7 @@ export function urgencyOf(header: string): number {
   return urgency;
 }
 
-/** An sf-integer may have zeros before it and be "-0" (RFC 9651 §3.3.1); a decimal such as "3.0" is none. */
+/** An sf-integer may have leading zeros and be "-0" (RFC 9651 §3.3.1); a decimal such as "3.0" is not one. */
 function urgencyFrom(value: string): number {
   const integer = /^-?\d{1,15}$/.test(value) ? Math.abs(Number(value)) : Number.NaN;
   const negative = value.startsWith("-") && integer !== 0;

@@ -5,18 +5,18 @@ import { isId } from "../../task.ts";
 import { routeFinder } from "../route-match.ts";
 import { DEFAULT_QUEUE } from "../routes.ts";
 
-/** Visible ASCII, as the header's drafts bound it. */
+/** Visible ASCII, with the length limit of the header's drafts. */
 const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
 
 const byPath = routeFinder(({ submits }) => submits === "under the path's id");
 const byKey = routeFinder(({ submits }) => submits === "under the caller's key");
 
-/** The deployment's secret, whatever it is now. */
+/** The current secret of the deployment. */
 export interface IdSecret {
   readonly value: string;
 }
 
-/** What of a request its id depends on. */
+/** The parts of a request that determine its id. */
 export interface IdSource {
   readonly method: string;
   readonly path: string;
@@ -24,10 +24,10 @@ export interface IdSource {
 }
 
 /**
- * The correlation id of a request: the task's id where the request submits one. An Idempotency-Key makes the id from caller,
- * queue and key, so that the same key finds the same task without a look-up, and from the deployment's secret, so that nobody
- * else can compute it and take it first; a PUT and an allocated task have it in their path; else it is a fit X-Request-Id or a
- * fresh one. An unfit header is never used, since it goes into logs and headers.
+ * The correlation id of a request, which is the id of the task if it submits one. With an Idempotency-Key it is derived from
+ * caller, queue and key, so that the same key leads to the same task without a look-up, and from the deployment's secret, so
+ * that others cannot compute it and take it first. A PUT and an allocated task have it in their path. Otherwise it is a valid
+ * X-Request-Id, or a new id. An invalid header is never used, since the id goes into logs and headers.
  */
 export function requestIdOf(request: IdSource, caller: string | null, secret: IdSecret): string {
   const { method, path, headers } = request;
@@ -41,7 +41,7 @@ export function requestIdOf(request: IdSource, caller: string | null, secret: Id
   return sent !== undefined && isId(sent) ? sent : randomUUID();
 }
 
-/** An id that only the deployment can make of a text: a UUID of version 8 (RFC 9562 §5.8). */
+/** An id that only the deployment can derive from a text: a UUID of version 8 (RFC 9562 §5.8). */
 function derivedId(text: string, secret: string): string {
   const bytes = createHmac("sha256", secret).update(`paihao id 1\n${text}`).digest().subarray(0, 16);
   bytes.writeUInt8((bytes.readUInt8(6) & 0x0f) | 0x80, 6);
@@ -49,7 +49,7 @@ function derivedId(text: string, secret: string): string {
   return stringify(bytes);
 }
 
-/** Refuses an Idempotency-Key that cannot be one. @throws PaihaoError invalid-parameter */
+/** Refuses an invalid Idempotency-Key. @throws PaihaoError invalid-parameter */
 export function checkIdempotencyKey(headers: IdSource["headers"]): void {
   const header = single(headers["idempotency-key"]);
   if (header !== undefined && bareKey(header) === undefined) {
@@ -63,7 +63,7 @@ export function checkIdempotencyKey(headers: IdSource["headers"]): void {
   }
 }
 
-/** The key without the quotes of a structured string (RFC 9651 §3.3.3), or undefined where it is none. */
+/** The key without the quotes of a structured string (RFC 9651 §3.3.3), or undefined if it is invalid. */
 function bareKey(header: string): string | undefined {
   const value = header.trim();
   const quoted = /^"((?:[^"\\]|\\["\\])*)"$/.exec(value);

@@ -3,28 +3,28 @@ import type { Eta } from "../../engine/estimates/estimate.ts";
 import type { PaihaoError } from "../../errors.ts";
 import type { Line } from "../../store/scripts/scripts.ts";
 
-/** Bounds of what is computed, seconds. */
+/** Bounds of computed values, seconds. */
 const BOUNDS = { least: 1, most: 300 } as const;
-/** For a pending task of which nothing is known. */
+/** For a pending task without an estimate. */
 const UNKNOWN_NEWS_S = 2;
-/** For a full queue without history, or one that others empty. */
+/** For a full queue without history, or without workers here. */
 export const UNKNOWN_PLACE_S = 5;
-/** For a 503 that does not say. */
+/** Default for a 503. */
 const UNAVAILABLE_S = 2;
 
-/** Tells when to come again: whole seconds, at least 1 (RFC 9110 §10.2.3). */
+/** Sets Retry-After: whole seconds, at least 1 (RFC 9110 §10.2.3). */
 export function setRetryAfter(ctx: Context, seconds: number): void {
   ctx.set("Retry-After", String(Math.max(1, Math.ceil(seconds))));
 }
 
-/** When to come again after an error; undefined where it is not a matter of time. */
+/** The Retry-After of an error; undefined if a retry would not help. */
 export function retryAfterOf({ status, retryAfterS }: PaihaoError): number | undefined {
   return retryAfterS ?? (status === 503 ? UNAVAILABLE_S : undefined);
 }
 
 /**
- * When to ask for a pending task again, in whole seconds ≥ 1: at the estimated start, while it runs at the estimated end. Long
- * times are spread by up to a tenth, so that callers with the same estimate do not come at once.
+ * When to ask for a pending task again, in whole seconds ≥ 1: at its estimated start, or its estimated end if it is running.
+ * Long times vary by up to a tenth, so that callers with the same estimate do not come at once.
  */
 export function pendingRetryAfterS(
   eta: Eta | null,
@@ -39,7 +39,7 @@ export function pendingRetryAfterS(
   return bounded(Math.round(seconds + spread));
 }
 
-/** When a place in a full queue should come free: after a mean service time, shared by all slots. */
+/** When a place in a full queue should become free: after a mean service time, divided by the slots. */
 export function fullRetryAfterS({ meanMs, slots }: Pick<Line, "meanMs" | "slots">): number {
   return meanMs !== null && slots > 0 ? bounded(Math.ceil(meanMs / slots / 1000)) : UNKNOWN_PLACE_S;
 }

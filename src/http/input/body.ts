@@ -11,14 +11,14 @@ import { parseJson } from "./json.ts";
 
 const JSON_TYPE = "application/json";
 
-/** A submitted input that may be stored: JSON as its text, else the bytes. */
+/** A valid input to be stored: JSON as text, anything else as bytes. */
 export interface CheckedInput {
   readonly input: string | Buffer;
   readonly mediaType: string;
 }
 
 /**
- * Reads the body of a submission and holds it against what the handler accepts.
+ * Reads the body of a submission and checks it against the media types and schema of the handler.
  * @throws PaihaoError unsupported-media-type, at once; and payload-too-large, malformed-json, invalid-input
  */
 export function readInput(req: IncomingMessage, handler: Handler, maxBytes: number): Promise<CheckedInput> {
@@ -49,21 +49,21 @@ export function checkJson(text: string, handler: Handler): Promise<unknown> | un
   return handler.schema && checked(handler.schema, value);
 }
 
-/** What a schema makes of a value. @throws PaihaoError invalid-input that points to what is wrong */
+/** Validates a value; returns the output of the schema. @throws PaihaoError invalid-input with pointers to the errors */
 async function checked<T>(schema: StandardSchemaV1<unknown, T>, value: unknown): Promise<T> {
   const verdict = await schema["~standard"].validate(value);
   if (!verdict.issues) return verdict.value;
   throw invalidInput(verdict.issues);
 }
 
-/** The whole body as it is. @throws PaihaoError payload-too-large, or invalid-parameter when it did not arrive whole */
+/** The whole body. @throws PaihaoError payload-too-large, or invalid-parameter if it did not arrive completely */
 export function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
   return readBody(req, maxBytes, (bytes) => bytes);
 }
 
 /**
- * What is made of the whole body. Read here and not by a library: most bodies come in one piece, which is handed on as it is; the
- * copy, and a promise more, would be a fifth of what it costs to accept a task.
+ * Reads the whole body and returns the result of `make`. No library does this: most bodies arrive in one piece, which is passed
+ * on without a copy; the copy and another promise would be a fifth of the cost of accepting a task.
  */
 function readBody<T>(req: IncomingMessage, maxBytes: number, make: (bytes: Buffer) => T | Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
@@ -72,7 +72,7 @@ function readBody<T>(req: IncomingMessage, maxBytes: number, make: (bytes: Buffe
     let fits = true;
     let ended = false;
     req.on("data", (chunk: Buffer) => {
-      // What still comes is read and thrown away: a connection closed with unread bytes is reset, and the answer with it.
+      // The rest is read and discarded: closing a connection with unread bytes resets it, and the response would be lost.
       if (!fits) return;
       fits = body.length + chunk.length <= maxBytes;
       if (fits) return body.append(chunk);
@@ -81,7 +81,7 @@ function readBody<T>(req: IncomingMessage, maxBytes: number, make: (bytes: Buffe
     });
     req.on("end", () => {
       ended = true;
-      // Nothing is made of what came before the limit: its errors would find nobody who waits for them.
+      // The promise has already been rejected.
       if (!fits) return;
       try {
         resolve(make(body.take()));
@@ -90,7 +90,7 @@ function readBody<T>(req: IncomingMessage, maxBytes: number, make: (bytes: Buffe
       }
     });
     const broken = (cause?: unknown) => {
-      if (!ended) reject(new PaihaoError("invalid-parameter", "The body did not arrive whole.", { cause }));
+      if (!ended) reject(new PaihaoError("invalid-parameter", "The body did not arrive completely.", { cause }));
     };
     req.on("error", broken);
     req.on("close", broken);
@@ -101,7 +101,7 @@ function tooLarge(maxBytes: number): PaihaoError {
   return new PaihaoError("payload-too-large", `The body is larger than ${maxBytes} bytes.`);
 }
 
-/** Media type of the request, without parameters, in lower case; a body without one is taken for JSON. */
+/** Media type of the request, without parameters, in lower case; a body without one counts as JSON. */
 function acceptedType(req: IncomingMessage, handler: Handler): string {
   const refuse = (detail: string) =>
     new PaihaoError("unsupported-media-type", detail, {
@@ -121,7 +121,7 @@ function acceptedType(req: IncomingMessage, handler: Handler): string {
   return mediaType;
 }
 
-/** What a caller sent, as much of it as helps them to know it again. */
+/** A value from the caller, shortened for an error message. */
 function shown(value: string): string {
   return value === "" ? "an empty one" : value.slice(0, 100);
 }

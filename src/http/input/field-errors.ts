@@ -1,10 +1,10 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type FieldError, PaihaoError } from "../../errors.ts";
 
-/** What is told at most of an input that is wrong: a megabyte of wrong values would be 29 MB of errors. */
+/** Limits of the errors for an input: a megabyte of invalid values would give 29 MB of errors. */
 export const FIELD_ERROR_LIMITS = { errors: 100, pointer: 512, detail: 512 } as const;
 
-/** The error of an input that a schema refuses, with a pointer to each of the first values that are wrong. */
+/** The error for an input that a schema refuses, with pointers to the first invalid values. */
 export function invalidInput(issues: readonly StandardSchemaV1.Issue[]): PaihaoError {
   const errors = issues.slice(0, FIELD_ERROR_LIMITS.errors).map(
     (issue): FieldError => ({
@@ -20,14 +20,14 @@ export function invalidInput(issues: readonly StandardSchemaV1.Issue[]): PaihaoE
 }
 
 /**
- * A path as a JSON Pointer in a URI fragment (RFC 6901 §6). Of one that would be too long, the pointer to the innermost value
- * around it that has a shorter one.
+ * A path as a JSON Pointer in a URI fragment (RFC 6901 §6). If it would be too long, the pointer to the innermost enclosing
+ * value with a shorter one.
  */
 export function pointerOf(path: readonly PropertyKey[]): string {
   let pointer = "#";
   for (const part of path) {
     const name = String(part);
-    // What is escaped is no shorter.
+    // Escaping makes it no shorter.
     if (name.length > FIELD_ERROR_LIMITS.pointer) return pointer;
     const longer = `${pointer}/${escaped(name)}`;
     if (longer.length > FIELD_ERROR_LIMITS.pointer) return pointer;
@@ -45,7 +45,7 @@ function shortened(message: string): string {
   return message.length <= detail ? message : `${wellFormed(message.slice(0, detail - 1))}…`;
 }
 
-/** Half of a surrogate pair has no form in UTF-8, and no escaped one in a URI. */
+/** A lone surrogate has no form in UTF-8, and none in a URI. */
 function wellFormed(text: string): string {
   return Buffer.from(text).toString("utf8");
 }

@@ -1,18 +1,18 @@
 import { PaihaoError } from "../../errors.ts";
 import { pointerOf } from "./field-errors.ts";
 
-/** JSON deeper than this is refused: it serves no one, and costs whoever walks it. */
+/** Most levels of nesting: deeper JSON has no use, and is expensive to walk. */
 const JSON_DEPTH = 64;
 
-/** A number of fewer digits than this, and without an exponent, is finite. */
+/** A number with fewer digits and no exponent is finite. */
 const DIGITS_OF_LARGEST = 308;
 
 const [QUOTE, BACKSLASH, OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x22, 0x5c, 0x5b, 0x5d, 0x7b, 0x7d];
 const [ZERO, NINE, SMALL_E, CAPITAL_E] = [0x30, 0x39, 0x65, 0x45];
 
 /**
- * Parses JSON as it comes from a caller. Numbers too large for a double (`1e400`) are refused: they would be read as Infinity,
- * which JSON has no word for. Whole numbers above 2^53, `-0` and escaped halves of surrogate pairs are JSON, and left to the handler.
+ * Parses JSON from a caller. Numbers too large for a double (`1e400`) are refused: they would become Infinity, which JSON
+ * cannot represent. Integers above 2^53, `-0` and escaped lone surrogates are valid JSON, and left to the handler.
  * @throws PaihaoError malformed-json; invalid-input of a number too large
  */
 export function parseJson(text: string): unknown {
@@ -30,15 +30,15 @@ export function parseJson(text: string): unknown {
   const path = mayOverflow ? pathOfInfinity(value) : undefined;
   if (path) {
     const pointer = pointerOf(path);
-    const detail = "a number too large for JSON to keep: expected one that a double can hold";
+    const detail = "the number is too large, expected one that fits a double";
     throw new PaihaoError("invalid-input", `${pointer}: ${detail}`, { extensions: { errors: [{ pointer, detail }] } });
   }
   return value;
 }
 
 /**
- * One pass over the text, before it is parsed: a megabyte of `[` takes the parser a second, and this a thousandth of it. What is
- * malformed is left to the parser.
+ * One pass over the text before it is parsed: a megabyte of `[` takes the parser a second, and this scan a millisecond. Syntax
+ * errors are left to the parser.
  */
 function scan(text: string): { tooDeep: boolean; mayOverflow: boolean } {
   let depth = 0;
@@ -51,7 +51,7 @@ function scan(text: string): { tooDeep: boolean; mayOverflow: boolean } {
       if (digits > DIGITS_OF_LARGEST) mayOverflow = true;
       continue;
     }
-    // The e of true and false follows no digit.
+    // The e of true and false does not follow a digit.
     if (digits > 0 && (code === SMALL_E || code === CAPITAL_E)) mayOverflow = true;
     digits = 0;
     if (code === OPEN_ARRAY || code === OPEN_OBJECT) {
@@ -66,7 +66,7 @@ function scan(text: string): { tooDeep: boolean; mayOverflow: boolean } {
   return { tooDeep: false, mayOverflow };
 }
 
-/** Where the string that has begun ends: its quotation mark, or the end of the text. */
+/** The end of the current string: its closing quotation mark, or the end of the text. */
 function endOfString(text: string, from: number): number {
   for (let at = from; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
@@ -76,7 +76,7 @@ function endOfString(text: string, from: number): number {
   return text.length;
 }
 
-/** Where a number was read as Infinity; undefined where none was. */
+/** The path of a number that was parsed as Infinity; undefined if there is none. */
 function pathOfInfinity(value: unknown): string[] | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? undefined : [];
   if (typeof value !== "object" || value === null) return undefined;

@@ -5,20 +5,20 @@ import { LONGEST_DELAY_S } from "../../task.ts";
 /** A fence as leases carry it: a number up to 2^53, or its digits. */
 const fence = z.union([z.int().min(1), z.string().regex(/^\d{1,16}$/)]).transform(String);
 
-/** What a worker asks for. */
+/** A request for leases. */
 export const takeBody = z.strictObject({
-  /** Its name, the same in all its requests. */
+  /** The name of the worker, the same in all its requests. */
   worker: z
     .string()
     .regex(/^[A-Za-z0-9._:-]{1,128}$/)
     .optional(),
-  /** Most tasks to take. */
+  /** Most tasks to lease. */
   count: z.int().min(1).max(100).default(1),
-  /** How long it may be silent, seconds; default: the queue's. */
+  /** Length of the lease, seconds; default: that of the queue. */
   lease: z.number().min(1).max(86_400).optional(),
 });
 
-/** Prolongs a lease, by as long as it was taken for or by so many seconds. */
+/** Renews a lease, by its original length or the given number of seconds. */
 export const renewBody = z.strictObject({ fence, lease: z.number().min(1).max(86_400).optional() });
 
 export const progressBody = z.strictObject({
@@ -45,11 +45,13 @@ export const completeBody = z
     path: ["body"],
   });
 
-/** Why the attempt did not succeed: retried by default; `giveUp` ends the task with this problem; `after` is not counted. */
+/**
+ * An unsuccessful attempt: retried by default; `giveUp` ends the task with this problem; `after` does not count the attempt.
+ */
 export const failBody = z.strictObject({
   fence,
   error: z.string().max(2000).default("the worker reported a failure"),
-  /** Members of RFC 9457, whose types documents rely on, and any extension. */
+  /** Members of RFC 9457, whose types other documents rely on, and any extension. */
   giveUp: z
     .looseObject({
       type: z.string().max(2000).optional(),
@@ -59,6 +61,6 @@ export const failBody = z.strictObject({
       status: z.int().min(400).max(599).optional(),
     })
     .optional(),
-  /** Run it again after so many seconds, without counting the attempt. */
+  /** Run the task again after this many seconds, without counting the attempt. */
   after: z.number().min(0).max(LONGEST_DELAY_S).optional(),
 });

@@ -1,28 +1,28 @@
 import type { ServerResponse } from "node:http";
 
-/** How streams of events behave. */
+/** Settings of event streams. */
 export const STREAM_DEFAULTS = {
-  /** What a client is told to wait before it connects again, ms. */
+  /** How long a client should wait before it reconnects, ms. */
   retryMs: 2000,
-  /** Each stream gets a comment once in a turn of the wheel, which has a spoke a second. */
+  /** Streams are spread over this many groups; each second one group gets a comment. */
   spokes: 8,
   spokeMs: 1000,
-  /** A client that has taken nothing for so many turns is given up. */
+  /** A client that has read nothing for this many rounds is disconnected. */
   patienceTurns: 8,
 } as const;
 
-/** A comment: keeps proxies from taking the silence for the end, and finds out who has gone. */
+/** A comment, so that proxies do not close a silent connection, and to detect clients that have gone. */
 const HEARTBEAT = ":\n\n";
 
-/** One event as it goes over the wire (WHATWG HTML §9.2.5). `data` must not have line breaks: JSON has none. */
+/** One event as it goes over the wire (WHATWG HTML §9.2.5). `data` must not contain line breaks, and JSON has none. */
 export function eventText(event: { name: string; id?: string; data: string }): string {
   const id = event.id === undefined ? "" : `id: ${event.id}\n`;
   return `event: ${event.name}\n${id}data: ${event.data}\n\n`;
 }
 
 /**
- * All streams of events of this process. Made for many idle ones: they share one timer, which makes the round of them all
- * once in {@link STREAM_DEFAULTS.spokes} seconds, and one word from the server that it stops.
+ * All event streams of this process. For many idle ones: they share one timer, which visits each once in {@link
+ * STREAM_DEFAULTS.spokes} seconds, and one listener for the stop of the server.
  */
 export class EventStreams {
   readonly #stopping: AbortSignal;
@@ -36,7 +36,7 @@ export class EventStreams {
     this.#wheel = Array.from({ length: STREAM_DEFAULTS.spokes }, () => new Set());
   }
 
-  /** How many are open. */
+  /** Number of open streams. */
   get size(): number {
     return this.#wheel.reduce((sum, spoke) => sum + spoke.size, 0);
   }
@@ -76,10 +76,10 @@ export class EventStreams {
   };
 }
 
-/** One client's stream. A client that reads slowly is sent the latest state when it is ready again, and never what lay between. */
+/** One client's stream. A client that reads slowly gets the latest state when it is ready again, and skips those in between. */
 export class EventStream {
   readonly #res: ServerResponse;
-  /** The connection's buffer is full; what comes meanwhile replaces `#next`. */
+  /** The connection's buffer is full; further states replace `#next`. */
   #blocked = false;
   #next = "";
   #last = false;
@@ -93,19 +93,19 @@ export class EventStream {
       "X-Accel-Buffering": "no",
     });
     res.on("drain", () => this.#drained());
-    // A write to a connection that has just gone: its close follows.
+    // A write to a connection that has just closed; its "close" event follows.
     res.on("error", () => undefined);
     this.#write(`retry: ${STREAM_DEFAULTS.retryMs}\n\n`);
   }
 
-  /** Sends the state as text, or keeps it in place of the one that could not be sent yet. */
+  /** Sends a state, or keeps it in place of an earlier one that could not be sent yet. */
   send(text: string): void {
     if (this.#last) return;
     if (this.#blocked) this.#next = text;
     else this.#write(text);
   }
 
-  /** Sends the last text, where there is one, and closes. */
+  /** Sends a last text, if given, and closes. */
   end(text = ""): void {
     if (this.#last) return;
     this.#last = true;
@@ -113,7 +113,7 @@ export class EventStream {
     else this.#res.end(text);
   }
 
-  /** Sends a comment; gives up a client that takes nothing. */
+  /** Sends a comment; disconnects a client that reads nothing. */
   beat(): void {
     if (!this.#blocked) this.#write(HEARTBEAT);
     else {

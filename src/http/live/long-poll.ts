@@ -3,7 +3,9 @@ import type { Inspection } from "../../engine/inspect.ts";
 import type { Watchers } from "../../engine/watching/watchers.ts";
 import type { Api } from "../api.ts";
 
-/** The callers that wait, by the signal that ends their waiting: each signal has one listener, however many callers there are. */
+/**
+ * The waiting callers by the signal that ends their wait: each signal has only one listener, however many callers there are.
+ */
 const waiting = new WeakMap<AbortSignal, Set<AbortController>>();
 
 /**
@@ -33,11 +35,11 @@ export function untilGone(ctx: Context, { closing }: Pick<Api, "closing">): Abor
   return gone.signal;
 }
 
-/** What a caller waits for, and how long. */
+/** The condition and time limit of a long poll. */
 interface LongPoll {
   readonly id: string;
   readonly ms: number;
-  /** Whether the task is as the caller wants it; null: it is unknown, or no longer known. */
+  /** Whether the caller can be answered; null: the task is unknown, or no longer known. */
   ready(seen: Inspection | null): boolean;
 }
 

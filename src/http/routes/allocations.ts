@@ -34,8 +34,8 @@ import { readWebhook } from "../task/webhook-option.ts";
 import { inputHandlerOf } from "./submit.ts";
 
 /**
- * The dialect in which the server hands out ids first: a caller fetches one, posts the input under it as often as it takes to
- * get through, and polls it.
+ * The dialect in which the server allocates the id first: a caller gets an id, posts the input under it, repeatedly if
+ * necessary, and polls it.
  */
 export function allocationEndpoints(
   api: Api,
@@ -49,7 +49,7 @@ export function allocationEndpoints(
   };
 }
 
-/** @throws PaihaoError unknown for an id that cannot have been handed out */
+/** @throws PaihaoError unknown for an id that is not allocated */
 function idOf(ctx: Context): string {
   const id = String(ctx.params.id);
   if (!isAllocated(id)) throw unknownTask(id.slice(0, 128));
@@ -62,7 +62,7 @@ async function allocate(ctx: Context, api: Api): Promise<void> {
     throw wrongParameter("queue", `expected one that accepts application/json, not ${handler.consumes.join(", ")}`);
   }
   ctx.set("Cache-Control", "no-store");
-  // Safe, unlike this GET: it says that there would be an id, and keeps none.
+  // HEAD must be safe, unlike this GET: it reports success without allocating an id.
   if (ctx.method === "HEAD") {
     ctx.type = "application/json";
     ctx.status = 200;
@@ -82,14 +82,14 @@ async function post(ctx: Context, api: Api, id: string): Promise<void> {
   replyAllocated(ctx, 202, await findTask(ctx, api, id, { result: false }));
 }
 
-/** Replaces the input of a task that waits; of an id whose input has not come yet it is the first. */
+/** Replaces the input of a waiting task, or submits the first input of an allocated id. */
 async function put(ctx: Context, api: Api, id: string): Promise<void> {
   const { queue, task, allocation } = await findAllocated(ctx, api, id, { use: true });
   const conditions = readPreconditions(ctx);
   if (conditions) await checkAllocated(ctx, api, id, task, conditions);
   const submission = await readSubmission(ctx, api, id, queue);
   const { engine } = api;
-  // Submitted first: that tells whose task it is.
+  // Submitted first, which also checks whose task it is.
   if ((await submit(api, submission)) === "conflict") {
     if (conditions && onlyCreates(conditions)) throw preconditionFailed(id, "If-None-Match: the id is taken.");
     if ((await engine.update(submission, engine.settings(queue))) !== "updated") {
@@ -114,7 +114,7 @@ async function readSubmission(ctx: Context, api: Api, id: string, queue: string)
   };
 }
 
-/** Stores a task, or finds that it is stored; `conflict` when that has another input. @throws PaihaoError */
+/** Stores a task, unless it is already stored; `conflict` if that has another input. @throws PaihaoError */
 async function submit(api: Api, submission: Submission): Promise<"stored" | "conflict"> {
   const { id, queue } = submission;
   const verdict = await api.engine.submit(submission, api.engine.settings(queue));
@@ -142,14 +142,14 @@ async function look(ctx: Context, api: Api, id: string): Promise<void> {
   ctx.body = succeeded(allocatedTask(seen), seen.result, signatureOf(ctx, seen));
 }
 
-/** The document of a task that has succeeded, with its result; of one that is no JSON, where its bytes are. */
+/** The document of a succeeded task with its result, or, if that is not JSON, a link to it. */
 function succeeded(document: AllocatedTask, result: Result, signature: string): string {
   const text = Buffer.from(result.body).toString("utf8");
   if (text !== "" && !isJson(result.contentType, text)) {
     const { contentType } = result;
     return JSON.stringify({ ...document, result: null, contentType, href: paths.result(document.id, signature) });
   }
-  // As the handler wrote it: parsed and written again, a large number would come out as another.
+  // Inserted as text: parsing and serializing it could change a large number.
   return `${JSON.stringify(document).slice(0, -1)},"result":${text === "" ? "null" : text}}`;
 }
 
@@ -163,7 +163,10 @@ function isJson(contentType: string | null, text: string): boolean {
   }
 }
 
-/** The conditions of a PUT or DELETE; an id that is only allocated is no task yet. @throws PaihaoError precondition-failed */
+/**
+ * Checks the preconditions of a PUT or DELETE; for an allocated id there is no task yet. @throws PaihaoError
+ * precondition-failed
+ */
 async function checkAllocated(
   ctx: Context,
   api: Api,
@@ -184,6 +187,6 @@ async function remove(ctx: Context, api: Api, id: string): Promise<void> {
   if (!mayEnd(accessOf(ctx), task)) throw forbidden(["admin"]);
   if ((await api.engine.cancel(id, queue)) !== "requested") return;
   const after = await findTask(ctx, api, id, { result: false });
-  // Its handler still runs; what it has made is undone when it has settled.
+  // Its handler is still running; what it did is undone once it has settled.
   if (!isOutcome(after.state)) replyAllocated(ctx, 202, after);
 }

@@ -21,39 +21,39 @@ import { booleanParameter, readSubmitOptions, searchOf, wrongParameter } from ".
 import { readWebhook } from "../task/webhook-option.ts";
 import { inputHandlerOf } from "./submit.ts";
 
-/** The media type of a batch and of its answer: a JSON value a line. */
+/** The media type of a batch and its response: one JSON value for each line. */
 export const NDJSON = "application/x-ndjson";
 
-/** How much one batch may be. */
+/** Limits of a batch. */
 export const BATCH_DEFAULTS = {
   lines: 10_000,
   bytes: 32 * 1024 ** 2,
-  /** Lines read but not yet answered: more of the body is read only as verdicts are taken. */
+  /** Most lines without a verdict that was sent: the body is read only as fast as verdicts are. */
   inFlight: 500,
   /**
-   * Bytes of verdicts that may wait for the caller. Enough for 10,000 usual ones: many clients read nothing of an answer before
-   * all of the request is written, and would wait for the server as it waits for them.
+   * Most bytes of verdicts waiting for the caller. Enough for 10,000 usual ones, since many clients do not read the response
+   * before they have written the whole request; otherwise both sides would wait for each other.
    */
   answerBytes: 4 * 1024 ** 2,
-  /** Most places of one line's input that are named as wrong. */
+  /** Most errors reported for the input of one line. */
   fieldErrors: 10,
 } as const;
 
-/** What holds for every line of a batch. */
+/** What all lines of a batch share. */
 interface BatchRequest {
   readonly api: Api;
   readonly handler: Handler;
   readonly settings: QueueSettings;
   readonly envelopes: boolean;
-  /** What a line does not say itself: priority, delay, query … */
+  /** Options that a line does not set itself: priority, delay, query … */
   readonly defaults: Omit<Submission, "id" | "input">;
-  /** The query that makes a link to a task good without a key; "" where links are not signed. */
+  /** The signature of links to a task; "" if links are not signed. */
   signature(task: Parameters<typeof signatureOf>[1]): string;
-  /** The store did not answer in time: to try line after line would take as long for each. */
+  /** The store did not answer in time: further lines are refused, since each would wait as long. */
   storeAway: boolean;
 }
 
-/** What a line of the answer says beside its number. */
+/** A line of the response without its number. */
 type Verdict =
   | { readonly problem: ProblemDocument }
   | { readonly id: string; readonly href: string; readonly index: number | null; readonly replayed?: boolean };
@@ -115,18 +115,18 @@ function checkLength(ctx: Context): void {
 /** Reads the body line by line and has each stored; never fails. */
 async function readBatch(ctx: Context, request: BatchRequest, verdicts: Resequencer): Promise<void> {
   const { api } = request;
-  // Left before its end the body is not destroyed with its connection: the answer still goes over it.
+  // Without `destroyOnReturn`, since the connection must stay open for the response if reading stops early.
   const chunks: AsyncIterable<Buffer> = ctx.req.iterator({ destroyOnReturn: false });
   const bounds = { lineBytes: api.maxBodyBytes, bodyBytes: BATCH_DEFAULTS.bytes, lines: BATCH_DEFAULTS.lines };
   try {
     for await (const line of splitLines(chunks, bounds)) {
-      // One after the other, and stored together: tasks join the line in the order of their lines.
+      // Checked one after the other, and stored together: tasks join the line in the order of their lines.
       const checked = await checkLine(request, line).catch((error: unknown) => lineProblem(error, api));
       const verdict = "problem" in checked ? Promise.resolve(checked) : store(request, checked);
       if (!(await verdicts.add(verdict.then((v) => `${JSON.stringify({ line: line.number, ...v })}\n`)))) break;
     }
   } catch (error) {
-    // Whatever else ends the reading is the end of the connection: there is nobody left to tell.
+    // Any other error of reading is the end of the connection, so there is no response.
     if (error instanceof BatchTooLarge) {
       const problem = problemDocument("payload-too-large", error.message);
       await verdicts.add(Promise.resolve(`${JSON.stringify({ line: error.line, problem })}\n`));
@@ -134,12 +134,15 @@ async function readBatch(ctx: Context, request: BatchRequest, verdicts: Resequen
       api.log.error({ err: error }, "batches: unexpected error; the rest of the batch is not read");
     }
   }
-  // What is left is thrown away: a connection closed with unread bytes is reset, and the answer with it.
+  // The rest is read and discarded: closing a connection with unread bytes resets it, and the response would be lost.
   ctx.req.resume();
   verdicts.end();
 }
 
-/** A line as it will be submitted. @throws PaihaoError payload-too-large, malformed-json, invalid-input, invalid-parameter */
+/**
+ * Checks a line; returns its submission. @throws PaihaoError payload-too-large, malformed-json, invalid-input,
+ * invalid-parameter
+ */
 async function checkLine({ api, handler, envelopes, defaults }: BatchRequest, line: BodyLine): Promise<Submission> {
   if (line.bytes === null) {
     throw new PaihaoError("payload-too-large", `The line is longer than ${api.maxBodyBytes} bytes.`);
@@ -151,7 +154,7 @@ async function checkLine({ api, handler, envelopes, defaults }: BatchRequest, li
   return { id: randomUUID(), ...defaults, ...envelope };
 }
 
-/** Submits a line that has been checked; never fails. */
+/** Submits a checked line; never fails. */
 async function store(request: BatchRequest, submission: Submission): Promise<Verdict> {
   const { api, settings } = request;
   const { id } = submission;
@@ -169,7 +172,7 @@ async function store(request: BatchRequest, submission: Submission): Promise<Ver
     const problem = lineProblem(error, api).problem;
     const code = error instanceof PaihaoError ? error.code : undefined;
     if (code === "store-unavailable") request.storeAway = true;
-    // It may have been stored all the same: under this id it can be submitted again without being run twice.
+    // It may have been stored anyway: with this id it can be submitted again without running twice.
     if (code === "store-unavailable" || code === "not-durable") problem.id ??= id;
     return { problem };
   }

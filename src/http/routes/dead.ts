@@ -10,7 +10,7 @@ import { findTask } from "../task/find.ts";
 import { pendingHeaders, pendingTask, unknownTask } from "../task/reply.ts";
 import { shownHandlerOf } from "./submit.ts";
 
-/** Running dead tasks again, or forgetting them. */
+/** Retrying and deleting dead tasks. */
 export function deadEndpoints(api: Api): Endpoints<"retry" | "retryDead" | "forgetDead"> {
   return {
     retry: (ctx) => retry(ctx, api, ctx.params.id),
@@ -27,7 +27,7 @@ export function deadEndpoints(api: Api): Endpoints<"retry" | "retryDead" | "forg
   };
 }
 
-/** Answers as a submission that is to be waited for does, with the monitor's document. */
+/** Answers like an asynchronous submission, with the monitor document. */
 async function retry(ctx: Context, api: Api, id: string): Promise<void> {
   const { engine } = api;
   const before = await findTask(ctx, api, id, { result: false });
@@ -39,7 +39,7 @@ async function retry(ctx: Context, api: Api, id: string): Promise<void> {
     throw new PaihaoError("not-retryable", detail, { extensions: { id, queue, state, reason: verdict } });
   }
   const seen = await findTask(ctx, api, id, { result: false });
-  // It may have run by now: there is nothing to wait for then.
+  // If it has already ended, there is nothing to wait for.
   if (!isOutcome(seen.state)) pendingHeaders(ctx, pendingTask(seen));
   ctx.set("Cache-Control", "no-store");
   ctx.status = 202;

@@ -23,7 +23,7 @@ async function events(ctx: Context, api: Api, watchers: Watchers, streams: Event
   const known = ctx.get("Last-Event-ID") || oneParameter(searchOf(ctx), "lastEventId");
   const seen = await observe(ctx, api, id);
   if (isOutcome(seen.state) && known === versionId(seen)) {
-    // The client has had the end of it: 204 tells an EventSource not to come again (WHATWG HTML §9.2.3).
+    // The client has received the last event: 204 stops an EventSource from reconnecting (WHATWG HTML §9.2.3).
     ctx.status = 204;
     return;
   }
@@ -44,16 +44,16 @@ async function events(ctx: Context, api: Api, watchers: Watchers, streams: Event
   );
 }
 
-/** Turns what becomes of one task into the events of one stream. */
+/** Turns the changes of one task into the events of one stream. */
 class Follower {
   readonly #api: Api;
-  /** Of the request, only what says who follows: a stream may live for hours. */
+  /** Only the caller's state, not the whole request, since a stream may be open for hours. */
   readonly #ctx: Pick<Context, "state">;
   #stream: EventStream | undefined;
-  /** Of the last event sent: the same is not sent again. */
+  /** The last event, so that the same is not sent twice. */
   #sent = "";
   readonly #createdMs: number;
-  /** Told before the stream was open. */
+  /** A change that arrived before the stream was open. */
   #early: Inspection | null | undefined;
 
   constructor(ctx: Pick<Context, "state">, api: Api, { createdMs }: Inspection) {
@@ -62,13 +62,16 @@ class Follower {
     this.#ctx = ctx;
   }
 
-  /** Begins with the task as it was when the watch began, or as it has been told since. */
+  /** Begins with the task as it was when the watch began, or as it has changed since. */
   follow(stream: EventStream, first: Inspection | null): void {
     this.#stream = stream;
     this.tell(this.#early === undefined ? first : this.#early);
   }
 
-  /** Sends what the task has become; null when it is no longer known. Never throws: whoever comes again sees what can be seen. */
+  /**
+   * Sends the current state of the task; null if it no longer exists. Never throws: on an error the stream ends, and the client
+   * reconnects.
+   */
   tell(seen: Inspection | null): void {
     const stream = this.#stream;
     if (!stream) {
@@ -88,7 +91,7 @@ class Follower {
   }
 
   #send(stream: EventStream, seen: Inspection | null): void {
-    // Gone, destroyed, or another task that was given the id since: whoever comes again will be told so.
+    // Gone, destroyed, or another task with the same id: a client that reconnects gets the right answer.
     if (!seen || seen.destroyed || seen.createdMs !== this.#createdMs) return stream.end();
     const version = versionId(seen);
     if (version === this.#sent) return;
@@ -98,8 +101,8 @@ class Follower {
   }
 
   /**
-   * The last change as an event like any other, and `done`. Only the latter has an id: a client that was cut off between them
-   * must not be taken for one that has had both.
+   * Sends the last change as a normal event, and `done`. Only `done` has an id, so that a client that was disconnected between
+   * the two gets both again.
    */
   #finish(stream: EventStream, id: string, version: string): void {
     observe(this.#ctx, this.#api, id)
@@ -108,7 +111,7 @@ class Follower {
         stream.end(eventText({ name: "status", data }) + eventText({ name: "done", id: version, data }));
       })
       .catch((error: unknown) => {
-        // The store is away, or the task was destroyed in this moment: the client comes again and will see.
+        // The store is unavailable, or the task was just destroyed: the client reconnects and gets the right answer.
         if (error instanceof PaihaoError) stream.end();
         else this.#fail(stream, error);
       });

@@ -12,13 +12,13 @@ import { type Endpoints, pathTo } from "../routes.ts";
 import { callerOf } from "../task/access.ts";
 import { handlerOf, submitAndAnswer } from "./submit.ts";
 
-/** Existing HTTP APIs behind a line. */
+/** Existing HTTP APIs behind a queue. */
 export function gatewayEndpoints(api: Api): Endpoints<"gateway" | "gatewayPath"> {
   const endpoint = (ctx: Context) => enter(ctx, api);
   return { gateway: endpoint, gatewayPath: endpoint };
 }
 
-/** Puts the request into the line; its answer is the result, whether it is waited for or collected. */
+/** Submits the request as a task, whose result is the API's response. */
 async function enter(ctx: Context, api: Api): Promise<void> {
   const queue: string = ctx.params.queue ?? "";
   const handler = handlerOf(api, queue);
@@ -61,23 +61,27 @@ async function enter(ctx: Context, api: Api): Promise<void> {
   );
 }
 
-/** `origin-form`, and `absolute-form` with what comes before the path (RFC 9112 §3.2). */
+/** `origin-form` or `absolute-form` (RFC 9112 §3.2). */
 const TARGET = new RegExp(`^(?:[a-z][a-z0-9+.-]*://[^/?#]*)?${pathTo("gateway")("[^/?#]+")}(.*)$`, "i");
 
 /**
- * Path and query below the gateway, as they were sent: decoding and encoding them again might make others of them.
+ * Path and query below the gateway, exactly as they were sent: decoding and re-encoding might change them.
  * @throws PaihaoError invalid-parameter
  */
 function forwardedPath(ctx: Context): string {
   const rest = TARGET.exec(ctx.originalUrl)?.[1];
   const path = rest?.startsWith("/") ? rest : `/${rest}`;
   if (rest !== undefined && !isUnsafePath(path)) return path;
-  throw new PaihaoError("invalid-parameter", "The path has a segment `..`, in some form, or holds what no path can.", {
-    extensions: { parameter: "path" },
-  });
+  throw new PaihaoError(
+    "invalid-parameter",
+    "The path has a segment `..`, in some form, or contains invalid characters.",
+    {
+      extensions: { parameter: "path" },
+    },
+  );
 }
 
-/** How the request reached this server; what its headers say of that counts only as far as the proxy is trusted. */
+/** How the request reached this server; its headers count only if the proxy is trusted. */
 function originOf(ctx: Context): NonNullable<GatewayRequest["from"]> {
   const { ip, protocol, host } = ctx;
   return {

@@ -19,10 +19,10 @@ import { callerOf } from "../task/access.ts";
 import { unknownTask } from "../task/reply.ts";
 import { handlerOf } from "./submit.ts";
 
-/** How much longer than its request a worker that asks for work is believed to live, ms. */
+/** How long after its request a worker counts as alive, ms. */
 const WORKER_TTL_MS = 15_000;
 
-/** For workers in any language: take work, keep its lease, end it. */
+/** For workers in any language: get leases, renew and end them. */
 export function leaseEndpoints(
   api: Api,
 ): Endpoints<"takeLease" | "renewLease" | "progressLease" | "completeLease" | "failLease"> {
@@ -35,7 +35,7 @@ export function leaseEndpoints(
   };
 }
 
-/** Where a worker tells what becomes of a task, by the relation of the link. */
+/** The links of a leased task, by relation. */
 const LINKS = Object.entries({
   renew: pathTo("renewLease"),
   progress: pathTo("progressLease"),
@@ -43,7 +43,7 @@ const LINKS = Object.entries({
   fail: pathTo("failLease"),
 });
 
-/** Waits for work as long as `Prefer: wait=N` says, at most and by default the server's limit; 204 when none has come. */
+/** Waits for work as long as `Prefer: wait=N` says, by default and at most SYNC_LIMIT; 204 if there is none. */
 async function take(ctx: Context, api: Api, queue: string): Promise<void> {
   handlerOf(api, queue);
   const { engine } = api;
@@ -54,7 +54,7 @@ async function take(ctx: Context, api: Api, queue: string): Promise<void> {
   const waitMs = Math.min((wait ?? Number.POSITIVE_INFINITY) * 1000, api.syncLimitMs);
   const worker = asked.worker ?? callerOf(ctx) ?? "remote";
   const signal = untilGone(ctx, api);
-  // Estimates rest on it, and nothing else: where a partition is away, the others give what they have.
+  // Only estimates depend on it, so a partition that is unavailable must not fail the request.
   const heard = engine
     .heartbeat(worker, waitMs + WORKER_TTL_MS, new Map([[queue, asked.count]]))
     .catch(() => undefined);
@@ -63,7 +63,7 @@ async function take(ctx: Context, api: Api, queue: string): Promise<void> {
   await heard;
   ctx.set("Cache-Control", "no-store");
   if (ctx.res.destroyed) {
-    // Nobody is there to do the work: it goes back to its place at once, not when the lease ends.
+    // The worker has gone: its tasks return to their places now, not when the lease ends.
     await handBack();
     return;
   }
@@ -92,7 +92,10 @@ function leaseDocument(task: WithInput, queue: string, maxAttempts: number, leas
   };
 }
 
-/** Checked when it was submitted; what cannot be read all the same is handed out as its bytes, or it would keep others from theirs. */
+/**
+ * The input was checked at submission; if it still cannot be parsed, it is sent as bytes, so that it does not block the other
+ * tasks.
+ */
 function inputOf(bytes: Buffer): { input: unknown } | { body: string } {
   try {
     return { input: JSON.parse(bytes.toString("utf8")) as unknown };
@@ -101,7 +104,7 @@ function inputOf(bytes: Buffer): { input: unknown } | { body: string } {
   }
 }
 
-/** The lease that a request is about. @throws PaihaoError unknown, and what reading the body throws */
+/** The lease of a request. @throws PaihaoError unknown, and what reading the body throws */
 async function leaseOf<T extends { fence: string }>(
   ctx: Context,
   api: Api,
@@ -115,7 +118,7 @@ async function leaseOf<T extends { fence: string }>(
   return { lease: { queue: seen.queue, id, fence: asked.fence }, attempt: seen.attempts, asked };
 }
 
-/** Whoever lost the lease is told so: another worker has the task, or it has ended. */
+/** The error for a lost lease: another worker has the task, or it has ended. */
 function lost(id: string): PaihaoError {
   return new PaihaoError("invalid-task", "The lease is no longer yours: drop the work.", {
     extensions: { id, reason: "lease-lost" },
@@ -129,7 +132,7 @@ async function renew(ctx: Context, api: Api): Promise<void> {
   ctx.body = { id: lease.id, cancelRequested: verdict === "cancel", leaseSeconds: leaseMs / 1000 };
 }
 
-/** Without a word of its own, a renewal is for as long as the task was taken for. */
+/** Renews a lease, by default by its original length. */
 async function prolong({ engine }: Api, lease: Lease, seconds: number | undefined) {
   if (seconds === undefined) return await engine.renewAsTaken(lease);
   const leaseMs = Math.round(seconds * 1000);
@@ -152,18 +155,18 @@ async function complete(ctx: Context, api: Api): Promise<void> {
   ctx.body = { id: lease.id, verdict };
 }
 
-/** @throws PaihaoError payload-too-large: what is stored is bounded, whoever sends it */
+/** @throws PaihaoError payload-too-large above MAX_RESULT */
 function checkLength({ maxResultBytes }: Api, result: Answer): void {
   if (Buffer.byteLength(result.body) <= maxResultBytes) return;
   throw new PaihaoError("payload-too-large", `The result is larger than ${maxResultBytes} bytes (MAX_RESULT).`);
 }
 
-/** How the work of a task ended, as its worker reports it. */
+/** The end of the work as its worker reported it. */
 function handlerEnd({ giveUp, after, error }: z.infer<typeof failBody>) {
   if (after !== undefined && !giveUp)
     return { kind: "later", afterMs: Math.round(after * 1000), message: error } as const;
   if (!giveUp) return { kind: "error", error: { message: error } } as const;
-  // What was JSON has no member that is undefined, which the schema cannot say.
+  // JSON has no undefined members, which the schema's type does not express.
   const problem = giveUp as Problem;
   return { kind: "give-up", problem: { ...problem, status: problem.status ?? 500 }, message: error } as const;
 }

@@ -11,17 +11,17 @@ import { searchOf, wholeParameter, wrongParameter } from "../task/submit-options
 import { queueDocument } from "./queues.ts";
 import { shownHandlerOf } from "./submit.ts";
 
-/** Tasks of a page, where the caller does not say, and the most that they may say. */
+/** The default and the highest number of tasks in a page. */
 export const PAGE = { default: 50, most: 200 } as const;
 
-/** The lists of a queue: the index behind each, and the state that its tasks are in. */
+/** The lists of a queue, each with its index and the state of its tasks. */
 const LISTS: Readonly<Record<"waiting" | "running" | "dead", { index: PagedIndex; state: State }>> = {
   waiting: { index: "waiting", state: "waiting" },
   running: { index: "leases", state: "running" },
   dead: { index: "dead", state: "failed" },
 };
 
-/** A task of a page; a dead one has the last errors of its attempts, newest first. */
+/** A task of a page; a dead one has the latest errors of its attempts, newest first. */
 type Item = MonitorDocument & { readonly errors?: readonly string[] };
 
 /** The tasks of a queue, and whether it is paused. */
@@ -47,13 +47,13 @@ async function page(ctx: Context, api: Api, list: keyof typeof LISTS): Promise<v
 
   const { index, state } = LISTS[list];
   const places = await engine.page(index, queue, after, limit);
-  // Of dead tasks the problem is their error; other results are not looked at.
+  // Only for dead tasks, whose result is the problem that is their error.
   const look = { result: list === "dead", mostBytes: PROBLEM_BYTES };
   const seen = await Promise.all(places.map(({ id }) => engine.inspect(id, look)));
   const last = places.at(-1);
   ctx.set("Cache-Control", "no-store");
   ctx.body = {
-    // Whoever has left the list between the two looks is not shown with a state that would surprise here.
+    // A task that has left the list between the two reads is omitted.
     items: seen.flatMap((task) => (task?.state === state ? [itemOf(ctx, api, task, look.result)] : [])),
     next: last && places.length === limit ? cursorOf(last) : null,
   };
@@ -64,7 +64,7 @@ function itemOf(ctx: Context, api: Api, task: Inspection, errors: boolean): Item
   return errors ? { ...document, errors: task.errors } : document;
 }
 
-/** Stops or starts the taking of work; what runs goes on. Either may be asked for again. */
+/** Pauses or resumes a queue; running tasks continue. Idempotent. */
 async function pause(ctx: Context, api: Api, paused: boolean): Promise<void> {
   const handler = shownHandlerOf(api, ctx.params.queue ?? "");
   await api.engine.pause(handler.queue, paused);

@@ -29,7 +29,7 @@ export function monitorEndpoints(api: Api, watchers: Watchers): Endpoints<"watch
   };
 }
 
-/** Looks at a task with its error, where it has one. @throws PaihaoError unknown, deleted */
+/** Reads a task, with its problem if it failed. @throws PaihaoError unknown, deleted */
 export async function observe(ctx: Pick<Context, "state">, api: Api, id: string): Promise<Inspection> {
   const seen = await findTask(ctx, api, id, { result: false });
   if (seen.destroyed) {
@@ -38,7 +38,7 @@ export async function observe(ctx: Pick<Context, "state">, api: Api, id: string)
       extensions: { id, queue, state, finishedAt: timestamp(finishedMs) },
     });
   }
-  // Results can be large: only of a failed task, where it is a problem document, is it looked at here.
+  // Results can be large: only that of a failed task, a problem document, is read here.
   const problem = { result: true, mostBytes: PROBLEM_BYTES };
   return seen.state === "failed" ? ((await api.engine.inspect(id, problem)) ?? seen) : seen;
 }
@@ -57,7 +57,7 @@ async function monitor(ctx: Context, api: Api, watchers: Watchers, id: string): 
   replyDocument(ctx, api, seen);
 }
 
-/** Answers with the document, or that it is the one the caller has. */
+/** Answers with the document, or with 304 if the caller has it. */
 function replyDocument(ctx: Context, api: Api, seen: Inspection): void {
   const tag = versionTag(seen);
   ctx.set("ETag", tag);
@@ -75,7 +75,7 @@ function replyDocument(ctx: Context, api: Api, seen: Inspection): void {
   }
 }
 
-/** A terminal task of which the caller wants more than the document. */
+/** Answers for a terminal task as `onComplete` asks. */
 async function complete(ctx: Context, api: Api, seen: Inspection, { onComplete }: MonitorOptions): Promise<void> {
   if (onComplete === "redirect") {
     ctx.set("Cache-Control", "no-store");
@@ -87,7 +87,7 @@ async function complete(ctx: Context, api: Api, seen: Inspection, { onComplete }
   replyOutcome(ctx, await findTask(ctx, api, seen.id, { result: true }));
 }
 
-/** Holds the caller until the task is terminal, at most for the time of a synchronous request. */
+/** Waits until the task is terminal, at most as long as a synchronous request. */
 async function untilDone(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {
   const isDone = (seen: Inspection | null) => seen === null || isOutcome(seen.state);
   if (isDone(await observe(ctx, api, id))) return;
@@ -95,8 +95,8 @@ async function untilDone(ctx: Context, api: Api, watchers: Watchers, id: string)
 }
 
 /**
- * A conditional long poll: with If-None-Match and `Prefer: wait=N`, holds the caller as long as the task is still of a version
- * that they have, at most N seconds. `*` is matched by every version: there is no change to wait for.
+ * A conditional long poll: with If-None-Match and `Prefer: wait=N`, waits at most N seconds while the task still has a version
+ * that the caller has. `*` matches every version, so there is no change to wait for.
  */
 async function untilChanged(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {
   const condition = ctx.get("If-None-Match");
@@ -109,7 +109,7 @@ async function untilChanged(ctx: Context, api: Api, watchers: Watchers, id: stri
   ctx.set("Preference-Applied", waitAsSent);
 }
 
-/** A page for a person, who would not know what to do with a problem document. */
+/** An HTML page for browsers, in place of JSON and problem documents. */
 async function showPage(ctx: Context, api: Api, id: string, options: MonitorOptions): Promise<void> {
   try {
     const seen = await observe(ctx, api, id);

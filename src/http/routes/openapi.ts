@@ -4,7 +4,7 @@ import { type Asset, makeAsset, replyAsset } from "../asset.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import type { Endpoints } from "../routes.ts";
 
-/** As far from here in src as it is in dist. */
+/** The same relative path from src and from dist. */
 const PACKAGE = new URL("../../../package.json", import.meta.url);
 
 /** The API's description. */
@@ -12,7 +12,7 @@ export function openApiEndpoints(api: Pick<Api, "handlers">): Endpoints<"openapi
   let asset: Asset | undefined;
   return {
     openapi: (ctx) => {
-      // Written once: handlers do not change while a server runs.
+      // Generated once: handlers do not change while the server runs.
       asset ??= describe(api);
       replyAsset(ctx, asset);
     },

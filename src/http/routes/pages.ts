@@ -5,23 +5,23 @@ import { type Asset, makeAsset, replyAsset } from "../asset.ts";
 import { assetOf, replyPage } from "../pages/render.ts";
 import type { Endpoints } from "../routes.ts";
 
-/** What the page loads of swagger-ui, under `/docs/`. */
+/** The files of swagger-ui under `/docs/`. */
 const FILES: Readonly<Record<string, string>> = {
   "swagger-ui.css": "text/css; charset=utf-8",
   "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
 };
 
-/** Where the build has put them; from the sources they are taken from the package itself. */
+/** Where the build puts them; when running from src, they come from the package itself. */
 const BUILT = new URL("../pages/swagger-ui/", import.meta.url);
 
-/** Only what this server serves; the icons in the style sheet are images of data. No script or style stands in the page. */
+/** Allows only resources of this server, and data: images for the icons of the style sheet. No inline scripts or styles. */
 const POLICY = [
   "default-src 'none'",
   ...["script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'"],
   ...["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
 ].join("; ");
 
-/** Pages for people, and what they load: all of it from this server, so that they work without the net. */
+/** HTML pages and their files, all from this server, so that they work offline. */
 export function pageEndpoints(): Endpoints<"dashboard" | "docs" | "docsFile" | "pageFile"> {
   const loaded = new Map<string, Asset>();
   return {

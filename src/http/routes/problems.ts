@@ -5,7 +5,7 @@ import { explain } from "../problems/texts.ts";
 import { responseOf } from "../response.ts";
 import type { Endpoints } from "../routes.ts";
 
-/** Behind the `type` of problem documents: what a code means, for a program or as a page. */
+/** The targets of the `type` of problem documents: the explanation of a code, as JSON or as a page. */
 export const problemEndpoints: Endpoints<"explain"> = {
   explain: (ctx) => {
     const entry = errorEntries.find(({ code }) => code === ctx.params.code);
@@ -27,7 +27,7 @@ export const problemEndpoints: Endpoints<"explain"> = {
   },
 };
 
-/** Without the marks around what is code. */
+/** Removes the backticks around code. */
 function plain(text: string): string {
   return text.replaceAll("`", "");
 }

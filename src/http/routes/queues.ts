@@ -20,7 +20,7 @@ export interface QueueDocument {
   readonly serviceTime: { readonly mean: number | null; readonly samples: number };
   /** Per second, over the last minute. */
   readonly rate: { readonly accepted: number; readonly finished: number };
-  /** When a newcomer's turn would come. */
+  /** The estimate for a new task. */
   readonly eta: Eta | null;
   readonly consumes: readonly string[];
   readonly input: Record<string, unknown> | null;

@@ -69,7 +69,7 @@ describe("a number in an input", () => {
       expect(answer.status, number).to.equal(400);
       expect(answer.json.type).to.equal("/problems/invalid-input");
       expect(answer.json.errors).to.deep.equal([
-        { pointer: "#/a/1/b~1c", detail: "a number too large for JSON to keep: expected one that a double can hold" },
+        { pointer: "#/a/1/b~1c", detail: "the number is too large, expected one that fits a double" },
       ]);
     }
     expect((await send("1e999")).json.errors[0].pointer).to.equal("#");
