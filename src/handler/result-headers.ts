@@ -4,6 +4,9 @@
  */
 import { validateHeaderName, validateHeaderValue } from "node:http";
 
+/** Statuses of responses without a body (RFC 9110 §15.3.5, §15.3.6, §15.4.5). */
+export const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
+
 /** Headers of one connection (RFC 9110 §7.6.1), beside those that Connection names and those of a proxy. */
 const HOP_BY_HOP = new Set([
   ...["connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "http2-settings"],

@@ -5,7 +5,7 @@ import { Deadline } from "../../net/deadline.ts";
 import { retryAfterMs } from "../../net/retry-after.ts";
 import { defineHandler, type Handler, type TaskContext } from "../define.ts";
 import { giveUp, retryLater } from "../intents.ts";
-import { type HeaderField, keptOfUpstream } from "../result-headers.ts";
+import { BODILESS, type HeaderField, keptOfUpstream } from "../result-headers.ts";
 import {
   forwardedHeaders,
   GATEWAY_METHODS,
@@ -18,8 +18,6 @@ import { NoAnswer, Upstream } from "./upstream.ts";
 
 /** Idempotent methods, which may be retried (RFC 9110 §9.2.2). */
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "PUT", "DELETE"]);
-/** Statuses of responses without a body (RFC 9110 §15.3.5, §15.3.6, §15.4.5). */
-const BODILESS = new Set([204, 205, 304]);
 /** The name of this server in Via (RFC 9110 §7.6.3). */
 const VIA = "paihao";
 

@@ -7,7 +7,7 @@ import type { Line } from "../../store/scripts/scripts.ts";
 const BOUNDS = { least: 1, most: 300 } as const;
 /** For a pending task without an estimate. */
 const UNKNOWN_NEWS_S = 2;
-/** For a full queue without history, or without workers here. */
+/** For a full queue without history, and for too many waiting webhooks. */
 export const UNKNOWN_PLACE_S = 5;
 /** Default for a 503. */
 const UNAVAILABLE_S = 2;

@@ -1,14 +1,11 @@
 import { validateHeaderValue } from "node:http";
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/inspect.ts";
-import { isActive, keptHeaders } from "../../handler/result-headers.ts";
+import { BODILESS, isActive, keptHeaders } from "../../handler/result-headers.ts";
 import type { Result } from "../../task.ts";
 import { responseOf } from "../response.ts";
 import { findRoute } from "../route-match.ts";
 import { ROUTES } from "../routes.ts";
-
-/** Statuses whose answers have no body (RFC 9110 §15.3.5, §15.3.6, §15.4.5). */
-const BODILESS = new Set([204, 205, 304]);
 
 /** Answers with the result of a task that has succeeded, or that it is the one the caller has. */
 export function replyResult(ctx: Context, seen: Inspection, result: Result): void {
