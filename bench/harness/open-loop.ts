@@ -1,0 +1,46 @@
+import type { Bench, Figure } from "./bench.ts";
+import { type Load, type LoadPlan, makeLoad } from "./load.ts";
+import { startPaihao } from "./process.ts";
+import { type BenchStore, withEachStore } from "./store.ts";
+
+/** A benchmark of an API process that is sent requests at a fixed rate, whether or not it keeps up. */
+export interface OpenLoop {
+  readonly name: string;
+  readonly title: string;
+  readonly seconds: number;
+  /** The same with `--quick`. */
+  readonly quickSeconds: number;
+  readonly load: Partial<LoadPlan> & { readonly rate: number };
+  /** What the load is, in words. */
+  readonly against: string;
+  figures(
+    load: Load,
+    store: BenchStore,
+  ): Promise<readonly Pick<Figure, "figure" | "ours" | "value" | "unit" | "target">[]>;
+}
+
+/** Makes it run once with each way of persisting. */
+export function openLoop({ name, title, seconds, quickSeconds, load: plan, against, figures }: OpenLoop): Bench {
+  const measure = async (store: BenchStore, forSeconds: number) => {
+    const server = await startPaihao({ REDIS_URL: store.url, ROLE: "api", MAX_WAITING: "100000000" });
+    try {
+      const load = await makeLoad({ port: server.port, seconds: forSeconds, ...plan });
+      const common = { against: `${against} for ${forSeconds} s`, store: store.mode, theirs: "" };
+      const found = await figures(load, store);
+      return { figures: found.map((one): Figure => ({ ...common, ...one })), raw: { store: store.mode, load } };
+    } finally {
+      await server.stop();
+    }
+  };
+  return {
+    name,
+    title,
+    async run(options) {
+      const all = await withEachStore(async (store) => {
+        options.say(`store: ${store.mode}`);
+        return measure(store, options.quick ? quickSeconds : seconds);
+      });
+      return { figures: all.flatMap((one) => one.figures), raw: all.map((one) => one.raw) };
+    },
+  };
+}
