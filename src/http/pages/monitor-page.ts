@@ -6,7 +6,7 @@ import type { MonitorDocument } from "../task/document.ts";
 import { paths } from "../task/links.ts";
 import { replyPage } from "./render.ts";
 
-/** What is said of a task first, by its state; task.js says the same when the state changes. */
+/** The headline of the page in each state; its script reads them from the page. */
 const HEADLINES: Readonly<Record<State, string>> = {
   waiting: "Place in line",
   scheduled: "Scheduled for later",
@@ -37,6 +37,7 @@ export function replyTaskPage(ctx: Context, task: MonitorDocument): void {
     result: task.links.find((link) => link.rel === (done ? "result" : "self"))?.href ?? paths.result(task.id),
     events: task.links.find((link) => link.rel === "events")?.href ?? paths.events(task.id),
     task: JSON.stringify(task),
+    headlines: JSON.stringify(HEADLINES),
   });
 }
 

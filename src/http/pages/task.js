@@ -2,16 +2,6 @@
 (() => {
   /** @typedef {import("../task/document.ts").MonitorDocument} Task */
 
-  /** @type {Record<string, string>} */
-  const HEADLINES = {
-    waiting: "Place in line",
-    scheduled: "Scheduled for later",
-    running: "In progress",
-    retrying: "Waiting to try again",
-    succeeded: "Done",
-    failed: "Failed",
-    canceled: "Canceled",
-  };
   const TERMINAL = ["succeeded", "failed", "canceled"];
 
   /**
@@ -42,6 +32,8 @@
   const page = element("task");
   /** @type {Task} */
   let task = JSON.parse(page.dataset.task ?? "");
+  /** @type {Record<string, string>} */
+  const headlines = JSON.parse(page.dataset.headlines ?? "{}");
   /** When the estimate was made, by this browser's clock. */
   let seenAt = Date.now();
 
@@ -72,7 +64,7 @@
   }
 
   function headline() {
-    return task.cancelRequested && task.state === "running" ? "Stopping" : (HEADLINES[task.state] ?? task.state);
+    return task.cancelRequested && task.state === "running" ? "Stopping" : (headlines[task.state] ?? task.state);
   }
 
   function render() {
