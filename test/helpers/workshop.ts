@@ -11,8 +11,9 @@ import { isOutcome } from "../../src/task.ts";
 import { undoHandler } from "../../src/workers/undo.ts";
 import { Worker, type WorkerOptions } from "../../src/workers/worker.ts";
 import { eventually } from "../../testbed/eventually.ts";
+import { submissionOf } from "../../testbed/submission.ts";
 import { storeUrl, uniquePrefix } from "./store/run-store.ts";
-import { removeKeysLike } from "./store/scan.ts";
+import { removeKeys } from "./store/scan.ts";
 
 /** Threads and processes start slowly on a machine that has too much to do. */
 const PATIENCE_MS = 45_000;
@@ -33,6 +34,8 @@ export interface Workshop {
   look(id: string): Promise<Inspection>;
   /** Waits until a task has ended, or is in this state. */
   ended(id: string, state?: Inspection["state"]): Promise<Inspection>;
+  /** Waits until a task has run for so long, by the store's clock. */
+  ranFor(id: string, ms: number): Promise<void>;
   /** Waits for a task's answer: its JSON, or its text where it is none. Throws when the task did not succeed. */
   answer(id: string): Promise<unknown>;
   /** A connection to its store, closed with it. */
@@ -98,15 +101,16 @@ export async function openWorkshop(handlers: readonly Handler[], options: Worksh
       ids += 1;
       const queue = submission.queue ?? handlers[0]?.queue ?? "";
       const id = `task-${ids}`;
-      const { verdict } = await engine.submit(
-        {
-          ...{ id, queue, mediaType: "application/json", query: {}, caller: null, priority: 3, delayMs: 0 },
-          ...{ maxIndex: null, dryRun: false, webhook: null, input: JSON.stringify(input) ?? "null", ...submission },
-        },
-        engine.settings(queue),
-      );
+      const made = submissionOf(id, queue, JSON.stringify(input) ?? "null", submission);
+      const { verdict } = await engine.submit(made, engine.settings(queue));
       if (verdict !== "new") throw new Error(`not accepted: ${verdict}`);
       return submission.id ?? id;
+    },
+    async ranFor(id, ms) {
+      await eventually(async () => {
+        const { nowMs, startedMs } = await look(id);
+        return startedMs !== null && nowMs - startedMs >= ms;
+      }, PATIENCE_MS);
     },
     async answer(id) {
       const { state, result, errors } = await ended(id);
@@ -139,15 +143,6 @@ function hastyTicker(engine: Engine): Loop {
     },
     onError: () => undefined,
   });
-}
-
-/** Removes the keys of a prefix. */
-export async function removeKeys(url: string, prefix: string): Promise<void> {
-  // A store of the test's own may be gone by now, with all its keys.
-  const redis = await connectOnce(url).catch(() => undefined);
-  if (redis === undefined) return;
-  await removeKeysLike(redis, `{${prefix}:*`);
-  redis.disconnect();
 }
 
 /** Resolves with why a task's signal has fired, when it does. */

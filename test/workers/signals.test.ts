@@ -1,6 +1,5 @@
 import { spawnSync } from "node:child_process";
 import path from "node:path";
-import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { defineHandler, type Handler, type HandlerOptions, type TaskContext } from "../../src/handler/define.ts";
 import { eventually } from "../../testbed/eventually.ts";
@@ -25,16 +24,19 @@ describe("a running task's signal", () => {
 
   it("does not fire in a task longer than its lease, which is run once", async () => {
     let runs = 0;
+    const gate = deferred();
     await open(
       async (_, task) => {
         runs += 1;
-        await delay(2500);
+        await gate.promise;
         return task.signal.aborted;
       },
       { lease: "1s" },
     );
     await shop.worker();
     const id = await shop.submit(1);
+    await shop.ranFor(id, 2500);
+    gate.resolve();
     expect(await shop.answer(id)).to.equal(false);
     expect([runs, (await shop.look(id)).lost]).to.deep.equal([1, 0]);
   });

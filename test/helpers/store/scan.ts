@@ -1,4 +1,5 @@
 import { type Connection, isCluster, mastersOf } from "../../../src/store/connection.ts";
+import { connectOnce } from "../../../src/store/servers/probe.ts";
 
 /** The keys that a pattern matches, on every node. */
 export async function keysLike(connection: Connection, match: string): Promise<string[]> {
@@ -16,6 +17,12 @@ export async function removeKeysLike(connection: Connection, match: string): Pro
       await Promise.all((some as string[]).map((key) => node.unlink(key)));
     }
   }
+}
+
+/** Removes the keys of a prefix, unless the store, one of the test's own, is gone with all of them. */
+export async function removeKeys(url: string, prefix: string): Promise<void> {
+  const redis = await connectOnce(url).catch(() => undefined);
+  if (redis) await removeKeysLike(redis, `{${prefix}:*`).finally(() => redis.disconnect());
 }
 
 /** How many listen to a channel: of a cluster, at the shard that has it. */

@@ -1,3 +1,4 @@
+import { eventually } from "../../../testbed/eventually.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import type { TestServer } from "../../helpers/http/server.ts";
 
@@ -51,7 +52,7 @@ export async function tasksOfEach(server: TestServer): Promise<TasksOfEach> {
   for (const { id } of [succeeded, deleted, expired]) await server.until(id, "succeeded");
   await remove(deleted.id);
   await server.until(failed.id, "failed");
-  await new Promise((resolve) => setTimeout(resolve, 60));
+  await eventually(async () => (await server.send(`/v1/requests/${expired.id}`)).status === 410);
   return {
     tasks: { waiting, scheduled, running, retrying, succeeded, failed, canceled, expired, deleted },
     release: () => {
