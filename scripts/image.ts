@@ -5,18 +5,19 @@
  * HEALTHCHECK, has one task done by them, and ends both with SIGTERM. What it cannot show: the base images, the network
  * and the user. The last line is `N passed, N failed, N skipped`.
  */
+
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, cpSync, mkdirSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { basename, join, resolve } from "node:path";
+import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "yaml";
 import { freePort } from "../src/store/servers/free-port.ts";
+import { ROOT } from "../testbed/root.ts";
 import { environmentOf, type Instruction, reachesBuilder, readDockerfile, type Stage } from "./dockerfile.ts";
 import { add, NONE, type Totals, totalsLine } from "./totals.ts";
 
-const ROOT = resolve(import.meta.dirname, "..");
 const WORKDIR = "/app/";
 const HEALTHY_WITHIN_MS = 30_000;
 

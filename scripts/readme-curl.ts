@@ -15,19 +15,20 @@
  *
  * The last line is `N passed, N failed, N skipped`.
  */
+
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { VARIABLES } from "../src/config/config.ts";
 import { messageOf } from "../src/errors.ts";
 import { freePort } from "../src/store/servers/free-port.ts";
+import { ROOT } from "../testbed/root.ts";
 import { type ReadmeCommand, readmeCommands } from "./readme.ts";
 import { add, NONE, type Totals, totalsLine } from "./totals.ts";
 
-const ROOT = resolve(import.meta.dirname, "..");
 const HERE = /\b(?:localhost|127\.0\.0\.1):3000\b/g;
 const READY_WITHIN_MS = 60_000;
 const DONE_WITHIN_MS = 30_000;

@@ -10,6 +10,7 @@
  *
  * The last line is always `N passed, N failed, N skipped`: tests of both runs, and each check that fails as one failed.
  */
+
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import {
@@ -25,10 +26,10 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
+import { ROOT } from "../testbed/root.ts";
 import { filesIn } from "./files.ts";
 import { add, type Failure, failureLines, NONE, type Totals, totalsLine } from "./totals.ts";
 
-const ROOT = resolve(import.meta.dirname, "..");
 const BIN = join(ROOT, "node_modules/.bin");
 /** What the embedded store and a cluster must do as well as a native one; the tests of test/chaos need a server of their own. */
 const ON_EVERY_STORE = ["test/store/", "test/engine/", "test/http/", "test/workers/"];

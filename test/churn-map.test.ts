@@ -2,8 +2,8 @@ import { expect } from "chai";
 import fc from "fast-check";
 import { ChurnMap } from "../src/churn-map.ts";
 
-describe("a map of what comes and goes", () => {
-  it("does what a Map does, however much has gone through it", () => {
+describe("the map for high churn", () => {
+  it("behaves like a Map after any number of changes", () => {
     const key = fc.nat({ max: 40 });
     const step = fc.record({ key, act: fc.constantFrom("set", "set", "delete") });
     fc.assert(
@@ -25,7 +25,7 @@ describe("a map of what comes and goes", () => {
     );
   });
 
-  it("keeps all that is in it when that is much", () => {
+  it("keeps all of many entries", () => {
     const passing = new ChurnMap<number, number>();
     for (let n = 0; n < 20_000; n += 1) passing.set(n, n);
     expect(passing.size).to.equal(20_000);

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { errorEntries, errorEntry, messageOf, PaihaoError, StartError } from "../src/errors.ts";
 
 describe("the catalogue of errors", () => {
-  it("has for every code an HTTP error status and a title that a person can read", () => {
+  it("has an HTTP error status and a readable title for every code", () => {
     for (const { code, status, title } of errorEntries) {
       expect(code).to.match(/^[a-z]+(?:-[a-z]+)*$/);
       expect(status, code).to.be.within(400, 599);
@@ -18,7 +18,7 @@ describe("the catalogue of errors", () => {
 });
 
 describe("a PaihaoError", () => {
-  it("carries the status of its code, and the catalogue's title where there is no detail", () => {
+  it("carries the status of its code, and the catalogue's title if it has no detail", () => {
     const error = new PaihaoError("queue-full");
     expect(error).to.be.instanceOf(Error);
     expect(error).to.include({ name: "PaihaoError", code: "queue-full", status: 503, message: "The queue is full" });
@@ -50,7 +50,7 @@ describe("a StartError", () => {
 });
 
 describe("messageOf", () => {
-  it("finds words for anything thrown", () => {
+  it("returns a text for anything thrown", () => {
     expect(messageOf(new TypeError("bad"))).to.equal("bad");
     expect(messageOf("plain")).to.equal("plain");
     expect(messageOf(undefined)).to.equal("undefined");

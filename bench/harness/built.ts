@@ -1,5 +1,4 @@
 import type { Engine } from "../../src/engine/engine.ts";
-import type { Submission } from "../../src/engine/submission.ts";
 import type { Handler } from "../../src/handler/define.ts";
 import type { Logger } from "../../src/log.ts";
 import type { Connection } from "../../src/store/connection.ts";
@@ -68,22 +67,5 @@ export async function openBuiltEngine(
       redis.disconnect();
       subscriber.disconnect();
     },
-  };
-}
-
-/** A plain submission to a queue. */
-export function submissionOf(id: string, queue: string, input: string): Submission {
-  return {
-    id,
-    queue,
-    input,
-    mediaType: "application/json",
-    query: {},
-    caller: null,
-    priority: 3,
-    delayMs: 0,
-    maxIndex: null,
-    dryRun: false,
-    webhook: null,
   };
 }

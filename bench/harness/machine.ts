@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { cpus, release, totalmem } from "node:os";
 import path from "node:path";
+import { ROOT } from "../../testbed/root.ts";
 
 /** What a figure depends on beside the code. */
 export interface Machine {
@@ -18,7 +19,6 @@ export interface Machine {
 }
 
 const PACKAGES = ["koa", "@koa/router", "ioredis", "cls-rtracer", "raw-body", "bullmq", "bee-queue"];
-const ROOT = path.resolve(import.meta.dirname, "../..");
 
 /** Describes this machine and the versions at this moment. */
 export function describeMachine(): Machine {

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { ROOT } from "../../testbed/root.ts";
 
-const ROOT = path.resolve(import.meta.dirname, "../..");
 /** Linux counts the time of a process in hundredths of a second. */
 const TICKS_PER_SECOND = 100;
 const FAREWELL_MS = 15_000;

@@ -3,7 +3,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { Eta } from "../../src/engine/estimates/estimate.ts";
 import { MEAN, WORKLOADS, type WorkloadName } from "../../testbed/line-simulation.ts";
 import { randomOf } from "../../testbed/random.ts";
-import { type BuiltEngine, built, openBuiltEngine, submissionOf } from "../harness/built.ts";
+import { submissionOf } from "../../testbed/submission.ts";
+import { type BuiltEngine, built, openBuiltEngine } from "../harness/built.ts";
 import { serve } from "../harness/rpc.ts";
 
 const [url = ""] = process.argv.slice(2);

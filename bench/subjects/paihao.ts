@@ -1,7 +1,9 @@
 /** Paihao's engine and worker, called by the bench: `paihao URL PREFIX [PARTITIONS]`. */
+
 import { randomUUID } from "node:crypto";
 import type { Engine } from "../../src/engine/engine.ts";
-import { built, openBuiltEngine, submissionOf } from "../harness/built.ts";
+import { submissionOf } from "../../testbed/submission.ts";
+import { built, openBuiltEngine } from "../harness/built.ts";
 import { benchId, bodyOf } from "../harness/load.ts";
 import { monotonicNs, type PeerCalls } from "../harness/peers.ts";
 import { serve, tell } from "../harness/rpc.ts";

@@ -1,6 +1,8 @@
 /** An engine with very much in its store, called by the bench: `scale URL QUEUES`. */
+
 import { randomUUID } from "node:crypto";
-import { openBuiltEngine, submissionOf } from "../harness/built.ts";
+import { submissionOf } from "../../testbed/submission.ts";
+import { openBuiltEngine } from "../harness/built.ts";
 import { benchId, bodyOf } from "../harness/load.ts";
 import { serve } from "../harness/rpc.ts";
 

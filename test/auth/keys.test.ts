@@ -25,7 +25,7 @@ describe("an API key", () => {
     expect(parseApiKey(` ${formatApiKey(entry)} `)).to.deep.equal(entry);
   });
 
-  it("is found among others by the whole of it, and by nothing else", () => {
+  it("matches only in full", () => {
     const made = ["a", "b", "c"].map((name) => makeKey(name, new Set(["read"])));
     const entries = made.map(({ entry }) => entry);
     for (const { key, entry } of made) {
@@ -48,13 +48,13 @@ describe("a file of keys", () => {
   });
   afterEach(() => rmSync(dir, { recursive: true }));
 
-  it("has a key a line, among comments and empty lines", () => {
+  it("has one key per line, and may have comments and empty lines", () => {
     const { keys, faults } = parseKeyFile(`# keys\n\nci:submit:${HASH}\r\n  ops:admin+work:${HASH}\n#old:read:${HASH}`);
     expect(names(keys)).to.deep.equal(["ci", "ops"]);
     expect(faults).to.deep.equal([]);
   });
 
-  it("says which lines are no keys and why, without what is on them, and keeps the others", () => {
+  it("reports invalid lines with the reason but not their content, and keeps the other keys", () => {
     const { keys, faults } = parseKeyFile(`ci:submit:hunter2\nops:admin:${HASH}\nops:read:${HASH}\nhunter3 is it`);
     expect(names(keys)).to.deep.equal(["ops"]);
     expect(faults).to.deep.equal([
@@ -64,7 +64,7 @@ describe("a file of keys", () => {
     ]);
   });
 
-  it("is made for its owner alone, and grows by a line a key", () => {
+  it("is created readable by its owner only, and each key appends a line", () => {
     appendKey(file, key("a").entry);
     expect(statSync(file).mode & 0o777).to.equal(0o600);
     appendFileSync(file, "# without a line break");
@@ -73,7 +73,7 @@ describe("a file of keys", () => {
     expect(() => appendKey(file, key("a").entry)).to.throw(StartError, /has a key named a already/);
   });
 
-  it("loses a key without a moment in which another is missing: in place, same length, owner and mode", () => {
+  it("is overwritten in place when a key is revoked, so that no other key is missing for a moment", () => {
     for (const name of ["a", "b", "c"]) appendKey(file, key(name).entry);
     writeFileSync(file, `# 排号\n${readFileSync(file, "utf8")}`);
     chmodSync(file, 0o640);
@@ -87,7 +87,7 @@ describe("a file of keys", () => {
     expect(names(readKeyFile(file).keys)).to.deep.equal(["a", "c", "b"]);
   });
 
-  describe("of a running server", () => {
+  describe("in use by a running server", () => {
     let now = 0;
     let log: ReturnType<typeof recordingLog>;
     const ring = (fixed: readonly ApiKey[] = []) => new KeyRing(fixed, file, { log: log.log, now: () => now });
@@ -97,7 +97,7 @@ describe("a file of keys", () => {
       log = recordingLog();
     });
 
-    it("is looked at again when a second has passed, and not before", () => {
+    it("is checked again after a second, and not before", () => {
       const [a, b] = [key("a"), key("b")];
       appendKey(file, a.entry);
       const keys = ring();
@@ -109,7 +109,7 @@ describe("a file of keys", () => {
       expect([keys.find(a.key)?.name, keys.find(b.key)?.name]).to.deep.equal([undefined, "b"]);
     });
 
-    it("is read at once when the server is told to (SIGHUP)", () => {
+    it("is read at once on SIGHUP", () => {
       const [a, b] = [key("a"), key("b")];
       appendKey(file, a.entry);
       const keys = ring();
@@ -118,7 +118,7 @@ describe("a file of keys", () => {
       expect(keys.find(b.key)?.name).to.equal("b");
     });
 
-    it("lets nobody in by a line that is no key, keeps nobody out, and says so", () => {
+    it("skips an invalid line with a warning, and the other keys still work", () => {
       const [a, b] = [key("a"), key("b")];
       appendKey(file, a.entry);
       const keys = ring([b.entry]);
@@ -131,7 +131,7 @@ describe("a file of keys", () => {
       ]);
     });
 
-    it("locks its keys out when it is taken away, but not those of the environment", () => {
+    it("locks its keys out when it is removed, but not those of API_KEYS", () => {
       const [a, b] = [key("a"), key("b")];
       appendKey(file, a.entry);
       const keys = ring([b.entry]);
@@ -146,7 +146,7 @@ describe("a file of keys", () => {
       expect(keys.find(a.key)?.name).to.equal("a");
     });
 
-    it("stops the start when it is missing, is no list of keys, or repeats a name", () => {
+    it("prevents the start if it is missing, invalid, or repeats a name", () => {
       const where = `^API_KEYS_FILE is "${file}", `;
       expect(() => ring()).to.throw(StartError, new RegExp(`${where}expected a file to read: ENOENT`));
       writeFileSync(file, "hunter2");

@@ -16,7 +16,7 @@ const parts = (query: string) => {
 };
 
 describe("a signed link", () => {
-  it("has the time it ends, in seconds since 1970, and an HMAC-SHA256 in base64url", () => {
+  it("has its expiry in Unix seconds and an HMAC-SHA256 in base64url", () => {
     const query = signer().sign(A);
     expect(query).to.match(/^\?expires=1800000060&signature=[A-Za-z0-9_-]{43}$/);
     const hmac = createHmac("sha256", SECRET)
@@ -25,13 +25,13 @@ describe("a signed link", () => {
     expect(query).to.equal(`?expires=1800000060&signature=${hmac}`);
   });
 
-  it("is good until its time, and no longer", () => {
+  it("is valid until it expires", () => {
     const signed = parts(signer().sign(A));
     expect(signer(NOW + 59_999).verify(A, ...signed)).to.equal(true);
     expect(signer(NOW + 60_000).verify(A, ...signed)).to.equal(false);
   });
 
-  it("is good for one id, one task of that id, one time and one secret", () => {
+  it("is valid only for its id, its task, its expiry and its secret", () => {
     const [expires, signature] = parts(signer().sign(A));
     expect(signer().verify(A, expires, signature)).to.equal(true);
     expect(signer().verify({ ...A, id: "b" }, expires, signature)).to.equal(false);
@@ -40,7 +40,7 @@ describe("a signed link", () => {
     expect(signer(NOW, "another secret of 16").verify(A, expires, signature)).to.equal(false);
   });
 
-  it("is good in one spelling alone", () => {
+  it("is valid in one spelling only", () => {
     const [expires, signature] = parts(signer().sign(A));
     for (const time of [`0${expires}`, ` ${expires}`, `${expires}.0`, "1e15", "-1", ""]) {
       expect(signer().verify(A, time, signature), time).to.equal(false);
@@ -57,7 +57,7 @@ describe("a signed link", () => {
     }
   });
 
-  it("cannot be had by changing any of it", () => {
+  it("is invalid if any part of it is changed", () => {
     const [expires, signature] = parts(signer().sign(TASK));
     const text = fc.string({ maxLength: 60 });
     fc.assert(
@@ -72,7 +72,7 @@ describe("a signed link", () => {
   });
 });
 
-describe("who gets signed links", () => {
+describe("signed links", () => {
   const query = "?expires=1&signature=x";
   const ctx = (access: unknown) => ({ state: { access } }) as Parameters<typeof signatureOf>[0];
   const task = { ...A, caller: "ci" };
@@ -81,26 +81,26 @@ describe("who gets signed links", () => {
   const key = (name: string, ...scopes: Scope[]) =>
     keyAccess({ name, scopes: new Set(scopes), hash: Buffer.alloc(32) }, true, signer());
 
-  it("nobody where links are not signed", () => {
+  it("are given to nobody without URL_SIGNING_KEY", () => {
     expect(signatureOf(ctx(openAccess()), task)).to.equal("");
     expect(signatureOf(ctx(undefined), task)).to.equal("");
   });
 
-  it("whoever may read the task without one, for the whole time", () => {
+  it("are given for their full lifetime to callers who may read the task anyway", () => {
     for (const access of [openAccess(signer()), key("ci", "submit"), key("x", "read"), key("x", "admin")]) {
       expect(signatureOf(ctx(access), task)).to.equal(signer().sign(A));
       expect(signatureOf(ctx({ ...access, link }), task)).to.equal(signer().sign(A));
     }
   });
 
-  it("whoever has one gets the same again, with a key of their own too, so that its end is the end", () => {
+  it("are given unchanged to a caller who used one, even with an API key, so that they cannot be extended", () => {
     for (const access of [bearer, { ...key("bob", "submit"), link }, { ...key("ci", "work"), link }]) {
       expect(signatureOf(ctx(access), task)).to.equal(query);
       expect(signatureOf(ctx(access), { ...task, id: "b" })).to.equal("");
     }
   });
 
-  it("sees that task, and no other", () => {
+  it("open one task and no other", () => {
     expect(maySee(bearer, task)).to.equal(true);
     expect(maySee(bearer, { ...task, id: "b" })).to.equal(false);
     expect(maySee(bearer, { ...task, id: "b", caller: null })).to.equal(false);

@@ -6,7 +6,7 @@ import { startServer, type TestServer } from "../helpers/http/server.ts";
 /** What the API promises: an answer while the store is away. */
 const WITHIN_MS = 5000;
 
-describe("a batch whose store goes away", () => {
+describe("a batch whose store goes down", () => {
   let redis: PrivateRedis;
   let server: TestServer;
   before(async () => {
@@ -18,7 +18,7 @@ describe("a batch whose store goes away", () => {
     await redis.stop();
   });
 
-  it("has a problem a line within 5 s, each with the id to submit again under; the answer ends as it should", async () => {
+  it("answers each line within 5 s with a problem and the id to submit again under, and ends normally", async () => {
     const batch = openBatch(server.url, "/v1/queues/later/batches?delay=3600");
     batch.write("0\n1\n");
     expect(await batch.next()).to.have.property("id");

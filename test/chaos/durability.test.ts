@@ -6,6 +6,7 @@ import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
+import { submissionOf } from "../../testbed/submission.ts";
 
 const there = spawnSync("redis-server", ["--version"], { stdio: "ignore" }).status === 0;
 const suite = there ? describe : describe.skip;
@@ -34,15 +35,11 @@ suite(`DURABILITY=replica${there ? "" : " (left out: no redis-server on PATH)"}`
     opened.push(engine);
     return engine.engine;
   };
-  const submission = {
-    ...{ queue: "jobs", input: "1", mediaType: "application/json", query: {}, caller: null, priority: 3 },
-    ...{ delayMs: 0, maxIndex: null, dryRun: false, webhook: null },
-  };
 
-  it("is not claimed of a task by a process that has only met it again, while the replica is behind", async () => {
+  it("is not confirmed by a process that only saw the task as a replay while the replica lags", async () => {
     const [one, two] = [await open(), await open()];
     const submit = async (engine: typeof one, id: string) => {
-      const { verdict, durable } = await engine.submit({ ...submission, id }, engine.settings("jobs"));
+      const { verdict, durable } = await engine.submit(submissionOf(id, "jobs", "1"), engine.settings("jobs"));
       return [verdict, durable];
     };
     await eventually(async () => (await submit(one, `ready-${performance.now()}`))[1] === true);

@@ -4,10 +4,12 @@
  * the time is over. The table of what came of them is printed, and written to FILE. A fault that is not endured ends it, with
  * the last lines of all logs.
  */
+
 import { writeFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { messageOf } from "../../src/errors.ts";
 import { randomOf } from "../../testbed/random.ts";
+import { seedOf } from "../helpers/long-run.ts";
 import { endure, type Fault, type Row } from "./endure.ts";
 import { FAULTS } from "./faults.ts";
 import type { LoadOptions } from "./load.ts";
@@ -32,7 +34,7 @@ const USED = 0.7;
 /** How often a second fault strikes before all has been accounted for. */
 const TWO_IN = 0.3;
 
-const seed = values.seed === undefined ? Date.now() % 2 ** 31 : Number(values.seed);
+const seed = seedOf(values.seed);
 const chance = randomOf(seed);
 const oneOf = <T>(all: readonly T[]): T => all[Math.floor(chance() * all.length)] as T;
 const faults = FAULTS.filter((fault) => fault.name.includes(values.only));

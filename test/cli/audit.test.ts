@@ -4,9 +4,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
+import { PROGRAM } from "../helpers/server-process.ts";
 import { storeUrl } from "../helpers/store/run-store.ts";
-
-const PROGRAM = ["--import", import.meta.resolve("tsx"), path.join(import.meta.dirname, "../../src/cli/paihao.ts")];
 
 describe("paihao audit", () => {
   let t: TestEngine;
@@ -31,7 +30,7 @@ describe("paihao audit", () => {
     return { status, stdout, stderr };
   };
 
-  it("says that everything agrees, with status 0, and how much it looked at", async () => {
+  it("reports that everything agrees, with counts and status 0", async () => {
     for (const id of ["a", "b", "c"]) await t.submit({ id });
     await t.reserve(1);
     expect(run([])).to.deep.include({
@@ -40,7 +39,7 @@ describe("paihao audit", () => {
     });
   });
 
-  it("names what disagrees and changes nothing, with status 1; --heal repairs it", async () => {
+  it("lists disagreements with status 1 and changes nothing; --heal repairs them", async () => {
     for (const id of ["lost", "kept"]) await t.submit({ id });
     const tag = t.keys.tag(0);
     await t.redis.zrem(`${tag}w:jobs`, "lost");
@@ -63,7 +62,7 @@ describe("paihao audit", () => {
     expect(run([]).status).to.equal(0);
   });
 
-  it("finds the tasks of all partitions, however many the store was made with", async () => {
+  it("finds the tasks of all partitions that the store was created with", async () => {
     const wide = await openEngine({ partitions: 3 });
     try {
       await wide.scripts.claim(wide.keys.tag(0), 3);
@@ -78,7 +77,7 @@ describe("paihao audit", () => {
     }
   });
 
-  it("says so, with status 1, where nothing was ever stored", () => {
+  it("reports an empty store with status 1", () => {
     const { status, stderr } = run([], { KEY_PREFIX: "nobody" });
     expect(status).to.equal(1);
     expect(stderr).to.match(/^paihao: the store holds nothing of a server with KEY_PREFIX nobody/m);

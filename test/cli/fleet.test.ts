@@ -1,18 +1,17 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import path from "node:path";
 import { expect } from "chai";
 import { freePort } from "../../src/store/servers/free-port.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { openEngine } from "../helpers/engine.ts";
 import { exchange } from "../helpers/http/server.ts";
 import { processGone, refuses } from "../helpers/process.ts";
+import { PROGRAM } from "../helpers/server-process.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
 
 /** The processes of a server take a second of CPU each to start, and on a machine with much to do many times as long. */
 const PATIENCE_MS = 90_000;
-const CLI = path.join(import.meta.dirname, "../../src/cli/paihao.ts");
 
 /** A `paihao start` of its own, as a person starts it. */
 interface Started {
@@ -25,7 +24,7 @@ interface Started {
 }
 
 function startCli(env: Record<string, string>): Started {
-  const primary = spawn(process.execPath, ["--import", "tsx", CLI, "start"], {
+  const primary = spawn(process.execPath, [...PROGRAM, "start"], {
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       PATH: process.env.PATH,
@@ -84,7 +83,7 @@ describe("a server of several processes (WEB_CONCURRENCY)", function () {
     return one;
   };
 
-  it("answers on one port, greets once, starts again what dies, and ends with all of it on SIGTERM", async () => {
+  it("answers on one port, prints one ready line, restarts dead members, and ends them all on SIGTERM", async () => {
     // A port of its own: when all who listen have died, another 0 would be another port.
     const server = start({ PORT: String(await freePort()) });
     const url = await server.url();
@@ -113,7 +112,7 @@ describe("a server of several processes (WEB_CONCURRENCY)", function () {
     await Promise.all(last.map(processGone));
   });
 
-  it("answers waiting requests before it ends, although all its processes get the signal", async () => {
+  it("answers waiting requests before it ends, even if all its processes get the signal", async () => {
     const prefix = uniquePrefix();
     const server = start({ KEY_PREFIX: prefix, DRAIN_TIMEOUT: "60s" });
     const url = await server.url();
@@ -134,7 +133,7 @@ describe("a server of several processes (WEB_CONCURRENCY)", function () {
     await close();
   });
 
-  it("says once what is wrong with its configuration, and leaves nothing behind", async () => {
+  it("reports a configuration error once, and leaves no process behind", async () => {
     const server = start({ HANDLERS: "/nowhere/at/all", ROLE: "api" });
     const [code] = await once(server.primary, "exit");
     expect(code).to.equal(1);

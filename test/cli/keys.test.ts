@@ -9,9 +9,9 @@ import { readKeyFile } from "../../src/auth/key-file.ts";
 import { freePort } from "../../src/store/servers/free-port.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { testKeys } from "../helpers/http/api-keys.ts";
+import { PROGRAM } from "../helpers/server-process.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
 
-const PROGRAM = ["--import", import.meta.resolve("tsx"), path.join(import.meta.dirname, "../../src/cli/paihao.ts")];
 const HASH = "0".repeat(64);
 
 describe("paihao keys", () => {
@@ -33,7 +33,7 @@ describe("paihao keys", () => {
     return { status, lines: stdout.split("\n").slice(0, -1), stderr };
   };
 
-  it("create prints the key once, and the line that goes into API_KEYS", () => {
+  it("create prints the key once, and its line for API_KEYS", () => {
     const { status, lines, stderr } = run(["create", "ci", "--scopes", "submit,read"]);
     expect(status).to.equal(0);
     const [key = "", line] = lines;
@@ -45,7 +45,7 @@ describe("paihao keys", () => {
       .and.match(/API_KEYS/);
   });
 
-  it("create adds the line to the file of API_KEYS_FILE, or --file, or .env; the key itself is in none", () => {
+  it("create adds the line to API_KEYS_FILE, --file or .env, and writes the key itself nowhere", () => {
     const [first = ""] = run(["create", "a", "--scopes", "work"], { API_KEYS_FILE: "keys" }).lines;
     const second = JSON.parse(run(["create", "b", "--scopes", "admin", "--json", "--file", file]).lines[0] ?? "");
     writeFileSync(path.join(dir, ".env"), "API_KEYS_FILE=keys\n");
@@ -57,14 +57,14 @@ describe("paihao keys", () => {
     for (const key of [first, second.key]) expect(readFileSync(file, "utf8")).not.to.contain(key);
   });
 
-  it("create makes a file its owner's alone, also one that others could read before", () => {
+  it("create makes the file readable by its owner only, even if it was not before", () => {
     writeFileSync(file, `# by hand\na:read:${HASH}\n`, { mode: 0o644 });
     expect(run(["create", "b", "--scopes", "read", "--file", file]).status).to.equal(0);
     expect(statSync(file).mode & 0o777).to.equal(0o600);
     expect(readKeyFile(file).keys.map(({ name }) => name)).to.deep.equal(["a", "b"]);
   });
 
-  it("create refuses a name that is taken, a scope that is none, and a file it cannot write, with status 1", () => {
+  it("create refuses a taken name, an unknown scope and an unwritable file with status 1", () => {
     writeFileSync(file, `a:read:${HASH}\n`);
     const wrong: readonly [args: string[], message: RegExp][] = [
       [["create", "a", "--scopes", "read", "--file", file], /has a key named a already/],
@@ -84,7 +84,7 @@ describe("paihao keys", () => {
     expect(readFileSync(file, "utf8")).to.equal(`a:read:${HASH}\n`);
   });
 
-  it("revoke takes a key out of the file, and says where a key is that it cannot take out", () => {
+  it("revoke removes a key from the file, or says where it is if it cannot", () => {
     writeFileSync(file, `a:read:${HASH}\nb:read:${HASH}\n`);
     expect(run(["revoke", "a", "--file", file]).status).to.equal(0);
     expect(readKeyFile(file).keys.map(({ name }) => name)).to.deep.equal(["b"]);
@@ -96,7 +96,7 @@ describe("paihao keys", () => {
     expect(run(["revoke", "e"], { API_KEYS: `e:read:${HASH}` }).stderr).to.match(/e is in API_KEYS: remove it there/);
   });
 
-  it("ls lists names, scopes and where from, and never a hash", () => {
+  it("ls lists names, scopes and sources, and never a hash", () => {
     writeFileSync(file, `longer:submit+read:${HASH}\n# old:read:${HASH}\nbroken\n`);
     const env = { API_KEYS: `e:admin:${HASH}`, API_KEYS_FILE: file };
     const { lines, stderr } = run(["ls"], env);
@@ -108,7 +108,7 @@ describe("paihao keys", () => {
     ]);
   });
 
-  it("reach a running server, at once with SIGHUP, which does not end it", async () => {
+  it("take effect in a running server, at once with SIGHUP, which does not end it", async () => {
     const keys = testKeys({ ann: ["read"], bob: ["read"] });
     writeFileSync(file, `${keys.lines[0]}\n`);
     const port = await freePort();

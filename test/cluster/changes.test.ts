@@ -13,7 +13,7 @@ import { needsRedisServer } from "./needs.ts";
 
 const PARTITIONS = 6;
 
-describe("a Redis Cluster that changes under load", function () {
+describe("a Redis Cluster under load", function () {
   this.timeout(60_000);
   let cluster: TestCluster;
   let server: TestServer | undefined;
@@ -54,7 +54,7 @@ describe("a Redis Cluster that changes under load", function () {
     for (let n = 0; ; n += 1) if (keys.partitionOf(`p${n}`) === partition) return `p${n}`;
   };
 
-  it("loses nothing that was accepted when a slot moves with all its keys, and goes on listening to it", async () => {
+  it("loses no accepted task when a slot moves with all its keys, and keeps listening to it", async () => {
     const running = await serve();
     const load = startLoad(running);
     await load.more(200);
@@ -89,7 +89,7 @@ describe("a Redis Cluster that changes under load", function () {
     expect((await soundness()).disagreeing).to.deep.equal([]);
   });
 
-  it("works on without a master that hangs: its connections are open, and it says nothing", async () => {
+  it("works on without a master that hangs with open connections", async () => {
     const running = await serve();
     const load = startLoad(running);
     await load.more(100);
@@ -117,7 +117,7 @@ describe("a Redis Cluster that changes under load", function () {
     }, 20_000);
   });
 
-  it("loses nothing that was accepted with DURABILITY replica when a master is killed, and works on with its heir", async () => {
+  it("loses no task accepted with DURABILITY=replica when a master is killed, and continues on its replica", async () => {
     const running = await serve({ DURABILITY: "replica" });
     const load = startLoad(running);
     await load.more(200);

@@ -23,7 +23,7 @@ describe("a Redis Cluster of three masters", () => {
   const serve = (env: Record<string, string> = {}) =>
     startServer({ REDIS_URL: cluster.url, PARTITIONS: String(PARTITIONS), ...env });
 
-  it("takes tasks over HTTP from submission to result, in every partition", async () => {
+  it("runs tasks over HTTP from submission to result in every partition", async () => {
     const server = await serve();
     try {
       const answers = await Promise.all(
@@ -44,7 +44,7 @@ describe("a Redis Cluster of three masters", () => {
     }
   });
 
-  it("tells everyone in line the true place, whichever partition each is in", async () => {
+  it("reports the true place of every task, in whatever partition", async () => {
     const server = await serve();
     const gate = closedGate();
     try {
@@ -65,7 +65,7 @@ describe("a Redis Cluster of three masters", () => {
     }
   });
 
-  it("gives no two tasks the same place, though each partition counts its own time", async () => {
+  it("gives no two tasks the same place, although each partition has its own clock", async () => {
     const t = await openEngine({ url: cluster.url, partitions: PARTITIONS });
     try {
       const ids = Array.from({ length: 600 }, (_, n) => `tie${n}`);
@@ -85,7 +85,7 @@ describe("a Redis Cluster of three masters", () => {
     }
   });
 
-  it("knows a running task as one with nobody before it, also when it is submitted again", async () => {
+  it("reports a running task with index 0, also when it is submitted again", async () => {
     const t = await openEngine({ url: cluster.url, partitions: PARTITIONS });
     try {
       const id = Array.from({ length: 99 }, (_, n) => `r${n}`).find((one) => t.keys.partitionOf(one) === 0);
@@ -98,7 +98,7 @@ describe("a Redis Cluster of three masters", () => {
     }
   });
 
-  it("refuses a line that is too long by what stands in all partitions", async () => {
+  it("counts all partitions when it refuses a line that is too long", async () => {
     const t = await openEngine({ url: cluster.url, partitions: PARTITIONS });
     try {
       for (let n = 0; n < 12; n += 1) await t.submit({ id: `long${n}` });
@@ -111,7 +111,7 @@ describe("a Redis Cluster of three masters", () => {
     }
   });
 
-  it("takes a batch over all partitions, each task with a place of its own, and audits them all", async () => {
+  it("takes a batch over all partitions, gives each task its own place, and audits them all", async () => {
     const server = await serve();
     const gate = closedGate();
     try {
@@ -147,7 +147,7 @@ describe("a Redis Cluster of three masters", () => {
     }
   });
 
-  it("tells of work and of ends at once, by messages that stay within a shard", async () => {
+  it("announces work and outcomes at once, with messages that stay within a shard", async () => {
     const t = await openEngine({ url: cluster.url, partitions: PARTITIONS });
     try {
       const heard: string[] = [];
@@ -177,7 +177,7 @@ describe("a Redis Cluster of three masters", () => {
     await refused;
   });
 
-  it("refuses another number of partitions than it was first used with", async () => {
+  it("refuses a number of partitions other than at first use", async () => {
     const prefix = uniquePrefix();
     const server: TestServer = await serve({ KEY_PREFIX: prefix });
     try {

@@ -29,7 +29,7 @@ describe("a Redis with sentinels", function () {
     );
   });
 
-  it("loses nothing that was accepted with DURABILITY replica when its master dies, and workers go on by themselves", async () => {
+  it("loses no task accepted with DURABILITY=replica when its master dies, and workers continue by themselves", async () => {
     const running = await startServer({ REDIS_URL: sentinels.url, DURABILITY: "replica", LEASE: "2s" });
     server = running;
     const load = startLoad(running);
@@ -46,7 +46,7 @@ describe("a Redis with sentinels", function () {
     expect([...load.refusals.keys()].filter((status) => status !== 503)).to.deep.equal([]);
   });
 
-  it("goes on when the master is made a replica without dying: READONLY leads to the new one", async () => {
+  it("follows READONLY to the new master when the old one is demoted alive", async () => {
     const running = await startServer({ REDIS_URL: sentinels.url, LEASE: "2s" });
     server = running;
     const load = startLoad(running, 4);

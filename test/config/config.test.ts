@@ -4,6 +4,7 @@ import { expect } from "chai";
 import { readConfig, readFetchAllow, readKeySources, VARIABLES } from "../../src/config/config.ts";
 import { StartError } from "../../src/errors.ts";
 import { parseAllowList } from "../../src/net/ssrf-guard.ts";
+import { ROOT } from "../../testbed/root.ts";
 
 /** The message of the start that a setting stops, or "started". */
 function refusal(env: Record<string, string>): string {
@@ -27,7 +28,7 @@ const ORIGINS = "* or origins such as https://app.example, separated by commas";
 
 describe("the configuration", () => {
   describe("by default", () => {
-    it("is one process with a store of its own, on the loopback address", () => {
+    it("is one process with its own store, on the loopback address", () => {
       expect(readConfig({})).to.include({
         redisUrl: undefined,
         store: undefined,
@@ -62,7 +63,7 @@ describe("the configuration", () => {
       });
     });
 
-    it("is open to whoever reaches the loopback address: no keys, no signed links, no limit, no web pages", () => {
+    it("is open on the loopback address: no keys, no signed links, no limit, no CORS", () => {
       const nobody = { hosts: new Set(), ranges: [] };
       expect(readConfig({})).to.deep.include({
         apiKeys: [],
@@ -78,7 +79,7 @@ describe("the configuration", () => {
       });
     });
 
-    it("takes an empty or blank variable for one that is not set", () => {
+    it("treats an empty or blank variable as unset", () => {
       const blank = Object.fromEntries(Object.keys(VARIABLES).map((name) => [name, " "]));
       expect(readConfig(blank)).to.deep.equal(readConfig({}));
     });
@@ -169,12 +170,12 @@ describe("the configuration", () => {
     });
   });
 
-  it("lets an option of the command line win over the environment", () => {
+  it("prefers command line options to the environment", () => {
     expect(readConfig({ PORT: "1", LEASE: "2s" }, { PORT: "2" })).to.include({ port: 2, leaseMs: 2000 });
     expect(readConfig({ PORT: "1" }, { PORT: undefined }).port).to.equal(1);
   });
 
-  describe("refuses what cannot be right, naming the variable, the value and what was expected", () => {
+  describe("refuses invalid values and names the variable, the value and what is expected", () => {
     const wrong: readonly [name: string, value: string, expected: string][] = [
       ["STORE", "redis", "one of external, native, embedded"],
       ["ROLE", "API", "one of all, api, worker"],
@@ -267,22 +268,22 @@ describe("the configuration", () => {
       ["WEBHOOK_SECRET", [SECRET, SECRET, SECRET].join(), webhook],
     ];
     for (const [name, value, message] of wrong) {
-      it(`says what is wrong with ${name} and never repeats it: ${value.slice(0, 24)}`, () => {
+      it(`describes what is wrong with ${name} without its value: ${value.slice(0, 24)}`, () => {
         const refused = refusal({ [name]: value });
         expect(refused).to.equal(`${name} is ${message}`);
         expect(refused).not.to.contain("hunter2");
       });
     }
 
-    it("does not take the name of a key for good when it could be the key", () => {
+    it("refuses a key name that could be the key itself", () => {
       expect(refusal({ API_KEYS: `ph_hunter2:submit:${HASH}` }))
         .to.match(/: the name of a key has 1–64 characters/)
         .and.not.match(/hunt/);
     });
   });
 
-  describe("of an address that others reach", () => {
-    it("stops a start without keys, and says what would let it start", () => {
+  describe("of an address that others can reach", () => {
+    it("prevents a start without keys, and says what allows it", () => {
       for (const HOST of ["0.0.0.0", "::", "192.0.2.1", "host.example", "127.0.0.1.example"]) {
         const message = refusal({ HOST });
         expect(message).to.match(new RegExp(`^HOST is "${HOST}" but there are no API_KEYS`));
@@ -290,12 +291,12 @@ describe("the configuration", () => {
       }
     });
 
-    it("starts with keys, with a file of keys, and where it is said to be meant", () => {
+    it("allows a start with keys, with a key file, or with ALLOW_ANONYMOUS", () => {
       const keys = [{ API_KEYS: `ci:submit:${HASH}` }, { API_KEYS_FILE: "keys" }, { AUTH: "none" }];
       for (const env of keys) expect(readConfig({ HOST: "0.0.0.0", ...env }).host).to.equal("0.0.0.0");
     });
 
-    it("starts without keys on every loopback address, and where nothing listens", () => {
+    it("allows a start without keys on loopback addresses, and if nothing listens", () => {
       for (const HOST of ["127.0.0.1", "127.8.9.10", "::1", "localhost"])
         expect(readConfig({ HOST }).host).to.equal(HOST);
       const worker = { HOST: "0.0.0.0", ROLE: "worker", REDIS_URL: "redis://redis" };
@@ -305,7 +306,7 @@ describe("the configuration", () => {
   });
 
   describe("read in part", () => {
-    it("tells the handler that fetches whom it may fetch, whatever is wrong elsewhere", () => {
+    it("gives the fetching handler its allow list even if other settings are invalid", () => {
       const env = { PORT: "none", FETCH_ALLOW: "10.0.0.0/8" };
       expect(readFetchAllow(env)).to.deep.equal(parseAllowList(["10.0.0.0/8"]));
       expect(readFetchAllow({})).to.deep.equal(parseAllowList([]));
@@ -315,7 +316,7 @@ describe("the configuration", () => {
       );
     });
 
-    it("tells the commands that manage keys where they are, whatever is wrong elsewhere", () => {
+    it("gives the keys commands their file even if other settings are invalid", () => {
       expect(readKeySources({ PORT: "none", API_KEYS_FILE: "k" })).to.deep.equal({ apiKeys: [], apiKeysFile: "k" });
       expect(readKeySources({ API_KEYS: `ci:work:${HASH}` }).apiKeys.map(({ name }) => name)).to.deep.equal(["ci"]);
     });
@@ -324,14 +325,14 @@ describe("the configuration", () => {
   describe("of a role", () => {
     const redis = { REDIS_URL: "redis://redis:6379" };
 
-    it("leaves a worker without PORT without a port, and gives one with PORT its own", () => {
+    it("gives a worker a port only if PORT is set", () => {
       expect(readConfig({ ...redis, ROLE: "worker" }).port).to.equal(undefined);
       expect(readConfig({ ...redis, ROLE: "worker", PORT: "3001" }).port).to.equal(3001);
       expect(readConfig({ ...redis, ROLE: "worker" }, { PORT: "3002" }).port).to.equal(3002);
       expect(readConfig({ ...redis, ROLE: "api" }).port).to.equal(3000);
     });
 
-    it("needs a Redis that the other role can reach as well", () => {
+    it("requires a Redis that the other role can reach, too", () => {
       for (const role of ["api", "worker"]) {
         expect(refusal({ ROLE: role })).to.match(
           new RegExp(`^ROLE is ${role} but REDIS_URL is not set.*redis://host:port$`),
@@ -348,13 +349,13 @@ describe("the configuration", () => {
       );
     });
 
-    it("lets a store be forced although there is a Redis address", () => {
+    it("allows another store to be forced despite REDIS_URL", () => {
       expect(readConfig({ ...redis, STORE: "embedded" }).store).to.equal("embedded");
     });
   });
 
   describe("of .env.example", () => {
-    const lines = readFileSync(join(import.meta.dirname, "../../.env.example"), "utf8").split("\n");
+    const lines = readFileSync(join(ROOT, ".env.example"), "utf8").split("\n");
     const settings = lines.filter((line) => /^[A-Z_]+=/.test(line));
 
     it("names every variable once, with its default, and no other", () => {
@@ -363,11 +364,11 @@ describe("the configuration", () => {
       expect(shown).to.have.deep.members(known);
     });
 
-    it("explains each on the lines above it", () => {
+    it("explains each variable on the lines above it", () => {
       for (const line of settings) expect(lines[lines.indexOf(line) - 1], line).to.match(/^# \S/);
     });
 
-    it("starts the server as it would start without it", () => {
+    it("starts the server as without it", () => {
       const env = Object.fromEntries(settings.map((line) => line.split(/=(.*)/s).slice(0, 2)));
       expect(readConfig(env)).to.deep.equal(readConfig({}));
     });

@@ -22,13 +22,13 @@ describe("a duration", () => {
     expect(parseDuration("0.4")).to.equal(0);
   });
 
-  it("as a number is milliseconds, rounded", () => {
+  it("is milliseconds, rounded, if it is a number", () => {
     expect(parseDuration(1500)).to.equal(1500);
     expect(parseDuration(0.6)).to.equal(1);
     expect(parseDuration(0)).to.equal(0);
   });
 
-  it("is nothing else", () => {
+  it("is refused in any other form", () => {
     const none = ["", " ", "s", "-1s", "+1s", "1e3", "1,5s", ".5s", "1.s", "1 2s", "1S", "1w", "1s 1m", "0x10", "∞"];
     for (const text of none) expect(parseDuration(text), text).to.equal(undefined);
     for (const number of [-1, Number.NaN, Number.POSITIVE_INFINITY, 1e300]) {
@@ -37,7 +37,7 @@ describe("a duration", () => {
     expect(parseDuration("999999999999999999d")).to.equal(undefined);
   });
 
-  it("is a safe whole number ≥ 0, or undefined, whatever it is given", () => {
+  it("is a safe whole number ≥ 0 or undefined for any input", () => {
     const anything = fc.oneof(fc.string(), fc.double(), fc.stringMatching(/^\d{1,20}(\.\d{1,9})? ?(ms|s|m|h|d)?$/));
     fc.assert(
       fc.property(anything, (value) => {
@@ -47,7 +47,7 @@ describe("a duration", () => {
     );
   });
 
-  it("means the same as a number and as its digits", () => {
+  it("means the same as a number and as digits", () => {
     fc.assert(fc.property(fc.maxSafeNat(), (ms) => parseDuration(ms) === ms && parseDuration(String(ms)) === ms));
   });
 });

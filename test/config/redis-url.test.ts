@@ -3,7 +3,7 @@ import { parseRedisUrl, placeOf } from "../../src/config/redis-url.ts";
 import { StartError } from "../../src/errors.ts";
 
 describe("the address of a store", () => {
-  it("is a Redis by itself, with what its URL says", () => {
+  it("is a single Redis with the options of its URL", () => {
     for (const url of ["redis://h", "rediss://user:p%40ss@redis.example:6380/2", "redis://[::1]:6379"]) {
       expect(parseRedisUrl(url)).to.deep.equal({ kind: "single", url });
     }
@@ -12,7 +12,7 @@ describe("the address of a store", () => {
     );
   });
 
-  it("is a Redis Cluster by some of its nodes, each with the usual port unless it says another", () => {
+  it("is a Redis Cluster by some of its nodes, with the default port unless given", () => {
     expect(parseRedisUrl("redis+cluster://a,b:7001, [::1]:7002")).to.deep.equal({
       kind: "cluster",
       nodes: [
@@ -28,7 +28,7 @@ describe("the address of a store", () => {
     expect(placeOf(guarded)).to.equal("cluster a:7000 over TLS");
   });
 
-  it("is a master by its name and its sentinels, with a database where it is not the first", () => {
+  it("is a master by its name and its sentinels, with an optional database", () => {
     const address = parseRedisUrl("redis+sentinel://:secret@a:26380,b/my%20master/3");
     expect(address).to.deep.equal({
       kind: "sentinel",
@@ -44,7 +44,7 @@ describe("the address of a store", () => {
     expect(placeOf(address)).to.equal("my master of sentinels a:26380,b:26379 database 3");
   });
 
-  it("is refused with the part that is wrong, and nothing of it repeated", () => {
+  it("is refused with a message that names the wrong part but repeats nothing", () => {
     const wrong: [string, RegExp][] = [
       ["http://:hunter2@redis.example", /^the address does not have this form/],
       ["redis://:hunter2@", /^the address does not have this form/],

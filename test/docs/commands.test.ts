@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { ROOT } from "../../testbed/root.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
 /** Scripts that npm calls by itself. */
 const HOOKS = ["prestart", "prepack"];
 

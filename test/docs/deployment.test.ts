@@ -6,8 +6,8 @@ import { parse } from "yaml";
 import { environmentOf, reachesBuilder, readDockerfile } from "../../scripts/dockerfile.ts";
 import { readConfig, VARIABLES } from "../../src/config/config.ts";
 import { parseDuration } from "../../src/config/duration.ts";
+import { ROOT } from "../../testbed/root.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
 const read = (path: string) => readFileSync(join(ROOT, path), "utf8");
 const manifest = JSON.parse(read("package.json"));
 
@@ -24,7 +24,7 @@ describe("the Dockerfile", () => {
     expect(major).to.be.at.least(Number(/\d+/.exec(manifest.engines.node)?.[0]));
   });
 
-  it("copies only what exists and reaches the builder, or what an earlier stage has made", () => {
+  it("copies only what exists and is sent to the builder, or what an earlier stage made", () => {
     const ignore = read(".dockerignore");
     for (const [number, { instructions }] of stages.entries()) {
       for (const { args, flags } of instructions.filter(({ word }) => word === "COPY")) {
@@ -56,27 +56,27 @@ describe("the Dockerfile", () => {
     expect(lines("RUN")).to.deep.equal([]);
   });
 
-  it("runs the package's command as an ordinary user, without a shell that would swallow signals", () => {
+  it("runs the package's command as an unprivileged user, without a shell that would swallow signals", () => {
     expect(lines("USER").map(({ rest }) => rest)).to.deep.equal(["node"]);
     expect(lines("CMD")).to.have.length(1);
     expect(lines("CMD")[0]?.args).to.deep.equal(["node", manifest.bin.paihao, "start"]);
     expect(lines("ENTRYPOINT")).to.deep.equal([]);
   });
 
-  it("sets only variables that the server reads, to values that it takes", () => {
+  it("sets only variables that the server reads, to valid values", () => {
     const { NODE_ENV, ...env } = environmentOf(image);
     expect(NODE_ENV).to.equal("production");
     expect(VARIABLES).to.include.keys(Object.keys(env));
     expect(readConfig({ ...env, AUTH: "none" })).to.include({ host: "0.0.0.0", port: 3000 });
   });
 
-  it("does not start without keys, unless it is said to be meant", () => {
+  it("does not start without keys, unless ALLOW_ANONYMOUS is set", () => {
     const { NODE_ENV, ...env } = environmentOf(image);
     expect(() => readConfig(env)).to.throw(/^HOST is "0\.0\.0\.0" but there are no API_KEYS/);
     expect(readConfig({ ...env, API_KEYS: `ci:submit:${"0".repeat(64)}` }).apiKeys).to.have.length(1);
   });
 
-  it("asks /healthz for its health, on the port that is set for every role", () => {
+  it("checks /healthz, on the port that is set for every role", () => {
     const [check] = lines("HEALTHCHECK");
     expect(check?.args.slice(0, 2)).to.deep.equal(["node", "-e"]);
     expect(check?.args[2]).to.match(/process\.env\.PORT\}\/healthz/);
@@ -84,7 +84,7 @@ describe("the Dockerfile", () => {
     expect(environmentOf(image)).to.include.keys("PORT");
   });
 
-  it("has a health check that fails where nothing listens", () => {
+  it("has a health check that fails if nothing listens", () => {
     const [command = "", ...args] = lines("HEALTHCHECK")[0]?.args ?? [];
     expect(spawnSync(command, args, { env: { ...process.env, PORT: "1" } }).status).to.equal(1);
   });
@@ -98,7 +98,7 @@ describe("compose.yaml", () => {
     expect(compose.services).to.have.all.keys("redis", "api", "worker");
   });
 
-  it("runs a Redis that keeps what it accepted: AOF, no eviction, a volume", () => {
+  it("runs a Redis with AOF, a volume and no eviction", () => {
     const options = redis.command.join(" ");
     expect(redis.command[0]).to.equal("redis-server");
     expect(options).to.include("--appendonly yes");
@@ -110,7 +110,7 @@ describe("compose.yaml", () => {
     expect(redis.healthcheck.test.join(" ")).to.include("redis-cli ping");
   });
 
-  it("gives no service more than it needs: nothing to write but volumes and memory, no capabilities, none to gain", () => {
+  it("gives no service more than it needs: a read-only root, no capabilities, no new privileges", () => {
     for (const [name, service] of Object.entries<Record<string, unknown>>(compose.services)) {
       expect(service, name).to.deep.include({
         read_only: true,
@@ -128,38 +128,38 @@ describe("compose.yaml", () => {
     expect(redis.image).to.match(/^redis:\d+\.\d+\.\d+(?:-[a-z]+)?(?:@sha256:[0-9a-f]{64})?$/);
   });
 
-  it("keeps Redis and the workers to itself, and the API on this machine", () => {
+  it("publishes only the API, and only on this machine", () => {
     expect(redis).not.to.have.property("ports");
     expect(api.ports).to.deep.equal([`127.0.0.1:\${PAIHAO_PORT:-3000}:${api.environment.PORT}`]);
   });
 
-  it("is open only because it is reached from this machine alone; keys close it", () => {
+  it("is open only because only this machine can reach it; keys close it", () => {
     expect(api.environment.AUTH).to.equal("none");
     expect(api.ports).to.satisfy((ports: string[]) => ports.every((port) => port.startsWith("127.0.0.1:")));
     expect(readConfig({ ...api.environment, API_KEYS: `ci:submit:${"0".repeat(64)}` }).apiKeys).to.have.length(1);
   });
 
-  it("can have many workers: no name and no port of the host is theirs", () => {
+  it("can scale workers: they have no container name and no host port", () => {
     expect(worker).not.to.have.any.keys("ports", "container_name", "hostname");
   });
 
   for (const [name, service] of Object.entries({ api, worker })) {
     describe(`for ${name}`, () => {
-      it("sets only variables that the server reads, to values that it takes", () => {
+      it("sets only variables that the server reads, to valid values", () => {
         expect(VARIABLES).to.include.keys(Object.keys(service.environment));
         const config = readConfig(service.environment);
         expect(config).to.include({ role: name, store: "external", port: 3000, host: "0.0.0.0" });
         expect(new URL(config.redisUrl ?? "").hostname).to.equal("redis");
       });
 
-      it("waits for a healthy Redis, comes back by itself and has time to drain", () => {
+      it("waits for a healthy Redis, restarts by itself and has time to drain", () => {
         expect(service.depends_on.redis.condition).to.equal("service_healthy");
         expect(service.restart).to.equal("unless-stopped");
         expect(parseDuration(service.stop_grace_period)).to.be.above(readConfig({}).drainTimeoutMs);
         expect(service.init).to.equal(true);
       });
 
-      it("is the image that the Dockerfile builds", () => {
+      it("uses the image that the Dockerfile builds", () => {
         expect(service).to.include({ build: ".", image: "paihao" });
       });
     });

@@ -17,7 +17,7 @@ describe("docs/errors.md", () => {
     expect(listed).to.deep.equal(errorEntries.map(({ code, status }) => [code, status]));
   });
 
-  it("says of every code what it means and what to do, with an example of that code", () => {
+  it("explains every code: its meaning, what to do, and an example", () => {
     for (const { code, status, title } of errorEntries) {
       const { meaning, action, example } = explain(code);
       for (const text of [meaning, action]) expect(text, code).to.match(/^[A-Z].{20,}\.$/s);

@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { ROOT } from "../../testbed/root.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
 /** A file or folder of the checkout as a document names it; in ARCHITECTURE.md those of src go without that prefix. */
 const PATH = /(?<![\w/.:-])((?:[\w.-]+\/)+[\w-]*(?:\.[\w-]+)*)/g;
 const FOLDERS = new Set(
@@ -10,9 +10,9 @@ const FOLDERS = new Set(
 );
 const TOP = ["src", "test", "scripts", "bench", "testbed", "docs", "examples", ".ci"];
 
-describe("the paths that documents name", () => {
+describe("the paths in documents", () => {
   for (const document of documents()) {
-    it(`${document} names no file and no folder that is not there`, () => {
+    it(`${document} names only files and folders that exist`, () => {
       const text = readFileSync(join(ROOT, document), "utf8");
       const absent = [...text.matchAll(PATH)]
         .map(([, path = ""]) => path)
@@ -21,7 +21,7 @@ describe("the paths that documents name", () => {
     });
   }
 
-  it("are found in ARCHITECTURE.md at least, so that this test looks at something", () => {
+  it("are found by this test's pattern in ARCHITECTURE.md", () => {
     const text = readFileSync(join(ROOT, "ARCHITECTURE.md"), "utf8");
     expect([...text.matchAll(PATH)].filter(([, path = ""]) => isOurs(path))).to.have.length.above(20);
   });

@@ -7,6 +7,7 @@ import { expect } from "chai";
 import { parseDuration } from "../../src/config/duration.ts";
 import { UNDO_DEFAULTS } from "../../src/workers/undo.ts";
 import { eventually } from "../../testbed/eventually.ts";
+import { ROOT } from "../../testbed/root.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 
 const DAY_MS = 86_400_000;
@@ -15,10 +16,10 @@ describe("docs/undo.md", () => {
   let text: string;
   let server: TestServer | undefined;
   before(async () => {
-    text = await readFile(join(import.meta.dirname, "../../docs/undo.md"), "utf8");
+    text = await readFile(join(ROOT, "docs/undo.md"), "utf8");
   });
 
-  it("has an example that books, and undoes what it has booked", async () => {
+  it("has an example that books, and undoes its bookings", async () => {
     const calls: string[] = [];
     const bookings = createServer((request, response) => {
       calls.push(`${request.method} ${request.url}`);
@@ -51,7 +52,7 @@ describe("docs/undo.md", () => {
     }
   });
 
-  it("states the attempts, the pauses and the time that hold", () => {
+  it("states the actual attempts, pauses and time", () => {
     const { attempts, backoff, timeoutMs } = UNDO_DEFAULTS;
     const prose = text.replaceAll(/\s+/g, " ");
     expect(prose).to.include(`up to ${attempts} times over more than a day, with pauses of up to two hours`);

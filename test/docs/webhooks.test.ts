@@ -12,9 +12,9 @@ import { ATTEMPTS, pauseMs, SCHEDULE } from "../../src/webhooks/schedule.ts";
 import { signatureOf } from "../../src/webhooks/signature.ts";
 import { TARGET_DEFAULTS } from "../../src/webhooks/target.ts";
 import { eventually } from "../../testbed/eventually.ts";
+import { ROOT } from "../../testbed/root.ts";
 import { exchange, startServer } from "../helpers/http/server.ts";
 
-const ROOT = join(import.meta.dirname, "../..");
 const text = readFileSync(join(ROOT, "docs/webhooks.md"), "utf8");
 const prose = text.replaceAll(/\s+/g, " ");
 const SECRET = `whsec_${Buffer.alloc(32, 9).toString("base64")}`;
@@ -24,7 +24,7 @@ describe("docs/webhooks.md", () => {
   let receiver: ChildProcess | undefined;
   afterEach(() => receiver?.kill("SIGKILL"));
 
-  it("has a receiver that takes what the server signs, once, and nothing else", async () => {
+  it("has a receiver that accepts what the server signs, once, and nothing else", async () => {
     const [, code = ""] = /```js\n([\s\S]*?)```/.exec(text) ?? [];
     const port = await freePort();
     receiver = spawn(process.execPath, ["--input-type=module", "-e", code], {
@@ -51,14 +51,14 @@ describe("docs/webhooks.md", () => {
     }
   });
 
-  it("tells how to verify by hand as it is signed", () => {
+  it("explains how to verify a signature by hand", () => {
     expect(prose).to.include("`{webhook-id}.{webhook-timestamp}.{body}`");
     const key = Buffer.from(SECRET.slice("whsec_".length), "base64");
     const byHand = createHmac("sha256", key).update("msg_1.1.{}").digest("base64");
     expect(signatureOf([SECRET], { id: "msg_1", timestampS: 1, body: "{}" })).to.equal(`v1,${byHand}`);
   });
 
-  it("states the limits and the schedule that hold", () => {
+  it("states the actual limits and schedule", () => {
     const totalMs = (chance: number) =>
       Array.from({ length: ATTEMPTS - 1 }, (_, i) => pauseMs(i + 1, chance)).reduce((sum, ms) => sum + ms, 0);
     expect(prose).to.include(`The first retry comes after about ${SCHEDULE.firstMs / 1000} seconds`);

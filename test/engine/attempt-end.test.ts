@@ -21,25 +21,25 @@ const failure = (of: HandlerEnd, aborted?: AbortCause, attempts = 3) => {
 };
 
 describe("the end of an attempt", () => {
-  it("is the result, also of a handler that was asked to stop", () => {
+  it("is the result, even of a handler that was asked to stop", () => {
     for (const aborted of [undefined, "canceled", "shutdown"] as const) {
       expect(end({ kind: "result", result }, aborted)).to.deep.equal({ kind: "result", result });
     }
   });
 
-  it("is no longer this worker's business once the lease is lost", () => {
+  it("is dropped once the lease is lost", () => {
     expect(end({ kind: "result", result }, "lease-lost")).to.equal("nothing");
     expect(end({ kind: "lost", how: "killed" }, "lease-lost")).to.equal("nothing");
   });
 
-  it("counts against the task when its process dies, but not when the worker stops it", () => {
+  it("counts as a loss if its process dies, but not if the worker stops it", () => {
     expect(end({ kind: "lost", how: "killed" })).to.equal("lose");
     expect(end({ kind: "lost", how: "killed" }, "shutdown")).to.equal("release");
     expect(end({ kind: "error", error }, "shutdown")).to.equal("release");
     expect(end({ kind: "overdue" }, "shutdown")).to.equal("release");
   });
 
-  it("is a failure after the timeout, whatever the handler made of it", () => {
+  it("is a failure after the timeout, whatever the handler returns", () => {
     for (const of of [{ kind: "result", result }, { kind: "overdue" }] as const) {
       const told = failure(of, "timeout");
       expect(told).to.include({
@@ -55,7 +55,7 @@ describe("the end of an attempt", () => {
     }
   });
 
-  it("keeps the error for the operator and tells the caller how often it was tried", () => {
+  it("keeps the error for the operator and tells the caller the number of attempts", () => {
     const told = failure({ kind: "error", error });
     expect(told).to.include({ kind: "retry", delayMs: 3000, code: "task-failed", error: "secret" });
     expect(told.result).to.deep.equal({
@@ -71,14 +71,14 @@ describe("the end of an attempt", () => {
     });
   });
 
-  it("comes back when the handler says so, and without an attempt counted where it was not its fault", () => {
+  it("schedules the retry that the handler asks for, and counts no attempt that was not its fault", () => {
     expect(failure({ kind: "error", error, afterMs: 10 })).to.include({ kind: "retry", delayMs: 10 });
     const later = { kind: "later", afterMs: 70 } as const;
     expect(failure(later)).to.include({ kind: "later", delayMs: 70, error: "asked for another try in 70 ms" });
     expect(failure({ ...later, message: "busy" })).to.include({ kind: "later", error: "busy" });
   });
 
-  it("is for good when the handler gives up, with its problem, or when nothing can come of the task", () => {
+  it("is final if the handler gives up, or if a retry cannot succeed", () => {
     const told = failure({ kind: "give-up", problem: { status: 422, title: "Not an image", hint: 7 }, message: "no" });
     expect(told).to.include({ kind: "give-up", code: "task-failed", error: "no" });
     expect(told.result).to.deep.equal({ type: "/problems/task-failed", title: "Not an image", status: 422, hint: 7 });
@@ -88,8 +88,8 @@ describe("the end of an attempt", () => {
   });
 });
 
-describe("the result of an answer", () => {
-  it("is JSON, bytes or nothing, with what the worker chose itself", () => {
+describe("the result of a handler's return value", () => {
+  it("is JSON, bytes or nothing, or what a worker over HTTP chose", () => {
     expect(answerOf({ a: 1 })).to.include({ status: 200, contentType: "application/json", body: '{"a":1}' });
     expect(answerOf(null)).to.include({ status: 200, body: "null" });
     expect(answerOf(undefined)).to.include({ status: 204, contentType: null, body: "" });

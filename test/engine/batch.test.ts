@@ -37,7 +37,7 @@ describe("a batch", () => {
     return { promise, resolve, reject };
   }
 
-  it("sends what one turn has brought together, and no more than a hundred at once", async () => {
+  it("sends the calls of one turn together, at most a hundred at a time", async () => {
     const verdicts = await Promise.all(Array.from({ length: 150 }, (_, n) => batch.add(0, n)));
     expect(verdicts[149]).to.equal("sent 149");
     // The first go early: the store has nothing else to do.
@@ -57,7 +57,7 @@ describe("a batch", () => {
     expect(Math.max(...calls)).to.equal(25);
   });
 
-  it("lets a call of another kind take along what has been gathered", async () => {
+  it("lets a call of another kind carry the gathered calls", async () => {
     const added = batch.add(0, 1);
     const escort = call();
     expect(escort.taken()).to.deep.equal([1]);
@@ -66,7 +66,7 @@ describe("a batch", () => {
     expect(sent).to.deep.equal([]);
   });
 
-  it("keeps what is gathered while such a call is underway for the next one", async () => {
+  it("keeps calls that are gathered while such a call is underway for the next one", async () => {
     const first = call();
     const added = batch.add(0, 1);
     await turn();
@@ -79,7 +79,7 @@ describe("a batch", () => {
     expect(await added).to.equal("escorted 1");
   });
 
-  it("sends it when no call follows, also after one that failed", async () => {
+  it("sends gathered calls if no call follows, also after one that failed", async () => {
     const fine = call();
     const one = batch.add(0, 1);
     fine.resolve();
@@ -91,7 +91,7 @@ describe("a batch", () => {
     expect(await two).to.equal("sent 2");
   });
 
-  it("tells those that were taken along by a call that failed", async () => {
+  it("fails the calls that were carried by a call that failed", async () => {
     const added = batch.add(0, 1).catch((error: Error) => error.message);
     const escort = call();
     escort.reject(new Error("away"));

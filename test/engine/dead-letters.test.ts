@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { catalogueResult } from "../../src/engine/problem.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 
-describe("all dead tasks of a queue", () => {
+describe("the dead tasks of a queue", () => {
   let jobs: TestEngine;
   beforeEach(async () => {
     jobs = await openEngine({ settings: { attempts: 1 } });
@@ -40,7 +40,7 @@ describe("all dead tasks of a queue", () => {
     return seen;
   }
 
-  it("are run again once each, though they die again meanwhile", async () => {
+  it("are retried once each, even if they die again meanwhile", async () => {
     await dead(250);
     const seen = dyingAgain();
     expect(await jobs.engine.retryAll("jobs")).to.equal(250);
@@ -49,7 +49,7 @@ describe("all dead tasks of a queue", () => {
     expect(await deadNow()).to.equal(250);
   });
 
-  it("are run again no further once the caller has gone", async () => {
+  it("are not retried any further once the caller has gone", async () => {
     await dead(250);
     const gone = new AbortController();
     const { page } = jobs.scripts;
@@ -61,7 +61,7 @@ describe("all dead tasks of a queue", () => {
     expect(await deadNow()).to.equal(150);
   });
 
-  it("are forgotten, and those that die meanwhile are not", async () => {
+  it("are deleted, but not those that die meanwhile", async () => {
     await dead(150);
     const { forget } = jobs.scripts;
     jobs.scripts.forget = async (...args) => {

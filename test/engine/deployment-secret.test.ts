@@ -28,13 +28,13 @@ describe("the secret of a deployment", () => {
   });
   const stored = () => `${parts.keys.tag(0)}secret`;
 
-  it("is made at the first start, and the same for all who start at once or later", async () => {
+  it("is created at the first start, and is the same for all processes", async () => {
     const [first, ...others] = await Promise.all([open(), open(), open()]);
     expect(Buffer.from(first?.value ?? "", "base64url")).to.have.length(32);
     for (const other of [...others, await open()]) expect(other.value).to.equal(first?.value);
   });
 
-  it("is another one for another prefix", async () => {
+  it("differs between prefixes", async () => {
     const here = await open();
     const there = new Keys(uniquePrefix(), 2);
     const other = await open({ keys: there });
@@ -42,7 +42,7 @@ describe("the secret of a deployment", () => {
     expect(other.value).not.to.equal(here.value);
   });
 
-  it("is given back to a store that was emptied, when the connection comes back", async () => {
+  it("is restored to a store that was emptied, after reconnecting", async () => {
     const secret = await open();
     await parts.connection.del(stored());
     parts.connection.emit("ready");
@@ -50,7 +50,7 @@ describe("the secret of a deployment", () => {
     expect((await open()).value).to.equal(secret.value);
   });
 
-  it("gives way to one that another process has written meanwhile, so that all agree", async () => {
+  it("gives way to one that another process wrote meanwhile, so that all agree", async () => {
     const secret = await open();
     await parts.connection.set(stored(), "of another process");
     parts.connection.emit("ready");

@@ -7,14 +7,12 @@ import { type Connection, connect } from "../../src/store/connection.ts";
 import { findServerBinary } from "../../src/store/servers/server-binary.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
+import { submissionOf } from "../../testbed/submission.ts";
 import { uniquePrefix } from "../helpers/store/run-store.ts";
 
 const handler = defineHandler({ queue: "jobs", run: () => undefined });
 
-const submission = (id: string) => ({
-  ...{ id, queue: "jobs", input: "1", mediaType: "application/json", query: {}, caller: null },
-  ...{ priority: 3, delayMs: 0, maxIndex: null, dryRun: false, webhook: null },
-});
+const submission = (id: string) => submissionOf(id, "jobs", "1");
 
 describe("durability", () => {
   let master: PrivateRedis;
@@ -42,7 +40,7 @@ describe("durability", () => {
   };
   const replicated = () => eventually(async () => /slave0:.*state=online/.test(await admin.info("replication")));
 
-  it("refuses to promise a disk to a Redis that cannot tell", async () => {
+  it("refuses fsync on a Redis that cannot confirm it", async () => {
     const error = await open("fsync").then(
       () => null,
       (thrown: unknown) => thrown as Error,
@@ -50,7 +48,7 @@ describe("durability", () => {
     expect(error?.message).to.match(/^DURABILITY is fsync, but the store has version \d.*expected 7\.2 or later/);
   });
 
-  it("accepts when a replica has the task, and tells when none has it, once for all that wait", async () => {
+  it("is confirmed once a replica has the task, and reported as missed otherwise, with one WAIT for all", async () => {
     const engine = await open("replica");
     await replicated();
     const many = await Promise.all(

@@ -28,7 +28,7 @@ describe("the line of a queue", () => {
     expect(taken).to.deep.equal(ids);
   });
 
-  it("puts an urgent task before all that are less so, and tells its true index", async () => {
+  it("puts an urgent task before all less urgent ones, with its true index", async () => {
     await Promise.all(["n1", "n2", "n3"].map((id) => t.submit({ id })));
     expect((await t.submit({ id: "low", priority: 7 })).index).to.equal(3);
     expect((await t.submit({ id: "urgent", priority: 0 })).index).to.equal(0);
@@ -36,7 +36,7 @@ describe("the line of a queue", () => {
     expect((await t.reserve(10)).map((task) => task.id)).to.deep.equal(["urgent", "n1", "n2", "n3", "n4", "low"]);
   });
 
-  it("tells what is certain while another partition cannot be counted, whatever it answers", async () => {
+  it("reports what is certain while another partition cannot be counted", async () => {
     const p = await openEngine({ partitions: 2 });
     try {
       const ids = ["a", "b", "c", "d", "e", "f"].filter((id) => p.keys.partitionOf(id) === 0);

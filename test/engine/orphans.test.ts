@@ -3,7 +3,7 @@ import { openEngine, type TestEngine } from "../helpers/engine.ts";
 
 const DAY_MS = 86_400_000;
 
-describe("a queue that no process has a handler for any more", () => {
+describe("a queue without a handler in any process", () => {
   let before: TestEngine;
   let after: TestEngine;
   beforeEach(async () => {
@@ -17,7 +17,7 @@ describe("a queue that no process has a handler for any more", () => {
   const key = (kind: string) => `${before.keys.tag(0)}${kind}:jobs`;
   const past = (kind: string, id: string, score = 1) => before.redis.zadd(key(kind), "XX", score, id);
 
-  it("is looked after by the others: tasks come due, leases end, dead letters leave", async () => {
+  it("is maintained by all processes: tasks come due, leases end, dead letters expire", async () => {
     await before.engine.tick(0);
     await before.submit({ id: "runs" });
     await before.reserve(1);
@@ -35,7 +35,7 @@ describe("a queue that no process has a handler for any more", () => {
     expect(await before.redis.zcard(key("x"))).to.equal(0);
   });
 
-  it("is known again after the store was emptied, as long as a process has its handler", async () => {
+  it("is registered again after the store was emptied, as long as a process has its handler", async () => {
     await before.engine.tick(0);
     await before.redis.del(`${before.keys.tag(0)}queues`);
     const restarted = await openEngine({ prefix: before.keys.prefix });

@@ -1,6 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import type { Lease } from "../../src/store/scripts/scripts.ts";
+import { submissionOf } from "../../testbed/submission.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
 import { uniquePrefix } from "../helpers/store/run-store.ts";
 import { keysLike } from "../helpers/store/scan.ts";
@@ -10,7 +11,7 @@ const CLIENTS = 8;
 /** How often each race is run; all at once, so that they cross one another. */
 const ROUNDS = 120;
 
-describe("of two clients at once", () => {
+describe("two clients at once", () => {
   let clients: TestEngine[];
   let one: TestEngine;
   let two: TestEngine;
@@ -63,7 +64,7 @@ describe("of two clients at once", () => {
     return counts;
   };
 
-  it("one completes a task, the other gets `already`, and the result is the first one's", async () => {
+  it("completing a task: the first wins, and the other gets `already`", async () => {
     const leases = await running();
     const pairs = await meet(
       leases,
@@ -76,7 +77,7 @@ describe("of two clients at once", () => {
     expect(texts.filter((text) => text === "two")).to.have.length(pairs["already done"] ?? 0);
   });
 
-  it("a completion and a cancel leave a task succeeded and destroyed, or canceled", async () => {
+  it("completing and canceling leave a task succeeded and destroyed, or canceled", async () => {
     const leases = await running();
     const pairs = await meet(
       leases,
@@ -91,7 +92,7 @@ describe("of two clients at once", () => {
     ).to.have.length(pairs["done destroyed"] ?? 0);
   });
 
-  it("a completion and a reclaim leave a task done, or waiting at its place with the completion refused", async () => {
+  it("completing and losing leave a task done, or waiting at its place with the completion refused", async () => {
     const leases = await running();
     await Promise.all(ids.map((id, n) => one.redis.zadd(`${tag}l:jobs`, "XX", n + 1, id)));
     const lost: string[] = [];
@@ -114,7 +115,7 @@ describe("of two clients at once", () => {
     }
   });
 
-  it("a release and a reclaim refund the attempt once", async () => {
+  it("releasing and losing refund the attempt once", async () => {
     const leases = await running();
     await Promise.all(ids.map((id, n) => one.redis.zadd(`${tag}l:jobs`, "XX", n + 1, id)));
     const pairs = await meet(
@@ -127,7 +128,7 @@ describe("of two clients at once", () => {
     expect(await one.redis.hget(`${tag}q:jobs`, "lost")).to.equal(String(pairs["stale waiting"]));
   });
 
-  it("a cancel takes a task out of the line before a worker, or asks that worker to stop", async () => {
+  it("canceling and reserving leave a task canceled, or its worker asked to stop", async () => {
     await Promise.all(ids.map((id) => one.submit({ id })));
     const taken: string[] = [];
     const verdicts = await Promise.all([
@@ -152,7 +153,7 @@ describe("of two clients at once", () => {
     expect(new Set(taken).size, "each taken once").to.equal(taken.length);
   });
 
-  it("a cancel wins over a promotion whichever comes first", async () => {
+  it("canceling wins over promoting, whichever comes first", async () => {
     await Promise.all(ids.map((id) => one.submit({ id, delayMs: 60_000 })));
     await Promise.all(ids.map((id) => one.redis.zadd(`${tag}d:jobs`, "XX", 1, id)));
     const verdicts = await Promise.all([
@@ -167,7 +168,7 @@ describe("of two clients at once", () => {
     expect(await one.redis.exists(`${tag}w:jobs`, `${tag}d:jobs`)).to.equal(0);
   });
 
-  it("a failure and a completion end an attempt once", async () => {
+  it("failing and completing end an attempt once", async () => {
     const leases = await running();
     const pairs = await meet(
       leases,
@@ -180,7 +181,7 @@ describe("of two clients at once", () => {
     if (lease) expect(await one.engine.fail(lease, failureOf("give-up"), one.settings)).to.equal("already");
   });
 
-  it("one submits a task and the other replays it, or is refused when it means something else", async () => {
+  it("submitting under one id: one creates the task, the other replays it or gets a conflict", async () => {
     const submit = (client: TestEngine, input: string) => (id: string) =>
       client.submit({ id, input }).then(({ verdict }) => verdict);
     expect(await meet(ids, submit(one, "1"), submit(two, "1"))).to.have.all.keys("new replay", "replay new");
@@ -192,15 +193,13 @@ describe("of two clients at once", () => {
     expect(inputs.filter((input) => input === '"one"')).to.have.length(pairs["new conflict"] ?? 0);
   });
 
-  it("a worker gets the input that an update reported as taken, and no other", async () => {
+  it("updating and reserving: the worker gets exactly the input that an update reported as accepted", async () => {
     await Promise.all(ids.map((id) => one.submit({ id, input: '"old"' })));
     const taken = new Map<string, string>();
-    const update = { queue: "jobs", input: '"new"', mediaType: "application/json", query: {}, caller: null } as const;
-    const rest = { priority: 3, delayMs: 0, maxIndex: null, dryRun: false, webhook: null };
     const verdicts = await Promise.all([
       ...ids.map(async (id, n) => {
         await delay(n % 4);
-        return one.engine.update({ id, ...update, ...rest }, one.settings);
+        return one.engine.update(submissionOf(id, "jobs", '"new"'), one.settings);
       }),
       ...clients.map(async (client, n) => {
         await delay(n % 4);
@@ -214,7 +213,7 @@ describe("of two clients at once", () => {
     expect(taken.size).to.equal(8 * CLIENTS);
   });
 
-  it("one runs a dead task again, or the other forgets it", async () => {
+  it("retrying and deleting a dead task: one of them wins", async () => {
     const leases = await running();
     await Promise.all(leases.map((lease) => one.engine.fail(lease, failureOf("retry"), one.settings)));
     const forgotten: Promise<number>[] = [];
@@ -234,7 +233,7 @@ describe("of two clients at once", () => {
     }
   });
 
-  it("of eight that let time pass each due task joins the line once, and each loss counts once", async () => {
+  it("eight ticks promote each due task once and count each loss once", async () => {
     const due = Array.from({ length: 500 }, (_, n) => `d${n}`);
     await Promise.all(due.map((id) => one.submit({ id, delayMs: 60_000 })));
     await Promise.all(due.map((id, n) => one.redis.zadd(`${tag}d:jobs`, "XX", n + 1, id)));
@@ -253,7 +252,7 @@ describe("of two clients at once", () => {
     expect(await one.redis.zrange(`${tag}w:jobs`, "0", "-1")).to.deep.equal(due);
   });
 
-  it("of eight that take work each task goes to one, under a fence of its own", async () => {
+  it("eight reservations give each task to one worker, under its own fence", async () => {
     const all = Array.from({ length: 1000 }, (_, n) => `t${n}`);
     await Promise.all(all.map((id) => one.submit({ id })));
     const taken = await Promise.all(

@@ -38,7 +38,7 @@ describe("the rate of a queue", () => {
     }
   });
 
-  it("allows as many again when the span is over, and no sooner", async () => {
+  it("allows as many starts again when the span is over, and no sooner", async () => {
     t = await openEngine({ partitions: 3 });
     await fill(60);
     const perMs = 400;
@@ -59,7 +59,7 @@ describe("the rate of a queue", () => {
     }
   });
 
-  it("is not used up by looks that find nothing, nor by a request that is sent again", async () => {
+  it("is not used up by empty reservations or resent requests", async () => {
     t = await openEngine({ partitions: 3 });
     for (let n = 0; n < 3; n += 1) await startsIn(3);
     await fill(30);
@@ -72,7 +72,7 @@ describe("the rate of a queue", () => {
   });
 
   for (const partitions of [1, 3]) {
-    it(`waits a span and not an hour after the clock was set back by one, with ${partitions} partitions`, async () => {
+    it(`waits one span after the clock was set back by an hour, with ${partitions} partitions`, async () => {
       t = await openEngine({ partitions });
       await fill(30);
       await startsIn(partitions);

@@ -93,7 +93,7 @@ describe("a request for work that is sent again", () => {
     expect(await running()).to.equal(100);
   });
 
-  it("gets what it got at first also where work has come meanwhile to a partition that had none", async () => {
+  it("gets the same if work has come meanwhile to a partition that had none", async () => {
     for (const partition of [0, 1, 2]) {
       const reservation = `into-${partition}`;
       await fill(partition, 2);
@@ -108,7 +108,7 @@ describe("a request for work that is sent again", () => {
     }
   });
 
-  it("gets the same while the first is still underway, at every point of it", async () => {
+  it("gets the same at every point while the first is underway", async () => {
     for (let turn = 0; turn < 4; turn += 1) {
       const [arrived, opened] = [signal(), signal()];
       let asked = 0;
@@ -134,7 +134,7 @@ describe("a request for work that is sent again", () => {
     }
   });
 
-  it("shares the wait of the first one, and takes for both only once", async () => {
+  it("shares the wait of the first one, and reserves once for both", async () => {
     const both = Promise.all([take("long", { waitMs: 20_000 }), take("long", { waitMs: 20_000 })]);
     for (const partition of [2, 0, 1]) await fill(partition, 2);
     const [first, second] = await both;
@@ -142,7 +142,7 @@ describe("a request for work that is sent again", () => {
     expect(await running()).to.equal(first.length);
   });
 
-  it("is one of many under the same name, and gets none of the others' tasks", async () => {
+  it("gets none of the tasks of other requests under the same name", async () => {
     for (const partition of [0, 1, 2]) await fill(partition, 10);
     const names = Array.from({ length: 10 }, (_, n) => `mixed-${n}`);
     const firsts = await Promise.all(names.map((name) => take(name)));
@@ -151,7 +151,7 @@ describe("a request for work that is sent again", () => {
     expect(new Set(firsts.flat()).size).to.equal(30);
   });
 
-  it("takes anew when the first was given nothing", async () => {
+  it("reserves anew if the first got nothing", async () => {
     expect(await take("empty")).to.deep.equal([]);
     await fill(1, 2);
     expect(await take("empty")).to.have.length(2);
@@ -177,7 +177,7 @@ describe("a request for work that is sent again", () => {
   });
 
   describe("while a partition is away", () => {
-    it("is given what the others have, and nothing is left to nobody", async () => {
+    it("gets the tasks of the other partitions, and no task is left without a worker", async () => {
       for (const partition of [0, 1, 2]) {
         const tag = t.keys.tag(partition);
         for (const all of [0, 1, 2]) await fill(all, 4);
@@ -193,7 +193,7 @@ describe("a request for work that is sent again", () => {
       }
     });
 
-    it("gets the same when the partition is back before it is sent again", async () => {
+    it("gets the same if the partition is back before it is sent again", async () => {
       for (const partition of [0, 1, 2]) {
         const tag = t.keys.tag(partition);
         for (const all of [0, 1, 2]) await fill(all, 5);
@@ -212,7 +212,7 @@ describe("a request for work that is sent again", () => {
       }
     });
 
-    it("fails when none answers, and what was taken is handed back", async () => {
+    it("fails if no partition answers, and hands back what was reserved", async () => {
       for (const partition of [0, 1, 2]) await fill(partition, 2);
       for (const tag of t.keys.tags) faults.mute.add(tag);
       const error = await take("none", { count: 5 }).catch((reason: unknown) => reason);

@@ -6,7 +6,7 @@ const HOUR_MS = 3_600_000;
 /** As lua/lib/clock.lua counts: milliseconds since 2026, sixteen places and 1024 fences in each. */
 const EPOCH_MS = Date.UTC(2026, 0, 1);
 
-describe("time, as the engine sees it", () => {
+describe("the engine's time", () => {
   let t: TestEngine;
   let tag: string;
   const realNow = Date.now;
@@ -30,7 +30,7 @@ describe("time, as the engine sees it", () => {
   /** The score of the last place given out. */
   const hlc = async () => Number(await t.redis.hget(`${tag}q:jobs`, "hlc"));
 
-  it("is Redis's: clients whose clocks are an hour wrong, one way or the other, change nothing", async () => {
+  it("is that of Redis: clients whose clocks are an hour off change nothing", async () => {
     for (const [n, wrong] of [HOUR_MS, -HOUR_MS, 0, -HOUR_MS, HOUR_MS].entries()) {
       shift(wrong);
       await t.submit({ id: `t${n}` });
@@ -53,7 +53,7 @@ describe("time, as the engine sees it", () => {
     expect(ids(await t.reserve(10))).to.deep.equal(["t3", "t4"]);
   });
 
-  it("never runs backwards for places and fences, though the server's clock is set back", async () => {
+  it("never runs backwards for places and fences if the server's clock is set back", async () => {
     await t.submit({ id: "before" });
     const [before] = await t.reserve(1);
     // What an hour's lead of the old clock has left behind.
@@ -108,7 +108,7 @@ describe("time, as the engine sees it", () => {
     expect(promoted).to.deep.equal([10, 10, 4]);
   });
 
-  it("survives that Redis forgets its scripts again and again under load", async () => {
+  it("survives SCRIPT FLUSH under load", async () => {
     let flushing = true;
     const flush = (async () => {
       let flushes = 0;
@@ -169,7 +169,7 @@ describe("time, as the engine sees it", () => {
     }
   });
 
-  it("takes ids for what they are, whatever they look like", async () => {
+  it("treats odd ids like any other", async () => {
     const odd = ["__proto__", "constructor", "toString", "NaN", "null", "undefined", "true", "0", "00", "-0", "1e3"];
     const long = ["a".repeat(128), "a.b_c~d-e", "A", "a", "Ä", "w:jobs", "{x}", "x}y{z", "a*", "[a]", "%s", "🐲"];
     const all = [...odd, ...long];

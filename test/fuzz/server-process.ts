@@ -3,11 +3,10 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
-import { connectOnce } from "../../src/store/servers/probe.ts";
 import { exchange, type LogLine, type TestServer } from "../helpers/http/server.ts";
 import { endProcesses, startProcess } from "../helpers/server-process.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
-import { removeKeysLike } from "../helpers/store/scan.ts";
+import { removeKeys } from "../helpers/store/scan.ts";
 import { startUpstream } from "./upstream.ts";
 
 /** The most that the heap of a fuzzed process may hold, MB. */
@@ -58,9 +57,7 @@ export async function startFuzzedProcess(env: Readonly<Record<string, string>>):
       await endProcesses([server]);
       upstream.stop();
       await rm(dir, { recursive: true });
-      const redis = await connectOnce(storeUrl());
-      await removeKeysLike(redis, `{${prefix}:*`);
-      redis.disconnect();
+      await removeKeys(storeUrl(), prefix);
     },
   };
 }

@@ -14,7 +14,7 @@ const run = () => null;
 const define = (options: Partial<HandlerOptions<unknown>>) => defineHandler({ queue: "q", run, ...options });
 
 describe("defineHandler", () => {
-  it("needs a queue and run alone, and leaves what the server decides open", () => {
+  it("requires only queue and run, and leaves the server's defaults open", () => {
     const handler = defineHandler({ queue: "plain", run });
     expect(handler).to.include({
       queue: "plain",
@@ -43,12 +43,12 @@ describe("defineHandler", () => {
     expect(handler.backoff).to.deep.equal({ baseMs: 250, maxMs: 2000 });
   });
 
-  it("never has a longest backoff below the first", () => {
+  it("never has a maximum backoff below the base", () => {
     expect(define({ backoff: { base: "5m" } }).backoff).to.deep.equal({ baseMs: 300_000, maxMs: 300_000 });
     expect(define({ backoff: { base: "10s", max: "1s" } }).backoff).to.deep.equal({ baseMs: 10_000, maxMs: 10_000 });
   });
 
-  it("hands input and task to run, with the options as its this", async () => {
+  it("passes input and task to run, with the options as this", async () => {
     const options = {
       queue: "q",
       factor: 2,
@@ -96,7 +96,7 @@ describe("defineHandler", () => {
     expect(() => define({ attempts: 0 })).to.throw('handler of queue "q": ');
   });
 
-  it("takes every name that a queue may have", () => {
+  it("accepts every valid queue name", () => {
     for (const queue of ["a", "0", "a.b_c-d", "x".repeat(64), "paihao"]) {
       expect(define({ queue }).queue).to.equal(queue);
     }
@@ -104,7 +104,7 @@ describe("defineHandler", () => {
 });
 
 describe("a handler", () => {
-  it("takes the media types that it consumes, ranges and all, whatever case they were written in", () => {
+  it("accepts the media types that it consumes, including ranges, in any case", () => {
     const pictures = define({ consumes: ["image/*", "Application/PDF"] });
     for (const type of ["image/png", "image/svg+xml", "application/pdf"]) {
       expect(consumesType(pictures, type), type).to.equal(true);
@@ -116,7 +116,7 @@ describe("a handler", () => {
     expect(consumesType(define({}), "application/json")).to.equal(true);
   });
 
-  it("has undos by the names of steps, and says so when it is given a function", () => {
+  it("has undos by step name, and refuses a function", () => {
     const undo = { book: () => 1, "*": () => 2 };
     expect(define({ undo }).undo).to.deep.equal(undo);
     expect(define({}).undo).to.equal(undefined);
@@ -131,7 +131,7 @@ describe("a handler", () => {
     }
   });
 
-  it("undoes a step by the undo of its whole name, else of the part before its first colon", () => {
+  it("undoes a step by the undo of its full name, or of the part before its first colon", () => {
     const [book, exactly] = [() => 1, () => 2];
     const handler = define({ undo: { book, "book:7": exactly, "*": () => 3 } });
     expect(undoOf(handler, "book")).to.equal(book);
@@ -142,7 +142,7 @@ describe("a handler", () => {
     }
   });
 
-  it("has the JSON Schema of its input, or null where there is none to tell", () => {
+  it("has the JSON Schema of its input, or null", () => {
     const sized = define({ input: z.object({ width: z.int().min(1) }) });
     expect(inputJsonSchema(sized)).to.deep.include({ type: "object", required: ["width"] });
     expect(inputJsonSchema(define({}))).to.equal(null);
@@ -154,7 +154,7 @@ describe("a handler", () => {
     expect(inputJsonSchema(define({ input: bare }))).to.equal(null);
   });
 
-  it("is told from everything else", () => {
+  it("is distinguished from everything else", () => {
     expect(isHandler(define({}))).to.equal(true);
     for (const value of [null, undefined, {}, { queue: "q", run }, run, "handler"])
       expect(isHandler(value)).to.equal(false);
@@ -162,7 +162,7 @@ describe("a handler", () => {
 });
 
 describe("another copy of the module", () => {
-  it("makes handlers that this one knows, and knows those of this one", async () => {
+  it("recognizes handlers of this one, and the reverse", async () => {
     // A query makes it another module to the loader.
     const copy: typeof import("../../src/handler/define.ts") = await import(
       `${new URL("../../src/handler/define.ts", import.meta.url).href}?copy`

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { GiveUp, giveUp, isGiveUp, isRetryLater, RetryLater, retryLater } from "../../src/handler/intents.ts";
 
 describe("an intent", () => {
-  it("to give up carries the problem that the client sees", () => {
+  it("giveUp carries the problem that the client sees", () => {
     const problem = { status: 422, title: "Not an image", detail: "it is a song", code: "x-1" };
     const intent = giveUp(problem);
     expect(intent).to.be.instanceOf(GiveUp).and.an("error");
@@ -14,14 +14,14 @@ describe("an intent", () => {
     expect(isRetryLater(intent)).to.equal(false);
   });
 
-  it("to give up has an HTTP error status", () => {
+  it("giveUp has an HTTP error status", () => {
     for (const status of [400, 599]) expect(giveUp({ status }).problem.status).to.equal(status);
     for (const status of [200, 399, 600, 404.5, Number.NaN]) {
       expect(() => giveUp({ status }), String(status)).to.throw(TypeError, "expected 400–599");
     }
   });
 
-  it("to retry later carries when", () => {
+  it("retryLater carries the delay", () => {
     const intent = retryLater("20s");
     expect(intent).to.be.instanceOf(RetryLater).and.an("error");
     expect(intent.afterMs).to.equal(20_000);
@@ -33,14 +33,14 @@ describe("an intent", () => {
     }
   });
 
-  it("is told from every other thing that may be thrown", () => {
+  it("is distinguished from everything else that can be thrown", () => {
     for (const thrown of [new Error("x"), "give-up", null, undefined, { name: "GiveUp" }, 7]) {
       expect(isGiveUp(thrown)).to.equal(false);
       expect(isRetryLater(thrown)).to.equal(false);
     }
   });
 
-  it("is known where another copy of the module has thrown it", async () => {
+  it("is recognized if another copy of the module threw it", async () => {
     // A query makes it another module to the loader.
     const copy: typeof import("../../src/handler/intents.ts") = await import(
       `${new URL("../../src/handler/intents.ts", import.meta.url).href}?copy`

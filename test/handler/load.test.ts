@@ -43,7 +43,7 @@ describe("the loader of handler files", () => {
     expect(handlers.get("thumbnails")?.consumes).to.deep.equal(["image/*"]);
   });
 
-  it("makes every export that defineHandler made a queue, file by file in order", async () => {
+  it("makes each export of defineHandler a queue, file by file in order", async () => {
     await write({
       "b.mts": typed("from-mts"),
       "a.js": `${handler("from-js")}${handler("second", "other").split("\n")[1]}\nexport const number = 1;`,
@@ -78,7 +78,7 @@ describe("the loader of handler files", () => {
     expect(await queues()).to.deep.equal(["linked"]);
   });
 
-  it("takes the same handler twice for one", async () => {
+  it("counts the same handler exported twice as one", async () => {
     await write({
       "a.ts": handler("a"),
       "index.ts": 'export * from "./a.ts";\nexport { handler as again } from "./a.ts";',
@@ -101,8 +101,8 @@ describe("the loader of handler files", () => {
     expect(await queues()).to.deep.equal(["function-function-cjs-json"]);
   });
 
-  describe("stops the start", () => {
-    it("when there is no such directory, or it is a file", async () => {
+  describe("prevents the start", () => {
+    it("if the directory does not exist or is a file", async () => {
       const nowhere = path.join(dir, "nowhere");
       await expectStartError(loadHandlers(nowhere), `the handlers' directory ${nowhere} does not exist`);
       await write({ "file.js": "" });
@@ -112,13 +112,13 @@ describe("the loader of handler files", () => {
       await expectStartError(loadHandlers(dir), `the handler file ${path.join(dir, "link.js")} does not exist`);
     });
 
-    it("when no file has a handler", async () => {
+    it("if no file has a handler", async () => {
       await expectStartError(loadHandlers(dir), `${dir} has no handlers`);
       await write({ "a.js": "export const a = { queue: 'a', run() {} };" });
       await expectStartError(loadHandlers(dir), `${dir} has no handlers`);
     });
 
-    it("when two handlers are for one queue, naming both", async () => {
+    it("if two handlers have the same queue, and names both", async () => {
       await write({ "a.js": handler("same"), "b.ts": handler("same", "other") });
       const message = await expectStartError(loadHandlers(dir), 'two handlers for the queue "same"');
       expect(message).to.contain(`${path.join(dir, "a.js")} (export handler)`);
@@ -145,7 +145,7 @@ describe("the loader of handler files", () => {
       "imports a name that is missing": ["a.mjs", 'import { nope } from "paihao";', /: SyntaxError: .*'nope'/],
     };
     for (const [what, [file, text, reason]] of Object.entries(broken)) {
-      it(`when a file ${what}, in one line with its path, and keeps the cause`, async () => {
+      it(`if a file ${what}, in one line with its path, and keeps the cause`, async () => {
         await write({ [file]: text });
         const message = await expectStartError(loadHandlers(dir), reason);
         expect(message.startsWith(`${path.join(dir, file)} cannot be loaded: `), message).to.equal(true);
@@ -179,7 +179,7 @@ describe("the loader of handler files", () => {
     const underTsx = ["--import", pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href];
     const seen = "globalThis.seen = defineHandler;\n";
 
-    it("gives the files this very package and its dependencies, though another copy lies beside them", async () => {
+    it("gives the files this package and its dependencies, even if another copy lies beside them", async () => {
       await write({
         "a.js": `${handler("a")}${seen}`,
         "b.ts": `import { z } from "zod";\n${handler("b").replace("run:", "input: z.object({}), run:")}${seen}`,
@@ -190,7 +190,7 @@ describe("the loader of handler files", () => {
       expect(told).to.deep.equal({ told: [["a", "b"]], same: true });
     });
 
-    it("prefers the packages that are installed where the files are", async () => {
+    it("prefers packages that are installed beside the files", async () => {
       await write({
         "a.js":
           'import { z } from "zod";\nimport { defineHandler } from "paihao";\nexport const a = defineHandler({ queue: z, run() {} });',
@@ -243,7 +243,7 @@ describe("the loader of handler files", () => {
         });
       });
 
-      it("tells what is wrong with a TypeScript file", async () => {
+      it("reports what is wrong with a TypeScript file", async () => {
         await write({ "ts/a.ts": "const x: number = ;" });
         const { told } = await compiled(path.join(dir, "ts"));
         expect(told[0]).to.match(/^StartError: .*a\.ts cannot be loaded: .*a\.ts:1:18: ERROR: Unexpected ";"$/);

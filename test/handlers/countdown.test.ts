@@ -11,19 +11,19 @@ const count = async (seconds: number, given: Parameters<typeof taskContext>[0] =
 };
 
 describe("the handler of the queue countdown", () => {
-  it("takes as long as it was asked to, also a fraction of a second", async () => {
+  it("takes the requested time, including fractions of a second", async () => {
     const { result, tookMs } = await count(0.25);
     expect(result.seconds).to.equal(0.25);
     expect(tookMs).to.be.within(245, 1500);
   });
 
-  it("reports how far it is, from 0 to 100 without a step back", async () => {
+  it("reports progress from 0 to 100 without going back", async () => {
     const { reports } = await count(0.25);
     expect(reports.map((r) => r.percent)).to.deep.equal([0, 40, 80, 100]);
     expect(reports.map((r) => r.message)).to.deep.equal(["0.3 s left", "0.1 s left", "0.1 s left", "done"]);
   });
 
-  it("is done at once with nothing to count", async () => {
+  it("ends at once with nothing to count", async () => {
     const { result, reports } = await count(0);
     expect(result.seconds).to.equal(0);
     expect(reports).to.deep.equal([{ percent: 100, message: "done" }]);
@@ -37,7 +37,7 @@ describe("the handler of the queue countdown", () => {
     expect(await thrownBy(() => count(3600, { signal: AbortSignal.abort(reason) }))).to.equal(reason);
   });
 
-  it("has a timeout of its own, like every handler that comes with the server", () => {
+  it("has its own timeout, like every shipped handler", () => {
     for (const handler of [countdown, digest, thumbnails]) expect(handler.timeoutMs, handler.queue).to.be.a("number");
     // What may be asked for can be done.
     expect(countdown.timeoutMs).to.be.above(3_600_000);

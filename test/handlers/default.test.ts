@@ -29,7 +29,7 @@ describe("the handler of the queue default", () => {
       }
     });
 
-    it("neither both nor none, nor anything beside them", async () => {
+    it("neither both nor none, nor other members", async () => {
       expect(await issues({})).to.deep.equal([": expected exactly one of html and url"]);
       expect(await issues({ html: "", url: "http://a.b/" })).to.deep.equal([": expected exactly one of html and url"]);
       expect(await issues({ html: "", depth: 2 })).to.deep.equal([': Unrecognized key: "depth"']);
@@ -114,14 +114,14 @@ describe("the handler of the queue default", () => {
       expect(await run({ html: "<h1>No title</h1>" })).to.include({ title: null, description: null });
     });
 
-    it("tells the language by the html element, then by its content-language, and null for what is none", async () => {
+    it("reads the language from the html element, then from content-language, and returns null for an invalid one", async () => {
       const meta = '<meta http-equiv="Content-Language" content="de_AT, en">';
       expect((await run({ html: `<html xml:lang="zh-hans-cn">${meta}` })).language).to.equal("zh-Hans-CN");
       expect((await run({ html: meta })).language).to.equal("de-AT");
       expect((await run({ html: `<html lang="the usual one">` })).language).to.equal(null);
     });
 
-    it("counts words in scripts without spaces, and one word across inline elements", async () => {
+    it("counts words in scripts without spaces, and counts a word across inline elements once", async () => {
       const words = async (html: string) => (await run({ html })).wordCount;
       expect(await words("<p>日本語のテキスト、中文分词测试。</p>")).to.equal(6);
       expect(await words("<p>ภาษาไทยง่าย")).to.equal(3);
@@ -131,7 +131,7 @@ describe("the handler of the queue default", () => {
       expect(await words("don’t e-mail 3.14 or 1,000 — naïve… & so/so")).to.equal(8);
     });
 
-    it("keeps relative links as they are written when nothing says what they are relative to", async () => {
+    it("keeps relative links as written if there is no base", async () => {
       const { links } = await run({
         html: '<a href="a/b?c">x</a><a href=" /d ">y</a><a href="">z</a><map><area href=e alt=E></map>',
       });
@@ -142,7 +142,7 @@ describe("the handler of the queue default", () => {
       ]);
     });
 
-    it("bounds what it returns, and cuts no character in half", async () => {
+    it("truncates long values without cutting a character in half", async () => {
       const anchors = Array.from({ length: 700 }, (_, i) => `<a href="/${i}">${"x".repeat(400)}</a>`).join("");
       const page = await run({ html: `<title>${"😀".repeat(400)}</title>${anchors}` });
       expect(page.links).to.have.length(500);
@@ -151,12 +151,12 @@ describe("the handler of the queue default", () => {
       expect(page.title).to.equal(`${"😀".repeat(149)}…`);
     });
 
-    it("copes with a page that is broken everywhere", async () => {
+    it("digests badly broken HTML", async () => {
       const page = await run({ html: "<p <b>x</i></p></p><a href='u'>open <h2>never closed <!-- " });
       expect(page.links).to.deep.equal([{ href: "u", text: "open never closed" }]);
     });
 
-    it("looks at no address longer than 2,048 characters, be it the base of thousands of links", async () => {
+    it("ignores URLs longer than 2,048 characters, even as the base of thousands of links", async () => {
       const long = "a".repeat(950_000);
       const anchors = Array.from({ length: 5000 }, (_, i) => `<a href=${i}>x</a>`).join("");
       // Every link would be as long as the base, and so none would be kept and all of them tried.
@@ -170,7 +170,7 @@ describe("the handler of the queue default", () => {
       expect(await run({ html: `${og}<a href="${long}">x</a>` })).to.deep.include({ image: null, links: [] });
     });
 
-    it("gives others their turn while it works on a page that is made to take long", async () => {
+    it("yields to other tasks while it parses a page that is made to take long", async () => {
       // 1 MB of each; a link that is tried and passed over costs as much as one that is kept.
       const base = `<base href="http://x/${"a/".repeat(1000)}">`;
       const shapes = {
@@ -198,7 +198,7 @@ describe("the handler of the queue default", () => {
       }
     });
 
-    it("gives up elements too deep within one another instead of working on them for minutes", async () => {
+    it("gives up on elements that are nested too deeply", async () => {
       const thrown = await problem({ html: "<b>".repeat(300_000) });
       expect(thrown).to.deep.include({ status: 422, title: "The page cannot be digested" });
       expect(thrown.detail).to.match(/^html: the page has more than 1000 elements/);
@@ -226,7 +226,7 @@ describe("the handler of the queue default", () => {
       await pages.stop();
     });
 
-    it("digests the page that is there, resolved against where it was found", async () => {
+    it("digests the page, with links resolved against its final URL", async () => {
       const found = pages.at("/en/page", '<base href="../"><title>Hi</title><a href="x">x</a>', {
         "content-language": "en",
       });
@@ -241,7 +241,7 @@ describe("the handler of the queue default", () => {
       expect(reports.map((r) => r.message)).to.deep.equal(["fetching the page", "digesting the page"]);
     });
 
-    it("gives up an address that is not public, naming the field", async () => {
+    it("gives up on an address that is not public, naming the field", async () => {
       process.env.FETCH_ALLOW = "";
       const url = pages.at("/", "secret");
       expect(await problem({ url })).to.deep.equal({
@@ -253,7 +253,7 @@ describe("the handler of the queue default", () => {
       expect(pages.asked).to.have.length(0);
     });
 
-    it("gives up a page that would be no better the next time", async () => {
+    it("gives up on a page that would fail again", async () => {
       const status = (code: number) => pages.at(`/${code}`, (response) => response.writeHead(code).end());
       const loop = pages.at("/loop", (response) => response.writeHead(302, { location: "/loop" }).end());
       for (const [url, detail] of [
@@ -266,7 +266,7 @@ describe("the handler of the queue default", () => {
       }
     });
 
-    it("fails for another attempt when the server, the network or the moment is at fault", async () => {
+    it("fails the attempt if the server or the network is at fault", async () => {
       for (const code of [408, 425, 429, 500, 503]) {
         const url = pages.at("/", (response) => response.writeHead(code).end());
         const thrown = await thrownBy(() => run({ url }));

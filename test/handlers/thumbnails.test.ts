@@ -26,11 +26,11 @@ const problem = async (input: Uint8Array, query: Record<string, string> = {}): P
 };
 
 describe("the handler of the queue thumbnails", () => {
-  it("takes pictures only", () => {
+  it("accepts images only", () => {
     expect(thumbnails.consumes).to.deep.equal(["image/*"]);
   });
 
-  it("answers a WebP of 320 pixels' width, in proportion", async () => {
+  it("returns a WebP with a width of 320 pixels and the original proportions", async () => {
     const response = await run(await picture(1000, 500).png().toBuffer());
     expect(response.status).to.equal(200);
     expect(response.headers.get("content-type")).to.equal("image/webp");
@@ -48,7 +48,7 @@ describe("the handler of the queue thumbnails", () => {
     expect(await sizeOf(await run(jpeg, { width: "4096" }))).to.include({ width: 40, height: 30 });
   });
 
-  it("turns a photograph upright as its EXIF orientation says, and takes the width of that", async () => {
+  it("applies the EXIF orientation before the width", async () => {
     const lying = await picture(200, 100).jpeg().withMetadata({ orientation: 6 }).toBuffer();
     const response = await run(lying, { width: "50" });
     const upright = sharp(Buffer.from(await response.clone().arrayBuffer()));
@@ -80,13 +80,13 @@ describe("the handler of the queue thumbnails", () => {
     }
   });
 
-  it("fits a picture that is taller than WebP can be", async () => {
+  it("shrinks an image that is taller than WebP allows", async () => {
     const tower = await picture(10, 40_000).png().toBuffer();
     const { height } = await sizeOf(await run(tower));
     expect(height).to.be.within(16_000, 16_383);
   });
 
-  it("gives up a width that is not allowed, naming it", async () => {
+  it("gives up on a width that is not allowed, naming it", async () => {
     const png = await picture(10, 10).png().toBuffer();
     for (const width of ["0", "4097", "-1", "1.5", "1e3", "", "wide", "99999999999"]) {
       expect(await problem(png, { width }), width).to.include({
@@ -96,7 +96,7 @@ describe("the handler of the queue thumbnails", () => {
     }
   });
 
-  it("gives up what is no picture, or only a part of one", async () => {
+  it("gives up on data that is not an image, or is truncated", async () => {
     const jpeg = await picture(500, 500).jpeg().toBuffer();
     const png = await picture(500, 500).png().toBuffer();
     for (const input of [
@@ -113,7 +113,7 @@ describe("the handler of the queue thumbnails", () => {
     }
   });
 
-  it("gives up SVG, which is a program rather than a picture", async () => {
+  it("gives up on SVG, which can contain scripts", async () => {
     const svg = Buffer.from(
       '<svg xmlns="http://www.w3.org/2000/svg" width="10" height="10"><rect width="5" height="5"/></svg>',
     );
@@ -123,7 +123,7 @@ describe("the handler of the queue thumbnails", () => {
     });
   });
 
-  it("gives up a small file that claims to be an enormous picture", async () => {
+  it("gives up on a small file that claims to be an enormous image", async () => {
     const png = await picture(10, 10).png().toBuffer();
     // Width and height stand in the header's chunk, which ends with its checksum.
     png.writeUInt32BE(50_000, 16);

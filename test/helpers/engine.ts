@@ -12,6 +12,7 @@ import { Keys } from "../../src/store/keys.ts";
 import { PubSub } from "../../src/store/pubsub.ts";
 import { type Scripts, scriptsOf } from "../../src/store/scripts/scripts.ts";
 import type { Result } from "../../src/task.ts";
+import { submissionOf } from "../../testbed/submission.ts";
 import { storeUrl, uniquePrefix } from "./store/run-store.ts";
 import { removeKeysLike } from "./store/scan.ts";
 
@@ -90,24 +91,7 @@ export async function openEngine(
     keys,
     scripts,
     settings,
-    submit: (submission = {}) =>
-      engine.submit(
-        {
-          id: fresh("task-"),
-          queue: "jobs",
-          input: '{"n":1}',
-          mediaType: "application/json",
-          query: {},
-          caller: null,
-          priority: 3,
-          delayMs: 0,
-          maxIndex: null,
-          dryRun: false,
-          webhook: null,
-          ...submission,
-        },
-        settings,
-      ),
+    submit: (submission = {}) => engine.submit(submissionOf(fresh("task-"), "jobs", '{"n":1}', submission), settings),
     reserve: async (count = 1, { worker = "w1", lane = 0, reservation, leaseMs = 15_000 } = {}) => {
       const request = {
         queue: "jobs",

@@ -1,9 +1,15 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import path from "node:path";
+import { ROOT } from "../../testbed/root.ts";
 import { storeUrl } from "./store/run-store.ts";
 
-const ROOT = path.resolve(import.meta.dirname, "../..");
+/** The arguments of Node that run the command `paihao` from its source. */
+export const PROGRAM: readonly string[] = [
+  "--import",
+  import.meta.resolve("tsx"),
+  path.join(ROOT, "src/cli/paihao.ts"),
+];
 
 /** As much of a log as helps to see why a test failed. */
 const LOGGED_LINES = 500;
@@ -29,7 +35,7 @@ process.on("exit", () => {
 
 /** Starts `paihao start` with these variables, and waits until it is ready. */
 export async function startProcess(env: Readonly<Record<string, string>>): Promise<ServerProcess> {
-  const child = spawn(process.execPath, ["--import", "tsx", "src/cli/paihao.ts", "start"], {
+  const child = spawn(process.execPath, [...PROGRAM, "start"], {
     cwd: ROOT,
     env: { PATH: process.env.PATH, LOG_LEVEL: "warn", ...env, REDIS_URL: env.REDIS_URL ?? storeUrl() },
     stdio: ["ignore", "pipe", "pipe"],

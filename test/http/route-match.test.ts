@@ -4,7 +4,7 @@ import { findRoute } from "../../src/http/route-match.ts";
 import { apiRouters } from "../../src/http/router.ts";
 import { ROUTES } from "../../src/http/routes.ts";
 
-describe("what a route asks for", () => {
+describe("what a route requires", () => {
   /** The contract's section on security, a line a resource. */
   const table: readonly [need: string, ...requests: string[]][] = [
     ["submit", "POST /v1/requests", "POST /v1/queues/q/requests", "POST /v1/queues/q/batches"],
@@ -58,7 +58,7 @@ describe("what a route asks for", () => {
     expect(found).to.be.above(paths.length);
   });
 
-  it("is something a signed link can be enough for where one task is read, and nowhere else", () => {
+  it("can be a signed link only for reading one task", () => {
     const readable = table
       .flatMap(([, ...requests]) => requests)
       .filter((request) => {
@@ -76,7 +76,7 @@ describe("what a route asks for", () => {
     expect(findRoute("GET", "/v1/queue/requests/a")?.param("id")).to.equal("a");
   });
 
-  it("is not found by a path that only looks like one", () => {
+  it("is not found for a path that only looks similar", () => {
     for (const path of [
       "/v1/requests/a/b",
       "//v1/requests/a",

@@ -1,8 +1,5 @@
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
 import http from "node:http";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { expect } from "chai";
 import type { Handler } from "../../src/handler/define.ts";
 import { connectOnce } from "../../src/store/servers/probe.ts";
@@ -11,39 +8,28 @@ import * as fixtures from "../fixtures/handlers/workers/handlers.ts";
 import { readEvents } from "../helpers/http/events.ts";
 import { type Answer, exchange, type Sent } from "../helpers/http/server.ts";
 import { refuses } from "../helpers/process.ts";
-import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
+import { openProcesses, type ProcessGroup } from "../helpers/process-group.ts";
 import { storeUrl } from "../helpers/store/run-store.ts";
 import { listenersOf } from "../helpers/store/scan.ts";
-import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
+import type { Workshop } from "../helpers/workshop.ts";
 
-const HANDLERS = path.join(import.meta.dirname, "../fixtures/handlers/workers");
 /** Longer than any test takes, and the longest that a server allows. */
 const LONG = "600s";
 
 describe("a server that is told to stop", function () {
   this.timeout(60_000);
+  let group: ProcessGroup;
   let shop: Workshop;
-  let dir: string;
   let journal: string;
-  const processes: ServerProcess[] = [];
 
   beforeEach(async () => {
-    dir = await mkdtemp(path.join(tmpdir(), "paihao-stopping-"));
-    journal = path.join(dir, "journal");
-    shop = await openWorkshop([fixtures.slow, fixtures.pill] as Handler[], { timeless: true });
+    group = await openProcesses("workers", [fixtures.slow, fixtures.pill], { timeless: true });
+    ({ shop, journal } = group);
   });
-  afterEach(async () => {
-    await endProcesses(processes.splice(0));
-    await shop.close();
-    await rm(dir, { recursive: true });
-  });
+  afterEach(() => group.close());
 
-  const start = async (env: Readonly<Record<string, string>>) => {
-    const prefix = { KEY_PREFIX: shop.prefix, HANDLERS, PORT: "0", SYNC_LIMIT: LONG, DRAIN_TIMEOUT: LONG };
-    const server = await startProcess({ ...prefix, ...env });
-    processes.push(server);
-    return server;
-  };
+  const start = (env: Readonly<Record<string, string>>) =>
+    group.start({ PORT: "0", SYNC_LIMIT: LONG, DRAIN_TIMEOUT: LONG, ...env });
   const submit = (url: string, id: string, headers: Sent["headers"] = {}): Promise<Answer> =>
     exchange(new URL("/v1/queues/slow/requests", url), {
       method: "POST",

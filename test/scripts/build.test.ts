@@ -14,8 +14,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect } from "chai";
 import { build } from "../../scripts/build.ts";
-
-const ROOT = join(import.meta.dirname, "../..");
+import { ROOT } from "../../testbed/root.ts";
 
 describe("the build", () => {
   let root = "";

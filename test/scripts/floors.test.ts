@@ -3,8 +3,7 @@ import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect } from "chai";
-
-const ROOT = join(import.meta.dirname, "../..");
+import { ROOT } from "../../testbed/root.ts";
 
 /** Files that the linter must refuse, with what is wrong with them and a part of what it says. */
 const REFUSED = [

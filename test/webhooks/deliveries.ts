@@ -11,6 +11,7 @@ import { PubSub } from "../../src/store/pubsub.ts";
 import { type DeliveryParts, deliverer } from "../../src/webhooks/delivery.ts";
 import { Worker } from "../../src/workers/worker.ts";
 import { eventually } from "../../testbed/eventually.ts";
+import { submissionOf } from "../../testbed/submission.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { storeUrl } from "../helpers/store/run-store.ts";
 
@@ -70,9 +71,7 @@ export async function openDeliveries(
     engine,
     redis: t.redis,
     submit: async (id, webhook, input = {}) => {
-      const text = { input: JSON.stringify(input), mediaType: "application/json", query: {}, caller: null };
-      const place = { priority: 3, delayMs: 0, maxIndex: null, dryRun: false };
-      await engine.submit({ id, queue: "jobs", webhook, ...text, ...place }, engine.settings("jobs"));
+      await engine.submit(submissionOf(id, "jobs", JSON.stringify(input), { webhook }), engine.settings("jobs"));
     },
     follower: (id) =>
       eventually(async () => {

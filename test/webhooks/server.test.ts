@@ -1,16 +1,15 @@
-import { type ChildProcess, spawn } from "node:child_process";
 import path from "node:path";
 import { expect } from "chai";
 import { Webhook } from "standardwebhooks";
 import { eventually } from "../../testbed/eventually.ts";
+import { ROOT } from "../../testbed/root.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
-import { storeUrl } from "../helpers/store/run-store.ts";
+import { type ServerProcess, startProcess } from "../helpers/server-process.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 
 const SECRET = `whsec_${Buffer.alloc(32, 7).toString("base64")}`;
 const ENV = { WEBHOOK_ALLOW: "127.0.0.1", WEBHOOK_SECRET: SECRET };
-const ROOT = path.join(import.meta.dirname, "../..");
 
 describe("webhooks of a server", () => {
   let server: TestServer;
@@ -131,12 +130,12 @@ describe("webhooks of a server", () => {
 
 describe("webhooks and what may stop", () => {
   let receiver: Receiver;
-  let child: ChildProcess | undefined;
+  let killed: ServerProcess | undefined;
   beforeEach(async () => {
     receiver = await startReceiver();
   });
   afterEach(async () => {
-    child?.kill("SIGKILL");
+    killed?.child.kill("SIGKILL");
     await receiver.close();
   });
 
@@ -159,20 +158,16 @@ describe("webhooks and what may stop", () => {
     const api = await startServer({ ...ENV, ROLE: "api" });
     const env = {
       ...ENV,
-      REDIS_URL: storeUrl(),
       KEY_PREFIX: api.prefix,
       HANDLERS: path.join(ROOT, "test/fixtures/handlers"),
       LEASE: "1s",
-      LOG_LEVEL: "silent",
+      ROLE: "worker",
     };
     receiver.answers((n) => (n === 0 ? undefined : 204));
-    child = spawn(process.execPath, ["--import", "tsx", path.join(ROOT, "src/cli/paihao.ts"), "start"], {
-      env: { ...process.env, ...env, ROLE: "worker" },
-      stdio: "ignore",
-    });
+    killed = await startProcess(env);
     await api.enqueue("default", 1, asked());
     await receiver.count(1);
-    child.kill("SIGKILL");
+    killed.child.kill("SIGKILL");
     const { prefix: KEY_PREFIX } = api;
     const worker = await startServer({ ...ENV, KEY_PREFIX, LEASE: "1s" });
     const [first, second] = await receiver.count(2);

@@ -1,46 +1,26 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { expect } from "chai";
-import type { Handler } from "../../src/handler/define.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import * as fixtures from "../fixtures/handlers/workers/handlers.ts";
 import { exchange } from "../helpers/http/server.ts";
-import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
-import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
-
-const HANDLERS = path.join(import.meta.dirname, "../fixtures/handlers/workers");
+import { openProcesses, type ProcessGroup } from "../helpers/process-group.ts";
+import type { Workshop } from "../helpers/workshop.ts";
 
 describe("worker processes", function () {
   this.timeout(60_000);
+  let group: ProcessGroup;
   let shop: Workshop;
-  let dir: string;
   let journal: string;
-  const processes: ServerProcess[] = [];
 
   beforeEach(async () => {
-    dir = await mkdtemp(path.join(tmpdir(), "paihao-workers-"));
-    journal = path.join(dir, "journal");
-    // No worker of its own, and no time passes but in the processes.
-    shop = await openWorkshop([fixtures.slow] as Handler[], { timeless: true });
+    // It has no worker in this process, and time passes only in the processes.
+    group = await openProcesses("workers", [fixtures.slow], { timeless: true });
+    ({ shop, journal } = group);
   });
-  afterEach(async () => {
-    await endProcesses(processes.splice(0));
-    await shop.close();
-    await rm(dir, { recursive: true });
-  });
+  afterEach(() => group.close());
 
-  const start = async (role: string, env: Readonly<Record<string, string>> = {}) => {
-    const port: Readonly<Record<string, string>> = role === "worker" ? {} : { PORT: "0" };
-    const server = await startProcess({ ROLE: role, KEY_PREFIX: shop.prefix, HANDLERS, ...port, ...env });
-    processes.push(server);
-    return server;
-  };
-  const begun = (id: string, times = 1) =>
-    eventually(async () => {
-      const lines = (await readFile(journal, "utf8")).split("\n").filter((line) => line.startsWith(`${id} begins`));
-      return lines.length >= times;
-    });
+  const start = (role: string, env: Readonly<Record<string, string>> = {}) =>
+    group.start({ ROLE: role, ...(role === "worker" ? {} : { PORT: "0" }), ...env });
+  const begun = (id: string) => eventually(async () => (await group.begun(id)).length > 0);
 
   it("finish a task whose worker was killed in the middle of it", async () => {
     const first = await start("worker");
@@ -100,7 +80,6 @@ describe("worker processes", function () {
       });
       expect(status).to.equal(200);
     }
-    const lines = (await readFile(journal, "utf8")).split("\n").filter((line) => line.includes("begins"));
-    expect(lines.length).to.equal(20);
+    expect((await group.lines()).filter((line) => line.includes("begins"))).to.have.length(20);
   });
 });

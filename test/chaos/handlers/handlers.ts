@@ -1,7 +1,7 @@
 /** Handlers of the servers under fault. Each execution is noted in a journal outside of the store: it alone tells the truth. */
 import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
-import { defineHandler } from "paihao";
+import { defineHandler, type TaskContext } from "paihao";
 
 /** What the tasks of all queues are given; what else they carry only makes them large. */
 interface Work {
@@ -13,6 +13,12 @@ interface Work {
 const journal = process.env.CHAOS_JOURNAL ?? "";
 // One short line a call, and always at the end of the file: lines of several processes do not mix.
 const note = (...words: unknown[]) => appendFileSync(journal, `${words.join(" ")}\n`);
+
+const takeTime = async ({ ms }: Work, task: TaskContext) => {
+  note(task.id, task.attempt, process.pid, "begins");
+  await delay(ms);
+  note(task.id, task.attempt, process.pid, "ends");
+};
 
 /** Takes its time whatever its signal says: what it makes too late is the store's to refuse. */
 export const work = defineHandler<Work>({
@@ -39,11 +45,7 @@ export const neighbor = defineHandler<Work>({
   lease: "4s",
   concurrency: 8,
   maxLost: 1,
-  run: async ({ ms }, task) => {
-    note(task.id, task.attempt, process.pid, "begins");
-    await delay(ms);
-    note(task.id, task.attempt, process.pid, "ends");
-  },
+  run: takeTime,
 });
 
 /** Works while workers are killed, and is not to be condemned for it. */
@@ -51,11 +53,7 @@ export const innocent = defineHandler<Work>({
   queue: "innocent",
   lease: "3s",
   concurrency: 8,
-  run: async ({ ms }, task) => {
-    note(task.id, task.attempt, process.pid, "begins");
-    await delay(ms);
-    note(task.id, task.attempt, process.pid, "ends");
-  },
+  run: takeTime,
 });
 
 /** Kills whoever runs it. */

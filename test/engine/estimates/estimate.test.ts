@@ -36,25 +36,25 @@ describe("an estimate", () => {
     expect(estimate(line({ paused: true }), waiting(3), 0)).to.equal(null);
   });
 
-  it("is now for a running task, and for one that finds a free slot", () => {
+  it("is now for a running task, and for one with a free slot", () => {
     expect(estimate(line(), { state: "running", index: 0 }, 0)).to.include({ seconds: 0, high: 0, basis: "running" });
     expect(estimate(line({ running: 2, waiting: 0 }), waiting(1), 0)).to.include({ seconds: 0, basis: "idle" });
   });
 
-  it("counts what the running tasks have already done", () => {
+  it("takes into account how long the running tasks have run", () => {
     const early = estimate(line({ slots: 1, running: 1, agesMs: [1000] }), waiting(0), 0);
     const late = estimate(line({ slots: 1, running: 1, agesMs: [9000] }), waiting(0), 0);
     expect(early?.seconds).to.be.within(8, 10);
     expect(late?.seconds).to.be.within(0.5, 2.5);
   });
 
-  it("follows the order in which even tasks will end", () => {
+  it("follows the order in which tasks of equal length end", () => {
     const even = line({ variance: 1, agesMs: [9000, 9000, 2000, 2000], samples: 5000 });
     const seconds = [0, 1, 2, 3, 4].map((index) => estimate(even, waiting(index), 0)?.seconds);
     expect(seconds).to.deep.equal([1, 1, 8, 8, 11]);
   });
 
-  it("is wider with few samples than with many", () => {
+  it("is wider with few samples", () => {
     const width = (samples: number) => {
       const eta = estimate(line({ samples }), waiting(20), 0);
       return (eta?.high ?? 0) - (eta?.low ?? 0);
@@ -63,13 +63,13 @@ describe("an estimate", () => {
     expect(width(50)).to.be.at.least(width(5000));
   });
 
-  it("knows of a scheduled task only that it starts no sooner than it is due", () => {
+  it("is no sooner than the due time of a scheduled task", () => {
     const eta = estimate(line(), { state: "scheduled", index: null, dueMs: 60_000 }, 0);
     expect(eta).to.include({ seconds: 60, low: 60, basis: "schedule" });
     expect(eta?.high).to.be.above(60);
   });
 
-  it("is a number where no task took as much as a millisecond", () => {
+  it("is a number if no task took a millisecond", () => {
     for (const slots of [1, 8]) {
       for (const index of [0, 7, 19, 5000]) {
         for (const samples of [1, 2, 17, 5000]) {
@@ -125,14 +125,14 @@ describe("an estimate", () => {
     }
   });
 
-  it("shows how far a running task is likely to be, and never that it is done", () => {
+  it("estimates the progress of a running task, never as done", () => {
     expect(estimatedPercent(line(), 0, 2500)).to.equal(25);
     expect(estimatedPercent(line(), 0, 99_000)).to.equal(99);
     expect(estimatedPercent(line({ meanMs: null }), 0, 5000)).to.equal(null);
   });
 });
 
-describe("the true start lies within low and high in 80 % ± 10 % of cases", () => {
+describe("low and high contain the true start in 80 % ± 10 % of cases", () => {
   const SEEDS = [11, 23];
   for (const name of Object.keys(WORKLOADS) as WorkloadName[]) {
     for (const slots of [1, 4, 8]) {
@@ -162,7 +162,7 @@ describe("the true start lies within low and high in 80 % ± 10 % of cases", () 
 });
 
 describe("the statistics of service times", () => {
-  it("are kept by complete.lua as the simulation keeps them", async () => {
+  it("are the same in complete.lua as in the simulation", async () => {
     const t = await openEngine();
     try {
       const key = `${t.keys.tag(0)}q:jobs`;
@@ -193,7 +193,7 @@ describe("the statistics of service times", () => {
     }
   });
 
-  it("come with the ages of running tasks while every slot is busy, and only then", async () => {
+  it("include the ages of running tasks only while every slot is busy", async () => {
     const t = await openEngine();
     try {
       await t.engine.heartbeat("w1", 15_000, new Map([["jobs", 2]]));

@@ -17,7 +17,7 @@ describe("a budget of bytes", () => {
   }
   const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-  it("lets begin what fits, and the next one as soon as it does, first come, first served", async () => {
+  it("admits what fits, and the next as soon as it fits, first come, first served", async () => {
     const { begun, start, end } = workshop(new ByteBudget(10));
     const all = [start("a", 6), start("b", 4), start("large", 8), start("small", 1)];
     await turn();
@@ -34,7 +34,7 @@ describe("a budget of bytes", () => {
     expect(await Promise.all(all)).to.deep.equal(["a", "b", "large", "small"]);
   });
 
-  it("lets what is larger than all of it go alone", async () => {
+  it("admits alone what is larger than the budget", async () => {
     const { begun, start, end } = workshop(new ByteBudget(10));
     const all = [start("a", 1), start("huge", 1000), start("b", 1)];
     await turn();
@@ -48,7 +48,7 @@ describe("a budget of bytes", () => {
     expect(await Promise.all(all)).to.deep.equal(["a", "huge", "b"]);
   });
 
-  it("gives back what a failure took", async () => {
+  it("releases what a failure took", async () => {
     const budget = new ByteBudget(10);
     const failing = budget.spend(10, LONG_MS, () => Promise.reject(new Error("broken")));
     const next = budget.spend(10, LONG_MS, async () => "next");
@@ -56,7 +56,7 @@ describe("a budget of bytes", () => {
     expect(await next).to.equal("next");
   });
 
-  it("lets nobody wait longer than they want to, and those behind them go on", async () => {
+  it("bounds each wait, and admits those behind", async () => {
     const { begun, start, end } = workshop(new ByteBudget(10));
     const first = start("first", 6);
     const impatient = start("impatient", 8, 1).catch((error: unknown) => error);

@@ -63,7 +63,7 @@ describe("a large value", () => {
     jobs.engine.inspect(id, { result: true, ...(mostBytes !== undefined && { mostBytes }) });
 
   describe("as a result", () => {
-    it("is not read for whoever may not have it, so that the time it takes says nothing of it", async () => {
+    it("is not read for callers who may not have it, so that timing reveals nothing", async () => {
       const id = await completed("x".repeat(1_000_000));
       const asked: (string | null)[] = [];
       const refuse = ({ caller }: { caller: string | null }) => asked.push(caller) === 0;
@@ -74,7 +74,7 @@ describe("a large value", () => {
       expect(had?.result?.body).to.have.length(1_000_000);
     });
 
-    it("does not travel in the answer of a script, only its length does; a short one does", async () => {
+    it("is not part of a script's reply, only its length is; a short one is", async () => {
       const [short, long] = [await completed("x".repeat(4000)), await completed("x".repeat(1_000_000))];
       const items = [short, long].map((id) => ({ id, result: true }));
       const { tasks } = await jobs.scripts.inspect(jobs.keys.tag(0), items);
@@ -84,7 +84,7 @@ describe("a large value", () => {
       ]);
     });
 
-    it("is read whole all the same, once for all who want it at a time", async () => {
+    it("is read whole, once for all concurrent readers", async () => {
       const body = "排".repeat(100_000);
       const id = await completed(body);
       const seen = await Promise.all(Array.from({ length: 100 }, () => look(id)));
@@ -92,7 +92,7 @@ describe("a large value", () => {
       expect(large.reads).to.deep.equal([`r:${id}`]);
     });
 
-    it("is read together with others as far as the budget of bytes goes", async () => {
+    it("is read together with others within the budget of bytes", async () => {
       const bytes = LARGE_DEFAULTS.inFlightBytes / 4;
       const ids: string[] = [];
       for (let n = 0; n < 8; n += 1) ids.push(await completed(Buffer.alloc(bytes, n)));
@@ -111,7 +111,7 @@ describe("a large value", () => {
       expect(large.reads).to.have.length(1);
     });
 
-    it("is told as it is by then when it goes between the look and the reading", async () => {
+    it("is reported as gone if it expires between the look and the read", async () => {
       const destroyed = await completed("x".repeat(100_000));
       large.beforeRead = () => jobs.engine.cancel(destroyed, "jobs");
       expect(await look(destroyed)).to.deep.include({ state: "succeeded", destroyed: true, result: null });
@@ -120,7 +120,7 @@ describe("a large value", () => {
       expect(await look(expired)).to.deep.include({ state: "succeeded", result: null });
     });
 
-    it("is never another one than the task says: one that was replaced is looked at again", async () => {
+    it("always belongs to the task's version: a replaced one is looked at again", async () => {
       const id = await completed("x".repeat(100_000));
       large.beforeRead = async (key) => {
         large.beforeRead = async () => undefined;
@@ -130,7 +130,7 @@ describe("a large value", () => {
       expect([seen?.result?.status, seen?.result?.body.length]).to.deep.equal([201, 50_000]);
     });
 
-    it("cannot be had while the store does not give it, which is an error and not the end of it", async () => {
+    it("is an error while the store does not answer, and can be read later", async () => {
       const id = await completed("x".repeat(100_000));
       large.beforeRead = () => Promise.reject(new PaihaoError("store-unavailable"));
       const failed = await look(id).catch((error: unknown) => error);
@@ -139,7 +139,7 @@ describe("a large value", () => {
       expect((await look(id))?.result?.body.length).to.equal(100_000);
     });
 
-    it("is written apart from what must not wait behind it", async () => {
+    it("is written on a connection of its own", async () => {
       await completed("x".repeat(LARGE_DEFAULTS.writeBytes / 2));
       expect(large.writes).to.deep.equal([]);
       await completed("x".repeat(LARGE_DEFAULTS.writeBytes + 1));
@@ -153,7 +153,7 @@ describe("a large value", () => {
     const input = JSON.stringify("排".repeat(100_000));
     const request = { queue: "jobs", worker: "w1", count: 3, leaseMs: 15_000, rate: undefined };
 
-    it("is read apart from the tasks that are taken, whose short inputs come with them", async () => {
+    it("is read separately; short inputs come with the reservation", async () => {
       await jobs.submit({ id: "short", input: '"short"' });
       await jobs.submit({ id: "medium", input: JSON.stringify("m".repeat(10_000)) });
       await jobs.submit({ id: "long", input });
@@ -169,14 +169,14 @@ describe("a large value", () => {
       expect(large.reads).to.deep.equal(["b:long"]);
     });
 
-    it("comes again with a reservation that is sent again", async () => {
+    it("comes again with a resent reservation", async () => {
       await jobs.submit({ id: "long", input });
       const first = await jobs.engine.reserve(0, { ...request, reservation: "r1" });
       const again = await jobs.engine.reserve(0, { ...request, reservation: "r1" });
       expect(again.tasks).to.deep.equal(first.tasks);
     });
 
-    it("is known to be gone where the store has it no more", async () => {
+    it("is reported as gone if the store no longer has it", async () => {
       await jobs.submit({ id: "long", input });
       await jobs.redis.del(jobs.keys.value("input", "long"));
       const { tasks } = await jobs.engine.reserve(0, { ...request, reservation: "r1" });

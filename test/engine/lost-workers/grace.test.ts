@@ -30,7 +30,7 @@ describe("leases that ended while no tick ran", () => {
     return task;
   };
 
-  it("are not lost as long as the grace lasts, and lost when nobody has renewed them by then", async () => {
+  it("are kept during the grace, and lost if nobody renews them by its end", async () => {
     await lapsed();
     await gap(10_000);
     expect(await lost()).to.deep.equal([]);
@@ -41,7 +41,7 @@ describe("leases that ended while no tick ran", () => {
     expect(seen).to.include({ state: "waiting", lost: 1 });
   });
 
-  it("go on when they are renewed in the grace", async () => {
+  it("continue if they are renewed in the grace", async () => {
     const { id, fence } = await lapsed();
     await gap(10_000);
     expect(await lost()).to.deep.equal([]);
@@ -51,7 +51,7 @@ describe("leases that ended while no tick ran", () => {
     expect(await lost()).to.deep.equal([]);
   });
 
-  it("have a grace of their own when it is cut short by another gap", async () => {
+  it("get a new grace if another gap cuts it short", async () => {
     await lapsed();
     await gap(10_000);
     expect(await lost()).to.deep.equal([]);
@@ -62,7 +62,7 @@ describe("leases that ended while no tick ran", () => {
     expect(await lost()).to.deep.equal([]);
   });
 
-  it(`are lost after ${MOST_GRACES} graces where every tick is late`, async () => {
+  it(`are lost after ${MOST_GRACES} graces if every tick is late`, async () => {
     await lapsed();
     for (let n = 0; n < MOST_GRACES; n += 1) {
       await gap(4000);
@@ -72,7 +72,7 @@ describe("leases that ended while no tick ran", () => {
     expect(await lost()).to.deep.equal(["a"]);
   });
 
-  it("have the same grace when the clock is set forward, and none that outlasts a clock set back", async () => {
+  it("get the same grace if the clock is set forward, and no longer one if it is set back", async () => {
     await lapsed();
     await t.redis.hset(ticked(), { at: Date.now() - 3_600_000 });
     expect(await lost()).to.deep.equal([]);

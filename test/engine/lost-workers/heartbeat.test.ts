@@ -25,7 +25,7 @@ describe("a heartbeat", () => {
     return new Map([...stats.matchAll(/^cmdstat_(\S+?):calls=(\d+)/gm)].map((of) => [of[1] ?? "", Number(of[2])]));
   };
 
-  it("counts each worker once, with the slots that it had last, until it leaves or falls silent", async () => {
+  it("counts each worker once, with its latest slots, until it leaves or falls silent", async () => {
     for (const [worker, slots] of [
       ["w1", 2],
       ["w2", 3],
@@ -43,7 +43,7 @@ describe("a heartbeat", () => {
     expect(await line()).to.deep.equal({ workers: 1, slots: 1 });
   });
 
-  it("believes no worker for longer than an hour when the clock was set back", async () => {
+  it("keeps no worker for longer than an hour if the clock was set back", async () => {
     await beat("w1", 2);
     await t.redis.zadd(live(), Date.now() + 864e5, "w1");
     await beat("w2", 2);

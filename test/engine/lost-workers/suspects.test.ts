@@ -6,7 +6,7 @@ import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 const HOUR_MS = 3_600_000;
 const SUSPECT_LEASE_MS = 1000;
 
-describe("a suspect in the store, a task that has lost a worker before", () => {
+describe("a suspect (a task that has lost a worker before)", () => {
   let t: TestEngine;
   let reservations = 0;
   const rate = { max: 3, perMs: HOUR_MS };
@@ -40,7 +40,7 @@ describe("a suspect in the store, a task that has lost a worker before", () => {
     expect(await held()).to.be.above(HOUR_MS / 2);
   });
 
-  it("tells how often it was reserved in vain since its last loss", async () => {
+  it("counts the reservations without a begin since its last loss", async () => {
     await suspect();
     for (const unbegun of [0, 1]) {
       const { task } = await take();
@@ -54,7 +54,7 @@ describe("a suspect in the store, a task that has lost a worker before", () => {
     expect((await take()).task).to.include({ lost: 2, unbegun: 0 });
   });
 
-  it("uses up nothing of its queue's rate when its handler does not begin", async () => {
+  it("uses none of its queue's rate if its handler does not begin", async () => {
     await suspect();
     const later = { kind: "later", delayMs: 0, error: "", code: "task-failed" } as const;
     for (let n = 0; n < 2 * rate.max; n += 1) {
@@ -67,7 +67,7 @@ describe("a suspect in the store, a task that has lost a worker before", () => {
     }
   });
 
-  it("was not lost where the store lost the entry of its lease", async () => {
+  it("counts no loss if the store lost the entry of its lease", async () => {
     await t.submit({ id: "a" });
     await take();
     await t.redis.del(`${t.keys.tag(0)}l:jobs`);

@@ -7,7 +7,7 @@ const STEPS = 40;
 /** A slow machine plays fewer runs rather than fail. */
 const LIMIT_MS = 50_000;
 
-describe("the engine, held against a plain model", () => {
+describe("the engine, compared with a plain model", () => {
   it(`keeps every promise after each of ${RUNS} random sequences of calls`, async function () {
     this.timeout(LIMIT_MS + 60_000);
     await holdAgainstModel(storeUrl(), { runs: RUNS, steps: STEPS, limitMs: LIMIT_MS });

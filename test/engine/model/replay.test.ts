@@ -10,7 +10,7 @@ const noPause = ({ op }: { op: string }) => {
 };
 
 describe("a sequence of calls that breaks a promise", () => {
-  it("is printed with a command that plays exactly it again, at once", async function () {
+  it("is printed with the command that replays it", async function () {
     this.timeout(60_000);
     const failure = await failureOf({ runs: 1000, steps: STEPS, onCall: noPause });
     const command = /npm run properties -- --steps=(\d+) --seed=(-?\d+) --path=([\d:]+)$/.exec(failure);

@@ -267,14 +267,14 @@ const CASES: readonly Case[] = [
 const READERS = ["inspect", "count", "queue", "page", "allocation"];
 
 describe("a script sent twice, as after a lost reply", () => {
-  it("is tried for every Lua file", () => {
+  it("is tested for every Lua file", () => {
     const files = readdirSync(new URL("../../../src/store/scripts/lua/", import.meta.url));
     const names = files.flatMap((file) => (file.endsWith(".lua") ? [file.slice(0, -4)] : []));
     expect([...new Set(CASES.map((one) => one.script)), ...READERS].sort()).to.deep.equal(names.sort());
   });
 
   for (const { script, when, given, call, replies } of CASES) {
-    it(`does what ${script} ${when} does once`, async () => {
+    it(`has the effect of one call: ${script} ${when}`, async () => {
       const [once, twice] = await Promise.all([openEngine(), openEngine()]);
       try {
         const [single, double] = [new Scene(once), new Scene(twice)];
@@ -290,7 +290,7 @@ describe("a script sent twice, as after a lost reply", () => {
     });
   }
 
-  it("answers an update the same when a worker has the task by the second time, or another update came between", async () => {
+  it("answers an update the same if a worker took the task, or another update came, between the two", async () => {
     const t = await openEngine();
     try {
       const scene = new Scene(t);
@@ -308,7 +308,7 @@ describe("a script sent twice, as after a lost reply", () => {
     }
   });
 
-  it("answers a failure the same when the task has been taken again by then, and a cancel when its worker has ended it", async () => {
+  it("answers a failure the same if the task was reserved again between the two, and a cancel if the task ended", async () => {
     const t = await openEngine();
     try {
       const scene = new Scene(t);
@@ -333,7 +333,7 @@ describe("a script sent twice, as after a lost reply", () => {
     }
   });
 
-  it("is what a connection does that breaks before the reply", async function () {
+  it("happens if a connection breaks before the reply", async function () {
     // The proxy stands before one server.
     if (onCluster()) return this.skip();
     const proxy = await startTcpProxy(Number(new URL(storeUrl()).port));

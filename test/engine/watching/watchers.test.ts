@@ -50,7 +50,7 @@ describe("watching tasks", () => {
     return watched;
   };
 
-  it("tells every watcher of a task of its changes at once, with one look for all of them", async () => {
+  it("reports changes to all watchers of a task at once, with one look", async () => {
     const watchers = new Watchers(engine, QUICK);
     await t.submit({ id: "a" });
     const ears = [ear(), ear(), ear()];
@@ -62,7 +62,7 @@ describe("watching tasks", () => {
     expect(looks).to.deep.equal(["a"]);
   });
 
-  it("tells how the line moves although nothing is published on the channels of waiting tasks", async () => {
+  it("reports how the line moves although nothing is published for waiting tasks", async () => {
     const watchers = new Watchers(engine, QUICK);
     for (const id of ["a", "b", "c"]) await t.submit({ id });
     const { listener, heard, told } = ear();
@@ -72,7 +72,7 @@ describe("watching tasks", () => {
     expect(told.every((seen) => seen?.state === "waiting")).to.equal(true);
   });
 
-  it("looks at no place in a line that has not moved, save for the few whose turn it is", async () => {
+  it("does not look at places in a line that has not moved, except for a few in turn", async () => {
     const watchers = new Watchers(engine, QUICK);
     await t.submit({ id: "first" });
     for (let n = 0; n < 40; n += 1) {
@@ -91,7 +91,7 @@ describe("watching tasks", () => {
     expect(passes.slice(2)).to.satisfy((counts: number[]) => counts.every((count) => count <= 4));
   });
 
-  it("finds out by itself when notices are lost", async () => {
+  it("notices changes without messages", async () => {
     const deaf = { listen: async () => () => undefined } as unknown as PubSub;
     const watchers = new Watchers({ ...engine, pubsub: deaf }, QUICK);
     await t.submit({ id: "a" });
@@ -106,7 +106,7 @@ describe("watching tasks", () => {
     await heard((seen) => seen?.state === "succeeded");
   });
 
-  it("rests when nobody watches, and starts again", async () => {
+  it("stops when nobody watches, and starts again", async () => {
     const watchers = new Watchers(engine, QUICK);
     await t.submit({ id: "a" });
     await t.submit({ id: "b" });
@@ -120,7 +120,7 @@ describe("watching tasks", () => {
     await heard((seen) => seen?.index === 0);
   });
 
-  it("says so where a task is not known, or the store is away", async () => {
+  it("reports an unknown task, and a store that is down", async () => {
     const watchers = new Watchers(engine, QUICK);
     expect((await watch(watchers, "nobody", () => undefined)).first).to.equal(null);
     const broken = new Watchers({

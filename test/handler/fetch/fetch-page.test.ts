@@ -25,19 +25,19 @@ describe("fetching a page", () => {
   const redirect = (from: string, to: string | undefined, status = 302) =>
     pages.at(from, (response) => response.writeHead(status, to === undefined ? {} : { location: to }).end("moved"));
 
-  it("gives the page, where it was found and its language", async () => {
+  it("returns the page, its final URL and its language", async () => {
     const url = pages.at("/a?b", "<p>hé", { "content-type": "text/html; charset=utf-8", "content-language": "fr" });
     expect(await get(url)).to.deep.equal({ url, html: "<p>hé", language: "fr" });
   });
 
-  it("takes XHTML and a page without a type, and nothing else", async () => {
+  it("accepts HTML, XHTML and a page without a type, and nothing else", async () => {
     expect((await get(pages.at("/x", "x", { "content-type": "Application/XHTML+xml" }))).html).to.equal("x");
     expect((await get(pages.at("/none", (response) => response.end("none")))).html).to.equal("none");
     const error = await failure(pages.at("/pdf", "%PDF", { "content-type": "application/pdf" }));
     expect(error).to.include({ failure: "not-html", message: 'the page is "application/pdf", expected text/html' });
   });
 
-  it("fails with the status of a page that answers no 2xx", async () => {
+  it("fails with the status of a response outside 2xx", async () => {
     for (const status of [304, 404, 500]) {
       const url = pages.at(`/${status}`, (response) => response.writeHead(status).end());
       expect(await failure(url)).to.include({ failure: "status", status, message: `the page answered ${status}` });
@@ -68,13 +68,13 @@ describe("fetching a page", () => {
       }
     });
 
-    it("prefers a byte order mark to the content type, and that to the page's own word", async () => {
+    it("prefers a byte order mark to the content type, and that to the page's own charset", async () => {
       expect(await decoded(Buffer.from("\uFEFFé"), "; charset=latin1")).to.equal("é");
       expect(await decoded(Buffer.from("\uFEFFé", "utf16le"), "; charset=utf-8")).to.equal("é");
       expect(await decoded(Buffer.from("<meta charset=latin1>é"), "; charset=utf-8")).to.contain("é");
     });
 
-    it("takes a page without a charset, or with an unknown one, for UTF-8, else for windows-1252", async () => {
+    it("reads a page without a known charset as UTF-8, or else as windows-1252", async () => {
       expect(await decoded(Buffer.from("€é"), "; charset=klingon")).to.equal("€é");
       expect(await decoded(Buffer.from([0x93, 0x80, 0xe9, 0x94]))).to.equal("“€é”");
       expect(await decoded(Buffer.from("<meta charset=utf-16>é"))).to.contain("é");
@@ -106,7 +106,7 @@ describe("fetching a page", () => {
       }
     });
 
-    it("fails when the bytes are not what the encoding says, or end early, or the encoding is unknown", async () => {
+    it("fails if the bytes do not match the encoding or end early, or the encoding is unknown", async () => {
       for (const [encoding, bytes] of [
         ["gzip", Buffer.from("plain text")],
         ["gzip", gzipSync("hello").subarray(0, 12)],
@@ -151,7 +151,7 @@ describe("fetching a page", () => {
   });
 
   describe("that redirects", () => {
-    it("follows up to five, relative or not, and says where it ended", async () => {
+    it("follows up to five redirects, relative or absolute, and reports the final URL", async () => {
       const end = pages.at("/dir/end", "end");
       redirect("/1", pages.url("/dir/2"), 301);
       redirect("/dir/2", "3", 302);
@@ -163,7 +163,7 @@ describe("fetching a page", () => {
       expect(page.url).to.equal(`${end}#part`);
     });
 
-    it("gives up a loop", async () => {
+    it("gives up on a loop", async () => {
       redirect("/a", "/b");
       expect((await failure(redirect("/b", "/a"))).failure).to.equal("redirects");
       expect(pages.asked).to.deep.equal(["/b", "/a", "/b", "/a", "/b", "/a"]);
@@ -186,7 +186,7 @@ describe("fetching a page", () => {
     });
   });
 
-  describe("that cannot be had", () => {
+  describe("that cannot be fetched", () => {
     it("refuses an address that is not public", async () => {
       const closed = new AddressGuard(parseAllowList([]));
       const url = pages.at("/", "secret");
@@ -195,7 +195,7 @@ describe("fetching a page", () => {
       expect(pages.asked).to.have.length(0);
     });
 
-    it("says when nothing listens, no such name exists, or the connection breaks", async () => {
+    it("reports that nothing listens, no such name exists, or the connection broke", async () => {
       const unused = net.createServer().listen(0, "127.0.0.1");
       await once(unused, "listening");
       const { port } = unused.address() as net.AddressInfo;

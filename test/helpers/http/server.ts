@@ -8,7 +8,7 @@ import { Keys } from "../../../src/store/keys.ts";
 import { connectOnce } from "../../../src/store/servers/probe.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { storeUrl, uniquePrefix } from "../store/run-store.ts";
-import { listenersOf, removeKeysLike } from "../store/scan.ts";
+import { listenersOf, removeKeys } from "../store/scan.ts";
 
 /** An answer of a server, whole. */
 export interface Answer {
@@ -144,10 +144,4 @@ export async function exchange(url: URL, { method = "GET", headers = {}, body, c
 function bytesOf(body: unknown): Buffer {
   if (Buffer.isBuffer(body)) return body;
   return Buffer.from(typeof body === "string" ? body : JSON.stringify(body));
-}
-
-async function removeKeys(url: string, prefix: string): Promise<void> {
-  const redis = await connectOnce(url);
-  await removeKeysLike(redis, `{${prefix}:*`);
-  redis.disconnect();
 }

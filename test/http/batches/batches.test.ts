@@ -23,7 +23,7 @@ describe("batches over HTTP (API: Batches)", () => {
       headers: { ...NDJSON, ...sent.headers },
     });
 
-  it("answers 202 with a verdict a line, in order, and every task runs", async () => {
+  it("answers 202 with one verdict per line, in order, and runs every task", async () => {
     const answer = await send("default", { body: '{"n":0}\n[1,2]\n"zwei 世界"\nnull\n' });
     expect(answer.status).to.equal(202);
     expect(answer.headers).to.include({ "content-type": "application/x-ndjson", "cache-control": "no-store" });
@@ -50,7 +50,7 @@ describe("batches over HTTP (API: Batches)", () => {
     await server.until(verdicts.at(-1)?.id, "succeeded");
   });
 
-  it("never lets a bad line spoil the others: each has a problem of the catalogue (RFC 9457)", async () => {
+  it("answers a bad line with a problem of the catalogue, and accepts the others (RFC 9457)", async () => {
     const lines = ['{"width":5}', '{"width":', '{"width":0,"tags":[{}]}', `{"width":"${"x".repeat(2100)}"}`];
     const body = Buffer.concat([
       ...lines.map((l) => Buffer.from(`${l}\n`)),
@@ -70,7 +70,7 @@ describe("batches over HTTP (API: Batches)", () => {
     await server.until(verdicts[0].id, "succeeded");
   });
 
-  it("takes lines however the bytes are cut: within a character, before LF, with CR LF, without a last line end", async () => {
+  it("reads lines wherever the chunks are cut, with LF or CR LF, and without a last line end", async () => {
     const body = Buffer.from('"ü世🎫"\r\n\n  \t\r\n{"b":2}\r\n"end"');
     const cuts = [...Array(body.length).keys()].map((i) => body.subarray(i, i + 1));
     for (const chunks of [[body], cuts, [body.subarray(0, 2), body.subarray(2, 12), body.subarray(12)]]) {
@@ -83,7 +83,7 @@ describe("batches over HTTP (API: Batches)", () => {
     }
   });
 
-  it("answers an empty batch with 202 and nothing", async () => {
+  it("answers an empty batch with 202 and an empty body", async () => {
     for (const body of ["", "\n\r\n\n"]) {
       const answer = await send("default", { body });
       expect([answer.status, answer.text]).to.deep.equal([202, ""]);
@@ -111,7 +111,7 @@ describe("batches over HTTP (API: Batches)", () => {
     await server.until("chosen-1", "succeeded");
   });
 
-  it("refuses an envelope that is none, and names what is wrong", async () => {
+  it("refuses an invalid envelope, and names what is wrong", async () => {
     const bad: [string, string][] = [
       ["[1]", "envelope"],
       ["7", "envelope"],
@@ -133,7 +133,7 @@ describe("batches over HTTP (API: Batches)", () => {
     expect(verdicts.map((v) => v.problem?.parameter)).to.deep.equal(bad.map(([, name]) => name));
   });
 
-  it("takes the same id again for the same task, and another input under it for a conflict", async () => {
+  it("answers a repeated id as a replay, and as a conflict with another input", async () => {
     const batch = (...inputs: unknown[]) =>
       send(
         "default",
@@ -148,7 +148,7 @@ describe("batches over HTTP (API: Batches)", () => {
     expect(verdictsOf((await batch({ a: 1 })).text)[0]).to.include({ replayed: true, index: null });
   });
 
-  it("lets query and Priority header speak for all lines, and hands on what it does not know", async () => {
+  it("applies the query and the Priority header to all lines, and passes other parameters to the handler", async () => {
     const answer = await send("default", { body: "1\n2" }, "?delay=3600&colour=red&envelope=false");
     const [first] = verdictsOf(answer.text);
     expect(first.index).to.equal(null);
@@ -158,7 +158,7 @@ describe("batches over HTTP (API: Batches)", () => {
     expect((await server.send(now.href)).json.query).to.deep.equal({ colour: "red" });
   });
 
-  it("refuses the whole batch where its queue, options or media type are wrong", async () => {
+  it("refuses the whole batch if its queue, options or media type are wrong", async () => {
     const refused = async (queue: string, search: string, headers: Record<string, string>) => {
       const answer = await send(queue, { body: "1", headers }, search);
       return [answer.status, answer.json.type, answer.json.parameter];
@@ -190,7 +190,7 @@ describe("batches over HTTP (API: Batches)", () => {
     expect(answer.json.type).to.equal("/problems/payload-too-large");
   });
 
-  it("takes 10,000 lines and ends with payload-too-large at one more", async () => {
+  it("accepts 10,000 lines and ends with payload-too-large at the next", async () => {
     const lines = (count: number) => "{}\n".repeat(count);
     const answer = await send("later", { body: `${lines(10_000)}{}\n{}\n` }, "?delay=3600");
     const verdicts = verdictsOf(answer.text);
@@ -200,7 +200,7 @@ describe("batches over HTTP (API: Batches)", () => {
     expect(verdicts.at(-1).problem).to.include({ type: "/problems/payload-too-large", status: 413 });
   });
 
-  it("ends a stream that grows beyond 32 MiB with payload-too-large, and holds little of it", async () => {
+  it("ends a stream beyond 32 MiB with payload-too-large, and keeps little of it in memory", async () => {
     const batch = openBatch(server.url, "/v1/queues/default/batches");
     batch.write("1\n");
     expect(await batch.next()).to.include({ line: 0 });
@@ -213,7 +213,7 @@ describe("batches over HTTP (API: Batches)", () => {
     batch.leave();
   });
 
-  it("answers a line while the next has not been sent: both ways a stream", async () => {
+  it("answers a line before the next one is sent", async () => {
     const batch = openBatch(server.url, "/v1/queues/default/batches");
     for (let i = 0; i < 3; i += 1) {
       batch.write(`${i}\n`);
@@ -225,7 +225,7 @@ describe("batches over HTTP (API: Batches)", () => {
     expect(await batch.next()).to.equal(undefined);
   });
 
-  it("keeps what was read of a caller who goes away, and lives on", async () => {
+  it("keeps the lines that were read if the caller disconnects", async () => {
     const batch = openBatch(server.url, "/v1/queues/default/batches?envelope=true");
     batch.write('{"id":"left-behind","input":1}\n{"id":"half-a-li');
     expect(await batch.next()).to.include({ id: "left-behind" });
@@ -235,7 +235,7 @@ describe("batches over HTTP (API: Batches)", () => {
     expect((await send("default", { body: "1" })).status).to.equal(202);
   });
 
-  it("does not wait for a caller who reads nothing before everything is sent, as most HTTP libraries do", async () => {
+  it("does not block for a caller who reads nothing before everything is sent", async () => {
     const request = http.request(new URL("/v1/queues/checked/batches", server.url), {
       method: "POST",
       agent: false,
@@ -251,7 +251,7 @@ describe("batches over HTTP (API: Batches)", () => {
     expect(verdicts.every((v, i) => v.line === i && v.problem.errors.length === 1)).to.equal(true);
   });
 
-  it("names ten wrong places of a line at most", async () => {
+  it("reports at most ten errors for a line", async () => {
     const [verdict] = verdictsOf((await send("checked", { body: { width: 0, tags: Array(50).fill({}) } })).text);
     expect(verdict.problem.errors).to.have.length(10);
   });
@@ -264,7 +264,7 @@ describe("batches and a full queue", () => {
   });
   after(() => server.stop());
 
-  it("refuses line by line what exceeds MAX_WAITING", async () => {
+  it("refuses each line that exceeds MAX_WAITING", async () => {
     const gate = closedGate();
     await server.enqueue("gated", gate.input);
     await gate.entered;
@@ -283,7 +283,7 @@ describe("batches and a full queue", () => {
     await server.until(verdicts[2].id, "succeeded");
   });
 
-  it("refuses line by line where the line is longer than maxIndex", async () => {
+  it("refuses each line that exceeds maxIndex", async () => {
     const gate = closedGate();
     await server.enqueue("gated-too", gate.input);
     await gate.entered;

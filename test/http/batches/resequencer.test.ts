@@ -11,8 +11,8 @@ function later() {
   return { promise, settle };
 }
 
-describe("answers in the order of the questions", () => {
-  it("come in that order, whatever order they are found in", async () => {
+describe("the resequencer", () => {
+  it("returns answers in the order of the questions", async () => {
     await fc.assert(
       fc.asyncProperty(fc.shuffledSubarray([0, 1, 2, 3, 4, 5, 6, 7], { minLength: 8 }), async (order) => {
         const questions = order.map(() => later());
@@ -33,7 +33,7 @@ describe("answers in the order of the questions", () => {
     );
   });
 
-  it("make whoever asks wait until one has been taken, not only found", async () => {
+  it("makes the asker wait until an answer has been taken, not only found", async () => {
     const answers = new Resequencer(2);
     const reader = answers[Symbol.asyncIterator]();
     expect(await answers.add(Promise.resolve("a"))).to.equal(true);
@@ -51,7 +51,7 @@ describe("answers in the order of the questions", () => {
     expect((await reader.next()).done).to.equal(true);
   });
 
-  it("end when they are abandoned, and nobody waits any longer", async () => {
+  it("ends all waits when it is abandoned", async () => {
     const answers = new Resequencer(1);
     const asked = answers.add(later().promise);
     const read = answers[Symbol.asyncIterator]().next();

@@ -31,7 +31,7 @@ function cut(body: Buffer, sizes: readonly number[]): Buffer[] {
 }
 
 describe("the lines of a body", () => {
-  it("are the same however it is cut, for any text", async () => {
+  it("are the same wherever the chunks are cut, for any text", async () => {
     const text = fc.string({ unit: fc.constantFrom("a", "ü", "世", "🎫", "\n", "\r\n", " ", '"'), maxLength: 60 });
     await fc.assert(
       fc.asyncProperty(text, fc.array(fc.nat(9)), async (body, sizes) => {
@@ -44,7 +44,7 @@ describe("the lines of a body", () => {
     );
   });
 
-  it("are null where they are longer than they may be, which is counted without the line's end", async () => {
+  it("are null if they are too long, not counting the line end", async () => {
     const bounds = { ...BOUNDS, lineBytes: 3 };
     for (const sizes of [[], [1, 1, 1, 1, 1, 1, 1, 1]]) {
       const chunks = cut(Buffer.from("abc\r\nabcd\nabc\nabcd\r\nabcdefgh\nabc"), sizes);
@@ -59,7 +59,7 @@ describe("the lines of a body", () => {
     }
   });
 
-  it("end at their bound, by number and by bytes of the whole", async () => {
+  it("end at the limit of lines or bytes", async () => {
     const body = [Buffer.from("a\nb\nc\n")];
     expect(await split(body, { ...BOUNDS, lines: 3 })).to.not.have.property("tooMuch");
     expect(await split(body, { ...BOUNDS, lines: 2 })).to.deep.include({ tooMuch: 2 });

@@ -4,7 +4,7 @@ import { type Answer, startServer, type TestServer } from "../../helpers/http/se
 
 const METHODS = ["GET", "POST", "PUT", "DELETE"] as const;
 
-describe("the contract: the server-allocated dialect in every state and method", () => {
+describe("the contract: allocated ids in every state, with every method", () => {
   let server: TestServer;
   before(async () => {
     server = await startServer();
@@ -111,7 +111,7 @@ describe("the contract: the server-allocated dialect in every state and method",
     await expectInvalid(id, "deleted");
   });
 
-  it("failed: 410 invalid-task with the error, by every method; what gave up says why", async () => {
+  it("failed: 410 invalid-task with the error, by every method, and with the problem of giveUp", async () => {
     const [dead, gaveUp] = [await allocate("failing"), await allocate("giving-up")];
     await send("POST", dead, {});
     await send("POST", gaveUp, { status: 422, detail: "Not an image" });
@@ -120,7 +120,7 @@ describe("the contract: the server-allocated dialect in every state and method",
     expect((await send("GET", gaveUp)).json.error).to.deep.equal({ code: "task-failed", message: "Not an image" });
   });
 
-  it("never allocated: 404 unknown by every method, also where the id is that of a task", async () => {
+  it("never allocated: 404 unknown by every method, also for the id of an ordinary task", async () => {
     const id = await server.enqueue("default", {});
     for (const other of [id, "nobody", "a-00000000-0000-4000-8000-000000000000", "a b"]) {
       for (const method of METHODS) {

@@ -5,8 +5,8 @@ import { type Answer, startServer, type TestServer } from "../../helpers/http/se
 
 const code = ({ status, json }: Answer) => [status, json.type];
 
-describe("the contract: durability that was asked for and not reached", () => {
-  it("is 503 not-durable with the id and Retry-After, line by line in a batch; the task is stored all the same, and runs once", async function () {
+describe("the contract: durability that was not reached", () => {
+  it("is 503 not-durable with the id and Retry-After, for each line of a batch; the task is stored, and runs once", async function () {
     this.timeout(30_000);
     const redis = await startRedis({ args: ["--appendonly", "yes"] });
     let server: TestServer | undefined;

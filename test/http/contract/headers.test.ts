@@ -81,7 +81,7 @@ describe("the contract: headers of every answer", () => {
   });
 
   for (const condition of PENDING) {
-    it(`of a ${condition} task are the same on 202 and 404, and what is null in the body is absent`, async () => {
+    it(`of a ${condition} task are the same on 202 and 404, without those that are null in the body`, async () => {
       const { id, queue } = each.tasks[condition];
       for (const search of ["", "?pending=202", "?pending=404"]) {
         const answer = await server.send(`/v1/requests/${id}${search}`, { headers: { "X-Request-Id": "my-own" } });
@@ -112,7 +112,7 @@ describe("the contract: headers of every answer", () => {
     });
   }
 
-  it("X-Queue-ETA is absent where nothing is known, and eta is null", async () => {
+  it("X-Queue-ETA is absent without an estimate, and eta is null", async () => {
     const answer = await server.send(`/v1/requests/${each.tasks.waiting.id}`);
     expect(answer.json.eta).to.equal(null);
     expect(answer.headers).not.to.have.property("x-queue-eta");
@@ -129,7 +129,7 @@ describe("the contract: headers of every answer", () => {
     expect(answer.text).to.match(/^\{"rel":"self","href":/);
   });
 
-  it("X-Request-Id is on every answer: a fit one as it was sent, an unfit one never", async () => {
+  it("X-Request-Id is on every answer: a valid one as sent, an invalid one never", async () => {
     for (const { id } of ENDED.map((condition) => each.tasks[condition])) {
       for (const at of [`/v1/requests/${id}`, `/v1/requests/${id}/status`, "/nowhere", "/healthz", "/openapi.json"]) {
         const fit = await server.send(at, { headers: { "X-Request-Id": "A-1.b_c~d" } });
@@ -144,7 +144,7 @@ describe("the contract: headers of every answer", () => {
     }
   });
 
-  it("404 unknown has index null, as every answer of a task without a place", async () => {
+  it("404 unknown has index null, like every answer of a task without a place", async () => {
     const unknown = await server.send("/v1/requests/nobody");
     expect(unknown.json).to.include({ type: "/problems/unknown", status: 404, id: "nobody", index: null });
   });
@@ -157,7 +157,7 @@ describe("the contract: headers of a result", () => {
   });
   after(() => server.stop());
 
-  it("are the handler's, but for what only the server says of task and request", async () => {
+  it("are the handler's, except for those that only the server sets", async () => {
     const forged = {
       "X-Task-State": "forged",
       "X-Queue-Index": "9",
@@ -184,7 +184,7 @@ describe("the contract: headers of a result", () => {
     expect(collected.headers).not.to.have.any.keys("preference-applied", "location");
   });
 
-  it("keep any status that the handler chose, with its bytes or none; a 404 of a handler is no problem of ours", async () => {
+  it("come with any status that the handler chose, with or without a body; its 404 is not a problem document", async () => {
     for (const [status, body] of [
       [200, "a"],
       [201, ""],
@@ -201,7 +201,7 @@ describe("the contract: headers of a result", () => {
     }
   });
 
-  it("say how long it is kept: Expires and max-age agree, and the ETag stays", async () => {
+  it("state how long it is kept: Expires and max-age agree, and the ETag stays", async () => {
     const { headers } = await server.post("shaped", { status: 200, headers: {}, body: "a" });
     const [, age] = /^private, max-age=(\d+)$/.exec(String(headers["cache-control"])) ?? [];
     expect(Number(age)).to.be.within(3590, 3600);

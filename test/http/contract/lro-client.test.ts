@@ -3,7 +3,7 @@ import { closedGate } from "../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 import { LroClient } from "./lro-client.ts";
 
-describe("a client of long-running operations in general (Azure's and Google's guidelines)", () => {
+describe("a generic client of long-running operations (Azure's and Google's guidelines)", () => {
   let server: TestServer;
   let accepting: TestServer;
   before(async () => {
@@ -23,7 +23,7 @@ describe("a client of long-running operations in general (Azure's and Google's g
   };
   const at = (path: string) => `${server.url}${path}`;
 
-  it("waits for an operation that succeeds, and has its result", async () => {
+  it("waits for an operation that succeeds, and gets its result", async () => {
     const gate = closedGate();
     const { lro, pauses } = client(
       () => undefined,
@@ -42,7 +42,7 @@ describe("a client of long-running operations in general (Azure's and Google's g
     expect(await response.json()).to.include({ title: "No", detail: "Because." });
   });
 
-  it("polls Location alone where a pending result is 202: anything else is the answer", async () => {
+  it("polls only Location if a pending result is 202: anything else is the answer", async () => {
     for (const [queue, input, status] of [
       ["answers", { kind: "json" }, 200],
       ["answers", { kind: "nothing" }, 204],
@@ -59,7 +59,7 @@ describe("a client of long-running operations in general (Azure's and Google's g
     }
   });
 
-  it("is led from the monitor to the result by a redirect, as RFC 9110 §15.4.4 has it", async () => {
+  it("is redirected from the monitor to the result (RFC 9110 §15.4.4)", async () => {
     const { headers } = await server.post("answers", { kind: "json" }, { Prefer: "respond-async" });
     const monitor = `${headers["operation-location"]}?onComplete=redirect`.slice(server.url.length);
     let answer = await server.send(monitor);
@@ -68,7 +68,7 @@ describe("a client of long-running operations in general (Azure's and Google's g
     expect((await server.send(String(answer.headers.location))).json).to.deep.equal({ grüße: "世界 🎫" });
   });
 
-  it("takes back what it no longer wants", async () => {
+  it("cancels an operation", async () => {
     const { lro } = client();
     const operation = await lro.start(at("/v1/requests?delay=3600"), 1);
     expect((await operation.cancel()).status).to.be.oneOf([200, 202, 204]);
@@ -76,7 +76,7 @@ describe("a client of long-running operations in general (Azure's and Google's g
     expect([word, response.status]).to.deep.equal(["canceled", 410]);
   });
 
-  it("gets along with the dialect of allocated ids just as well, where Location is all there is", async () => {
+  it("works with allocated ids, which have only Location", async () => {
     const allocate = async (queue: string) => {
       const { id } = (await server.send(`/api/v1/task?queue=${queue}`)).json;
       return at(`/api/v1/task/${id}`);

@@ -24,7 +24,7 @@ const COMBINATIONS = [
   { prefer: "return=minimal, handling=strict", done: [200, undefined], pending: [504, undefined] },
 ] as const;
 
-describe("the contract: what Prefer makes of a submission (RFC 7240)", () => {
+describe("the contract: Prefer on a submission (RFC 7240)", () => {
   let server: TestServer;
   let each: TasksOfEach;
   before(async () => {
@@ -43,11 +43,11 @@ describe("the contract: what Prefer makes of a submission (RFC 7240)", () => {
 
   for (const { prefer, done, pending } of COMBINATIONS) {
     const name = prefer ?? "no Prefer";
-    it(`${name}: ${done.join(" ")} of a task that is done in time`, async () => {
+    it(`${name}: ${done.join(" ")} if the task ends in time`, async () => {
       expect(seen(await server.post("default", { n: 1 }, asked(prefer)))).to.deep.equal(done);
     });
 
-    it(`${name}: ${pending.join(" ")} of one that is not, sent again or for the first time`, async () => {
+    it(`${name}: ${pending.join(" ")} if it does not, for a new and a repeated submission`, async () => {
       const [repeated, first] = await Promise.all([
         again(each.tasks.running, prefer),
         server.send("/v1/queues/default/requests?delay=3600", {
@@ -62,7 +62,7 @@ describe("the contract: what Prefer makes of a submission (RFC 7240)", () => {
       expect(first.headers).not.to.have.property("idempotent-replayed");
     });
 
-    it(`${name}: the result at once of one that was done before, and only a wait is named`, async () => {
+    it(`${name}: the result at once if it had ended before, and only wait is applied`, async () => {
       const answer = await again(each.tasks.succeeded, prefer);
       const applied = done[0] === 200 ? done[1] : undefined;
       expect(seen(answer)).to.deep.equal([200, applied]);
@@ -70,7 +70,7 @@ describe("the contract: what Prefer makes of a submission (RFC 7240)", () => {
     });
   }
 
-  it("is never refused, however it is written", async () => {
+  it("is never refused", async () => {
     for (const prefer of [",,,", "=", '"', "wait==1", "respond-async; ;", "\u00e9=1", "x".repeat(4000)]) {
       const { status } = await server.post("default", {}, { Prefer: Buffer.from(prefer).toString("latin1") });
       expect(status, prefer).to.be.oneOf([200, 202]);

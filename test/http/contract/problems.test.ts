@@ -64,7 +64,7 @@ describe("the contract: the catalogue of problems (RFC 9457)", () => {
   const post = (at: string, body: unknown, headers: Sent["headers"] = {}) =>
     server.send(at, { method: "POST", headers, body });
 
-  it("is the promised one, each code with its status, and each explained", async () => {
+  it("has the promised codes with their statuses, and explains each", async () => {
     const promised = Object.entries(PROMISED).flatMap(([status, codes]) =>
       codes.split(" ").map((code) => `${status} ${code}`),
     );
@@ -95,7 +95,7 @@ describe("the contract: the catalogue of problems (RFC 9457)", () => {
     expectProblem(await post("/v1/requests", "x", type), 415, "unsupported-media-type");
   });
 
-  it("404, 405 and 421: what is not there", async () => {
+  it("404, 405 and 421: unknown paths, methods and hosts", async () => {
     expectProblem(await server.send("/v1/requests/nobody"), 404, "unknown");
     expectProblem(await post("/v1/queues/none/requests", {}), 404, "unknown-queue");
     expectProblem(await server.send("/none"), 404, "not-found");
@@ -147,7 +147,7 @@ describe("the contract: the catalogue of problems (RFC 9457)", () => {
     }
   });
 
-  it("what a handler gave up with: its status, title, detail, extensions and type, under the task's own id and state", async () => {
+  it("giveUp: its status, title, detail, extensions and type, with the task's id and state", async () => {
     const problem = {
       status: 422,
       type: "https://e.example/p",
@@ -179,7 +179,7 @@ describe("the contract: the catalogue of problems (RFC 9457)", () => {
     }
   });
 
-  it("has no code that nothing answers with", () => {
+  it("has no unused code", () => {
     expect([...seen, ...ELSEWHERE]).to.have.members(errorEntries.map(({ code }) => code));
   });
 });

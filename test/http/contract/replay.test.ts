@@ -45,7 +45,7 @@ describe("the contract: the same id again, in every state", () => {
   const steady = ({ status, headers, text }: Answer) => ({ status, etag: headers.etag, text });
 
   for (const condition of PENDING) {
-    it(`${condition}: 202 with today's place by POST and PUT when asynchronous, 504 when time is over`, async () => {
+    it(`${condition}: 202 with the current place by POST and PUT if asynchronous, else 504 after the limit`, async () => {
       const task = each.tasks[condition];
       for (const again of [send, put]) {
         const async = await again(task, task.input, { Prefer: "respond-async" });
@@ -62,7 +62,7 @@ describe("the contract: the same id again, in every state", () => {
   }
 
   for (const condition of ENDED) {
-    it(`${condition}: what collecting answers, by POST and PUT, whatever is preferred`, async () => {
+    it(`${condition}: the same answer as GET of the result, by POST and PUT, with any Prefer`, async () => {
       const task = each.tasks[condition];
       const collected = await server.send(`/v1/requests/${task.id}`);
       const [status, code] = COLLECTED[condition] ?? [0];
@@ -100,7 +100,7 @@ describe("the contract: the same id again, in every state", () => {
     });
   }
 
-  it("tells by 410 what has become of a result and when (the tombstone)", async () => {
+  it("answers 410 with what became of a result, and when (the tombstone)", async () => {
     for (const condition of ["canceled", "expired", "deleted"] as const) {
       const { id, queue } = each.tasks[condition];
       const answer = await server.send(`/v1/requests/${id}`);

@@ -71,7 +71,7 @@ describe("the contract: the monitor in every state", () => {
     }
   });
 
-  it("synchronous: 404 pending when the time is up, redirect and stream once terminal, names and values without case", async () => {
+  it("synchronous: 404 pending after the limit, redirect and stream once terminal; names and values are case-insensitive", async () => {
     for (const condition of CONDITIONS) {
       const { id } = each.tasks[condition];
       const monitor = (search: string) => server.send(`/v1/requests/${id}/status?${search}`);
@@ -91,7 +91,7 @@ describe("the contract: the monitor in every state", () => {
     }
   });
 
-  it("If-None-Match without wait is answered at once: 304 in every state that has a document", async () => {
+  it("If-None-Match without wait: 304 at once in every state that has a document", async () => {
     for (const condition of CONDITIONS.filter((c) => c !== "deleted")) {
       const at = `/v1/requests/${each.tasks[condition].id}/status`;
       const { etag } = (await server.send(at)).headers;
@@ -100,7 +100,7 @@ describe("the contract: the monitor in every state", () => {
     }
   });
 
-  it("retry: 409 not-retryable in every state, since none of these is dead but the failed one", async () => {
+  it("retry: 409 not-retryable in every state, since only failed tasks can be dead", async () => {
     for (const condition of CONDITIONS.filter((c) => c !== "failed")) {
       const answer = await server.send(`/v1/requests/${each.tasks[condition].id}/retry`, { method: "POST" });
       expect([answer.status, answer.json.type], condition).to.deep.equal([409, "/problems/not-retryable"]);
@@ -110,7 +110,7 @@ describe("the contract: the monitor in every state", () => {
   });
 
   // The last: it ends them all.
-  it("canceling: 200 and the document, 202 where it runs, 204 of what has ended, and the same again", async () => {
+  it("canceling: 200 and the document, 202 if it runs, 204 if it has ended, and the same again", async () => {
     const first: Readonly<Record<Condition, number>> = {
       ...{ waiting: 200, scheduled: 200, retrying: 200, running: 202 },
       ...{ succeeded: 204, failed: 204, canceled: 204, expired: 204, deleted: 204 },
@@ -133,7 +133,7 @@ describe("the contract: the monitor in every state", () => {
   });
 });
 
-describe("the contract: options of a submission together", () => {
+describe("the contract: combined options of a submission", () => {
   let server: TestServer;
   before(async () => {
     server = await startServer({ MAX_WAITING: "3" });
@@ -143,7 +143,7 @@ describe("the contract: options of a submission together", () => {
   const submit = (search: string, headers: Record<string, string> = {}, input: unknown = {}) =>
     server.send(`/v1/queues/gated/requests${search}`, { method: "POST", headers, body: input });
 
-  it("dryRun tells the place by priority, none for later, and stores nothing whatever else is asked for", async () => {
+  it("dryRun reports the place by priority, none for a delayed task, and never stores anything", async () => {
     const [front, next] = [closedGate(), closedGate()];
     await server.enqueue("gated", front.input);
     await front.entered;
@@ -165,7 +165,7 @@ describe("the contract: options of a submission together", () => {
     next.open();
   });
 
-  it("maxIndex refuses a line that is too long with 503 and Retry-After, but no delay and no repetition", async () => {
+  it("maxIndex refuses a line that is too long with 503 and Retry-After, but not a delayed or repeated submission", async () => {
     const [front, next] = [closedGate(), closedGate()];
     await server.enqueue("gated-too", front.input);
     await front.entered;
@@ -192,7 +192,7 @@ describe("the contract: options of a submission together", () => {
     next.open();
   });
 
-  it("names each option that is wrong, before the body is looked at", async () => {
+  it("a wrong option is named before the body is read", async () => {
     const wrong = ["delay=-1", "delay=x", "delay=1e3", "notBefore=tomorrow", "notBefore=2030-02-30T00:00:00Z"];
     const more = ["maxIndex=-1", "maxIndex=1.5", "dryRun=yes", "dryRun=true&dryRun=true", "webhook=ftp://a.example/"];
     for (const search of [...wrong, ...more]) {

@@ -3,7 +3,7 @@ import http from "node:http";
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { expect } from "chai";
 import type { Answer } from "../../helpers/http/server.ts";
-import { type GatewayServer, type RawUpstream, startGateways, startUpstream } from "./gateway.ts";
+import { type RawUpstream, startGateways, startUpstream, useGateways } from "./gateway.ts";
 
 /** An answer as an API writes it. */
 function answer(status: string, headers: Readonly<Record<string, string>>, body: string | Buffer = ""): Buffer {
@@ -13,30 +13,21 @@ function answer(status: string, headers: Readonly<Record<string, string>>, body:
 }
 
 describe("the answer of an API behind a gateway", () => {
-  let upstream: RawUpstream;
-  let server: GatewayServer;
-  before(async () => {
-    upstream = await startUpstream();
-    server = await startGateways(
-      `export const rw = defineGateway({ queue: "rw", target: "http://127.0.0.1:${upstream.port}", attempts: 1 });`,
-      { MAX_RESULT: "1mb" },
-    );
-  });
-  after(async () => {
-    await server.stop();
-    await upstream.close();
-  });
+  const t = useGateways(
+    (port) => `export const rw = defineGateway({ queue: "rw", target: "http://127.0.0.1:${port}", attempts: 1 });`,
+    { MAX_RESULT: "1mb" },
+  );
 
   let paths = 0;
   /** What a caller gets for it, and what one gets who collects it. */
   const answered = async (raw: Buffer, method = "GET"): Promise<Answer[]> => {
     paths += 1;
-    upstream.answer(`/${paths}`, raw);
-    const waited = await server.send(`/v1/gateway/rw/${paths}`, { method });
-    return [waited, await server.send(`/v1/requests/${waited.headers["x-request-id"]}`)];
+    t.upstream.answer(`/${paths}`, raw);
+    const waited = await t.server.send(`/v1/gateway/rw/${paths}`, { method });
+    return [waited, await t.server.send(`/v1/requests/${waited.headers["x-request-id"]}`)];
   };
 
-  it("keeps Location, ETag, Retry-After and what else says something of it, with Via added", async () => {
+  it("keeps Location, ETag, Retry-After and the other headers that describe it, and adds Via", async () => {
     const kept = {
       ...{ location: "/made/7", etag: '"v7"', "retry-after": "9", "last-modified": "Tue, 01 Sep 2026 10:00:00 GMT" },
       ...{ "cache-control": "no-store", link: '</x>; rel="y"', "content-language": "de", "x-upstream": "yes" },
@@ -65,7 +56,7 @@ describe("the answer of an API behind a gateway", () => {
     });
   }
 
-  it("lacks what its Connection names", async () => {
+  it("lacks the headers that its Connection names", async () => {
     const raw = answer("200 OK", { Connection: "keep-alive ,\tX-Hop", "X-Hop": "1", "X-End": "2" }, "x");
     for (const { headers } of await answered(raw)) {
       expect(headers).to.have.property("x-end");
@@ -73,7 +64,7 @@ describe("the answer of an API behind a gateway", () => {
     }
   });
 
-  it("is sandboxed by a second policy beside its own, where a browser may render it", async () => {
+  it("gets a second, sandboxing policy beside its own if a browser may render it", async () => {
     const own = { "Content-Type": "text/html", "Content-Security-Policy": "script-src *" };
     for (const { headers } of await answered(answer("200 OK", own, "<script>"))) {
       expect(headers["content-security-policy"]).to.equal("script-src *, sandbox");
@@ -84,7 +75,7 @@ describe("the answer of an API behind a gateway", () => {
     }
   });
 
-  it("keeps its coding and its coded bytes as they are", async () => {
+  it("keeps its Content-Encoding and its encoded bytes", async () => {
     // Zstandard's magic number, and a body that nobody here could decode.
     const zstd = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 1, 2, 3]);
     const bodies = { zstd, br: brotliCompressSync("text"), gzip: gzipSync("text"), "x-own, gzip": Buffer.from("odd") };
@@ -96,7 +87,7 @@ describe("the answer of an API behind a gateway", () => {
     }
   });
 
-  it("is never unpacked: a bomb of 64 MB in 64 kB is a result of 64 kB", async () => {
+  it("is never decompressed: a bomb of 64 MB in 64 kB is a result of 64 kB", async () => {
     const bomb = gzipSync(Buffer.alloc(64 * 1024 ** 2));
     for (const seen of await answered(answer("200 OK", { "Content-Encoding": "gzip" }, bomb))) {
       expect(seen.body.equals(bomb)).to.equal(true);
@@ -106,7 +97,7 @@ describe("the answer of an API behind a gateway", () => {
   it("is read no further than MAX_RESULT, and its connection is closed", async () => {
     let written = 0;
     const closed = new Promise<void>((resolve) => {
-      upstream.answer("/endless", (socket) => {
+      t.upstream.answer("/endless", (socket) => {
         socket.write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
         const chunk = Buffer.alloc(65_536, "x");
         const write = (): void => {
@@ -120,19 +111,19 @@ describe("the answer of an API behind a gateway", () => {
         write();
       });
     });
-    const seen = await server.send("/v1/gateway/rw/endless");
+    const seen = await t.server.send("/v1/gateway/rw/endless");
     expect(seen.status).to.equal(500);
     expect(seen.json.detail).to.contain("MAX_RESULT");
     await closed;
     expect(written).to.be.below(16 * 1024 ** 2);
   });
 
-  it("to HEAD has the length that the API says, and none where it says none", async () => {
+  it("to HEAD has the length of the API's answer, or none", async () => {
     const [told, collected] = await answered(answer("200 OK", { "Content-Length": "1234", "X-A": "1" }), "HEAD");
     expect(told?.headers).to.include({ "content-length": "1234", "x-a": "1" });
     expect([collected?.status, collected?.text]).to.deep.equal([200, ""]);
     expect(collected?.headers).to.include({ "content-length": "0", "x-a": "1" });
-    const head = await server.send(`/v1/requests/${told?.headers["x-request-id"]}`, { method: "HEAD" });
+    const head = await t.server.send(`/v1/requests/${told?.headers["x-request-id"]}`, { method: "HEAD" });
     expect(head.headers, "as GET of the same resource").to.include({ "content-length": "0", "x-a": "1" });
     const chunked = Buffer.from("HTTP/1.1 404 No\r\nTransfer-Encoding: chunked\r\nX-A: 1\r\n\r\n");
     const [untold] = await answered(chunked, "HEAD");
@@ -141,7 +132,7 @@ describe("the answer of an API behind a gateway", () => {
     expect(untold?.headers).to.not.have.any.keys("content-length", "transfer-encoding");
   });
 
-  it("may have no body by its status", async () => {
+  it("may be one without a body by its status", async () => {
     for (const status of ["204 No Content", "304 Not Modified"]) {
       const raw = Buffer.from(`HTTP/1.1 ${status}\r\nETag: "x"\r\n\r\n`);
       for (const seen of await answered(raw)) {
@@ -151,7 +142,7 @@ describe("the answer of an API behind a gateway", () => {
     }
   });
 
-  it("comes over the same connection again where the request may be sent twice, also when that was closed meanwhile", async () => {
+  it("reuses a connection for requests that may be sent twice, even if it was closed meanwhile", async () => {
     const sockets: object[] = [];
     const api = http.createServer((_, res) => res.end("ok"));
     api.on("connection", (socket) => sockets.push(socket));
@@ -176,7 +167,7 @@ describe("the answer of an API behind a gateway", () => {
     }
   });
 
-  it("comes from any port, also from one that browsers do not ask", async () => {
+  it("comes from any port, also from one that browsers block", async () => {
     const blocked = [10080, 6667, 6000, 5061];
     let api: RawUpstream | undefined;
     for (const port of blocked) api ??= await startUpstream(port).catch(() => undefined);

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { defineGateway } from "../../../src/handler/gateway/gateway.ts";
 import { openWorkshop, type Workshop } from "../../helpers/workshop.ts";
-import { field, type GatewayServer, type RawUpstream, startGateways, startUpstream } from "./gateway.ts";
+import { field, type GatewayServer, type RawUpstream, startUpstream, useGateways } from "./gateway.ts";
 
 /** A request as nobody but a gateway's route should make it. */
 const HAND_MADE = {
@@ -12,57 +12,50 @@ const HAND_MADE = {
 };
 
 describe("a queue of a gateway", () => {
-  let upstream: RawUpstream;
-  let server: GatewayServer;
-  before(async () => {
-    upstream = await startUpstream();
-    server = await startGateways(
-      `export const rw = defineGateway({ queue: "rw", target: "http://127.0.0.1:${upstream.port}", methods: ["GET", "POST"] });
+  const t = useGateways(
+    (
+      port,
+    ) => `export const rw = defineGateway({ queue: "rw", target: "http://127.0.0.1:${port}", methods: ["GET", "POST"] });
        export const plain = defineHandler({ queue: "plain", run: () => 1 });`,
-    );
-  });
-  after(async () => {
-    await server.stop();
-    await upstream.close();
-  });
+  );
 
   const body = HAND_MADE;
   const ndjson = { "Content-Type": "application/x-ndjson" };
   const WAYS: Readonly<Record<string, () => ReturnType<GatewayServer["send"]>>> = {
-    "POST …/requests": () => server.post("rw", body),
-    "POST …/requests?dryRun=true": () => server.send("/v1/queues/rw/requests?dryRun=true", { method: "POST", body }),
-    "PUT …/requests/{id}": () => server.send("/v1/queues/rw/requests/mine", { method: "PUT", body }),
+    "POST …/requests": () => t.server.post("rw", body),
+    "POST …/requests?dryRun=true": () => t.server.send("/v1/queues/rw/requests?dryRun=true", { method: "POST", body }),
+    "PUT …/requests/{id}": () => t.server.send("/v1/queues/rw/requests/mine", { method: "PUT", body }),
     "POST …/batches": () =>
-      server.send("/v1/queues/rw/batches", { method: "POST", headers: ndjson, body: `${JSON.stringify(body)}\n` }),
-    "GET /api/v1/task": () => server.send("/api/v1/task?queue=rw"),
+      t.server.send("/v1/queues/rw/batches", { method: "POST", headers: ndjson, body: `${JSON.stringify(body)}\n` }),
+    "GET /api/v1/task": () => t.server.send("/api/v1/task?queue=rw"),
   };
   for (const [way, send] of Object.entries(WAYS)) {
-    it(`takes no request that was made by hand: ${way}`, async () => {
+    it(`refuses a handmade request: ${way}`, async () => {
       const answer = await send();
       expect(answer.status).to.equal(404);
       expect(answer.json.type).to.equal("/problems/unknown-queue");
       expect(answer.json.detail).to.contain("/v1/gateway/rw/");
-      expect(upstream.requests).to.have.length(0);
+      expect(t.upstream.requests).to.have.length(0);
     });
   }
 
-  it("takes none for the id of one of its tasks either", async () => {
-    await server.send("/v1/queues/rw/pause", { method: "POST" });
-    await server.send("/v1/queues/rw/resume", { method: "POST" });
-    const made = await server.send("/v1/gateway/rw/made", { headers: { "X-Request-Id": "made" } });
+  it("refuses a handmade request for the id of one of its tasks", async () => {
+    await t.server.send("/v1/queues/rw/pause", { method: "POST" });
+    await t.server.send("/v1/queues/rw/resume", { method: "POST" });
+    const made = await t.server.send("/v1/gateway/rw/made", { headers: { "X-Request-Id": "made" } });
     expect(made.status).to.equal(200);
-    const replaced = await server.send("/v1/requests/made", { method: "PUT", body });
+    const replaced = await t.server.send("/v1/requests/made", { method: "PUT", body });
     expect(replaced.status).to.be.oneOf([404, 409]);
-    expect(upstream.to("/secret")).to.have.length(0);
+    expect(t.upstream.to("/secret")).to.have.length(0);
   });
 
-  it("is looked at and looked after like any other", async () => {
-    expect((await server.send("/v1/queues/rw")).json.name).to.equal("rw");
-    expect((await server.send("/v1/queues/rw/waiting")).status).to.equal(200);
+  it("is inspected and managed like any other", async () => {
+    expect((await t.server.send("/v1/queues/rw")).json.name).to.equal("rw");
+    expect((await t.server.send("/v1/queues/rw/waiting")).status).to.equal(200);
   });
 });
 
-describe("a request in the queue of a gateway, stored by whatever version", () => {
+describe("a request in the queue of a gateway, stored by any version", () => {
   let upstream: RawUpstream;
   let shop: Workshop;
   before(async () => {
@@ -81,14 +74,14 @@ describe("a request in the queue of a gateway, stored by whatever version", () =
     return { seen, problem: JSON.parse(Buffer.from(seen.result?.body ?? []).toString()) };
   };
 
-  it("is not forwarded by a method that the gateway does not take", async () => {
+  it("is not forwarded if the gateway does not take its method", async () => {
     const { seen, problem } = await problemOf({ ...HAND_MADE, method: "DELETE" });
     expect(seen.state).to.equal("failed");
     expect(problem).to.include({ status: 405, title: "The gateway does not take this method" });
     expect(upstream.requests).to.have.length(0);
   });
 
-  it("is not forwarded where its path may lead out of the target", async () => {
+  it("is not forwarded if its path may lead out of the target", async () => {
     for (const path of ["/../x", "/..%2fx", "/..;/x", "/a b", "/a\r\nX: y"]) {
       const { problem } = await problemOf({ ...HAND_MADE, method: "GET", path });
       expect(problem, path).to.include({ status: 400 });
@@ -104,7 +97,7 @@ describe("a request in the queue of a gateway, stored by whatever version", () =
     expect(upstream.requests).to.have.length(0);
   });
 
-  it("is forwarded with its own length, and without secrets in whatever case", async () => {
+  it("is forwarded with its own length, and without secret headers in any case", async () => {
     const id = await shop.submit({ ...HAND_MADE, method: "POST" });
     expect(await shop.answer(id)).to.equal("ok");
     const [request] = upstream.to("/base/secret");

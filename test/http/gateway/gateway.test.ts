@@ -14,7 +14,7 @@ interface Arrived {
   readonly body: string;
 }
 
-describe("a gateway: an existing HTTP API behind the line", () => {
+describe("a gateway to an existing HTTP API", () => {
   let upstream: Server;
   let server: TestServer;
   let dir: string;
@@ -52,7 +52,7 @@ describe("a gateway: an existing HTTP API behind the line", () => {
     await rm(dir, { recursive: true });
   });
 
-  it("forwards method, path, query, headers and body, and gives back status, headers and bytes", async () => {
+  it("forwards method, path, query, headers and body, and returns status, headers and bytes", async () => {
     const answer = await server.send("/v1/gateway/legacy/a%20b/c?x=1&delay=5", {
       method: "POST",
       headers: { "Content-Type": "text/csv", Authorization: "Bearer secret", Cookie: "s=1", "X-Mine": "kept" },
@@ -68,7 +68,7 @@ describe("a gateway: an existing HTTP API behind the line", () => {
     expect(seen?.headers).to.not.have.any.keys("authorization", "cookie");
   });
 
-  it("waits in line like any task: 202, then the answer of the API as the result", async () => {
+  it("queues requests like any task: 202, then the answer of the API as the result", async () => {
     const accepted = await server.send("/v1/gateway/legacy/later", { headers: { Prefer: "respond-async" } });
     expect(accepted.status).to.equal(202);
     const id = String(accepted.headers["x-request-id"]);
@@ -76,7 +76,7 @@ describe("a gateway: an existing HTTP API behind the line", () => {
     expect((await server.send(`/v1/requests/${id}`)).text).to.equal("GET /base/later");
   });
 
-  it("tries an idempotent method again after a 429 with Retry-After or a 5xx, and gives back the last answer", async () => {
+  it("retries an idempotent method after a 429 with Retry-After or a 5xx, and returns the last answer", async () => {
     scripted.set("/base/busy", [{ status: 429, headers: { "Retry-After": "0" } }, { status: 503 }]);
     expect((await server.send("/v1/gateway/legacy/busy")).text).to.equal("GET /base/busy");
     expect(arrived.filter(({ url }) => url === "/base/busy")).to.have.length(3);
@@ -86,20 +86,20 @@ describe("a gateway: an existing HTTP API behind the line", () => {
     expect(arrived.filter(({ url }) => url === "/base/broken")).to.have.length(1);
   });
 
-  it("says so when the API cannot be reached", async () => {
+  it("reports that the API cannot be reached", async () => {
     const answer = await server.send("/v1/gateway/down/x");
     expect(answer.status).to.equal(502);
     expect(answer.json.title).to.equal("The API behind the gateway did not answer");
   });
 
-  it("does not leave its target, whatever the path says", async () => {
+  it("does not leave its target, whatever the path is", async () => {
     const before = arrived.length;
     const answer = await server.send("/v1/gateway/legacy/../../../../etc");
     expect(answer.status).to.be.oneOf([400, 404]);
     expect(arrived.slice(before).every(({ url }) => url.startsWith("/base"))).to.equal(true);
   });
 
-  it("answers 405 with Allow, unknown queues and queues that are none with 404, and 503 queue-paused", async () => {
+  it("answers 405 with Allow, 404 for unknown queues and those of handlers, and 503 queue-paused", async () => {
     const wrong = await server.send("/v1/gateway/reading/x", { method: "DELETE" });
     expect(wrong.status).to.equal(405);
     expect(wrong.headers.allow).to.equal("GET");

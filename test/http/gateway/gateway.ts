@@ -134,6 +134,29 @@ export async function startGateways(
   return { ...server, handlers, stop, raw: (text) => rawExchange(Number(new URL(server.url).port), text) };
 }
 
+/** A server with gateways to an upstream, for the tests of a group; there from its `before` on. */
+export interface GatewayScene {
+  readonly upstream: RawUpstream;
+  readonly server: GatewayServer;
+}
+
+/** Gives the tests of a group an upstream and a server that is declared for its port, and stops both after them. */
+export function useGateways(
+  declare: (port: number) => string,
+  env: Readonly<Record<string, string>> = {},
+): GatewayScene {
+  const scene = {} as { -readonly [Part in keyof GatewayScene]: GatewayScene[Part] };
+  before(async () => {
+    scene.upstream = await startUpstream();
+    scene.server = await startGateways(declare(scene.upstream.port), env);
+  });
+  after(async () => {
+    await scene.server.stop();
+    await scene.upstream.close();
+  });
+  return scene;
+}
+
 async function rawExchange(port: number, text: string): Promise<string> {
   const socket = net.connect(port, "127.0.0.1");
   // Not ended: a caller who has gone is not waited for.

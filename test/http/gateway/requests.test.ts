@@ -1,29 +1,20 @@
 import { expect } from "chai";
-import { field, type GatewayServer, type RawUpstream, startGateways, startUpstream } from "./gateway.ts";
+import { field, useGateways } from "./gateway.ts";
 
 describe("a request that a gateway forwards", () => {
-  let upstream: RawUpstream;
-  let server: GatewayServer;
-  before(async () => {
-    upstream = await startUpstream();
-    server = await startGateways(
-      `export const rw = defineGateway({ queue: "rw", target: "http://127.0.0.1:${upstream.port}/api/", attempts: 1 });
-       export const root = defineGateway({ queue: "root", target: "http://127.0.0.1:${upstream.port}", attempts: 1 });`,
-    );
-  });
-  after(async () => {
-    await server.stop();
-    await upstream.close();
-  });
+  const t = useGateways(
+    (port) => `export const rw = defineGateway({ queue: "rw", target: "http://127.0.0.1:${port}/api/", attempts: 1 });
+       export const root = defineGateway({ queue: "root", target: "http://127.0.0.1:${port}", attempts: 1 });`,
+  );
 
   /** What the API was sent for a request as raw text. */
   const forwarded = async (text: string) => {
-    const before = upstream.requests.length;
-    const answer = await server.raw(text);
-    return { answer, request: upstream.requests[before], count: upstream.requests.length - before };
+    const before = t.upstream.requests.length;
+    const answer = await t.server.raw(text);
+    return { answer, request: t.upstream.requests[before], count: t.upstream.requests.length - before };
   };
 
-  it("has no field that the caller did not send, but for Host, Via, X-Request-Id and X-Forwarded-*", async () => {
+  it("has only the fields that the caller sent, and Host, Via, X-Request-Id and X-Forwarded-*", async () => {
     const { request } = await forwarded(
       "GET /v1/gateway/rw/plain HTTP/1.1\r\nHost: shop.example:81\r\nX-Mine: \xfc\r\nConnection: close\r\n\r\n",
     );
@@ -33,7 +24,7 @@ describe("a request that a gateway forwards", () => {
       ...["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host"],
     );
     expect(fields).to.include({
-      host: `127.0.0.1:${upstream.port}`,
+      host: `127.0.0.1:${t.upstream.port}`,
       "x-mine": "\xfc",
       via: "1.1 paihao",
       "x-forwarded-for": "127.0.0.1",
@@ -42,7 +33,7 @@ describe("a request that a gateway forwards", () => {
     });
   });
 
-  it("adds to Via, and hands on what the caller accepts and its Idempotency-Key", async () => {
+  it("extends Via, and keeps the caller's Accept fields and Idempotency-Key", async () => {
     const { request } = await forwarded(
       "POST /v1/gateway/rw/via HTTP/1.0\r\nHost: h\r\nVia: 1.0 fred\r\nAccept-Encoding: zstd;q=1, br\r\nIdempotency-Key: k1\r\nUser-Agent: me\r\n\r\n",
     );
@@ -73,7 +64,7 @@ describe("a request that a gateway forwards", () => {
     });
   }
 
-  it("lacks what Connection names, in any case and with any space, but not what only the server says", async () => {
+  it("lacks the fields that Connection names, in any case and spacing, but keeps those of the server", async () => {
     const { request } = await forwarded(
       "GET /v1/gateway/rw/named HTTP/1.1\r\nHost: h\r\nX-A: 1\r\nX-B: 2\r\nX-C: 3\r\nConnection: close,\t X-A ,x-b,X-Forwarded-For,via\r\n\r\n",
     );
@@ -81,7 +72,7 @@ describe("a request that a gateway forwards", () => {
     expect(request?.fields.map(([name]) => name)).to.not.include.members(["x-a", "x-b"]);
   });
 
-  it("is looked at in linear time: a Connection of 15,000 tabs costs no more than one of none", async () => {
+  it("is parsed in linear time, even with a Connection of 15,000 tabs", async () => {
     const started = performance.now();
     for (let i = 0; i < 20; i += 1) {
       const tabs = "\t".repeat(15_000);
@@ -119,7 +110,7 @@ describe("a request that a gateway forwards", () => {
     }
   });
 
-  it("may be of any method with a body, GET and HEAD too", async () => {
+  it("may have a body with any method, including GET and HEAD", async () => {
     for (const method of ["GET", "HEAD", "DELETE", "POST", "PUT", "PATCH"]) {
       const { request } = await forwarded(
         `${method} /v1/gateway/rw/body HTTP/1.1\r\nHost: h\r\nContent-Length: 3\r\nConnection: close\r\n\r\na\xffb`,
@@ -136,7 +127,7 @@ describe("a request that a gateway forwards", () => {
     ...["/x%2fy%2fz/../..%2f..", "/...%2f..", "/%2525252525252e%2525252525252e/x", "/..%0d%0a/x", "/a#/../.."],
   ];
   for (const target of DOTS) {
-    it(`is refused with 400 where a lenient server would leave the target: ${target}`, async () => {
+    it(`is refused with 400 if a lenient server would leave the target: ${target}`, async () => {
       const { answer, count } = await forwarded(
         `GET /v1/gateway/rw${target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`,
       );
@@ -148,9 +139,9 @@ describe("a request that a gateway forwards", () => {
 
   describe("sent again under its Idempotency-Key", () => {
     const send = (headers: Readonly<Record<string, string>>, body = "x") =>
-      server.send("/v1/gateway/rw/again", { method: "POST", body, headers });
+      t.server.send("/v1/gateway/rw/again", { method: "POST", body, headers });
 
-    it("is the same one with another traceparent, and the first one's is forwarded", async () => {
+    it("is a replay even with another traceparent, and the first one's is forwarded", async () => {
       const tracing = [
         "traceparent",
         "tracestate",
@@ -167,16 +158,16 @@ describe("a request that a gateway forwards", () => {
         expect(again.status, name).to.equal(200);
         expect(again.headers["idempotent-replayed"]).to.equal("true");
       }
-      expect(upstream.to("/api/again")).to.have.length(1);
-      expect(upstream.to("/api/again").map((request) => field(request, "traceparent"))).to.deep.equal(["00-1"]);
+      expect(t.upstream.to("/api/again")).to.have.length(1);
+      expect(t.upstream.to("/api/again").map((request) => field(request, "traceparent"))).to.deep.equal(["00-1"]);
     });
 
-    it("is another one, 422, with another body, path or header", async () => {
+    it("is 422 with another body, path or header", async () => {
       expect((await send({ "Idempotency-Key": "t2", "X-Mine": "1" })).status).to.equal(200);
       expect((await send({ "Idempotency-Key": "t2", "X-Mine": "1" }, "y")).status).to.equal(422);
       expect((await send({ "Idempotency-Key": "t2", "X-Mine": "2" })).status).to.equal(422);
       const elsewhere = { method: "POST", body: "x", headers: { "Idempotency-Key": "t2", "X-Mine": "1" } };
-      expect((await server.send("/v1/gateway/rw/elsewhere", elsewhere)).status).to.equal(422);
+      expect((await t.server.send("/v1/gateway/rw/elsewhere", elsewhere)).status).to.equal(422);
     });
   });
 });

@@ -3,7 +3,7 @@ import { prefersHtml, weightOf } from "../../../src/http/headers/accept.ts";
 
 /** RFC 9110 §12.5.1 (Accept) and §12.4.2 (quality values). */
 describe("Accept", () => {
-  it("weighs a type by the range that fits it best, whatever the order (§12.5.1)", () => {
+  it("weighs a type by the most specific range, in any order (§12.5.1)", () => {
     const accept = "text/*;q=0.3, text/html;q=0.7, */*;q=0.5";
     expect(weightOf(accept, "text/html")).to.equal(0.7);
     expect(weightOf(accept, "text/plain")).to.equal(0.3);
@@ -12,7 +12,7 @@ describe("Accept", () => {
     expect(weightOf("", "application/json")).to.equal(1);
   });
 
-  it("shows the page to browsers", () => {
+  it("prefers the page for browsers", () => {
     for (const accept of [
       "text/html,application/xhtml+xml,application/xml;q=0.9,image/avif,image/webp,*/*;q=0.8",
       "text/html",
@@ -24,7 +24,7 @@ describe("Accept", () => {
     }
   });
 
-  it("shows the document to everyone else: no wish, any type, both alike, HTML refused", () => {
+  it("prefers the document for everyone else: no Accept, any type, equal weights, HTML refused", () => {
     for (const accept of [
       ...["", "*/*", "application/json", "application/*", "text/event-stream", "text/html, application/json"],
       ...["text/html;q=0.5, application/json", "text/html;q=0", "text/html;q=0.000, */*;q=0", "text/html;q=high"],

@@ -51,7 +51,7 @@ const ignoring = (work: () => unknown) => () => {
   }
 };
 
-describe("what reads a value that a caller chose", () => {
+describe("the parsers of values that callers choose", () => {
   const READERS: Readonly<Record<string, (value: string) => unknown>> = {
     Prefer: parsePrefer,
     Accept: (value) => weightOf(value, "text/html"),
@@ -70,7 +70,7 @@ describe("what reads a value that a caller chose", () => {
   };
 
   for (const [name, read] of Object.entries(READERS)) {
-    it(`takes time in proportion to its length: ${name}`, function () {
+    it(`take time in proportion to the length: ${name}`, function () {
       this.timeout(60_000);
       const begun = process.cpuUsage();
       for (const value of HOSTILE) ignoring(() => read(value))();

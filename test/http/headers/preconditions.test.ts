@@ -43,7 +43,7 @@ describe("the conditions of a PUT or DELETE", () => {
     return { id, input: (n: number) => ({ ...gate.input, n }), end };
   };
 
-  it("If-None-Match: * makes a task and replaces none, whatever its input", async () => {
+  it("If-None-Match: * creates a task and replaces none, whatever its input", async () => {
     const { id, input, end } = await waiting();
     for (const n of [1, 2]) failed(await put(id, input(n), { "If-None-Match": "*" }), id);
     failed(await put(id, input(1), { "If-None-Match": "*", "If-Match": "*" }), id);
@@ -60,7 +60,7 @@ describe("the conditions of a PUT or DELETE", () => {
     failed(await put("made-once?dryRun=true", 1, { "If-None-Match": "*" }, "default"), "made-once");
   });
 
-  it("If-None-Match: * lets one of many that come at once make the task", async () => {
+  it("If-None-Match: * lets exactly one of many concurrent requests create the task", async () => {
     for (let round = 0; round < 5; round += 1) {
       const id = `at-once-${round}`;
       const answers = await Promise.all(
@@ -73,7 +73,7 @@ describe("the conditions of a PUT or DELETE", () => {
     }
   });
 
-  it("If-Match: * wants a task that is there", async () => {
+  it("If-Match: * requires an existing task", async () => {
     failed(await put("nobody-1", 1, { "If-Match": "*" }, "default"), "nobody-1");
     expect((await server.send("/v1/requests/nobody-1")).status).to.equal(404);
     // A DELETE of nothing is 404 without conditions, and so with them.
@@ -85,7 +85,7 @@ describe("the conditions of a PUT or DELETE", () => {
     await end();
   });
 
-  it("If-Match wants the version of the monitor, which changes when the input is replaced", async () => {
+  it("If-Match requires the version of the monitor, which changes when the input is replaced", async () => {
     const { id, input, end } = await waiting();
     const tag = await tagOf(id);
     failed(await put(id, input(2), { "If-Match": '"other"' }), id);
@@ -102,7 +102,7 @@ describe("the conditions of a PUT or DELETE", () => {
     await end();
   });
 
-  it("If-Match lets one of two that have seen the same version replace the input", async () => {
+  it("If-Match lets one of two callers with the same version replace the input", async () => {
     const { id, input, end } = await waiting();
     for (let round = 0; round < 5; round += 1) {
       const tag = await tagOf(id);
@@ -114,7 +114,7 @@ describe("the conditions of a PUT or DELETE", () => {
     await server.until(id, "succeeded");
   });
 
-  it("If-Match of a result compares strongly; DELETE destroys the one that was seen", async () => {
+  it("If-Match of a result compares strongly; DELETE destroys exactly that version", async () => {
     const id = await server.enqueue("default", 1);
     await server.until(id, "succeeded");
     const tag = String((await server.send(`/v1/requests/${id}`)).headers.etag);
@@ -128,7 +128,7 @@ describe("the conditions of a PUT or DELETE", () => {
     expect((await server.send(`/v1/requests/${id}`)).status).to.equal(410);
   });
 
-  it("hold for the server-allocated dialect too", async () => {
+  it("apply to allocated ids, too", async () => {
     const { id } = (await server.send("/api/v1/task")).json;
     const at = `/api/v1/task/${id}`;
     const ask = (method: string, headers: Record<string, string>, body?: unknown) =>
@@ -140,7 +140,7 @@ describe("the conditions of a PUT or DELETE", () => {
     expect((await ask("DELETE", { "If-Match": "*" })).status).to.be.oneOf([202, 204]);
   });
 
-  it("say nothing of another caller's task", async () => {
+  it("reveal nothing about another caller's task", async () => {
     const keys = testKeys({ ann: ["submit"], bob: ["submit"] });
     const guarded = await startServer(keys.env);
     const ask = (who: "ann" | "bob", method: string, headers: Record<string, string>, body?: unknown) =>

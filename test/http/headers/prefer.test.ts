@@ -20,7 +20,7 @@ describe("Prefer", () => {
     reads("wait=100", { wait: 100, waitAsSent: "wait=100" });
   });
 
-  it("compares names without case, and does not care for the order (§2)", () => {
+  it("compares names case-insensitively, in any order (§2)", () => {
     reads("Respond-Async", { respondAsync: true });
     reads("WAIT=3, RESPOND-ASYNC", { respondAsync: true, wait: 3, waitAsSent: "wait=3" });
   });
@@ -31,19 +31,19 @@ describe("Prefer", () => {
     reads("  respond-async  ,  wait  =  10  ", { respondAsync: true, wait: 10, waitAsSent: "wait=10" });
   });
 
-  it("takes a value as token or as quoted string (§2: word)", () => {
+  it("accepts a value as token or as quoted string (§2: word)", () => {
     reads('wait="10"', { wait: 10, waitAsSent: "wait=10" });
     reads('wait="\\1\\0"', { wait: 10, waitAsSent: "wait=10" });
   });
 
-  it("takes an empty value for none (§2)", () => {
+  it("treats an empty value as none (§2)", () => {
     reads("wait", { wait: Number.POSITIVE_INFINITY, waitAsSent: "wait" });
     reads("wait=", { wait: Number.POSITIVE_INFINITY, waitAsSent: "wait" });
     reads('wait=""', { wait: Number.POSITIVE_INFINITY, waitAsSent: "wait" });
     reads('respond-async=""', { respondAsync: true });
   });
 
-  it("takes a value for another preference where none is defined (§4.1)", () => {
+  it("treats a value of respond-async as another preference (§4.1)", () => {
     reads("respond-async=yes", {});
     reads('respond-async="false"', {});
   });
@@ -55,13 +55,13 @@ describe("Prefer", () => {
     reads('wait=5;;a=;b=""; ;c', { wait: 5, waitAsSent: "wait=5" });
   });
 
-  it("looks for no preference within a quoted string", () => {
+  it("finds no preference within a quoted string", () => {
     reads('foo="respond-async, wait=3"', {});
     reads('foo="say \\"hi\\", respond-async", wait=4', { wait: 4, waitAsSent: "wait=4" });
     reads('foo="\\\\", respond-async', { respondAsync: true });
   });
 
-  it("lets the first of several win (§2), also when it cannot be used", () => {
+  it("uses the first of several (§2), even if it is invalid", () => {
     reads("wait=1, wait=2", { wait: 1, waitAsSent: "wait=1" });
     reads("wait=soon, wait=2", {});
     reads("respond-async=no, respond-async", {});
@@ -83,18 +83,18 @@ describe("Prefer", () => {
     reads("wait=5\u00a0", {});
   });
 
-  it("lets an unended quoted string swallow what follows, as any reader of fields would", () => {
+  it("treats all that follows an open quote as part of the string", () => {
     reads('respond-async, foo="bar, wait=3', { respondAsync: true });
   });
 
-  it("takes only whole seconds from 0 (§4.3: delta-seconds)", () => {
+  it("accepts only whole seconds from 0 (§4.3: delta-seconds)", () => {
     reads("wait=0", { wait: 0, waitAsSent: "wait=0" });
     reads("wait=007", { wait: 7, waitAsSent: "wait=007" });
     for (const value of ["-1", "+1", "1.5", "1e3", "0x10", "ten", "١٠"]) reads(`wait=${value}`, {});
     expect(parsePrefer(`wait=${"9".repeat(400)}`).wait).to.equal(Number.POSITIVE_INFINITY);
   });
 
-  it("reads a hostile header in a moment: no pattern goes back and forth over it", () => {
+  it("reads a hostile header in linear time", () => {
     const spaces = " ".repeat(7);
     const headers = [
       `wait${`;${spaces}`.repeat(2000)}@`,

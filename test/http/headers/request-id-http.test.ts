@@ -12,7 +12,7 @@ describe("the id of a task over HTTP", () => {
   });
   after(() => server.stop());
 
-  it("is the X-Request-Id that was sent, where that is fit", async () => {
+  it("is the X-Request-Id that was sent, if it is valid", async () => {
     for (const id of ["my-id", "A.b_c~9", "y".repeat(128)]) {
       const answer = await server.post("default", 1, { "X-Request-Id": id });
       expect(answer.headers["x-request-id"]).to.equal(id);
@@ -20,7 +20,7 @@ describe("the id of a task over HTTP", () => {
     }
   });
 
-  it("is a fresh one where X-Request-Id is unfit, which is never echoed: not in headers, body or log", async () => {
+  it("is a new one if X-Request-Id is invalid, which is never echoed in headers, body or log", async () => {
     for (const id of ["<script>", "-leading", "y".repeat(129), "a b", "two,ids", "ö"]) {
       const answer = await server.post("default", 1, { ...ASYNC, "X-Request-Id": id });
       expect(answer.status, id).to.equal(202);
@@ -42,7 +42,7 @@ describe("the id of a task over HTTP", () => {
     expect((await server.send("/v1/requests/just-me")).json.type).to.equal("/problems/unknown");
   });
 
-  it("comes from the Idempotency-Key, quoted or bare, and wins over X-Request-Id (the header's draft, §2.1)", async () => {
+  it("is derived from the Idempotency-Key, quoted or bare, which wins over X-Request-Id (the header's draft, §2.1)", async () => {
     const submit = (key: string) =>
       server.post("default", { order: 17 }, { "Idempotency-Key": key, "X-Request-Id": "not-used" });
     const first = await submit("order-17");
@@ -56,7 +56,7 @@ describe("the id of a task over HTTP", () => {
     expect(elsewhere.headers["x-request-id"]).to.not.equal(first.headers["x-request-id"]);
   });
 
-  it("comes from the same Idempotency-Key in every process of a deployment, and after a restart", async () => {
+  it("is the same for an Idempotency-Key in every process of a deployment, and after a restart", async () => {
     const input = { order: 18 };
     const first = await server.post("default", input, { "Idempotency-Key": "order-18" });
     const other = await startServer({ KEY_PREFIX: server.prefix });
@@ -71,7 +71,7 @@ describe("the id of a task over HTTP", () => {
     expect(their.headers["x-request-id"]).to.match(UUID).and.not.equal(first.headers["x-request-id"]);
   });
 
-  it("is refused where the Idempotency-Key cannot be one, naming it", async () => {
+  it("is refused if the Idempotency-Key is invalid, naming it", async () => {
     for (const key of ["", '""', "a b", "k".repeat(256), '"open', "clé"]) {
       const answer = await server.post("default", 1, { "Idempotency-Key": key });
       expect(answer.status, key).to.equal(400);
@@ -93,7 +93,7 @@ describe("the id of a task over HTTP", () => {
     }
   });
 
-  it("is refused in the path of a PUT where its grammar is another", async () => {
+  it("is refused in the path of a PUT if it is invalid", async () => {
     for (const id of ["-a", "a%20b", "%3Cb%3E", "a".repeat(129), "%00"]) {
       const answer = await server.send(`/v1/requests/${id}`, { method: "PUT", body: 1 });
       expect(answer.status, id).to.equal(400);
@@ -115,7 +115,7 @@ describe("the same id again", () => {
     server.post(queue, input, { "X-Request-Id": id, ...headers });
   const replayed = (answer: { headers: Record<string, unknown> }) => answer.headers["idempotent-replayed"];
 
-  it("is the same task: asynchronous and pending → 202 with today's index, finished → the result", async () => {
+  it("is the same task: asynchronous and pending → 202 with the current index, finished → the result", async () => {
     const gate = closedGate();
     const running = await server.enqueue("gated", gate.input);
     await gate.entered;
@@ -136,7 +136,7 @@ describe("the same id again", () => {
     }
   });
 
-  it("waits for that very task when it is synchronous and pending, and runs it once", async () => {
+  it("waits for that task if it is synchronous and pending, and runs it once", async () => {
     const gate = closedGate();
     const first = submit("shared", gate.input);
     await gate.entered;
@@ -175,7 +175,7 @@ describe("the same id again", () => {
     }
   });
 
-  it("replaces by PUT the input of a waiting task, which keeps its place, and of a scheduled one", async () => {
+  it("replaces the input of a waiting or scheduled task by PUT, and keeps its place", async () => {
     const gate = closedGate();
     await server.enqueue("gated", gate.input);
     await gate.entered;
@@ -195,7 +195,7 @@ describe("the same id again", () => {
     await server.until("mutable", "succeeded");
   });
 
-  it("refuses by PUT another input from running on", async () => {
+  it("is a conflict by PUT with another input once the task runs", async () => {
     const gate = closedGate();
     const path = "/v1/queues/gated-too/requests/begun";
     await server.send(path, { method: "PUT", headers: ASYNC, body: gate.input });

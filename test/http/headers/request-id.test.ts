@@ -9,13 +9,13 @@ const idOf = (headers: Record<string, string>, path = POST, method = "POST", cal
   requestIdOf({ method, path, headers }, caller, SECRET);
 
 describe("the id of a request", () => {
-  it("is a fit X-Request-Id as it is", () => {
+  it("is a valid X-Request-Id", () => {
     for (const id of ["a", "0198f2c4-0000-7000-8000-000000000000", "A.b_c~d-9", "x".repeat(128)]) {
       expect(idOf({ "x-request-id": id })).to.equal(id);
     }
   });
 
-  it("is a fresh one where X-Request-Id is absent or unfit", () => {
+  it("is a new one if X-Request-Id is absent or invalid", () => {
     const unfit = [
       "",
       "-a",
@@ -39,7 +39,7 @@ describe("the id of a request", () => {
     expect(idOf({})).to.not.equal(idOf({}));
   });
 
-  it("is made from caller, queue and Idempotency-Key where a task is submitted with one", () => {
+  it("is derived from caller, queue and Idempotency-Key if a task is submitted with one", () => {
     const key = { "idempotency-key": "order-17" };
     expect(idOf(key)).to.match(UUID).and.equal(idOf(key));
     expect(idOf({ ...key, "x-request-id": "mine" })).to.equal(idOf(key));
@@ -51,7 +51,7 @@ describe("the id of a request", () => {
     expect(idOf({ "idempotency-key": "order-18" })).to.not.equal(idOf(key));
   });
 
-  it("cannot be computed by whoever does not know the deployment's secret", () => {
+  it("cannot be computed without the deployment's secret", () => {
     const request = { method: "POST", path: POST, headers: { "idempotency-key": "order-17" } };
     expect(requestIdOf(request, null, { value: "of another" })).to.not.equal(idOf(request.headers));
     expect(requestIdOf(request, null, { value: SECRET.value })).to.equal(idOf(request.headers));
@@ -62,7 +62,7 @@ describe("the id of a request", () => {
     expect(idOf({ "idempotency-key": '"a\\"b"' })).to.equal(idOf({ "idempotency-key": 'a"b' }));
   });
 
-  it("does not come from a key on requests that submit nothing", () => {
+  it("is not derived from a key on requests that submit nothing", () => {
     const headers = { "idempotency-key": "order-17", "x-request-id": "mine" };
     expect(idOf(headers, "/v1/requests/abc", "GET")).to.equal("mine");
     expect(idOf(headers, "/v1/queues/default/pause", "POST")).to.equal("mine");
@@ -77,7 +77,7 @@ describe("the id of a request", () => {
     expect(idOf({ "x-request-id": "mine" }, "/v1/requests/%E0%A4%A", "PUT")).to.equal("mine");
   });
 
-  it("never stands for an Idempotency-Key that cannot be one", () => {
+  it("is not derived from an invalid Idempotency-Key", () => {
     const accepts = (key: string) => {
       try {
         checkIdempotencyKey({ "idempotency-key": key });

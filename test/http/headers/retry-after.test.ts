@@ -6,8 +6,8 @@ import type { Line } from "../../../src/store/scripts/scripts.ts";
 const line = (meanMs: number | null, slots = 1) => ({ meanMs, slots }) as Line;
 const eta = (seconds: number) => ({ seconds, basis: "queue" }) as unknown as Parameters<typeof pendingRetryAfterS>[0];
 
-describe("when a caller is to come again", () => {
-  it("is the estimated start of a task that waits, from 1 to 300 s", () => {
+describe("Retry-After", () => {
+  it("is the estimated start of a waiting task, from 1 to 300 s", () => {
     for (const [seconds, expected] of [
       [0, 1],
       [3.4, 3],
@@ -18,18 +18,18 @@ describe("when a caller is to come again", () => {
     }
   });
 
-  it("is spread by up to a tenth where it is long", () => {
+  it("is jittered by up to a tenth if it is long", () => {
     expect(pendingRetryAfterS(eta(100), line(null), null, 1)).to.equal(110);
     expect(pendingRetryAfterS(eta(5), line(null), null, 1)).to.equal(5);
   });
 
-  it("is the estimated end of a task that runs, and 2 s where nothing is known", () => {
+  it("is the estimated end of a running task, or 2 s without an estimate", () => {
     expect(pendingRetryAfterS(null, line(8000), 3000, 0)).to.equal(5);
     expect(pendingRetryAfterS(null, line(8000), 9000, 0)).to.equal(1);
     expect(pendingRetryAfterS(null, line(null), 3000, 0)).to.equal(2);
   });
 
-  it("is when a place in a full queue comes free, 5 s where that is not known", () => {
+  it("is the estimated time until a full queue has room, or 5 s without an estimate", () => {
     expect(fullRetryAfterS(line(9000, 2))).to.equal(5);
     expect(fullRetryAfterS(line(10, 8))).to.equal(1);
     expect(fullRetryAfterS(line(3_600_000))).to.equal(300);
@@ -37,7 +37,7 @@ describe("when a caller is to come again", () => {
     expect(fullRetryAfterS(line(9000, 0))).to.equal(5);
   });
 
-  it("is said of every 503, and of no error that time does not mend", () => {
+  it("is on every 503, and on no error that a retry cannot solve", () => {
     expect(retryAfterOf(new PaihaoError("store-unavailable"))).to.equal(2);
     expect(retryAfterOf(new PaihaoError("rate-limited", undefined, { retryAfterS: 7 }))).to.equal(7);
     expect(retryAfterOf(new PaihaoError("unknown"))).to.equal(undefined);

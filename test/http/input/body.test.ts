@@ -43,7 +43,7 @@ describe("the body of a request", () => {
     expect(await code()).to.equal("four");
   });
 
-  it("is put together from several", async () => {
+  it("is joined from several", async () => {
     await send(head("Content-Length: 10"), "four");
     socket.write("more66");
     expect(await code()).to.equal("fourmore66");
@@ -57,18 +57,18 @@ describe("the body of a request", () => {
     expect(await code()).to.equal("");
   });
 
-  it("is refused before it has come when it says that it is too long", async () => {
+  it("is refused before it arrives if its length is too large", async () => {
     await send(head("Content-Length: 11"));
     expect(await code()).to.equal("payload-too-large");
   });
 
-  it("is refused as soon as it is too long, when it does not say how long it is", async () => {
+  it("is refused as soon as it is too long, if it has no length", async () => {
     await send(`${head("Transfer-Encoding: chunked")}6\r\nsixsix\r\n`);
     socket.write("6\r\nsixsix\r\n");
     expect(await code()).to.equal("payload-too-large");
   });
 
-  it("is not looked at any further once it is too long", async () => {
+  it("is not read any further once it is too long", async () => {
     const checks: string[] = [];
     const picky = z.unknown().refine((value) => {
       checks.push(JSON.stringify(value));
@@ -90,7 +90,7 @@ describe("the body of a request", () => {
     expect(checks).to.deep.equal([]);
   });
 
-  it("is known not to have come whole when the connection ends in the middle of it", async () => {
+  it("is reported as incomplete if the connection ends within it", async () => {
     await send(`${head("Content-Length: 10")}four`);
     socket.destroy();
     expect(await code()).to.equal("invalid-parameter");

@@ -9,7 +9,7 @@ const errorsOf = (schema: z.ZodType, value: unknown) => {
   return { ...extensions, message } as { errors: FieldError[]; moreErrors?: number; message: string };
 };
 
-describe("the errors of an input that is wrong", () => {
+describe("the errors of an invalid input", () => {
   it("are at most a hundred, with the number of those left out", () => {
     const { errors, moreErrors } = errorsOf(z.array(z.string()), Array(250).fill(1));
     expect([errors.length, moreErrors]).to.deep.equal([100, 150]);
@@ -33,7 +33,7 @@ describe("the errors of an input that is wrong", () => {
     expect(pointerOf(Array(1000).fill("ü"))).to.have.length.within(500, 512);
   });
 
-  it("point also to names that no UTF-8 can write", () => {
+  it("point also to names that are not valid Unicode", () => {
     const { errors } = errorsOf(z.record(z.string(), z.string()), { "\ud800": 1 });
     expect(errors[0]?.pointer).to.equal("#/%EF%BF%BD");
   });

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
-describe("an input that is made to cost more than it is", () => {
+describe("an input that is made to be expensive", () => {
   let server: TestServer;
   before(async () => {
     server = await startServer();
@@ -11,7 +11,7 @@ describe("an input that is made to cost more than it is", () => {
   const send = (body: string, queue = "default") => server.post(queue, body, JSON_TYPE);
   const MEGABYTE = 1_048_576;
 
-  it("is refused as too deep before it is parsed, so that a megabyte of [ costs no more than its reading", async () => {
+  it("is refused as too deep before it is parsed, so that a megabyte of [ costs only its reading", async () => {
     const text = "[".repeat(MEGABYTE);
     const begun = process.cpuUsage();
     for (let i = 0; i < 20; i += 1) {
@@ -26,7 +26,7 @@ describe("an input that is made to cost more than it is", () => {
     expect(user / 1e6).to.be.below(8);
   });
 
-  it("is deep where its brackets are, not where its text has some", async () => {
+  it("is deep by its brackets, not by those in its strings", async () => {
     const brackets = JSON.stringify(`${"[".repeat(100)}\\" {{`);
     expect((await send(brackets)).json.input).to.equal(JSON.parse(brackets));
     expect((await send(`${"[[],".repeat(63)}[]${"]".repeat(63)}`)).status).to.equal(200);
@@ -35,7 +35,7 @@ describe("an input that is made to cost more than it is", () => {
     }
   });
 
-  it("has its first hundred errors reported, and how many more there are", async () => {
+  it("has its first hundred errors reported, and the number of the others", async () => {
     const answer = await send(JSON.stringify({ width: 1, tags: Array(170_000).fill(false) }), "checked");
     expect(answer.status).to.equal(400);
     expect(answer.body.length).to.be.below(20_000);
@@ -63,7 +63,7 @@ describe("a number in an input", () => {
   after(() => server.stop());
   const send = (body: string) => server.post("default", body, { "Content-Type": "application/json" });
 
-  it("that is too large for a double is 400, with a pointer to it", async () => {
+  it("is 400 with a pointer if it is too large for a double", async () => {
     for (const number of ["1e400", "-1E+309", "9".repeat(310), `1${"0".repeat(400)}.5`]) {
       const answer = await send(`{"a":[0,{"b/c":${number}}]}`);
       expect(answer.status, number).to.equal(400);
@@ -81,7 +81,7 @@ describe("a number in an input", () => {
     expect(envelope.json.problem).to.include({ type: "/problems/invalid-input" });
   });
 
-  it("of any other kind is kept as it was sent", async () => {
+  it("is otherwise kept as it was sent", async () => {
     for (const number of ["1e308", "1e-400", "-0", "9007199254740993", "0.1e1", `0.${"1".repeat(400)}`]) {
       const answer = await send(`{"n":${number},"true":true,"s":"1e400"}`);
       expect(answer.status, number).to.equal(200);

@@ -26,7 +26,7 @@ describe("the input of a submission", () => {
     expect(answer.json.detail).to.contain("#/width");
   });
 
-  it("is refused as a whole where it is of another type, with the pointer of the document", async () => {
+  it("is refused with the pointer of the document if it is of another type", async () => {
     const answer = await send([1], undefined, "checked");
     expect(answer.json.errors[0].pointer).to.equal("#");
     expect((await send({ width: 5 }, undefined, "checked")).json).to.deep.equal({ width: 5 });
@@ -39,7 +39,7 @@ describe("the input of a submission", () => {
     expect((await server.post("checked", { width: 1 }, { "X-Request-Id": "refused" })).status).to.equal(200);
   });
 
-  it("is malformed JSON where it is none (RFC 8259)", async () => {
+  it("is refused as malformed if it is not JSON (RFC 8259)", async () => {
     const bodies = [
       ...[
         "",
@@ -66,7 +66,7 @@ describe("the input of a submission", () => {
     }
   });
 
-  it("may be nested 64 levels deep, not deeper", async () => {
+  it("may be nested 64 levels deep, but not deeper", async () => {
     const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
     expect((await send(nested(64))).status).to.equal(200);
     for (const body of [nested(65), `${'{"a":'.repeat(65)}1${"}".repeat(65)}`, nested(30_000)]) {
@@ -74,12 +74,12 @@ describe("the input of a submission", () => {
     }
   });
 
-  it("is taken for JSON where the request does not say what it is", async () => {
+  it("is read as JSON if the request has no media type", async () => {
     expect((await send('{"a":1}')).json.input).to.deep.equal({ a: 1 });
     expect((await send("1", "APPLICATION/JSON ; charset=UTF-8")).json.input).to.equal(1);
   });
 
-  it("is 415 in a media type, charset or encoding that the queue does not take, which is then named", async () => {
+  it("is 415 in a media type, charset or encoding that the queue does not take, and names it", async () => {
     for (const type of [
       "text/plain",
       "application/xml",
@@ -105,7 +105,7 @@ describe("the input of a submission", () => {
     expect(zipped.headers).not.to.have.property("accept");
   });
 
-  it("is the raw bytes for a handler that takes another media type", async () => {
+  it("is raw bytes for a handler that takes another media type", async () => {
     const answer = await server.send("/v1/queues/images/requests?width=10", {
       method: "POST",
       headers: { "Content-Type": "image/PNG" },
@@ -115,7 +115,7 @@ describe("the input of a submission", () => {
     expect((await send("1", "application/json", "images")).status).to.equal(415);
   });
 
-  it("is 413 above MAX_BODY, told by its length or found out while it arrives", async () => {
+  it("is 413 above MAX_BODY, by its Content-Length or while it arrives", async () => {
     const large = Buffer.alloc(5 * 1024 * 1024, "1");
     const told = await send(large, "application/json");
     const found = await server.send("/v1/requests", { method: "POST", chunks: [large, large] });
@@ -146,7 +146,7 @@ describe("the input of a submission", () => {
     expect((await server.send("/v1/queues/constructor")).json.type).to.equal("/problems/unknown-queue");
   });
 
-  it("is not looked at where an option is wrong; the parameter is named", async () => {
+  it("is not read if an option is wrong; the parameter is named", async () => {
     const cases = { delay: "soon", notBefore: "tomorrow", maxIndex: "-1", dryRun: "maybe" };
     for (const [name, value] of Object.entries(cases)) {
       const answer = await server.send(`/v1/requests?${name}=${value}`, { method: "POST", body: "{" });
@@ -156,7 +156,7 @@ describe("the input of a submission", () => {
     }
   });
 
-  it("is for a queue that exists", async () => {
+  it("is refused for an unknown queue", async () => {
     for (const queue of ["nobody", "UPPER", "a%20b", `${"q".repeat(65)}`, "%F0%9F%8E%AB"]) {
       const answer = await server.post(queue, 1);
       expect(answer.status, queue).to.equal(404);
@@ -164,7 +164,7 @@ describe("the input of a submission", () => {
     }
   });
 
-  it("leaves the query to the handler, without what the server knows itself", async () => {
+  it("comes with the query parameters that are not the server's", async () => {
     const answer = await server.send("/v1/requests?a=1&b=%C3%BC&maxIndex=5&delay=0", { method: "POST", body: 1 });
     expect(answer.json.query).to.deep.equal({ a: "1", b: "ü" });
   });

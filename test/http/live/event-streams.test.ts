@@ -40,12 +40,12 @@ describe("a stream of events", () => {
     return { connection, stream };
   };
 
-  it("writes an event as WHATWG HTML §9.2.5 has it", () => {
+  it("writes an event as WHATWG HTML §9.2.5 defines it", () => {
     expect(eventText({ name: "status", id: "v1", data: "{}" })).to.equal("event: status\nid: v1\ndata: {}\n\n");
     expect(eventText({ name: "done", data: "{}" })).to.equal("event: done\ndata: {}\n\n");
   });
 
-  it("sends a slow client only the latest when it is ready again, never what lay between", () => {
+  it("sends a slow client only the latest event when it is ready again", () => {
     const { connection, stream } = open();
     connection.full = true;
     stream.send("1");
@@ -58,7 +58,7 @@ describe("a stream of events", () => {
     expect(connection.written.at(-1)).to.equal("1001");
   });
 
-  it("keeps the end for a slow client, and lets nothing come after it", () => {
+  it("keeps the last event for a slow client, and sends nothing after it", () => {
     const { connection, stream } = open();
     connection.full = true;
     stream.send("1");
@@ -70,7 +70,7 @@ describe("a stream of events", () => {
     expect([connection.written, connection.ended]).to.deep.equal([["1", "done"], true]);
   });
 
-  it("gives up a client that takes nothing for many turns, not one that is merely slow", () => {
+  it("drops a client that reads nothing for many turns, but not one that is merely slow", () => {
     const { connection, stream } = open();
     for (let turn = 0; turn < STREAM_DEFAULTS.patienceTurns; turn += 1) {
       connection.full = true;
@@ -85,7 +85,7 @@ describe("a stream of events", () => {
     expect(connection.destroyed).to.equal(true);
   });
 
-  it("is ended with all others when the server stops, and opened no more afterwards", () => {
+  it("ends with all others when the server stops, and none opens afterwards", () => {
     const stopping = new AbortController();
     const streams = new EventStreams(stopping.signal);
     const connections = Array.from({ length: 20 }, () => new Connection());
@@ -104,7 +104,7 @@ describe("a stream of events", () => {
     expect(late.ended).to.equal(true);
   });
 
-  it("turns its wheel often enough that no client waits ten seconds for a sign of life", () => {
+  it("sends a comment to each client within ten seconds", () => {
     expect(STREAM_DEFAULTS.spokes * STREAM_DEFAULTS.spokeMs).to.be.below(9000);
   });
 });

@@ -75,7 +75,7 @@ describe("two thousand watchers of one process", () => {
     await eventually(() => canceled.text.includes("event: done"));
   });
 
-  it("leave the server free for others meanwhile", async () => {
+  it("do not delay other requests", async () => {
     const times: number[] = [];
     for (let n = 0; n < 20; n += 1) {
       const began = performance.now();
@@ -85,7 +85,7 @@ describe("two thousand watchers of one process", () => {
     expect(times.sort((a, b) => a - b)[10]).to.be.below(250);
   });
 
-  it("all get their sign of life, and are all closed when the server stops", async function () {
+  it("all get their comment, and are all closed when the server stops", async function () {
     this.timeout(60_000);
     const [, ...others] = clients;
     await eventually(() => others.every(({ text }) => /\r\n:\n\n/.test(text)), 15_000);

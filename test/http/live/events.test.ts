@@ -22,7 +22,7 @@ describe("the events of a task", () => {
   };
   const states = (events: readonly StreamEvent[]) => events.map((event) => `${event.name} ${event.json.state}`);
 
-  it("begin with retry and the state there is, and go on with each change until done; then the server closes", async () => {
+  it("begin with retry and the current state, and continue with each change until done; then the server closes", async () => {
     const gate = closedGate();
     const id = await server.enqueue("gated", gate.input);
     const task = await gate.entered;
@@ -49,7 +49,7 @@ describe("the events of a task", () => {
     await stream.closed;
   });
 
-  it("carry the monitor's own document, and as id the version that is its ETag", async () => {
+  it("carry the monitor's document, with its ETag's version as the id", async () => {
     const id = await server.enqueue("default", 1, "?delay=3600");
     const stream = await follow(id);
     const event = await stream.next();
@@ -59,7 +59,7 @@ describe("the events of a task", () => {
     expect(event.json.links).to.deep.include({ rel: "events", href: `/v1/requests/${id}/events`, method: "GET" });
   });
 
-  it("tell how the line moves, at most once a second", async () => {
+  it("report how the line moves, at most once a second", async () => {
     const gates = Array.from({ length: 4 }, closedGate);
     for (const gate of gates) await server.enqueue("gated", gate.input);
     await gates[0]?.entered;
@@ -79,7 +79,7 @@ describe("the events of a task", () => {
     await stream.until("done");
   });
 
-  it("tell of a failure with its error, and of a cancel", async () => {
+  it("report a failure with its error, and a cancel", async () => {
     const gate = closedGate();
     const failing = await server.enqueue("gated", gate.input);
     await gate.entered;
@@ -95,7 +95,7 @@ describe("the events of a task", () => {
     expect(states(await canceled.until("done"))).to.deep.equal(["status canceled", "done canceled"]);
   });
 
-  it("of a finished task are its state and done; whoever has had that gets 204, by header or query", async () => {
+  it("of a finished task are its state and done; a client that has had them gets 204, by header or query", async () => {
     const id = (await server.post("default", 1)).json.id;
     const stream = await follow(id);
     const events = await stream.until("done");
@@ -110,7 +110,7 @@ describe("the events of a task", () => {
     expect((await missed.until("done")).at(-1)?.id).to.equal(known);
   });
 
-  it("can be taken up again after a broken connection, which neither cancels nor loses anything", async () => {
+  it("can be resumed after a broken connection, which neither cancels nor loses anything", async () => {
     const gate = closedGate();
     const id = await server.enqueue("gated", gate.input);
     await gate.entered;
@@ -125,7 +125,7 @@ describe("the events of a task", () => {
     expect((await server.send(`/v1/requests/${id}`)).json).to.equal("kept");
   });
 
-  it("are problems before they begin: 404 unknown, 410 deleted, 400 for a doubled parameter", async () => {
+  it("are refused with a problem: 404 unknown, 410 deleted, 400 for a repeated parameter", async () => {
     const deleted = (await server.post("default", 1)).json.id;
     await server.send(`/v1/requests/${deleted}`, { method: "DELETE" });
     for (const [path, status, code] of [
@@ -141,7 +141,7 @@ describe("the events of a task", () => {
     }
   });
 
-  it("have a head of their own for HEAD, and are linked from a 202", async () => {
+  it("answer HEAD, and are linked from a 202", async () => {
     const sent = { method: "POST", headers: { Prefer: "respond-async" }, body: 1 };
     const answer = await server.send("/v1/requests?delay=3600", sent);
     const events = `/v1/requests/${answer.json.id}/events`;

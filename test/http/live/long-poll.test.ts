@@ -28,7 +28,7 @@ describe("the conditional long poll of the monitor", () => {
     expect((await look("nobody", { "If-None-Match": "*" })).status, "only of what there is").to.equal(404);
   });
 
-  it("answers as soon as the state changes, and says that it has waited", async () => {
+  it("answers as soon as the state changes, with Preference-Applied", async () => {
     const gate = closedGate();
     const id = await server.enqueue("gated", gate.input);
     await gate.entered;
@@ -58,7 +58,7 @@ describe("the conditional long poll of the monitor", () => {
     await server.until(id, "canceled");
   });
 
-  it("answers when the place in line changes because others have started", async () => {
+  it("answers if the place in line changes because others have started", async () => {
     const gates = [closedGate(), closedGate(), closedGate()] as const;
     for (const gate of gates.slice(0, 2)) await server.enqueue("gated", gate.input);
     await gates[0].entered;
@@ -97,7 +97,7 @@ describe("the conditional long poll of the monitor", () => {
     expect(answer.headers).to.include({ etag, "preference-applied": "wait=1" });
   });
 
-  it("answers at once where the caller has another version, or does not say to wait", async () => {
+  it("answers at once if the caller has another version, or does not ask to wait", async () => {
     const id = await server.enqueue("default", 1, "?delay=3600");
     const etag = await tagOf(id);
     for (const [condition, prefer, status] of [
@@ -114,7 +114,7 @@ describe("the conditional long poll of the monitor", () => {
     expect((await look(id, { Prefer: "wait=20" })).status).to.equal(202);
   });
 
-  it("holds many for the price of a few looks, and lets all go when the server stops", async () => {
+  it("holds many callers with a few looks, and answers all when the server stops", async () => {
     const warnings: string[] = [];
     const note = (warning: Error) => warnings.push(warning.name);
     process.on("warning", note);

@@ -48,13 +48,13 @@ describe("the description of the API", () => {
     expect(valid).to.equal(true);
   });
 
-  it("describes every route but the pages, and nothing that is no route", () => {
+  it("describes every route except the pages, and nothing else", () => {
     const queues = Object.keys(document.paths).filter((path) => /^\/v1\/queues\/[a-z0-9._-]+\/requests$/.test(path));
     const written = operations(document).filter((operation) => !queues.some((path) => operation.endsWith(` ${path}`)));
     expect(written).to.deep.equal(routes());
   });
 
-  it("has a path of its own for each queue, with what its handler accepts", async () => {
+  it("has a path for each queue, with what its handler accepts", async () => {
     const { items } = (await server.send("/v1/queues")).json;
     for (const { name, consumes, input } of items) {
       // The server's own queues are shown, but take nothing from callers.
@@ -70,7 +70,7 @@ describe("the description of the API", () => {
     expect(document.components.schemas).to.have.property("input.checked");
   });
 
-  it("names each operation once, and refers only to what is there", () => {
+  it("names each operation once, and has no dangling references", () => {
     const ids = Object.values(document.paths).flatMap((item) => Object.values(item ?? {}).map((o) => o.operationId));
     expect(new Set(ids).size).to.equal(ids.length);
     const text = JSON.stringify(document);
@@ -80,7 +80,7 @@ describe("the description of the API", () => {
     expect(text).to.not.match(/"\$ref":"#\/\$defs/);
   });
 
-  it("asks for the scopes that the routes ask for", () => {
+  it("requires the scopes that the routes require", () => {
     expect(document.paths["/v1/requests"]?.post?.security).to.deep.equal([{ key: ["submit"] }, {}]);
     expect(document.paths["/v1/requests/{id}"]?.get?.security).to.deep.equal([
       { key: ["submit", "read"] },
@@ -92,13 +92,13 @@ describe("the description of the API", () => {
     expect(document.paths["/healthz"]?.get?.security).to.deep.equal([]);
   });
 
-  it("is asked for again with its ETag for nothing", async () => {
+  it("is 304 for its ETag", async () => {
     const { etag } = (await server.send("/openapi.json")).headers;
     const answer = await server.send("/openapi.json", { headers: { "If-None-Match": String(etag) } });
     expect([answer.status, answer.text]).to.deep.equal([304, ""]);
   });
 
-  it("takes schemas that refer to themselves, and those without a JSON Schema", async () => {
+  it("includes recursive schemas, and handlers without a JSON Schema", async () => {
     interface Tree {
       name: string;
       children: Tree[];

@@ -9,7 +9,7 @@ import { type Answer, type Sent, startServer, type TestServer } from "../../help
 const ASYNC = { Prefer: "respond-async" };
 const NDJSON = { "Content-Type": "application/x-ndjson" };
 
-describe("answers of the server, held against its own description", () => {
+describe("answers of the server, compared with its OpenAPI description", () => {
   let server: TestServer;
   let contract: Contract;
   let document: OpenApiDocument;
@@ -34,7 +34,7 @@ describe("answers of the server, held against its own description", () => {
   };
   const until = (id: string, state: string) => server.until(id, state);
 
-  it("are as described where tasks are submitted", async () => {
+  it("are as described for submissions", async () => {
     await send("POST", "/v1/requests", 200, { body: 1 });
     await send("POST", "/v1/requests?delay=60", 202, { body: 1, headers: { ...ASYNC, "X-Request-Id": "tour-later" } });
     await send("POST", "/v1/requests?delay=60", 202, { body: 1, headers: { ...ASYNC, "X-Request-Id": "tour-later" } });
@@ -58,7 +58,7 @@ describe("answers of the server, held against its own description", () => {
     }
   });
 
-  it("are as described where the line is full or long, and where time is over", async () => {
+  it("are as described for a full or long line, and after time limits", async () => {
     const gate = closedGate();
     const post = (status: number, search = "", headers: Sent["headers"] = ASYNC) =>
       send("POST", `/v1/queues/gated/requests${search}`, status, { body: gate.input, headers });
@@ -73,7 +73,7 @@ describe("answers of the server, held against its own description", () => {
     await until(json.id, "succeeded");
   });
 
-  it("are as described where tasks are watched and collected", async () => {
+  it("are as described for watching and collecting", async () => {
     const gate = closedGate();
     const { id } = (await send("POST", "/v1/queues/gated-too/requests", 202, { body: gate.input, headers: ASYNC }))
       .json;
@@ -105,7 +105,7 @@ describe("answers of the server, held against its own description", () => {
     await send("GET", "/v1/requests/nobody/events", 404);
   });
 
-  it("are as described where tasks end badly, are canceled or destroyed", async () => {
+  it("are as described for failed, canceled and destroyed tasks", async () => {
     const gaveUp = { status: 422, title: "No", detail: "not this", more: [1] };
     await send("POST", "/v1/queues/giving-up/requests", 422, {
       body: gaveUp,
@@ -141,7 +141,7 @@ describe("answers of the server, held against its own description", () => {
     await send("DELETE", "/v1/requests/tour-stop", 202);
   });
 
-  it("are as described of queues and dead letters", async () => {
+  it("are as described for queues and dead letters", async () => {
     const { items } = (await send("GET", "/v1/queues", 200)).json;
     expect(items.length).to.be.greaterThan(5);
     await send("GET", "/v1/queues/checked", 200);
@@ -162,7 +162,7 @@ describe("answers of the server, held against its own description", () => {
     await send("POST", "/v1/queues/nowhere/dead/retry", 404);
   });
 
-  it("are as described of batches", async () => {
+  it("are as described for batches", async () => {
     const path = "/v1/queues/checked/batches";
     await send("POST", path, 202, { body: '{"width":1}\n{"width":0}\n{', headers: NDJSON });
     await send("POST", `${path}?envelope=true`, 202, {
@@ -177,7 +177,7 @@ describe("answers of the server, held against its own description", () => {
     open.leave();
   });
 
-  it("are as described of allocated ids", async () => {
+  it("are as described for allocated ids", async () => {
     const { id } = (await send("GET", "/api/v1/task?queue=gated", 200)).json;
     const path = `/api/v1/task/${id}`;
     const gate = closedGate();
@@ -204,21 +204,21 @@ describe("answers of the server, held against its own description", () => {
     await send("DELETE", "/api/v1/task/nobody", 404);
   });
 
-  it("are as described of the service itself", async () => {
+  it("are as described for the service itself", async () => {
     for (const path of ["/healthz", "/readyz", "/metrics", "/openapi.json", "/problems/pending"])
       await send("GET", path, 200);
     await send("GET", "/problems/pending", 200, { headers: { Accept: "text/html" } });
     await send("GET", "/problems/nothing", 404);
   });
 
-  it("are as described where a gateway was meant", async () => {
+  it("are as described for gateways", async () => {
     for (const method of ["GET", "POST", "PUT", "PATCH", "DELETE"]) {
       await send(method, "/v1/gateway/default", 404);
       await send(method, "/v1/gateway/default/some/path", 404);
     }
   });
 
-  it("have come from every operation that is described, workers' aside", () => {
+  it("cover every described operation, except those of workers", () => {
     const all = Object.entries(document.paths).flatMap(([path, item]) =>
       Object.keys(item ?? {}).map((method) => `${method.toUpperCase()} ${path}`),
     );
@@ -229,7 +229,7 @@ describe("answers of the server, held against its own description", () => {
   });
 });
 
-describe("answers to workers in any language, held against the description", () => {
+describe("answers to workers over HTTP, compared with the description", () => {
   let server: TestServer;
   let contract: Contract;
   before(async () => {
@@ -238,7 +238,7 @@ describe("answers to workers in any language, held against the description", () 
   });
   after(() => server.stop());
 
-  it("are as described from taking a task to its end", async () => {
+  it("are as described from reservation to end", async () => {
     const send = async (path: string, status: number, body: unknown, headers = {}) => {
       const answer = await server.send(path, { method: "POST", body, headers });
       expect(contract.violations("POST", path, answer)).to.deep.equal([]);

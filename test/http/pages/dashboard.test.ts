@@ -16,7 +16,7 @@ describe("the dashboard", () => {
   const page = (authorization?: string, path = "/dashboard", headers = {}) =>
     server.send(path, { headers: { ...headers, ...(authorization ? { Authorization: authorization } : {}) } });
 
-  it("is for keys with the scope admin, and lets a browser ask for one (RFC 7617)", async () => {
+  it("requires a key with the scope admin, and makes a browser ask for one (RFC 7617)", async () => {
     const refused = await page();
     expect(refused.status).to.equal(401);
     expect(refused.headers["www-authenticate"]).to.match(/^Basic realm="paihao"/);
@@ -29,7 +29,7 @@ describe("the dashboard", () => {
     }
   });
 
-  it("makes the browser show the key again for what its script asks, and asks no API client for a password", async () => {
+  it("makes the browser send the key with the requests of its script, and asks no API client for a password", async () => {
     const ofScript = await page(undefined, "/v1/queues", { "X-Requested-With": "paihao-dashboard" });
     expect(ofScript.headers["www-authenticate"]).to.match(/^Basic/);
     expect((await page(undefined, "/v1/queues")).headers["www-authenticate"]).to.match(/^Bearer/);
@@ -40,7 +40,7 @@ describe("the dashboard", () => {
     ]);
   });
 
-  it("has its style and script as files of their own", async () => {
+  it("serves its style and script as separate files", async () => {
     for (const [name, type] of [
       ["dashboard.css", "text/css"],
       ["dashboard.js", "text/javascript"],
@@ -51,7 +51,7 @@ describe("the dashboard", () => {
     }
   });
 
-  it("does not take what the server's own queues are for from callers", async () => {
+  it("accepts no submissions to the server's own queues", async () => {
     const answer = await server.send("/v1/queues/paihao.webhooks/requests", {
       method: "POST",
       body: {},

@@ -4,7 +4,7 @@ import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 const HTML = { Accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 
-describe("the documentation that a server brings along", () => {
+describe("the documentation page", () => {
   let server: TestServer;
   before(async () => {
     server = await startServer();
@@ -15,7 +15,7 @@ describe("the documentation that a server brings along", () => {
   const loads = (html: string) =>
     [...html.matchAll(/(?:src|href)="([^"]+\.(?:js|css))"/g)].map((match) => String(match[1]));
 
-  it("is a page that needs nothing from the net, under a policy that allows nothing else (CSP Level 3)", async () => {
+  it("loads nothing from other hosts, under a policy that allows nothing else (CSP Level 3)", async () => {
     const page = await server.send("/docs");
     expect(page.status).to.equal(200);
     expect(page.headers["content-type"]).to.equal("text/html; charset=utf-8");
@@ -68,7 +68,7 @@ describe("the documentation that a server brings along", () => {
     }
   });
 
-  it("knows no other code", async () => {
+  it("answers 404 for any other code", async () => {
     for (const code of ["nothing", "__proto__", "constructor", "PENDING"]) {
       expect((await server.send(`/problems/${code}`)).json, code).to.include({
         type: "/problems/not-found",

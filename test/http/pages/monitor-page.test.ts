@@ -12,7 +12,7 @@ describe("the page of a task", () => {
   after(() => server.stop());
   const page = (id: string, search = "") => server.send(`/v1/requests/${id}/status${search}`, { headers: BROWSER });
 
-  it("is what the monitor shows to whoever prefers HTML to JSON (RFC 9110 §12.5.1), and says that it varies", async () => {
+  it("is shown by the monitor to clients that prefer HTML to JSON (RFC 9110 §12.5.1), with Vary", async () => {
     const id = await server.enqueue("default", 1, "?delay=3600");
     const html = await page(id);
     expect(html.status).to.equal(202);
@@ -24,7 +24,7 @@ describe("the page of a task", () => {
     expect(json.headers.vary).to.match(/Accept/);
   });
 
-  it("loads nothing but its own style and script, under a strict policy (CSP Level 3)", async () => {
+  it("loads only its own style and script, under a strict policy (CSP Level 3)", async () => {
     const html = await page(await server.enqueue("default", 1, "?delay=3600"));
     const policy = String(html.headers["content-security-policy"]);
     for (const rule of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "connect-src 'self'"]) {
@@ -45,7 +45,7 @@ describe("the page of a task", () => {
     }
   });
 
-  it("says also without its script where the task stands, how far it is and how it ended", async () => {
+  it("shows place, progress and outcome even without its script", async () => {
     const gate = closedGate();
     const running = await server.enqueue("gated", gate.input);
     const task = await gate.entered;
@@ -72,7 +72,7 @@ describe("the page of a task", () => {
       .and.to.contain("Too blue");
   });
 
-  it("escapes what others have written", async () => {
+  it("escapes text of callers and handlers", async () => {
     const detail = "\"><script>alert('1')</script>&{{title}}";
     const id = String((await server.post("giving-up", { title: "No", detail })).headers["x-request-id"]);
     const { text } = await page(id);
@@ -80,7 +80,7 @@ describe("the page of a task", () => {
     expect(text).to.contain("&quot;&gt;&lt;script&gt;alert(&#39;1&#39;)&lt;/script&gt;&amp;{{title}}");
   });
 
-  it("sends on to the result where that was asked for", async () => {
+  it("redirects to the result if that was requested", async () => {
     const id = (await server.post("default", 1)).json.id;
     const redirected = await page(id, "?onComplete=redirect");
     expect([redirected.status, redirected.headers.location]).to.deep.equal([303, `/v1/requests/${id}`]);
@@ -89,7 +89,7 @@ describe("the page of a task", () => {
     expect((await page(pending, "?onComplete=redirect&onPending=synchronous")).status).to.equal(202);
   });
 
-  it("is a page too, with its status, where the task is unknown or destroyed", async () => {
+  it("is a page with its status even if the task is unknown or destroyed", async () => {
     const id = (await server.post("default", 1)).json.id;
     await server.send(`/v1/requests/${id}`, { method: "DELETE" });
     for (const [task, status] of [
@@ -105,7 +105,7 @@ describe("the page of a task", () => {
     }
   });
 
-  it("is made of no other file than those it needs", async () => {
+  it("serves only the files that it needs", async () => {
     for (const name of ["task.html", "..%2Fapp.ts", "../app.ts", "__proto__", "constructor", ""]) {
       expect((await server.send(`/pages/${name}`)).status, name).to.equal(404);
     }

@@ -12,7 +12,7 @@ describe("errors over HTTP", () => {
   });
   after(() => server.stop());
 
-  it("are problem documents (RFC 9457 §3), whose type leads to an explanation", async () => {
+  it("are problem documents (RFC 9457 §3) whose type links to an explanation", async () => {
     const answer = await server.send("/nowhere");
     expect(answer.status).to.equal(404);
     expect(answer.headers["content-type"]).to.match(/^application\/problem\+json/);
@@ -23,7 +23,7 @@ describe("errors over HTTP", () => {
     expect((await server.send("/problems/nothing-such")).status).to.equal(404);
   });
 
-  it("say with 405 and Allow which methods there are (RFC 9110 §15.5.6)", async () => {
+  it("list the methods by 405 and Allow (RFC 9110 §15.5.6)", async () => {
     const cases = {
       "/v1/requests": ["POST"],
       "/v1/requests/abc": ["DELETE", "GET", "HEAD", "PUT"],
@@ -43,7 +43,7 @@ describe("errors over HTTP", () => {
     expect((await server.send("/v1/queues", { method: "PROPFIND" })).status).to.equal(405);
   });
 
-  it("tell paths apart by case (RFC 9110 §4.2.3)", async () => {
+  it("distinguish paths by case (RFC 9110 §4.2.3)", async () => {
     const answer = await server.send("/V1/Requests/abc", { method: "PUT", body: 1 });
     expect(answer.json.type).to.equal("/problems/not-found");
   });
@@ -71,7 +71,7 @@ describe("errors over HTTP", () => {
     expect(answers.map((answer) => answer.status)).to.include.members([200, 202, 304, 400, 404, 405, 415]);
   });
 
-  it("are the request's, never the server's, whatever bytes come", async () => {
+  it("are 4xx, never 5xx, for any bytes", async () => {
     for (const [request, status] of [
       ["GET /v1/requests/%E0%A4%A HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", 404],
       ["GET /v1/queues?pending=%zz HTTP/1.1\r\nHost: [\r\nConnection: close\r\n\r\n", 421],
@@ -87,7 +87,7 @@ describe("errors over HTTP", () => {
     expect(server.log.filter((line) => String(line.msg).includes("unexpected error"))).to.deep.equal([]);
   });
 
-  it("leave the server as it was when a client goes away in the middle", async () => {
+  it("do not disturb the server if a client disconnects midway", async () => {
     const head =
       "POST /v1/requests HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n";
     const socket = net.connect(Number(new URL(server.url).port), "127.0.0.1");

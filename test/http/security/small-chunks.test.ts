@@ -1,10 +1,9 @@
 import { once } from "node:events";
 import net from "node:net";
 import { expect } from "chai";
-import { connectOnce } from "../../../src/store/servers/probe.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../../helpers/server-process.ts";
 import { storeUrl, uniquePrefix } from "../../helpers/store/run-store.ts";
-import { removeKeysLike } from "../../helpers/store/scan.ts";
+import { removeKeys } from "../../helpers/store/scan.ts";
 
 /** Chunks that are written together, so that the sender is not what takes the time. */
 const TOGETHER = 20_000;
@@ -43,8 +42,7 @@ describe("a body that arrives in chunks of one byte", function () {
   });
   after(async () => {
     await endProcesses([server]);
-    const store = await connectOnce(storeUrl());
-    await removeKeysLike(store, `{${prefix}:*`).finally(() => store.disconnect());
+    await removeKeys(storeUrl(), prefix);
   });
 
   it("takes no more memory than its bytes", async () => {

@@ -1,48 +1,26 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import path from "node:path";
 import { expect } from "chai";
-import type { Handler } from "../../../src/handler/define.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import * as fixtures from "../../fixtures/handlers/workers/handlers.ts";
 import { processGone } from "../../helpers/process.ts";
-import { endProcesses, type ServerProcess, startProcess } from "../../helpers/server-process.ts";
-import { openWorkshop, type Workshop } from "../../helpers/workshop.ts";
-
-const HANDLERS = path.join(import.meta.dirname, "../../fixtures/handlers/workers");
+import { openProcesses, type ProcessGroup } from "../../helpers/process-group.ts";
+import type { Workshop } from "../../helpers/workshop.ts";
 
 describe("a task that has lost its worker", function () {
   this.timeout(60_000);
+  let group: ProcessGroup;
   let shop: Workshop;
-  let dir: string;
   let journal: string;
-  const processes: ServerProcess[] = [];
 
   beforeEach(async () => {
-    dir = await mkdtemp(path.join(tmpdir(), "paihao-suspects-"));
-    journal = path.join(dir, "journal");
-    shop = await openWorkshop([fixtures.slow, fixtures.spare, fixtures.pill, fixtures.stubborn] as Handler[], {
-      timeless: true,
-    });
+    const { slow, spare, pill, stubborn } = fixtures;
+    group = await openProcesses("workers", [slow, spare, pill, stubborn], { timeless: true });
+    ({ shop, journal } = group);
   });
-  afterEach(async () => {
-    await endProcesses(processes.splice(0));
-    await shop.close();
-    await rm(dir, { recursive: true });
-  });
+  afterEach(() => group.close());
 
-  const start = async (env: Readonly<Record<string, string>> = {}) => {
-    const worker = await startProcess({ ROLE: "worker", KEY_PREFIX: shop.prefix, HANDLERS, ...env });
-    processes.push(worker);
-    return worker;
-  };
-  /** The processes in which a task has begun, the first first. */
-  const begun = async (id: string) =>
-    (await readFile(journal, "utf8").catch(() => ""))
-      .split("\n")
-      .filter((line) => line.startsWith(`${id} begins`))
-      .map((line) => Number(line.split(" ")[2]));
-  const ends = async () => (await readFile(journal, "utf8")).split("\n").filter((line) => line.includes("ends"));
+  const start = (env: Readonly<Record<string, string>> = {}) => group.start({ ROLE: "worker", ...env });
+  const begun = (id: string) => group.begun(id);
+  const ends = async () => (await group.lines()).filter((line) => line.includes("ends"));
 
   for (const how of ["kill", "exit"]) {
     it(`is dead when it kills its process again and again (${how}), and takes down nobody else`, async () => {
