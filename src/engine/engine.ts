@@ -30,7 +30,7 @@ import { DeadLetters } from "./dead-letters.ts";
 import { Sample } from "./estimates/calibration.ts";
 import { type Failure, Failures } from "./fail.ts";
 import { figuresOf } from "./figures.ts";
-import { type Inspection, Inspector, type Wanted } from "./inspect.ts";
+import { type Inspection, type InspectOptions, Inspector } from "./inspect.ts";
 import { LargeValues } from "./large-values/large-values.ts";
 import { newCall } from "./new-call.ts";
 import { pageOf } from "./page.ts";
@@ -162,8 +162,8 @@ export class Engine {
   }
 
   /** The task, or null if it is unknown. @throws PaihaoError store-unavailable */
-  inspect(id: string, wanted: Wanted): Promise<Inspection | null> {
-    return this.#inspector.inspect(id, wanted);
+  inspect(id: string, options: InspectOptions): Promise<Inspection | null> {
+    return this.#inspector.inspect(id, options);
   }
 
   /** Subscribes to the end of a task, which need not have been submitted yet. The caller must stop it. */

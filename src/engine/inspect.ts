@@ -54,7 +54,7 @@ interface PlacedTask {
 }
 
 /** What to read in addition to the task itself. */
-export interface Wanted {
+export interface InspectOptions {
   /** Read its result, and the latest errors if it failed. */
   readonly result: boolean;
   /**
@@ -99,15 +99,15 @@ export class Inspector {
    * The task, or null if it is unknown.
    * @throws PaihaoError store-unavailable
    */
-  async inspect(id: string, wanted: Wanted): Promise<Inspection | null> {
+  async inspect(id: string, options: InspectOptions): Promise<Inspection | null> {
     const home = this.#keys.partitionOf(id);
     for (let looks = 1; ; looks += 1) {
-      const { row, index, line, nowMs } = await this.#batch.add(home, { id, result: wanted.result });
+      const { row, index, line, nowMs } = await this.#batch.add(home, { id, result: options.result });
       if (!row || !line) return null;
       const { resultBytes } = row;
       const without = view(id, row, index, line, nowMs);
-      if (resultBytes === 0 || resultBytes > (wanted.mostBytes ?? resultBytes)) return without;
-      if (wanted.allowed && !wanted.allowed(without)) return without;
+      if (resultBytes === 0 || resultBytes > (options.mostBytes ?? resultBytes)) return without;
+      if (options.allowed && !options.allowed(without)) return without;
       const result = await this.#values.read("result", id, resultBytes);
       if (result?.length === resultBytes) return view(id, { ...row, result }, index, line, nowMs);
       // The result is gone or was replaced: return the task without it, or read it again.
