@@ -47,7 +47,7 @@ describe("a server that is told to stop", function () {
   };
   const ids = (count: number) => Array.from({ length: count }, (_, n) => `caller-${n}`);
 
-  it("answers all who wait, for a result, a change or for work, and takes no new connections meanwhile", async () => {
+  it("answers all waiting requests, for results, changes or work, and accepts no new connections meanwhile", async () => {
     const { url, child, ended } = await start({ ROLE: "api" });
     const held = ids(6).map((id) => submit(url, id));
     await inLine(6);
@@ -73,7 +73,7 @@ describe("a server that is told to stop", function () {
     expect(await ended).to.equal(0);
   });
 
-  it("goes on with the tasks that its own callers wait for, and those in front of them", async () => {
+  it("continues with the tasks that its callers wait for, and those ahead of them", async () => {
     const { url, child, ended } = await start({ ROLE: "all" });
     await shop.engine.pause("slow", true);
     const held = ids(20).map((id) => submit(url, id));
@@ -108,7 +108,7 @@ describe("a server that is told to stop", function () {
     agent.destroy();
   });
 
-  it("answers with what there is when DRAIN_TIMEOUT is over", async () => {
+  it("answers with the current state after DRAIN_TIMEOUT", async () => {
     const { url, child, ended } = await start({ ROLE: "api", DRAIN_TIMEOUT: "500ms" });
     const held = [submit(url, "result"), submit(url, "place", { Prefer: "wait=600" })];
     await inLine(2);

@@ -25,7 +25,7 @@ describe("the delivery of webhooks", () => {
     await receiver.close();
   });
 
-  it("tells of success with the document and the result, once", async () => {
+  it("reports success with the document and the result, once", async () => {
     await open();
     await t.submit("a", receiver.url);
     const [event] = await receiver.count(1);
@@ -38,7 +38,7 @@ describe("the delivery of webhooks", () => {
     expect(receiver.received).to.have.length(1);
   });
 
-  it("tells of failures, those that are dead too, with the error and the problem", async () => {
+  it("reports failures, including dead tasks, with the error and the problem", async () => {
     await open();
     await t.submit("b", receiver.url, { fail: "give up" });
     await t.submit("c", receiver.url, { fail: "secret" });
@@ -51,7 +51,7 @@ describe("the delivery of webhooks", () => {
     expect(JSON.stringify(dead)).not.to.include("secret");
   });
 
-  it("tells of a dead task again when it was run again and has died again, as another event", async () => {
+  it("reports a retried task that died again as another event", async () => {
     await open();
     await t.submit("d", receiver.url, { fail: "again" });
     await receiver.count(1);
@@ -87,7 +87,7 @@ describe("the delivery of webhooks", () => {
     expect(event?.headers).not.to.have.property("webhook-signature");
   });
 
-  it("is tried again after any answer but 2xx, with the same id and of the same end", async () => {
+  it("is retried after any answer except 2xx, with the same id and outcome", async () => {
     await open({ secrets: [NEW] });
     const answers = [500, 404, 301, 429];
     receiver.answers((n) => answers[n] ?? 200);
@@ -182,7 +182,7 @@ describe("the delivery of webhooks", () => {
     expect((seen?.dueMs ?? 0) - (seen?.nowMs ?? 0)).to.be.within(50_000, 60_000);
   });
 
-  it("fails at a receiver that is slower than its time, and at one that is refused", async () => {
+  it("fails if the receiver exceeds the timeout, or its address is refused", async () => {
     await open({ attempts: 1, timeoutMs: 50 });
     receiver.answers(() => undefined);
     await t.submit("n", receiver.url);

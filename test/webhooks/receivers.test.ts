@@ -10,7 +10,7 @@ import { type Receiver, startReceiver } from "./receiver.ts";
 
 const { mostOfHost, mostOfSlowHost, slowMs, longestPauseMs } = RECEIVER_LIMITS;
 
-describe("receivers that hang", () => {
+describe("hanging receivers", () => {
   const guard = new AddressGuard(parseAllowList(["127.0.0.0/8"]));
   const receivers: Receiver[] = [];
   let t: Deliveries;
@@ -28,7 +28,7 @@ describe("receivers that hang", () => {
   };
   const hang = () => undefined;
 
-  it("do not delay the others, and have a few deliveries at a time", async () => {
+  it("do not delay others, and get only a few deliveries at a time", async () => {
     const hanging = await start(hang);
     const good = await start(undefined, "127.0.0.2");
     for (let n = 0; n < 200; n += 1) await t.submit(`hanging-${n}`, hanging.url);
@@ -51,7 +51,7 @@ describe("receivers that hang", () => {
   });
 });
 
-describe("an event that is to be told again", () => {
+describe("an event that is retried", () => {
   let t: TestEngine;
   beforeEach(async () => {
     t = await openEngine();

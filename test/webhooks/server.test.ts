@@ -25,7 +25,7 @@ describe("webhooks of a server", () => {
 
   const asked = (url = receiver.url) => `?webhook=${encodeURIComponent(url)}`;
 
-  it("tell of a task's end, signed, with its result", async () => {
+  it("report the end of a task, signed, with its result", async () => {
     const id = await server.enqueue("default", { n: 1 }, asked());
     const [event] = await receiver.count(1);
     const verified = new Webhook(SECRET).verify(event?.body ?? "", event?.headers as Record<string, string>);
@@ -52,7 +52,7 @@ describe("webhooks of a server", () => {
     expect(event?.json.data.links).to.deep.include({ rel: "result", href: `/v1/requests/${id}`, method: "GET" });
   });
 
-  it("tell of a task that was canceled while it ran, once its handler has settled", async () => {
+  it("report a task that was canceled while running, once its handler has settled", async () => {
     const gate = closedGate();
     const id = await server.enqueue("gated", gate.input, asked());
     await gate.entered;
@@ -128,7 +128,7 @@ describe("webhooks of a server", () => {
   });
 });
 
-describe("webhooks and what may stop", () => {
+describe("webhooks when processes stop", () => {
   let receiver: Receiver;
   let killed: ServerProcess | undefined;
   beforeEach(async () => {
@@ -141,7 +141,7 @@ describe("webhooks and what may stop", () => {
 
   const asked = () => `?webhook=${encodeURIComponent(receiver.url)}`;
 
-  it("survive the API that took the task: what it could not tell, the next one does", async () => {
+  it("survive the API process that accepted the task: the next one delivers them", async () => {
     const first = await startServer({ ...ENV, ROLE: "api" });
     const id = await first.enqueue("default", 1, asked());
     expect((await first.send(`/v1/requests/${id}`, { method: "DELETE" })).status).to.equal(200);

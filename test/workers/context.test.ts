@@ -6,7 +6,7 @@ import { eventually } from "../../testbed/eventually.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 
-describe("what a handler is given", () => {
+describe("the task that a handler gets", () => {
   let shop: Workshop;
   afterEach(() => shop.close());
 
@@ -15,7 +15,7 @@ describe("what a handler is given", () => {
     shop = await openWorkshop([defineHandler({ queue: "jobs", attempts, backoff, run }) as Handler]);
   };
 
-  it("tells its task", async () => {
+  it("has the fields of the task", async () => {
     let seen: TaskContext | undefined;
     await open((_, task) => {
       seen = task;

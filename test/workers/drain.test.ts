@@ -12,7 +12,7 @@ describe("a worker that stops", () => {
     shop = await openWorkshop([defineHandler({ queue: "jobs", concurrency: 2, attempts: 2, run })]);
   };
 
-  it("takes no more work, and lets what runs end within the drain timeout", async () => {
+  it("takes no more work, and lets running tasks end within the drain timeout", async () => {
     const gate = deferred();
     let runs = 0;
     await open(async (_, task) => {
@@ -52,7 +52,7 @@ describe("a worker that stops", () => {
     expect(requests).to.equal(1);
   });
 
-  it("hands what is not done by then back to its old place, with the attempt refunded", async () => {
+  it("hands back the others to their old places, with the attempt refunded", async () => {
     const reasons: string[] = [];
     let runs = 0;
     await open(async (input, task) => {

@@ -43,7 +43,7 @@ describe("a worker whose store goes away", () => {
     await redis?.stop("SIGKILL");
   });
 
-  it("delivers, once it is back, what was finished meanwhile, and goes on without a restart", async () => {
+  it("stores what was finished meanwhile once it is back, and continues without a restart", async () => {
     const id = await shop.submit("wait");
     await shop.ended(id, "running");
     await redis.stop("SIGKILL");

@@ -11,7 +11,7 @@ describe("handlers that ignore their signal", function () {
   let shop: Workshop;
   afterEach(() => shop.close());
 
-  it("go on beside the slots, but no more than as many again; beyond that their slots stay taken", async () => {
+  it("continue outside the slots, up to as many again; beyond that they keep their slots", async () => {
     const gates: ReturnType<typeof deferred>[] = [];
     const handler = defineHandler({
       queue: "deaf",

@@ -22,7 +22,7 @@ describe("worker processes", function () {
     group.start({ ROLE: role, ...(role === "worker" ? {} : { PORT: "0" }), ...env });
   const begun = (id: string) => eventually(async () => (await group.begun(id)).length > 0);
 
-  it("finish a task whose worker was killed in the middle of it", async () => {
+  it("finish a task whose worker was killed while running it", async () => {
     const first = await start("worker");
     const id = await shop.submit({ journal, ms: 60_000, againMs: 10 });
     await begun(id);
@@ -35,7 +35,7 @@ describe("worker processes", function () {
     expect(await second.ended).to.equal(0);
   });
 
-  it("say in one line that they are ready, drain on SIGTERM, and end with code 0", async () => {
+  it("print one ready line, drain on SIGTERM, and exit with code 0", async () => {
     const worker = await start("worker", { DRAIN_TIMEOUT: "10s", LOG_LEVEL: "info" });
     expect(worker.said.filter((line) => /ready/.test(line))).to.have.length(1);
     expect(worker.said.at(-1)).to.match(/^paihao worker is ready · queues: .*slow.* · store: /);
@@ -49,7 +49,7 @@ describe("worker processes", function () {
     expect(await shop.look(late)).to.include({ state: "waiting", index: 0 });
   });
 
-  it("hand back to its old place what they cannot drain in time", async () => {
+  it("hand back tasks that they cannot drain in time to their old places", async () => {
     const worker = await start("worker", { DRAIN_TIMEOUT: "100ms" });
     const id = await shop.submit({ journal, ms: 60_000 });
     await begun(id);
@@ -58,7 +58,7 @@ describe("worker processes", function () {
     expect(await shop.look(id)).to.include({ state: "waiting", index: 0, attempts: 0, lost: 0 });
   });
 
-  it("do what an API process has accepted before they were there, though it was killed since", async () => {
+  it("run tasks that an API process accepted before they started, even if it was killed since", async () => {
     const api = await start("api");
     const headers = { Prefer: "respond-async", "Content-Type": "application/json" };
     const ids = await Promise.all(

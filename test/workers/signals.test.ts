@@ -117,7 +117,7 @@ describe("a running task's signal", () => {
     expect(reasons).to.deep.equal(["canceled"]);
   });
 
-  it("is heeded by the worker where the handler ignores it: a canceled task ends all the same", async () => {
+  it("ends a canceled task even if the handler ignores it", async () => {
     const [begun, never] = [deferred(), deferred()];
     await open(() => {
       begun.resolve();
@@ -167,7 +167,7 @@ describe("a running task's signal", () => {
     expect(await shop.answer(id)).to.equal("the rival was first");
   });
 
-  it("fires in the first run when this very worker is given the task once more", async () => {
+  it("fires in the first run if the same worker gets the task again", async () => {
     const reasons: string[] = [];
     let runs = 0;
     const handler = defineHandler({

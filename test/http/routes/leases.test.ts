@@ -4,7 +4,7 @@ import { startServer, type TestServer } from "../../helpers/http/server.ts";
 import { openWorkshop } from "../../helpers/workshop.ts";
 
 /** A worker that is nothing but an HTTP client; the server runs no handlers itself. */
-describe("a worker in any language", () => {
+describe("a worker over HTTP", () => {
   let server: TestServer;
   before(async () => {
     server = await startServer({ ROLE: "api" });
@@ -16,7 +16,7 @@ describe("a worker in any language", () => {
   const say = (id: string, verb: string, body: unknown) =>
     server.send(`/v1/leases/${id}/${verb}`, { method: "POST", body });
 
-  it("takes tasks with fence and lease, tells progress, and completes them", async () => {
+  it("reserves tasks with fence and lease, reports progress, and completes them", async () => {
     const id = await server.enqueue("default", { text: "ünï" }, "?size=3");
     const taken = await take({ worker: "ada", count: 5 });
     expect(taken.status).to.equal(200);
@@ -130,7 +130,7 @@ describe("a worker in any language", () => {
     expect(stale.json).to.include({ type: "/problems/invalid-task", reason: "lease-lost" });
   });
 
-  it("is told what is wrong with what it says", async () => {
+  it("gets a problem that names what is wrong with its request", async () => {
     const wrong = await take({ count: 1000 });
     expect(wrong.status).to.equal(400);
     expect(wrong.json.errors[0].pointer).to.equal("#/count");
@@ -182,7 +182,7 @@ describe("a worker in any language", () => {
     }
   });
 
-  it("is answered the same when it says a second time that it failed", async () => {
+  it("gets the same answer to a repeated failure", async () => {
     for (const [body, verdict] of [
       [{}, "retrying"],
       [{ giveUp: { status: 422 } }, "failed"],

@@ -81,7 +81,7 @@ describe("the line of a queue over HTTP (API: Queues)", () => {
     expect((await server.send("/v1/queues/nowhere/waiting")).json.type).to.equal("/problems/unknown-queue");
   });
 
-  it("pauses and resumes: nothing new is taken, what runs goes on, and the queue is the answer", async () => {
+  it("pauses and resumes: running tasks continue, no new ones start, and the answer is the queue", async () => {
     const switchTo = (verb: string) => server.send(`/v1/queues/gated-too/${verb}`, { method: "POST" });
     const gates: Gate[] = [closedGate(), closedGate()];
     const first = await server.enqueue("gated-too", gates[0]?.input);

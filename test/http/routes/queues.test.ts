@@ -48,7 +48,7 @@ describe("queues over HTTP", () => {
     expect(after.eta).to.deep.include({ seconds: 0, basis: "idle" });
   });
 
-  it("count as dead what used up its attempts, not what gave up", async () => {
+  it("count tasks without attempts left as dead, but not those that gave up", async () => {
     await server.post("failing", 1);
     await server.post("giving-up", {});
     expect((await server.send("/v1/queues/failing")).json.dead).to.equal(1);
@@ -63,7 +63,7 @@ describe("queues over HTTP", () => {
     expect((await server.send("/v1/queues/images")).json).to.deep.include({ consumes: ["image/*"], input: null });
   });
 
-  it("are 404 unknown-queue where there is none", async () => {
+  it("are 404 unknown-queue if unknown", async () => {
     const answer = await server.send("/v1/queues/nobody");
     expect(answer.json).to.include({ type: "/problems/unknown-queue", status: 404, queue: "nobody" });
   });

@@ -170,7 +170,7 @@ describe("submitting over HTTP", () => {
     gate.open();
   });
 
-  it("lets the urgent go first (RFC 9218 §4.1: u=0 before u=3 before u=7)", async () => {
+  it("runs urgent tasks first (RFC 9218 §4.1: u=0 before u=3 before u=7)", async () => {
     const gate = closedGate();
     const first = await server.enqueue("gated-too", gate.input);
     await gate.entered;

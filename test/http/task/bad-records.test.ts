@@ -35,7 +35,7 @@ const FIELDS: readonly (readonly [keyof typeof TASK_FIELDS, string])[] = [
   ["progress", "x"],
 ];
 
-describe("a record in the store that is not as it should be", () => {
+describe("a corrupt record in the store", () => {
   let server: TestServer;
   let redis: Redis;
   before(async () => {

@@ -23,7 +23,7 @@ describe("a task that has lost its worker", function () {
   const ends = async () => (await group.lines()).filter((line) => line.includes("ends"));
 
   for (const how of ["kill", "exit"]) {
-    it(`is dead when it kills its process again and again (${how}), and takes down nobody else`, async () => {
+    it(`is dead after it has killed its process repeatedly (${how}), and costs no other task a loss`, async () => {
       const first = await start();
       const early = await Promise.all(
         Array.from({ length: 4 }, () => shop.submit({ journal, ms: 60_000, againMs: 500 })),
@@ -100,7 +100,7 @@ describe("a task that has lost its worker", function () {
     expect(await begun(id)).to.deep.equal([worker.pid]);
   });
 
-  it("uses up its attempts, and does not go on for ever, where no child process can be started", async () => {
+  it("uses up its attempts if no child process can be started", async () => {
     const [id = ""] = await losers("slow", 1);
     await start({ TEST_CHILDREN_BROKEN: "1" });
     const seen = await shop.ended(id);
@@ -108,7 +108,7 @@ describe("a task that has lost its worker", function () {
     expect(seen.errors[0]).to.match(/^no process could be started: .*not in a child/);
   });
 
-  it("leaves its slot to others while it waits for a process, and keeps its lease meanwhile", async () => {
+  it("frees its slot while it waits for a child process, and keeps its lease", async () => {
     const suspects = await losers("slow", 12);
     const worker = await start({ TEST_CHILDREN_LOAD_MS: "60000" });
     // They stand behind the suspects, of which there are more than the queue has slots and than may wait in one process.
@@ -125,7 +125,7 @@ describe("a task that has lost its worker", function () {
     for (const id of suspects) expect(await shop.ended(id)).to.include({ state: "succeeded", lost: 1, attempts: 1 });
   });
 
-  it("shares a child process with others, one after the other", async () => {
+  it("shares a child process with other suspects, one at a time", async () => {
     const first = await start();
     const ids = await Promise.all(Array.from({ length: 4 }, () => shop.submit({ journal, ms: 60_000, againMs: 1 })));
     await eventually(async () => (await Promise.all(ids.map(begun))).every((pids) => pids.length === 1));
@@ -146,7 +146,7 @@ describe("a task that has lost its worker", function () {
     expect(seen.errors[0]).to.equal("nobody catches this");
   });
 
-  it("can be canceled for real, and ends with its worker though it lets no event come", async () => {
+  it("can be canceled, and ends with its worker, even if it blocks its event loop", async () => {
     const first = await start();
     const ids = [
       await shop.submit({ journal }, { queue: "stubborn" }),

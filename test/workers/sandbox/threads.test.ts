@@ -140,7 +140,7 @@ describe("a handler that asks for isolate", function () {
     expect(sent).to.be.below(30);
   });
 
-  it("is asked to stop at the timeout, and is ended for real when it does not", async () => {
+  it("is asked to stop at the timeout, and is terminated if it does not", async () => {
     for (const deed of ["heeds its signal", "forever", "never settles"]) {
       const id = await submit(deed, "hurried");
       const seen = await shop.ended(id);
@@ -155,7 +155,7 @@ describe("a handler that asks for isolate", function () {
     });
   });
 
-  it("is ended for real when it is canceled and does not stop", async () => {
+  it("is terminated if it is canceled and does not stop", async () => {
     const id = await submit("forever");
     await shop.ended(id, "running");
     await shop.engine.cancel(id, "isolated");
@@ -163,14 +163,14 @@ describe("a handler that asks for isolate", function () {
     expect((await shop.look(id)).lost).to.equal(0);
   });
 
-  it("costs an attempt and nothing else when it ends its thread, or throws where nobody catches", async () => {
+  it("loses only an attempt if it ends its thread, or throws an uncaught error", async () => {
     const exits = await shop.ended(await submit("exit"));
     expect(exits).to.include({ state: "failed", attempts: 2, lost: 0 });
     expect(exits.errors[0]).to.equal("the thread ended with exit code 0");
     expect((await shop.ended(await submit("throws outside"))).errors[0]).to.equal("thrown outside");
   });
 
-  it("costs an attempt and nothing else when it runs out of its memory", async () => {
+  it("loses only an attempt if it runs out of memory", async () => {
     const id = await submit("eats memory");
     const seen = await shop.ended(id);
     expect(seen).to.include({ state: "failed", attempts: 2, lost: 0 });
@@ -210,7 +210,7 @@ describe("a handler that asks for isolate", function () {
     expect(threads()).to.equal(0);
   });
 
-  it("may say how much memory it needs, and no nonsense", () => {
+  it("may set its memory limit, within bounds", () => {
     const define = (isolate: unknown) => defineHandler({ queue: "q", run: () => 1, isolate: isolate as boolean });
     expect(define(undefined).isolate).to.equal(undefined);
     expect(define(false).isolate).to.equal(undefined);

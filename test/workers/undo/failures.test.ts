@@ -8,7 +8,7 @@ import { openWorkshop, type Workshop } from "../../helpers/workshop.ts";
 
 const BACKOFF = { base: "1ms", max: "1ms" };
 
-describe("an undoing that fails", () => {
+describe("a failing undo", () => {
   let shop: Workshop;
   let journal: string[];
   afterEach(() => shop.close());

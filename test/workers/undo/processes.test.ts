@@ -16,7 +16,7 @@ describe("undoing among processes that die", function () {
 
   const start = () => group.start({ ROLE: "worker", LEASE: "4s" });
 
-  it("undoes a step in the middle of which its task died, though nobody knows how far it came", async () => {
+  it("undoes a step during which its process died", async () => {
     const first = await start();
     const id = await shop.submit({ journal: group.journal });
     expect(await first.ended).to.equal("SIGKILL");
@@ -27,7 +27,7 @@ describe("undoing among processes that die", function () {
     expect(await group.lines()).to.deep.equal(["boom boom boom was undefined quiet was done "]);
   });
 
-  it("counts it as an attempt when an undo kills the process that it has alone: it does not do so for ever", async () => {
+  it("counts an attempt if an undo kills its own process", async () => {
     const first = await start();
     const id = await shop.submit(1, { queue: "doomed" });
     expect(await first.ended).to.equal("SIGKILL");

@@ -212,7 +212,7 @@ describe("undoing", () => {
     expect(journal[0]).to.match(new RegExp(`^undo (booked|undefined) of ${id}$`));
   });
 
-  it("gives the undo of a step whose value is not known undefined", async () => {
+  it("passes undefined to the undo of a step whose value is unknown", async () => {
     await open({
       run: async (_, task) => {
         await task.step("book", () => {
@@ -294,7 +294,7 @@ describe("undoing", () => {
     expect([thrown, journal]).to.deep.equal([["LeaseLost"], []]);
   });
 
-  it("leaves alone a task that never began", async () => {
+  it("does nothing for a task that never began", async () => {
     await open({ run: noting("run"), undo: { "*": noting("undo all") } });
     const id = await submit();
     expect(await shop.engine.cancel(id, "jobs")).to.equal("canceled");
