@@ -201,7 +201,7 @@ describe("the handler of the queue default", () => {
     it("gives up on elements that are nested too deeply", async () => {
       const thrown = await problem({ html: "<b>".repeat(300_000) });
       expect(thrown).to.deep.include({ status: 422, title: "The page cannot be digested" });
-      expect(thrown.detail).to.match(/^html: the page has more than 1000 elements/);
+      expect(thrown.detail).to.match(/^html: the page has more than 1000 nested elements/);
     });
 
     it("stops in the middle of a long page when the signal fires", async () => {
