@@ -34,24 +34,42 @@ export class ServiceStatistics {
   variance = 0;
   samples = 0;
   readonly misses: number[] = [];
+  slowMean: number | null = null;
+  readonly slowMisses: number[] = [];
   #total = 0;
-  readonly #foretold = new Map<number, { mean: number; total: number }>();
+  readonly #blocks = new Map<number, { mean: number; slowMean: number; total: number }>();
 
   add(time: number): void {
     this.samples += 1;
     this.#total += time;
-    const weight = Math.max(1 / this.samples, 0.03);
+    const weight = Math.max(1 / this.samples, SHARED.leastWeight);
     const distance = time - this.mean;
     this.mean += weight * distance;
     this.variance = (1 - weight) * (this.variance + weight * distance * distance);
+    if (this.samples % SHARED.forecastBlocks[0] === 0) this.#foretell();
+  }
+
+  #foretell(): void {
+    const [shortest] = SHARED.forecastBlocks;
+    const before = this.slowMean ?? this.mean;
+    const recent = this.#blocks.get(shortest);
+    const slowWeight = recent ? Math.max(shortest / this.samples, SHARED.leastSlowWeight) : 0;
+    const slowMean = before + slowWeight * ((this.#total - (recent?.total ?? 0)) / shortest - before);
+    this.slowMean = slowMean;
     for (const [i, length] of SHARED.forecastBlocks.entries()) {
       if (this.samples % length !== 0) continue;
-      const ended = this.samples / length - 1;
-      const block = this.#foretold.get(length);
-      const before = this.misses[i] ?? 0;
-      const miss = block ? (this.#total - block.total) / length - block.mean : 0;
-      this.misses[i] = ended > 0 ? before + Math.max(1 / ended, 0.1) * (miss * miss - before) : 0;
-      this.#foretold.set(length, { mean: this.mean, total: this.#total });
+      const block = this.#blocks.get(length);
+      this.#blocks.set(length, { mean: this.mean, slowMean, total: this.#total });
+      if (!block) {
+        this.misses[i] = 0;
+        this.slowMisses[i] = 0;
+        continue;
+      }
+      const truth = (this.#total - block.total) / length;
+      const weight = Math.max(1 / (this.samples / length - 1), 0.1);
+      const updated = (miss = 0, foretold: number) => miss + weight * ((truth - foretold) ** 2 - miss);
+      this.misses[i] = updated(this.misses[i], block.mean);
+      this.slowMisses[i] = updated(this.slowMisses[i], block.slowMean);
     }
   }
 }
@@ -148,14 +166,17 @@ class Simulation {
   }
 
   #look(task: Waiting, index: number, at: number): void {
-    const { mean, variance, samples, misses } = this.#statistics;
+    const { mean, variance, samples, misses, slowMean, slowMisses } = this.#statistics;
     if (samples === 0) return;
     const { slots } = this.#options;
     const agesMs = this.#running.map((running) => at - running.began);
     const turnovers = index + this.#running.length - slots + 1;
     task.looks.push({
       at,
-      busy: { turnovers, slots, agesMs, meanMs: mean, variance, samples, misses: [...misses] },
+      busy: {
+        ...{ turnovers, slots, agesMs, variance, samples },
+        ...{ meanMs: mean, misses: [...misses], slowMeanMs: slowMean, slowMisses: [...slowMisses] },
+      },
     });
   }
 

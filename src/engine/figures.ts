@@ -17,7 +17,7 @@ function addFigures(a: QueueRow, b: QueueRow | undefined): QueueRow {
   if (!b) return a;
   const samples = a.line.samples + b.line.samples;
   const weighted = (x: number | null, y: number | null): number | null =>
-    samples === 0 ? (x ?? y) : ((x ?? 0) * a.line.samples + (y ?? 0) * b.line.samples) / samples;
+    x === null || y === null ? (x ?? y) : (x * a.line.samples + y * b.line.samples) / samples;
   return {
     line: {
       ...a.line,
@@ -27,6 +27,7 @@ function addFigures(a: QueueRow, b: QueueRow | undefined): QueueRow {
       paused: a.line.paused || b.line.paused,
       meanMs: weighted(a.line.meanMs, b.line.meanMs),
       variance: weighted(a.line.variance, b.line.variance),
+      slowMeanMs: weighted(a.line.slowMeanMs, b.line.slowMeanMs),
       samples,
     },
     dead: a.dead + b.dead,

@@ -14,4 +14,6 @@ export const SHARED = {
   forecastBlocks: [16, 64, 256, 1024],
   /** The least weight of a new service time in the mean, so that a mean of many still follows changes. */
   leastWeight: 0.03,
+  /** The same of a block of as many tasks as the shortest has, in the slow mean, which follows only a change that lasts. */
+  leastSlowWeight: 1 / 32,
 } as const;

@@ -111,7 +111,11 @@ export const QUEUE_FIELDS = {
   variance: ["variance", "its variance, ms²"],
   samples: ["samples", "how many tasks the mean has seen"],
   total: ["total", "sum of all service times, ms"],
-  foretold: ["foretold", "the errors of the mean as a forecast, see lua/lib/service.lua"],
+  blocks: ["blocks", "what was foretold of the blocks of tasks that go on, see lua/lib/service.lua"],
+  forecast: [
+    "forecast",
+    "slow mean of the service time, and how far both means were off as forecasts, see lua/lib/service.lua",
+  ],
   workers: ["workers", "live workers at the last heartbeat"],
   slots: ["slots", "their slots"],
   liveUntil: ["liveUntil", "when the last of these heartbeats ends, ms"],

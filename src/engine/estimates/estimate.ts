@@ -48,9 +48,19 @@ export function estimate(
   if (task.index === null || line.paused || slots === 0) return null;
   const turnovers = task.index + line.running - slots + 1;
   if (turnovers <= 0) return { seconds: 0, low: 0, high: 0, basis: "idle", samples };
-  const { meanMs, variance, misses, agesMs } = line;
+  const { meanMs, variance, misses, slowMeanMs, slowMisses, agesMs } = line;
   if (meanMs === null || variance === null || samples === 0) return null;
-  const forecast = forecastTurnovers({ turnovers, slots, agesMs, meanMs, variance, samples, misses });
+  const forecast = forecastTurnovers({
+    turnovers,
+    slots,
+    agesMs,
+    meanMs,
+    variance,
+    samples,
+    misses,
+    slowMeanMs,
+    slowMisses,
+  });
   return {
     seconds: seconds(forecast.middleMs),
     low: seconds(forecast.lowMs, Math.floor),

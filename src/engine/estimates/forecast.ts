@@ -13,6 +13,9 @@ export interface Busy {
   readonly samples: number;
   /** Mean square errors of the mean as a forecast for blocks of {@link BLOCKS} tasks, as far as measured. */
   readonly misses: readonly number[];
+  /** The mean over many more tasks, null before the first of these blocks has ended; and its errors. */
+  readonly slowMeanMs: number | null;
+  readonly slowMisses: readonly number[];
 }
 
 /** When something will happen, ms from now: between low and high in about 80 of 100 cases. */
@@ -23,8 +26,9 @@ export interface Forecast {
 }
 
 const BLOCKS = SHARED.forecastBlocks;
-/** The number of equally weighted samples that determine the mean as well as the exponentially weighted ones. */
+/** The number of equally weighted samples that determine a mean as well as the exponentially weighted ones. */
 const MOST_EFFECTIVE_SAMPLES = Math.round(2 / SHARED.leastWeight - 1);
+const MOST_SLOW_SAMPLES = BLOCKS[0] * Math.round(2 / SHARED.leastSlowWeight - 1);
 /** A normal distribution lies within this many standard deviations of its mean in 80 of 100 cases. */
 const Z80 = 1.2816;
 /** If no task took a millisecond, the mean is 0; divisions by it, and by its square, must still give a number. */
@@ -47,9 +51,10 @@ const WORST_TIME = 1.2;
  */
 export function forecastTurnovers(busy: Busy): Forecast {
   const { turnovers, slots } = busy;
-  const service = serviceOf(busy);
+  const mean = believedMean(busy);
+  const service = serviceOf(busy, mean.meanMs);
   const chain = inOrder(busy, service) ?? together(busy, service);
-  const missed = (turnovers / slots) ** 2 * WORST_TIME * meanError(busy, service.variance);
+  const missed = (turnovers / slots) ** 2 * WORST_TIME * mean.error;
   return gamma(chain.middleMs, Math.sqrt(chain.variance + missed));
 }
 
@@ -65,7 +70,7 @@ interface Service {
  * Corrects for few samples: short tasks end first, so running tasks that already exceed the mean show that it is too low; and
  * few samples vary less than their distribution. Both corrections shrink as the number of samples grows.
  */
-function serviceOf({ agesMs, meanMs, variance, samples }: Busy): Service {
+function serviceOf({ agesMs, variance, samples }: Busy, meanMs: number): Service {
   let overdue = 0;
   for (const age of agesMs) if (age > meanMs) overdue += age;
   const mean = Math.max(meanMs + overdue / samples, LEAST_MEAN_MS);
@@ -130,11 +135,34 @@ function together({ turnovers, slots, agesMs }: Busy, service: Service): Turnove
 }
 
 /**
- * Mean square error of the mean service time as a forecast for the tasks in front, ms²: its statistical error, and its measured
- * drift over blocks of as many tasks, less the random variation of a block.
+ * The mean service time of the tasks in front, and its mean square error, ms². The mean of the latest tasks follows a change, the
+ * slow one is not led astray by chance: the better forecast of the two, over as many tasks, has the greater weight.
  */
-function meanError({ turnovers, samples, misses }: Busy, variance: number): number {
-  const known = variance / Math.min(samples, MOST_EFFECTIVE_SAMPLES);
+function believedMean(busy: Busy): { readonly meanMs: number; readonly error: number } {
+  const { meanMs, slowMeanMs, misses, slowMisses, samples } = busy;
+  const { variance } = serviceOf(busy, meanMs);
+  const error = meanError(busy, misses, variance, Math.min(samples, MOST_EFFECTIVE_SAMPLES));
+  if (slowMeanMs === null) return { meanMs, error };
+  const inBlocks = Math.max(samples - (samples % BLOCKS[0]), BLOCKS[0]);
+  const slowError = meanError(busy, slowMisses, variance, Math.min(inBlocks, MOST_SLOW_SAMPLES));
+  const slowWeight = error ** 2 / (error ** 2 + slowError ** 2);
+  return {
+    meanMs: meanMs + slowWeight * (slowMeanMs - meanMs),
+    error: error + slowWeight * (slowError - error),
+  };
+}
+
+/**
+ * Mean square error of a mean service time as a forecast for the tasks in front: how well it is known, from so many samples, and
+ * what it has drifted over as many tasks in the past, beyond the chance that is in every block of them. ms².
+ */
+function meanError(
+  { turnovers, samples }: Busy,
+  misses: readonly number[],
+  variance: number,
+  effectiveSamples: number,
+): number {
+  const known = variance / effectiveSamples;
   let before = known;
   const errors = BLOCKS.map((length, i) => {
     const seen = Math.max(0, Math.floor(samples / length) - 1);

@@ -18,6 +18,10 @@ export interface Line {
   readonly samples: number;
   /** Mean square errors of the mean as a forecast for the next 16, 64, 256, 1024 tasks, ms²; 0 before the first of each. */
   readonly misses: readonly number[];
+  /** The mean over about the last thousand tasks, ms; null before the sixteenth. */
+  readonly slowMeanMs: number | null;
+  /** Its mean square errors. */
+  readonly slowMisses: readonly number[];
   /** For how long some of the running tasks have been running, ms; only told while every slot is busy. */
   readonly agesMs: readonly number[];
 }
@@ -25,7 +29,8 @@ export interface Line {
 /** Reads what lua/lib/line.lua answers. */
 export function lineOf(reply: Reply | BytesReply | undefined): Line {
   const [queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples] = list(reply);
-  const [foretold, ages] = list(reply).slice(10);
+  const [forecast, ages] = list(reply).slice(10);
+  const [slowMean, ...misses] = text(forecast).split(" ");
   return {
     queue: text(queue),
     waiting: number(waiting),
@@ -37,10 +42,9 @@ export function lineOf(reply: Reply | BytesReply | undefined): Line {
     meanMs: optional(mean),
     variance: optional(variance),
     samples: number(samples),
-    // Of each length of block: what was foretold, a total, and the mean square error.
-    misses: text(foretold)
-      .split(" ")
-      .flatMap((word, i) => (i % 3 === 2 ? Number(word) : [])),
+    misses: misses.flatMap((miss, i) => (i % 2 === 0 ? Number(miss) : [])),
+    slowMeanMs: slowMean ? Number(slowMean) : null,
+    slowMisses: misses.flatMap((miss, i) => (i % 2 === 1 ? Number(miss) : [])),
     agesMs: list(ages).map(number),
   };
 }

@@ -19,6 +19,8 @@ const LINE: Line = {
   variance: 100,
   samples: 1000,
   misses: [],
+  slowMeanMs: null,
+  slowMisses: [],
   agesMs: [0],
 };
 

@@ -1,10 +1,10 @@
 -- What a caller needs to know of a queue to estimate its turn, as
--- {queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples, foretold (see lib/service.lua), ages}:
+-- {queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples, forecast (see lib/service.lua), ages}:
 -- for how many ms some of the running tasks have been running, which matters only while every slot is busy.
 local AGES = 16
 local function line_of(queue)
   local q = redis.call(
-    'HMGET', K.queue(queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.mean, Q.variance, Q.samples, Q.foretold
+    'HMGET', K.queue(queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.mean, Q.variance, Q.samples, Q.forecast
   )
   local live = tonumber(q[4] or 0) > now
   local leases = K.leases(queue)
