@@ -101,11 +101,7 @@ export class Engine {
     this.#fallback = parts.fallback;
     this.sample = new Sample();
     const others = new OtherPartitions(scripts, keys);
-    this.#submissions = {
-      keys,
-      scripts: parts.submissions ?? scripts,
-      large: parts.submissions ?? large,
-    };
+    this.#submissions = { keys, scripts: parts.submissions ?? scripts, large: parts.submissions ?? large };
     this.#submitter = new Submitter({
       ...this.#submissions,
       others,
@@ -292,9 +288,10 @@ export class Engine {
    * since a task of these queues last lost its worker, or infinity.
    */
   async heartbeat(worker: string, ttlMs: number, slots: ReadonlyMap<string, number>): Promise<number> {
-    return Math.min(
-      ...(await Promise.all(this.keys.tags.map((tag) => this.#scripts.heartbeat(tag, worker, ttlMs, slots)))),
+    const sinceLossMs = await Promise.all(
+      this.keys.tags.map((tag) => this.#scripts.heartbeat(tag, worker, ttlMs, slots)),
     );
+    return Math.min(...sinceLossMs);
   }
 
   /** The figures of queues, summed over the partitions, in the given order. */

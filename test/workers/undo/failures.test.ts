@@ -105,7 +105,8 @@ describe("a failing undo", () => {
     let hanging = 0;
     await open(
       {
-        timeout: "50ms",
+        // Long enough for the step to begin on a busy machine: one that never began has nothing to undo.
+        timeout: "2s",
         undo: {
           car: (_, { task }) => {
             hanging += 1;

@@ -16,7 +16,8 @@ local of, index_queue, heal = ARGV[1], ARGV[2], ARGV[3] == '1'
 local wrong = {}
 
 -- Puts a task into the index that it is missing from.
-local function enter(id, queue, index, state, place, class, fence)
+local function enter(id, queue, index, state, place, priority, fence)
+  local class = tonumber(priority or C.defaultPriority)
   if index == P.waiting then
     -- Its place is lost with its entry, unless it was noted: it joins at the end.
     local hlc = tick_hlc(tonumber(redis.call('HGET', K.queue(queue), Q.hlc) or 0))
@@ -28,22 +29,22 @@ local function enter(id, queue, index, state, place, class, fence)
     if state == S.running then
       if not place then redis.call('HSET', K.task(id), F.place, whole(class * CLASS + tick_hlc(0))) end
       -- No worker was lost, but an entry of the store: that is a release.
-      redis.call('HSET', K.task(id), F.unbegun, fence, F.extra, '1')
+      redis.call('HSET', K.task(id), F.unbegun, fence or '', F.extra, '1')
     end
     redis.call('ZADD', base .. index .. queue, now_text, id)
   end
 end
 
 local function check_task(id)
-  local t = redis.call('HMGET', K.task(id), F.queue, F.state, F.place, F.priority, F.fence)
-  local queue, state = t[1], t[2]
+  local queue, state, place, priority, fence =
+    unpack(redis.call('HMGET', K.task(id), F.queue, F.state, F.place, F.priority, F.fence))
   if not queue or not state then return end
   local home, disagrees = HOME[state], false
   for _, index in ipairs({ P.waiting, P.scheduled, P.leases, P.dead }) do
     local there = redis.call('ZSCORE', base .. index .. queue, id)
     if index == home and not there then
       disagrees = true
-      if heal then enter(id, queue, index, state, t[3], tonumber(t[4] or C.defaultPriority), t[5] or '') end
+      if heal then enter(id, queue, index, state, place, priority, fence) end
     elseif there and index ~= home and not (index == P.dead and state == S.failed) then
       disagrees = true
       if heal then redis.call('ZREM', base .. index .. queue, id) end
@@ -53,8 +54,8 @@ local function check_task(id)
 end
 
 local function check_entry(id)
-  local t = redis.call('HMGET', K.task(id), F.queue, F.state)
-  local belongs = t[1] == index_queue and (HOME[t[2]] == of or (of == P.dead and t[2] == S.failed))
+  local queue, state = unpack(redis.call('HMGET', K.task(id), F.queue, F.state))
+  local belongs = queue == index_queue and (HOME[state] == of or (of == P.dead and state == S.failed))
   if not belongs then
     if heal then redis.call('ZREM', base .. of .. index_queue, id) end
     wrong[#wrong + 1] = id

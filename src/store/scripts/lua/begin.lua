@@ -14,13 +14,13 @@ local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local queue, id, fence, lease = unpack(ARGV, 2 + n * 4, 5 + n * 4)
   local key = K.task(id)
-  local t = redis.call('HMGET', key, F.state, F.fence, F.cancel, F.unbegun)
-  if t[1] ~= S.running or t[2] ~= fence then
+  local state, held_under, cancel, unbegun = unpack(redis.call('HMGET', key, F.state, F.fence, F.cancel, F.unbegun))
+  if state ~= S.running or held_under ~= fence then
     verdicts[n + 1] = 'stale'
-  elseif t[3] then
+  elseif cancel then
     verdicts[n + 1] = 'cancel'
   else
-    if t[4] then
+    if unbegun then
       redis.call('HDEL', key, F.unbegun, F.unbegunReleases)
       redis.call('HSET', key, F.begun, now_text)
     end

@@ -23,9 +23,9 @@ local function beat(queue, slots)
   local live, slots_of, counters = K.workers(queue), K.slots(queue), K.queue(queue)
   local workers = redis.call('ZCARD', live)
   -- Their sum is kept, so that nobody has to look at them all.
-  local known_of = redis.call('HMGET', counters, Q.slots, Q.lostAt)
-  local total = workers > 0 and tonumber(known_of[1] or 0) or 0
-  local lost_at = tonumber(known_of[2])
+  local all_slots, lost_at = unpack(redis.call('HMGET', counters, Q.slots, Q.lostAt))
+  local total = workers > 0 and tonumber(all_slots or 0) or 0
+  lost_at = tonumber(lost_at)
   if lost_at and not (last_loss and last_loss > lost_at) then last_loss = lost_at end
   if workers == 0 then redis.call('DEL', slots_of) end
 

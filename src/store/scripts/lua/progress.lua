@@ -12,8 +12,8 @@ local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local id, fence, progress = unpack(ARGV, 2 + n * 3, 4 + n * 3)
   local key = K.task(id)
-  local t = redis.call('HMGET', key, F.state, F.fence)
-  if t[1] == S.running and t[2] == fence then
+  local state, held_under = unpack(redis.call('HMGET', key, F.state, F.fence))
+  if state == S.running and held_under == fence then
     redis.call('HSET', key, F.progress, progress, F.extra, '1')
     redis.call('PUBLISH', K.changes(id), N.progress)
     verdicts[n + 1] = 'ok'

@@ -15,8 +15,8 @@ local base = KEYS[1]
 local function waiting_undo(id, queue, called, fence)
   local undo = id .. ':undo:' .. queue
   if called == '2' then undo = undo .. ':' .. fence end
-  local u = redis.call('HMGET', K.task(undo), F.state, F.fence)
-  return u[1] == S.waiting and not u[2] and undo
+  local state, held = unpack(redis.call('HMGET', K.task(undo), F.state, F.fence))
+  return state == S.waiting and not held and undo
 end
 
 local function take_back(id, undo)
@@ -30,18 +30,18 @@ local verdicts, woken = {}, {}
 for n = 1, tonumber(ARGV[1]) do
   local id, call = ARGV[n * 2], ARGV[n * 2 + 1]
   local key = K.task(id)
-  local t = redis.call('HMGET', key, F.queue, F.state, F.digest, F.priority, F.answers, F.undoing, F.fence)
-  local known = answered(t[5], A.retry .. call)
-  local queue = t[1]
-  local undo = t[6] and waiting_undo(id, queue, t[6], t[7])
+  local queue, state, digest, priority, answers, undoing, fence =
+    unpack(redis.call('HMGET', key, F.queue, F.state, F.digest, F.priority, F.answers, F.undoing, F.fence))
+  local known = answered(answers, A.retry .. call)
+  local undo = undoing and waiting_undo(id, queue, undoing, fence)
   if not queue then
     verdicts[n] = 'unknown'
   elseif known then
     verdicts[n] = known
-  elseif t[2] ~= S.failed or not redis.call('ZSCORE', K.dead(queue), id)
-    or (t[3] and redis.call('EXISTS', K.input(id)) == 0) then
+  elseif state ~= S.failed or not redis.call('ZSCORE', K.dead(queue), id)
+    or (digest and redis.call('EXISTS', K.input(id)) == 0) then
     verdicts[n] = 'not-dead'
-  elseif t[6] and not undo then
+  elseif undoing and not undo then
     verdicts[n] = 'undone'
   else
     -- The fence says that a worker has had it: as long as its work stands, a cancel has it undone and its input stays.
@@ -55,11 +55,11 @@ for n = 1, tonumber(ARGV[1]) do
     redis.call('PERSIST', K.steps(id))
     redis.call('UNLINK', K.result(id))
     redis.call('ZREM', K.dead(queue), id)
-    redis.call('ZADD', K.waiting(queue), whole(tonumber(t[4] or C.defaultPriority) * CLASS + hlc), id)
+    redis.call('ZADD', K.waiting(queue), whole(tonumber(priority or C.defaultPriority) * CLASS + hlc), id)
     redis.call('PUBLISH', K.changes(id), S.waiting)
     woken[queue] = true
     verdicts[n] = 'waiting'
-    note_answer(key, t[5], A.retry .. call, 'waiting')
+    note_answer(key, answers, A.retry .. call, 'waiting')
   end
 end
 for queue in pairs(woken) do redis.call('PUBLISH', K.work(queue), '') end

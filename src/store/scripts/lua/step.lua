@@ -25,8 +25,8 @@ local most, room = tonumber(ARGV[7]), tonumber(ARGV[8])
 -- A page of steps: all at once would hold up Redis for long.
 local PAGE = 200
 local key, steps = K.task(id), K.steps(id)
-local t = redis.call('HMGET', key, F.state, F.fence, F.cancel, F.stepBytes)
-if t[1] ~= S.running or t[2] ~= fence then return { 'stale' } end
+local state, held_under, cancel, all_bytes = unpack(redis.call('HMGET', key, F.state, F.fence, F.cancel, F.stepBytes))
+if state ~= S.running or held_under ~= fence then return { 'stale' } end
 
 if verb == 'read' then
   local page = redis.call('HSCAN', steps, name, 'COUNT', PAGE)
@@ -38,13 +38,13 @@ if verb == 'undone' then
   if known then redis.call('HSET', steps, name, (string.gsub(known, '^(%d+)%a? ', '%1u ', 1))) end
   return { 'ok' }
 end
-if verb == 'begin' and t[3] then return { 'canceled' } end
+if verb == 'begin' and cancel then return { 'canceled' } end
 if not known and redis.call('HLEN', steps) >= most then return { 'many' } end
 
 local head = known and string.match(known, '^%d+%a? ')
 if not head then head = redis.call('HLEN', steps) .. ((verb == 'begin' or undo == '1') and 'i ' or ' ') end
 local stored = verb == 'begin' and (known or head) or head .. value
-local bytes = tonumber(t[4] or 0) + #stored - (known and #known or -#name)
+local bytes = tonumber(all_bytes or 0) + #stored - (known and #known or -#name)
 if bytes > room then return { 'large' } end
 redis.call('HSET', steps, name, stored)
 redis.call('HSET', key, F.stepBytes, string.format('%.0f', bytes), F.extra, '1')

@@ -17,13 +17,12 @@ local base = KEYS[1]
 local id, input, digest, media, query = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local call, revision = ARGV[6], ARGV[7]
 local key = K.task(id)
-local t = redis.call('HMGET', key, F.state, F.fence, F.answers, F.revision)
-local state = t[1]
+local state, fence, answers, replaced = unpack(redis.call('HMGET', key, F.state, F.fence, F.answers, F.revision))
 if not state then return 'unknown' end
-if answered(t[3], A.update .. call) then return 'updated' end
+if answered(answers, A.update .. call) then return 'updated' end
 -- A fence says that a worker has had it: what it has done for the old input must not be taken for done for the new one.
-if (state ~= S.waiting and state ~= S.scheduled) or t[2] then return 'conflict' end
-if revision ~= '' and (t[4] or '0') ~= revision then return 'changed' end
+if (state ~= S.waiting and state ~= S.scheduled) or fence then return 'conflict' end
+if revision ~= '' and (replaced or '0') ~= revision then return 'changed' end
 
 local function put(field, value)
   if value == '' then redis.call('HDEL', key, field) else redis.call('HSET', key, field, value) end
@@ -38,7 +37,7 @@ end
 put(F.digest, digest)
 put(F.mediaType, media)
 put(F.query, query)
-note_answer(key, t[3], A.update .. call, 'updated')
+note_answer(key, answers, A.update .. call, 'updated')
 redis.call('HINCRBY', key, F.revision, 1)
 redis.call('HSET', key, F.extra, '1')
 -- Those that a dead task kept until it was retried.

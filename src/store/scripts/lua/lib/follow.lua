@@ -20,20 +20,21 @@ end
 -- Has undone what the task has done: its steps move to the undoing task, its input is copied there.
 -- Returns how that one is called: see the field Y in keys.ts.
 local function undo_work(id)
-  local t = redis.call('HMGET', K.task(id), F.queue, F.input, F.digest, F.mediaType, F.query, F.caller, F.fence)
-  local follower, called = id .. ':undo:' .. t[1], '1'
+  local queue, digest, fence = unpack(redis.call('HMGET', K.task(id), F.queue, F.digest, F.fence))
+  local follower, called = id .. ':undo:' .. queue, '1'
   -- An earlier task had the same id, and what undoes its work is still there.
   if redis.call('EXISTS', K.task(follower)) == 1 then
-    follower, called = follower .. ':' .. t[7], '2'
+    follower, called = follower .. ':' .. fence, '2'
   end
   local fields = {}
-  for n, field in ipairs({ F.queue, F.input, F.digest, F.mediaType, F.query, F.caller }) do
-    if n > 1 and t[n] then
+  for _, field in ipairs({ F.input, F.digest, F.mediaType, F.query, F.caller }) do
+    local value = redis.call('HGET', K.task(id), field)
+    if value then
       fields[#fields + 1] = field
-      fields[#fields + 1] = t[n]
+      fields[#fields + 1] = value
     end
   end
-  if t[3] then
+  if digest then
     -- Without it the undoing fails and becomes a dead letter: a person is to see that.
     local input = redis.call('GET', K.input(id))
     if input then redis.call('SET', K.input(follower), input) end

@@ -10,10 +10,11 @@ local NOTE_MS = 200
 -- Notes that a tick runs. Returns until when leases must have ended to count as lost now, and when that changes, both ms.
 local function lost_before()
   local key = K.ticked
-  local last = redis.call('HMGET', key, 'at', 'held', 'until', 'graces')
-  local at, held, graces = tonumber(last[1] or now), tonumber(last[2] or 0), tonumber(last[4] or 0)
+  local last_at, held, over, graces = unpack(redis.call('HMGET', key, 'at', 'held', 'until', 'graces'))
+  local at = tonumber(last_at or now)
+  held, graces = tonumber(held or 0), tonumber(graces or 0)
   -- Where the clock was set back a grace does not last longer than another one would.
-  local over = math.min(tonumber(last[3] or 0), now + GRACE_MS)
+  over = math.min(tonumber(over or 0), now + GRACE_MS)
   local gap = now - at
   if gap > GAP_MS and graces < MOST_GRACES then
     -- A grace that the gap has cut short goes on for those for whom it was meant.
@@ -24,7 +25,7 @@ local function lost_before()
   elseif gap >= NOTE_MS then
     graces = 0
   end
-  if not last[1] or gap < 0 or gap >= NOTE_MS then
+  if not last_at or gap < 0 or gap >= NOTE_MS then
     redis.call('HSET', key, 'at', now_text, 'held', whole(held), 'until', whole(over), 'graces', graces)
   end
   if now < over then return math.min(held, now), over end
