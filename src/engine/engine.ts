@@ -222,11 +222,7 @@ export class Engine {
 
   /** Cancels a task, or destroys the result of a finished one. */
   cancel(id: string, queue: string): Promise<CancelVerdict> {
-    return this.#batched.cancel({
-      id,
-      call: newCall(),
-      ...retentionOf(this.settings(queue)),
-    });
+    return this.#batched.cancel({ id, call: newCall(), ...retentionOf(this.settings(queue)) });
   }
 
   /**
