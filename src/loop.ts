@@ -22,6 +22,9 @@ export class Loop implements Role {
   readonly #options: LoopOptions;
   #running = false;
   #timer: NodeJS.Timeout | undefined;
+  /** When the timer fires, and when the next turn is due, which may be later; monotonic ms. */
+  #firesAt = 0;
+  #dueAt = 0;
   #turn: Promise<void> | undefined;
   #awake = false;
 
@@ -51,34 +54,48 @@ export class Loop implements Role {
       this.#awake = true;
       return;
     }
-    clearTimeout(this.#timer);
     this.#go();
   }
 
   #go(): void {
-    this.#timer = undefined;
-    this.#turn = this.#once().then((delayMs) => {
-      this.#turn = undefined;
-      if (!this.#running) return;
-      if (this.#awake) {
-        this.#awake = false;
-        this.#go();
-      } else {
-        this.#timer = setTimeout(() => this.#go(), delayMs);
-      }
-    });
+    this.#turn = this.#once();
   }
 
-  async #once(): Promise<number> {
+  async #once(): Promise<void> {
     // The tick must not begin before #turn is set: otherwise a wake from inside it would start a second turn.
     await undefined;
     const usual = this.#options.intervalMs * (0.8 + 0.4 * Math.random());
-    if (!this.#running) return usual;
-    try {
-      return Math.min((await this.#options.tick()) ?? usual, usual);
-    } catch (error) {
-      this.#options.onError(error);
-      return usual;
+    let delayMs = usual;
+    if (this.#running) {
+      try {
+        delayMs = Math.min((await this.#options.tick()) ?? usual, usual);
+      } catch (error) {
+        this.#options.onError(error);
+      }
     }
+    this.#turn = undefined;
+    if (!this.#running) return;
+    if (this.#awake) {
+      this.#awake = false;
+      this.#go();
+    } else this.#wait(delayMs);
+  }
+
+  /** Keeps a timer that fires no later: a busy loop is woken for every turn, and a new timer each time costs more than the turn. */
+  #wait(delayMs: number): void {
+    this.#dueAt = performance.now() + delayMs;
+    if (this.#timer !== undefined && this.#firesAt <= this.#dueAt) return;
+    clearTimeout(this.#timer);
+    this.#firesAt = this.#dueAt;
+    this.#timer = setTimeout(() => this.#onTimer(), delayMs);
+  }
+
+  #onTimer(): void {
+    this.#timer = undefined;
+    // The end of a running turn sets the next one.
+    if (this.#turn !== undefined) return;
+    const leftMs = this.#dueAt - performance.now();
+    if (leftMs >= 1) this.#wait(leftMs);
+    else this.#go();
   }
 }

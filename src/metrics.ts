@@ -17,20 +17,20 @@ export interface QueueGauges {
  */
 class WordCounter<Word extends string> {
   readonly #counter: Counter;
-  readonly #children = new Map<string, { inc(): void }>();
+  readonly #children = new Map<string, { inc(by: number): void }>();
 
   constructor(registry: Registry, name: string, help: string, label: string) {
     this.#counter = new Counter({ name, help, labelNames: ["queue", label], registers: [registry] });
   }
 
-  count(queue: string, word: Word): void {
+  count(queue: string, word: Word, by = 1): void {
     const key = `${queue} ${word}`;
     let child = this.#children.get(key);
     if (!child) {
       child = this.#counter.labels(queue, word);
       this.#children.set(key, child);
     }
-    child.inc();
+    child.inc(by);
   }
 }
 
@@ -82,7 +82,14 @@ export class Metrics {
 
   /** Counts the verdicts of the store on ended attempts. */
   countEndings(of: readonly { queue: string }[], verdicts: readonly string[]): void {
-    for (const [i, { queue }] of of.entries()) this.endings.count(queue, verdicts[i] ?? "unknown");
+    const endingOf = (i: number) => verdicts[i] ?? "unknown";
+    // Most of one call are the same: those that follow one another are counted at once.
+    for (let from = 0, to = 0; from < of.length; from = to) {
+      const { queue } = of[from] as { queue: string };
+      const ending = endingOf(from);
+      while (to < of.length && of[to]?.queue === queue && endingOf(to) === ending) to += 1;
+      this.endings.count(queue, ending, to - from);
+    }
   }
 
   /** Changes the number of handlers that continue after their signal. */

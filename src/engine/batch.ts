@@ -19,6 +19,8 @@ interface Part<Item, Verdict> {
 export interface BatchOptions<Item, Verdict> {
   /** Sends items of one partition; resolves with their verdicts, in order. */
   send(partition: number, items: readonly Item[]): Promise<readonly Verdict[]>;
+  /** Called with the verdicts of each call, those of an escort too. */
+  onVerdicts?(items: readonly Item[], verdicts: readonly Verdict[]): void;
   /** Size of an item in a call, bytes; default 0. */
   sizeOf?(item: Item): number;
   /** The queue of an item, if each further queue makes a call longer. Default: no limit on queues. */
@@ -85,24 +87,27 @@ export class Batch<Item, Verdict> {
   }
 
   *#chunks(entries: readonly Entry<Item, Verdict>[]): Iterable<readonly Entry<Item, Verdict>[]> {
-    let chunk: Entry<Item, Verdict>[] = [];
-    let bytes = 0;
-    let queues = new Set<string | undefined>();
-    for (const entry of entries) {
-      const size = this.#options.sizeOf?.(entry.item) ?? 0;
-      const queue = this.#options.queueOf?.(entry.item);
-      const full = chunk.length === BATCH_LIMIT || (queues.size === QUEUES_LIMIT && !queues.has(queue));
-      if (full || (chunk.length > 0 && bytes + size > BYTES_LIMIT)) {
-        yield chunk;
-        chunk = [];
-        bytes = 0;
-        queues = new Set();
-      }
-      chunk.push(entry);
-      bytes += size;
-      queues.add(queue);
+    for (let from = 0; from < entries.length; ) {
+      const to = this.#endOfCall(entries, from);
+      yield entries.slice(from, to);
+      from = to;
     }
-    yield chunk;
+  }
+
+  /** Up to where the entries from one on fit into one call; at least that one does. */
+  #endOfCall(entries: readonly Entry<Item, Verdict>[], from: number): number {
+    const { sizeOf, queueOf } = this.#options;
+    const queues = queueOf && new Set<string>();
+    const most = Math.min(entries.length, from + BATCH_LIMIT);
+    let bytes = 0;
+    for (let at = from; at < most; at += 1) {
+      const { item } = entries[at] as Entry<Item, Verdict>;
+      bytes += sizeOf?.(item) ?? 0;
+      queues?.add(queueOf?.(item) ?? "");
+      const full = bytes > BYTES_LIMIT || (queues !== undefined && queues.size > QUEUES_LIMIT);
+      if (full && at > from) return at;
+    }
+    return most;
   }
 
   /**
@@ -111,25 +116,33 @@ export class Batch<Item, Verdict> {
    * call of their own, and the store processes them while this process handles the reply.
    * @param call gets the items, perhaps none; resolves with their verdicts and its own reply
    */
-  async escort<T extends { readonly verdicts: readonly Verdict[] }>(
+  escort<T extends { readonly verdicts: readonly Verdict[] }>(
     partition: number,
     call: (items: readonly Item[]) => Promise<T>,
   ): Promise<T> {
     const part = this.#part(partition);
-    const [chunk = [], ...rest] = this.#chunks(part.gathered);
-    part.gathered = rest.flat();
-    part.escorted += 1;
-    const answer = call(itemsOf(chunk));
-    if (chunk.length > 0) {
-      const verdicts = answer.then((answered) => answered.verdicts);
-      this.#await(part, chunk, verdicts);
-    }
-    try {
-      return await answer;
-    } finally {
+    const end = this.#endOfCall(part.gathered, 0);
+    const chunk = end === part.gathered.length ? part.gathered : part.gathered.slice(0, end);
+    part.gathered = part.gathered.slice(end);
+    const over = () => {
       part.escorted -= 1;
       if (part.gathered.length > 0) this.#schedule();
-    }
+    };
+    part.escorted += 1;
+    part.underway += 1;
+    // One promise, not one for each who waits: this is done for every task where one is run at a time.
+    return call(itemsOf(chunk)).then(
+      (answer) => {
+        over();
+        this.#answered(part, chunk, answer.verdicts);
+        return answer;
+      },
+      (error: unknown) => {
+        over();
+        this.#failed(part, chunk, error);
+        throw error;
+      },
+    );
   }
 
   #await(
@@ -139,19 +152,24 @@ export class Batch<Item, Verdict> {
   ): void {
     part.underway += 1;
     verdicts.then(
-      (all) => {
-        part.underway -= 1;
-        for (const [i, entry] of chunk.entries()) {
-          const verdict = all[i];
-          if (verdict === undefined) entry.reject(new Error("the store's answer has fewer verdicts than items"));
-          else entry.resolve(verdict);
-        }
-      },
-      (error: unknown) => {
-        part.underway -= 1;
-        for (const entry of chunk) entry.reject(error);
-      },
+      (all) => this.#answered(part, chunk, all),
+      (error: unknown) => this.#failed(part, chunk, error),
     );
+  }
+
+  #answered(part: Part<Item, Verdict>, chunk: readonly Entry<Item, Verdict>[], verdicts: readonly Verdict[]): void {
+    part.underway -= 1;
+    if (chunk.length > 0) this.#options.onVerdicts?.(itemsOf(chunk), verdicts);
+    for (const [i, entry] of chunk.entries()) {
+      const verdict = verdicts[i];
+      if (verdict === undefined) entry.reject(new Error("the store's answer has fewer verdicts than items"));
+      else entry.resolve(verdict);
+    }
+  }
+
+  #failed(part: Part<Item, Verdict>, chunk: readonly Entry<Item, Verdict>[], error: unknown): void {
+    part.underway -= 1;
+    for (const entry of chunk) entry.reject(error);
   }
 }
 

@@ -33,11 +33,8 @@ export class Completions {
     const { keys, metrics } = this.#parts;
     return new Batch({
       sizeOf: (item) => item.result.length,
-      send: async (partition, items) => {
-        const verdicts = await scripts.complete(keys.tag(partition), items);
-        metrics.countEndings(items, verdicts);
-        return verdicts;
-      },
+      send: (partition, items) => scripts.complete(keys.tag(partition), items),
+      onVerdicts: (items, verdicts) => metrics.countEndings(items, verdicts),
     });
   }
 
@@ -55,10 +52,6 @@ export class Completions {
     partition: number,
     call: (completions: readonly Completion[]) => Promise<T>,
   ): Promise<T> {
-    return this.#batch.escort(partition, async (items) => {
-      const answer = await call(items);
-      this.#parts.metrics.countEndings(items, answer.verdicts);
-      return answer;
-    });
+    return this.#batch.escort(partition, call);
   }
 }

@@ -4,25 +4,19 @@ import { messageOf } from "../errors.ts";
 import { withTimeout } from "../net/with-timeout.ts";
 import { CLUSTER_DEFAULTS, CONNECTION_DEFAULTS, type Connection, isCluster } from "./connection.ts";
 
-/** The reply to a command, and the connection that it went through. */
-export interface Served<T> {
-  readonly reply: T;
-  readonly node: Redis;
-}
-
 /** Routes commands to the server of a partition. */
 export interface Nodes {
   /**
    * Runs a command on the server that has the partition's keys. The command may run more than once, so it must be idempotent.
    * @param patienceMs how long to retry while a cluster is changing; a connection to one server has its own timeouts
    */
-  run<T>(tag: string, command: (node: Redis) => Promise<T>, patienceMs?: number): Promise<Served<T>>;
+  run<T>(tag: string, command: (node: Redis) => Promise<T>, patienceMs?: number): Promise<T>;
 }
 
 /** Routing for a connection: to its one server, or to the nodes of its cluster. */
 export function nodesOf(connection: Connection): Nodes {
   if (isCluster(connection)) return new ClusterNodes(connection);
-  return { run: async (_, command) => ({ reply: await command(connection), node: connection }) };
+  return { run: (_, command) => command(connection) };
 }
 
 /** Pauses between retries while a cluster is changing, ms. */
@@ -54,7 +48,7 @@ class ClusterNodes implements Nodes {
     tag: string,
     command: (node: Redis) => Promise<T>,
     patienceMs: number = CONNECTION_DEFAULTS.commandMs,
-  ): Promise<Served<T>> {
+  ): Promise<T> {
     const deadline = performance.now() + patienceMs;
     const first = this.#owner(tag);
     let failed: unknown = new Error("no node has the slot");
@@ -62,8 +56,7 @@ class ClusterNodes implements Nodes {
       try {
         const work = command(first);
         // The connection has a command timeout of its own, so that a timer is needed only for a shorter one.
-        const reply = await (patienceMs < CLUSTER_DEFAULTS.commandMs ? withTimeout(patienceMs, work, timedOut) : work);
-        return { reply, node: first };
+        return await (patienceMs < CLUSTER_DEFAULTS.commandMs ? withTimeout(patienceMs, work, timedOut) : work);
       } catch (error) {
         failed = error;
       }
@@ -72,12 +65,7 @@ class ClusterNodes implements Nodes {
   }
 
   /** Retries until the deadline (on the clock of `performance.now()`). */
-  async #again<T>(
-    tag: string,
-    command: (node: Redis) => Promise<T>,
-    first: unknown,
-    deadline: number,
-  ): Promise<Served<T>> {
+  async #again<T>(tag: string, command: (node: Redis) => Promise<T>, first: unknown, deadline: number): Promise<T> {
     let pauseMs: number = PAUSE_MS.first;
     let followed = false;
     for (let failed = first; ; ) {
@@ -96,7 +84,7 @@ class ClusterNodes implements Nodes {
       if (leftMs <= 0) throw failed;
       if (!node) continue;
       try {
-        return { reply: await withTimeout(leftMs, command(node), timedOut), node };
+        return await withTimeout(leftMs, command(node), timedOut);
       } catch (error) {
         failed = error;
       }

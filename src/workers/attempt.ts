@@ -40,7 +40,7 @@ export class Attempt implements TaskMeans {
   #log: Logger | undefined;
   #aborted: AbortCause | undefined;
   #abort: AbortController | undefined;
-  readonly #onAbort: (() => void)[] = [];
+  #onAbort: (() => void)[] | undefined;
   #timer: NodeJS.Timeout | undefined;
   #reporter: Reporter | undefined;
   #input: Buffer | null;
@@ -132,13 +132,16 @@ export class Attempt implements TaskMeans {
     if (this.#aborted !== undefined) return;
     this.#aborted = cause;
     this.#abort?.abort(new TaskAborted(cause));
-    for (const listener of this.#onAbort) listener();
+    for (const listener of this.#onAbort ?? []) listener();
   }
 
   /** Calls back when the signal fires, or now when it has. Far cheaper than a listener to the signal itself. */
   whenAborted(listener: () => void): void {
     if (this.#aborted !== undefined) listener();
-    else this.#onAbort.push(listener);
+    else {
+      this.#onAbort ??= [];
+      this.#onAbort.push(listener);
+    }
   }
 
   /**

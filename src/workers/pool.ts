@@ -138,7 +138,7 @@ export class Pool implements Role, Slots {
       free = true;
       this.#freed(goingOn);
     };
-    void this.#runner.run(task, this.#handler, this.#settings, { takenAt, settled }).then(() => this.#told());
+    this.#runner.run(task, this.#handler, this.#settings, { takenAt, settled, over: this.#told });
   }
 
   /** A suspect has a slot only while its handler runs: others use it while it waits for a process. */
@@ -157,9 +157,10 @@ export class Pool implements Role, Slots {
       slot = "free";
       this.#freed(goingOn);
     };
-    void this.#runner.run(task, this.#handler, this.#settings, { takenAt, settled, claimSlot }).then(() => {
+    const over = () => {
       if (slot !== "none") this.#told();
-    });
+    };
+    this.#runner.run(task, this.#handler, this.#settings, { takenAt, settled, over, claimSlot });
     this.#wake();
   }
 
@@ -192,10 +193,10 @@ export class Pool implements Role, Slots {
   }
 
   /** The store knows how an attempt has ended. */
-  #told(): void {
+  readonly #told = (): void => {
     this.#inHand -= 1;
     if (this.free === 1) this.#wake();
-  }
+  };
 
   /** Enough suspects wait here: this one comes back to its place a little later, here or elsewhere, and the line moves on. */
   #putOff({ id, fence, attempt }: Reserved): void {

@@ -21,7 +21,12 @@ export function retry<T>(say: () => Promise<T>, options: RetryOptions): Promise<
   return say().catch((error: unknown) => sayAgain(say, options, error));
 }
 
-async function sayAgain<T>(say: () => Promise<T>, { done, onFailure }: RetryOptions, first: unknown): Promise<T> {
+/** The same where the first try has failed already. */
+export async function sayAgain<T>(
+  say: () => Promise<T>,
+  { done, onFailure }: RetryOptions,
+  first: unknown,
+): Promise<T> {
   let refusals = 0;
   let failed = first;
   for (let pauseMs: number = PAUSE_MS.first; ; pauseMs = Math.min(pauseMs * 2, PAUSE_MS.most)) {

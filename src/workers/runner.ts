@@ -8,7 +8,7 @@ import { type Logger, withRequestId } from "../log.ts";
 import type { Reserved, StoredStep } from "../store/scripts/scripts.ts";
 import { Attempt } from "./attempt.ts";
 import type { LeaseRenewer } from "./lease-renewer.ts";
-import { retry } from "./retry.ts";
+import { type RetryOptions, sayAgain } from "./retry.ts";
 import { started } from "./sandbox/executor.ts";
 import type { Executors } from "./sandbox/executors.ts";
 import { errorRecord } from "./sandbox/handler-end.ts";
@@ -33,6 +33,8 @@ export interface Run {
   readonly takenAt: number;
   /** Called when the handler has ended, or, with a promise of its end, when it is no longer waited for; the store is still being told. */
   readonly settled: (goingOn?: Promise<unknown>) => void;
+  /** Called when the attempt is over as far as this worker is concerned: the store knows its end, or need not be told. */
+  readonly over: () => void;
   /** Takes a slot when its handler can begin, if one is free; left out, it has one. */
   readonly claimSlot?: () => boolean;
 }
@@ -45,57 +47,93 @@ export class Runner {
     this.#parts = parts;
   }
 
-  /** Runs a task that was reserved, to its end as far as this worker is concerned. Never rejects. */
-  run(task: Reserved, handler: Handler, settings: QueueSettings, { takenAt, settled, claimSlot }: Run): Promise<void> {
-    return withRequestId(task.id, async () => {
-      const { engine, renewer, executors, log, maxResultBytes } = this.#parts;
+  /**
+   * Runs a task that was reserved, to its end as far as this worker is concerned. Never throws. A handler that answers at once has
+   * ended when this returns: a promise for each step of an attempt would cost more than the rest of a short task.
+   */
+  run(task: Reserved, handler: Handler, settings: QueueSettings, run: Run): void {
+    withRequestId(task.id, () => {
+      const { engine, renewer, log, maxResultBytes } = this.#parts;
       const timed = isUndoHandler(handler) ? { ...settings, timeoutMs: handler.timeoutMsOf(task.id) } : settings;
+      const { takenAt, claimSlot } = run;
       const attempt = new Attempt(task, timed, { engine, log, maxResultBytes, takenAt, claimSlot });
       renewer.hold(attempt);
       try {
-        // Most inputs have come with the task: there is nothing to wait for.
-        const hindered = task.input === null ? await withoutInput(attempt) : undefined;
-        const end = hindered ?? (await executors.of(task, handler.queue).execute(attempt, handler));
-        attempt.end();
-        settled(attempt.goingOn);
-        note(attempt, end);
-        // Losses never condemn an undoing: one that kills its own process has failed, or it would do so for ever.
-        const counted = isUndoHandler(handler) ? asFailure(end) : end;
-        const facts = { settings: attempt.settings, attempt: task.attempt, aborted: attempt.aborted };
-        const ending = attemptEnd(counted, facts, Math.random());
-        if (ending !== "nothing") await this.#tell(attempt, handler, ending);
-        if (log.isLevelEnabled("info")) {
-          attempt.log.info({ ms: Math.round(performance.now() - takenAt), outcome: end.kind }, "attempt ended");
-        }
+        const end = this.#execute(attempt, handler);
+        if (end instanceof Promise) {
+          end
+            .then((ended) => this.#ended(attempt, handler, ended, run))
+            .catch((error: unknown) => this.#failed(attempt, error, run));
+        } else this.#ended(attempt, handler, end, run);
       } catch (error) {
-        // No one else waits for this; the lease ends by itself, and the task is run again.
-        attempt.log.error(
-          { err: error },
-          "runner: an attempt ended with an unexpected error; the task runs again when its lease ends",
-        );
-      } finally {
-        attempt.end();
-        settled();
-        renewer.drop(attempt);
+        this.#failed(attempt, error, run);
       }
     });
   }
 
-  /** Tells the store how the attempt ended, until it hears it or that no longer matters. */
-  #tell(attempt: Attempt, handler: Handler, ending: Report): Promise<void> {
-    return retry(() => this.#say(attempt, handler, ending), {
+  #execute(attempt: Attempt, handler: Handler): HandlerEnd | Promise<HandlerEnd> {
+    const { task } = attempt;
+    const execute = () => this.#parts.executors.of(task, handler.queue).execute(attempt, handler);
+    // Most inputs have come with the task: there is nothing to wait for.
+    return task.input === null ? withoutInput(attempt).then((hindered) => hindered ?? execute()) : execute();
+  }
+
+  /** The handler has ended, or is no longer waited for: tells the store. */
+  #ended(attempt: Attempt, handler: Handler, end: HandlerEnd, run: Run): void {
+    attempt.end();
+    run.settled(attempt.goingOn);
+    note(attempt, end);
+    // Losses never condemn an undoing: one that kills its own process has failed, or it would do so for ever.
+    const counted = isUndoHandler(handler) ? asFailure(end) : end;
+    const facts = { settings: attempt.settings, attempt: attempt.task.attempt, aborted: attempt.aborted };
+    const ending = attemptEnd(counted, facts, Math.random());
+    const over = () => {
+      if (this.#parts.log.isLevelEnabled("info")) {
+        attempt.log.info({ ms: Math.round(performance.now() - run.takenAt), outcome: end.kind }, "attempt ended");
+      }
+      this.#over(attempt, run);
+    };
+    if (ending === "nothing") over();
+    else this.#tell(attempt, handler, ending, over);
+  }
+
+  /** No one else waits for this; the lease ends by itself, and the task is run again. */
+  #failed(attempt: Attempt, error: unknown, run: Run): void {
+    attempt.log.error(
+      { err: error },
+      "runner: an attempt ended with an unexpected error; the task runs again when its lease ends",
+    );
+    attempt.end();
+    run.settled();
+    this.#over(attempt, run);
+  }
+
+  #over(attempt: Attempt, run: Run): void {
+    this.#parts.renewer.drop(attempt);
+    run.over();
+  }
+
+  /** Tells the store how the attempt ended, until it hears it or that no longer matters; calls back then. */
+  #tell(attempt: Attempt, handler: Handler, ending: Report, over: () => void): void {
+    const say = () => this.#say(attempt, handler, ending);
+    const told = (verdict: string) => {
+      heard(attempt, ending, verdict);
+      over();
+    };
+    const options: RetryOptions = {
       done: () => attempt.aborted === "lease-lost" || attempt.aborted === "shutdown",
       onFailure: (error) =>
         attempt.log.warn({ reason: reasonOf(error) }, "runner: could not store the end of the attempt; retrying"),
-    }).then(
-      (verdict) => heard(attempt, ending, verdict),
-      (error: unknown) => {
+    };
+    say().then(told, (failed: unknown) =>
+      sayAgain(say, options, failed).then(told, (error: unknown) => {
         const reason = reasonOf(error);
         attempt.log.error(
           { reason },
           "runner: could not store the end of the attempt; the task runs again when its lease ends",
         );
-      },
+        over();
+      }),
     );
   }
 

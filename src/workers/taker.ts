@@ -3,7 +3,7 @@ import type { QueueSettings } from "../engine/settings.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
-import type { Reserved } from "../store/scripts/scripts.ts";
+import type { Reservation, Reserved } from "../store/scripts/scripts.ts";
 
 /** How often an idle taker looks for work that nobody announced, ms. */
 const POLL_MS = 2000;
@@ -49,6 +49,8 @@ export interface TakerParts {
 export class Taker implements Role {
   readonly #parts: TakerParts;
   readonly #loop: Loop;
+  /** What is the same in each request. */
+  readonly #request: Omit<Reservation, "reservation" | "count">;
   /** The partition that is asked first, so that none is always last. */
   #first = 0;
   /** By partition, the reservation of a request that has not been answered: sent again, it brings the same tasks. */
@@ -60,6 +62,10 @@ export class Taker implements Role {
 
   constructor(parts: TakerParts) {
     this.#parts = parts;
+    const { worker, lane, slots, settings, suspectLeaseMs } = parts;
+    const { leaseMs, rate } = settings;
+    const request = { queue: slots.queue, worker, lane, leaseMs, rate };
+    this.#request = suspectLeaseMs === undefined ? request : { ...request, suspectLeaseMs };
     this.#loop = new Loop({
       intervalMs: POLL_MS,
       tick: () => this.#tick(),
@@ -128,7 +134,8 @@ export class Taker implements Role {
     const most = engine.keys.partitions === 1 ? Number.POSITIVE_INFINITY : slots.slots;
     let total = 0;
     for (let asked = this.#ask(partition); ; ) {
-      const { tasks, waiting, pauseMs, takenAt, count } = await asked;
+      const { reserved, takenAt, count } = await asked;
+      const { tasks, waiting, pauseMs } = reserved;
       slots.left[partition] = waiting ?? 0;
       slots.release(count);
       // A request that is sent again brings what it brought at first, for which there may be too few slots by now.
@@ -136,43 +143,37 @@ export class Taker implements Role {
       for (const task of tasks.slice(taken.length)) slots.handBack(task);
       total += taken.length;
       slots.claim(taken.length);
-      const waits = waiting !== null && waiting > 0 && this.#wants(partition) && total < most;
-      const limited = waits && tasks.length === 0 && pauseMs > 0;
-      const more = waits && !limited;
+      const wants = () => waiting !== null && waiting > 0 && this.#wants(partition) && total < most;
+      if (wants() && tasks.length === 0 && pauseMs > 0) {
+        return pauseMs;
+      }
       // Asked before these begin: the store works on it meanwhile.
-      if (more) asked = this.#ask(partition);
-      slots.release(taken.length);
-      for (const task of taken) slots.run(task, takenAt);
-      if (!more) return limited ? pauseMs : 0;
+      const next = wants() ? this.#ask(partition) : undefined;
+      for (const task of taken) {
+        slots.release(1);
+        slots.run(task, takenAt);
+      }
+      if (next !== undefined) asked = next;
+      // Some may have ended at once: their slots are filled in the same turn.
+      else if (wants()) asked = this.#ask(partition);
+      else return 0;
     }
   }
 
   async #ask(partition: number) {
-    const { engine, settings, slots, worker, lane, most, suspectLeaseMs } = this.#parts;
+    const { engine, slots, most } = this.#parts;
     this.#requests += 1;
     // Unique within the lane of a worker, which is unique itself: nothing else is asked of it.
     const reservation = this.#open[partition] ?? String(this.#requests);
     this.#open[partition] = reservation;
     const takenAt = performance.now();
     const count = Math.min(slots.free, most);
-    const { queue } = slots;
-    const { leaseMs, rate } = settings;
     slots.claim(count);
     try {
-      const request = {
-        queue,
-        worker,
-        lane,
-        reservation,
-        count,
-        leaseMs,
-        rate,
-        ...(suspectLeaseMs !== undefined && { suspectLeaseMs }),
-      };
-      const reserved = await engine.reserve(partition, request);
+      const reserved = await engine.reserve(partition, { ...this.#request, reservation, count });
       this.#open[partition] = undefined;
       this.#silent.delete(partition);
-      return { ...reserved, takenAt, count };
+      return { reserved, takenAt, count };
     } catch (error) {
       slots.release(count);
       throw error;

@@ -43,6 +43,8 @@ export class Context implements TaskContext {
   readonly #handler: Pick<Handler, "undo">;
   readonly #maxStepBytes: number;
   #durable: Steps | undefined;
+  #progress: TaskContext["progress"] | undefined;
+  #step: TaskContext["step"] | undefined;
 
   /** @param maxStepBytes that the value of a step may have */
   constructor(facts: TaskFacts, means: TaskMeans, handler: Pick<Handler, "undo">, maxStepBytes: number) {
@@ -81,20 +83,25 @@ export class Context implements TaskContext {
     return this.#means.log;
   }
 
-  // Both may be taken out of the context and called on their own.
-  readonly progress: TaskContext["progress"] = (percent, message) =>
-    this.#means.reporter.report(percent, message ?? "");
+  // Both may be taken out of the context and called on their own. Most handlers ask for neither.
+  get progress(): TaskContext["progress"] {
+    this.#progress ??= (percent, message) => this.#means.reporter.report(percent, message ?? "");
+    return this.#progress;
+  }
 
-  readonly step: TaskContext["step"] = (name, work) => {
-    this.#durable ??= new Steps({
-      id: this.id,
-      store: this.#means.steps,
-      signal: this.signal,
-      maxBytes: this.#maxStepBytes,
-      undoable: (step) => undoOf(this.#handler, step) !== undefined,
-    });
-    return this.#durable.step(name, work);
-  };
+  get step(): TaskContext["step"] {
+    this.#step ??= (name, work) => {
+      this.#durable ??= new Steps({
+        id: this.id,
+        store: this.#means.steps,
+        signal: this.signal,
+        maxBytes: this.#maxStepBytes,
+        undoable: (step) => undoOf(this.#handler, step) !== undefined,
+      });
+      return this.#durable.step(name, work);
+    };
+    return this.#step;
+  }
 }
 
 /** Where the steps of a task are kept, for the server's own handlers. */

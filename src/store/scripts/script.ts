@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { Redis } from "ioredis";
+import { Command, type Redis } from "ioredis";
 import { PaihaoError } from "../../errors.ts";
-import type { Nodes, Served } from "../cluster-routing.ts";
+import type { Nodes } from "../cluster-routing.ts";
 import { withoutNames } from "./lua-names.ts";
 
 const LUA_DIR = new URL("./lua/", import.meta.url);
@@ -26,6 +26,12 @@ export function luaSource(name: string): string {
 
 function luaFile(file: string): string {
   return withoutNames(readFileSync(new URL(file, LUA_DIR), "utf8"), `lua/${file}`);
+}
+
+/** A reply, and the connection that it came through. */
+interface Served {
+  readonly reply: Reply;
+  readonly node: Redis;
 }
 
 /** What the server that runs the scripts knows. */
@@ -56,25 +62,21 @@ export class Script {
    * @param patienceMs how long it is tried while a cluster is changing; left out, as long as a command may take
    * @throws PaihaoError, see {@link storeError}
    */
-  async text(tag: string, args: readonly Argument[], patienceMs?: number): Promise<Reply> {
-    return (await this.served(tag, args, patienceMs)).reply;
+  text(tag: string, args: readonly Argument[], patienceMs?: number): Promise<Reply> {
+    return this.#run(tag, patienceMs, (node) => this.#on<Reply>(node, tag, args, "utf8"));
   }
 
   /** The same, and which connection it went through. @throws PaihaoError, see {@link storeError} */
-  served(tag: string, args: readonly Argument[], patienceMs?: number): Promise<Served<Reply>> {
-    return this.#run(tag, patienceMs, async (node, known) => {
-      if (known) return (await node.evalsha(this.#sha, 1, tag, ...args)) as Reply;
-      return (await node.eval(this.#source, 1, tag, ...args)) as Reply;
-    });
+  served(tag: string, args: readonly Argument[], patienceMs?: number): Promise<Served> {
+    return this.#run(tag, patienceMs, async (node) => ({
+      reply: await this.#on<Reply>(node, tag, args, "utf8"),
+      node,
+    }));
   }
 
-  /** The same with the reply's strings as bytes. @throws PaihaoError, see {@link storeError} */
-  async bytes(tag: string, args: readonly Argument[], patienceMs?: number): Promise<BytesReply> {
-    const served = await this.#run(tag, patienceMs, async (node, known) => {
-      if (known) return (await node.callBuffer("EVALSHA", this.#sha, 1, tag, ...args)) as BytesReply;
-      return (await node.callBuffer("EVAL", this.#source, 1, tag, ...args)) as BytesReply;
-    });
-    return served.reply;
+  /** The same as `text` with the reply's strings as bytes. @throws PaihaoError, see {@link storeError} */
+  bytes(tag: string, args: readonly Argument[], patienceMs?: number): Promise<BytesReply> {
+    return this.#run(tag, patienceMs, (node) => this.#on<BytesReply>(node, tag, args, null));
   }
 
   /** Runs a script that takes a number of items, and what holds for all of them, and answers a verdict of each. */
@@ -87,27 +89,21 @@ export class Script {
     return (await this.text(tag, [items.length, ...items.flatMap(write), ...shared])) as V[];
   }
 
-  async #run<T>(
-    tag: string,
-    patienceMs: number | undefined,
-    send: (node: Redis, known: boolean) => Promise<T>,
-  ): Promise<Served<T>> {
-    try {
-      return await this.#nodes.run(
-        tag,
-        async (node) => {
-          try {
-            return await send(node, true);
-          } catch (error) {
-            if (!isUnknownScript(error)) throw error;
-          }
-          return await send(node, false);
-        },
-        patienceMs,
-      );
-    } catch (error) {
+  // No async functions from here to the socket: each would add promises to every call.
+
+  #run<T>(tag: string, patienceMs: number | undefined, send: (node: Redis) => Promise<T>): Promise<T> {
+    return this.#nodes.run(tag, send, patienceMs).catch((error: unknown) => {
       throw storeError(error);
-    }
+    });
+  }
+
+  #on<T>(node: Redis, tag: string, args: readonly Argument[], encoding: "utf8" | null): Promise<T> {
+    const send = (name: "evalsha" | "eval", script: string) =>
+      node.sendCommand(new Command(name, [script, 1, tag, ...args], { replyEncoding: encoding })) as Promise<T>;
+    return send("evalsha", this.#sha).catch((error: unknown) => {
+      if (!isUnknownScript(error)) throw error;
+      return send("eval", this.#source);
+    });
   }
 }
 

@@ -122,7 +122,7 @@ export function scriptsOf(connection: Connection, { flags, durability = "memory"
   ]);
   const value: Scripts["value"] = async (tag, key) => {
     try {
-      return (await nodes.run(tag, (node) => node.getBuffer(key), LARGE_VALUE_MS)).reply;
+      return await nodes.run(tag, (node) => node.getBuffer(key), LARGE_VALUE_MS);
     } catch (error) {
       throw storeError(error);
     }

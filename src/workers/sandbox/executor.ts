@@ -5,7 +5,7 @@ import type { Attempt } from "../attempt.ts";
 /** Where handlers run. */
 export interface Executor {
   /** Runs the handler of an attempt. Never rejects; ends at the latest a grace after the attempt's signal has fired. */
-  execute(attempt: Attempt, handler: Handler): Promise<HandlerEnd>;
+  execute(attempt: Attempt, handler: Handler): HandlerEnd | Promise<HandlerEnd>;
   /** Ends what it has started; idempotent. What still runs there ends with it. */
   stop(): Promise<void>;
 }

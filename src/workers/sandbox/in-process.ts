@@ -13,10 +13,11 @@ export class InProcess implements Executor {
     this.#maxResultBytes = maxResultBytes;
   }
 
-  execute(attempt: Attempt, handler: Handler): Promise<HandlerEnd> {
+  execute(attempt: Attempt, handler: Handler): HandlerEnd | Promise<HandlerEnd> {
     const context = new Context(attempt.facts, attempt, handler, this.#maxResultBytes);
     attempt.begin();
-    return withinGrace(attempt, perform(handler, attempt.input, context, this.#maxResultBytes));
+    const end = perform(handler, attempt.input, context, this.#maxResultBytes);
+    return end instanceof Promise ? withinGrace(attempt, end) : end;
   }
 
   async stop(): Promise<void> {}

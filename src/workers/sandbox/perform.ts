@@ -3,22 +3,36 @@ import type { Handler } from "../../handler/define.ts";
 import type { Input } from "../../task.ts";
 import type { Context } from "../task-context.ts";
 import { endOfThrown, Unfit } from "./handler-end.ts";
-import { toResult } from "./result.ts";
+import { toAnswer, toResult } from "./result.ts";
 
 /** Most issues of an input that are told. */
 const ISSUES = 20;
 
-/** Runs a handler on an input, from the bytes stored to the bytes to store. Never rejects. */
-export async function perform(
+/**
+ * Runs a handler on an input, from the bytes stored to the bytes to store. Never throws or rejects. The end of a handler that
+ * answers at once is there at once: promises would cost more than everything else about a short task.
+ */
+export function perform(
   handler: Handler,
   input: Input,
   task: Context,
   maxResultBytes: number,
-): Promise<HandlerEnd> {
+): HandlerEnd | Promise<HandlerEnd> {
   try {
-    // Most inputs and answers are there at once: a promise for each would cost more than all else about a short task.
     const read = readInput(handler, input);
-    const answer = await handler.run(read instanceof Promise ? await read : read, task);
+    const answer = read instanceof Promise ? read.then((value) => handler.run(value, task)) : handler.run(read, task);
+    const isThere = !isThenable(answer) && !(answer instanceof Response) && task.stepsSettled() === undefined;
+    if (!isThere) return awaited(answer, task, maxResultBytes);
+    return { kind: "result", result: toAnswer(answer, maxResultBytes) };
+  } catch (thrown) {
+    return awaited(Promise.reject(thrown), task, maxResultBytes);
+  }
+}
+
+/** Waits for an answer, and for the steps that are still at work. */
+async function awaited(pending: unknown, task: Context, maxResultBytes: number): Promise<HandlerEnd> {
+  try {
+    const answer = await pending;
     const steps = task.stepsSettled();
     if (steps !== undefined) await steps;
     const result = toResult(answer, maxResultBytes, task);
@@ -29,11 +43,18 @@ export async function perform(
   }
 }
 
+/** What `await` waits for. */
+function isThenable(value: unknown): boolean {
+  if (value === null || (typeof value !== "object" && typeof value !== "function")) return false;
+  return "then" in value && typeof value.then === "function";
+}
+
 /** The input as the handler takes it: parsed and checked JSON, or bytes. Only a schema may take its time. */
 function readInput(handler: Handler, { bytes, mediaType }: Input): unknown {
   if (mediaType !== "application/json") return new Uint8Array(bytes);
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("utf8");
-  const value: unknown = JSON.parse(text);
+  // From another thread or process they come as a plain array.
+  const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const value: unknown = JSON.parse(buffer.toString("utf8"));
   return handler.schema ? validated(handler.schema, value) : value;
 }
 

@@ -17,11 +17,12 @@ export function toResult(
   task: { readonly signal: AbortSignal },
 ): Answer | Promise<Answer> {
   if (value instanceof Response) return fromResponse(value, { maxBytes, signal: task.signal });
-  return within(answerOf(value), maxBytes);
+  return toAnswer(value, maxBytes);
 }
 
-/** @throws Unfit */
-function within(answer: Answer, maxBytes: number): Answer {
+/** The same for anything but a Response. @throws Unfit, TypeError */
+export function toAnswer(value: unknown, maxBytes: number): Answer {
+  const answer = answerOf(value);
   const bytes = Buffer.byteLength(answer.body);
   if (bytes > maxBytes) throw new Unfit(`the result has ${bytes} bytes, more than MAX_RESULT (${maxBytes})`);
   return answer;
