@@ -254,7 +254,9 @@ describe("what a handler throws", () => {
     expect(JSON.parse(String(texts.result?.body))).to.include({ title: "5", detail: '{"toString":1}' });
     const pause = await shop.submit("wild pause", { queue: "throws" });
     await shop.ended(pause, "retrying");
-    expect(await shop.engine.cancel(pause, "throws")).to.equal("canceled");
+    // It is due again at once, and may be running by now.
+    await shop.engine.cancel(pause, "throws");
+    expect(await shop.ended(pause)).to.include({ state: "canceled" });
   });
 
   it("is no longer than MAX_RESULT: a longer problem of giveUp is not stored, and the task has failed all the same", async () => {
