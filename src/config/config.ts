@@ -59,6 +59,8 @@ export interface Config {
   readonly attempts: number;
   readonly resultTtlMs: number;
   readonly tombstoneTtlMs: number;
+  /** Short results leave the store at RESULT_TTL also where it cannot expire a field of a hash. */
+  readonly strictResultTtl: boolean;
   readonly deadTtlMs: number;
   readonly syncLimitMs: number;
   readonly maxBodyBytes: number;
@@ -109,6 +111,7 @@ export const VARIABLES = {
   ATTEMPTS: whole(3, 1, 1_000_000),
   RESULT_TTL: duration("1h", 1, LONGEST_MS),
   TOMBSTONE_TTL: duration("24h", 0, LONGEST_MS),
+  STRICT_RESULT_TTL: flag(false),
   DEAD_TTL: duration("7d", 1, LONGEST_MS),
   SYNC_LIMIT: duration("25s", 1, LONGEST_TIMER_MS),
   MAX_BODY: size("1mb"),
@@ -255,6 +258,7 @@ export function readConfig(env: Environment = process.env, overrides: Environmen
     attempts: required("ATTEMPTS"),
     resultTtlMs: required("RESULT_TTL"),
     tombstoneTtlMs: required("TOMBSTONE_TTL"),
+    strictResultTtl: required("STRICT_RESULT_TTL"),
     deadTtlMs: required("DEAD_TTL"),
     syncLimitMs: required("SYNC_LIMIT"),
     maxBodyBytes: required("MAX_BODY"),

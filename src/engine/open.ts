@@ -53,14 +53,14 @@ export async function openEngine(
     await checkDurability(redis, config.durability, version);
     const keys = new Keys(config.keyPrefix, config.partitions);
     const flags = Number.parseInt(version, 10) >= SCRIPT_FLAGS_SINCE;
-    const scripts = scriptsOf(redis, { flags });
+    const { durability, strictResultTtl } = config;
+    const scripts = scriptsOf(redis, { flags, strictResultTtl });
     await claimPartitions(scripts, keys);
     secret = await DeploymentSecret.open({ scripts, keys, connection: redis, log });
 
-    const { durability } = config;
     const submissions =
       durability === "memory" ? undefined : scriptsOf(await open("submissions"), { flags, durability });
-    const large = scriptsOf(await open("large-values", LARGE_VALUE_MS), { flags });
+    const large = scriptsOf(await open("large-values", LARGE_VALUE_MS), { flags, strictResultTtl });
     const metrics = new Metrics();
     metrics.observeProcess();
     const engine = new Engine({

@@ -16,4 +16,6 @@ export const SHARED = {
   leastWeight: 0.03,
   /** The same of a block of as many tasks as the shortest has, in the slow mean, which follows only a change that lasts. */
   leastSlowWeight: 1 / 32,
+  /** A stored result up to this length is in the task's hash, so that it costs no key of its own. */
+  inlineResultBytes: 256,
 } as const;

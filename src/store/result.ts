@@ -1,6 +1,6 @@
 import type { Answer, Result } from "../task.ts";
 
-/** The stored form of a result: one JSON line, then the body as it is. */
+/** The stored form of a result: one JSON line, empty for the usual head, then the body as it is. */
 interface Head {
   s: number;
   t?: string;
@@ -8,13 +8,17 @@ interface Head {
 }
 
 const NEWLINE = 0x0a;
+/** What an empty line stands for. */
+const USUAL: Head = { s: 200, t: "application/json" };
 
 /** Writes a result as `r:<id>` holds it: a string if its body is one. */
 export function encodeResult({ status, contentType, headers, body }: Answer): string | Buffer {
   const head: Head = { s: status };
   if (contentType !== null) head.t = contentType;
-  if (Object.keys(headers).length > 0) head.h = headers;
-  const line = `${JSON.stringify(head)}\n`;
+  const isPlain = Object.keys(headers).length === 0;
+  if (!isPlain) head.h = headers;
+  const isUsual = isPlain && status === USUAL.s && contentType === USUAL.t;
+  const line = isUsual ? "\n" : `${JSON.stringify(head)}\n`;
   return typeof body === "string" ? line + body : Buffer.concat([Buffer.from(line), body]);
 }
 
@@ -24,7 +28,7 @@ export function encodeResult({ status, contentType, headers, body }: Answer): st
  */
 export function decodeResult(stored: Buffer): Result {
   const end = stored.indexOf(NEWLINE);
-  const head = end < 0 ? undefined : headOf(stored.toString("utf8", 0, end));
+  const head = end < 0 ? undefined : end === 0 ? USUAL : headOf(stored.toString("utf8", 0, end));
   if (!head) return { status: 500, contentType: "application/octet-stream", headers: {}, body: stored };
   return { status: head.s, contentType: head.t ?? null, headers: head.h ?? {}, body: stored.subarray(end + 1) };
 }

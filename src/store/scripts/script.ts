@@ -40,6 +40,8 @@ export interface ScriptOptions {
   readonly flags: boolean;
   /** Messages go to the listeners of a shard alone: a cluster of Redis 7 or later. */
   readonly sharded: boolean;
+  /** Every result is a key of its own, which the store removes at its time also where it cannot expire a field of a hash. */
+  readonly strictResultTtl: boolean;
 }
 
 /** One Lua file: sent by its digest, and whole when the server does not know it (yet, or any more). */
@@ -52,6 +54,7 @@ export class Script {
     let source = luaSource(name);
     if (!options.flags) source = source.replace(/^#!.*\n/, "\n");
     if (options.sharded) source = source.replaceAll("redis.call('PUBLISH'", "redis.call('SPUBLISH'");
+    if (options.strictResultTtl) source = source.replace(/^local INLINE_BYTES = \d+$/m, "local INLINE_BYTES = 0");
     this.#nodes = nodes;
     this.#source = source;
     this.#sha = createHash("sha1").update(source).digest("hex");

@@ -109,16 +109,19 @@ interface ScriptsOptions {
    * comes behind it.
    */
   readonly durability?: Durability;
+  /** Whether short results are keys of their own as well, see {@link Config.strictResultTtl}. Default: no. */
+  readonly strictResultTtl?: boolean;
 }
 
 /** The scripts, run through a connection. */
-export function scriptsOf(connection: Connection, { flags, durability = "memory" }: ScriptsOptions): Scripts {
+export function scriptsOf(connection: Connection, options: ScriptsOptions): Scripts {
+  const { flags, durability = "memory", strictResultTtl = false } = options;
   const nodes = nodesOf(connection);
-  const options = { flags, sharded: flags && isCluster(connection) };
+  const server = { flags, sharded: flags && isCluster(connection), strictResultTtl };
   const confirmation = new Confirmation(durability);
   const calls = Object.entries(CALLS).map(([name, call]) => [
     name,
-    call(new Script(nodes, name, options), confirmation),
+    call(new Script(nodes, name, server), confirmation),
   ]);
   const value: Scripts["value"] = async (tag, key) => {
     try {

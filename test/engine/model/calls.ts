@@ -371,10 +371,11 @@ async function withLeases(world: World, op: LeaseOp, which: readonly number[]) {
   const items = which.map((n) => ({ of: leaseOf(world, n), word: name(world, op) }));
   const one = {
     renew: (of: Lease) => [engine.renew(of, HOUR_MS), () => model.renew(of)],
-    complete: (of: Lease, word: string) => [
-      engine.complete(of, text(word), engine.settings(of.queue)),
-      () => model.complete(of, word),
-    ],
+    complete: (of: Lease, word: string) => {
+      // Some in one field of the hash, some in several, some of their own.
+      const body = word.repeat([1, 10, 40][world.serial % 3] ?? 1);
+      return [engine.complete(of, text(body), engine.settings(of.queue)), () => model.complete(of, body)];
+    },
     release: (of: Lease) => [engine.release(of, engine.settings(of.queue)), () => model.release(of)],
     begin: (of: Lease) => [engine.begin(of, HOUR_MS), () => model.begin(of)],
     lose: (of: Lease) => [engine.lose(of, engine.settings(of.queue)), () => model.lose(of, WORKER_LOST)],

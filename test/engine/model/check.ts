@@ -169,10 +169,13 @@ function checkLives(task: ModelTask, stored: StoredTask): void {
     expect(stored.inputTtl, `TTL of the input of ${id}`).to.be.below(0);
     expect(stored.stepsTtl, `TTL of the steps of ${id}`).to.be.below(0);
     expect(stored.resultTtl, `a result of ${id}`).to.equal(-2);
+    expect(stored.fields, `a result of ${id}`).not.to.have.property("result");
     return;
   }
   lives("the task", stored.ttl, KEPT[kept] + KEPT.tombstone);
-  if (task.result === null) expect(stored.resultTtl, `a result of ${id}`).to.equal(-2);
+  const { result: inHash } = stored.fields;
+  if (task.destroyed) expect(inHash, `a result of ${id}`).to.equal(undefined);
+  if (task.result === null || inHash !== undefined) expect(stored.resultTtl, `a result of ${id}`).to.equal(-2);
   else lives("the result of", stored.resultTtl, KEPT[kept]);
   for (const ttl of [stored.inputTtl, stored.stepsTtl]) if (ttl !== -2) lives("what is kept of", ttl, KEPT[kept]);
 }

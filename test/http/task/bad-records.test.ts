@@ -79,6 +79,9 @@ describe("a corrupt record in the store", () => {
         ["fail", "failed"],
       ] as const) {
         const id = await ended(how);
+        await redis.hset(key("task", id), TASK_FIELDS.result[0], stored);
+        await isShown(id, state);
+        await redis.hdel(key("task", id), TASK_FIELDS.result[0]);
         await redis.set(key("result", id), stored);
         await isShown(id, state);
       }

@@ -10,6 +10,8 @@
 local base = KEYS[1]
 --#include clock
 --#include follow
+--#include large
+--#include result
 --#include settle
 --#include answers
 
@@ -39,7 +41,8 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     redis.call('ZREM', K.dead(queue), id)
     -- Of a failed task it was undone when it failed.
     if undo and state == S.succeeded then undo_work(id) end
-    redis.call('UNLINK', K.result(id), K.input(id), K.steps(id))
+    drop_result(id, key)
+    redis.call('UNLINK', K.input(id), K.steps(id))
     redis.call('HDEL', key, F.errors)
     redis.call('HSET', key, F.destroyed, '1', F.extra, '1')
     redis.call('PUBLISH', K.changes(id), N.destroyed)

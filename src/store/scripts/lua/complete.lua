@@ -11,6 +11,8 @@ local base = KEYS[1]
 --#include clock
 --#include line
 --#include follow
+--#include large
+--#include result
 --#include settle
 --#include service
 --#include complete

@@ -8,6 +8,9 @@
 -- Returns how many were forgotten; as many as the limit when there may be more.
 -- flags: allow-oom
 local base = KEYS[1]
+--#include clock
+--#include large
+--#include result
 --#include answers
 
 local queue, limit, call = ARGV[1], tonumber(ARGV[2]), ARGV[3]
@@ -19,7 +22,8 @@ local dead = redis.call('ZPOPMIN', K.dead(queue), limit)
 for n = 1, #dead, 2 do
   local id = dead[n]
   local key = K.task(id)
-  redis.call('UNLINK', K.result(id), K.input(id), K.steps(id))
+  drop_result(id, key)
+  redis.call('UNLINK', K.input(id), K.steps(id))
   if redis.call('EXISTS', key) == 1 then
     redis.call('HDEL', key, F.errors)
     redis.call('HSET', key, F.destroyed, '1', F.extra, '1')

@@ -13,6 +13,7 @@ local base = KEYS[1]
 --#include clock
 --#include line
 --#include large
+--#include result
 
 local INSIDE = 4096
 
@@ -38,14 +39,13 @@ for n = 0, tonumber(ARGV[1]) - 1 do
       index = '0'
     elseif state == S.scheduled or state == S.retrying then
       due = redis.call('ZSCORE', K.scheduled(queue), id) or ''
-    elseif wanted then
-      result = value_or_length(K.result(id), INSIDE)
-      if state == S.failed then errors = redis.call('HGET', key, F.errors) or '' end
     end
+    local expires, first
     local facts, progress, caller = queue .. ' ' .. state .. ' ' .. (known[3] or ''), '', ''
     local place = ' ' .. index .. ' ' .. score .. ' ' .. due
     if known[4] or state == S.failed then
-      local t = redis.call('HMGET', key, F.attempts, F.begun, F.ended, F.expires, F.lost, F.cancel, F.destroyed, F.errorCode, F.revision, F.progress, F.caller)
+      local t = redis.call('HMGET', key, F.attempts, F.begun, F.ended, F.expires, F.lost, F.cancel, F.destroyed, F.errorCode, F.revision, F.progress, F.caller, F.result)
+      expires, first = t[4], t[12]
       for field = 1, 11 do t[field] = t[field] or '' end
       facts = facts .. ' ' .. table.concat(t, ' ', 1, 8) .. place .. ' ' .. t[9]
       progress, caller = t[10], t[11]
@@ -53,8 +53,14 @@ for n = 0, tonumber(ARGV[1]) - 1 do
       -- Without the rarer fields it has never been out of the line for longer than a release.
       facts = facts .. '        ' .. place .. ' '
     else
-      local t = redis.call('HMGET', key, F.attempts, F.begun, F.ended, F.expires)
+      local t = redis.call('HMGET', key, F.attempts, F.begun, F.ended, F.expires, F.result)
+      expires, first = t[4], t[5]
       facts = facts .. ' ' .. (t[1] or '') .. ' ' .. (t[2] or '') .. ' ' .. (t[3] or '') .. ' ' .. (t[4] or '') .. '    ' .. place .. ' '
+    end
+    if wanted and expires then
+      -- One in the hash may still be there when its time is over.
+      if (tonumber(expires) or now + 1) > now then result = read_result(id, key, first, INSIDE) end
+      if state == S.failed then errors = redis.call('HGET', key, F.errors) or '' end
     end
     tasks[n + 1] = { facts, progress, caller, result, errors }
   end

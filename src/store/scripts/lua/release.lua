@@ -9,6 +9,8 @@
 local base = KEYS[1]
 --#include clock
 --#include follow
+--#include large
+--#include result
 --#include settle
 --#include release
 --#include answers

@@ -25,12 +25,13 @@ local base = KEYS[1]
 --#include clock
 --#include line
 --#include follow
+--#include large
+--#include result
 --#include settle
 --#include service
 --#include complete
 --#include lane
 --#include request
---#include large
 
 -- Most bytes of an input that travels in the answer.
 local INSIDE = 16384

@@ -9,6 +9,8 @@
 -- or is just being undone), "unknown".
 local base = KEYS[1]
 --#include clock
+--#include large
+--#include result
 --#include answers
 
 -- The task that undoes the work of another, where there is one and no worker has had it.
@@ -53,7 +55,7 @@ for n = 1, tonumber(ARGV[1]) do
     redis.call('PERSIST', key)
     redis.call('PERSIST', K.input(id))
     redis.call('PERSIST', K.steps(id))
-    redis.call('UNLINK', K.result(id))
+    drop_result(id, key)
     redis.call('ZREM', K.dead(queue), id)
     redis.call('ZADD', K.waiting(queue), whole(tonumber(priority or C.defaultPriority) * CLASS + hlc), id)
     redis.call('PUBLISH', K.changes(id), S.waiting)

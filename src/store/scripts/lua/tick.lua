@@ -17,6 +17,8 @@ local base = KEYS[1]
 --#include grace
 --#include line
 --#include follow
+--#include large
+--#include result
 --#include settle
 --#include unbegun
 --#include lose

@@ -1,24 +1,18 @@
--- Makes a state terminal. The first caller wins: every script looks at the state before it comes here. Needs clock and follow.
---   keep  how long the result stays, ms; tombstone: how much longer "expired" is told from "unknown", ms
-local function mark_ended(key, state, keep, tombstone)
-  redis.call('HSET', key, F.state, state, F.ended, now_text, F.expires, often(now + keep))
-  redis.call('PEXPIRE', key, often(keep + tombstone))
-end
+-- Makes a state terminal. The first caller wins: every script looks at the state before it comes here. Needs clock, follow and
+-- result, where keep and tombstone are explained.
 
 -- Ends a task with the stored form of its result. Its webhook is left to the caller.
 --   undo  what it has done can be undone, when its result is destroyed: its input and steps stay as long
 --   bare  it is known to have no progress, no input of its own key and no steps
 local function succeed(id, key, result, keep, tombstone, undo, bare)
-  local keep_text = often(keep)
-  mark_ended(key, S.succeeded, keep, tombstone)
+  mark_ended(id, key, S.succeeded, keep, tombstone, result)
   if not bare then redis.call('HDEL', key, F.progress) end
   if undo then
-    redis.call('PEXPIRE', K.input(id), keep_text)
-    redis.call('PEXPIRE', K.steps(id), keep_text)
+    redis.call('PEXPIRE', K.input(id), often(keep))
+    redis.call('PEXPIRE', K.steps(id), often(keep))
   elseif not bare then
     redis.call('UNLINK', K.input(id), K.steps(id))
   end
-  redis.call('SET', K.result(id), result, 'PX', keep_text)
   redis.call('PUBLISH', K.changes(id), S.succeeded)
 end
 
@@ -26,13 +20,12 @@ end
 local function settle(id, state, keep, tombstone, result)
   local key = K.task(id)
   local webhook, undo, fence = unpack(redis.call('HMGET', key, F.webhook, F.undo, F.fence))
-  mark_ended(key, state, keep, tombstone)
+  mark_ended(id, key, state, keep, tombstone, result)
   redis.call('HDEL', key, F.progress, F.cancel)
   -- A fence says that a worker has had it: what it did is undone. One that never began has nothing to undo.
   if undo and fence then undo_work(id) end
   redis.call('UNLINK', K.input(id), K.steps(id))
   if webhook then tell_webhook(id, state, webhook) end
-  if result then redis.call('SET', K.result(id), result, 'PX', often(keep)) end
   redis.call('PUBLISH', K.changes(id), state)
 end
 
@@ -40,14 +33,13 @@ end
 local function bury(queue, id, result, keep, tombstone, cap)
   local key, dead, keep_text = K.task(id), K.dead(queue), often(keep)
   local webhook, undo = unpack(redis.call('HMGET', key, F.webhook, F.undo))
-  mark_ended(key, S.failed, keep, tombstone)
+  mark_ended(id, key, S.failed, keep, tombstone, result)
   redis.call('HDEL', key, F.progress, F.cancel)
   redis.call('PEXPIRE', K.input(id), keep_text)
   redis.call('PEXPIRE', K.steps(id), keep_text)
   -- As long as the undoing has not begun, a retry of the task takes it back: see retry.lua.
   if undo then redis.call('HSET', key, F.undoing, undo_work(id)) end
   if webhook then tell_webhook(id, S.failed, webhook) end
-  redis.call('SET', K.result(id), result, 'PX', keep_text)
   redis.call('ZADD', dead, now_text, id)
   redis.call('HINCRBY', K.queue(queue), Q.dead, 1)
   local over = redis.call('ZCARD', dead) - cap

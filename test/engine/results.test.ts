@@ -1,0 +1,105 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { expect } from "chai";
+import { SHARED } from "../../src/store/constants.ts";
+import { TASK_FIELDS } from "../../src/store/keys.ts";
+import { encodeResult } from "../../src/store/result.ts";
+import { scriptsOf } from "../../src/store/scripts/scripts.ts";
+import type { Answer } from "../../src/task.ts";
+import { openEngine, type TestEngine } from "../helpers/engine.ts";
+
+const PARTS = [TASK_FIELDS.result, TASK_FIELDS.result2, TASK_FIELDS.result3, TASK_FIELDS.result4].map(
+  ([field]) => field,
+);
+
+const answerOf = (body: string, contentType = "application/json"): Answer => ({
+  ...{ status: 200, contentType, headers: {} },
+  body,
+});
+
+describe("the result of a task in the store", () => {
+  let jobs: TestEngine;
+  afterEach(() => jobs.close());
+
+  const keyOf = (kind: "t" | "r", id: string) => `${jobs.keys.tag(0)}${kind}:${id}`;
+  const inHash = async (id: string) =>
+    (await jobs.redis.hmget(keyOf("t", id), ...PARTS)).filter((part) => part !== null);
+
+  /** Runs a task to its end; returns its id. */
+  async function succeed(answer: Answer): Promise<string> {
+    const id = `result-${Math.random().toString(36).slice(2)}`;
+    await jobs.submit({ id });
+    const [task] = await jobs.reserve();
+    const lease = { queue: "jobs", id, fence: task?.fence ?? "" };
+    expect(await jobs.engine.complete(lease, answer, jobs.settings)).to.equal("done");
+    return id;
+  }
+
+  it("is in its hash when it is short, and a key of its own when it is not", async () => {
+    jobs = await openEngine();
+    for (const length of [1, 63, 64, 65, 128, 200, 255, 256, 257, 1000]) {
+      const answer = answerOf("x".repeat(length - encodeResult(answerOf("")).length));
+      const id = await succeed(answer);
+      expect((await jobs.look(id)).result?.body.toString(), `${length} B`).to.equal(answer.body);
+      const isInHash = length <= SHARED.inlineResultBytes;
+      expect(await jobs.redis.exists(keyOf("r", id)), `${length} B`).to.equal(isInHash ? 0 : 1);
+      expect(await inHash(id), `${length} B`).to.have.length(isInHash ? Math.ceil(length / 64) : 0);
+    }
+  });
+
+  it("is the same with its type and headers, and as bytes that are no text", async () => {
+    jobs = await openEngine();
+    const body = Buffer.from(Array.from({ length: 150 }, (_, n) => (n * 7) % 256));
+    const id = await succeed({ status: 201, contentType: "image/x-odd", headers: { etag: '"1"' }, body });
+    const { result } = await jobs.look(id);
+    expect({ ...result, body: Buffer.from(result?.body ?? "").toString("hex") }).to.deep.equal({
+      ...{ status: 201, contentType: "image/x-odd", headers: { etag: '"1"' } },
+      body: body.toString("hex"),
+    });
+  });
+
+  it("is told no longer than RESULT_TTL, and expires in the hash where the store can do that", async () => {
+    jobs = await openEngine({ settings: { resultTtlMs: 30 } });
+    const id = await succeed(answerOf("x".repeat(100)));
+    const expiresMs = (await jobs.look(id)).expiresMs ?? 0;
+    let seen = await jobs.look(id);
+    while (seen.nowMs < expiresMs) {
+      await delay(5);
+      seen = await jobs.look(id);
+    }
+    expect(seen).to.include({ state: "succeeded", expired: true, result: null });
+    const canExpireFields = (await jobs.redis.call("COMMAND", "INFO", "hpexpire")) as unknown[];
+    expect(await inHash(id)).to.have.length(canExpireFields[0] === null ? 2 : 0);
+  });
+
+  it("leaves the hash when it is destroyed, and when a dead task is retried", async () => {
+    jobs = await openEngine({ settings: { attempts: 1 } });
+    const destroyed = await succeed(answerOf("x".repeat(200)));
+    expect(await jobs.engine.cancel(destroyed, "jobs")).to.equal("destroyed");
+    expect(await inHash(destroyed)).to.deep.equal([]);
+
+    const { id } = await jobs.submit().then(async () => (await jobs.reserve())[0] ?? { id: "" });
+    const fence = (await jobs.redis.hget(keyOf("t", id), TASK_FIELDS.fence[0])) ?? "";
+    const failure = { kind: "retry", delayMs: 0, error: "again", code: "task-failed" } as const;
+    await jobs.engine.fail(
+      { queue: "jobs", id, fence },
+      { ...failure, result: answerOf("y".repeat(100)) },
+      jobs.settings,
+    );
+    expect((await jobs.look(id)).result?.body.toString()).to.equal("y".repeat(100));
+    expect(await jobs.engine.retry(id)).to.equal("waiting");
+    expect(await inHash(id)).to.deep.equal([]);
+  });
+
+  it("is always a key of its own with STRICT_RESULT_TTL, and read either way", async () => {
+    jobs = await openEngine();
+    const before = await succeed(answerOf("1"));
+    const { complete } = scriptsOf(jobs.redis, { flags: true, strictResultTtl: true });
+    jobs.scripts.complete = complete;
+    const id = await succeed(answerOf("2"));
+    expect(await jobs.redis.exists(keyOf("r", id))).to.equal(1);
+    expect(await jobs.redis.pttl(keyOf("r", id))).to.be.within(1, jobs.settings.resultTtlMs);
+    expect(await inHash(id)).to.deep.equal([]);
+    expect((await jobs.look(before)).result?.body.toString()).to.equal("1");
+    expect((await jobs.look(id)).result?.body.toString()).to.equal("2");
+  });
+});
