@@ -1,11 +1,16 @@
 import type { Bench, BenchOptions, Figure } from "./harness/bench.ts";
+import { compare, micros, milliseconds, perSecond } from "./harness/judge.ts";
 import { bodyOf, type Load, makeLoad } from "./harness/load.ts";
 import { type ServerSubject, startPaihao, startServerSubject } from "./harness/process.ts";
 import { type BenchStore, withEachStore } from "./harness/store.ts";
-import { inTurns, median, medianRatio } from "./harness/turns.ts";
+import { inTurns } from "./harness/turns.ts";
 
 /** As long as the inputs that other figures are about. */
 const BODY = bodyOf(56);
+/** How long a server is under load before the first turn: until then it compiles its code. */
+const COMPILE_SECONDS = 4;
+/** How long each turn's load runs before it is measured. */
+const WARM_SECONDS = 0.5;
 
 interface Turn {
   readonly perSecond: number;
@@ -32,6 +37,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
   const bullmq = await startServerSubject("koa-bullmq", [String(store.port)]);
   const paihao = await startPaihao({ REDIS_URL: store.url, ROLE: "api" });
   try {
+    for (const { port } of [echo, paihao, bullmq]) await makeLoad({ port, seconds: COMPILE_SECONDS, body: BODY });
     const turn = (server: ServerSubject) => () => oneTurn(server, store, options.quick ? 2 : 6);
     const turns = await inTurns(options.pairs, {
       echo: turn(echo),
@@ -47,10 +53,10 @@ async function measure(store: BenchStore, options: BenchOptions) {
 async function oneTurn(server: ServerSubject, store: BenchStore, seconds: number): Promise<Turn> {
   await store.clear();
   const [serverCpu, redisCpu] = [server.cpuSeconds(), store.cpuSeconds()];
-  const load = await makeLoad({ port: server.port, seconds, body: BODY, warmSeconds: 0.5 });
+  const load = await makeLoad({ port: server.port, seconds, body: BODY, warmSeconds: WARM_SECONDS });
   if (load.statuses["202"] !== load.requests) throw new Error(`not all accepted: ${JSON.stringify(load.statuses)}`);
   // The warm-up's share of the CPU belongs to its requests.
-  const requests = load.perSecond * (load.seconds + 0.5);
+  const requests = load.perSecond * (load.seconds + WARM_SECONDS);
   return {
     perSecond: load.perSecond,
     serverMicros: ((server.cpuSeconds() - serverCpu) / requests) * 1e6,
@@ -60,24 +66,24 @@ async function oneTurn(server: ServerSubject, store: BenchStore, seconds: number
 }
 
 function figuresOf(turns: Record<"echo" | "paihao" | "bullmq", Turn[]>, store: string): Figure[] {
-  const rates = (name: keyof typeof turns) => turns[name].map((turn) => turn.perSecond);
-  const shown = (name: keyof typeof turns) => {
-    const { load } = turns[name][0] ?? {};
-    const cpu = median(turns[name].map((turn) => turn.serverMicros));
-    return `${Math.round(median(rates(name)))}/s (${Math.round(cpu)} µs of CPU, p99 ${load?.latency.p99.toFixed(1)} ms)`;
-  };
-  const against = (name: "echo" | "bullmq", words: string, atLeast: number): Figure => ({
-    figure: "HTTP accept",
-    against: words,
+  const against = (name: "echo" | "bullmq", pick: (turn: Turn) => number) => ({
+    against: name === "echo" ? "bare Koa echo (router, cls-rtracer, raw-body), no Redis" : "Koa + BullMQ queue.add",
     store,
-    ours: shown("paihao"),
-    theirs: shown(name),
-    value: medianRatio(rates("paihao"), rates(name)),
-    unit: "×",
-    target: { atLeast },
+    ours: turns.paihao.map(pick),
+    theirs: turns[name].map(pick),
   });
+  const cpu = { figure: "HTTP accept: CPU of the server a request", show: micros };
+  const rate = { figure: "HTTP accept: rate", show: perSecond };
+  const p99 = { figure: "HTTP accept: p99", show: milliseconds, target: null };
   return [
-    against("echo", "bare Koa echo (router, cls-rtracer, raw-body), no Redis", 1),
-    against("bullmq", "Koa + BullMQ queue.add", 1.5),
+    compare({ ...cpu, ...against("echo", (turn) => turn.serverMicros), target: { atMost: 0.95 } }),
+    compare({ ...rate, ...against("echo", (turn) => turn.perSecond), target: { atLeast: 0.95 } }),
+    compare({ ...p99, ...against("echo", (turn) => turn.load.latency.p99) }),
+    compare({ ...cpu, ...against("bullmq", (turn) => turn.serverMicros), target: null }),
+    compare({ ...rate, ...against("bullmq", (turn) => turn.perSecond), target: { atLeast: 2 } }),
+    compare({
+      ...against("bullmq", (turn) => turn.redisMicros),
+      ...{ figure: "HTTP accept: CPU of Redis a request", show: micros, target: null },
+    }),
   ];
 }
