@@ -1,11 +1,12 @@
 import type Router from "@koa/router";
-import Koa, { type Middleware } from "koa";
+import Koa from "koa";
 import type { ServedHosts } from "../config/config.ts";
 import type { Api } from "./api.ts";
 import { readForwarded } from "./headers/forwarded.ts";
 import type { IdSecret } from "./headers/request-id.ts";
 import { accessLog } from "./middleware/access-log.ts";
 import { authorize } from "./middleware/authorize.ts";
+import { type Check, checks } from "./middleware/checks.ts";
 import { correlate } from "./middleware/correlate.ts";
 import { cors } from "./middleware/cors.ts";
 import { hosts } from "./middleware/hosts.ts";
@@ -50,13 +51,11 @@ function assemble(
   app.use(correlate(idSecret));
   app.use(accessLog(api.log));
   app.use(problems(api.log));
-  app.use(wellFormed());
-  app.use(varyByPrefer());
-  if (servedHosts) app.use(hosts(servedHosts));
-  app.use(cors(security.corsOrigins));
-  app.use(sameOrigin(security.corsOrigins));
+  const { corsOrigins } = security;
+  const own = servedHosts ? [hosts(servedHosts)] : [];
+  app.use(checks([wellFormed(), varyByPrefer, ...own, cors(corsOrigins), sameOrigin(corsOrigins)]));
   if (security.rateLimit) app.use(rateLimit(security.rateLimit));
-  app.use(authorize());
+  app.use(checks([authorize()]));
   for (const router of routers) app.use(router.routes());
   // Each router adds its matches to those of the routers before it, so that the last one answers 405 and OPTIONS for all.
   const last = routers.at(-1);
@@ -67,9 +66,7 @@ function assemble(
 }
 
 /** The response depends on Prefer, which caches must know (RFC 7240 §2). */
-function varyByPrefer(): Middleware {
-  return (ctx, next) => {
-    if (ctx.path.startsWith("/v1/")) responseOf(ctx).varyBy("Prefer");
-    return next();
-  };
-}
+const varyByPrefer: Check = (ctx) => {
+  if (ctx.path.startsWith("/v1/")) responseOf(ctx).varyBy("Prefer");
+  return false;
+};

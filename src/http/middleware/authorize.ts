@@ -1,20 +1,21 @@
-import type { Context, Middleware } from "koa";
+import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
 import { findRoute } from "../route-match.ts";
 import { ROUTES, type Route } from "../routes.ts";
 import { type Access, accessOf, type ShownLink } from "../task/access.ts";
+import type { Check } from "./checks.ts";
 
 /** Longest query of a request, characters as they are sent. */
 const QUERY_LIMIT = 8192;
 
 /** Lets a request through to its route, or refuses it and says which key it needs. */
-export function authorize(): Middleware {
-  return (ctx, next) => {
+export function authorize(): Check {
+  return (ctx) => {
     if (ctx.querystring.length > QUERY_LIMIT) {
       throw new PaihaoError("invalid-parameter", `The query is longer than ${QUERY_LIMIT} characters.`);
     }
     if (accessOf(ctx).key !== "off") check(ctx);
-    return next();
+    return false;
   };
 }
 

@@ -1,6 +1,6 @@
-import type { Middleware } from "koa";
 import { responseOf } from "../response.ts";
 import { METHODS } from "../routes.ts";
+import type { Check } from "./checks.ts";
 
 /** The headers that pages may read beside those they always may; `*` is for those that handlers set. */
 const EXPOSED = [
@@ -34,12 +34,13 @@ const MAX_AGE = "600";
  * them. What pages of other origins may not do: see same-origin.ts.
  * @param origins exact ones, or `*`; none: off
  */
-export function cors(origins: readonly string[]): Middleware {
+export function cors(origins: readonly string[]): Check {
+  if (origins.length === 0) return () => false;
   const all = origins.includes("*");
   const allowed = new Set(origins);
-  return (ctx, next) => {
+  return (ctx) => {
     const origin = ctx.get("Origin");
-    if (allowed.size > 0) responseOf(ctx).varyBy("Origin");
+    responseOf(ctx).varyBy("Origin");
     if (origin !== "" && (all || allowed.has(origin))) {
       ctx.set("Access-Control-Allow-Origin", all ? "*" : origin);
       if (ctx.method === "OPTIONS" && ctx.get("Access-Control-Request-Method") !== "") {
@@ -47,10 +48,10 @@ export function cors(origins: readonly string[]): Middleware {
         ctx.set("Access-Control-Allow-Headers", REQUEST_HEADERS);
         ctx.set("Access-Control-Max-Age", MAX_AGE);
         ctx.status = 204;
-        return;
+        return true;
       }
       ctx.set("Access-Control-Expose-Headers", EXPOSED);
     }
-    return next();
+    return false;
   };
 }

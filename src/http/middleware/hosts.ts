@@ -1,7 +1,7 @@
-import type { Middleware } from "koa";
 import type { ServedHosts } from "../../config/config.ts";
 import { PaihaoError } from "../../errors.ts";
 import { ROUTES } from "../routes.ts";
+import type { Check } from "./checks.ts";
 
 /** A host without its port: a name, an IPv4 address, or an IPv6 address in brackets. */
 const HOST = /^(\[[0-9A-Fa-f:.]+\]|[^:[\]]+)(?::\d*)?$/;
@@ -14,12 +14,12 @@ const PROBES = new Set<string>([ROUTES.health.path, ROUTES.readiness.path]);
  * then of one origin with us, but its requests still name that host. A request without a Host is HTTP/1.0: no browser sends it.
  * What a proxy forwards is not looked at: such a page could send that itself.
  */
-export function hosts({ names, probes }: ServedHosts): Middleware {
+export function hosts({ names, probes }: ServedHosts): Check {
   const ours = new Set(names);
-  return (ctx, next) => {
+  return (ctx) => {
     const { host } = ctx.req.headers;
     const served = host === undefined || ours.has(HOST.exec(host)?.[1]?.toLowerCase() ?? "");
     if (!served && !(probes && PROBES.has(ctx.path))) throw new PaihaoError("wrong-host");
-    return next();
+    return false;
   };
 }

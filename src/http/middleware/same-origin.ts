@@ -1,6 +1,7 @@
-import type { Context, Middleware } from "koa";
+import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
 import { hasEffects } from "../route-match.ts";
+import type { Check } from "./checks.ts";
 
 /**
  * Keeps web pages of other origins from changing anything with a visitor's browser: a request with effects that names an Origin
@@ -8,18 +9,18 @@ import { hasEffects } from "../route-match.ts";
  * A program that is no browser sends neither header. Another port of the same host is another origin.
  * @param origins those of CORS_ORIGINS: exact ones, or `*`
  */
-export function sameOrigin(origins: readonly string[]): Middleware {
+export function sameOrigin(origins: readonly string[]): Check {
   const all = origins.includes("*");
   const listed = new Set(origins);
-  return (ctx, next) => {
-    const origin = ctx.get("Origin");
-    const site = ctx.get("Sec-Fetch-Site").toLowerCase();
-    if (origin === "" && site === "") return next();
+  return (ctx) => {
+    const { origin = "", "sec-fetch-site": fetchSite = "" } = ctx.req.headers;
+    if (origin === "" && fetchSite === "") return false;
+    const site = String(fetchSite).toLowerCase();
     const elsewhere = site === "cross-site" || site === "same-site" || (origin !== "" && !isOurs(ctx, origin));
     if (elsewhere && hasEffects(ctx.method, ctx.path) && !listed.has(origin) && !(all && origin !== "")) {
       throw new PaihaoError("forbidden", "A page of another origin may do this only where CORS_ORIGINS lists it.");
     }
-    return next();
+    return false;
   };
 }
 

@@ -1,9 +1,10 @@
 import type { IncomingMessage } from "node:http";
-import type { Context, Middleware } from "koa";
+import type { Context } from "koa";
 import { PROBLEM_TYPE } from "../../engine/problem.ts";
 import { PaihaoError } from "../../errors.ts";
 import { bareProblem } from "../problems/client-error.ts";
 import { METHODS } from "../routes.ts";
+import type { Check } from "./checks.ts";
 
 /** Bounds of a request's head; beyond HEAD_BYTES Node's parser stops by itself. */
 const HEAD_LIMITS = { target: 16_384, fieldBytes: 16_384, fields: 1000 } as const;
@@ -11,8 +12,8 @@ const HEAD_LIMITS = { target: 16_384, fieldBytes: 16_384, fields: 1000 } as cons
 const CLOSE = { Connection: "close" };
 
 /** Refuses what RFC 9112 has a server refuse and Node lets through, and answers for the server as a whole (`OPTIONS *`). */
-export function wellFormed(): Middleware {
-  return (ctx, next) => {
+export function wellFormed(): Check {
+  return (ctx) => {
     const target = ctx.req.url ?? "";
     if (target.length > HEAD_LIMITS.target) {
       throw new PaihaoError("uri-too-long", `The target is longer than ${HEAD_LIMITS.target} characters.`, {
@@ -31,9 +32,9 @@ export function wellFormed(): Middleware {
     if (target === "*" && ctx.method === "OPTIONS") {
       ctx.set("Allow", `${METHODS}, OPTIONS`);
       ctx.status = 204;
-      return;
+      return true;
     }
-    return next();
+    return false;
   };
 }
 
@@ -57,9 +58,10 @@ function wrongHost(expected: string): PaihaoError {
 }
 
 /** 431 is not in the catalogue: its status says everything (RFC 6585 §5). */
-function tooManyFields(ctx: Context, detail: string): void {
+function tooManyFields(ctx: Context, detail: string): true {
   ctx.status = 431;
   ctx.set({ ...CLOSE, "Cache-Control": "no-store" });
   ctx.type = PROBLEM_TYPE;
   ctx.body = JSON.stringify(bareProblem(431, detail));
+  return true;
 }
