@@ -15,7 +15,7 @@ import { RUNGS, type Rung, type Usual } from "../harness/rungs.ts";
 
 const { HttpResponse, responseOf } = await built<typeof import("../../src/http/response.ts")>("http/response.js");
 const { readBytes } = await built<typeof import("../../src/http/input/body.ts")>("http/input/body.js");
-const { pendingLinks, pendingLinksJson } =
+const { pendingLinks, pendingLinksJson, taskPaths } =
   await built<typeof import("../../src/http/task/links.ts")>("http/task/links.js");
 
 const [rung, usual] = process.argv.slice(2) as [Rung, Usual | undefined];
@@ -33,9 +33,12 @@ const fields = (host: string): string[] => [
 
 function answerAtOnce(ctx: Context): void {
   const task = `"index":12345,"id":"${ID}","queue":"default","state":"waiting","eta":null`;
-  const body = `{"rel":"self","href":"${SELF}","method":"GET",${task},"links":${pendingLinksJson(ID, "")}}`;
+  const body = `{"rel":"self","href":"${SELF}","method":"GET",${task},"links":${pendingLinksJson(taskPaths(ID, ""))}}`;
   ctx.respond = false;
-  responseOf(ctx).answer(202, fields(ctx.host), body);
+  const response = responseOf(ctx);
+  const list = fields(ctx.host);
+  for (let i = 0; i < list.length; i += 2) response.addHeader(list[i] ?? "", list[i + 1] ?? "");
+  response.answer(202, body);
 }
 
 function answerAsUsual(ctx: Context): void {

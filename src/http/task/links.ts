@@ -14,22 +14,41 @@ export interface Link {
  */
 export const paths = { result: pathTo("collect"), monitor: pathTo("watch"), events: pathTo("follow") };
 
+/** The paths of one task. */
+export interface TaskPaths {
+  readonly result: string;
+  readonly monitor: string;
+  readonly events: string;
+  /** To cancel: with no signature, since it does more than read. */
+  readonly cancel: string;
+}
+
+/** @param signature the query of the links that read */
+export function taskPaths(id: string, signature: string): TaskPaths {
+  return {
+    result: paths.result(id, signature),
+    monitor: paths.monitor(id, signature),
+    events: paths.events(id, signature),
+    cancel: paths.result(id),
+  };
+}
+
 /** The links of a task that can still be waited for and canceled. */
 export function pendingLinks(id: string, signature = ""): Link[] {
+  const at = taskPaths(id, signature);
   return [
-    { rel: "self", href: paths.result(id, signature), method: "GET" },
-    { rel: "monitor", href: paths.monitor(id, signature), method: "GET" },
-    { rel: "events", href: paths.events(id, signature), method: "GET" },
-    { rel: "cancel", href: paths.result(id), method: "DELETE" },
+    { rel: "self", href: at.result, method: "GET" },
+    { rel: "monitor", href: at.monitor, method: "GET" },
+    { rel: "events", href: at.events, method: "GET" },
+    { rel: "cancel", href: at.cancel, method: "DELETE" },
   ];
 }
 
 /** The same links as JSON, written as text: nothing in a path has to be escaped. */
-export function pendingLinksJson(id: string, signature: string): string {
-  const links = pendingLinks(id, signature).map(
-    ({ rel, href, method }) => `{"rel":"${rel}","href":"${href}","method":"${method}"}`,
-  );
-  return `[${links.join(",")}]`;
+export function pendingLinksJson(at: TaskPaths): string {
+  const link = (rel: string, href: string, method: string) => `{"rel":"${rel}","href":"${href}","method":"${method}"}`;
+  const reading = `${link("self", at.result, "GET")},${link("monitor", at.monitor, "GET")},${link("events", at.events, "GET")}`;
+  return `[${reading},${link("cancel", at.cancel, "DELETE")}]`;
 }
 
 /** The absolute form of a path, as the client reached this server: behind a trusted proxy, by what that forwarded. */

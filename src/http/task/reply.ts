@@ -10,7 +10,7 @@ import { problemDocument } from "../problems/problem.ts";
 import { responseOf } from "../response.ts";
 import { signatureOf } from "./access.ts";
 import { problemMembers } from "./document.ts";
-import { absolute, paths, pendingLinksJson } from "./links.ts";
+import { absolute, pendingLinksJson, type TaskPaths, taskPaths } from "./links.ts";
 import { replyResult } from "./reply-result.ts";
 
 /** A task that a caller has to wait for, as much of it as its answer tells. */
@@ -37,58 +37,55 @@ export function pendingTask(seen: Inspection): PendingTask {
  * Written as text, since this is what a server answers most: JSON.stringify would take longer than all else about the answer.
  * Ids, queues, states and signatures hold nothing that JSON has to escape.
  */
-function pendingMembers({ id, queue, state, index, eta }: PendingTask, signature: string): string {
-  const self = `"rel":"self","href":"${paths.result(id, signature)}","method":"GET"`;
+function pendingMembers({ id, queue, state, index, eta }: PendingTask, at: TaskPaths): string {
+  const self = `"rel":"self","href":"${at.result}","method":"GET"`;
   const task = `"index":${index},"id":"${id}","queue":"${queue}","state":"${state}","eta":${JSON.stringify(eta)}`;
-  return `${self},${task},"links":${pendingLinksJson(id, signature)}`;
+  return `${self},${task},"links":${pendingLinksJson(at)}`;
 }
 
-/** The headers that tell of a pending task, for gateways that replace bodies: names and values in turns. */
-function pendingFields(ctx: Context, task: PendingTask, signature: string): string[] {
-  const { id, state, index, eta, retryAfterS } = task;
-  const monitor = paths.monitor(id, signature);
-  const fields = [
-    ...["Location", paths.result(id, signature)],
-    ...["Operation-Location", absolute(ctx, monitor)],
-    ...[
-      "Link",
-      `<${monitor}>; rel="monitor", <${paths.events(id, signature)}>; rel="alternate"; type="text/event-stream"`,
-    ],
-    ...["Retry-After", String(retryAfterS)],
-    ...["X-Task-State", state],
-    ...["Cache-Control", "no-store"],
-  ];
-  if (index !== null) fields.push("X-Queue-Index", String(index));
-  if (eta !== null) fields.push("X-Queue-ETA", String(eta.seconds));
-  return fields;
+/** Adds the headers that tell of a pending task, for gateways that replace bodies. */
+function addPendingHeaders(ctx: Context, { state, index, eta, retryAfterS }: PendingTask, at: TaskPaths): void {
+  const response = responseOf(ctx);
+  response.addHeader("Location", at.result);
+  response.addHeader("Operation-Location", absolute(ctx, at.monitor));
+  response.addHeader(
+    "Link",
+    `<${at.monitor}>; rel="monitor", <${at.events}>; rel="alternate"; type="text/event-stream"`,
+  );
+  response.addHeader("Retry-After", String(retryAfterS));
+  response.addHeader("X-Task-State", state);
+  response.addHeader("Cache-Control", "no-store");
+  if (index !== null) response.addHeader("X-Queue-Index", String(index));
+  if (eta !== null) response.addHeader("X-Queue-ETA", String(eta.seconds));
 }
 
-/** Sets the headers that tell of a pending task. */
+/** Has the answer, whatever it will be, tell of a pending task in its headers. */
 export function pendingHeaders(ctx: Context, task: PendingTask): void {
-  const fields = pendingFields(ctx, task, signatureOf(ctx, task));
-  for (let i = 0; i < fields.length; i += 2) ctx.set(fields[i] ?? "", fields[i + 1] ?? "");
+  addPendingHeaders(ctx, task, taskPaths(task.id, signatureOf(ctx, task)));
 }
 
 /** Answers 202: the task is accepted and has to be waited for. */
 export function replyAccepted(ctx: Context, task: PendingTask): void {
-  const signature = signatureOf(ctx, task);
-  const fields = pendingFields(ctx, task, signature);
-  fields.push("Content-Type", "application/json; charset=utf-8");
-  ctx.respond = false;
-  responseOf(ctx).answer(202, fields, `{${pendingMembers(task, signature)}}`);
+  replyAtOnce(ctx, task, { status: 202, type: "application/json; charset=utf-8", members: "" });
 }
 
 /** The members of the problem `pending`, as JSON without its braces. */
-const PENDING_PROBLEM = JSON.stringify(problemDocument("pending")).slice(1, -1);
+const PENDING_PROBLEM = `${JSON.stringify(problemDocument("pending")).slice(1, -1)},`;
 
 /** Answers 404 `pending`, or 202 to clients that take a 404 for the end of it. */
 export function replyPending(ctx: Context, task: PendingTask, status: 404 | 202): void {
-  if (status === 202) return replyAccepted(ctx, task);
-  const signature = signatureOf(ctx, task);
-  const fields = pendingFields(ctx, task, signature);
-  fields.push("Content-Type", PROBLEM_TYPE);
+  if (status === 202) replyAccepted(ctx, task);
+  else replyAtOnce(ctx, task, { status, type: PROBLEM_TYPE, members: PENDING_PROBLEM });
+}
+
+/** @param how.members members of the body before those of the task */
+function replyAtOnce(ctx: Context, task: PendingTask, how: { status: number; type: string; members: string }): void {
+  const at = taskPaths(task.id, signatureOf(ctx, task));
+  const response = responseOf(ctx);
+  addPendingHeaders(ctx, task, at);
+  response.addHeader("Content-Type", how.type);
   ctx.respond = false;
-  responseOf(ctx).answer(404, fields, `{${PENDING_PROBLEM},${pendingMembers(task, signature)}}`);
+  response.answer(how.status, `{${how.members}${pendingMembers(task, at)}}`);
 }
 
 /** Answers with a problem document of the catalogue (RFC 9457). */
