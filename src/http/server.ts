@@ -44,6 +44,11 @@ export interface HttpServerOptions {
   readonly closing?: AbortController;
 }
 
+const LATEST = Symbol("latest");
+
+/** A connection, with the answer to the last request that came over it. */
+type AnsweredSocket = Duplex & { [LATEST]?: ServerResponse };
+
 /** An HTTP server that stops gracefully: requests underway are answered, idle connections closed. */
 export class HttpServer implements Role {
   readonly #server: Server;
@@ -59,9 +64,8 @@ export class HttpServer implements Role {
     this.#closing = closing;
     const handle = app.callback();
     const limits = { ...HTTP_DEFAULTS, ...options.limits };
-    const latest = new WeakMap<Duplex, ServerResponse>();
     const onRequest = (req: HttpRequest, res: HttpResponse<HttpRequest>) => {
-      latest.set(req.socket, res);
+      (req.socket as AnsweredSocket)[LATEST] = res;
       // Otherwise a busy keep-alive connection could delay the stop without end.
       res.stopping = stopping.signal;
       void handle(req, res);
@@ -87,7 +91,7 @@ export class HttpServer implements Role {
       req.continueWhenRead(res);
       onRequest(req, res);
     });
-    this.#server.on("clientError", (error, socket) => refuse(error, socket, latest.get(socket)));
+    this.#server.on("clientError", (error, socket) => refuse(error, socket, (socket as AnsweredSocket)[LATEST]));
     this.#host = options.host;
     this.#port = options.port;
   }

@@ -7,8 +7,8 @@ import { callerOf } from "../task/access.ts";
  * it as in every line. The query is not: it may hold a signature.
  */
 export function accessLog(log: Logger): Middleware {
+  if (!log.isLevelEnabled("info")) return (_, next) => next();
   return (ctx, next) => {
-    if (!log.isLevelEnabled("info")) return next();
     const started = performance.now();
     return next().then(() => {
       const ms = Math.round((performance.now() - started) * 10) / 10;
