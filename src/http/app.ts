@@ -1,4 +1,3 @@
-import type Router from "@koa/router";
 import Koa from "koa";
 import type { ServedHosts } from "../config/config.ts";
 import type { Api } from "./api.ts";
@@ -16,7 +15,7 @@ import { rateLimit } from "./middleware/rate-limit.ts";
 import { sameOrigin } from "./middleware/same-origin.ts";
 import { wellFormed } from "./middleware/well-formed.ts";
 import { responseOf } from "./response.ts";
-import { apiRouters, workerRouter } from "./router.ts";
+import { apiRouting, type Routing, workerRouting } from "./router.ts";
 import type { Security } from "./security/security.ts";
 
 /** How an application is reached. */
@@ -32,16 +31,16 @@ export interface AppOptions {
 
 /** The application of a server that takes tasks. */
 export function createApp(api: Api, options: AppOptions): Koa {
-  return assemble(apiRouters(api), api, options);
+  return assemble(apiRouting(api), api, options);
 }
 
 /** The application of a worker that listens: health and metrics only. */
 export function createHealthApp(api: Pick<Api, "readiness" | "log" | "engine">, options: AppOptions): Koa {
-  return assemble([workerRouter(api)], api, options);
+  return assemble(workerRouting(api), api, options);
 }
 
 function assemble(
-  routers: readonly Router[],
+  { direct, routers }: Routing,
   api: Pick<Api, "log">,
   { trustProxy, servedHosts, security, idSecret }: AppOptions,
 ): Koa {
@@ -56,6 +55,7 @@ function assemble(
   app.use(checks([wellFormed(), varyByPrefer, ...own, cors(corsOrigins), sameOrigin(corsOrigins)]));
   if (security.rateLimit) app.use(rateLimit(security.rateLimit));
   app.use(checks([authorize()]));
+  app.use(direct);
   for (const router of routers) app.use(router.routes());
   // Each router adds its matches to those of the routers before it, so that the last one answers 405 and OPTIONS for all.
   const last = routers.at(-1);

@@ -1,4 +1,5 @@
 import Router from "@koa/router";
+import type { Context, Middleware } from "koa";
 import { Watchers } from "../engine/watching/watchers.ts";
 import type { Api } from "./api.ts";
 import { PATH_OPTIONS } from "./route-match.ts";
@@ -20,8 +21,16 @@ import { queueEndpoints } from "./routes/queues.ts";
 import { submitEndpoints } from "./routes/submit.ts";
 import { type Endpoints, ROUTES, type Route, type RouteName } from "./routes.ts";
 
-/** The routers of a server that takes tasks, the one of the hot routes first: a router tries each of its paths. */
-export function apiRouters(api: Api): readonly Router[] {
+/** What brings requests to the endpoints of a server that takes tasks. */
+export interface Routing {
+  /** Answers requests for the hot routes whose path has no parameters, without looking for them. */
+  readonly direct: Middleware;
+  /** All routes, the hot ones in the first router: a router tries each of its paths. */
+  readonly routers: readonly Router[];
+}
+
+/** The routing of a server that takes tasks. */
+export function apiRouting(api: Api): Routing {
   const watchers = new Watchers(api.engine, {
     onError: (error) =>
       api.log.debug({ err: error }, "monitor: could not look at the watched tasks; trying again later"),
@@ -44,12 +53,27 @@ export function apiRouters(api: Api): readonly Router[] {
     ...problemEndpoints,
     ...pageEndpoints(),
   };
-  return [routerOf(endpoints, ({ hot }) => hot === true), routerOf(endpoints, ({ hot }) => hot !== true)];
+  const routers = [routerOf(endpoints, ({ hot }) => hot === true), routerOf(endpoints, ({ hot }) => hot !== true)];
+  return { direct: directTo(endpoints), routers };
 }
 
-/** The router of a worker that listens. */
-export function workerRouter(api: Pick<Api, "readiness" | "engine">): Router {
-  return routerOf({ ...healthEndpoints(api), ...metricsEndpoints(api) }, () => true);
+/** The routing of a worker that listens. */
+export function workerRouting(api: Pick<Api, "readiness" | "engine">): Routing {
+  const endpoints = { ...healthEndpoints(api), ...metricsEndpoints(api) };
+  return { direct: directTo(endpoints), routers: [routerOf(endpoints, () => true)] };
+}
+
+function directTo(endpoints: Partial<Endpoints<RouteName>>): Middleware {
+  const byRequest = new Map<string, (ctx: Context) => Promise<void> | void>();
+  for (const [name, { hot, path, methods }] of Object.entries<Route>(ROUTES)) {
+    const endpoint = endpoints[name as RouteName];
+    if (!endpoint || !hot || /[:*]/.test(path)) continue;
+    for (const method of methods) byRequest.set(`${method} ${path}`, endpoint);
+  }
+  return (ctx, next) => {
+    const endpoint = byRequest.get(`${ctx.method} ${ctx.path}`);
+    return endpoint ? endpoint(ctx) : next();
+  };
 }
 
 function routerOf(endpoints: Partial<Endpoints<RouteName>>, among: (route: Route) => boolean): Router {
