@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Api } from "../../src/http/api.ts";
 import { findRoute } from "../../src/http/route-match.ts";
-import { apiRouters } from "../../src/http/router.ts";
+import { apiRouting } from "../../src/http/router.ts";
 import { ROUTES } from "../../src/http/routes.ts";
 
 describe("what a route requires", () => {
@@ -34,7 +34,7 @@ describe("what a route requires", () => {
 
   it("is found for the very paths that the router matches", () => {
     const api: Partial<Api> = { handlers: new Map(), stopping: new AbortController().signal };
-    const routers = apiRouters(api as Api);
+    const routers = apiRouting(api as Api).routers;
     const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
     const paths = Object.values(ROUTES).map(({ path }) => path.replace(/:\w+/g, "x").replace(/\{\*\w+\}/, "a/b"));
     const variants = (path: string) => [

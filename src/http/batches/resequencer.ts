@@ -3,8 +3,8 @@ interface Slot {
 }
 
 /**
- * Yields answers in the order in which they were added, whatever order they arrive in: each as soon as all before it have been
- * yielded. Bounded: adding waits for room.
+ * Yields answers in the order of their places, whatever order they arrive in: each as soon as all before it have been yielded.
+ * Bounded, if whoever adds places asks for room.
  */
 export class Resequencer implements AsyncIterable<string> {
   readonly #most: number;
@@ -19,16 +19,23 @@ export class Resequencer implements AsyncIterable<string> {
     this.#most = most;
   }
 
-  /**
-   * Adds a pending answer, which must not reject. Resolves when there is room for another; to false if nobody reads any more.
-   */
-  async add(answer: Promise<string>): Promise<boolean> {
+  /** Adds a place; returns the function that takes its answer. Not a promise, since a batch has thousands of places. */
+  place(): (text: string) => void {
     const slot: Slot = { text: undefined };
     this.#slots.push(slot);
-    void answer.then((text) => {
+    return (text) => {
       slot.text = text;
       if (slot === this.#slots[0]) this.#heard?.();
-    });
+    };
+  }
+
+  /** Whether to add another place: false if nobody reads any more. A promise if there is no room yet. */
+  room(): boolean | Promise<boolean> {
+    const full = this.#slots.length >= this.#most && !this.#abandoned;
+    return full ? this.#waitForRoom() : !this.#abandoned;
+  }
+
+  async #waitForRoom(): Promise<boolean> {
     while (this.#slots.length >= this.#most && !this.#abandoned) {
       await new Promise<void>((resolve) => {
         this.#room = resolve;
@@ -37,7 +44,7 @@ export class Resequencer implements AsyncIterable<string> {
     return !this.#abandoned;
   }
 
-  /** No more answers will be added. */
+  /** No more places will be added. */
   end(): void {
     this.#ended = true;
     this.#heard?.();

@@ -21,54 +21,69 @@ export class BatchTooLarge extends Error {
   }
 }
 
+/** How long a body and its lines may be. */
+interface BodyBounds {
+  readonly lineBytes: number;
+  readonly bodyBytes: number;
+  readonly lines: number;
+}
+
 /**
  * Splits a stream of bytes into lines, and buffers no more than one of them. Lines end with LF or CR LF; the last one need not.
  * Blank lines are skipped. Splitting bytes is safe, since no other character of UTF-8 contains the byte LF.
- * @throws BatchTooLarge with the number of the first line that was not yielded
  */
-export async function* splitLines(
-  chunks: AsyncIterable<Buffer>,
-  bounds: { readonly lineBytes: number; readonly bodyBytes: number; readonly lines: number },
-): AsyncGenerator<BodyLine, void, void> {
-  let number = 0;
-  let received = 0;
-  const begun = new GrowingBuffer();
-  let begunBytes = 0;
+export class LineSplitter {
+  readonly #bounds: BodyBounds;
+  #number = 0;
+  #received = 0;
+  /** The current line, and its length: more than was kept if it is too long. */
+  readonly #begun = new GrowingBuffer();
+  #begunBytes = 0;
 
-  const take = (part: Buffer): void => {
-    // The rest of a line that is too long is dropped.
-    if (begunBytes <= bounds.lineBytes) begun.append(part);
-    begunBytes += part.length;
-  };
-  const end = (): BodyLine | undefined => {
-    const tooLong = begunBytes > bounds.lineBytes + 1;
-    const whole = begun.take();
-    const bytes = tooLong ? null : trimEnd(whole);
-    begunBytes = 0;
-    number += 1;
-    if (bytes !== null && bytes.length > bounds.lineBytes) return { number: number - 1, bytes: null };
-    return bytes === null || !isBlank(bytes) ? { number: number - 1, bytes } : undefined;
-  };
+  constructor(bounds: BodyBounds) {
+    this.#bounds = bounds;
+  }
 
-  for await (const chunk of chunks) {
-    received += chunk.length;
-    if (received > bounds.bodyBytes)
-      throw new BatchTooLarge(number, `The body is longer than ${bounds.bodyBytes} bytes.`);
+  /** The lines that end in the next chunk. @throws BatchTooLarge with the number of the first line that was not yielded */
+  *take(chunk: Buffer): Generator<BodyLine, void, void> {
+    const { bodyBytes, lines } = this.#bounds;
+    this.#received += chunk.length;
+    if (this.#received > bodyBytes)
+      throw new BatchTooLarge(this.#number, `The body is longer than ${bodyBytes} bytes.`);
     for (let from = 0; ; ) {
       const to = chunk.indexOf(LF, from);
-      if (number >= bounds.lines && from < chunk.length) {
-        throw new BatchTooLarge(number, `The body has more than ${bounds.lines} lines.`);
+      if (this.#number >= lines && from < chunk.length) {
+        throw new BatchTooLarge(this.#number, `The body has more than ${lines} lines.`);
       }
-      take(chunk.subarray(from, to < 0 ? chunk.length : to));
-      if (to < 0) break;
-      const line = end();
+      this.#append(chunk.subarray(from, to < 0 ? chunk.length : to));
+      if (to < 0) return;
+      const line = this.#end();
       if (line) yield line;
       from = to + 1;
     }
   }
-  if (begunBytes > 0) {
-    const line = end();
-    if (line) yield line;
+
+  /** The last line, if it has no line break. */
+  rest(): BodyLine | undefined {
+    return this.#begunBytes > 0 ? this.#end() : undefined;
+  }
+
+  #append(part: Buffer): void {
+    // The rest of a line that is too long is dropped.
+    if (this.#begunBytes <= this.#bounds.lineBytes) this.#begun.append(part);
+    this.#begunBytes += part.length;
+  }
+
+  #end(): BodyLine | undefined {
+    const { lineBytes } = this.#bounds;
+    const tooLong = this.#begunBytes > lineBytes + 1;
+    const whole = this.#begun.take();
+    const bytes = tooLong ? null : trimEnd(whole);
+    const number = this.#number;
+    this.#begunBytes = 0;
+    this.#number += 1;
+    if (bytes !== null && bytes.length > lineBytes) return { number, bytes: null };
+    return bytes === null || !isBlank(bytes) ? { number, bytes } : undefined;
   }
 }
 

@@ -4,12 +4,13 @@ import { Readable } from "node:stream";
 import type { Context } from "koa";
 import type { QueueSettings } from "../../engine/settings.ts";
 import type { Submission } from "../../engine/submission.ts";
+import type { SubmissionVerdict } from "../../engine/submit.ts";
 import { PaihaoError } from "../../errors.ts";
 import { consumesType, type Handler } from "../../handler/define.ts";
 import type { Api } from "../api.ts";
 import { type Envelope, readEnvelope } from "../batches/envelope.ts";
 import { Resequencer } from "../batches/resequencer.ts";
-import { BatchTooLarge, type BodyLine, splitLines } from "../batches/split-lines.ts";
+import { BatchTooLarge, type BodyLine, LineSplitter } from "../batches/split-lines.ts";
 import { refuseCoding } from "../headers/content-coding.ts";
 import { checkJson } from "../input/body.ts";
 import { type ProblemDocument, problemDocument, problemOf } from "../problems/problem.ts";
@@ -117,19 +118,20 @@ async function readBatch(ctx: Context, request: BatchRequest, verdicts: Resequen
   const { api } = request;
   // Without `destroyOnReturn`, since the connection must stay open for the response if reading stops early.
   const chunks: AsyncIterable<Buffer> = ctx.req.iterator({ destroyOnReturn: false });
-  const bounds = { lineBytes: api.maxBodyBytes, bodyBytes: BATCH_DEFAULTS.bytes, lines: BATCH_DEFAULTS.lines };
+  const splitter = new LineSplitter({
+    lineBytes: api.maxBodyBytes,
+    bodyBytes: BATCH_DEFAULTS.bytes,
+    lines: BATCH_DEFAULTS.lines,
+  });
   try {
-    for await (const line of splitLines(chunks, bounds)) {
-      // Checked one after the other, and stored together: tasks join the line in the order of their lines.
-      const checked = await checkLine(request, line).catch((error: unknown) => lineProblem(error, api));
-      const verdict = "problem" in checked ? Promise.resolve(checked) : store(request, checked);
-      if (!(await verdicts.add(verdict.then((v) => `${JSON.stringify({ line: line.number, ...v })}\n`)))) break;
-    }
+    for await (const chunk of chunks) if (!(await readLines(request, splitter.take(chunk), verdicts))) break;
+    const rest = splitter.rest();
+    if (rest) await readLines(request, [rest], verdicts);
   } catch (error) {
     // Any other error of reading is the end of the connection, so there is no response.
     if (error instanceof BatchTooLarge) {
       const problem = problemDocument("payload-too-large", error.message);
-      await verdicts.add(Promise.resolve(`${JSON.stringify({ line: error.line, problem })}\n`));
+      verdicts.place()(verdictLine(error.line, { problem }));
     } else if (!ctx.req.destroyed) {
       api.log.error({ err: error }, "batches: unexpected error; the rest of the batch is not read");
     }
@@ -139,43 +141,83 @@ async function readBatch(ctx: Context, request: BatchRequest, verdicts: Resequen
   verdicts.end();
 }
 
+/** Has each line stored; false if nobody reads the verdicts any more. */
+async function readLines(request: BatchRequest, lines: Iterable<BodyLine>, verdicts: Resequencer): Promise<boolean> {
+  for (const line of lines) {
+    const place = verdicts.place();
+    const tell = (verdict: Verdict) => place(verdictLine(line.number, verdict));
+    try {
+      // Checked one after the other, and stored together: tasks join the line in the order of their lines.
+      const checked = checkLine(request, line);
+      store(request, checked instanceof Promise ? await checked : checked, tell);
+    } catch (error) {
+      tell(lineProblem(error, request.api));
+    }
+    // Awaited only if there is no room: a promise for each line would cost more than the line.
+    const room = verdicts.room();
+    if (!(typeof room === "boolean" ? room : await room)) return false;
+  }
+  return true;
+}
+
 /**
  * Checks a line; returns its submission. @throws PaihaoError payload-too-large, malformed-json, invalid-input,
  * invalid-parameter
  */
-async function checkLine({ api, handler, envelopes, defaults }: BatchRequest, line: BodyLine): Promise<Submission> {
+function checkLine(request: BatchRequest, line: BodyLine): Submission | Promise<Submission> {
+  const { api, handler, envelopes, defaults } = request;
   if (line.bytes === null) {
     throw new PaihaoError("payload-too-large", `The line is longer than ${api.maxBodyBytes} bytes.`);
   }
   if (!isUtf8(line.bytes)) throw new PaihaoError("malformed-json", "The line is not UTF-8.");
   const text = line.bytes.toString("utf8");
   const envelope: Envelope = envelopes ? readEnvelope(text) : { input: text };
-  await checkJson(envelope.input, handler);
-  return { id: randomUUID(), ...defaults, ...envelope };
+  const checked = checkJson(envelope.input, handler);
+  const { queue, mediaType, query, caller, maxIndex, dryRun, webhook } = defaults;
+  const { input, id = randomUUID(), priority = defaults.priority, delayMs = defaults.delayMs } = envelope;
+  // Member by member: copying objects into one another takes far longer, and this is done for every task.
+  const submission = { id, queue, input, mediaType, query, caller, priority, delayMs, maxIndex, dryRun, webhook };
+  return checked === undefined ? submission : checked.then(() => submission);
 }
 
-/** Submits a checked line; never fails. */
-async function store(request: BatchRequest, submission: Submission): Promise<Verdict> {
-  const { api, settings } = request;
-  const { id } = submission;
-  try {
-    if (request.storeAway) throw new PaihaoError("store-unavailable", "Not tried: the store did not answer before.");
-    const verdict = await api.engine.submit(submission, settings);
-    const refusal = refusalOf(submission, verdict, { byKey: false });
-    if (refusal) throw refusal;
-    if (!verdict.durable) throw new PaihaoError("not-durable", "The task is stored and may run.");
-    const replayed = verdict.verdict === "replay" ? { replayed: true } : {};
-    const { index, createdMs } = verdict;
-    const href = paths.result(id, request.signature({ id, caller: submission.caller, createdMs }));
-    return { id, href, index, ...replayed };
-  } catch (error) {
-    const problem = lineProblem(error, api).problem;
-    const code = error instanceof PaihaoError ? error.code : undefined;
-    if (code === "store-unavailable") request.storeAway = true;
-    // It may have been stored anyway: with this id it can be submitted again without running twice.
-    if (code === "store-unavailable" || code === "not-durable") problem.id ??= id;
-    return { problem };
+/** Submits a checked line and reports its verdict; never fails. */
+function store(request: BatchRequest, submission: Submission, tell: (verdict: Verdict) => void): void {
+  if (request.storeAway) {
+    return tell(
+      notStored(
+        request,
+        submission,
+        new PaihaoError("store-unavailable", "Not tried: the store did not answer before."),
+      ),
+    );
   }
+  const refuse = (error: unknown) => tell(notStored(request, submission, error));
+  request.api.engine.submit(submission, request.settings).then((verdict) => {
+    const refusal = refusalOf(submission, verdict, { byKey: false });
+    if (refusal) return refuse(refusal);
+    if (!verdict.durable) return refuse(new PaihaoError("not-durable", "The task is stored and may run."));
+    tell(accepted(request, submission, verdict));
+  }, refuse);
+}
+
+function accepted(request: BatchRequest, { id, caller }: Submission, verdict: SubmissionVerdict): Verdict {
+  const { index, createdMs } = verdict;
+  const href = paths.result(id, request.signature({ id, caller, createdMs }));
+  return verdict.verdict === "replay" ? { id, href, index, replayed: true } : { id, href, index };
+}
+
+function notStored(request: BatchRequest, { id }: Submission, error: unknown): Verdict {
+  const { problem } = lineProblem(error, request.api);
+  const code = error instanceof PaihaoError ? error.code : undefined;
+  if (code === "store-unavailable") request.storeAway = true;
+  // It may have been stored anyway: with this id it can be submitted again without running twice.
+  if (code === "store-unavailable" || code === "not-durable") problem.id ??= id;
+  return { problem };
+}
+
+/** A line of the response. */
+function verdictLine(number: number, verdict: Verdict): string {
+  return `${JSON.stringify({ line: number, ...verdict })}\n`;
 }
 
 function lineProblem(error: unknown, api: Api): { problem: ProblemDocument } {

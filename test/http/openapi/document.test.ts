@@ -5,7 +5,7 @@ import { defineHandler } from "../../../src/handler/define.ts";
 import type { Api } from "../../../src/http/api.ts";
 import { openApiDocument } from "../../../src/http/openapi/document.ts";
 import type { OpenApiDocument } from "../../../src/http/openapi/types.ts";
-import { apiRouters } from "../../../src/http/router.ts";
+import { apiRouting } from "../../../src/http/router.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 /** Pages and what they load: for people, and not described. */
@@ -14,8 +14,8 @@ const PAGES = /^\/(docs|dashboard|pages)(\/|$)/;
 /** Every route as the description writes it, HEAD aside where it only comes with GET. */
 function routes(): string[] {
   const api: Partial<Api> = { handlers: new Map(), stopping: new AbortController().signal };
-  const found = apiRouters(api as Api)
-    .flatMap(({ stack }) => stack)
+  const found = apiRouting(api as Api)
+    .routers.flatMap(({ stack }) => stack)
     .flatMap((layer) => {
       const path = String(layer.path)
         .replace(/\{?\*(\w+)\}?/g, "{$1}")
