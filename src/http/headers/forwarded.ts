@@ -16,7 +16,7 @@ export function readForwarded(app: Koa): void {
     host: {
       get(this: Request) {
         const forwarded = app.proxy ? shownHost(firstOf(this.get("X-Forwarded-Host"))) : "";
-        return forwarded || shownHost(ABSOLUTE_FORM.exec(this.req.url ?? "")?.[1] ?? this.get("Host"));
+        return forwarded || shownHost(ABSOLUTE_FORM.exec(this.req.url ?? "")?.[1] ?? this.req.headers.host ?? "");
       },
     },
     protocol: {

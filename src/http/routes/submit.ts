@@ -119,7 +119,7 @@ interface SubmitMode {
 
 /** Submits what has been read and checked, and answers as Prefer asks. */
 export function submitAndAnswer(ctx: Context, api: Api, submission: Submission, how: SubmitMode): Promise<void> {
-  const prefer = parsePrefer(ctx.get("Prefer"));
+  const prefer = parsePrefer(String(ctx.headers.prefer ?? ""));
   const waitMs = waitOf(prefer, api.syncLimitMs);
   // Both at once: with the store away, one after the other would keep the caller for twice the time.
   const wait = waitMs > 0 && !submission.dryRun ? api.engine.wait(submission.id) : undefined;
@@ -161,7 +161,7 @@ function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: Submissio
     throw preconditionFailed(id, "If-None-Match: the id is taken.");
   }
   if (verdict.verdict === "conflict" && put) return replyUpdated(ctx, api, submission, revision);
-  const refusal = refusalOf(submission, verdict, { byKey: !put && ctx.get("Idempotency-Key") !== "" });
+  const refusal = refusalOf(submission, verdict, { byKey: !put && (ctx.headers["idempotency-key"] ?? "") !== "" });
   if (refusal) throw refusal;
   if (!verdict.durable) {
     throw new PaihaoError("not-durable", "The task is stored and may run: submit it again under the same id.", {
