@@ -19,8 +19,6 @@ interface Part<Item, Verdict> {
 export interface BatchOptions<Item, Verdict> {
   /** Sends items of one partition; resolves with their verdicts, in order. */
   send(partition: number, items: readonly Item[]): Promise<readonly Verdict[]>;
-  /** Called with the verdicts of each call, those of an escort too. */
-  onVerdicts?(items: readonly Item[], verdicts: readonly Verdict[]): void;
   /** Size of an item in a call, bytes; default 0. */
   sizeOf?(item: Item): number;
   /** The queue of an item, if each further queue makes a call longer. Default: no limit on queues. */
@@ -159,7 +157,6 @@ export class Batch<Item, Verdict> {
 
   #answered(part: Part<Item, Verdict>, chunk: readonly Entry<Item, Verdict>[], verdicts: readonly Verdict[]): void {
     part.underway -= 1;
-    if (chunk.length > 0) this.#options.onVerdicts?.(itemsOf(chunk), verdicts);
     for (const [i, entry] of chunk.entries()) {
       const verdict = verdicts[i];
       if (verdict === undefined) entry.reject(new Error("the store's answer has fewer verdicts than items"));

@@ -1,11 +1,12 @@
 import type { Metrics } from "../metrics.ts";
 import type { Keys } from "../store/keys.ts";
 import { encodeResult } from "../store/result.ts";
-import type { CompleteVerdict, Completion, Lease, Scripts } from "../store/scripts/scripts.ts";
+import type { Completed, CompleteVerdict, Completion, Lease, Scripts } from "../store/scripts/scripts.ts";
 import type { Answer } from "../task.ts";
 import { Batch } from "./batch.ts";
 import { isLarge } from "./large-values/large-values.ts";
 import type { QueueSettings } from "./settings.ts";
+import type { Notices } from "./watching/notices.ts";
 
 /** What ending an attempt needs. */
 export interface EndingParts {
@@ -14,6 +15,7 @@ export interface EndingParts {
   readonly large: Scripts;
   readonly keys: Keys;
   readonly metrics: Metrics;
+  readonly notices: Notices;
 }
 
 /** Completes tasks. Completions of one turn of the event loop are sent together. */
@@ -30,12 +32,31 @@ export class Completions {
   }
 
   #batchOn(scripts: Scripts): Batch<Completion, CompleteVerdict> {
-    const { keys, metrics } = this.#parts;
+    const { keys, notices } = this.#parts;
     return new Batch({
       sizeOf: (item) => item.result.length,
-      send: (partition, items) => scripts.complete(keys.tag(partition), items),
-      onVerdicts: (items, verdicts) => metrics.countEndings(items, verdicts),
+      send: async (partition, items) => {
+        const completed = await scripts.complete(keys.tag(partition), items, notices.process);
+        this.#note(items, completed);
+        return completed.verdicts;
+      },
     });
+  }
+
+  /** Counts the ends, and tells those who listen in this process. */
+  #note(items: readonly Completion[], { verdicts, own }: Completed): void {
+    const { metrics, notices } = this.#parts;
+    metrics.countEndings(items, verdicts);
+    for (const { nth, attempts, finishedMs } of own) {
+      const item = items[nth];
+      if (!item || !notices.has(item.id)) continue;
+      const { id, keepMs, result } = item;
+      const stored = typeof result === "string" ? Buffer.from(result) : result;
+      const end = { state: "succeeded", finishedMs, expiresMs: finishedMs + keepMs, attempts, result: stored } as const;
+      notices.tell(id, { id, ended: true, end });
+    }
+    // The answer to an earlier call was lost, and the end with it.
+    for (const [n, { id }] of items.entries()) if (verdicts[n] === "already") notices.tell(id, null);
   }
 
   add(lease: Lease, result: Answer, settings: QueueSettings): Promise<CompleteVerdict> {
@@ -48,10 +69,14 @@ export class Completions {
   }
 
   /** Lets a call to a partition carry the completions that have not been sent, see {@link Batch.escort}. */
-  escort<T extends { readonly verdicts: readonly CompleteVerdict[] }>(
-    partition: number,
-    call: (completions: readonly Completion[]) => Promise<T>,
-  ): Promise<T> {
-    return this.#batch.escort(partition, call);
+  escort<T extends Completed>(partition: number, call: (completions: readonly Completion[]) => Promise<T>): Promise<T> {
+    return this.#batch.escort(partition, (items) => {
+      const answer = call(items);
+      if (items.length === 0) return answer;
+      return answer.then((completed) => {
+        this.#note(items, completed);
+        return completed;
+      });
+    });
   }
 }

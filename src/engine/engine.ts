@@ -42,6 +42,7 @@ import type { Submission } from "./submission.ts";
 import { type SubmissionVerdict, Submitter } from "./submit.ts";
 import { lossOf, Tick } from "./tick.ts";
 import { update } from "./update.ts";
+import { Notices } from "./watching/notices.ts";
 import { Wait } from "./watching/wait.ts";
 
 /** What an engine needs. */
@@ -68,6 +69,8 @@ type DueListener = (partition: number, delayMs: number) => void;
 export class Engine {
   readonly keys: Keys;
   readonly pubsub: PubSub;
+  /** What this process is told of tasks. */
+  readonly notices: Notices;
   readonly queues: ReadonlyMap<string, QueueSettings>;
   /** Ids allocated for future tasks. */
   readonly allocations: Allocations;
@@ -95,6 +98,7 @@ export class Engine {
     const { scripts, keys, pubsub, large = scripts } = parts;
     this.keys = keys;
     this.pubsub = pubsub;
+    this.notices = new Notices(pubsub, keys);
     this.queues = parts.queues;
     this.metrics = parts.metrics ?? new Metrics();
     this.#scripts = scripts;
@@ -104,6 +108,7 @@ export class Engine {
     this.#submissions = { keys, scripts: parts.submissions ?? scripts, large: parts.submissions ?? large };
     this.#submitter = new Submitter({
       ...this.#submissions,
+      process: this.notices.process,
       others,
       metrics: this.metrics,
       accepted: ({ id, delayMs }, index, line) => {
@@ -112,8 +117,8 @@ export class Engine {
       },
     });
     this.#values = new LargeValues(large, keys);
-    this.#inspector = new Inspector(scripts, keys, others, this.#values);
-    const ending = { scripts, large, keys, metrics: this.metrics };
+    this.#inspector = new Inspector(scripts, keys, others, this.#values, this.notices.process);
+    const ending = { scripts, large, keys, metrics: this.metrics, notices: this.notices };
     this.#completions = new Completions(ending);
     this.#failures = new Failures(ending);
     this.#permits = new Permits(scripts, keys);
@@ -142,10 +147,11 @@ export class Engine {
 
   /**
    * Stores a task and puts it in line, or returns why not. Submissions of one turn of the event loop are sent together.
+   * @param listen this process is notified of its end, even if the task exists already: for a {@link wait} that has begun
    * @throws PaihaoError store-unavailable (it may have been stored anyway: submit again under the same id), store-full
    */
-  submit(submission: Submission, settings: QueueSettings): Promise<SubmissionVerdict> {
-    return this.#submitter.submit(submission, settings);
+  submit(submission: Submission, settings: QueueSettings, listen = false): Promise<SubmissionVerdict> {
+    return this.#submitter.submit(submission, settings, listen);
   }
 
   /**
@@ -162,9 +168,9 @@ export class Engine {
     return this.#inspector.inspect(id, options);
   }
 
-  /** Subscribes to the end of a task, which need not have been submitted yet. The caller must stop it. */
-  wait(id: string): Wait {
-    return new Wait(id, this.#inspector, this);
+  /** Begins to listen for the end of a task, which is to be submitted after that, with `listen`. The caller must stop it. */
+  wait(task: Pick<Submission, "id" | "queue">): Wait {
+    return new Wait(task, this.#inspector, this.notices);
   }
 
   /**
@@ -176,7 +182,7 @@ export class Engine {
     const { rate } = request;
     const tag = this.keys.tag(partition);
     const from = (asked: Reservation) =>
-      this.#completions.escort(partition, (items) => this.#scripts.reserve(tag, asked, items));
+      this.#completions.escort(partition, (items) => this.#scripts.reserve(tag, asked, items, this.notices.process));
     if (!rate || this.keys.partitions === 1) return from(request);
     return this.#permits.reserve(partition, request, rate, (count) => from({ ...request, count, rate: undefined }));
   }

@@ -1,6 +1,6 @@
 import type { Keys } from "../store/keys.ts";
 import { decodeResult } from "../store/result.ts";
-import type { Line, Scripts, TaskRow } from "../store/scripts/scripts.ts";
+import type { Inspected, Line, Look, Scripts, TaskRow } from "../store/scripts/scripts.ts";
 import { isOutcome, type Result, type State } from "../task.ts";
 import { Batch } from "./batch.ts";
 import { type Eta, estimate } from "./estimates/estimate.ts";
@@ -45,6 +45,12 @@ export interface Inspection {
   readonly errors: readonly string[];
 }
 
+/** The end of a task, as much of it as its answer tells. */
+export type TaskEnd = Pick<
+  Inspection,
+  "id" | "queue" | "state" | "nowMs" | "attempts" | "finishedMs" | "expiresMs" | "expired" | "destroyed" | "result"
+>;
+
 /** A task with its place over all partitions; null if it is unknown. */
 interface PlacedTask {
   readonly row: TaskRow | null;
@@ -64,6 +70,8 @@ export interface InspectOptions {
   allowed?(task: Inspection): boolean;
   /** A longer result is not read, and null. Default: no limit. */
   readonly mostBytes?: number;
+  /** Its record is to name this process, which is then told of every change since: see {@link Notices}. Default: no. */
+  readonly listen?: boolean;
 }
 
 /** How often a task is read again if its result was replaced meanwhile. */
@@ -73,26 +81,16 @@ const LOOKS = 3;
 export class Inspector {
   readonly #keys: Keys;
   readonly #values: LargeValues;
-  readonly #batch: Batch<{ id: string; result: boolean }, PlacedTask>;
+  readonly #looks: Batch<Look, PlacedTask>;
+  /** Looks that add this process to the listeners of a task. */
+  readonly #watches: Batch<Look, PlacedTask>;
 
-  constructor(scripts: Scripts, keys: Keys, others: OtherPartitions, values: LargeValues) {
+  /** @param process what records call this process */
+  constructor(scripts: Scripts, keys: Keys, others: OtherPartitions, values: LargeValues, process: string) {
     this.#keys = keys;
     this.#values = values;
-    this.#batch = new Batch({
-      send: async (partition, items) => {
-        const { nowMs, lines, tasks } = await scripts.inspect(keys.tag(partition), items);
-        const byQueue = new Map(lines.map((line) => [line.queue, line]));
-        const seen = tasks.map((row) => ({ row, nowMs, line: row ? (byQueue.get(row.queue) ?? null) : null }));
-        const known = seen.flatMap(({ row, line }) =>
-          row && line ? [{ index: row.index, score: row.score, line }] : [],
-        );
-        const places = (await others.widen(partition, known)).values();
-        return seen.map((one): PlacedTask => {
-          const place = one.row && one.line ? places.next().value : undefined;
-          return { ...one, index: place?.index ?? null, line: place?.line ?? null };
-        });
-      },
-    });
+    this.#looks = batchOf(others, (partition, items) => scripts.inspect(keys.tag(partition), items));
+    this.#watches = batchOf(others, (partition, items) => scripts.watch(keys.tag(partition), process, items));
   }
 
   /**
@@ -102,7 +100,8 @@ export class Inspector {
   async inspect(id: string, options: InspectOptions): Promise<Inspection | null> {
     const home = this.#keys.partitionOf(id);
     for (let looks = 1; ; looks += 1) {
-      const { row, index, line, nowMs } = await this.#batch.add(home, { id, result: options.result });
+      const batch = options.listen ? this.#watches : this.#looks;
+      const { row, index, line, nowMs } = await batch.add(home, { id, result: options.result });
       if (!row || !line) return null;
       const { resultBytes } = row;
       const without = view(id, row, index, line, nowMs);
@@ -114,6 +113,27 @@ export class Inspector {
       if (looks === LOOKS) return without;
     }
   }
+}
+
+function batchOf(
+  others: OtherPartitions,
+  look: (partition: number, items: readonly Look[]) => Promise<Inspected>,
+): Batch<Look, PlacedTask> {
+  return new Batch({
+    send: async (partition, items) => {
+      const { nowMs, lines, tasks } = await look(partition, items);
+      const byQueue = new Map(lines.map((line) => [line.queue, line]));
+      const seen = tasks.map((row) => ({ row, nowMs, line: row ? (byQueue.get(row.queue) ?? null) : null }));
+      const known = seen.flatMap(({ row, line }) =>
+        row && line ? [{ index: row.index, score: row.score, line }] : [],
+      );
+      const places = (await others.widen(partition, known)).values();
+      return seen.map((one): PlacedTask => {
+        const place = one.row && one.line ? places.next().value : undefined;
+        return { ...one, index: place?.index ?? null, line: place?.line ?? null };
+      });
+    },
+  });
 }
 
 function view(id: string, row: TaskRow, index: number | null, line: Line, nowMs: number): Inspection {

@@ -26,8 +26,11 @@ export interface Submission {
   readonly webhook: string | null;
 }
 
-/** The arguments of the scripts for a submission. */
-export function itemOf(s: Submission, settings: QueueSettings, partitions: number): SubmitItem {
+/**
+ * The arguments of the scripts for a submission.
+ * @param listener the process that is notified of its end, "" for none
+ */
+export function itemOf(s: Submission, settings: QueueSettings, partitions: number, listener = ""): SubmitItem {
   const bytes = typeof s.input === "string" ? Buffer.byteLength(s.input) : s.input.length;
   return {
     id: s.id,
@@ -44,6 +47,7 @@ export function itemOf(s: Submission, settings: QueueSettings, partitions: numbe
     dryRun: s.dryRun,
     webhook: s.webhook ?? "",
     undo: settings.undo,
+    listener,
   };
 }
 

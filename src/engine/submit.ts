@@ -28,6 +28,8 @@ export interface SubmitterParts {
   /** The same for large inputs, on their own connection. */
   readonly large: Scripts;
   readonly keys: Keys;
+  /** What records call this process where it listens. */
+  readonly process: string;
   readonly others: OtherPartitions;
   readonly metrics: Metrics;
   /** Called for each accepted task. */
@@ -73,9 +75,9 @@ export class Submitter {
     });
   }
 
-  submit(submission: Submission, settings: QueueSettings): Promise<SubmissionVerdict> {
+  submit(submission: Submission, settings: QueueSettings, listen: boolean): Promise<SubmissionVerdict> {
     const partition = this.#keys.partitionOf(submission.id);
-    const item = itemOf(submission, settings, this.#keys.partitions);
+    const item = itemOf(submission, settings, this.#keys.partitions, listen ? this.#parts.process : "");
     // The script only knows its own partition.
     return item.maxIndex !== null && this.#keys.partitions > 1
       ? this.#submitBelow(partition, item, item.maxIndex)

@@ -18,4 +18,10 @@ export const SHARED = {
   leastSlowWeight: 1 / 32,
   /** A stored result up to this length is in the task's hash, so that it costs no key of its own. */
   inlineResultBytes: 256,
+  /** The most processes that a task's record names as listeners, so that the names stay below 64 bytes. */
+  mostListeners: 6,
+  /** Stands in its place where more listen: the channel of all processes that listen to any task. */
+  everyone: "*",
+  /** A longer result is not told with a task's end: whoever listens reads it. */
+  noticeBytes: 4096,
 } as const;

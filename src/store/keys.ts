@@ -1,4 +1,4 @@
-import type { Outcome, State } from "../task.ts";
+import type { State } from "../task.ts";
 
 /**
  * Every key and channel of Paihao, and the fields of its hashes: name → its short form in Redis, and its content. This is the
@@ -44,7 +44,11 @@ export const KEYS = {
   secret: ["secret", "string", "the deployment's secret, made at its first start, in partition 0 only"],
   ticked: ["ticked", "hash", "when a tick last ran, and the grace after a gap: see lua/lib/grace.lua"],
   work: ["n:<queue>", "channel", '"there is work" (empty), or "cancel <id>" for the worker that runs it'],
-  changes: ["e:<id>", "channel", "the task changed: the letter of its state, or one of TASK_NOTICES"],
+  notices: [
+    "e:<process>",
+    "channel",
+    "changes of the tasks whose records name the process as a listener, see notice.ts",
+  ],
 } as const;
 
 /** A longer input gets a key of its own: in the hash it would prevent Redis's compact encoding. */
@@ -87,6 +91,7 @@ export const TASK_FIELDS = {
   progress: ["p", "progress: percent, a space, message"],
   lease: ["L", "lease, ms, as it was last taken over HTTP"],
   answers: ["V", "the answers to the last calls that changed it, newest first, see lua/lib/answers.lua"],
+  listeners: ["t", "the processes that are notified of its changes, see lua/lib/notify.lua; default none"],
   webhook: ["W", "URL that is told of its end"],
   undo: ["U", "1 when what it has done can be undone"],
   stepBytes: ["S", "bytes of its steps, once it has some"],
@@ -145,7 +150,7 @@ export const ANSWER_LETTERS = {
   update: "u",
 } as const;
 
-/** The letters of the states, in a task's hash and on its channel. */
+/** The letters of the states, in a task's hash and in notices. */
 export const STATE_LETTERS = {
   waiting: "w",
   scheduled: "d",
@@ -156,7 +161,7 @@ export const STATE_LETTERS = {
   canceled: "c",
 } as const satisfies Record<State, string>;
 
-/** The other messages on a task's channel. */
+/** The other notices. */
 export const TASK_NOTICES = { progress: "p", cancelRequested: "k", destroyed: "g" } as const;
 
 const STATES_BY_LETTER: ReadonlyMap<string, State> = new Map(
@@ -165,14 +170,6 @@ const STATES_BY_LETTER: ReadonlyMap<string, State> = new Map(
 
 /** The state of a letter; null for any other text. */
 export const stateOf = (letter: string): State | null => STATES_BY_LETTER.get(letter) ?? null;
-
-const ENDS: ReadonlySet<string> = new Set([
-  ...(["succeeded", "failed", "canceled"] satisfies Outcome[]).map((outcome) => STATE_LETTERS[outcome]),
-  TASK_NOTICES.destroyed,
-]);
-
-/** Whether a message on a task's channel means that it has ended, or that its result was destroyed. */
-export const tellsOfEnd = (notice: string): boolean => ENDS.has(notice);
 
 /** The indexes of a queue. */
 export const INDEXES = ["waiting", "scheduled", "leases", "dead"] as const satisfies (keyof typeof KEYS)[];
@@ -221,9 +218,9 @@ export class Keys {
     return this.#of(value, this.partitionOf(id), id);
   }
 
-  /** The channel for changes of a task. */
-  taskChannel(id: string): string {
-    return this.#of("changes", this.partitionOf(id), id);
+  /** The channel for the notices of a partition to a process. */
+  noticeChannel(partition: number, process: string): string {
+    return this.#of("notices", partition, process);
   }
 
   /** The channel for the workers of a queue in a partition. */

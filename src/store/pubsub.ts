@@ -2,7 +2,7 @@ import { ChurnMap } from "../churn-map.ts";
 import { type Connection, isCluster } from "./connection.ts";
 
 /** Called with each message, or with null if the connection was lost for a while and messages may have been missed. */
-export type MessageListener = (message: string | null) => void;
+export type MessageListener = (message: Buffer | null) => void;
 
 interface Channel {
   readonly listeners: Set<MessageListener>;
@@ -25,8 +25,8 @@ export class PubSub {
   constructor(subscriber: Connection, { sharded = true }: { sharded?: boolean } = {}) {
     this.#connection = subscriber;
     this.#sharded = sharded && isCluster(subscriber);
-    subscriber.on(this.#sharded ? "smessage" : "message", (channel: string, message: string) => {
-      for (const listener of this.#channels.get(channel)?.listeners ?? []) listener(message);
+    subscriber.on(this.#sharded ? "smessageBuffer" : "messageBuffer", (channel: Buffer, message: Buffer) => {
+      for (const listener of this.#channels.get(channel.toString())?.listeners ?? []) listener(message);
     });
     if (this.#sharded) {
       // After a change of the shards, their new connections have the same subscriptions.

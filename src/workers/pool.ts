@@ -100,7 +100,8 @@ export class Pool implements Role, Slots {
     for (const unlisten of this.#unlisten.splice(0)) unlisten();
   }
 
-  #notice(message: string | null): void {
+  #notice(bytes: Buffer | null): void {
+    const message = bytes?.toString();
     if (message?.startsWith("cancel ")) this.#renewer.abort("canceled", message.slice("cancel ".length));
     else this.#wake();
   }

@@ -109,7 +109,7 @@ describe("a watcher whose store's clock is set back", () => {
       const seen = await engine.inspect(id, wanted);
       return seen && { ...seen, nowMs: seen.nowMs - back };
     };
-    const parts = { inspect, pubsub: engine.pubsub, keys: engine.keys, figures: engine.figures.bind(engine) };
+    const parts = { inspect, notices: engine.notices, figures: engine.figures.bind(engine) };
     const watchers = new Watchers(parts, { passMs: 20 });
     await t.submit({ id: "a" });
     let told: (state: string | undefined) => void = () => undefined;

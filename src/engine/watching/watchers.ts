@@ -1,6 +1,7 @@
 import { Loop } from "../../loop.ts";
 import type { Engine } from "../engine.ts";
 import type { Inspection } from "../inspect.ts";
+import type { Listening } from "./notices.ts";
 import { versionOf } from "./version.ts";
 
 /** Told what a task has become; null when it is no longer known. One that throws keeps nobody else from being told. */
@@ -45,17 +46,18 @@ interface Entry {
   /** Changed, but not yet successfully looked at. */
   due: boolean;
   looking: boolean;
-  /** Ends the listening to its channel. */
-  end: Promise<() => void>;
+  /** Its record names this process, as far as is known. */
+  listed: boolean;
+  readonly listening: Listening;
 }
 
 /**
- * Watches tasks for all callers of this process. What happens to a task is told on its channel; that others before it have
+ * Watches tasks for all callers of this process. What happens to a task is told by notices; that others before it have
  * started is not, so one pass a second looks at the places of all that wait, and only where their queue has moved. An idle
- * watcher costs a subscription and no timer. Works as long as anything is watched, and needs neither start nor stop.
+ * watcher costs no timer. Works as long as anything is watched, and needs neither start nor stop.
  */
 export class Watchers {
-  readonly #engine: Pick<Engine, "inspect" | "pubsub" | "keys" | "figures">;
+  readonly #engine: Pick<Engine, "inspect" | "notices" | "figures">;
   readonly #entries = new Map<string, Entry>();
   readonly #loop: Loop;
   readonly #onError: (error: unknown) => void;
@@ -67,7 +69,7 @@ export class Watchers {
   /** The figures of each queue at the last pass. */
   #figures = new Map<string, string>();
 
-  constructor(engine: Pick<Engine, "inspect" | "pubsub" | "keys" | "figures">, options: WatchersOptions = {}) {
+  constructor(engine: Pick<Engine, "inspect" | "notices" | "figures">, options: WatchersOptions = {}) {
     this.#engine = engine;
     this.#onError = options.onError ?? (() => undefined);
     this.#passMs = options.passMs ?? WATCH_DEFAULTS.passMs;
@@ -94,9 +96,9 @@ export class Watchers {
     const stop = () => this.#leave(entry, listener);
     try {
       // First listen, then look: else a change could slip through between.
-      await entry.end;
+      await entry.listening.ready;
       const look = this.#beginLook();
-      const seen = await this.#engine.inspect(id, { result: false });
+      const seen = await this.#inspect(entry, !entry.listed);
       // A look for someone else may have overtaken this one.
       const overtaken = entry.latestLook > look;
       this.#tell(entry, seen, { look, ofPass: false });
@@ -107,13 +109,20 @@ export class Watchers {
     }
   }
 
+  /** @param list adds this process to the listeners of the task, where its record does not name it */
+  async #inspect(entry: Entry, list: boolean): Promise<Inspection | null> {
+    const seen = await this.#engine.inspect(entry.id, { result: false, listen: list });
+    // Another task may come to have the id: its record names nobody yet.
+    if (list || seen === null) entry.listed = seen !== null;
+    return seen;
+  }
+
   #beginLook(): number {
     this.#looks += 1;
     return this.#looks;
   }
 
   #open(id: string): Entry {
-    const { pubsub, keys } = this.#engine;
     this.#opened += 1;
     const entry: Entry = {
       id,
@@ -124,7 +133,8 @@ export class Watchers {
       version: "",
       due: false,
       looking: false,
-      end: pubsub.listen(keys.taskChannel(id), () => this.#noticed(entry)),
+      listed: false,
+      listening: this.#engine.notices.listen(id, () => this.#noticed(entry)),
     };
     this.#entries.set(id, entry);
     if (this.#entries.size === 1) this.#loop.start();
@@ -134,7 +144,7 @@ export class Watchers {
   #leave(entry: Entry, listener: WatchListener): void {
     if (!entry.listeners.delete(listener) || entry.listeners.size > 0) return;
     this.#entries.delete(entry.id);
-    entry.end.then((end) => end()).catch(this.#onError);
+    entry.listening.stop();
     if (this.#entries.size > 0) return;
     this.#figures.clear();
     this.#loop.stop().catch(this.#onError);
@@ -160,7 +170,9 @@ export class Watchers {
     entry.due = false;
     try {
       const look = this.#beginLook();
-      this.#tell(entry, await this.#engine.inspect(entry.id, { result: false }), { look, ofPass });
+      // A store that has failed over may have lost who listens.
+      const list = !entry.listed || (ofPass && entry.pass === this.#passes % WATCH_DEFAULTS.fullEvery);
+      this.#tell(entry, await this.#inspect(entry, list), { look, ofPass });
     } catch (error) {
       entry.due = true;
       throw error;

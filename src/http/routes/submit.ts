@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import { estimate } from "../../engine/estimates/estimate.ts";
-import type { Inspection } from "../../engine/inspect.ts";
+import type { Inspection, TaskEnd } from "../../engine/inspect.ts";
 import type { Submission } from "../../engine/submission.ts";
 import type { SubmissionVerdict } from "../../engine/submit.ts";
 import type { Wait } from "../../engine/watching/wait.ts";
@@ -122,10 +122,10 @@ export function submitAndAnswer(ctx: Context, api: Api, submission: Submission, 
   const prefer = parsePrefer(String(ctx.headers.prefer ?? ""));
   const waitMs = waitOf(prefer, api.syncLimitMs);
   // Both at once: with the store away, one after the other would keep the caller for twice the time.
-  const wait = waitMs > 0 && !submission.dryRun ? api.engine.wait(submission.id) : undefined;
+  const wait = waitMs > 0 && !submission.dryRun ? api.engine.wait(submission) : undefined;
   const deadline = Date.now() + waitMs;
   const answered = api.engine
-    .submit(submission, api.engine.settings(submission.queue))
+    .submit(submission, api.engine.settings(submission.queue), wait !== undefined)
     .then((verdict) => answer(ctx, api, { submission, prefer, waitMs, deadline, wait, how }, verdict));
   return wait ? answered.finally(() => wait.stop()) : answered;
 }
@@ -171,16 +171,23 @@ function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: Submissio
   }
   if (verdict.verdict === "replay") responseOf(ctx).addHeader("Idempotent-Replayed", "true");
   if (wait === undefined && verdict.verdict === "new") return replyPendingTask(ctx, asked, verdict, null);
-  const look = wait ? wait.outcome(asked.deadline, untilGone(ctx, api)) : api.engine.inspect(id, { result: true });
-  return look.then((seen) => replySeen(ctx, asked, verdict, seen));
+  if (wait === undefined) {
+    const seen = api.engine.inspect(id, { result: true });
+    return seen.then((task) =>
+      task && isOutcome(task.state) ? replyEnd(ctx, asked, task) : replyPendingTask(ctx, asked, verdict, task),
+    );
+  }
+  return wait
+    .outcome(asked.deadline, untilGone(ctx, api), verdict.verdict === "new")
+    .then((waited) =>
+      waited.end ? replyEnd(ctx, asked, waited.end) : replyPendingTask(ctx, asked, verdict, waited.seen),
+    );
 }
 
-/** Answers when the task has been waited for, or was there before. */
-function replySeen(ctx: Context, asked: SubmitRequest, verdict: SubmissionVerdict, seen: Inspection | null): void {
-  if (!seen || !isOutcome(seen.state)) return replyPendingTask(ctx, asked, verdict, seen);
-  const { prefer, waitMs } = asked;
+/** Answers when the task has been waited for, or was finished before. */
+function replyEnd(ctx: Context, { prefer, waitMs }: SubmitRequest, end: TaskEnd): void {
   if (prefer.waitAsSent !== undefined && waitMs > 0) responseOf(ctx).addHeader("Preference-Applied", prefer.waitAsSent);
-  replyOutcome(ctx, seen);
+  replyOutcome(ctx, end);
 }
 
 /** Answers of a task that is still to be done. @throws PaihaoError sync-timeout where its result was asked for */

@@ -1,6 +1,6 @@
 import { validateHeaderValue } from "node:http";
 import type { Context } from "koa";
-import type { Inspection } from "../../engine/inspect.ts";
+import type { TaskEnd } from "../../engine/inspect.ts";
 import { BODILESS, isActive, keptHeaders } from "../../handler/result-headers.ts";
 import type { Result } from "../../task.ts";
 import { responseOf } from "../response.ts";
@@ -8,7 +8,7 @@ import { findRoute } from "../route-match.ts";
 import { ROUTES } from "../routes.ts";
 
 /** Answers with the result of a task that has succeeded, or that it is the one the caller has. */
-export function replyResult(ctx: Context, seen: Inspection, result: Result): void {
+export function replyResult(ctx: Context, seen: TaskEnd, result: Result): void {
   ctx.status = result.status;
   const own = setOwn(ctx, result);
   setLifetime(ctx, seen, result, own);
@@ -44,7 +44,7 @@ function setOwn(ctx: Context, result: Result): Readonly<Record<string, string>> 
 }
 
 /** How long the result may be kept, and its version, where it does not say so itself. */
-function setLifetime(ctx: Context, seen: Inspection, result: Result, own: Readonly<Record<string, string>>): void {
+function setLifetime(ctx: Context, seen: TaskEnd, result: Result, own: Readonly<Record<string, string>>): void {
   if (own["cache-control"] === undefined && own.expires === undefined) {
     const leftMs = Math.max(0, (seen.expiresMs ?? seen.nowMs) - seen.nowMs);
     ctx.set("Expires", new Date(seen.nowMs + leftMs).toUTCString());
@@ -54,11 +54,11 @@ function setLifetime(ctx: Context, seen: Inspection, result: Result, own: Readon
 }
 
 /** The ETag of a result: its own, else ours. */
-export function resultTag(seen: Inspection, result: Result): string {
+export function resultTag(seen: TaskEnd, result: Result): string {
   return keptHeaders(Object.entries(result.headers)).etag ?? madeTag(seen, result);
 }
 
-function madeTag({ finishedMs, attempts }: Inspection, { body }: Result): string {
+function madeTag({ finishedMs, attempts }: TaskEnd, { body }: Result): string {
   return `"${(finishedMs ?? 0).toString(36)}-${attempts}-${body.length.toString(36)}"`;
 }
 

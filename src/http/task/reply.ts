@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import type { Eta } from "../../engine/estimates/estimate.ts";
-import type { Inspection } from "../../engine/inspect.ts";
+import type { Inspection, TaskEnd } from "../../engine/inspect.ts";
 import { PROBLEM_TYPE } from "../../engine/problem.ts";
 import { type ErrorCode, errorEntry, PaihaoError } from "../../errors.ts";
 import type { State } from "../../task.ts";
@@ -102,7 +102,7 @@ export function replyProblem(
 }
 
 /** Answers as `GET /v1/requests/{id}` does for a task that is terminal. */
-export function replyOutcome(ctx: Context, seen: Inspection): void {
+export function replyOutcome(ctx: Context, seen: TaskEnd): void {
   const { id, queue, state } = seen;
   const task = { id, queue, state };
   const finishedAt = timestamp(seen.finishedMs);

@@ -12,22 +12,49 @@ export interface Completion extends Lease, Retention {
 /** What became of it: see complete.lua. */
 export type CompleteVerdict = "done" | "canceled" | "already" | "stale" | "unknown";
 
-/** Finishes tasks with their results. */
+/** An end that this process tells its own listeners: Redis sends it no notice. */
+export interface OwnEnd {
+  /** The index of the completion. */
+  readonly nth: number;
+  readonly attempts: number;
+  /** On Redis's clock. */
+  readonly finishedMs: number;
+}
+
+/** What became of completions. */
+export interface Completed {
+  readonly verdicts: readonly CompleteVerdict[];
+  readonly own: readonly OwnEnd[];
+}
+
+/**
+ * Finishes tasks with their results.
+ * @param process the name of this process in records
+ */
 export const complete =
   (script: Script) =>
-  async (tag: string, items: readonly Completion[]): Promise<CompleteVerdict[]> =>
-    completeVerdicts(text(await script.text(tag, completeArguments(items))));
+  async (tag: string, items: readonly Completion[], process = ""): Promise<Completed> =>
+    completed(text(await script.text(tag, completeArguments(process, items))));
 
 /** The arguments of complete.lua, and the last ones of reserve.lua. */
-export function completeArguments(items: readonly Completion[]): Argument[] {
-  return grouped(items, {
+export function completeArguments(process: string, items: readonly Completion[]): Argument[] {
+  const groups = grouped(items, {
     together: (a, b) => a.queue === b.queue && a.keepMs === b.keepMs && a.tombstoneMs === b.tombstoneMs,
     head: (args, { queue, keepMs, tombstoneMs }) => args.push(queue, keepMs, tombstoneMs),
     item: (args, { id, fence, result }) => args.push(id, fence, result),
   });
+  return [process, ...groups];
 }
 
 /** Reads what complete.lua answers. */
-export function completeVerdicts(reply: string): CompleteVerdict[] {
-  return reply === "" ? [] : (reply.split(" ") as CompleteVerdict[]);
+export function completed(reply: string): Completed {
+  if (reply === "") return { verdicts: [], own: [] };
+  const own: OwnEnd[] = [];
+  const verdicts = reply.split(" ").map((word, nth) => {
+    if (!word.startsWith("done:")) return word as CompleteVerdict;
+    const [, attempts, finished] = word.split(":");
+    own.push({ nth, attempts: Number(attempts), finishedMs: Number(finished) });
+    return "done";
+  });
+  return { verdicts, own };
 }

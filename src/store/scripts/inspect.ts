@@ -2,7 +2,7 @@ import type { State } from "../../task.ts";
 import { stateOf } from "../keys.ts";
 import { type Line, lineOf } from "./line.ts";
 import { list, number, optional, text } from "./reply.ts";
-import type { BytesReply, Script } from "./script.ts";
+import type { Argument, BytesReply, Script } from "./script.ts";
 
 /** A task as inspect.lua answers it. Times are ms, null where they have not come. */
 export interface TaskRow {
@@ -33,20 +33,39 @@ export interface TaskRow {
 }
 
 /** Tasks and the lines that they stand in, all of the same instant. */
-interface Inspected {
+export interface Inspected {
   readonly nowMs: number;
   readonly lines: readonly Line[];
   readonly tasks: readonly (TaskRow | null)[];
 }
 
-/** Looks at tasks; `result` asks for the result of one that has ended. */
+/** A task to look at. */
+export interface Look {
+  readonly id: string;
+  /** Whether the result of one that has ended is wanted. */
+  readonly result: boolean;
+}
+
+/** Looks at tasks. */
 export const inspect =
   (script: Script) =>
-  async (tag: string, items: readonly { id: string; result: boolean }[]): Promise<Inspected> => {
-    const args = items.flatMap((t) => [t.id, t.result ? "1" : "0"]);
-    const [now, lines, tasks] = list(await script.bytes(tag, [items.length, ...args]));
-    return { nowMs: number(now), lines: list(lines).map(lineOf), tasks: list(tasks).map(taskRow) };
-  };
+  async (tag: string, looks: readonly Look[]): Promise<Inspected> =>
+    inspected(await script.bytes(tag, lookArguments(looks)));
+
+/** The same, and adds a process to the listeners of the tasks. */
+export const watch =
+  (script: Script) =>
+  async (tag: string, process: string, looks: readonly Look[]): Promise<Inspected> =>
+    inspected(await script.bytes(tag, [process, ...lookArguments(looks)]));
+
+function lookArguments(looks: readonly Look[]): Argument[] {
+  return [looks.length, ...looks.flatMap(({ id, result }) => [id, result ? "1" : "0"])];
+}
+
+function inspected(reply: BytesReply): Inspected {
+  const [now, lines, tasks] = list(reply);
+  return { nowMs: number(now), lines: list(lines).map(lineOf), tasks: list(tasks).map(taskRow) };
+}
 
 function taskRow(reply: BytesReply): TaskRow | null {
   if (!Array.isArray(reply)) return null;

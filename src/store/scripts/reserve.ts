@@ -1,4 +1,4 @@
-import { type CompleteVerdict, type Completion, completeArguments, completeVerdicts } from "./complete.ts";
+import { type Completed, type Completion, completeArguments, completed } from "./complete.ts";
 import { list, number, text } from "./reply.ts";
 import { BATCH_LIMIT, type BytesReply, type Script } from "./script.ts";
 
@@ -60,15 +60,14 @@ export interface Part {
   readonly replayed: boolean;
 }
 
-/** What reserve.lua answers. */
-export interface ReservedPart {
+/** What reserve.lua answers, and what became of the completions that went along. */
+export interface ReservedPart extends Completed {
   readonly tasks: readonly Reserved[];
   /** Null while the queue is paused. */
   readonly waiting: number | null;
   /** For how long the rate allows no more. */
   readonly pauseMs: number;
-  /** What became of the completions that went along. */
-  readonly verdicts: readonly CompleteVerdict[];
+
   /** Null but for a request that is remembered by itself. */
   readonly part: Part | null;
 }
@@ -76,16 +75,24 @@ export interface ReservedPart {
 /** While a cluster is changing: a worker has other partitions to turn to. */
 const PATIENCE_MS = 500;
 
-/** Takes tasks, and finishes others on the way. */
+/**
+ * Takes tasks, and finishes others on the way.
+ * @param process the name of this process in records
+ */
 export const reserve =
   (script: Script) =>
-  async (tag: string, request: Reservation, completions: readonly Completion[] = []): Promise<ReservedPart> => {
+  async (
+    tag: string,
+    request: Reservation,
+    completions: readonly Completion[] = [],
+    process = "",
+  ): Promise<ReservedPart> => {
     const { queue, worker, asked, reservation, count, leaseMs, rate, suspectLeaseMs } = request;
     const lane = asked ? `${asked.holder} ${asked.generation} ${asked.after}` : (request.lane ?? 0);
     const args = [
       ...[queue, worker, lane, reservation, Math.min(count, BATCH_LIMIT), leaseMs],
       ...[rate?.max ?? 0, rate?.perMs ?? 0, suspectLeaseMs ?? 0],
-      ...completeArguments(completions),
+      ...completeArguments(process, completions),
     ];
     const [tasks, waiting, pause, verdicts, part] = list(await script.bytes(tag, args, PATIENCE_MS));
     return {
@@ -93,7 +100,7 @@ export const reserve =
       tasks: reservedTasks(list(tasks)),
       waiting: number(waiting) < 0 ? null : number(waiting),
       pauseMs: number(pause),
-      verdicts: completeVerdicts(text(verdicts)),
+      ...completed(text(verdicts)),
     };
   };
 

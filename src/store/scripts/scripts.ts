@@ -14,7 +14,7 @@ import { deallocate } from "./deallocate.ts";
 import { fail } from "./fail.ts";
 import { forget } from "./forget.ts";
 import { heartbeat } from "./heartbeat.ts";
-import { inspect } from "./inspect.ts";
+import { inspect, watch } from "./inspect.ts";
 import { lose } from "./lose.ts";
 import { page } from "./page.ts";
 import { pause } from "./pause.ts";
@@ -91,6 +91,7 @@ const CALLS = {
   tick,
   unreserve,
   update,
+  watch,
 };
 
 /** Every script as one typed function; nothing else runs them. The first argument is the tag of a partition, see keys.ts. */

@@ -29,6 +29,8 @@ export interface SubmitItem {
   readonly webhook: string;
   /** What the task does can be undone. */
   readonly undo: boolean;
+  /** The process that is told of its end, left out or "" for none. */
+  readonly listener?: string;
 }
 
 /** What became of it: see submit.lua. */
@@ -74,8 +76,8 @@ export const submit =
 
 function submitArguments(items: readonly SubmitItem[]): Argument[] {
   return grouped(items, {
-    together: (a, b) => a.queue === b.queue && a.limit === b.limit,
-    head: (args, { queue, limit }) => args.push(queue, limit),
+    together: (a, b) => a.queue === b.queue && a.limit === b.limit && a.listener === b.listener,
+    head: (args, { queue, limit, listener }) => args.push(queue, limit, listener ?? ""),
     item: pushSubmission,
   });
 }

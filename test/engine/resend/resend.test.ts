@@ -98,7 +98,9 @@ const CASES: readonly Case[] = [
   {
     ...{ script: "complete", when: "of a running task" },
     given: (scene) => scene.running({ webhook: "https://example.com/" }),
-    call: ({ scripts, tag, lease }) => scripts.complete(tag, [{ ...lease, ...KEEP, result: answer }]),
+    call: async ({ scripts, tag, lease }) => {
+      return (await scripts.complete(tag, [{ ...lease, ...KEEP, result: answer }])).verdicts;
+    },
     replies: [["done"], ["already"]],
   },
   {
@@ -215,6 +217,15 @@ const CASES: readonly Case[] = [
       [1, ["b"]],
       [0, []],
     ],
+  },
+  {
+    ...{ script: "watch", when: "of a waiting task" },
+    given: (scene) => scene.waiting(),
+    call: async ({ scripts, tag }) => {
+      const { tasks } = await scripts.watch(tag, "me", [{ id: "a", result: false }]);
+      return tasks.map((task) => task?.state);
+    },
+    replies: [["waiting"], ["waiting"]],
   },
   {
     ...{ script: "register", when: "of a queue" },

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import type { Inspection } from "../../../src/engine/inspect.ts";
+import { Notices } from "../../../src/engine/watching/notices.ts";
 import { Watchers } from "../../../src/engine/watching/watchers.ts";
 import type { PubSub } from "../../../src/store/pubsub.ts";
 import { eventually } from "../../../testbed/eventually.ts";
@@ -28,14 +29,13 @@ describe("watching tasks", () => {
     t = await openEngine();
     looks = [];
     stops = [];
-    const { pubsub, keys } = t.engine;
+    const { notices } = t.engine;
     engine = {
       inspect: (id, wanted) => {
         looks.push(id);
         return t.engine.inspect(id, wanted);
       },
-      pubsub,
-      keys,
+      notices,
       figures: (names) => t.engine.figures(names),
     };
   });
@@ -51,7 +51,8 @@ describe("watching tasks", () => {
   };
 
   it("reports changes to all watchers of a task at once, with one look", async () => {
-    const watchers = new Watchers(engine, QUICK);
+    // A pass would look as well.
+    const watchers = new Watchers(engine, { passMs: 60_000 });
     await t.submit({ id: "a" });
     const ears = [ear(), ear(), ear()];
     for (const { listener } of ears) expect((await watch(watchers, "a", listener)).first?.state).to.equal("waiting");
@@ -93,7 +94,7 @@ describe("watching tasks", () => {
 
   it("notices changes without messages", async () => {
     const deaf = { listen: async () => () => undefined } as unknown as PubSub;
-    const watchers = new Watchers({ ...engine, pubsub: deaf }, QUICK);
+    const watchers = new Watchers({ ...engine, notices: new Notices(deaf, t.keys) }, QUICK);
     await t.submit({ id: "a" });
     const [task] = await t.reserve(1);
     const { listener, heard } = ear();

@@ -4,11 +4,11 @@ import path from "node:path";
 import { readConfig } from "../../../src/config/config.ts";
 import { createLog } from "../../../src/log.ts";
 import { type Running, start } from "../../../src/server.ts";
-import { Keys } from "../../../src/store/keys.ts";
+import { Keys, START, TASK_FIELDS } from "../../../src/store/keys.ts";
 import { connectOnce } from "../../../src/store/servers/probe.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { storeUrl, uniquePrefix } from "../store/run-store.ts";
-import { listenersOf, removeKeys } from "../store/scan.ts";
+import { removeKeys } from "../store/scan.ts";
 
 /** An answer of a server, whole. */
 export interface Answer {
@@ -94,8 +94,9 @@ export async function startServer(env: Readonly<Record<string, string>> = {}): P
       }) as Promise<Answer>,
     async untilHeld(id) {
       const redis = await connectOnce(variables.REDIS_URL);
-      const channel = new Keys(variables.KEY_PREFIX, 1).taskChannel(id);
-      await eventually(async () => (await listenersOf(redis, channel)) > 0).finally(() => redis.disconnect());
+      const [tag = ""] = new Keys(variables.KEY_PREFIX, 1).tags;
+      const named = () => redis.hexists(`${tag}${START.task}${id}`, TASK_FIELDS.listeners[0]);
+      await eventually(async () => (await named()) === 1).finally(() => redis.disconnect());
     },
     async stop({ keep = false } = {}) {
       await running.stop();

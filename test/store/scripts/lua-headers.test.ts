@@ -57,6 +57,10 @@ describe("the header of a Lua file", () => {
         expect(body.trimStart()).to.match(/^local base = KEYS\[1\]\n/);
       });
 
+      it("sends the notices that it gathers", () => {
+        expect(/^--#include notify$/m.test(body)).to.equal(/^ *send_notices\(\)$/m.test(body));
+      });
+
       it("names only flags that Redis knows, and parts that exist", () => {
         const flags = /^-- flags: (.+)$/m.exec(header)?.[1]?.split(", ") ?? [];
         for (const flag of flags) expect(flag).to.be.oneOf(["allow-oom", "no-writes"]);

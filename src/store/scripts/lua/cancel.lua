@@ -12,6 +12,7 @@ local base = KEYS[1]
 --#include follow
 --#include large
 --#include result
+--#include notify
 --#include settle
 --#include answers
 
@@ -29,7 +30,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
   elseif state == S.running then
     redis.call('HSET', key, F.cancel, '1', F.extra, '1')
     redis.call('PUBLISH', K.work(queue), 'cancel ' .. id)
-    redis.call('PUBLISH', K.changes(id), N.cancelRequested)
+    notify(id, N.cancelRequested)
     verdicts[n + 1] = 'requested'
   elseif state == S.waiting or state == S.scheduled or state == S.retrying then
     redis.call('ZREM', base .. (state == S.waiting and P.waiting or P.scheduled) .. queue, id)
@@ -45,9 +46,10 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     redis.call('UNLINK', K.input(id), K.steps(id))
     redis.call('HDEL', key, F.errors)
     redis.call('HSET', key, F.destroyed, '1', F.extra, '1')
-    redis.call('PUBLISH', K.changes(id), N.destroyed)
+    notify_destroyed(id)
     verdicts[n + 1] = 'destroyed'
   end
   if state and not known and verdicts[n + 1] ~= 'already' then note_answer(key, answers, A.cancel .. call, verdicts[n + 1]) end
 end
+send_notices()
 return verdicts

@@ -1,10 +1,10 @@
 -- Finishes tasks with their results.
 --
 -- KEYS[1]  base: the partition's tag
--- ARGV[1…] groups: number of those of tasks with the same queue and times that follow one another; then of each group:
+-- ARGV[1…] process: what records call the one that completes them, which tells its own listeners of the ends itself; groups: number of those of tasks with the same queue and times that follow one another; then of each group:
 --          queue, keep (ms), tombstone (ms), number of its tasks; then of each of these: id, fence, result (its stored form)
 --
--- Returns a verdict of each, in one string with a space between: "done", "canceled" (cancel was requested: the result is dropped),
+-- Returns a verdict of each, in one string with a space between: "done", or "done:attempts:ended" where the process has listeners, "canceled" (cancel was requested: the result is dropped),
 -- "already" (finished before under this fence), "stale" (no longer the worker's), "unknown".
 -- flags: allow-oom
 local base = KEYS[1]
@@ -13,8 +13,11 @@ local base = KEYS[1]
 --#include follow
 --#include large
 --#include result
+--#include notify
 --#include settle
 --#include service
 --#include complete
 
-return complete_groups(ARGV, 1)
+local verdicts = complete_groups(ARGV, 1)
+send_notices()
+return verdicts

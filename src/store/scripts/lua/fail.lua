@@ -16,6 +16,7 @@ local base = KEYS[1]
 --#include follow
 --#include large
 --#include result
+--#include notify
 --#include settle
 --#include unbegun
 --#include answers
@@ -54,7 +55,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
         note_error(id, text)
       end
       redis.call('ZADD', K.scheduled(queue), whole(now + tonumber(delay)), id)
-      redis.call('PUBLISH', K.changes(id), S.retrying)
+      notify(id, S.retrying)
       verdicts[n + 1] = 'retrying'
     else
       note_error(id, text)
@@ -71,4 +72,5 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     note_answer(key, answers, A.fail .. fence, verdicts[n + 1])
   end
 end
+send_notices()
 return verdicts

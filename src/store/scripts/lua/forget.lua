@@ -12,6 +12,7 @@ local base = KEYS[1]
 --#include large
 --#include result
 --#include answers
+--#include notify
 
 local queue, limit, call = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local counters = K.queue(queue)
@@ -27,8 +28,9 @@ for n = 1, #dead, 2 do
   if redis.call('EXISTS', key) == 1 then
     redis.call('HDEL', key, F.errors)
     redis.call('HSET', key, F.destroyed, '1', F.extra, '1')
-    redis.call('PUBLISH', K.changes(id), N.destroyed)
+    notify_destroyed(id)
   end
 end
 if #dead > 0 then note_answer(counters, answers, A.forget .. call, #dead / 2) end
+send_notices()
 return #dead / 2

@@ -15,6 +15,7 @@ local base = KEYS[1]
 --#include follow
 --#include large
 --#include result
+--#include notify
 --#include settle
 --#include unbegun
 --#include lose
@@ -39,4 +40,5 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     verdicts[n + 1] = fate
   end
 end
+send_notices()
 return verdicts

@@ -7,18 +7,20 @@
 -- Returns a verdict of each: "ok" or "stale".
 -- flags: allow-oom
 local base = KEYS[1]
+--#include notify
 
 local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local id, fence, progress = unpack(ARGV, 2 + n * 3, 4 + n * 3)
   local key = K.task(id)
-  local state, held_under = unpack(redis.call('HMGET', key, F.state, F.fence))
+  local state, held_under, listeners = unpack(redis.call('HMGET', key, F.state, F.fence, F.listeners))
   if state == S.running and held_under == fence then
     redis.call('HSET', key, F.progress, progress, F.extra, '1')
-    redis.call('PUBLISH', K.changes(id), N.progress)
+    notify(id, N.progress, listeners)
     verdicts[n + 1] = 'ok'
   else
     verdicts[n + 1] = 'stale'
   end
 end
+send_notices()
 return verdicts

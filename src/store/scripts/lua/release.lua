@@ -11,6 +11,7 @@ local base = KEYS[1]
 --#include follow
 --#include large
 --#include result
+--#include notify
 --#include settle
 --#include release
 --#include answers
@@ -30,4 +31,5 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     note_answer(key, answers, A.release .. fence, verdicts[n + 1])
   end
 end
+send_notices()
 return verdicts

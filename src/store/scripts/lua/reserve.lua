@@ -27,6 +27,7 @@ local base = KEYS[1]
 --#include follow
 --#include large
 --#include result
+--#include notify
 --#include settle
 --#include service
 --#include complete
@@ -85,6 +86,7 @@ end
 
 local part
 local function answer(waiting, pause)
+  send_notices()
   return { tasks, waiting, pause == 0 and 0 or whole(pause), verdicts, part or '' }
 end
 
@@ -157,7 +159,7 @@ local entries = count > 0 and redis.call('ZPOPMIN', line, count) or {}
 for n = 1, #entries, 2 do
   local id, score = entries[n], entries[n + 1]
   local key = K.task(id)
-  local known = redis.call('HMGET', key, F.input, F.state, F.attempts, F.created, F.extra)
+  local known = redis.call('HMGET', key, F.input, F.state, F.attempts, F.created, F.extra, F.listeners)
   if known[2] == S.waiting then
     fence = math.max(fence + 1, (now - EPOCH) * 1024)
     first_fence = first_fence or fence
@@ -170,7 +172,7 @@ for n = 1, #entries, 2 do
     if suspect then redis.call('HSET', key, F.unbegun, t[2]) end
     leased[#leased + 1] = suspect and whole(now + suspect_lease) or expiry
     leased[#leased + 1] = id
-    redis.call('PUBLISH', K.changes(id), S.running)
+    notify(id, S.running, known[6])
     hand(id, t)
     ids[#ids + 1] = id
   else

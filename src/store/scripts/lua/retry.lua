@@ -12,6 +12,7 @@ local base = KEYS[1]
 --#include large
 --#include result
 --#include answers
+--#include notify
 
 -- The task that undoes the work of another, where there is one and no worker has had it.
 local function waiting_undo(id, queue, called, fence)
@@ -58,11 +59,12 @@ for n = 1, tonumber(ARGV[1]) do
     drop_result(id, key)
     redis.call('ZREM', K.dead(queue), id)
     redis.call('ZADD', K.waiting(queue), whole(tonumber(priority or C.defaultPriority) * CLASS + hlc), id)
-    redis.call('PUBLISH', K.changes(id), S.waiting)
+    notify(id, S.waiting)
     woken[queue] = true
     verdicts[n] = 'waiting'
     note_answer(key, answers, A.retry .. call, 'waiting')
   end
 end
 for queue in pairs(woken) do redis.call('PUBLISH', K.work(queue), '') end
+send_notices()
 return verdicts

@@ -1,8 +1,9 @@
 -- Stores tasks and puts them in line.
 --
 -- KEYS[1]  base: the partition's tag
--- ARGV[1]  groups: of tasks with the same queue and limit that follow one another
--- ARGV[2…] of each group: queue, limit (most tasks waiting and scheduled and ids handed out), number of its tasks; then of each of these: id, input,
+-- ARGV[1]  groups: of tasks with the same queue, limit and listener that follow one another
+-- ARGV[2…] of each group: queue, limit (most tasks waiting and scheduled and ids handed out), listener (the process that is told of
+--          their ends, also of those that are there already; "" for none), number of its tasks; then of each of these: id, input,
 --          more ("" when all else has its default, else "1" and the ten that follow): digest ("" when the input is stored in the
 --          hash), class (0 most urgent … 7), delay (ms), media type ("" for JSON), query ("" for none), caller ("" for none), most
 --          (largest index the caller accepts, "" for any), dry ("1" stores nothing), webhook (URL, "" for none), undo ("1" when
@@ -15,6 +16,7 @@
 local base = KEYS[1]
 --#include clock
 --#include line
+--#include listen
 
 local verdicts, queues, seen = {}, {}, {}
 -- A task of which all else has its default; one table serves them all.
@@ -83,8 +85,11 @@ local function known_verdict(known, task, input)
 end
 
 -- What is stored of a task: only what is not the default.
-local function store(key, task, input)
-  if task == PLAIN then
+local function store(key, task, input, listener)
+  if task == PLAIN and listener then
+    redis.call('HSET', key, F.queue, task.queue, F.state, S.waiting, F.created, now_text, F.input, input, F.listeners, listener)
+    return
+  elseif task == PLAIN then
     redis.call('HSET', key, F.queue, task.queue, F.state, S.waiting, F.created, now_text, F.input, input)
     return
   end
@@ -105,6 +110,7 @@ local function store(key, task, input)
   if task.webhook ~= '' then put(F.webhook, task.webhook) end
   if task.undo == '1' then put(F.undo, '1') end
   put(F.extra, '1')
+  if listener then put(F.listeners, listener) end
   redis.call('HSET', key, unpack(fields))
 end
 local at = 1
@@ -113,7 +119,7 @@ local function argument()
   return ARGV[at]
 end
 
-local function submit(queue, state, limit)
+local function submit(queue, state, limit, listener)
   local id, input = argument(), argument()
   local task = PLAIN
   task.id, task.queue = id, queue
@@ -131,10 +137,12 @@ local function submit(queue, state, limit)
     -- It may be of this very call.
     for name, of_name in pairs(seen) do join_line(name, of_name) end
     local letter = known[7]
+    local verdict = known_verdict(known, task, input)
+    if listener and verdict == 'replay' then listen(key, listener) end
     local rank = letter == S.waiting and redis.call('ZRANK', K.waiting(known[1]), id)
     local score = rank and redis.call('ZSCORE', K.waiting(known[1]), id)
     local index = rank and whole(rank) or (letter == S.running and '0' or '')
-    return known_verdict(known, task, input) .. ' ' .. letter .. ' ' .. index .. ' ' .. (score or '') .. ' ' .. (known[8] or '')
+    return verdict .. ' ' .. letter .. ' ' .. index .. ' ' .. (score or '') .. ' ' .. (known[8] or '')
   end
 
   local index = places_before(queue, state, class)
@@ -145,7 +153,7 @@ local function submit(queue, state, limit)
   if task.webhook ~= '' and untold_ends() >= limit then return 'untold   ' end
   if task.most and index > task.most and task.delay == 0 then return 'long  ' .. index .. ' ' end
 
-  store(key, task, input)
+  store(key, task, input, listener)
   if was_handed then
     redis.call('ZREM', K.allocated(queue), id)
     state.handed = others
@@ -169,9 +177,10 @@ local function submit(queue, state, limit)
 end
 
 for _ = 1, tonumber(ARGV[1]) do
-  local queue, limit, count = argument(), tonumber(argument()), tonumber(argument())
+  local queue, limit, listener, count = argument(), tonumber(argument()), argument(), tonumber(argument())
   local state = queue_state(queue)
-  for _ = 1, count do verdicts[#verdicts + 1] = submit(queue, state, limit) end
+  listener = listener ~= '' and '.' .. listener
+  for _ = 1, count do verdicts[#verdicts + 1] = submit(queue, state, limit, listener) end
 end
 
 local lines = {}

@@ -19,6 +19,7 @@ local base = KEYS[1]
 --#include follow
 --#include large
 --#include result
+--#include notify
 --#include settle
 --#include unbegun
 --#include lose
@@ -45,7 +46,7 @@ local function promote(queue)
   local hlc = tonumber(redis.call('HGET', K.queue(queue), Q.hlc) or 0)
   for _, id in ipairs(due) do
     local key = K.task(id)
-    local state, place = unpack(redis.call('HMGET', key, F.state, F.place))
+    local state, place, listeners = unpack(redis.call('HMGET', key, F.state, F.place, F.listeners))
     redis.call('ZREM', K.scheduled(queue), id)
     if state == S.scheduled or state == S.retrying then
       local score = place
@@ -58,7 +59,7 @@ local function promote(queue)
       redis.call('HDEL', key, F.place)
       redis.call('HSET', key, F.state, S.waiting)
       redis.call('ZADD', K.waiting(queue), score, id)
-      redis.call('PUBLISH', K.changes(id), S.waiting)
+      notify(id, S.waiting, listeners)
       promoted = promoted + 1
     end
   end
@@ -97,4 +98,5 @@ for turn = 0, queues - 1 do
   local lease_end = first_score(K.leases(queue))
   consider(lease_end and lease_end > ended_by and math.max(lease_end, ended_until) or lease_end)
 end
+send_notices()
 return { promoted, soonest and whole(math.max(0, soonest - now)) or '', lost }

@@ -18,6 +18,7 @@ local base = KEYS[1]
 --#include follow
 --#include large
 --#include result
+--#include notify
 --#include settle
 --#include release
 --#include request
@@ -34,4 +35,5 @@ for id in string.gmatch(ids or '', '%S+') do
   nth = nth + 1
 end
 note_part(queue, worker, reservation, holder, math.max(generation, tonumber(stored or 0)), 0, {}, lease)
+send_notices()
 return 'handed-back'

@@ -13,6 +13,7 @@
 -- another revision) or "unknown".
 local base = KEYS[1]
 --#include answers
+--#include notify
 
 local id, input, digest, media, query = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local call, revision = ARGV[6], ARGV[7]
@@ -42,5 +43,6 @@ redis.call('HINCRBY', key, F.revision, 1)
 redis.call('HSET', key, F.extra, '1')
 -- Those that a dead task kept until it was retried.
 redis.call('UNLINK', K.steps(id))
-redis.call('PUBLISH', K.changes(id), state)
+notify(id, state)
+send_notices()
 return 'updated'

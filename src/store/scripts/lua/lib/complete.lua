@@ -1,13 +1,15 @@
--- Finishes tasks with their results. Needs clock, line, follow, settle and service.
---   args  ARGV, in which from `at` on stand the number of groups; of each its queue, keep (ms), tombstone (ms) and number of tasks;
+-- Finishes tasks with their results. Needs clock, line, follow, notify, settle and service.
+--   args  ARGV, in which from `at` on stand the process that completes them (see complete.lua) and the number of groups; of each its queue, keep (ms), tombstone (ms) and number of tasks;
 --         and of each of these id, fence and result (its stored form)
 -- Returns a verdict of each, in one string with a space between: see complete.lua.
 local function complete_groups(args, at)
   local verdicts, ended, times = {}, {}, {}
+  local teller = args[at]
+  at = at + 1
 
   local function complete(queue, id, fence, result, keep, tombstone)
     local key = K.task(id)
-    local t = redis.call('HMGET', key, F.state, F.fence, F.begun, F.extra)
+    local t = redis.call('HMGET', key, F.state, F.fence, F.begun, F.extra, F.listeners)
     local state = t[1]
     if not state then return 'unknown' end
     if t[2] ~= fence then return 'stale' end
@@ -15,21 +17,22 @@ local function complete_groups(args, at)
     if state ~= S.running then return (state == S.succeeded or state == S.failed or state == S.canceled) and 'already' or 'stale' end
     local ids = ended[queue]
     ids[#ids + 1] = id
+    local attempts
     if t[4] then
       local extra = redis.call('HMGET', key, F.cancel, F.webhook, F.undo, F.digest, F.stepBytes, F.progress)
       if extra[1] then
         settle(id, S.canceled, keep, tombstone)
         return 'canceled'
       end
-      succeed(id, key, result, keep, tombstone, extra[3], not (extra[4] or extra[5] or extra[6]))
+      attempts = succeed(id, key, result, keep, tombstone, extra[3], not (extra[4] or extra[5] or extra[6]), t[5], teller)
       if extra[2] then tell_webhook(id, S.succeeded, extra[2]) end
     else
-      succeed(id, key, result, keep, tombstone, nil, true)
+      attempts = succeed(id, key, result, keep, tombstone, nil, true, t[5], teller)
     end
     local of_queue, time = times[queue], now - t[3]
     -- The clock may have been set back meanwhile.
     of_queue[#of_queue + 1] = time > 0 and time or 0
-    return 'done'
+    return attempts and 'done:' .. attempts .. ':' .. now_text or 'done'
   end
 
   for _ = 1, tonumber(args[at]) do

@@ -34,6 +34,6 @@ local function lose(queue, id, ends)
   redis.call('HSET', key, F.state, S.waiting)
   redis.call('HINCRBY', key, F.attempts, -1)
   redis.call('ZADD', K.waiting(queue), place, id)
-  redis.call('PUBLISH', K.changes(id), S.waiting)
+  notify(id, S.waiting)
   return begun and 'waiting' or 'released', losses
 end

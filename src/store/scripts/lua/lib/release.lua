@@ -12,7 +12,7 @@ local function release(queue, id, keep, tombstone)
   redis.call('HSET', key, F.state, S.waiting)
   redis.call('HINCRBY', key, F.attempts, -1)
   redis.call('ZADD', K.waiting(queue), place, id)
-  redis.call('PUBLISH', K.changes(id), S.waiting)
+  notify(id, S.waiting)
   redis.call('PUBLISH', K.work(queue), '')
   return 'released'
 end

@@ -1,10 +1,11 @@
--- Makes a state terminal. The first caller wins: every script looks at the state before it comes here. Needs clock, follow and
--- result, where keep and tombstone are explained.
+-- Makes a state terminal. The first caller wins: every script looks at the state before it comes here. Needs clock, follow,
+-- notify and result, where keep and tombstone are explained.
 
 -- Ends a task with the stored form of its result. Its webhook is left to the caller.
 --   undo  what it has done can be undone, when its result is destroyed: its input and steps stay as long
 --   bare  it is known to have no progress, no input of its own key and no steps
-local function succeed(id, key, result, keep, tombstone, undo, bare)
+--   listeners, teller  see lib/notify.lua, whose answer is returned
+local function succeed(id, key, result, keep, tombstone, undo, bare, listeners, teller)
   mark_ended(id, key, S.succeeded, keep, tombstone, result)
   if not bare then redis.call('HDEL', key, F.progress) end
   if undo then
@@ -13,7 +14,7 @@ local function succeed(id, key, result, keep, tombstone, undo, bare)
   elseif not bare then
     redis.call('UNLINK', K.input(id), K.steps(id))
   end
-  redis.call('PUBLISH', K.changes(id), S.succeeded)
+  return notify_end(id, S.succeeded, now_text, often(now + keep), result, listeners, teller)
 end
 
 -- Ends a task that was canceled or has failed; result: the stored form of its answer, or nil for none.
@@ -26,7 +27,7 @@ local function settle(id, state, keep, tombstone, result)
   if undo and fence then undo_work(id) end
   redis.call('UNLINK', K.input(id), K.steps(id))
   if webhook then tell_webhook(id, state, webhook) end
-  redis.call('PUBLISH', K.changes(id), state)
+  notify_end(id, state, now_text, often(now + keep), result)
 end
 
 -- Ends a task that is dead: a failed one whose input stays, to be run again. The oldest leave when there are more than cap.
@@ -49,7 +50,7 @@ local function bury(queue, id, result, keep, tombstone, cap)
       redis.call('UNLINK', K.input(old), K.steps(old))
     end
   end
-  redis.call('PUBLISH', K.changes(id), S.failed)
+  notify_end(id, S.failed, now_text, often(now + keep), result)
 end
 
 -- Puts an error at the head of the task's last errors, of which five stay.

@@ -1,0 +1,83 @@
+import { randomBytes } from "node:crypto";
+import { ChurnMap } from "../../churn-map.ts";
+import { SHARED } from "../../store/constants.ts";
+import type { Keys } from "../../store/keys.ts";
+import { type Notice, noticesOf } from "../../store/notice.ts";
+import type { PubSub } from "../../store/pubsub.ts";
+
+/** Told of a change of a task, or null when notices of it may have been missed. */
+export type NoticeListener = (notice: Notice | null) => void;
+
+/** A listening that has begun. */
+export interface Listening {
+  /** Resolves when notices arrive; null where they do already. */
+  readonly ready: Promise<void> | null;
+  /** Ends it; idempotent. */
+  stop(): void;
+}
+
+/**
+ * The notices for this process, which has one channel in each partition: listened to when a first listener needs it, and then kept.
+ * Who is told stands in the record of each task (lua/lib/notify.lua). Nothing depends on a notice: whoever listens also looks, slowly.
+ */
+export class Notices {
+  /** What records call this process; short, so that several fit. */
+  readonly process: string = randomBytes(6).toString("base64url");
+  readonly #keys: Keys;
+  readonly #pubsub: PubSub;
+  readonly #listeners = new ChurnMap<string, NoticeListener[]>();
+  /** By partition: undefined where nobody has listened yet, null where notices arrive. */
+  readonly #opening: (Promise<void> | null | undefined)[] = [];
+
+  constructor(pubsub: PubSub, keys: Keys) {
+    this.#pubsub = pubsub;
+    this.#keys = keys;
+  }
+
+  /** Listens to a task, known or to come; that its record names this process is left to the caller. */
+  listen(id: string, listener: NoticeListener): Listening {
+    const partition = this.#keys.partitionOf(id);
+    if (this.#opening[partition] === undefined) this.#opening[partition] = this.#open(partition);
+    const before = this.#listeners.get(id);
+    if (before) before.push(listener);
+    else this.#listeners.set(id, [listener]);
+    return { ready: this.#opening[partition] ?? null, stop: () => this.#forget(id, listener) };
+  }
+
+  /** Whether anyone here listens to a task. */
+  has(id: string): boolean {
+    return this.#listeners.get(id) !== undefined;
+  }
+
+  /** Tells those who listen to its task here. */
+  tell(id: string, notice: Notice | null): void {
+    const listeners = this.#listeners.get(id);
+    if (listeners === undefined) return;
+    for (const listener of listeners) listener(notice);
+  }
+
+  async #open(partition: number): Promise<void> {
+    const listener = (message: Buffer | null) => this.#receive(partition, message);
+    const channels = [this.process, SHARED.everyone].map((name) => this.#keys.noticeChannel(partition, name));
+    await Promise.all(channels.map((channel) => this.#pubsub.listen(channel, listener)));
+    this.#opening[partition] = null;
+  }
+
+  #receive(partition: number, message: Buffer | null): void {
+    if (message === null) return this.#missed(partition);
+    for (const notice of noticesOf(message)) this.tell(notice.id, notice);
+  }
+
+  #missed(partition: number): void {
+    for (const id of [...this.#listeners.keys()]) if (this.#keys.partitionOf(id) === partition) this.tell(id, null);
+  }
+
+  #forget(id: string, listener: NoticeListener): void {
+    const listeners = this.#listeners.get(id);
+    const at = listeners?.indexOf(listener) ?? -1;
+    if (!listeners || at < 0) return;
+    if (listeners.length === 1) this.#listeners.delete(id);
+    // Another list: one that is being told may leave.
+    else this.#listeners.set(id, listeners.toSpliced(at, 1));
+  }
+}

@@ -1,0 +1,55 @@
+-- What a look at tasks returns, see inspect.lua. Needs clock, line, large and result.
+--   args  ARGV, in which from `at` on stand the number of tasks; and of each id and result ("1" to have it, "0" not to)
+local INSIDE = 4096
+
+local function look(args, at)
+  local tasks, lines, seen = {}, {}, {}
+  for n = 0, tonumber(args[at]) - 1 do
+    local id, wanted = args[at + 1 + n * 2], args[at + 2 + n * 2] == '1'
+    local key = K.task(id)
+    local known = redis.call('HMGET', key, F.queue, F.state, F.created, F.extra)
+    local queue, state = known[1], known[2]
+    if not queue then
+      tasks[n + 1] = ''
+    else
+      if not seen[queue] then
+        seen[queue] = true
+        lines[#lines + 1] = line_of(queue)
+      end
+      local index, score, due, result, errors = '', '', '', '', ''
+      if state == S.waiting then
+        local rank = redis.call('ZRANK', K.waiting(queue), id)
+        index = rank and whole(rank) or ''
+        score = redis.call('ZSCORE', K.waiting(queue), id) or ''
+      elseif state == S.running then
+        index = '0'
+      elseif state == S.scheduled or state == S.retrying then
+        due = redis.call('ZSCORE', K.scheduled(queue), id) or ''
+      end
+      local expires, first
+      local facts, progress, caller = queue .. ' ' .. state .. ' ' .. (known[3] or ''), '', ''
+      local place = ' ' .. index .. ' ' .. score .. ' ' .. due
+      if known[4] or state == S.failed then
+        local t = redis.call('HMGET', key, F.attempts, F.begun, F.ended, F.expires, F.lost, F.cancel, F.destroyed, F.errorCode, F.revision, F.progress, F.caller, F.result)
+        expires, first = t[4], t[12]
+        for field = 1, 11 do t[field] = t[field] or '' end
+        facts = facts .. ' ' .. table.concat(t, ' ', 1, 8) .. place .. ' ' .. t[9]
+        progress, caller = t[10], t[11]
+      elseif state == S.waiting or state == S.scheduled then
+        -- Without the rarer fields it has never been out of the line for longer than a release.
+        facts = facts .. '        ' .. place .. ' '
+      else
+        local t = redis.call('HMGET', key, F.attempts, F.begun, F.ended, F.expires, F.result)
+        expires, first = t[4], t[5]
+        facts = facts .. ' ' .. (t[1] or '') .. ' ' .. (t[2] or '') .. ' ' .. (t[3] or '') .. ' ' .. (t[4] or '') .. '    ' .. place .. ' '
+      end
+      if wanted and expires then
+        -- One in the hash may still be there when its time is over.
+        if (tonumber(expires) or now + 1) > now then result = read_result(id, key, first, INSIDE) end
+        if state == S.failed then errors = redis.call('HGET', key, F.errors) or '' end
+      end
+      tasks[n + 1] = { facts, progress, caller, result, errors }
+    end
+  end
+  return { now_text, lines, tasks }
+end

@@ -1,0 +1,200 @@
+import { expect } from "chai";
+import type { Wait } from "../../../src/engine/watching/wait.ts";
+import { SHARED } from "../../../src/store/constants.ts";
+import type { Notice } from "../../../src/store/notice.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+
+const LATER = () => Date.now() + 60_000;
+const never = new AbortController().signal;
+
+describe("notices", () => {
+  /** Engines on the same keys: as many processes. */
+  let api: TestEngine;
+  let worker: TestEngine;
+  let looks: string[];
+  let waits: Wait[];
+  beforeEach(async () => {
+    api = await openEngine();
+    worker = await openEngine({ prefix: api.keys.prefix });
+    waits = [];
+    looks = [];
+    const { inspect } = api.scripts;
+    (api.scripts as { inspect: typeof inspect }).inspect = (tag, items) => {
+      looks.push(...items.map(({ id }) => id));
+      return inspect(tag, items);
+    };
+  });
+  afterEach(async () => {
+    for (const wait of waits) wait.stop();
+    await worker.close();
+    await api.close();
+  });
+
+  /** Submits as a synchronous request does: its process listens first. */
+  const submitAndWait = async (id: string, t: TestEngine = api) => {
+    const wait = t.engine.wait({ id, queue: "jobs" });
+    waits.push(wait);
+    const submission = { id, queue: "jobs", input: '{"n":1}', mediaType: "application/json", query: {}, caller: null };
+    const rest = { priority: 3, delayMs: 0, maxIndex: null, dryRun: false, webhook: null };
+    const { verdict } = await t.engine.submit({ ...submission, ...rest }, t.settings, true);
+    return wait.outcome(LATER(), never, verdict === "new");
+  };
+  const leased = async (t: TestEngine = worker) => {
+    const [task] = await t.reserve();
+    return { queue: "jobs", id: task?.id ?? "", fence: task?.fence ?? "" };
+  };
+  const listed = async (id: string) => (await api.redis.hget(`${api.keys.tag(0)}t:${id}`, "t"))?.split(" ") ?? [];
+  const channels = async (of: string) => (await api.redis.call("PUBSUB", "CHANNELS", of)) as string[];
+  const published = async (work: () => Promise<unknown>) => {
+    const calls = async () =>
+      Number(
+        /cmdstat_publish:calls=(\d+)/.exec(
+          await (api.redis as { info(s: string): Promise<string> }).info("commandstats"),
+        )?.[1] ?? 0,
+      );
+    const before = await calls();
+    await work();
+    return (await calls()) - before;
+  };
+  /** The first wait of a process subscribes and looks. */
+  const warm = async () => {
+    const waited = submitAndWait("warm");
+    await eventually(async () => (await listed("warm")).length === 1);
+    await worker.engine.complete(await leased(), resultOf("warm"), worker.settings);
+    await waited;
+    looks.length = 0;
+  };
+
+  it("bring the end of a task from another process, with its result and without a look", async () => {
+    await warm();
+    const waited = submitAndWait("a");
+    await eventually(async () => (await listed("a")).length === 1);
+    await worker.engine.complete(await leased(), resultOf("done"), worker.settings);
+    const { end } = await waited;
+    const seen = await api.look("a");
+    const { id, queue, state, attempts, finishedMs, expiresMs, expired, destroyed, result } = seen;
+    const told = { id, queue, state, attempts, finishedMs, expiresMs, expired, destroyed, result };
+    expect(end).to.deep.equal({ ...told, nowMs: finishedMs });
+    expect(result?.body.toString()).to.equal("done");
+    expect(looks).to.deep.equal(["a"]);
+  });
+
+  it("are not sent to the process that runs the task: it tells its own listeners the same", async () => {
+    await warm();
+    const waited = submitAndWait("a");
+    await eventually(async () => (await listed("a")).length === 1);
+    const lease = await leased(api);
+    expect(await published(() => api.engine.complete(lease, resultOf("own"), api.settings))).to.equal(0);
+    const { end } = await waited;
+    const seen = await api.look("a");
+    expect(end).to.deep.include({ state: "succeeded", attempts: 1, finishedMs: seen.finishedMs });
+    expect(end).to.deep.include({ expiresMs: seen.expiresMs });
+    expect(end?.result?.body.toString()).to.equal("own");
+  });
+
+  it("are not sent for a task to which nobody listens", async () => {
+    await api.submit({ id: "a" });
+    const work = async () => {
+      const lease = await leased();
+      await worker.engine.progress(lease, 10, "on its way");
+      await worker.engine.complete(lease, resultOf("done"), worker.settings);
+      await api.engine.cancel("a", "jobs");
+    };
+    expect(await published(work)).to.equal(0);
+  });
+
+  it("need one subscription for a process, however many wait", async () => {
+    const own = `${api.keys.tag(0)}e:*`;
+    const waited = Promise.all(Array.from({ length: 1000 }, (_, n) => submitAndWait(`w${n}`)));
+    await eventually(async () => (await api.engine.figures(["jobs"]))[0]?.line.waiting === 1000);
+    expect((await channels(own)).length).to.equal(2);
+    for (let left = 1000; left > 0; ) {
+      const tasks = await worker.reserve(100);
+      left -= tasks.length;
+      const lease = ({ id, fence }: { id: string; fence: string }) => ({ queue: "jobs", id, fence });
+      await Promise.all(tasks.map((t) => worker.engine.complete(lease(t), resultOf(t.id), worker.settings)));
+    }
+    const ends = await waited;
+    expect(ends.map(({ end }) => end?.result?.body.toString())).to.deep.equal(ends.map((_, n) => `w${n}`));
+  });
+
+  it("of a long result, a failure, a cancellation and a destroyed result bring what a look shows", async () => {
+    await warm();
+    const bodies = ["x".repeat(SHARED.noticeBytes + 1), "short"];
+    for (const [n, body] of bodies.entries()) {
+      const waited = submitAndWait(`r${n}`);
+      await eventually(async () => (await listed(`r${n}`)).length === 1);
+      await worker.engine.complete(await leased(), resultOf(body), worker.settings);
+      expect((await waited).end?.result?.body.toString()).to.equal(body);
+    }
+    const failed = submitAndWait("f");
+    await eventually(async () => (await listed("f")).length === 1);
+    await worker.engine.fail(await leased(), failureOf("give-up"), worker.settings);
+    expect((await failed).end).to.deep.include({ state: "failed", attempts: 1 });
+    const canceled = submitAndWait("c");
+    await eventually(async () => (await listed("c")).length === 1);
+    await worker.engine.cancel("c", "jobs");
+    expect((await canceled).end).to.deep.include({ state: "canceled", result: null });
+    expect(looks).to.deep.equal(["r0"]);
+  });
+
+  it("reach a request that came later under the same id, in either process", async () => {
+    const first = submitAndWait("a");
+    await eventually(async () => (await listed("a")).length === 1);
+    const second = submitAndWait("a", worker);
+    await eventually(async () => (await listed("a")).length === 2);
+    await worker.engine.complete(await leased(), resultOf("once"), worker.settings);
+    for (const { end } of await Promise.all([first, second])) expect(end?.result?.body.toString()).to.equal("once");
+  });
+
+  it("tell a listener of each change, by one message for a call, but one who waits for the end of nothing else", async () => {
+    const heard: (Notice | null)[] = [];
+    const listening = api.engine.notices.listen("a", (notice) => heard.push(notice));
+    await listening.ready;
+    await api.submit({ id: "a" });
+    await api.engine.inspect("a", { result: false, listen: true });
+    expect(await listed("a")).to.deep.equal([api.engine.notices.process]);
+    const ending = submitAndWait("a", worker);
+    await eventually(async () => (await listed("a")).length === 2);
+    expect(await published(() => leased().then((lease) => worker.engine.progress(lease, 1, "")))).to.equal(2);
+    await worker.engine.cancel("a", "jobs");
+    await eventually(() => heard.length === 3);
+    expect(heard.map((notice) => notice?.ended)).to.deep.equal([false, false, false]);
+    listening.stop();
+    waits[0]?.stop();
+    void ending.catch(() => undefined);
+  });
+
+  it("go to all processes where more listen than a record names", async () => {
+    await api.submit({ id: "a" });
+    for (let n = 0; n < SHARED.mostListeners; n += 1) {
+      await api.scripts.watch(api.keys.tag(0), `gone${n}`, [{ id: "a", result: false }]);
+    }
+    expect((await listed("a")).length).to.equal(SHARED.mostListeners);
+    const waited = submitAndWait("a");
+    await eventually(async () => (await listed("a")).includes(SHARED.everyone));
+    await worker.engine.complete(await leased(), resultOf("all"), worker.settings);
+    expect((await waited).end?.result?.body.toString()).to.equal("all");
+  });
+
+  it("are not needed: a wait looks for itself where none arrives, and where the end was told to nobody", async () => {
+    api.engine.pubsub.listen = async () => () => undefined;
+    const waited = submitAndWait("a");
+    await eventually(async () => (await listed("a")).length === 1);
+    const lease = await leased();
+    await worker.engine.complete(lease, resultOf("late"), worker.settings);
+    expect((await waited).end?.result?.body.toString()).to.equal("late");
+  });
+
+  it("are made up for by a look when a completion whose answer was lost is sent again", async () => {
+    await warm();
+    const waited = submitAndWait("a");
+    await eventually(async () => (await listed("a")).length === 1);
+    const lease = await leased(api);
+    const item = { ...lease, keepMs: 60_000, tombstoneMs: 60_000, result: '{"s":200}\n' };
+    await api.scripts.complete(api.keys.tag(0), [item], api.engine.notices.process);
+    expect(await api.engine.complete(lease, resultOf(""), api.settings)).to.equal("already");
+    expect((await waited).end?.state).to.equal("succeeded");
+  });
+});
