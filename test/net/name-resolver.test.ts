@@ -12,7 +12,7 @@ const PUBLIC = "93.184.215.14";
 const SERVFAIL = 2;
 const NXDOMAIN = 3;
 
-describe("the look-up of names that others have chosen", () => {
+describe("the resolver for names that callers chose", () => {
   let server: NameServer;
   let dir: string;
   let hostsFile: string;
@@ -35,7 +35,7 @@ describe("the look-up of names that others have chosen", () => {
       (error: NodeJS.ErrnoException) => error.code,
     );
 
-  it("is not held up by names whose servers never answer", async () => {
+  it("is not delayed by names whose servers never answer", async () => {
     const names = resolver();
     const silent = Array.from({ length: 32 }, (_, n) => code(names.resolve(`silent-${n}.example`)));
     expect(await Promise.race([names.resolve("good.example"), ...silent])).to.deep.equal([
@@ -44,7 +44,7 @@ describe("the look-up of names that others have chosen", () => {
     expect(new Set(await Promise.all(silent))).to.deep.equal(new Set(["ETIMEOUT"]));
   });
 
-  it("lets webhooks to good hosts through meanwhile, and says of the others that they may be fine later", async () => {
+  it("admits webhooks to good hosts meanwhile, and reports that the others may resolve later", async () => {
     const names = resolver();
     const guard = new AddressGuard(parseAllowList([]), { resolve: (host) => names.resolve(host) });
     const silent = Array.from({ length: 8 }, (_, n) =>
@@ -66,7 +66,7 @@ describe("the look-up of names that others have chosen", () => {
     expect(gone).to.have.property("code", "invalid-parameter");
   });
 
-  it("tells a name that is not there from one that cannot be asked for", async () => {
+  it("distinguishes a name that does not exist from one that cannot be queried", async () => {
     const names = resolver();
     expect(await code(names.resolve("gone.example"))).to.equal("ENOTFOUND");
     const error = await names.resolve("ill.example").catch((thrown: unknown) => thrown);
@@ -75,7 +75,7 @@ describe("the look-up of names that others have chosen", () => {
     expect(mayResolveLater(new Error("no code"))).to.equal(false);
   });
 
-  it("finds what the file of hosts has, and localhost, without asking anybody", async () => {
+  it("resolves localhost and the names in the hosts file without a query", async () => {
     const names = resolver();
     for (const name of ["files.internal", "FILES", "files.internal."]) {
       expect(await names.resolve(name), name).to.deep.equal([{ address: "10.1.2.3", family: 4 }]);
@@ -85,7 +85,7 @@ describe("the look-up of names that others have chosen", () => {
     expect(server.asked).to.deep.equal([]);
   });
 
-  it("asks once for a name however many want it, and refuses more names at a time than it can bear", async () => {
+  it("shares one query between callers of the same name, and limits the names that are resolved at once", async () => {
     const names = resolver({ most: 2, limitMs: 200 });
     const same = Array.from({ length: 10 }, () => code(names.resolve("silent.example")));
     const other = code(names.resolve("other.example"));
@@ -94,7 +94,7 @@ describe("the look-up of names that others have chosen", () => {
     expect(server.asked.filter((name) => name === "silent.example")).to.have.length.below(3);
   });
 
-  it("goes the operating system's way for names that the operator has listed", async () => {
+  it("resolves the names that the operator listed with the operating system", async () => {
     expect((await resolver().resolveBySystem("localhost")).map(({ address }) => address)).to.include("127.0.0.1");
     const guard = new AddressGuard(parseAllowList(["localhost"]));
     expect((await guard.check("http://localhost:1/")).href).to.equal("http://localhost:1/");

@@ -1,11 +1,11 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 
-/** A name server of 127.0.0.1 for tests (RFC 1035 §4). */
+/** A name server on 127.0.0.1 for tests (RFC 1035 §4). */
 export interface NameServer {
-  /** As a resolver takes it. */
+  /** In the form that a resolver accepts. */
   readonly address: string;
-  /** The names that it was asked for. */
+  /** The names that were queried. */
   readonly asked: readonly string[];
   close(): Promise<void>;
 }
@@ -13,8 +13,8 @@ export interface NameServer {
 const TYPES: Readonly<Record<number, 4 | 6>> = { 1: 4, 28: 6 };
 
 /**
- * Starts one that knows these IPv4 addresses by name, or answers by a code (2 SERVFAIL, 3 NXDOMAIN); of any other name it says
- * nothing at all.
+ * Starts a server that answers each name with its IPv4 address or response code (2 SERVFAIL, 3 NXDOMAIN), and does not
+ * answer queries for other names.
  */
 export async function startNameServer(names: Readonly<Record<string, string | number>>): Promise<NameServer> {
   const socket = createSocket("udp4");

@@ -12,7 +12,7 @@ describe("a body that is read up to a limit", () => {
     return { promise, give: () => give() };
   }
 
-  /** A stream of chunks that never ends, and says what became of it. */
+  /** An endless stream of chunks, which records how it ended. */
   function endless(chunk: Uint8Array) {
     const canceled = signal();
     const seen = { pulled: 0, canceled: canceled.promise };
@@ -26,13 +26,13 @@ describe("a body that is read up to a limit", () => {
     return { stream, seen };
   }
 
-  it("is given whole when it is as long as it may be", async () => {
+  it("is returned completely if it is exactly as long as allowed", async () => {
     const body = new Response("0123456789").body;
     assert.equal((await readLimited(body, { maxBytes: 10 })).toString(), "0123456789");
     assert.equal((await readLimited(null, { maxBytes: 10 })).length, 0);
   });
 
-  it("is given whole however it is cut", async () => {
+  it("is returned completely, however it is split", async () => {
     const text = "taking a number, 排号".repeat(1000);
     const bytes = Buffer.from(text);
     const single = Readable.from([...bytes].map((byte) => Buffer.from([byte])));
@@ -46,13 +46,13 @@ describe("a body that is read up to a limit", () => {
     assert.ok(seen.pulled <= 13, `${seen.pulled} chunks were pulled`);
   });
 
-  it("is stopped at the limit where the stream is one of Node's", async () => {
+  it("is stopped at the limit if the stream is a Node stream", async () => {
     const stream = new Readable({ read: () => stream.push(Buffer.alloc(1000)) });
     await assert.rejects(readLimited(stream, { maxBytes: 10_500 }), BodyTooLong);
     assert.equal(stream.destroyed, true);
   });
 
-  it("is not waited for when its stream never says that it was canceled", async () => {
+  it("does not wait for a stream that never confirms its cancellation", async () => {
     const stream = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.enqueue(new Uint8Array(1000)),
       cancel: () => new Promise(() => undefined),
@@ -60,7 +60,7 @@ describe("a body that is read up to a limit", () => {
     await assert.rejects(readLimited(stream, { maxBytes: 10 }), BodyTooLong);
   });
 
-  it("ends with the signal when nothing more comes", async () => {
+  it("ends at the signal if no more data arrives", async () => {
     const canceled = signal();
     const stream = new ReadableStream<Uint8Array>({ cancel: canceled.give });
     const abort = new AbortController();
@@ -70,7 +70,7 @@ describe("a body that is read up to a limit", () => {
     await canceled.promise;
   });
 
-  it("hands on what breaks the stream, and refuses chunks that are no bytes", async () => {
+  it("passes on the error of the stream, and refuses chunks that are not bytes", async () => {
     const broken = new ReadableStream<Uint8Array>({ start: (controller) => controller.error(new Error("cut off")) });
     await assert.rejects(readLimited(broken, { maxBytes: 10 }), /^Error: cut off$/);
     await assert.rejects(readLimited(Readable.from(["text"]), { maxBytes: 10 }), TypeError);
@@ -78,7 +78,7 @@ describe("a body that is read up to a limit", () => {
 });
 
 describe("a growing buffer", () => {
-  it("hands on a single chunk without a copy, and copies several into one", () => {
+  it("returns a single chunk without copying, and joins several", () => {
     const buffer = new GrowingBuffer();
     const chunk = Buffer.from("one");
     buffer.append(chunk);
@@ -92,7 +92,7 @@ describe("a growing buffer", () => {
     assert.equal(buffer.take().length, 0);
   });
 
-  it("begins anew without touching what it has handed out", () => {
+  it("starts again without changing what it has returned", () => {
     const buffer = new GrowingBuffer();
     for (const text of ["a", "b"]) buffer.append(Buffer.from(text));
     const first = buffer.take();

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { retryAfterMs } from "../../src/net/retry-after.ts";
 
-describe("Retry-After of an answer (RFC 9110 §10.2.3)", () => {
+describe("the Retry-After of a response (RFC 9110 §10.2.3)", () => {
   const nowMs = Date.UTC(1994, 10, 6, 8, 49, 0);
   const mostMs = 3_600_000;
   const read = (header: string | undefined) => retryAfterMs(header, { nowMs, mostMs });
@@ -11,19 +11,19 @@ describe("Retry-After of an answer (RFC 9110 §10.2.3)", () => {
     expect(read(" 0 ")).to.equal(0);
   });
 
-  it("is read as a date in each of the forms of HTTP, always as UTC", () => {
+  it("is read as a date in each HTTP format, always as UTC", () => {
     expect(read("Sun, 06 Nov 1994 08:49:37 GMT")).to.equal(37_000);
     expect(read("Sunday, 06-Nov-94 08:49:37 GMT")).to.equal(37_000);
     expect(read("Sun Nov  6 08:49:37 1994")).to.equal(37_000);
   });
 
-  it("takes a year of two digits for the one within 50 years", () => {
+  it("reads a year of two digits as the one within 50 years", () => {
     const in2026 = { nowMs: Date.UTC(2026, 0, 1), mostMs: Number.POSITIVE_INFINITY };
     expect(retryAfterMs("Friday, 01-Jan-27 00:00:00 GMT", in2026)).to.equal(365 * 86_400_000);
     expect(retryAfterMs("Sunday, 06-Nov-94 08:49:37 GMT", in2026)).to.equal(0);
   });
 
-  it("is 0 for a date that is over", () => {
+  it("is 0 for a past date", () => {
     expect(read("Sun, 06 Nov 1994 08:48:00 GMT")).to.equal(0);
   });
 
@@ -32,7 +32,7 @@ describe("Retry-After of an answer (RFC 9110 §10.2.3)", () => {
     expect(read("Fri, 31 Dec 9999 23:59:59 GMT")).to.equal(mostMs);
   });
 
-  it("is nothing where it cannot be read, though Date.parse would read some of these", () => {
+  it("is undefined if invalid, even if Date.parse would accept it", () => {
     const none = [undefined, "", "-1", "1.5", "soon", "2030-01-01", "Sun, 99 Foo 1994", "1 2", "tomorrow 7"];
     const almost = [
       "Sun, 06 Nov 1994 08:49:37",

@@ -16,14 +16,14 @@ const resolvesTo = (...addresses: string[]): NonNullable<GuardOptions["resolve"]
 const guard = (allow: string[] = [], options: GuardOptions = {}) => new AddressGuard(parseAllowList(allow), options);
 
 describe("the address guard", () => {
-  describe("for a URL alone", () => {
+  describe("for a URL", () => {
     it("admits http and https to public addresses and to names", () => {
       for (const url of ["https://example.com/a?b#c", "http://8.8.8.8", "https://[2606:4700::1111]:8443/"]) {
         expect(guard().admit(url).href, url).to.equal(new URL(url).href);
       }
     });
 
-    it("refuses what is no http or https URL", () => {
+    it("refuses anything but http and https URLs", () => {
       for (const url of ["", "example.com", "/x", "http://", "ftp://example.com/", "file:///etc/passwd", "data:,x"]) {
         expect(() => guard().admit(url), url).to.throw(TargetRefused, "not an http or https URL");
       }
@@ -82,7 +82,7 @@ describe("the address guard", () => {
       expect(url.hostname).to.equal("example.com");
     });
 
-    it("refuses a name when a single one of its addresses is not public, without telling which", async () => {
+    it("refuses a name if any of its addresses is not public, without saying which", async () => {
       const check = guard([], { resolve: resolvesTo("8.8.8.8", "10.1.2.3") }).check("https://example.com/");
       const thrown = await thrownBy(() => check);
       expect(thrown).to.be.instanceOf(TargetRefused);
@@ -93,7 +93,7 @@ describe("the address guard", () => {
       expect(await thrownBy(() => guard().check("http://localhost/"))).to.be.instanceOf(TargetRefused);
     });
 
-    it("passes on that a name does not resolve", async () => {
+    it("reports that a name does not resolve", async () => {
       const thrown = await thrownBy(() => guard().check("http://no-such-host.invalid/"));
       expect(thrown).to.not.be.instanceOf(TargetRefused);
       expect((thrown as NodeJS.ErrnoException).code).to.be.oneOf(["ENOTFOUND", "EAI_AGAIN"]);
@@ -110,7 +110,7 @@ describe("the address guard", () => {
     });
     after(() => pages.stop());
 
-    // Node hands autoSelectFamily on to net.connect; the types do not know it.
+    // Node passes autoSelectFamily on to net.connect; it is missing from the types.
     type Options = http.RequestOptions & { autoSelectFamily?: boolean };
     const connect = async (by: AddressGuard, url: URL, options: Options = {}) => {
       const request = http.get(url, { agent: false, lookup: by.lookup(url), ...options });
@@ -129,7 +129,7 @@ describe("the address guard", () => {
       expect(pages.asked).to.have.length(0);
     });
 
-    it("serves Node with one address or with all, of the family it wants", async () => {
+    it("gives Node one address or all, of the family it requests", async () => {
       const both = guard(["twice.example"], { resolve: resolvesTo("::1", "127.0.0.1") });
       const url = new URL(pages.url("/", "twice.example"));
       expect(await connect(both, url, { family: 4 })).to.equal(200);
@@ -142,7 +142,7 @@ describe("the address guard", () => {
   });
 
   describe("with an allow list", () => {
-    it("admits its hosts, addresses and networks, and nothing beside them", async () => {
+    it("admits its hosts, addresses and networks, and nothing else", async () => {
       const resolve = resolvesTo("10.9.9.9");
       const some = guard(["Files.Internal", "10.1.2.3", "192.168.0.0/24", "::1", "fd00::/8"], { resolve });
       for (const host of ["10.1.2.3", "192.168.0.77", "[::1]", "[fd12::1]", "0xa010203"]) {
@@ -156,14 +156,14 @@ describe("the address guard", () => {
       expect(await thrownBy(() => some.check("http://more.files.internal/"))).to.be.instanceOf(TargetRefused);
     });
 
-    it("admits a name all of whose addresses are in its networks or public", async () => {
+    it("admits a name if each of its addresses is public or in its networks", async () => {
       const mixed = guard(["10.0.0.0/8"], { resolve: resolvesTo("10.1.1.1", "8.8.8.8") });
       await mixed.check("http://mixed.example/");
       const beside = guard(["10.0.0.0/8"], { resolve: resolvesTo("10.1.1.1", "192.168.1.1") });
       expect(await thrownBy(() => beside.check("http://mixed.example/"))).to.be.instanceOf(TargetRefused);
     });
 
-    it("can be the only place that http without TLS may go to", async () => {
+    it("can be the only targets that are allowed without TLS", async () => {
       const strict = guard(["plain.example", "10.0.0.0/8"], { plainHttp: "listed", resolve: resolvesTo("8.8.8.8") });
       await strict.check("https://example.com/");
       await strict.check("http://plain.example/");
@@ -172,7 +172,7 @@ describe("the address guard", () => {
       expect(await thrownBy(() => strict.check("http://example.com/"))).to.be.instanceOf(TargetRefused);
     });
 
-    it("is refused with the item that it cannot be read from", () => {
+    it("is refused with the item that cannot be parsed", () => {
       for (const item of [
         "",
         "a b",

@@ -5,7 +5,7 @@ import { expect } from "chai";
 import { type FakeRedis, startFakeRedis } from "./servers/fake-redis.ts";
 
 describe("a connection to the store", () => {
-  it("keeps no process alive that has left it, not even while the store is away", async () => {
+  it("does not keep a process alive once closed, even if the store is unreachable", async () => {
     const store: FakeRedis = await startFakeRedis({ redis_version: "7.2.0", loading: "0" });
     const script = fileURLToPath(new URL("./leaver.ts", import.meta.url));
     const leaver = spawn(process.execPath, ["--import", "tsx", script, `redis://127.0.0.1:${store.port}`], {

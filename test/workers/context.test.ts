@@ -31,7 +31,7 @@ describe("the task that a handler gets", () => {
     expect(Math.abs(Number(seen?.submittedAt) - before)).to.be.below(60_000);
   });
 
-  it("keeps the last of many reports of progress, and sends few of them", async () => {
+  it("stores the last of many progress reports, and sends only a few", async () => {
     const [reported, gate] = [deferred(), deferred()];
     await open(async (_, task) => {
       for (let percent = 0; percent <= 5000; percent += 1) task.progress(percent / 100, `step ${percent}`);
@@ -54,7 +54,7 @@ describe("the task that a handler gets", () => {
     await shop.ended(id);
   });
 
-  it("brings progress into the valid range, and goes on if it does not arrive", async () => {
+  it("brings progress into the valid range, and continues if it cannot be stored", async () => {
     const gate = deferred();
     await open(async (_, task) => {
       task.progress(Number.NaN, "x".repeat(1000));
@@ -70,7 +70,7 @@ describe("the task that a handler gets", () => {
     expect(await shop.answer(id)).to.equal("done");
   });
 
-  it("does a step once over all attempts, and hands its value to the later ones", async () => {
+  it("runs a step once, and returns its value in later attempts", async () => {
     const done: string[] = [];
     await open(async (_, task) => {
       const value = await task.step("fetch", () => {
@@ -87,7 +87,7 @@ describe("the task that a handler gets", () => {
     expect(done).to.deep.equal(["fetch", "same"]);
   });
 
-  it("lets a handler try a step again that threw", async () => {
+  it("lets a handler retry a step that threw", async () => {
     let tries = 0;
     await open(async (_, task) => {
       const work = () => {
@@ -101,7 +101,7 @@ describe("the task that a handler gets", () => {
     expect(await shop.answer(await shop.submit(1))).to.equal(2);
   });
 
-  it("waits with a step for a store that is away: the attempt is not spent on that", async () => {
+  it("waits in a step until the store is back, without using up an attempt", async () => {
     let work = 0;
     await open(async (_, task) => task.step("kept", () => (work += 1)));
     const keep = shop.engine.steps.keep.bind(shop.engine.steps);
@@ -116,7 +116,7 @@ describe("the task that a handler gets", () => {
     expect([work, (await shop.look(id)).attempts]).to.deep.equal([1, 1]);
   });
 
-  it("keeps the steps when it asks for another try later", async () => {
+  it("keeps its steps across retryLater", async () => {
     let work = 0;
     let runs = 0;
     await open(async (_, task) => {
@@ -130,7 +130,7 @@ describe("the task that a handler gets", () => {
     expect(runs).to.equal(2);
   });
 
-  it("has a log whose lines carry the task's id, as do those of everything that it calls", async () => {
+  it("has a log whose lines carry the task's id", async () => {
     await open(async (input, task) => {
       task.log.info("directly");
       await new Promise((resolve) => setImmediate(resolve));

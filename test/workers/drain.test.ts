@@ -32,7 +32,7 @@ describe("a worker that stops", () => {
     for (const id of [ids[2], late]) expect((await shop.look(String(id))).state).to.equal("waiting");
   });
 
-  it("asks no partition more once it is stopped, whatever it was asking", async () => {
+  it("sends no more requests for work once it is stopped", async () => {
     const handler = defineHandler({ queue: "jobs", concurrency: 2, run: () => undefined });
     shop = await openWorkshop([handler], { env: { PARTITIONS: "3" } });
     const reserve = shop.engine.reserve.bind(shop.engine);
@@ -52,7 +52,7 @@ describe("a worker that stops", () => {
     expect(requests).to.equal(1);
   });
 
-  it("hands back the others to their old places, with the attempt refunded", async () => {
+  it("hands back the others to their old places, with their attempt not counted", async () => {
     const reasons: string[] = [];
     let runs = 0;
     await open(async (input, task) => {
@@ -75,7 +75,7 @@ describe("a worker that stops", () => {
     expect((await shop.look(first)).attempts).to.equal(1);
   });
 
-  it("hands back what ignores its signal too, and refuses what that makes later", async () => {
+  it("hands back tasks that ignore their signal too, and refuses their later results", async () => {
     const gate = deferred();
     let runs = 0;
     await open(async () => {
@@ -96,7 +96,7 @@ describe("a worker that stops", () => {
     expect(runs).to.equal(2);
   });
 
-  it("keeps what a handler still returned when it was asked to stop", async () => {
+  it("stores what a handler returns after it was asked to stop", async () => {
     await open(async (_, task) => `stopped by ${await firing(task.signal)}`);
     const worker = await shop.worker({ drainTimeoutMs: 20 });
     const id = await shop.submit(1);
@@ -105,7 +105,7 @@ describe("a worker that stops", () => {
     expect(await shop.answer(id)).to.equal("stopped by shutdown");
   });
 
-  it("lets a task that was to be canceled be canceled", async () => {
+  it("lets a requested cancel take effect", async () => {
     await open(async (_, task) => {
       await firing(task.signal);
       throw task.signal.reason;
@@ -120,7 +120,7 @@ describe("a worker that stops", () => {
     expect((await shop.look(id)).state).to.equal("canceled");
   });
 
-  it("may be stopped twice, before it has started and while it starts; it then never works", async () => {
+  it("can be stopped twice, before it has started and while it starts; it then takes no work", async () => {
     let runs = 0;
     await open(() => {
       runs += 1;

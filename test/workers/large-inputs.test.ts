@@ -22,12 +22,12 @@ describe("a task with a large input", () => {
   });
   afterEach(() => shop.close());
 
-  it("is run with all of it", async () => {
+  it("gets all of it", async () => {
     await shop.worker();
     expect(await shop.answer(await shop.submit("x".repeat(900_000)))).to.equal(900_000);
   });
 
-  it("is not run without it: it waits until it can be read, and that is no attempt", async () => {
+  it("is not run without it: it waits until it can be read, without using up an attempt", async () => {
     const { engine } = shop;
     const inputOf = engine.inputOf.bind(engine);
     let failures = 0;
@@ -43,7 +43,7 @@ describe("a task with a large input", () => {
     expect(shop.log.map((line) => line.msg)).to.include("runner: could not read the input; the task is retried later");
   });
 
-  it("fails for good when the store has it no more", async () => {
+  it("fails for good if the store no longer has it", async () => {
     const id = await shop.submit("x".repeat(900_000));
     const store = await connectOnce(storeUrl());
     await store.del(new Keys(shop.prefix, 1).value("input", id));

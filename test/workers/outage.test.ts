@@ -57,7 +57,7 @@ describe("a worker whose store goes away", () => {
     expect([runs.get(id), (await shop.look(id)).lost]).to.deep.equal([1, 0]);
   });
 
-  it("takes up the work of a store that comes back empty", async () => {
+  it("continues with a store that comes back empty", async () => {
     const id = await shop.submit("wait");
     await shop.ended(id, "running");
     await redis.stop("SIGKILL");
@@ -66,7 +66,7 @@ describe("a worker whose store goes away", () => {
     expect(await eventually(async () => shop.answer(await shop.submit("anew")))).to.equal("anew");
   });
 
-  it("loses nothing while its connections are cut again and again", async function () {
+  it("loses nothing while its connections are cut repeatedly", async function () {
     // A submission gets through between two cuts by chance.
     this.timeout(60_000);
     const ids: string[] = [];

@@ -14,7 +14,7 @@ const circular = (): unknown => {
   ring.ring = ring;
   return ring;
 };
-/** An object that resists every way to look at it. */
+/** An object that throws on every access. */
 const hostile = (): unknown =>
   new Proxy(
     {},
@@ -36,7 +36,7 @@ class Evasive extends Error {
   }
 }
 
-/** Answers of a source that never ends, and how much of it was asked for. */
+/** How often the endless source was read and canceled. */
 const source = { pulled: 0, canceled: 0 };
 const endless = () =>
   new Response(
@@ -125,7 +125,7 @@ describe("what a handler returns", () => {
     limit: [200, "application/json", `"${"x".repeat(998)}"`],
   };
   for (const [kind, [status, type, body]] of Object.entries(isStored)) {
-    it(`is stored as it is: ${kind}`, async () => {
+    it(`is stored: ${kind}`, async () => {
       const result = await resultOf(kind);
       expect([result?.status, result?.contentType]).to.deep.equal([status, type]);
       const encoding = type === "application/octet-stream" ? "latin1" : "utf8";
@@ -135,14 +135,14 @@ describe("what a handler returns", () => {
   }
 
   for (const kind of ["bigint", "circular", "failed response", "broken body", "used response"]) {
-    it(`fails the task when it cannot be stored: ${kind}`, async () => {
+    it(`fails the task if it cannot be stored: ${kind}`, async () => {
       const seen = await shop.ended(await shop.submit(kind));
       expect(seen).to.include({ state: "failed", errorCode: "task-failed" });
       expect(seen.errors[0]).to.match(/BigInt|circular|status 0|source broke|already been read/);
     });
   }
 
-  it("fails the task without another attempt when it is larger than may be, and says so", async () => {
+  it("fails the task without another attempt if it is too large, with an error that says so", async () => {
     const id = await shop.submit("too large");
     const seen = await shop.ended(id);
     expect(seen).to.include({ state: "failed", attempts: 1 });
@@ -152,9 +152,9 @@ describe("what a handler returns", () => {
   });
 });
 
-describe("a Response that is longer than MAX_RESULT", () => {
+describe("the limit MAX_RESULT on a Response", () => {
   let shop: Workshop;
-  /** A server that answers a megabyte for each kilobyte it sends. */
+  /** A server whose compressed body is a thousand times as large when decompressed. */
   let bomb: Server;
   before(async () => {
     bomb = createServer((_, res) => {
@@ -176,7 +176,7 @@ describe("a Response that is longer than MAX_RESULT", () => {
     await shop.close();
   });
 
-  it("is read no further: the stream is canceled, and the task has failed for good", async () => {
+  it("cancels a longer stream, and the task fails for good", async () => {
     const seen = await shop.ended(await shop.submit("endless"));
     expect(seen).to.include({ state: "failed", attempts: 1 });
     expect(seen.errors[0]).to.equal("the result has more than 1000 bytes, which is MAX_RESULT");
@@ -184,12 +184,12 @@ describe("a Response that is longer than MAX_RESULT", () => {
     expect(source.pulled).to.be.below(20);
   });
 
-  it("is stored when it is just as long", async () => {
+  it("allows a body of exactly that length", async () => {
     const { result } = await shop.ended(await shop.submit("response at the limit"));
     expect(result?.body.length).to.equal(1000);
   });
 
-  it("is not unpacked beyond it: a compressed body of a server elsewhere", async () => {
+  it("stops the decompression of a fetched body", async () => {
     const seen = await shop.ended(await shop.submit("bomb"));
     expect(seen).to.include({ state: "failed", attempts: 1 });
     expect(seen.errors[0]).to.contain("MAX_RESULT");
@@ -240,26 +240,26 @@ describe("what a handler throws", () => {
   after(() => shop.close());
 
   for (const kind of Object.keys(THROWN).filter((name) => !name.startsWith("wild"))) {
-    it(`fails the attempt, and nothing else, whatever it is: ${kind}`, async () => {
+    it(`only fails the attempt, whatever it is: ${kind}`, async () => {
       const seen = await shop.ended(await shop.submit(kind, { queue: "throws" }));
       expect(seen).to.include({ state: "failed", errorCode: "task-failed" });
       expect(seen.errors[0]).to.be.a("string").and.not.equal("");
     });
   }
 
-  it("is brought into the valid range, however it was made", async () => {
+  it("is brought into the valid range", async () => {
     const status = await shop.ended(await shop.submit("wild status", { queue: "throws" }));
     expect(status.result?.status).to.equal(500);
     const texts = await shop.ended(await shop.submit("wild texts", { queue: "throws" }));
     expect(JSON.parse(String(texts.result?.body))).to.include({ title: "5", detail: '{"toString":1}' });
     const pause = await shop.submit("wild pause", { queue: "throws" });
     await shop.ended(pause, "retrying");
-    // It is due again at once, and may be running by now.
+    // It is due again at once, so it may be running by now.
     await shop.engine.cancel(pause, "throws");
     expect(await shop.ended(pause)).to.include({ state: "canceled" });
   });
 
-  it("is no longer than MAX_RESULT: a longer problem of giveUp is not stored, and the task has failed all the same", async () => {
+  it("is limited to MAX_RESULT: a longer problem of giveUp is not stored, but the task still fails", async () => {
     const seen = await shop.ended(await shop.submit("long problem", { queue: "throws" }));
     expect(seen).to.include({ state: "failed", errorCode: "task-failed", attempts: 1 });
     expect(JSON.parse(String(seen.result?.body))).to.deep.include({
@@ -268,14 +268,14 @@ describe("what a handler throws", () => {
     });
   });
 
-  it("asks for another try later, as often as it likes: that is no attempt", async () => {
+  it("can be retryLater any number of times, without using up attempts", async () => {
     const id = await shop.submit("later", { queue: "scripted" });
     expect(await shop.answer(id)).to.equal("in the end");
     expect(runs.get(id)).to.have.length(4);
     expect((await shop.look(id)).attempts).to.equal(1);
   });
 
-  it("gives up: the problem is the answer, with what it was extended by", async () => {
+  it("can be giveUp: its problem, with extensions, is the result", async () => {
     const id = await shop.submit("give up", { queue: "scripted" });
     const { result, state, attempts } = await shop.ended(id);
     expect([state, attempts, result?.status]).to.deep.equal(["failed", 1, 422]);
@@ -287,12 +287,12 @@ describe("what a handler throws", () => {
     });
   });
 
-  it("fails the attempt; the next one comes after the backoff", async () => {
+  it("fails the attempt; the next one starts after the backoff", async () => {
     const id = await shop.submit("flaky", { queue: "scripted" });
     await shop.ended(id, "retrying");
     expect(await shop.answer(id)).to.equal("the second time");
     const [first = 0, second = 0] = runs.get(id) ?? [];
-    // Half of the 200 ms is drawn by chance.
+    // Half of the 200 ms is random.
     expect(second - first).to.be.within(100, 10_000);
     expect((await shop.look(id)).attempts).to.equal(2);
   });
@@ -306,12 +306,12 @@ describe("what a handler throws", () => {
     expect(line).to.include({ queue: "throws", attempt: 1 });
   });
 
-  it("cannot be the input's fault: defaults and transforms of the schema are applied on the worker", async () => {
+  it("is not about the input: the worker applies defaults and transforms of the schema", async () => {
     const id = await shop.submit({ unit: "px" }, { queue: "checked" });
     expect(await shop.answer(id)).to.deep.equal({ width: 7, unit: "PX" });
   });
 
-  it("counts for nothing where a stored input no longer fits: the task fails without another attempt", async () => {
+  it("does not matter if a stored input no longer matches the schema: the task fails for good", async () => {
     const seen = await shop.ended(await shop.submit({ unit: 7 }, { queue: "checked" }));
     expect(seen).to.include({ state: "failed", attempts: 1 });
   });

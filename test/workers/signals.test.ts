@@ -22,7 +22,7 @@ describe("a running task's signal", () => {
   };
   const said = (message: RegExp) => shop.log.filter((line) => message.test(String(line.msg)));
 
-  it("does not fire in a task longer than its lease, which is run once", async () => {
+  it("does not fire in a task that runs longer than its lease, which is run once", async () => {
     let runs = 0;
     const gate = deferred();
     await open(
@@ -41,7 +41,7 @@ describe("a running task's signal", () => {
     expect([runs, (await shop.look(id)).lost]).to.deep.equal([1, 0]);
   });
 
-  it("fires at the timeout, and the task fails by it whatever the handler makes of it", async () => {
+  it("fires at the timeout, and the task fails whatever the handler does", async () => {
     const reasons: string[] = [];
     await open(
       async (input, task) => {
@@ -62,7 +62,7 @@ describe("a running task's signal", () => {
     expect(reasons).to.deep.equal(["timeout", "timeout"]);
   });
 
-  it("is not waited for longer than a grace where the handler ignores it: its slot is free again", async () => {
+  it("frees the slot after a grace period if the handler ignores it", async () => {
     const never = deferred();
     await open((input) => (input === "never" ? never.promise : "done"), { timeout: "50ms", concurrency: 1 });
     await shop.worker();
@@ -72,7 +72,7 @@ describe("a running task's signal", () => {
     never.resolve();
   });
 
-  it("bounds the reading of a Response too", async () => {
+  it("limits the reading of a Response too", async () => {
     await open(() => new Response(new ReadableStream()), { timeout: "50ms" });
     await shop.worker();
     expect(await shop.ended(await shop.submit(1))).to.include({ state: "failed", errorCode: "task-timeout" });
@@ -98,7 +98,7 @@ describe("a running task's signal", () => {
     expect(said(/the attempt failed/)).to.deep.equal([]);
   });
 
-  it("fires at the next renewal when every notice is lost, and the poll finds work that nobody announced", async () => {
+  it("fires at the next renewal if all messages are lost, and polling finds unannounced work", async () => {
     const begun = deferred();
     const reasons: string[] = [];
     await open(
@@ -152,7 +152,7 @@ describe("a running task's signal", () => {
     await eventually(() => said(/what this one made of the task is dropped/).length === 1);
   });
 
-  it("does not fire, and the late result is refused by its fence, where the handler returns right after", async () => {
+  it("does not fire if the handler returns right afterwards, and the late result is refused by its fence", async () => {
     await open(
       () => {
         spawnSync(process.execPath, ["--import", "tsx", RIVAL, storeUrl(), shop.prefix], { timeout: 15_000 });

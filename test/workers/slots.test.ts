@@ -28,7 +28,7 @@ describe("a worker's slots", () => {
     return { seen, handler };
   };
 
-  /** The store has done it, but every other time the worker does not hear of that. */
+  /** Makes every other reservation fail for the worker after the store has made it. */
   const loseEveryOtherAnswer = ({ engine }: Workshop) => {
     const reserve = engine.reserve.bind(engine);
     let taken = 0;
@@ -41,7 +41,7 @@ describe("a worker's slots", () => {
     };
   };
 
-  it("are all used and never exceeded, and freed slots are filled at once in the order of the line", async () => {
+  it("are all used and never exceeded; free ones are filled at once, in the order of the line", async () => {
     const gate = deferred();
     const { seen, handler } = counting(gate.promise, 3);
     shop = await openWorkshop([handler]);
@@ -56,7 +56,7 @@ describe("a worker's slots", () => {
     expect(seen.runs).to.deep.equal(ids);
   });
 
-  it("are filled from every partition, and not exceeded by all of them together", async () => {
+  it("are filled from all partitions, without exceeding the total", async () => {
     const gate = deferred();
     const { seen, handler } = counting(gate.promise, 2);
     shop = await openWorkshop([handler], { env: { PARTITIONS: "5" } });
@@ -69,7 +69,7 @@ describe("a worker's slots", () => {
     expect(new Set(seen.runs).size).to.equal(30);
   });
 
-  it("go to all partitions in turn, however fast one of them brings work", async () => {
+  it("are given to all partitions in turn, even if one of them delivers work faster", async () => {
     const { seen, handler } = counting(Promise.resolve(), 4);
     shop = await openWorkshop([handler], { env: { PARTITIONS: "2" } });
     const ids = await Promise.all(Array.from({ length: 60 }, (_, n) => shop.submit(n)));
@@ -79,7 +79,7 @@ describe("a worker's slots", () => {
     expect(new Set(partitions)).to.deep.equal(new Set([0, 1]));
   });
 
-  it("show in the queue's figures while the worker lives, and are gone when it has stopped", async () => {
+  it("are counted in the queue's figures until the worker stops", async () => {
     const { handler } = counting(Promise.resolve(), 3);
     shop = await openWorkshop([handler]);
     const [one] = await Promise.all([shop.worker(), shop.worker()]);
@@ -90,7 +90,7 @@ describe("a worker's slots", () => {
     expect(await line()).to.include({ workers: 1, slots: 3 });
   });
 
-  it("have two requests for work underway where there are many, and are not exceeded by both", async () => {
+  it("use two requests for work at once if there are many slots, without exceeding the total", async () => {
     const gate = deferred();
     const { seen, handler } = counting(gate.promise, 32);
     shop = await openWorkshop([handler]);
@@ -116,7 +116,7 @@ describe("a worker's slots", () => {
   });
 
   for (const slots of [4, 32]) {
-    it(`lose nothing and hold no more when answers to requests for work are lost: ${slots} of them`, async () => {
+    it(`stay correct if replies to requests for work are lost: ${slots} slots`, async () => {
       const gate = deferred();
       const { seen, handler } = counting(gate.promise, slots);
       shop = await openWorkshop([handler], { env: { PARTITIONS: "2" } });
@@ -131,14 +131,14 @@ describe("a worker's slots", () => {
       expect(ended.map(({ lost, attempts }) => [lost, attempts])).to.deep.equal(ids.map(() => [0, 1]));
     });
   }
-  it("hand back at once what a request brings beyond the slots that are free by then", async () => {
+  it("hand back at once the tasks of a reply for which no slot is free any more", async () => {
     const gate = deferred();
     const { seen, handler } = counting(gate.promise, 2);
     shop = await openWorkshop([handler]);
     const reserve = shop.engine.reserve.bind(shop.engine);
     const brought: number[] = [];
     shop.engine.reserve = async (partition, request) => {
-      // As a request would be answered that was made when both slots were free.
+      // As if the request had been sent when both slots were free.
       const reply = await reserve(partition, { ...request, count: 2 });
       if (reply.tasks.length > 0) brought.push(reply.tasks.length);
       return reply;
@@ -158,7 +158,7 @@ describe("a worker's slots", () => {
     expect(seen.runs).to.deep.equal(ids);
   });
 
-  it("go on when something other than tasks stands in the line", async () => {
+  it("continue past entries in the line that are not tasks", async () => {
     const { handler } = counting(Promise.resolve(), 1);
     shop = await openWorkshop([handler]);
     const ids = await Promise.all(Array.from({ length: 8 }, (_, n) => shop.submit(n)));

@@ -23,12 +23,12 @@ describe("the durable steps of a task", () => {
   };
   const fails = async () => {
     const seen = await shop.ended(await shop.submit(1), "failed");
-    // No further attempt would make it better.
+    // Another attempt would not help.
     expect(seen.attempts).to.equal(1);
     return seen.errors[0];
   };
 
-  it("are resumed however many there are", async () => {
+  it("are resumed even if there are thousands", async () => {
     const most = 5000;
     let work = 0;
     await open(async (task) => {
@@ -46,7 +46,7 @@ describe("the durable steps of a task", () => {
     expect(work).to.equal(most);
   }).timeout(60_000);
 
-  it("are not more than 10,000", async () => {
+  it("are limited to 10,000", async () => {
     await open(async (task) => {
       for (let n = 0; n < 10_001; n += 500) {
         await Promise.all(Array.from({ length: 500 }, (_, i) => task.step(`${n + i}`, () => 0)));
@@ -55,7 +55,7 @@ describe("the durable steps of a task", () => {
     expect(await fails()).to.equal('there is no room for step "10000": the task has too many steps');
   }).timeout(60_000);
 
-  it("have values of at most MAX_RESULT, and of four times that together; the error names the step", async () => {
+  it("have values of at most MAX_RESULT each and four times that in all; the error names the step", async () => {
     await open(async (task) => {
       await task.step("small", () => "x".repeat(MAX_RESULT - 2));
       await task.step("large", () => "x".repeat(MAX_RESULT - 1));
@@ -68,7 +68,7 @@ describe("the durable steps of a task", () => {
     expect(await fails()).to.match(/no room for step "part 5": .* too many bytes together/);
   });
 
-  it("have values of JSON, and names that are neither empty nor endless; the error names the step", async () => {
+  it("need values that are JSON and names of limited length; the error names the step", async () => {
     for (const [work, message] of [
       [(task: TaskContext) => task.step("big", () => 10n), /value of step "big" is not JSON: .*BigInt/],
       [(task: TaskContext) => task.step("", () => 1), /a step needs a name/],
@@ -82,7 +82,7 @@ describe("the durable steps of a task", () => {
     await open(() => 1);
   });
 
-  it("are undone also where their value was too large to be kept: it is not known then", async () => {
+  it("are undone even if their value was too large to be stored; the undo gets undefined", async () => {
     const undone: unknown[] = [];
     await open((task) => task.step("large", () => "x".repeat(MAX_RESULT)), {
       undo: { large: (value: unknown) => undone.push(value) },

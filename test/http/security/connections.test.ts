@@ -10,7 +10,7 @@ import { closedGate } from "../../helpers/gates.ts";
 import { testKeys } from "../../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
-/** Sends a GET and reads nothing until told to. */
+/** Sends a GET, and reads nothing until the test resumes it. */
 async function ask(url: string, path: string, headers: Record<string, string> = {}): Promise<net.Socket> {
   const socket = net.connect(Number(new URL(url).port), "127.0.0.1");
   socket.on("error", () => undefined);
@@ -20,8 +20,8 @@ async function ask(url: string, path: string, headers: Record<string, string> = 
   return socket;
 }
 
-describe("connections in all (MAX_CONNECTIONS)", () => {
-  it("are closed at once beyond the limit, and served again when others have ended", async () => {
+describe("the number of connections (MAX_CONNECTIONS)", () => {
+  it("closes those beyond the limit at once, and serves new ones when others have ended", async () => {
     const server = await startServer({ MAX_CONNECTIONS: "2" });
     const open: net.Socket[] = [];
     try {
@@ -44,7 +44,7 @@ describe("connections in all (MAX_CONNECTIONS)", () => {
   });
 });
 
-describe("streams and long polls of one caller (MAX_STREAMS)", () => {
+describe("the streams and long polls of one caller (MAX_STREAMS)", () => {
   const keys = testKeys({ ann: ["submit"], bob: ["submit"] });
   const open: net.Socket[] = [];
   let server: TestServer;
@@ -67,7 +67,7 @@ describe("streams and long polls of one caller (MAX_STREAMS)", () => {
     expect(String((await once(socket, "data"))[0])).to.match(/^HTTP\/1.1 200 /);
   };
 
-  it("are 429 beyond the limit with Retry-After, whichever of them it is, and counted by caller", async () => {
+  it("are counted together for each caller, and get 429 with Retry-After beyond the limit", async () => {
     await stream(`/v1/requests/${id}/events`);
     await stream(`/v1/requests/${id}/events`);
     const etag = String((await server.send(`/v1/requests/${id}/status`, { headers: keys.as("ann") })).headers.etag);
@@ -80,7 +80,7 @@ describe("streams and long polls of one caller (MAX_STREAMS)", () => {
       expect([answer.status, answer.json.type], path).to.deep.equal([429, "/problems/rate-limited"]);
       expect(answer.headers["retry-after"]).to.match(/^[1-9]\d*$/);
     }
-    // What holds nothing open is answered as ever, and so are others.
+    // Ordinary requests of this caller, and streams of others, are not affected.
     expect((await server.send(`/v1/requests/${id}/status`, { headers: keys.as("ann") })).status).to.equal(202);
     const bobs = await server.post("gated", gate.input, keys.as("bob", { Prefer: "respond-async" }));
     const socket = await ask(server.url, `/v1/requests/${bobs.json.id}/events`, keys.as("bob"));
@@ -88,7 +88,7 @@ describe("streams and long polls of one caller (MAX_STREAMS)", () => {
     expect(String((await once(socket, "data"))[0])).to.match(/^HTTP\/1.1 200 /);
   });
 
-  it("may be opened again when one has ended", async () => {
+  it("can be opened again when one has ended", async () => {
     open.shift()?.destroy();
     await eventually(async () => {
       const socket = await ask(server.url, `/v1/requests/${id}/events`, keys.as("ann"));
@@ -98,8 +98,8 @@ describe("streams and long polls of one caller (MAX_STREAMS)", () => {
   });
 });
 
-describe("readers that take nothing", () => {
-  it("are cut off, and what was kept for them with them", async () => {
+describe("clients that do not read", () => {
+  it("are disconnected, and their buffered data is freed", async () => {
     const app = new Koa();
     let closed: Promise<unknown> | undefined;
     app.use((ctx) => {
@@ -117,14 +117,14 @@ describe("readers that take nothing", () => {
     deaf.pause();
     await eventually(() => closed !== undefined);
     await closed;
-    // Nothing waits for this one: it may go on.
+    // Nothing is pending for this one, so it stays connected.
     idle.write("GET /small HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n");
     expect(String((await once(idle, "data"))[0])).to.contain("small");
     for (const socket of [idle, deaf]) socket.destroy();
     await server.stop();
   });
 
-  it("are distinguished from those who read a little at a time, be it of one long write, and from those who wait", async () => {
+  it("are distinguished from clients that read slowly, even in one long write, and from those that wait", async () => {
     class Connection extends EventEmitter {
       readonly #left: () => number;
       readonly writableLength: number;

@@ -40,7 +40,7 @@ describe("CORS (Fetch standard)", () => {
       }
     });
 
-    it("tells caches that the answer of a task that waits depends on the origin as well", async () => {
+    it("has Vary: Origin on the response for a waiting task as well", async () => {
       const open = await startServer({ CORS_ORIGINS: APP });
       const pending = { Origin: APP, "X-Request-Id": "waits" };
       const gate = closedGate();
@@ -56,7 +56,7 @@ describe("CORS (Fetch standard)", () => {
       }
     });
 
-    it("lets a page of these origins read the answer, refusals too", async () => {
+    it("lets pages of these origins read the response, including errors", async () => {
       const origins = { Origin: "http://localhost:5173" };
       const statuses: number[] = [];
       for (const headers of [keys.as("ann"), {}, keys.as("ann"), keys.as("ann")]) {
@@ -68,7 +68,7 @@ describe("CORS (Fetch standard)", () => {
       expect(statuses).to.deep.equal([200, 401, 200, 429]);
     });
 
-    it("says nothing to pages of other origins, but that it depends", async () => {
+    it("sends pages of other origins nothing but Vary", async () => {
       const others = [
         "https://app.example.evil",
         "http://app.example",
@@ -104,14 +104,14 @@ describe("CORS (Fetch standard)", () => {
     });
     after(() => server.stop());
 
-    it("is the star, also for a page from nowhere", async () => {
+    it("sends *, also to a page with the origin null", async () => {
       for (const Origin of [APP, "null"]) {
         const answer = await server.send("/v1/queues", { headers: { Origin } });
         expect(answer.headers["access-control-allow-origin"]).to.equal("*");
       }
     });
 
-    it("exposes every header that an answer has, but those that every page may read", async () => {
+    it("exposes every response header, except those that every page may read", async () => {
       const safelisted = ["cache-control", "content-length", "content-type", "expires"];
       const notForPages = [
         "date",
@@ -152,7 +152,7 @@ describe("CORS (Fetch standard)", () => {
       expect(exposed).to.include.members(["location", "link", "x-task-state", "x-queue-index", "x-queue-eta"]);
     });
 
-    it("lets a page submit", async () => {
+    it("lets pages submit", async () => {
       const answer = await server.post("default", {}, { Origin: APP, "Sec-Fetch-Site": "cross-site", ...ASYNC });
       expect(answer.status).to.equal(202);
     });
@@ -164,7 +164,7 @@ describe("CORS (Fetch standard)", () => {
     });
     after(() => server.stop());
 
-    it("is off: no page may read anything", async () => {
+    it("is off: no page can read anything", async () => {
       for (const answer of [
         await preflight("/v1/requests", { Origin: APP }),
         await server.send("/v1/queues", { headers: { Origin: APP } }),
@@ -174,7 +174,7 @@ describe("CORS (Fetch standard)", () => {
       }
     });
 
-    it("keeps pages of other sites from submitting through the browser of someone within reach", async () => {
+    it("prevents pages of other sites from submitting through a visitor's browser", async () => {
       const page = { Origin: APP, "Sec-Fetch-Site": "cross-site" };
       const answer = await server.post("default", {}, { ...page, "X-Request-Id": "drive-by" });
       expect([answer.status, answer.json.type]).to.deep.equal([403, "/problems/forbidden"]);
@@ -183,7 +183,7 @@ describe("CORS (Fetch standard)", () => {
       expect(canceled.status).to.equal(403);
     });
 
-    it("lets its own pages, a person's address bar and programs do so", async () => {
+    it("allows its own pages, the address bar and programs to do so", async () => {
       for (const site of ["same-origin", "none"]) {
         expect((await server.post("default", {}, { "Sec-Fetch-Site": site, ...ASYNC })).status, site).to.equal(202);
       }
@@ -192,7 +192,7 @@ describe("CORS (Fetch standard)", () => {
   });
 });
 
-describe("a browser that was given a key (RFC 7617)", () => {
+describe("a browser that stores a key (RFC 7617)", () => {
   const keys = testKeys({ root: ["admin"] });
   const key = keys.as("root").Authorization?.slice("Bearer ".length);
   const basic = { Authorization: `Basic ${Buffer.from(`anyone:${key}`).toString("base64")}` };
@@ -202,13 +202,13 @@ describe("a browser that was given a key (RFC 7617)", () => {
   });
   after(() => server.stop());
 
-  it("may look, and its dashboard may act", async () => {
+  it("can read, and its dashboard can also make changes", async () => {
     expect((await server.send("/v1/queues/default/waiting", { headers: basic })).status).to.equal(200);
     const headers = { ...basic, "X-Requested-With": "paihao-dashboard" };
     expect((await server.send("/v1/queues/default/resume", { method: "POST", headers })).status).to.equal(200);
   });
 
-  it("does nothing for the pages of other sites, which it would send the key along with", async () => {
+  it("changes nothing for pages of other sites, although it sends the key", async () => {
     for (const headers of [{}, { Origin: APP }, { Origin: APP, "X-Requested-With": "XMLHttpRequest" }]) {
       const answer = await server.send("/v1/queues/default/pause", {
         method: "POST",
@@ -224,13 +224,13 @@ describe("a browser that was given a key (RFC 7617)", () => {
         "Access-Control-Request-Headers": "x-requested-with",
       },
     });
-    // Without this header a browser sends nothing that has credentials and needs to ask first.
+    // Without this header a browser sends no request that has credentials and needs a preflight.
     expect(asked.headers).not.to.have.property("access-control-allow-credentials");
   });
 });
 
 describe("a result that is a page", () => {
-  it("runs no scripts and is of no origin, lest it acts as a page of ours", async () => {
+  it("is sandboxed: it runs no scripts and has no origin, so it cannot act as one of our pages", async () => {
     const server = await startServer();
     try {
       const page = await server.post("answers", { kind: "html" });

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { testKeys } from "../../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
-describe("ids that were handed out for tasks to come", () => {
+describe("allocated ids without a task", () => {
   let server: TestServer;
   before(async () => {
     server = await startServer({ MAX_WAITING: "3" });
@@ -14,7 +14,7 @@ describe("ids that were handed out for tasks to come", () => {
   const submit = (headers = {}) => server.post("default", {}, { Prefer: "respond-async", ...headers });
   const ask = (id: string, method: string, body?: unknown) => server.send(`/api/v1/task/${id}`, { method, body });
 
-  it("count towards MAX_WAITING: beyond it neither an id is handed out nor a task taken", async () => {
+  it("count towards MAX_WAITING: beyond it, neither ids nor tasks are accepted", async () => {
     const ids: string[] = [(await allocate()).json.id, (await allocate()).json.id];
     const waiting = await submit();
     expect(waiting.status).to.equal(202);
@@ -23,14 +23,14 @@ describe("ids that were handed out for tasks to come", () => {
       expect(refused.json).to.include({ queue: "default", waiting: 1, scheduled: 0 });
       expect(refused.headers["retry-after"]).to.match(/^[1-9]\d*$/);
     }
-    // Whoever has an id has a place: at once, in any order, by either method, and again.
+    // Each allocated id can be used: at once, in any order, with either method, and repeatedly.
     const tasks = await Promise.all(ids.map((id, n) => ask(id, n === 0 ? "POST" : "PUT", {})));
     expect(tasks.map(({ status }) => status)).to.deep.equal([202, 202]);
     expect((await ask(ids[0] ?? "", "POST", {})).status).to.equal(202);
     expect((await allocate()).status).to.equal(503);
     expect((await submit({ "X-Request-Id": waiting.json.id })).status, "a repetition").to.equal(202);
 
-    // A task that leaves makes room, and so does an id that is given back.
+    // A task that ends makes room, and so does an id that is returned.
     await server.send(`/v1/requests/${waiting.json.id}`, { method: "DELETE" });
     const { id } = (await allocate()).json;
     expect((await submit()).status).to.equal(503);
@@ -39,7 +39,7 @@ describe("ids that were handed out for tasks to come", () => {
     expect((await server.send("/api/v1/task?queue=answers")).status, "another queue").to.equal(200);
   });
 
-  it("are counted by the rate limit like any request", async () => {
+  it("count towards the rate limit like any request", async () => {
     const keys = testKeys({ ann: ["submit"] });
     const limited = await startServer({ ...keys.env, RATE_LIMIT: "2/1h" });
     try {

@@ -16,7 +16,7 @@ describe("the head of a request", () => {
   };
   const problem = ({ body }: { body: string }) => JSON.parse(body) as Record<string, unknown>;
 
-  it("has one Host: none and two are 400 (RFC 9112 §3.2)", async () => {
+  it("has exactly one Host: none or two are 400 (RFC 9112 §3.2)", async () => {
     for (const hosts of ["", "\r\nHost: a\r\nHost: a", "\r\nHost: a\r\nX: y\r\nhOST: b"]) {
       const answer = await asked(`GET /v1/queues HTTP/1.1${hosts}`);
       expect(answer.status, hosts).to.equal(400);
@@ -27,7 +27,7 @@ describe("the head of a request", () => {
     expect((await asked("GET /v1/queues HTTP/1.1\r\nHost: ")).status).to.equal(200);
   });
 
-  it("has its Host repeated only where it could be one", async () => {
+  it("has its Host repeated in links only if it is valid", async () => {
     const location = async (host: string, more = "", target = "/v1/requests") => {
       const head = `POST ${target} HTTP/1.1\r\nHost: ${host}${more}\r\nPrefer: respond-async\r\nContent-Length: 1`;
       const { status, headers } = await asked(head, "1");
@@ -43,19 +43,19 @@ describe("the head of a request", () => {
     ]) {
       expect(await location(host), host).to.equal("");
     }
-    // What a trusted proxy forwards is held to the same; it falls back to what was sent.
+    // The same check applies to what a trusted proxy forwards; if that is invalid, the Host is used.
     const forwarded = (host: string, proto: string) =>
       location("ours", `\r\nX-Forwarded-Host: ${host}\r\nX-Forwarded-Proto: ${proto}`);
     expect(await forwarded("tasks.example, proxy", "HTTPS, http")).to.equal("https://tasks.example");
     expect(await forwarded("<evil>", "javascript")).to.equal("http://ours");
     expect(await forwarded("tasks.example", "https://evil/?")).to.equal("http://tasks.example");
-    // RFC 9112 §3.2.2: of a target in absolute form the host counts.
+    // RFC 9112 §3.2.2: with a target in absolute form, its host is used.
     expect(await location("x", "", "http://other.example:1/v1/requests")).to.equal("http://other.example:1");
     expect(await location("x", "", "http://a@other/v1/requests")).to.equal("");
   });
 
-  it("may have 1,000 fields: more are 431, and none is dropped in silence", async () => {
-    // The last of them is the one that counts.
+  it("can have 1,000 fields: more are 431, and none is silently dropped", async () => {
+    // The last field decides.
     const head = (fields: number) =>
       `POST /v1/requests HTTP/1.1\r\nHost: x\r\n${"a:\r\n".repeat(fields - 4)}Content-Length: 1\r\nPrefer: respond-async`;
     expect((await asked(head(1000), "1")).status).to.equal(202);
@@ -66,7 +66,7 @@ describe("the head of a request", () => {
     expect((await asked(head(10_000), "1")).status).to.equal(431);
   });
 
-  it("may be 16 KiB of fields: more are 431 (RFC 6585 §5)", async () => {
+  it("can have 16 KiB of fields: more are 431 (RFC 6585 §5)", async () => {
     for (const length of [16_400, 40_000, 60_000, 1_000_000]) {
       const answer = await asked(`GET /v1/queues HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(length)}`);
       expect(answer.status, String(length)).to.equal(431);
@@ -79,7 +79,7 @@ describe("the head of a request", () => {
     }
   });
 
-  it("may have a target of 16 KiB: more is 414 (RFC 9110 §15.5.15)", async () => {
+  it("can have a target of 16 KiB: more is 414 (RFC 9110 §15.5.15)", async () => {
     expect((await asked(`GET /${"x".repeat(16_383)} HTTP/1.1\r\nHost: x`)).status).to.equal(404);
     for (const length of [16_384, 40_000, 60_000, 1_000_000]) {
       const answer = await asked(`GET /${"x".repeat(length)} HTTP/1.1\r\nHost: x`);
@@ -88,7 +88,7 @@ describe("the head of a request", () => {
     }
   });
 
-  it("that cannot be read is 400, as a problem document that no browser takes for anything else", async () => {
+  it("gets 400 if it cannot be parsed, as a problem document with nosniff", async () => {
     for (const bytes of [
       "BLAH / HTTP/1.1\r\nHost: x\r\n\r\n",
       "GET / HTTP/1.1\r\nHost: x\r\nA\u0000: b\r\n\r\n",
@@ -111,7 +111,7 @@ describe("the head of a request", () => {
     }
   });
 
-  it("that cannot be read is answered after what was asked before it on the connection", async () => {
+  it("that cannot be parsed is answered after the earlier requests on the connection", async () => {
     const text = await raw(server.url, "GET /v1/queues HTTP/1.1\r\nHost: x\r\n\r\nGET / NONSENSE\r\n\r\n");
     const [first = "", second = "", ...rest] = text.split(/(?=HTTP\/1\.1 \d)/);
     expect(first)
@@ -123,7 +123,7 @@ describe("the head of a request", () => {
     expect(rest).to.deep.equal([]);
   });
 
-  it("says nosniff of every answer", async () => {
+  it("gets a response with nosniff in every case", async () => {
     for (const [method, path] of [
       ...[
         ["GET", "/healthz"],
@@ -153,7 +153,7 @@ describe("the head of a request", () => {
     }
   });
 
-  it("OPTIONS * is answered for the server as a whole (RFC 9110 §9.3.7)", async () => {
+  it("of OPTIONS * is answered for the server as a whole (RFC 9110 §9.3.7)", async () => {
     const answer = await asked("OPTIONS * HTTP/1.1\r\nHost: x");
     expect(answer.status).to.equal(204);
     expect(answer.headers.allow).to.equal("GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS");
@@ -161,7 +161,7 @@ describe("the head of a request", () => {
   });
 
   describe("that expects 100 Continue (RFC 9110 §10.1.1)", () => {
-    /** What comes before a byte of the body has been sent, and after. */
+    /** What is received before any of the body is sent, and in all. */
     const expecting = async (fields: string, path = "/v1/requests") => {
       const socket = net.connect(Number(new URL(server.url).port), "127.0.0.1");
       socket.on("error", () => undefined);
@@ -180,7 +180,7 @@ describe("the head of a request", () => {
       return { first, all: received.join("") };
     };
 
-    it("gets a 413 or 415 first, and the connection ends with it", async () => {
+    it("gets a 413 or 415 before its body is sent, and the connection ends", async () => {
       for (const [fields, status] of [
         ["Content-Length: 70000", 413],
         ["Content-Length: 7\r\nContent-Type: text/plain", 415],
@@ -196,7 +196,7 @@ describe("the head of a request", () => {
       expect((await expecting("Content-Length: 7", "/v1/requests?delay=x")).all).to.match(/^HTTP\/1\.1 400 /);
     });
 
-    it("is asked for its body when that is what is missing", async () => {
+    it("gets 100 Continue if only its body is missing", async () => {
       const { first, all } = await expecting("Content-Length: 7\r\nPrefer: respond-async");
       expect(first).to.match(/^HTTP\/1\.1 100 Continue\r\n\r\n/);
       expect(all)

@@ -18,7 +18,7 @@ describe("the Host of a request", () => {
   const under = (server: TestServer, Host: string, at = "/v1/queues", method = "GET") =>
     server.send(at, { method, headers: { Host } });
 
-  it("without keys is one of this machine's, lest a web page points its own name at it (DNS rebinding)", async () => {
+  it("must be a name of this machine if there are no keys, against DNS rebinding", async () => {
     const server = await begin();
     for (const Host of SOMEWHERE) {
       const answer = await under(server, Host);
@@ -29,7 +29,7 @@ describe("the Host of a request", () => {
     }
   });
 
-  it("is looked at whatever is asked for, pages, events, metrics and what is not there included", async () => {
+  it("is checked for every path, including pages, events, metrics and unknown ones", async () => {
     const server = await begin();
     const id = await server.enqueue("default", {});
     const paths = ["/", "/healthz", "/readyz", "/metrics", "/docs", "/dashboard", "/openapi.json", "/nowhere"];
@@ -41,13 +41,13 @@ describe("the Host of a request", () => {
     }
   });
 
-  it("is not taken from what is forwarded, which such a page could send itself", async () => {
+  it("is not taken from forwarding headers, which such a page could send itself", async () => {
     const server = await begin({ TRUST_PROXY: "true" });
     const headers = { Host: "evil.example", "X-Forwarded-Host": "localhost" };
     expect((await server.send("/v1/queues", { headers })).status).to.equal(421);
   });
 
-  it("may be one of ALLOWED_HOSTS", async () => {
+  it("can be one of ALLOWED_HOSTS", async () => {
     const server = await begin({ ALLOWED_HOSTS: "tasks.example, Bücher.example,10.0.0.7" });
     for (const Host of ["tasks.example", "TASKS.example:8443", "xn--bcher-kva.example", "10.0.0.7:1", "localhost"]) {
       expect((await under(server, Host)).status, Host).to.equal(200);
@@ -55,7 +55,7 @@ describe("the Host of a request", () => {
     expect((await under(server, "a.tasks.example")).status).to.equal(421);
   });
 
-  it("with keys may be any, unless ALLOWED_HOSTS says which; probes know an address alone", async () => {
+  it("can be anything if there are keys, unless ALLOWED_HOSTS is set; probes often know only an address", async () => {
     const keys = testKeys({ ann: ["submit"] });
     const any = await begin(keys.env);
     for (const Host of SOMEWHERE) {

@@ -31,8 +31,8 @@ describe("API keys", () => {
     String((await server.post(queue, input, { ...ASYNC, ...headers })).headers["x-request-id"]);
   const problem = (answer: Answer) => [answer.status, answer.json.type];
 
-  describe("who one is (RFC 6750)", () => {
-    it("asks for a key where there is none, and names no error", async () => {
+  describe("authentication (RFC 6750)", () => {
+    it("asks for a missing key, without naming an error", async () => {
       const answer = await get("/v1/queues");
       expect(problem(answer)).to.deep.equal([401, "/problems/unauthenticated"]);
       expect(answer.headers["www-authenticate"]).to.equal('Bearer realm="paihao"');
@@ -40,7 +40,7 @@ describe("API keys", () => {
       expect(answer.headers["cache-control"]).to.equal("no-store");
     });
 
-    it("takes the scheme in any case, with any number of spaces (RFC 9110 §11.1)", async () => {
+    it("accepts the scheme in any case, with any number of spaces (RFC 9110 §11.1)", async () => {
       const { Authorization } = keys.as("ann");
       for (const scheme of ["bearer", "BEARER", "Bearer  "]) {
         const answer = await get("/v1/queues", { Authorization: Authorization?.replace("Bearer", scheme) });
@@ -48,7 +48,7 @@ describe("API keys", () => {
       }
     });
 
-    it("takes nothing that is not a key, and says that it was one", async () => {
+    it("refuses an invalid key with invalid_token", async () => {
       const { Authorization = "" } = keys.as("ann");
       const key = Authorization.slice("Bearer ".length);
       const hash = keys.lines[0]?.split(":")[2];
@@ -69,12 +69,12 @@ describe("API keys", () => {
       }
     });
 
-    it("is not taken from the query, where it would end up in logs and histories (RFC 6750 §5.3)", async () => {
+    it("does not accept a key in the query, where it would end up in logs and histories (RFC 6750 §5.3)", async () => {
       const key = keys.as("ann").Authorization?.slice("Bearer ".length);
       expect((await get(`/v1/queues?access_token=${key}&key=${key}`)).status).to.equal(401);
     });
 
-    it("is never written to the log, nor is a hash", async () => {
+    it("never writes a key or its hash to the log", async () => {
       const log = JSON.stringify(server.log);
       for (const name of ["ann", "root"] as const) {
         expect(log).not.to.contain(keys.as(name).Authorization?.slice("Bearer ".length));
@@ -82,19 +82,19 @@ describe("API keys", () => {
       for (const line of keys.lines) expect(log).not.to.contain(line.split(":")[2]);
     });
 
-    it("stands in the log by its name", () => {
+    it("logs the name of the key", () => {
       const callers = new Set(server.log.filter(({ msg }) => msg === "request").map(({ caller }) => caller));
       expect([...callers]).to.include.members([undefined, "ann"]);
     });
 
-    it("is told to the handler", async () => {
+    it("passes the name of the key to the handler", async () => {
       const answer = await server.post("caller", {}, keys.as("ann"));
       expect(answer.json).to.equal("ann");
     });
   });
 
-  describe("what needs none", () => {
-    it("health, problems and what does not exist", async () => {
+  describe("paths without a key", () => {
+    it("are health, problems and unknown paths", async () => {
       for (const at of ["/healthz", "/readyz", "/problems/unknown"]) expect((await get(at)).status, at).to.equal(200);
       expect(problem(await get("/nowhere"))).to.deep.equal([404, "/problems/not-found"]);
       const wrongMethod = await server.send("/v1/queues", { method: "PATCH" });
@@ -102,7 +102,7 @@ describe("API keys", () => {
     });
   });
 
-  describe("what one may do", () => {
+  describe("the scopes of each route", () => {
     const table: readonly [method: string, at: string, needs: string, allowed: readonly string[]][] = [
       ["POST", "/v1/requests", "submit", ["ann", "eve", "root"]],
       ["PUT", "/v1/requests/by-scope", "submit", ["ann", "eve", "root"]],
@@ -138,7 +138,7 @@ describe("API keys", () => {
     }
   });
 
-  describe("tasks of others", () => {
+  describe("tasks of other callers", () => {
     let id: string;
     before(async () => {
       id = await submit(keys.as("ann"), { secret: 1 });
@@ -156,7 +156,7 @@ describe("API keys", () => {
       ["DELETE", (task) => `/v1/requests/${task}`],
     ];
     for (const [method, at] of ways) {
-      it(`are unknown, word for word: ${method} ${at("{id}")}`, async () => {
+      it(`get the same response as unknown ones: ${method} ${at("{id}")}`, async () => {
         const foreign = await server.send(at(id), { method, headers: keys.as("bob") });
         const unheard = await server.send(at("no-such-task"), { method, headers: keys.as("bob") });
         expect(problem(foreign)).to.deep.equal([404, "/problems/unknown"]);
@@ -166,18 +166,18 @@ describe("API keys", () => {
       });
     }
 
-    it("are unknown as a page as well", async () => {
+    it("get the same page as unknown ones", async () => {
       const page = (task: string) => get(`/v1/requests/${task}/status`, keys.as("bob", { Accept: "text/html" }));
       const [foreign, unheard] = [await page(id), await page("no-such-task")];
       expect(foreign.status).to.equal(404);
       expect(foreign.text.replaceAll(id, "no-such-task")).to.equal(unheard.text);
     });
 
-    it("are still there afterwards: nobody else has canceled or destroyed them", async () => {
+    it("are still there afterwards: no other caller has canceled or deleted them", async () => {
       expect((await get(`/v1/requests/${id}`, keys.as("ann"))).json.input).to.deep.equal({ secret: 1 });
     });
 
-    it("are for read to see, and not to end; for admin to do both", async () => {
+    it("can be seen but not canceled with read, and both with admin", async () => {
       const watched = await get(`/v1/requests/${id}/status`, keys.as("watch"));
       expect([watched.status, watched.json.state]).to.deep.equal([200, "succeeded"]);
       expect((await get(`/v1/requests/${id}`, keys.as("eve"))).status).to.equal(200);
@@ -189,7 +189,7 @@ describe("API keys", () => {
       ).to.be.oneOf([200, 204]);
     });
 
-    it("have ids that are taken, and more is not said: not the queue, not whether the input is the same", async () => {
+    it("have ids that are taken: 409, which reveals neither the queue nor whether the input is the same", async () => {
       const again = (queue: string, input: unknown, name: "bob" | "root") =>
         server.post(queue, input, keys.as(name, { ...ASYNC, "X-Request-Id": id }));
       const answers = [
@@ -207,7 +207,7 @@ describe("API keys", () => {
       }
     });
 
-    it("do not wait for their end on somebody else's behalf", async () => {
+    it("cannot be waited for", async () => {
       const gate = closedGate();
       const held = await submit(keys.as("ann"), gate.input, "gated");
       await gate.entered;
@@ -216,7 +216,7 @@ describe("API keys", () => {
       gate.open();
     });
 
-    it("share no Idempotency-Key: each caller's are their own", async () => {
+    it("do not share an Idempotency-Key: each caller has its own", async () => {
       const by = async (name: "ann" | "bob") => {
         const answer = await server.post("default", { by: name }, keys.as(name, { ...ASYNC, "Idempotency-Key": "k1" }));
         return [answer.status, answer.headers["x-request-id"], answer.headers["idempotent-replayed"]];
@@ -228,7 +228,7 @@ describe("API keys", () => {
       expect(again.slice(1)).to.deep.equal([ann[1], "true"]);
     });
 
-    it("are so in the server-allocated dialect, allocated or submitted", async () => {
+    it("are unknown in the server-allocated dialect too, before and after submission", async () => {
       const allocated = await get("/api/v1/task", keys.as("ann"));
       const at = `/api/v1/task/${allocated.json.id}`;
       const tryAll = async () => {
@@ -246,7 +246,7 @@ describe("API keys", () => {
       await eventually(async () => (await get(at, keys.as("ann"))).json.result?.input.mine === 1);
     });
 
-    it("are one's own in a batch too", async () => {
+    it("are separate in batches too", async () => {
       const headers = keys.as("ann", { "Content-Type": "application/x-ndjson" });
       const batch = await server.send("/v1/queues/default/batches", { method: "POST", headers, body: "{}\n" });
       const { href } = JSON.parse(batch.text.split("\n")[0] ?? "");
@@ -257,7 +257,7 @@ describe("API keys", () => {
 });
 
 describe("tasks of a server that has been given keys", () => {
-  it("are unknown to keys that only submit when they were handed in before", async () => {
+  it("are unknown to keys that can only submit, if submitted before", async () => {
     const open = await startServer();
     const id = await open.enqueue("default", {});
     await open.until(id, "succeeded");
@@ -274,7 +274,7 @@ describe("tasks of a server that has been given keys", () => {
 });
 
 describe("a file of keys", () => {
-  it("lets in and locks out while the server runs", async () => {
+  it("admits and revokes keys while the server runs", async () => {
     const dir = mkdtempSync(path.join(tmpdir(), "paihao-keys-"));
     const file = path.join(dir, "keys");
     const keys = testKeys({ ann: ["submit"], bob: ["submit"] });

@@ -5,24 +5,24 @@ import Koa from "koa";
 import { HTTP_DEFAULTS, HttpServer } from "../../../src/http/server.ts";
 import { exchange, startServer, type TestServer } from "../../helpers/http/server.ts";
 
-/** A connection by hand, and all that comes over it until the other side ends it. */
+/** A raw connection, and everything it receives until the server closes it. */
 function connect(url: string): { socket: net.Socket; received: Promise<string> } {
   const socket = net.connect(Number(new URL(url).port), "127.0.0.1");
   const chunks: Buffer[] = [];
   socket.on("data", (chunk: Buffer) => chunks.push(chunk));
-  // A server that closes on a client in mid-sentence may reset the connection.
+  // A server that closes while the client still sends may reset the connection.
   socket.on("error", () => undefined);
   return { socket, received: once(socket, "close").then(() => Buffer.concat(chunks).toString("latin1")) };
 }
 
-describe("limits on what is sent", () => {
+describe("limits on requests", () => {
   let server: TestServer;
   before(async () => {
     server = await startServer();
   });
   after(() => server.stop());
 
-  it("a query of 8 KiB: more is 400 invalid-parameter", async () => {
+  it("query: 8 KiB, above that 400 invalid-parameter", async () => {
     const filler = (length: number) => `?a=${"x".repeat(length - 2)}`;
     expect((await server.send(`/v1/queues${filler(8192)}`)).status).to.equal(200);
     for (const at of ["/v1/queues", "/v1/requests/a", "/healthz"]) {
@@ -33,13 +33,13 @@ describe("limits on what is sent", () => {
     expect(posted.status).to.equal(400);
   });
 
-  it("headers of 16 KiB: more is 431 of Node's own (RFC 6585 §5)", async () => {
+  it("headers: 16 KiB, above that a 431 from Node (RFC 6585 §5)", async () => {
     const answer = await server.send("/healthz", { headers: { "X-Long": "x".repeat(17_000) } });
     expect(answer.status).to.equal(431);
     expect((await server.send("/healthz", { headers: { "X-Long": "x".repeat(15_000) } })).status).to.equal(200);
   });
 
-  it("ids of 128 characters, in every path", async () => {
+  it("ids: 128 characters, in every path", async () => {
     const [longest, longer] = ["a".repeat(128), "a".repeat(129)];
     expect((await server.send(`/v1/requests/${longest}`, { method: "PUT", body: {} })).status).to.equal(200);
     const refused = await server.send(`/v1/requests/${longer}`, { method: "PUT", body: {} });
@@ -53,7 +53,7 @@ describe("limits on what is sent", () => {
     expect(ignored.headers["x-request-id"]).not.to.equal(longer);
   });
 
-  it("queue names of 64 characters a–z 0–9 . _ -, and no others", async () => {
+  it("queue names: 64 characters of a–z 0–9 . _ -", async () => {
     for (const name of ["x".repeat(65), "Default", "a b", "%00", "..%2fdefault", "default%0d%0aX-Evil:1"]) {
       const answer = await server.send(`/v1/queues/${name}`);
       expect(answer.status, name).to.equal(404);
@@ -61,7 +61,7 @@ describe("limits on what is sent", () => {
     }
   });
 
-  it("JSON of 64 levels, and no stack is overrun by more", async () => {
+  it("JSON: 64 levels, and deeper input does not overflow the stack", async () => {
     const nested = (levels: number) => "[".repeat(levels) + "]".repeat(levels);
     const headers = { "Content-Type": "application/json" };
     expect((await server.post("default", nested(64), headers)).status).to.equal(200);
@@ -72,7 +72,7 @@ describe("limits on what is sent", () => {
   });
 });
 
-describe("names that mean something to JavaScript", () => {
+describe("names with a meaning in JavaScript", () => {
   const names = ["__proto__", "constructor", "prototype", "toString", "hasOwnProperty", "valueOf"];
   let server: TestServer;
   before(async () => {
@@ -84,7 +84,7 @@ describe("names that mean something to JavaScript", () => {
     expect(({} as Record<string, unknown>).polluted).to.equal(undefined);
   });
 
-  it("are no queues", async () => {
+  it("are not queues", async () => {
     for (const name of names) {
       for (const at of [`/v1/queues/${name}`, `/v1/queues/${name}/waiting`]) {
         expect((await server.send(at)).json.type, at).to.equal("/problems/unknown-queue");
@@ -94,7 +94,7 @@ describe("names that mean something to JavaScript", () => {
     }
   });
 
-  it("are ids like any other, where the grammar allows them", async () => {
+  it("are ordinary ids if the grammar allows them", async () => {
     for (const name of names) {
       expect((await server.send(`/v1/requests/${name}`)).json.type, name).to.equal("/problems/unknown");
       const answer = await server.send(`/v1/requests/${name}`, { method: "PUT", body: { name } });
@@ -104,7 +104,7 @@ describe("names that mean something to JavaScript", () => {
     }
   });
 
-  it("are query parameters of the handler's like any other", async () => {
+  it("are ordinary query parameters for the handler", async () => {
     for (const name of names) {
       const answer = await server.send(`/v1/requests?${name}=1&${name}[polluted]=1`, { method: "POST", body: {} });
       expect(answer.status, name).to.equal(200);
@@ -112,20 +112,20 @@ describe("names that mean something to JavaScript", () => {
     }
   });
 
-  it("are members of an input that come out as they went in", async () => {
+  it("are kept unchanged as members of an input", async () => {
     const text =
       '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"a":{"__proto__":{"polluted":1}}}';
     const answer = await server.post("default", text, { "Content-Type": "application/json" });
     expect(answer.text).to.contain(`"input":${text}`);
   });
 
-  it("are left out by a schema that does not know them (Standard Schema)", async () => {
+  it("are dropped by a schema that does not have them (Standard Schema)", async () => {
     const text = '{"width":1,"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}}';
     const answer = await server.post("checked", text, { "Content-Type": "application/json" });
     expect([answer.status, answer.text]).to.deep.equal([200, '{"width":1}']);
   });
 
-  it("are no options of a batch's envelope", async () => {
+  it("are not options in the envelope of a batch", async () => {
     const line = '{"input":{},"__proto__":{"priority":0,"polluted":1}}';
     const answer = await server.send("/v1/queues/default/batches?envelope=true", {
       method: "POST",
@@ -137,12 +137,12 @@ describe("names that mean something to JavaScript", () => {
   });
 });
 
-describe("requests that do not arrive (slowloris)", () => {
-  it("have 10 s for their headers and 30 s for all of it", () => {
+describe("requests that never complete (slowloris)", () => {
+  it("have 10 s for the headers and 30 s in total", () => {
     expect(HTTP_DEFAULTS).to.include({ headersMs: 10_000, requestMs: 30_000 });
   });
 
-  describe("within limits a hundred times as short", () => {
+  describe("with limits a hundredth as long", () => {
     let server: HttpServer;
     let url: string;
     let bodies: Promise<string>;
@@ -154,7 +154,7 @@ describe("requests that do not arrive (slowloris)", () => {
           return;
         }
         bodies = new Promise((resolve) => ctx.req.once("close", () => resolve("ended")));
-        // Never answers by itself: what is tested is who ends it.
+        // Never answers: the test is about which side closes.
         await bodies;
       });
       app.on("error", () => undefined);
@@ -165,7 +165,7 @@ describe("requests that do not arrive (slowloris)", () => {
     });
     after(() => server.stop());
 
-    it("are answered 408 and cut off when their headers trickle (RFC 9110 §15.5.9)", async () => {
+    it("get 408 and are disconnected if their headers trickle (RFC 9110 §15.5.9)", async () => {
       const { socket, received } = connect(url);
       socket.write("GET / HTTP/1.1\r\nHost: 127.0.0.1\r\n");
       const trickle = setInterval(() => socket.write("X-A: b\r\n"), 10);
@@ -176,7 +176,7 @@ describe("requests that do not arrive (slowloris)", () => {
         .and.match(/Connection: close/i);
     });
 
-    it("are cut off when their body trickles, and the handler is not left waiting", async () => {
+    it("are disconnected if their body trickles, and the handler does not keep waiting", async () => {
       const { socket, received } = connect(url);
       socket.write("POST /body HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 100000\r\n\r\n");
       const trickle = setInterval(() => socket.write("x"), 10);
@@ -186,7 +186,7 @@ describe("requests that do not arrive (slowloris)", () => {
       expect(await bodies).to.equal("ended");
     });
 
-    it("do not keep others from being answered meanwhile", async () => {
+    it("do not delay other requests", async () => {
       const slow = Array.from({ length: 50 }, () => connect(url));
       for (const { socket } of slow) socket.write("GET / HTTP/1.1\r\n");
       expect((await exchange(new URL("/", url))).text).to.equal("ok");
@@ -195,7 +195,7 @@ describe("requests that do not arrive (slowloris)", () => {
     });
   });
 
-  it("are told apart from requests that wait: those are held for longer", async () => {
+  it("are distinguished from requests that wait for a task, which may take longer", async () => {
     let answer: () => void = () => undefined;
     const held = new Promise<void>((resolve) => {
       answer = resolve;
@@ -211,7 +211,7 @@ describe("requests that do not arrive (slowloris)", () => {
     try {
       const url = new URL(`http://127.0.0.1:${server.port}/`);
       const waiting = exchange(url, { method: "POST", body: "{}" });
-      // Begun later, and cut off: so the limit has passed for the one that waits.
+      // This one started later and was cut off, so the limit has passed for the one that waits.
       const { socket, received } = connect(url.href);
       socket.write("GET / HTTP/1.1\r\n");
       expect(await received).to.match(/^HTTP\/1\.1 408 /);

@@ -37,7 +37,7 @@ describe("signed links (the valet key pattern)", () => {
   const link = (answer: Answer, rel: string): string =>
     answer.json.links.find((entry: { rel: string }) => entry.rel === rel).href;
 
-  it("are the Location, Operation-Location, Link and links of a 202, but for the one that cancels", async () => {
+  it("are the Location, Operation-Location, Link and links of a 202, except for the link that cancels", async () => {
     const gate = closedGate();
     const answer = await submit("gated", gate.input);
     const { headers } = answer;
@@ -55,7 +55,7 @@ describe("signed links (the valet key pattern)", () => {
     gate.open();
   });
 
-  it("are those of every answer that tells where a task is", async () => {
+  it("are used in every response that has the address of a task", async () => {
     const gate = closedGate();
     const { id } = await share("gated", gate.input);
     const as = (at: string, more = {}) => server.send(at, { headers: keys.as("ann", more) });
@@ -75,7 +75,7 @@ describe("signed links (the valet key pattern)", () => {
     expect(JSON.parse(batch.text.split("\n")[0] ?? "").href).to.match(SIGNED);
   });
 
-  it("are those of a synchronous request that took too long", async () => {
+  it("are used in the response to a synchronous request that took too long", async () => {
     const other = await startServer({ ...keys.env, URL_SIGNING_KEY, SYNC_LIMIT: "20ms" });
     const gate = closedGate();
     try {
@@ -88,7 +88,7 @@ describe("signed links (the valet key pattern)", () => {
     }
   });
 
-  it("let their holder read result, status and events without a key", async () => {
+  it("allow reading the result, status and events without a key", async () => {
     const { id, query } = await finished();
     const paths = [
       `/v1/requests/${id}`,
@@ -106,13 +106,13 @@ describe("signed links (the valet key pattern)", () => {
     expect([page.status, page.headers["content-type"]?.split(";")[0]]).to.deep.equal([200, "text/html"]);
   });
 
-  it("let somebody else with a key of their own read it, too", async () => {
+  it("work for a caller with another key as well", async () => {
     const { id, query } = await finished();
     expect((await server.send(`/v1/requests/${id}`, { headers: keys.as("bob") })).status).to.equal(404);
     expect((await server.send(`/v1/requests/${id}${query}`, { headers: keys.as("bob") })).status).to.equal(200);
   });
 
-  it("cannot be renewed: their holder is given the same ones again", async () => {
+  it("cannot be renewed: responses to them contain the same links", async () => {
     const { id, query } = await finished();
     const monitor = await server.send(`/v1/requests/${id}/status${query}`);
     expect(link(monitor, "result")).to.equal(`/v1/requests/${id}${query}`);
@@ -120,7 +120,7 @@ describe("signed links (the valet key pattern)", () => {
     expect(new Set(events.text.match(/\?expires=[^"]*/g))).to.deep.equal(new Set([query]));
   });
 
-  it("cannot be renewed by somebody with a key of their own either, who may not see the task without one", async () => {
+  it("cannot be renewed by a caller whose key does not cover the task", async () => {
     const { id, query } = await finished();
     const headers = keys.as("bob");
     expect(link(await server.send(`/v1/requests/${id}/status${query}`, { headers }), "result")).to.equal(
@@ -129,12 +129,12 @@ describe("signed links (the valet key pattern)", () => {
     const redirect = await server.send(`/v1/requests/${id}/status${query}&onComplete=redirect`, { headers });
     expect(redirect.headers.location).to.equal(`/v1/requests/${id}${query}`);
     expect((await server.send(`/v1/requests/${id}/events${query}`, { headers })).text).to.contain(query);
-    // Whose task it is gets new ones, by a link of any age.
+    // The owner gets new ones, with a link of any age.
     const own = await server.send(`/v1/requests/${id}/status${query}`, { headers: keys.as("ann") });
     expect(link(own, "result")).to.match(SIGNED);
   });
 
-  it("end with their task: they do not open another one that is given its id later", async () => {
+  it("end with their task: they do not open a later task with the same id", async () => {
     const brief = await startServer({ ...keys.env, URL_SIGNING_KEY, RESULT_TTL: "1ms", TOMBSTONE_TTL: "0s" });
     const gate = closedGate();
     try {
@@ -142,7 +142,7 @@ describe("signed links (the valet key pattern)", () => {
       const first = await brief.post("default", {}, keys.as("ann", headers));
       const { search } = new URL(String(first.headers.location), brief.url);
       const paths = ["/v1/requests/again", "/v1/requests/again/status", "/v1/queue/requests/again"];
-      // Forgotten: what it opened, and that it was ever there.
+      // The task is gone, and the link does not reveal that it existed.
       const mine = { headers: keys.as("ann") };
       await eventually(async () => (await brief.send("/v1/requests/again", mine)).json.type === "/problems/unknown");
       const gone = await brief.send(`/v1/requests/again${search}`);
@@ -161,7 +161,7 @@ describe("signed links (the valet key pattern)", () => {
     }
   });
 
-  describe("open nothing else", () => {
+  describe("give no access to", () => {
     let mine: Shared;
     let other: Shared;
     before(async () => {
@@ -185,14 +185,14 @@ describe("signed links (the valet key pattern)", () => {
       ["the metrics", "GET", () => `/metrics${mine.query}`],
     ];
     for (const [what, method, at] of attempts) {
-      it(`not ${what}`, async () => {
+      it(`${what}`, async () => {
         const answer = await server.send(at(), { method });
         expect([answer.status, answer.json.type]).to.deep.equal([401, "/problems/unauthenticated"]);
         expect((await server.send(`/v1/requests/${mine.id}${mine.query}`)).status).to.equal(200);
       });
     }
 
-    it("not when any of it was changed, left out or sent twice", async () => {
+    it("anything if a part is changed, missing or repeated", async () => {
       const [, expires = "", signature = ""] = /expires=(\d+)&signature=(.*)/.exec(mine.query) ?? [];
       const flipped = (signature.startsWith("A") ? "B" : "A") + signature.slice(1);
       const queries = [
@@ -211,7 +211,7 @@ describe("signed links (the valet key pattern)", () => {
     });
   });
 
-  it("are good for one server's secret alone, and until their time", async () => {
+  it("are valid for the secret of one server, until they expire", async () => {
     const { id, query } = await finished();
     const others = [{ URL_SIGNING_KEY: "quite another secret" }, { URL_SIGNING_KEY: "" }];
     for (const env of others) {
@@ -232,13 +232,13 @@ describe("signed links (the valet key pattern)", () => {
     }
   });
 
-  it("do not stand in the log", () => {
+  it("are not written to the log", () => {
     const log = JSON.stringify(server.log);
     expect(log).to.contain('"path":"/v1/requests/');
     expect(log).not.to.contain("signature");
   });
 
-  it("are not asked for where there are no keys, and not made where there is no secret", async () => {
+  it("are not needed without keys, and not made without a secret", async () => {
     const open = await startServer({ URL_SIGNING_KEY });
     const plain = await startServer(keys.env);
     try {
@@ -255,7 +255,7 @@ describe("signed links (the valet key pattern)", () => {
     }
   });
 
-  it("are no query of the handler's", async () => {
+  it("are not passed to the handler as query parameters", async () => {
     const sent = await server.send("/v1/requests?expires=1&signature=x&mine=1", {
       method: "POST",
       headers: keys.as("ann"),

@@ -4,7 +4,7 @@ import { type Answer, startServer, type TestServer } from "../../helpers/http/se
 
 const APP = "https://app.example";
 
-/** Every kind of request that changes something, and what answers it where it is let through. */
+/** Every kind of request that changes something, and its status if it is allowed. */
 const EFFECTS: readonly [method: string, path: string, passed: number][] = [
   ["POST", "/v1/requests", 202],
   ["POST", "/v1/queues/default/pause", 200],
@@ -45,7 +45,7 @@ describe("the Origin of a request that changes something", () => {
     });
     after(() => server.stop());
 
-    it("is refused when it is another one, though a browser on plain HTTP says nothing else of it", async () => {
+    it("is refused if it is another one, even without Sec-Fetch-Site, as on plain HTTP", async () => {
       await forbidden({ Origin: "http://evil.example" });
       await forbidden({ Origin: `http://evil.example:${port()}` });
       await forbidden({ Origin: "null" });
@@ -53,31 +53,31 @@ describe("the Origin of a request that changes something", () => {
       await forbidden({ Origin: "not an origin" });
     });
 
-    it("is refused from another port of this host, which is another origin", async () => {
+    it("is refused if only the port differs: that is another origin", async () => {
       await forbidden({ Origin: "http://127.0.0.1:1" });
       await forbidden({ Origin: "http://127.0.0.1" });
       await forbidden({ Origin: `http://localhost:${port()}` });
       await forbidden({ Origin: "http://127.0.0.1:1", "Sec-Fetch-Site": "same-site" });
     });
 
-    it("is refused where the browser names none and says that another site's page asks", async () => {
+    it("is refused if it is missing and Sec-Fetch-Site says that the page is of another site", async () => {
       await forbidden({ "Sec-Fetch-Site": "cross-site" });
       await forbidden({ "Sec-Fetch-Site": "same-site" });
       await forbidden({ "Sec-Fetch-Site": "cross-site", Origin: server.url });
     });
 
-    it("leaves nothing behind when it is refused", async () => {
+    it("leaves nothing behind if it is refused", async () => {
       const page = { Origin: "http://evil.example", "X-Request-Id": "drive-by" };
       expect((await server.post("default", {}, page)).status).to.equal(403);
       expect((await server.send("/v1/requests/drive-by")).json.type).to.equal("/problems/unknown");
     });
 
-    it("may be ours, by the address that was asked, and may be missing: programs send none", async () => {
+    it("can be that of the requested address, or missing, as programs send none", async () => {
       const ours = [
         { Origin: server.url, "Sec-Fetch-Site": "same-origin" },
         { Origin: `http://localhost:${port()}`, Host: `localhost:${port()}` },
         { Origin: `http://localhost:${port()}`, Host: `LOCALHOST:${port()}` },
-        // A proxy that ends TLS, and says nothing of it.
+        // A proxy that terminates TLS without X-Forwarded-Proto.
         { Origin: "https://localhost", Host: "localhost" },
         { "Sec-Fetch-Site": "none" },
         {},
@@ -89,7 +89,7 @@ describe("the Origin of a request that changes something", () => {
       }
     });
 
-    it("is no matter where nothing is changed", async () => {
+    it("does not matter if nothing is changed", async () => {
       const headers = { Origin: APP, "Sec-Fetch-Site": "cross-site" };
       for (const at of ["/v1/queues", "/healthz", "/docs"]) {
         expect((await server.send(at, { headers })).status, at).to.equal(200);
@@ -98,7 +98,7 @@ describe("the Origin of a request that changes something", () => {
     });
   });
 
-  it("may be one that CORS_ORIGINS lists, whatever the browser says of the site", async () => {
+  it("can be one that CORS_ORIGINS lists, whatever Sec-Fetch-Site says", async () => {
     server = await startServer({ CORS_ORIGINS: `${APP},http://localhost:5173` });
     try {
       for (const headers of [{ Origin: APP, "Sec-Fetch-Site": "cross-site" }, { Origin: "http://localhost:5173" }]) {
@@ -111,7 +111,7 @@ describe("the Origin of a request that changes something", () => {
     }
   });
 
-  it("is held against what a trusted proxy forwards, the scheme too", async () => {
+  it("is compared with the host and scheme that a trusted proxy forwards", async () => {
     server = await startServer({ TRUST_PROXY: "true" });
     const send = (Origin: string) =>
       server.send("/v1/queues/default/resume", {
@@ -128,7 +128,7 @@ describe("the Origin of a request that changes something", () => {
     }
   });
 
-  it("is looked at on servers with keys, too", async () => {
+  it("is checked on servers with keys as well", async () => {
     const keys = testKeys({ root: ["admin"] });
     server = await startServer(keys.env);
     try {
@@ -139,7 +139,7 @@ describe("the Origin of a request that changes something", () => {
   });
 });
 
-describe("the key that a browser was given for the dashboard (RFC 7617)", () => {
+describe("the key that a browser stores for the dashboard (RFC 7617)", () => {
   const keys = testKeys({ root: ["admin"] });
   const key = keys.as("root").Authorization?.slice("Bearer ".length);
   const basic = { Authorization: `Basic ${Buffer.from(`anyone:${key}`).toString("base64")}` };
@@ -152,7 +152,7 @@ describe("the key that a browser was given for the dashboard (RFC 7617)", () => 
   const get = (at: string, headers: Record<string, string>, method = "GET"): Promise<Answer> =>
     server.send(at, { method, headers: { ...basic, ...headers } });
 
-  it("allocates nothing and goes through no gateway, unless our own header says that a script of ours asks", async () => {
+  it("allocates no id and reaches no gateway without the header that our own scripts send", async () => {
     for (const at of ["/api/v1/task", "/v1/gateway/nobody/items"]) {
       expect((await get(at, {})).status, at).to.equal(401);
       expect((await get(at, { "X-Requested-With": "paihao-dashboard" })).status, at).to.be.oneOf([200, 404]);
@@ -162,7 +162,7 @@ describe("the key that a browser was given for the dashboard (RFC 7617)", () => 
 });
 
 describe("HEAD of an allocation", () => {
-  it("is safe: it keeps no id (RFC 9110 §9.2.1)", async () => {
+  it("is safe: it allocates no id (RFC 9110 §9.2.1)", async () => {
     const server = await startServer();
     try {
       const answer = await server.send("/api/v1/task", { method: "HEAD" });

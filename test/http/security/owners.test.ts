@@ -3,7 +3,7 @@ import { testKeys } from "../../helpers/http/api-keys.ts";
 import { verdictsOf } from "../../helpers/http/batch.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
-describe("batches and allocated ids where there are keys (API: Security)", () => {
+describe("batches and allocated ids on a server with keys", () => {
   const keys = testKeys({ ann: ["submit"], bob: ["submit"], watch: ["read"], root: ["admin"] });
   let server: TestServer;
   before(async () => {
@@ -24,7 +24,7 @@ describe("batches and allocated ids where there are keys (API: Security)", () =>
     return { ...answer, verdicts: answer.status === 202 ? verdictsOf(answer.text) : [] };
   };
 
-  it("make tasks of a batch its caller's own, with links that read them without a key", async () => {
+  it("the tasks of a batch belong to its caller, and have links that read them without a key", async () => {
     const line = '{"id":"of-ann","input":1,"delay":3600}';
     const { verdicts } = await batch("ann", line);
     expect(verdicts[0].href).to.match(/^\/v1\/requests\/of-ann\?expires=\d+&signature=[\w-]+$/);
@@ -32,13 +32,13 @@ describe("batches and allocated ids where there are keys (API: Security)", () =>
     expect((await server.send("/v1/requests/of-ann")).status).to.equal(401);
     expect((await ask("bob", "GET", "/v1/requests/of-ann")).json.type).to.equal("/problems/unknown");
     expect((await ask("ann", "GET", "/v1/requests/of-ann")).json.type).to.equal("/problems/pending");
-    // Nothing more is said: not even whether the input is the same.
+    // The response does not even reveal whether the input is the same.
     const { problem } = (await batch("bob", line)).verdicts[0];
     expect(problem).to.deep.include({ type: "/problems/id-conflict" }).and.not.have.property("id");
     expect((await batch("watch", line)).status).to.equal(403);
   });
 
-  it("bind an allocated id to its caller: to others it is unknown, to readers only to be seen", async () => {
+  it("an allocated id belongs to its caller: it is unknown to others, and read-only for readers", async () => {
     const { id } = (await ask("ann", "GET", "/api/v1/task")).json;
     const path = `/api/v1/task/${id}`;
     for (const method of ["GET", "POST", "PUT", "DELETE"]) {

@@ -17,13 +17,13 @@ describe("the rate limit (draft-ietf-httpapi-ratelimit-headers)", () => {
     });
     after(() => server.stop());
 
-    it("says in every answer what is allowed, what is left and when there is all of it again", async () => {
+    it("reports the quota, what is left, and when it is reset, in every response", async () => {
       const answer = await server.send("/v1/queues", { headers: keys.as("ann") });
       expect(answer.headers["ratelimit-policy"]).to.equal('"default";q=3;w=3600');
       expect(answer.headers.ratelimit).to.match(/^"default";r=2;t=3(?:600|5\d\d)$/);
     });
 
-    it("refuses the one that is too many, and says when to come again (RFC 6585 §4)", async () => {
+    it("refuses requests beyond the quota, and says when to retry (RFC 6585 §4)", async () => {
       const answers: Answer[] = [];
       for (let n = 0; n < 3; n += 1) answers.push(await server.send("/v1/queues", { headers: keys.as("ann") }));
       expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 429]);
@@ -34,7 +34,7 @@ describe("the rate limit (draft-ietf-httpapi-ratelimit-headers)", () => {
       expect(refused.headers["ratelimit-policy"]).to.equal('"default";q=3;w=3600');
     });
 
-    it("does not count the requests of others, nor health and documentation", async () => {
+    it("does not count the requests of other keys, nor those for health and documentation", async () => {
       expect(left(await server.send("/v1/queues", { headers: keys.as("bob") }))).to.equal(2);
       for (const path of ["/healthz", "/readyz", "/problems/unknown"]) {
         const answer = await server.send(path, { headers: keys.as("ann") });
@@ -42,13 +42,13 @@ describe("the rate limit (draft-ietf-httpapi-ratelimit-headers)", () => {
       }
     });
 
-    it("counts those without a valid key by their address, so that keys cannot be guessed at leisure", async () => {
+    it("counts requests without a valid key by address, which slows down the guessing of keys", async () => {
       const guess = () => server.send("/v1/queues", { headers: { Authorization: "Bearer guess" } });
       const answers = [await guess(), await guess(), await guess(), await guess()];
       expect(answers.map(({ status }) => status)).to.deep.equal([401, 401, 401, 429]);
     });
 
-    it("is kept in Redis, for all processes together", async () => {
+    it("is kept in Redis, for all processes", async () => {
       const other = await startServer({ ...keys.env, RATE_LIMIT: "3/1h", KEY_PREFIX: server.prefix });
       try {
         expect((await other.send("/v1/queues", { headers: keys.as("ann") })).status).to.equal(429);
@@ -58,11 +58,11 @@ describe("the rate limit (draft-ietf-httpapi-ratelimit-headers)", () => {
     });
   });
 
-  describe("per address, where there are no keys", () => {
+  describe("per address, without keys", () => {
     const from = (to: TestServer, forwarded: string, more = {}) =>
       to.send("/v1/queues", { headers: { "X-Forwarded-For": forwarded, ...more } });
 
-    it("is of the connection's, whatever a caller says of itself", async () => {
+    it("uses the address of the connection, whatever the headers say", async () => {
       const open = await startServer({ RATE_LIMIT: "100/1h" });
       try {
         const counts = [left(await from(open, "192.0.2.1")), left(await from(open, "192.0.2.2"))];
@@ -73,7 +73,7 @@ describe("the rate limit (draft-ietf-httpapi-ratelimit-headers)", () => {
       }
     });
 
-    it("is of what a trusted proxy saw, the last of X-Forwarded-For: all before it is the caller's word", async () => {
+    it("uses the address that a trusted proxy saw: the last of X-Forwarded-For, since the caller can send the others", async () => {
       const proxied = await startServer({ RATE_LIMIT: "100/1h", TRUST_PROXY: "true" });
       try {
         expect(left(await from(proxied, "192.0.2.1"))).to.equal(99);
@@ -91,7 +91,7 @@ describe("the rate limit (draft-ietf-httpapi-ratelimit-headers)", () => {
     });
   });
 
-  it("begins anew when its time has passed", async () => {
+  it("starts again when its window ends", async () => {
     const brief = await startServer({ RATE_LIMIT: "1/1s" });
     try {
       expect((await brief.send("/v1/queues")).status).to.equal(200);
@@ -115,7 +115,7 @@ describe("the rate limit (draft-ietf-httpapi-ratelimit-headers)", () => {
   describe("without its store", () => {
     let redis: PrivateRedis;
     before(async function () {
-      // A Redis to be killed: there may be none beside the embedded store.
+      // The test kills this Redis; beside the embedded store there may be no redis-server.
       if (storeKind() === "embedded") this.skip();
       redis = await startRedis();
       server = await startServer({ RATE_LIMIT: "1000/1h", REDIS_URL: redis.url });
@@ -127,7 +127,7 @@ describe("the rate limit (draft-ietf-httpapi-ratelimit-headers)", () => {
       await redis.stop();
     });
 
-    it("lets requests through that need no store, logs this once, and answers the rest with 503 within 5 s", async () => {
+    it("passes requests that need no store, logs this once, and answers the others with 503 within 5 s", async () => {
       await redis.stop("SIGKILL");
       const away = () => eventually(async () => (await server.send("/v1/queues")).status === 503 || false);
       await away();
@@ -143,7 +143,7 @@ describe("the rate limit (draft-ietf-httpapi-ratelimit-headers)", () => {
       expect(told).to.have.length(1);
     });
 
-    it("keeps nobody waiting for a store that does not answer: with its own time it is 503 within 5 s", async function () {
+    it("waits only briefly for a store that does not answer: with its wait included, it is 503 within 5 s", async function () {
       this.timeout(40_000);
       await redis.restart();
       await eventually(async () => !Number.isNaN(left(await server.send("/v1/queues"))));

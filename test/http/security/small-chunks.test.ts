@@ -5,14 +5,14 @@ import { endProcesses, type ServerProcess, startProcess } from "../../helpers/se
 import { storeUrl, uniquePrefix } from "../../helpers/store/run-store.ts";
 import { removeKeys } from "../../helpers/store/scan.ts";
 
-/** Chunks that are written together, so that the sender is not what takes the time. */
+/** How many chunks are written at once, so that sending is not the slow part. */
 const TOGETHER = 20_000;
 
-/** What arrives byte by byte takes hundreds of bytes for each where it is kept as it came: more than this heap has. */
+/** Kept as separate chunks, each byte would take hundreds of bytes: more than this heap has. */
 const HEAP_MB = 96;
 const BYTES = 600_000;
 
-/** Sends a body of so many bytes in chunks of one byte; resolves with the answer, head and all. */
+/** Sends a body of that many bytes in chunks of one byte; resolves with the whole response. */
 async function sendByBytes(url: string, path: string, type: string, bytes: number): Promise<string> {
   const socket = net.connect(Number(new URL(url).port), "127.0.0.1");
   const answer: Buffer[] = [];
@@ -30,7 +30,7 @@ async function sendByBytes(url: string, path: string, type: string, bytes: numbe
 }
 
 describe("a body that arrives in chunks of one byte", function () {
-  // So many chunks cost Node itself some seconds where others want the CPU too.
+  // Node itself needs some seconds for so many chunks on a busy machine.
   this.timeout(60_000);
   let server: ServerProcess;
   const prefix = uniquePrefix();
@@ -50,7 +50,7 @@ describe("a body that arrives in chunks of one byte", function () {
     expect(await sendByBytes(server.url, path, "application/json", BYTES)).to.match(/^HTTP\/1\.1 202 /);
   });
 
-  it("takes no more where it is a line of a batch", async () => {
+  it("takes no more memory as a line of a batch", async () => {
     const path = "/v1/queues/default/batches";
     const answer = await sendByBytes(server.url, path, "application/x-ndjson", BYTES);
     expect(answer)

@@ -19,7 +19,7 @@ describe("the names of a Lua file", () => {
     );
   });
 
-  it("make one literal with those beside them", () => {
+  it("are joined into one literal with adjacent strings", () => {
     expect(lua("K.waiting(C.undoQueue) .. 'new ' .. S.waiting .. ' ' .. A.fail .. fence")).to.equal(
       "base .. 'w:paihao.undo' .. 'new w f' .. fence",
     );
@@ -34,7 +34,7 @@ describe("the names of a Lua file", () => {
     ["K.queues(id)", "K.queues(id)"],
     ["S.toString", "S.toString"],
   ] as const) {
-    it(`are refused with file and line where there is none such: ${wrong}`, () => {
+    it(`are refused with file and line if they do not exist: ${wrong}`, () => {
       expect(() => lua(`local a = 1\nreturn ${wrong}`)).to.throw(`lua/some.lua:2: there is no ${name}`);
     });
   }

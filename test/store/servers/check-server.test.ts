@@ -5,7 +5,7 @@ import { expectStartError } from "../../helpers/start-error.ts";
 import { storeKind, storeUrl } from "../../helpers/store/run-store.ts";
 import { type FakeRedis, startFakeRedis } from "./fake-redis.ts";
 
-describe("the fitness of a store", () => {
+describe("the check of a store", () => {
   let fake: FakeRedis | undefined;
   let redis: Redis | undefined;
 
@@ -21,7 +21,7 @@ describe("the fitness of a store", () => {
     fake = undefined;
   });
 
-  it("is there for the store of these tests", async function () {
+  it("passes for the store of these tests", async function () {
     if (storeKind() === "external") this.skip();
     redis = new Redis(storeUrl());
     const { version, warnings, policy } = await checkServer(redis);
@@ -30,7 +30,7 @@ describe("the fitness of a store", () => {
     expect(policy).to.equal("noeviction");
   });
 
-  it("wants Redis 6.2", () => {
+  it("requires Redis 6.2", () => {
     for (const old of ["2.8.24", "5.0.14", "6.0.20"]) expect(isSupportedVersion(old), old).to.equal(false);
     for (const fit of ["6.2.0", "6.10.1", "7.0.15", "10.0.0"]) expect(isSupportedVersion(fit), fit).to.equal(true);
   });
@@ -47,7 +47,7 @@ describe("the fitness of a store", () => {
     expect((await checked({ ...info, maxmemory_policy: "noeviction" })).version).to.equal("9.1.0");
   });
 
-  it("warns of a policy that throws tasks away, and says what to do", async () => {
+  it("warns of a policy that evicts tasks, and says what to do", async () => {
     const { warnings, policy } = await checked({ redis_version: "7.0.15", maxmemory_policy: "allkeys-lru" });
     expect(policy).to.equal("allkeys-lru");
     expect(warnings).to.have.lengthOf(1);
@@ -64,7 +64,7 @@ describe("the fitness of a store", () => {
     await expectStartError(checked({ redis_version: "7.0.15", redis_mode: "sentinel" }), "is a Redis Sentinel");
   });
 
-  it("refuses a server that does not tell its version", async () => {
+  it("refuses a server that does not report its version", async () => {
     await expectStartError(checked({ maxmemory_policy: "noeviction" }), "does not report its version");
   });
 });

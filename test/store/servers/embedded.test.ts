@@ -39,7 +39,7 @@ describe("the embedded store", () => {
     );
   });
 
-  it("serves nobody without the password of this start, which stands in no argument", async () => {
+  it("requires the password of this start, which is not in any argument", async () => {
     const { password, port } = new URL(store.url);
     expect(password).to.match(/^[0-9a-f]{64}$/);
     const stranger = connect(`redis://127.0.0.1:${port}`, clients);
@@ -51,19 +51,19 @@ describe("the embedded store", () => {
     expect(stdout + store.description).not.to.contain(password);
   });
 
-  it("takes 512 MB and evicts nothing", async () => {
+  it("is limited to 512 MB and evicts nothing", async () => {
     const memory = await redis.info("memory");
     expect(memory).to.contain("maxmemory:536870912");
     expect(memory).to.contain("maxmemory_policy:noeviction");
   });
 
-  it("keeps a megabyte of any bytes as it is", async () => {
+  it("keeps a megabyte of arbitrary bytes unchanged", async () => {
     const bytes = randomBytes(1024 ** 2);
     await redis.set("bytes", bytes);
     expect((await redis.getBuffer("bytes"))?.equals(bytes)).to.equal(true);
   });
 
-  it("answers a pipeline of 5000 commands in their order", async () => {
+  it("answers a pipeline of 5000 commands in order", async () => {
     const pipeline = redis.pipeline();
     for (let i = 0; i < 5000; i++) pipeline.incr("counter");
     const replies = await pipeline.exec();
@@ -81,13 +81,13 @@ describe("the embedded store", () => {
     expect(JSON.parse(String(reply))).to.deep.equal({ a: [1, 2.5, "ü"] });
   });
 
-  it("answers an error in a script and goes on", async () => {
+  it("reports an error in a script and continues", async () => {
     const failure = await redis.eval("return redis.call('INCR', KEYS[1], 'too', 'many')", 1, "k").catch(String);
     expect(failure).to.contain("Wrong number of args");
     expect(await redis.ping()).to.equal("PONG");
   });
 
-  it("passes messages on, also large ones, in their order", async () => {
+  it("delivers messages in order, including large ones", async () => {
     const listener = connect(store.url, clients);
     const heard: string[] = [];
     listener.on("message", (_channel, message) => heard.push(message));
@@ -113,7 +113,7 @@ describe("the embedded store", () => {
     for (const client of many) client.disconnect();
   });
 
-  it("uses descriptors again, so that it outlives more connections than it has room for", async function () {
+  it("reuses descriptors, so it survives more connections in total than it can have at once", async function () {
     this.timeout(60_000);
     const room = Number(((await redis.config("GET", "maxclients")) as string[])[1]);
     for (let made = 0; made < room; made += 250) {
@@ -127,7 +127,7 @@ describe("the embedded store", () => {
     expect(await connect(store.url, clients).ping()).to.equal("PONG");
   });
 
-  it("sends a large last reply whole before it closes the connection", async () => {
+  it("sends a large last reply completely before it closes the connection", async () => {
     const client = connect(store.url, clients);
     const value = "v".repeat(8 * 1024 ** 2);
     await redis.set("large", value);
@@ -146,7 +146,7 @@ describe("an embedded store that is lost", () => {
     store = undefined;
   });
 
-  it("is killed when a script freezes it, and comes back empty on its port", async function () {
+  it("is killed if a script blocks it, and is restarted empty on the same port", async function () {
     this.timeout(30_000);
     const { log, messages } = recordingLog();
     store = await startEmbeddedStore({ log, frozenAfterMs: 1500 });
@@ -165,7 +165,7 @@ describe("an embedded store that is lost", () => {
     expect(await stranger.get("lost").catch(String)).to.match(/NOAUTH/);
   });
 
-  it("is respawned if it is shut down", async () => {
+  it("is restarted if it is shut down", async () => {
     const { log, messages } = recordingLog();
     store = await startEmbeddedStore({ log });
     const redis = connect(store.url, clients);
@@ -177,14 +177,14 @@ describe("an embedded store that is lost", () => {
     expect(await redis.get("lost")).to.equal(null);
   });
 
-  it("ends with its parent when that is killed with SIGKILL", async () => {
+  it("ends when its parent is killed with SIGKILL", async () => {
     const { owner, url } = await startStoreOwner("embedded", "");
     owner.kill("SIGKILL");
     await once(owner, "exit");
     await eventually(() => refuses(url));
   });
 
-  it("ends with its parent even while an endless script holds it", async () => {
+  it("ends with its parent even while an endless script runs", async () => {
     const { owner, url } = await startStoreOwner("embedded", "");
     const fatal = new Redis(url, { retryStrategy: () => null });
     fatal.on("error", () => {});

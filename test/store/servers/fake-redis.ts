@@ -1,13 +1,13 @@
 import { once } from "node:events";
 import net from "node:net";
 
-/** A server that speaks just enough of Redis's protocol to be asked what it is. */
+/** A server that speaks just enough of the Redis protocol for the checks at start. */
 export interface FakeRedis {
   readonly port: number;
   stop(): Promise<void>;
 }
 
-/** Starts a server that answers INFO with these fields, PING with PONG and everything else as Redis 5 answers the unknown. */
+/** Starts a server that answers INFO with these fields, PING with PONG, and anything else as an unknown command. */
 export async function startFakeRedis(info: Record<string, string>, port = 0): Promise<FakeRedis> {
   const text = Object.entries(info)
     .map(([name, value]) => `${name}:${value}\r\n`)
@@ -19,10 +19,10 @@ export async function startFakeRedis(info: Record<string, string>, port = 0): Pr
   }, port);
 }
 
-/** Starts a server that answers each command with what `answer` makes of its words. */
+/** Starts a server that answers each command with what `answer` returns for its words. */
 export function startTcp(answer: (words: string[]) => string, port = 0): Promise<FakeRedis> {
   return serve((text) => {
-    // Commands may come together: each begins with *, and its words stand on lines of their own after their length.
+    // Several commands may arrive at once: each begins with *, and each word is on its own line after its length.
     const commands = text.split(/(?:^|\r\n)\*\d+\r\n/).slice(1);
     return commands
       .map((command) => answer(command.split("\r\n").filter((line) => !line.startsWith("$") && line !== "")))
@@ -30,7 +30,7 @@ export function startTcp(answer: (words: string[]) => string, port = 0): Promise
   }, port);
 }
 
-/** Starts a server that says the same whatever it is sent. */
+/** Starts a server that sends the same reply to everything. */
 export function startPlain(reply: string): Promise<FakeRedis> {
   return serve(() => reply, 0);
 }

@@ -18,7 +18,7 @@ import { expectStartError } from "../../helpers/start-error.ts";
 
 const silent = createLog("silent");
 
-/** The highest id that Linux gives out, as good as never in use. */
+/** The highest process id on Linux, practically never in use. */
 const deadPid = 2 ** 22 - 1;
 
 describe("the native store", () => {
@@ -57,7 +57,7 @@ describe("the native store", () => {
     await rm(dir, { recursive: true, force: true });
   });
 
-  it("writes an append-only file, evicts nothing and listens on loopback alone", async () => {
+  it("writes an append-only file, evicts nothing and listens only on loopback", async () => {
     const store = await start();
     const redis = connect(store.url);
     expect(await setting(redis, "appendonly")).to.equal("yes");
@@ -71,7 +71,7 @@ describe("the native store", () => {
     expect(store.description).to.contain(dir);
   });
 
-  it("serves nobody without the password of this start, which only its owner knows", async () => {
+  it("requires the password of this start, which only its owner can read", async () => {
     const { log, messages } = recordingLog();
     const store = await start(log);
     const { password, port } = new URL(store.url);
@@ -84,7 +84,7 @@ describe("the native store", () => {
     process.kill(pid, "SIGKILL");
     await eventually(() => messages.includes("the store is running again"));
     expect(await connect(`redis://127.0.0.1:${port}`).get("kept").catch(String)).to.match(/NOAUTH/);
-    // Nor is it in what other users of the machine may read.
+    // Nor is it in anything that other users of the machine can read.
     const { stdout } = await promisify(execFile)("ps", ["-A", "-ww", "-o", "args"]);
     expect(stdout).to.contain("--appendonly");
     expect(stdout + store.description + JSON.stringify(messages)).not.to.contain(password);
@@ -93,7 +93,7 @@ describe("the native store", () => {
     expect(new URL((await start()).url).password).not.to.equal(password);
   });
 
-  it("keeps what it writes from other users of the machine, what an earlier version wrote as well", async () => {
+  it("makes its files unreadable for other users, including those of an earlier version", async () => {
     const mode = async (name: string) => ((await stat(path.join(dir, name))).mode & 0o777).toString(8);
     const made = path.join(dir, "made");
     await start(silent, made);
@@ -108,7 +108,7 @@ describe("the native store", () => {
     expect(await mode("appendonlydir")).to.equal("700");
   });
 
-  it("keeps its data over a stop and a start, in a directory with spaces and umlauts", async () => {
+  it("keeps its data across a restart, in a directory with spaces and umlauts", async () => {
     const odd = path.join(dir, "a b", "Tür 排号");
     const first = await start(silent, odd);
     await connect(first.url).set("kept", "yes");
@@ -118,7 +118,7 @@ describe("the native store", () => {
     expect(await connect(second.url).get("kept")).to.equal("yes");
   });
 
-  it("is gone after stop, which may be called twice", async () => {
+  it("ends at stop, which can be called twice", async () => {
     const store = await start();
     const pid = await pidOf(connect(store.url));
     await Promise.all([store.stop(), store.stop()]);
@@ -126,7 +126,7 @@ describe("the native store", () => {
     await store.stop();
   });
 
-  it("comes back on its port with its data after kill -9", async () => {
+  it("is restarted on the same port with its data after kill -9", async () => {
     const { log, messages } = recordingLog();
     const store = await start(log);
     const redis = connect(store.url);
@@ -142,7 +142,7 @@ describe("the native store", () => {
     await eventually(() => messages.includes("the store is running again"));
   });
 
-  it("comes back when its wrapper is killed, too", async () => {
+  it("is restarted if its wrapper is killed, too", async () => {
     const store = await start();
     const redis = connect(store.url);
     await redis.set("kept", "yes");
@@ -153,7 +153,7 @@ describe("the native store", () => {
     expect(await redis.get("kept")).to.equal("yes");
   });
 
-  it("is not brought back after a stop that comes while it is starting again", async () => {
+  it("is not restarted if stop is called while it is starting again", async () => {
     const { log, messages } = recordingLog();
     const store = await start(log);
     const before = await pidOf(connect(store.url));
@@ -163,7 +163,7 @@ describe("the native store", () => {
     expect(await readdir(dir)).to.have.members(["appendonlydir", "store.log"]);
   });
 
-  it("ends with its parent when that is killed with SIGKILL, and writes everything first", async () => {
+  it("ends when its parent is killed with SIGKILL, after writing everything", async () => {
     const { owner, url } = await startStoreOwner("native", dir);
     const redis = connect(url);
     const pid = await pidOf(redis);
@@ -175,7 +175,7 @@ describe("the native store", () => {
     expect(await connect(next.url).get("kept")).to.equal("yes");
   });
 
-  it("does not hear the terminal's Ctrl-C", async function () {
+  it("is not affected by Ctrl-C in the terminal", async function () {
     if (process.platform !== "linux") this.skip();
     const store = await start();
     const pid = await pidOf(connect(store.url));
@@ -183,12 +183,12 @@ describe("the native store", () => {
   });
 
   describe("whose directory is in use", () => {
-    it("is refused within one process", async () => {
+    it("cannot be started again in the same process", async () => {
       await start();
       await expectStartError(start(), `${dir} is in use by process ${process.pid}`);
     });
 
-    it("is refused to another process, which is named", async () => {
+    it("cannot be started by another process; the error names the first", async () => {
       const { owner, url } = await startStoreOwner("native", dir);
       try {
         await expectStartError(start(), `${dir} is in use by process ${owner.pid}`);
@@ -199,14 +199,14 @@ describe("the native store", () => {
       }
     });
 
-    it("is taken over from a process that is dead", async () => {
+    it("can be started if that process is dead", async () => {
       await writeFile(path.join(dir, `lock-owner-${deadPid}-0`), "");
       const store = await start();
       expect(await connect(store.url).ping()).to.equal("PONG");
       expect(await readdir(dir)).not.to.include(`lock-owner-${deadPid}-0`);
     });
 
-    it("is taken over from a dead process whose id has been given to another", async function () {
+    it("can be started if that process is dead and its id is used by another", async function () {
       if (process.platform !== "linux") this.skip();
       const reused = `lock-owner-${process.ppid}-00000000.1`;
       await writeFile(path.join(dir, reused), "");
@@ -214,7 +214,7 @@ describe("the native store", () => {
       expect(await readdir(dir)).not.to.include(reused);
     });
 
-    it("is held by exactly one of many that start at once after a crash", async function () {
+    it("is started by exactly one of many processes that try at once after a crash", async function () {
       this.timeout(60_000);
       await writeFile(path.join(dir, `lock-owner-${deadPid}-0`), "");
       const tries = await Promise.allSettled(Array.from({ length: 4 }, () => startStoreOwner("native", dir)));
@@ -227,14 +227,14 @@ describe("the native store", () => {
     });
   });
 
-  it("says what the server said when it does not start", async () => {
+  it("reports what the server printed if it does not start", async () => {
     await mkdir(path.join(dir, "appendonlydir"));
     await writeFile(path.join(dir, "appendonlydir", "appendonly.aof.manifest"), "no manifest\n");
     await expectStartError(start(), /could not be started: the server ended at once; its last log lines:\n.*manifest/s);
     expect(await readdir(dir)).to.have.members(["appendonlydir", "store.log"]);
   });
 
-  it("says that a directory cannot be used", async () => {
+  it("reports that a directory cannot be used", async () => {
     const file = path.join(dir, "a file");
     await writeFile(file, "");
     await expectStartError(start(silent, file), `the data directory ${file} cannot be used`);

@@ -26,7 +26,7 @@ describe("the store that is provided", () => {
     return store;
   };
   const installed = async () => (await findServerBinary(recordingLog().log)).binary !== undefined;
-  /** Puts a directory with nothing but this program on PATH. */
+  /** Sets PATH to a directory that contains only this program. */
   const onlyOnPath = async (name?: string, version?: string) => {
     if (name !== undefined) {
       const file = path.join(dir, name);
@@ -47,7 +47,7 @@ describe("the store that is provided", () => {
     await rm(dir, { recursive: true, force: true });
   });
 
-  it("is the Redis of REDIS_URL before all others", async () => {
+  it("is the Redis of REDIS_URL, if set", async () => {
     const fake = await startFakeRedis({ redis_version: "7.4.1" });
     try {
       const { kind, url, description } = await provide({ redisUrl: `redis://127.0.0.1:${fake.port}` });
@@ -66,7 +66,7 @@ describe("the store that is provided", () => {
     expect(description).to.contain(path.join(dir, "data"));
   });
 
-  it("is the embedded one where nothing is installed, and leaves no directory", async () => {
+  it("is the embedded one if no server is installed, and leaves no directory behind", async () => {
     await onlyOnPath();
     const { kind, url } = await provide({});
     process.env.PATH = searched;
@@ -77,11 +77,11 @@ describe("the store that is provided", () => {
     redis.disconnect();
   });
 
-  it("is the one that STORE forces, whatever REDIS_URL says", async () => {
+  it("is the one that STORE names, even if REDIS_URL is set", async () => {
     expect((await provide({ store: "embedded", redisUrl: "redis://127.0.0.1:1" })).kind).to.equal("embedded");
   });
 
-  it("is not the installed server when that is too old, and says so", async () => {
+  it("is not an installed server that is too old, and the log says so", async () => {
     await onlyOnPath("redis-server", "5.0.0");
     const { log, messages } = recordingLog();
     expect((await provide({}, log)).kind).to.equal("embedded");
@@ -91,7 +91,7 @@ describe("the store that is provided", () => {
       .and.to.contain("6.2");
   });
 
-  it("cannot be native where nothing is installed, and says how to install it", async () => {
+  it("cannot be native if no server is installed; the error says how to install one", async () => {
     await onlyOnPath();
     await expectStartError(
       provide({ store: "native" }),
@@ -99,7 +99,7 @@ describe("the store that is provided", () => {
     );
   });
 
-  it("cannot be native where only an old one is installed, and names it", async () => {
+  it("cannot be native if the installed server is too old; the error names it", async () => {
     await onlyOnPath("valkey-server", "6.0.9");
     await expectStartError(provide({ store: "native" }), /valkey-server is version 6\.0\.9, too old; install one/);
   });
@@ -119,7 +119,7 @@ describe("an external store", () => {
     fake = undefined;
   });
 
-  it("that is not there is named with host, port and reason", async () => {
+  it("that cannot be reached is reported with host, port and reason", async () => {
     const port = await freePort();
     const message = await expectStartError(
       probe(`redis://user:s3cret@127.0.0.1:${port}`),
@@ -128,18 +128,18 @@ describe("an external store", () => {
     expect(message).not.to.contain("s3cret");
   });
 
-  it("whose name has several addresses, none of them answering, still has a reason", async () => {
+  it("whose name has several unreachable addresses is reported with a reason", async () => {
     await expectStartError(probe(`redis://localhost:${await freePort()}`), "ECONNREFUSED");
   });
 
-  it("that comes up a little later is waited for", async () => {
+  it("that starts a little later is waited for", async () => {
     const port = await freePort();
     const probed = probeExternal(`redis://127.0.0.1:${port}`, log, 10_000);
     fake = await startFakeRedis({ redis_version: "7.4.1" }, port);
     expect(await probed).to.contain(`at 127.0.0.1:${port}`);
   });
 
-  it("that never answers is not waited for without end", async () => {
+  it("that never answers is waited for only a limited time", async () => {
     fake = await startTcp(() => "");
     await expectStartError(probe(`redis://127.0.0.1:${fake.port}`), "timed out");
   });
@@ -152,7 +152,7 @@ describe("an external store", () => {
     );
   });
 
-  it("that is still loading is waited for, and says how far it is", async () => {
+  it("that is still loading is waited for, and the progress is logged", async () => {
     let asked = 0;
     fake = await startTcp(([command]) => {
       if (command === "info") return "$46\r\nredis_version:7.0.0\r\nloading_loaded_perc:45.2\r\n\r\n";
@@ -163,12 +163,12 @@ describe("an external store", () => {
     expect(asked).to.equal(5);
   });
 
-  it("that is another kind of server is named as such", async () => {
+  it("that is not Redis is reported as such", async () => {
     fake = await startPlain("HTTP/1.1 400 Bad Request\r\n\r\n");
     await expectStartError(probe(`redis://127.0.0.1:${fake.port}`), "is not Redis");
   });
 
-  it("that does not speak TLS is named as such", async () => {
+  it("that does not speak TLS is reported as such", async () => {
     fake = await startPlain("HTTP/1.1 400 Bad Request\r\n\r\n");
     await expectStartError(
       probe(`rediss://127.0.0.1:${fake.port}`),
@@ -191,12 +191,12 @@ describe("an external store", () => {
 
     after(() => redis?.stop());
 
-    it("is used with the right one, which is not shown", async () => {
+    it("is used with the right one, without showing it", async () => {
       const description = await probe(`redis://:r1ght@127.0.0.1:${redis.port}/2`);
       expect(description).to.match(/^store: external, version \d+\.\d+\.\d+, at 127\.0\.0\.1:\d+ database 2$/);
     });
 
-    it("is refused with a wrong one, which is not shown", async () => {
+    it("is refused with a wrong one, without showing it", async () => {
       const message = await expectStartError(
         probe(`redis://:s3cret@127.0.0.1:${redis.port}`),
         `127.0.0.1:${redis.port} refuses the user name or password`,
@@ -208,14 +208,14 @@ describe("an external store", () => {
       await expectStartError(probe(`redis://127.0.0.1:${redis.port}`), "needs a password");
     });
 
-    it("is refused to a user who may not ask for the version, and says how to allow it", async () => {
+    it("is refused if the user may not read the version; the error says how to allow it", async () => {
       const admin = new Redis(redis.port, "127.0.0.1", { password: "r1ght" });
       await admin.acl("SETUSER", "limited", "on", ">pw", "~*", "+@all", "-info");
       admin.disconnect();
       await expectStartError(probe(`redis://limited:pw@127.0.0.1:${redis.port}`), "may not run INFO");
     });
 
-    it("is refused with a database that it does not have", async () => {
+    it("is refused if the database does not exist", async () => {
       await expectStartError(probe(`redis://:r1ght@127.0.0.1:${redis.port}/99`), "has no such database");
     });
   });

@@ -5,11 +5,11 @@ import { gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { toResult } from "../../../src/workers/sandbox/result.ts";
 
-describe("the encoding of a handler's answer", () => {
+describe("the Content-Encoding of a handler's answer", () => {
   const zipped = gzipSync("hello");
   const headers = { "Content-Type": "text/plain", "Content-Encoding": "gzip" };
 
-  it("is no more where the handler hands on what it has fetched: fetch has decoded it", async () => {
+  it("is dropped from a fetched response, since fetch has decoded it", async () => {
     const server = http.createServer((_, res) => res.writeHead(200, headers).end(zipped));
     server.listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -24,7 +24,7 @@ describe("the encoding of a handler's answer", () => {
     }
   });
 
-  it("stays where the handler has encoded the bytes itself", async () => {
+  it("is kept if the handler encoded the bytes itself", async () => {
     const result = await toResult(new Response(zipped, { headers }), 1000, new AbortController());
     expect(Buffer.from(result.body).equals(zipped)).to.equal(true);
     expect(result.headers["content-encoding"]).to.equal("gzip");

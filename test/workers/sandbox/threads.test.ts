@@ -44,7 +44,7 @@ describe("a handler that asks for isolate", function () {
   };
   const threads = () => process.getActiveResourcesInfo().filter((kind) => kind === "MessagePort").length;
 
-  it("runs in a thread, which is used again", async () => {
+  it("runs in a thread, which is reused", async () => {
     const first = (await shop.answer(await submit("where"))) as { isMainThread: boolean; threadId: number };
     const second = await shop.answer(await submit("where"));
     expect(first.isMainThread).to.equal(false);
@@ -71,7 +71,7 @@ describe("a handler that asks for isolate", function () {
     expect(unfit).to.include({ state: "failed", attempts: 1 });
   });
 
-  it("gets its task as any handler does", async () => {
+  it("gets its task like any handler", async () => {
     const id = await shop.submit("task", { queue: "isolated", query: { q: "1" }, caller: "bob" });
     const { submittedAt, ...task } = (await shop.answer(id)) as Record<string, unknown>;
     expect(task).to.deep.equal({
@@ -81,7 +81,7 @@ describe("a handler that asks for isolate", function () {
     expect(Number.isNaN(Date.parse(String(submittedAt)))).to.equal(false);
   });
 
-  it("gives up, asks for later and fails as any handler does", async () => {
+  it("can give up, retry later and fail like any handler", async () => {
     const { result, attempts } = await shop.ended(await submit("give up"));
     expect([result?.status, attempts]).to.deep.equal([422, 1]);
     expect(JSON.parse(String(Buffer.from(result?.body ?? [])))).to.deep.include({ title: "Not an image", hint: [1] });
@@ -98,7 +98,7 @@ describe("a handler that asks for isolate", function () {
     }
   });
 
-  it("has the error that it throws in the log, with its type, its stack and its cause", async () => {
+  it("has its errors logged, with type, stack and cause", async () => {
     const id = await submit("error");
     const { err } = (await line(id, "the attempt failed")) as { err: Record<string, string> };
     expect(err).to.include({ type: "TypeError", message: "out of cheese" });
@@ -116,7 +116,7 @@ describe("a handler that asks for isolate", function () {
     expect(await shop.answer(await submit("steps"))).to.deep.equal({ first: { made: 1 }, again: [2] });
   });
 
-  it("holds the CPU for longer than its lease without losing it, while others go on", async () => {
+  it("can use the CPU for longer than its lease without losing it or delaying others", async () => {
     const { id, stop } = await spinning();
     expect(await shop.answer(await submit("json"))).to.deep.equal({ grüße: "世界" });
     await shop.ranFor(id, 1.5 * shop.engine.settings("isolated").leaseMs);
@@ -126,7 +126,7 @@ describe("a handler that asks for isolate", function () {
     expect(await shop.look(id)).to.include({ state: "succeeded", lost: 0, attempts: 1 });
   });
 
-  it("shows its progress while it holds the CPU, few of very many reports", async () => {
+  it("shows its progress while it uses the CPU, sending few of very many reports", async () => {
     let sent = 0;
     const progress = shop.engine.progress.bind(shop.engine);
     shop.engine.progress = (...args) => {

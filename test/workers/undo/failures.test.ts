@@ -62,7 +62,7 @@ describe("a failing undo", () => {
     });
   }
 
-  it("goes on where it was when a person has it tried again", async () => {
+  it("continues where it was if it is retried by hand", async () => {
     let broken = true;
     await open({
       undo: {
@@ -83,7 +83,7 @@ describe("a failing undo", () => {
     expect(journal).to.deep.equal(["car", "hotel", "flight"]);
   });
 
-  it("is one whose step has no undo any more: it was recorded as one that could be undone", async () => {
+  it("includes a step that was recorded as undoable but has no undo any more", async () => {
     const undo = { flight: () => note("flight"), "hotel:42": () => note("hotel") };
     const handler = { ...defined({ undo }) };
     await open({}, 2, handler);
@@ -100,7 +100,7 @@ describe("a failing undo", () => {
     expect(journal).to.deep.equal([]);
   });
 
-  it("ends with the handler's timeout, though it heeds no signal: it does not fill the slots for ever", async () => {
+  it("ends at the handler's timeout even if it ignores its signal, so slots become free", async () => {
     const never = deferred();
     let hanging = 0;
     await open(
@@ -128,7 +128,7 @@ describe("a failing undo", () => {
     never.resolve();
   }).timeout(60_000);
 
-  it("is a dead letter too when the input of the task is gone", async () => {
+  it("becomes a dead letter too if the input of the task is gone", async () => {
     await open({ undo: { car: () => note("car"), "*": () => note("all") } });
     await shop.engine.pause("paihao.undo", true);
     await shop.worker();
@@ -142,7 +142,7 @@ describe("a failing undo", () => {
     expect(journal).to.deep.equal([]);
   });
 
-  it("is never given up because of lost workers", async () => {
+  it("is never abandoned because of lost workers", async () => {
     await open({ maxLost: 0, undo: { "*": () => note("all") } });
     await shop.engine.pause("paihao.undo", true);
     const first = await shop.worker();

@@ -63,7 +63,7 @@ describe("undoing", () => {
     ]);
   });
 
-  it("never runs the handler again: what stands between the steps is done once, also when a success is destroyed", async () => {
+  it("never runs the handler again: code between the steps runs once, even if a successful task is deleted", async () => {
     await open({
       run: async (_, task) => {
         await task.step("reserve", noting("reserve"));
@@ -149,7 +149,7 @@ describe("undoing", () => {
     expect(journal).to.deep.equal(["quick", "slow", "undo broken, undefined", "undo quick", "undo slow"]);
   });
 
-  it("takes steps for what their whole name says, whatever it is", async () => {
+  it("matches steps by their whole name, whatever it is", async () => {
     const names = ["undo x", "x-1", "x", "constructor", "__proto__", "*", "*:1", ":x", "größe:1", "toString:1"];
     await open({
       run: async (_, task) => {
@@ -189,7 +189,7 @@ describe("undoing", () => {
     expect(journal).to.deep.equal(["undo car", "undo hotel", "undo hotel", "undo flight"]);
   });
 
-  it("undoes a step during which the task was canceled, and begins no other", async () => {
+  it("undoes a step during which the task was canceled, and begins no further step", async () => {
     const [begun, gate] = [deferred(), deferred()];
     await open({
       run: async (_, task) => {
@@ -227,7 +227,7 @@ describe("undoing", () => {
     expect(journal).to.deep.equal(["booked", "undo undefined"]);
   });
 
-  it("begins no step of a canceled task, though the handler heeds no signal", async () => {
+  it("begins no step of a canceled task, even if the handler ignores its signal", async () => {
     const begun = deferred();
     await open({
       run: async (_, task) => {
@@ -274,7 +274,7 @@ describe("undoing", () => {
     expect(thrown.sort()).to.deep.equal(["AbortError", "LeaseLost"]);
   });
 
-  it("begins no step after the process was held up beyond the lease, be it one without undo", async () => {
+  it("begins no step after the process was blocked for longer than the lease, even one without undo", async () => {
     let redis: Awaited<ReturnType<Workshop["redis"]>> | undefined;
     const thrown: string[] = [];
     await open({
