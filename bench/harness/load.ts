@@ -77,3 +77,8 @@ export function bodyOf(bytes: number): string {
   const frame = JSON.stringify({ text: "" }).length;
   return JSON.stringify({ text: "x".repeat(Math.max(0, bytes - frame)) });
 }
+
+/** What a handler returns: as many bytes of JSON, or a short one. */
+export function resultOf(bytes: number | undefined): unknown {
+  return bytes === undefined ? { ok: true } : JSON.parse(bodyOf(bytes));
+}

@@ -4,8 +4,8 @@ import type { Callable } from "./rpc.ts";
 export type PeerCalls = {
   /** Hands in tasks in bulk, with UUIDs as ids; resolves with how many ms it took. */
   fill(args: { count: number; bytes: number }): Promise<number>;
-  /** Runs a worker of no-op tasks until `count` are finished; ms from the first start to the last end in the store. */
-  work(args: { count: number; concurrency: number }): Promise<number>;
+  /** Runs a worker of tasks that only return a result (a short one where its length is left out) until `count` are finished; ms from the first start to the last end in the store. */
+  work(args: { count: number; concurrency: number; resultBytes?: number }): Promise<number>;
   /** Starts a worker that tells of each start, as {@link Began}. */
   listen(args: null): Promise<void>;
   /** Submits one task; resolves with the monotonic ns at which the call began. */

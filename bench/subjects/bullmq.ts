@@ -1,7 +1,7 @@
 /** BullMQ with its defaults, called by the bench: `bullmq PORT`. */
 import { randomUUID } from "node:crypto";
 import { Queue, Worker } from "bullmq";
-import { bodyOf } from "../harness/load.ts";
+import { bodyOf, resultOf } from "../harness/load.ts";
 import { monotonicNs, type PeerCalls } from "../harness/peers.ts";
 import { serve, tell } from "../harness/rpc.ts";
 
@@ -24,13 +24,14 @@ const calls: PeerCalls = {
     await queue.close();
     return took;
   },
-  async work({ count, concurrency }) {
+  async work({ count, concurrency, resultBytes }) {
+    const result = resultOf(resultBytes);
     let began = 0;
     const worker = new Worker(
       NAME,
       async () => {
         if (began === 0) began = performance.now();
-        return { ok: true };
+        return result;
       },
       { connection, concurrency, autorun: false },
     );

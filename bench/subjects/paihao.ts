@@ -4,7 +4,7 @@ import { randomUUID } from "node:crypto";
 import type { Engine } from "../../src/engine/engine.ts";
 import { submissionOf } from "../../testbed/submission.ts";
 import { built, openBuiltEngine } from "../harness/built.ts";
-import { benchId, bodyOf } from "../harness/load.ts";
+import { benchId, bodyOf, resultOf } from "../harness/load.ts";
 import { monotonicNs, type PeerCalls } from "../harness/peers.ts";
 import { serve, tell } from "../harness/rpc.ts";
 
@@ -70,7 +70,8 @@ const calls: PaihaoCalls = {
     const { user, system } = process.cpuUsage();
     return (user + system) / 1e6;
   },
-  async work({ count, concurrency }) {
+  async work({ count, concurrency, resultBytes }) {
+    const result = resultOf(resultBytes);
     let started = 0;
     let began = 0;
     let allStarted = (): void => undefined;
@@ -81,7 +82,7 @@ const calls: PaihaoCalls = {
       if (started === 0) began = performance.now();
       started += 1;
       if (started === count) allStarted();
-      return { ok: true };
+      return result;
     });
     await all;
     // The last are finished when their leases are gone.
