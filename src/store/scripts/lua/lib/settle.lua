@@ -7,7 +7,7 @@
 --   listeners, teller  see lib/notify.lua, whose answer is returned
 local function succeed(id, key, result, keep, tombstone, undo, bare, listeners, teller)
   mark_ended(id, key, S.succeeded, keep, tombstone, result)
-  if not bare then redis.call('HDEL', key, F.progress) end
+  if bare then redis.call('HDEL', key, F.place, F.worker) else redis.call('HDEL', key, F.place, F.worker, F.progress) end
   if undo then
     redis.call('PEXPIRE', K.input(id), often(keep))
     redis.call('PEXPIRE', K.steps(id), often(keep))
@@ -22,7 +22,7 @@ local function settle(id, state, keep, tombstone, result)
   local key = K.task(id)
   local webhook, undo, fence = unpack(redis.call('HMGET', key, F.webhook, F.undo, F.fence))
   mark_ended(id, key, state, keep, tombstone, result)
-  redis.call('HDEL', key, F.progress, F.cancel)
+  redis.call('HDEL', key, F.place, F.worker, F.progress, F.cancel)
   -- A fence says that a worker has had it: what it did is undone. One that never began has nothing to undo.
   if undo and fence then undo_work(id) end
   redis.call('UNLINK', K.input(id), K.steps(id))
@@ -35,7 +35,7 @@ local function bury(queue, id, result, keep, tombstone, cap)
   local key, dead, keep_text = K.task(id), K.dead(queue), often(keep)
   local webhook, undo = unpack(redis.call('HMGET', key, F.webhook, F.undo))
   mark_ended(id, key, S.failed, keep, tombstone, result)
-  redis.call('HDEL', key, F.progress, F.cancel)
+  redis.call('HDEL', key, F.place, F.worker, F.progress, F.cancel)
   redis.call('PEXPIRE', K.input(id), keep_text)
   redis.call('PEXPIRE', K.steps(id), keep_text)
   -- As long as the undoing has not begun, a retry of the task takes it back: see retry.lua.
