@@ -20,7 +20,7 @@ describe("an API key", () => {
     expect(makeKey("ci", new Set(["work"])).key).not.to.equal(key);
   });
 
-  it("reads back from its line", () => {
+  it("can be read back from its line", () => {
     const { entry } = makeKey("ops.eu-1", new Set(["admin"]));
     expect(parseApiKey(` ${formatApiKey(entry)} `)).to.deep.equal(entry);
   });
@@ -131,7 +131,7 @@ describe("a file of keys", () => {
       ]);
     });
 
-    it("locks its keys out when it is removed, but not those of API_KEYS", () => {
+    it("revokes its keys if it is removed, but not those of API_KEYS", () => {
       const [a, b] = [key("a"), key("b")];
       appendKey(file, a.entry);
       const keys = ring([b.entry]);

@@ -100,7 +100,7 @@ describe("signed links", () => {
     }
   });
 
-  it("open one task and no other", () => {
+  it("open only one task", () => {
     expect(maySee(bearer, task)).to.equal(true);
     expect(maySee(bearer, { ...task, id: "b" })).to.equal(false);
     expect(maySee(bearer, { ...task, id: "b", caller: null })).to.equal(false);

@@ -89,7 +89,7 @@ describe("a Redis Cluster under load", function () {
     expect((await soundness()).disagreeing).to.deep.equal([]);
   });
 
-  it("works on without a master that hangs with open connections", async () => {
+  it("continues without a master that hangs with open connections", async () => {
     const running = await serve();
     const load = startLoad(running);
     await load.more(100);

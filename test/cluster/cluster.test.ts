@@ -65,7 +65,7 @@ describe("a Redis Cluster of three masters", () => {
     }
   });
 
-  it("gives no two tasks the same place, although each partition has its own clock", async () => {
+  it("gives every task its own place, although each partition has its own clock", async () => {
     const t = await openEngine({ url: cluster.url, partitions: PARTITIONS });
     try {
       const ids = Array.from({ length: 600 }, (_, n) => `tie${n}`);
@@ -111,7 +111,7 @@ describe("a Redis Cluster of three masters", () => {
     }
   });
 
-  it("takes a batch over all partitions, gives each task its own place, and audits them all", async () => {
+  it("accepts a batch over all partitions, gives each task its own place, and audits them all", async () => {
     const server = await serve();
     const gate = closedGate();
     try {

@@ -44,7 +44,7 @@ describe("a batch", () => {
     expect(sent.map((items) => items.length)).to.deep.equal([32, 100, 18]);
   });
 
-  it("asks for no more than 25 queues in one call", async () => {
+  it("requests at most 25 queues in one call", async () => {
     const calls: number[] = [];
     const wide = new Batch<number, number>({
       queueOf: (item) => `q${item % 40}`,

@@ -37,7 +37,7 @@ describe("the life of a task", () => {
     expect(await t.redis.pttl(key("task", "a"))).to.be.above(t.settings.resultTtlMs);
   });
 
-  it("keeps inputs of any size and bytes as they are", async () => {
+  it("has inputs of any size and any bytes", async () => {
     const bytes = Buffer.from(Array.from({ length: 1024 * 1024 }, (_, n) => (n * 31) % 256));
     await t.submit({ id: "big", input: bytes, mediaType: "image/png" });
     await t.submit({ id: "tiny", input: Buffer.from([0, 255, 128]), mediaType: "image/png" });
@@ -47,7 +47,7 @@ describe("the life of a task", () => {
     expect(tiny?.input.equals(Buffer.from([0, 255, 128]))).to.equal(true);
   });
 
-  it("takes __proto__ and other odd names as ids", async () => {
+  it("can have __proto__ and other odd names as its id", async () => {
     for (const id of ["__proto__x", "constructor", "0", "a~b.c_d-e", "x".repeat(128)]) {
       expect((await t.submit({ id })).verdict).to.equal("new");
       expect((await look(id)).state).to.equal("waiting");
@@ -73,7 +73,7 @@ describe("the life of a task", () => {
     expect((await t.reserve(2, { reservation: "other" })).map((task) => task.id)).to.deep.equal(["c"]);
   });
 
-  it("remembers a reservation in each lane of a worker until it says goodbye", async () => {
+  it("remembers the reservation of each lane of a worker until the worker leaves", async () => {
     await Promise.all(["a", "b", "c"].map((id) => t.submit({ id })));
     const ids = async (reservation: string, lane: number) =>
       (await t.reserve(1, { reservation, lane })).map((task) => task.id);
@@ -84,7 +84,7 @@ describe("the life of a task", () => {
     expect(await t.redis.exists(key("reservations", "jobs"))).to.equal(0);
   });
 
-  it("does not hand out again what has been lost and taken once more by the same worker in its other lane", async () => {
+  it("does not return tasks again that were lost and reserved by the other lane of the same worker", async () => {
     await t.submit({ id: "a" });
     await t.reserve(1, { reservation: "first", leaseMs: 1 });
     await eventually(async () => (await t.engine.tick(0)).lost.length === 1);
@@ -94,7 +94,7 @@ describe("the life of a task", () => {
     expect((await t.reserve(1, { reservation: "second", lane: 1 }))[0]?.fence).to.equal(retaken?.fence);
   });
 
-  it("knows the same submission again, and refuses another under its id", async () => {
+  it("recognizes the same submission, and refuses another one under its id", async () => {
     const long = JSON.stringify({ text: "x".repeat(500) });
     await t.submit({ id: "a", input: long });
     expect(await t.submit({ id: "a", input: long })).to.include({ verdict: "replay", state: "waiting", index: 0 });
@@ -107,7 +107,7 @@ describe("the life of a task", () => {
     expect((await t.submit({ id: "a", input: "{}" })).verdict).to.equal("conflict");
   });
 
-  it("tries again after a failure, then is dead with its input and last errors kept", async () => {
+  it("is retried after a failure, then is dead, with its input and last errors kept", async () => {
     await t.submit({ id: "a", input: '{"keep":"me"}' });
     expect(await t.engine.fail(lease(await take()), failureOf("retry"), t.settings)).to.equal("retrying");
     expect((await look("a")).state).to.equal("retrying");
@@ -126,7 +126,7 @@ describe("the life of a task", () => {
     ]);
   });
 
-  it("does not count an attempt that asks for later, and does not bury one that gives up", async () => {
+  it("does not count an attempt that ends with retryLater; one that gives up is not dead", async () => {
     await t.submit({ id: "a" });
     for (let n = 0; n < 4; n += 1) {
       const task = await take();
@@ -138,7 +138,7 @@ describe("the life of a task", () => {
     expect(await t.redis.zcard(key("dead", "jobs"))).to.equal(0);
   });
 
-  it("gives a task whose worker is lost back to its old place, then buries it when that happens too often", async () => {
+  it("returns to its old place if its worker is lost, and is dead if that happens too often", async () => {
     await t.submit({ id: "a" });
     await t.submit({ id: "b" });
     const [first] = await t.reserve(1, { leaseMs: 1 });
@@ -153,7 +153,7 @@ describe("the life of a task", () => {
     expect(await look("a")).to.include({ state: "failed", errorCode: "worker-lost" });
   });
 
-  it("hands a released task back to its old place with the attempt refunded", async () => {
+  it("returns to its old place if it is released, without counting the attempt", async () => {
     await Promise.all(["a", "b"].map((id) => t.submit({ id })));
     const task = await take();
     expect(await t.engine.release(lease(task), t.settings)).to.equal("released");
@@ -162,7 +162,7 @@ describe("the life of a task", () => {
     expect(Number(again.fence)).to.be.above(Number(task.fence));
   });
 
-  it("cancels by state: out of the line, asked for while running, destroyed when finished", async () => {
+  it("is canceled by state: removed from the line, asked to stop while running, deleted when finished", async () => {
     await Promise.all(["w", "r", "d"].map((id) => t.submit({ id })));
     await t.submit({ id: "s", delayMs: 60_000 });
     expect(await t.engine.cancel("w", "jobs")).to.equal("canceled");
@@ -179,7 +179,7 @@ describe("the life of a task", () => {
     expect(await t.engine.cancel("nobody", "jobs")).to.equal("unknown");
   });
 
-  it("starts a scheduled task no sooner than it is due", async () => {
+  it("starts when it is due if it is scheduled, not before", async () => {
     await t.submit({ id: "later", delayMs: 80 });
     expect(await t.engine.inspect("later", { result: false })).to.include({
       state: "scheduled",
@@ -196,7 +196,7 @@ describe("the life of a task", () => {
     expect((await take()).id).to.equal("later");
   });
 
-  it("promotes a hundred thousand tasks due at one instant in several calls, losing none", async function () {
+  it("is promoted in several calls if a hundred thousand are due at one instant, and none is lost", async function () {
     this.timeout(60_000);
     const total = 100_000;
     const stored = {
@@ -220,7 +220,7 @@ describe("the life of a task", () => {
     expect(await t.redis.zcard(key("scheduled", "jobs"))).to.equal(0);
   });
 
-  it("refuses what exceeds the queue's limit or the caller's longest line, and stores nothing of it", async () => {
+  it("is refused beyond the queue's limit or the caller's longest line, and not stored", async () => {
     const small = await openEngine({ settings: { maxWaiting: 2 } });
     try {
       await small.submit({ id: "a" });

@@ -34,7 +34,7 @@ describe("the result of a task in the store", () => {
     return id;
   }
 
-  it("is in its hash when it is short, and a key of its own when it is not", async () => {
+  it("is in the task's hash if it is short, else in a key of its own", async () => {
     jobs = await openEngine();
     for (const length of [1, 63, 64, 65, 128, 200, 255, 256, 257, 1000]) {
       const answer = answerOf("x".repeat(length - encodeResult(answerOf("")).length));
@@ -46,7 +46,7 @@ describe("the result of a task in the store", () => {
     }
   });
 
-  it("is the same with its type and headers, and as bytes that are no text", async () => {
+  it("keeps its type and headers, and arbitrary bytes", async () => {
     jobs = await openEngine();
     const body = Buffer.from(Array.from({ length: 150 }, (_, n) => (n * 7) % 256));
     const id = await succeed({ status: 201, contentType: "image/x-odd", headers: { etag: '"1"' }, body });
@@ -57,7 +57,7 @@ describe("the result of a task in the store", () => {
     });
   });
 
-  it("is told no longer than RESULT_TTL, and expires in the hash where the store can do that", async () => {
+  it("is not returned after RESULT_TTL, and expires in the hash if the store supports that", async () => {
     jobs = await openEngine({ settings: { resultTtlMs: 30 } });
     const id = await succeed(answerOf("x".repeat(100)));
     const expiresMs = (await jobs.look(id)).expiresMs ?? 0;
@@ -71,7 +71,7 @@ describe("the result of a task in the store", () => {
     expect(await inHash(id)).to.have.length(canExpireFields[0] === null ? 2 : 0);
   });
 
-  it("leaves the hash when it is destroyed, and when a dead task is retried", async () => {
+  it("is removed from the hash if it is deleted or the dead task is retried", async () => {
     jobs = await openEngine({ settings: { attempts: 1 } });
     const destroyed = await succeed(answerOf("x".repeat(200)));
     expect(await jobs.engine.cancel(destroyed, "jobs")).to.equal("destroyed");
@@ -90,7 +90,7 @@ describe("the result of a task in the store", () => {
     expect(await inHash(id)).to.deep.equal([]);
   });
 
-  it("is always a key of its own with STRICT_RESULT_TTL, and read either way", async () => {
+  it("is always a key of its own with STRICT_RESULT_TTL, but read from both", async () => {
     jobs = await openEngine();
     const before = await succeed(answerOf("1"));
     const { complete } = scriptsOf(jobs.redis, { flags: true, strictResultTtl: true });

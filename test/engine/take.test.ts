@@ -93,7 +93,7 @@ describe("a request for work that is sent again", () => {
     expect(await running()).to.equal(100);
   });
 
-  it("gets the same if work has come meanwhile to a partition that had none", async () => {
+  it("gets the same if work has arrived meanwhile in a partition that had none", async () => {
     for (const partition of [0, 1, 2]) {
       const reservation = `into-${partition}`;
       await fill(partition, 2);
@@ -151,7 +151,7 @@ describe("a request for work that is sent again", () => {
     expect(new Set(firsts.flat()).size).to.equal(30);
   });
 
-  it("reserves anew if the first got nothing", async () => {
+  it("reserves again if the first got nothing", async () => {
     expect(await take("empty")).to.deep.equal([]);
     await fill(1, 2);
     expect(await take("empty")).to.have.length(2);
@@ -176,7 +176,7 @@ describe("a request for work that is sent again", () => {
     for (const ttl of ttls) expect(ttl).to.be.within(1, 15_000);
   });
 
-  describe("while a partition is away", () => {
+  describe("while a partition is unreachable", () => {
     it("gets the tasks of the other partitions, and no task is left without a worker", async () => {
       for (const partition of [0, 1, 2]) {
         const tag = t.keys.tag(partition);

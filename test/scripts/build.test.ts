@@ -43,14 +43,14 @@ describe("the build", () => {
     expect(existsSync(join(root, "dist/name.d.ts"))).to.equal(true);
   });
 
-  it("brings along what the page of the API loads, with its licence: the package is not installed where the server runs", () => {
+  it("includes what the page of the API loads, with its licence, since that package is not installed in production", () => {
     put("src/http/pages/docs.html", "<!doctype html>\n");
     expect(build(root)).to.match(/8 assets copied/);
     const files = readdirSync(join(root, "dist/http/pages/swagger-ui")).sort();
     expect(files).to.include.members(["LICENSE", "NOTICE", "swagger-ui-bundle.js", "swagger-ui.css"]);
   });
 
-  it("does nothing while nothing has changed, and all again when something has", () => {
+  it("does nothing if nothing has changed, else builds everything", () => {
     build(root);
     expect(build(root)).to.equal("build: dist is up to date");
     put("src/name.ts", 'export const name = "second";\n');
@@ -58,7 +58,7 @@ describe("the build", () => {
     expect(execFileSync(join(root, "dist/cli/paihao.js"), { encoding: "utf8" })).to.equal("second");
   });
 
-  it("leaves nothing of a source that is gone", () => {
+  it("keeps nothing of a deleted source", () => {
     put("src/old.ts", "export const old = 1;\n");
     build(root);
     rmSync(join(root, "src/old.ts"));
@@ -76,7 +76,7 @@ describe("the build", () => {
     expect(readdirSync(root).filter((name) => name.startsWith("dist"))).to.deep.equal(["dist"]);
   });
 
-  it("fails on a file of src that it does not know, and without the package's command", () => {
+  it("fails on an unknown kind of file in src, and without the package's command", () => {
     put("src/engine/notes.txt", "");
     expect(() => build(root)).to.throw("src/engine/notes.txt is neither TypeScript nor an asset");
     rmSync(join(root, "src/engine"), { recursive: true });

@@ -54,7 +54,7 @@ describe("the floors", () => {
     });
   }
 
-  it("let pass what points down", () => {
+  it("allow imports from lower floors", () => {
     expect(said.get("engine/good.ts") ?? []).to.deep.equal([]);
   });
 });

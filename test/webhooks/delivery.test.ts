@@ -107,7 +107,7 @@ describe("the delivery of webhooks", () => {
     for (const { body, headers } of events) new Webhook(NEW).verify(body, headers as Record<string, string>);
   });
 
-  it("is made for each attempt: a result that was destroyed meanwhile is no longer in it, and nothing is kept of it", async () => {
+  it("has a body made for each attempt: a result that was deleted meanwhile is not in it, and no copy is stored", async () => {
     await open();
     receiver.answers(() => 503);
     await t.submit("i", receiver.url);
@@ -129,7 +129,7 @@ describe("the delivery of webhooks", () => {
     expect(new Set(receiver.received.map(({ headers }) => headers["webhook-id"]))).to.have.property("size", 1);
   });
 
-  it("stops for good at 410, which is no dead letter", async () => {
+  it("stops for good at 410, without a dead letter", async () => {
     await open();
     receiver.answers(() => 410);
     await t.submit("j", receiver.url);
@@ -155,7 +155,7 @@ describe("the delivery of webhooks", () => {
     expect(last?.json.timestamp).to.equal(first?.json.timestamp);
   });
 
-  it("waits for as long as Retry-After asks, and counts the attempt", async () => {
+  it("waits as long as Retry-After says, and counts the attempt", async () => {
     await open();
     receiver.answers((_, res) => {
       res.writeHead(503, { "Retry-After": "3600" }).end();
@@ -169,7 +169,7 @@ describe("the delivery of webhooks", () => {
     expect(seen?.attempts).to.equal(1);
   });
 
-  it("waits for as long as the schedule says where Retry-After asks for less", async () => {
+  it("waits as long as the schedule says if Retry-After is shorter", async () => {
     await open({ pauseMs: () => 60_000 });
     receiver.answers((_, res) => {
       res.writeHead(503, { "Retry-After": "1" }).end();

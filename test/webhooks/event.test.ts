@@ -40,31 +40,31 @@ describe("the body of an event", () => {
     }
   });
 
-  it("has the result in its data where that is JSON", () => {
+  it("has the result in its data if that is JSON", () => {
     expect(withResult(jsonResult('{"sum":3}')).data.result).to.deep.equal({ sum: 3 });
     expect(withResult(jsonResult("[1]", "application/geo+json; charset=utf-8")).data.result).to.deep.equal([1]);
     expect(withResult(jsonResult("null")).data).to.have.property("result", null);
   });
 
-  it("has the problem of a failed task there", () => {
+  it("has the problem of a failed task in its data", () => {
     const stored = encodeResult(catalogueResult("task-failed", "no car"));
     const seen = seenWith({ state: "failed", result: decodeResult(Buffer.from(stored)) });
     expect(JSON.parse(bodyOf({ state: "failed" }, seen)).data.result).to.include({ detail: "no car", status: 500 });
   });
 
-  it("gives the result to the letter, numbers of any length too", () => {
+  it("contains the result verbatim, including numbers of any length", () => {
     expect(bodyOf({}, seenWith({ result: jsonResult('{"n":12345678901234567890.10}') }))).to.include(
       '"result":{"n":12345678901234567890.10}}}',
     );
   });
 
-  it("is thin where the result is as large as the limit, or larger", () => {
+  it("leaves out a result that reaches the limit", () => {
     const ofLength = (length: number) => jsonResult(JSON.stringify("x".repeat(length - 2)));
     expect(withResult(ofLength(RESULT_LIMIT - 1)).data.result).to.have.length(RESULT_LIMIT - 3);
     expect(withResult(ofLength(RESULT_LIMIT)).data).not.to.have.property("result");
   });
 
-  it("is thin where the result is something else than JSON, or only says that it is", () => {
+  it("leaves out a result that is not JSON, or only claims to be", () => {
     for (const result of [
       jsonResult("plain", "text/plain"),
       jsonResult("", null),
@@ -76,7 +76,7 @@ describe("the body of an event", () => {
     }
   });
 
-  it("tells of the end alone where the task has been run again since, or is gone", () => {
+  it("reports only the outcome if the task has been retried since, or is gone", () => {
     const thin = { id: "a", queue: "jobs", state: "failed", status: "failed" };
     for (const seen of [
       seenWith({ state: "waiting", finishedMs: null }),

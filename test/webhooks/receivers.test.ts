@@ -90,7 +90,7 @@ describe("the slots that receivers share", () => {
     end(nowMs + tookMs);
   };
 
-  it("are a few for one host, whatever the port, and free again when a delivery has ended", () => {
+  it("are limited for one host, whatever the port, and free again when a delivery has ended", () => {
     const receivers = new Receivers(32);
     const ends = Array.from({ length: mostOfHost }, (_, n) => receivers.enter(n % 2 ? a : b, 0));
     for (const end of ends) expect(end).to.be.a("function");
@@ -101,14 +101,14 @@ describe("the slots that receivers share", () => {
     expect(receivers.enter("https://b.example/", 10)).to.be.a("function");
   });
 
-  it("are fewer for a host that was slow the last time", () => {
+  it("are fewer for a host that was slow last time", () => {
     const receivers = new Receivers(32);
     visit(receivers, a, slowMs + 1);
     for (let n = 0; n < mostOfSlowHost; n += 1) expect(receivers.enter(a, slowMs + 1)).to.be.a("function");
     expect(receivers.enter(a, slowMs + 1)).to.be.a("number");
   });
 
-  it("are half of all for the hosts that are slow or unknown, however many", () => {
+  it("are limited to half of all for slow and unknown hosts together", () => {
     const receivers = new Receivers(32);
     visit(receivers, a, 10);
     const entered = others(100).filter((url) => typeof receivers.enter(url, 10) === "function");
@@ -116,7 +116,7 @@ describe("the slots that receivers share", () => {
     expect(receivers.enter(a, 10)).to.be.a("function");
   });
 
-  it("are asked for again later by each that found none, at the pace of the host and within a minute", () => {
+  it("are requested again by deliveries that found none, at the pace of the host and within a minute", () => {
     const receivers = new Receivers(32);
     visit(receivers, a, 1000);
     for (let n = 0; n < mostOfHost; n += 1) receivers.enter(a, 1000);
@@ -126,7 +126,7 @@ describe("the slots that receivers share", () => {
     expect(Math.max(...pauses)).to.be.at.most(longestPauseMs);
   });
 
-  it("are remembered of so many hosts only, and of those that have deliveries always", () => {
+  it("are remembered for a limited number of hosts, and always for those with deliveries", () => {
     const receivers = new Receivers(1_000_000);
     for (let n = 0; n < mostOfHost; n += 1) receivers.enter(a, 0);
     for (const url of others(RECEIVER_LIMITS.hosts + 10)) visit(receivers, url, 10);

@@ -33,7 +33,7 @@ describe("one attempt to deliver an event", () => {
     return (error as Undelivered).message;
   };
 
-  it("posts the body as it is, and tells the status and Retry-After of the answer", async () => {
+  it("posts the body unchanged, and returns the status and Retry-After of the response", async () => {
     receiver.answers((_, res) => {
       res.writeHead(503, { "Retry-After": "7" }).end("later");
       return undefined;
@@ -47,7 +47,7 @@ describe("one attempt to deliver an event", () => {
     });
   });
 
-  it("follows no redirect", async () => {
+  it("does not follow redirects", async () => {
     const other = await startReceiver();
     receiver.answers((_, res) => {
       res.writeHead(307, { Location: other.url }).end();
@@ -58,18 +58,18 @@ describe("one attempt to deliver an event", () => {
     await other.close();
   });
 
-  it("does not wait longer than its time for a receiver that says nothing", async () => {
+  it("waits only until its timeout for a receiver that does not answer", async () => {
     receiver.answers(() => undefined);
     expect(await failure({ timeoutMs: 50 })).to.match(/did not answer within 50 ms/);
     await receiver.count(1);
   });
 
-  it("counts the look-up of the name into that time", async () => {
+  it("includes the name look-up in that time", async () => {
     const guard = new AddressGuard(parseAllowList([]), { resolve: () => new Promise(() => undefined) });
     expect(await failure({ url: "https://hooks.example/", guard, timeoutMs: 50 })).to.match(/within 50 ms/);
   });
 
-  it("takes the status of an answer whose body does not end, and hardly waits for the rest of it", async () => {
+  it("uses the status of a response whose body does not end, and hardly waits for the rest", async () => {
     receiver.answers((_, res) => {
       res.writeHead(200).write("a beginning");
       return undefined;
@@ -78,7 +78,7 @@ describe("one attempt to deliver an event", () => {
     expect(await send({ timeoutMs: 200 })).to.include({ status: 200 });
   });
 
-  it("takes the status of an answer whose body trickles", async () => {
+  it("uses the status of a response whose body trickles", async () => {
     let trickle: NodeJS.Timeout | undefined;
     receiver.answers((_, res) => {
       res.writeHead(200);
@@ -88,7 +88,7 @@ describe("one attempt to deliver an event", () => {
     expect(await send({ timeoutMs: 600_000 }).finally(() => clearInterval(trickle))).to.include({ status: 200 });
   });
 
-  it("reads no more of a huge answer than its limit", async () => {
+  it("reads a huge response only up to its limit", async () => {
     let written = 0;
     const closed = new Promise<void>((resolve) => {
       receiver.answers((_, res) => {
@@ -107,7 +107,7 @@ describe("one attempt to deliver an event", () => {
     expect(written).to.be.below(32 * 1024 ** 2);
   });
 
-  it("fails when nobody listens, and keeps the address out of the reason", async () => {
+  it("fails if nothing listens, with a reason that does not contain the address", async () => {
     const port = await freePort();
     const reason = await failure({ url: `http://127.0.0.1:${port}/` });
     expect(reason)
@@ -115,7 +115,7 @@ describe("one attempt to deliver an event", () => {
       .and.not.include("127.0.0.1");
   });
 
-  it("fails when the connection ends without an answer, whatever ends it", async () => {
+  it("fails if the connection ends without a response, for whatever reason", async () => {
     for (const answer of [
       "",
       "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\n",
@@ -134,7 +134,7 @@ describe("one attempt to deliver an event", () => {
     }
   });
 
-  it("ends with the signal's reason when that fires", async () => {
+  it("ends with the reason of the signal", async () => {
     receiver.answers(() => undefined);
     const stop = new AbortController();
     const sent = send({ signal: stop.signal }).catch((error: unknown) => error);
@@ -147,7 +147,7 @@ describe("one attempt to deliver an event", () => {
     );
   });
 
-  it("contacts no private address, also when the name was public a moment ago (rebinding)", async () => {
+  it("never connects to a private address, even if the name was public a moment ago (rebinding)", async () => {
     const addresses = ["93.184.215.14", "127.0.0.1"];
     const resolve: Resolve = async () => [{ address: addresses.shift() ?? "127.0.0.1", family: 4 }];
     const guard = new AddressGuard(parseAllowList([]), { resolve });
@@ -158,7 +158,7 @@ describe("one attempt to deliver an event", () => {
     expect(receiver.received).to.deep.equal([]);
   });
 
-  it("connects to the very address that was checked", async () => {
+  it("connects to exactly the address that was checked", async () => {
     const asked: string[] = [];
     const resolve: Resolve = async (host) => {
       asked.push(host);

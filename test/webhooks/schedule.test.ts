@@ -21,7 +21,7 @@ describe("the schedule of webhook deliveries", () => {
     expect(pauseMs(ATTEMPTS - 1, 0.5)).to.equal(SCHEDULE.longestMs);
   });
 
-  it("draws each pause from a fifth around it, whatever the attempt", () => {
+  it("varies each pause at random by up to a fifth, whatever the attempt", () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 1e6 }),
@@ -35,12 +35,12 @@ describe("the schedule of webhook deliveries", () => {
     expect(pauseMs(9, 0)).to.be.below(pauseMs(9, 0.9));
   });
 
-  it("goes on for a day at least, and not for two", () => {
+  it("continues for at least one day and less than two", () => {
     expect(totalMs(0)).to.be.at.least(24 * HOUR_MS);
     expect(totalMs(1)).to.be.below(48 * HOUR_MS);
   });
 
-  it("has no attempt more than that takes", () => {
+  it("has no more attempts than that takes", () => {
     expect(totalMs(0) - pauseMs(ATTEMPTS - 1, 0)).to.be.below(24 * HOUR_MS);
   });
 });

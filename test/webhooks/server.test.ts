@@ -37,7 +37,7 @@ describe("webhooks of a server", () => {
     expect(headers["content-type"]).to.match(/^application\/json/);
   });
 
-  it("may be asked for by PUT and by synchronous requests too, and are nothing to the handler", async () => {
+  it("can be requested by PUT and by synchronous requests too, and are not passed to the handler", async () => {
     const put = await server.send(`/v1/requests/by-put${asked()}`, { method: "PUT", body: 1 });
     expect(put.status).to.equal(200);
     expect(put.json.query).to.deep.equal({});
@@ -45,7 +45,7 @@ describe("webhooks of a server", () => {
     expect(event?.json.data.id).to.equal("by-put");
   });
 
-  it("are thin where the result is large, and say where it is", async () => {
+  it("leave out a large result, and link to it", async () => {
     const id = await server.enqueue("default", { text: "x".repeat(20_000) }, asked());
     const [event] = await receiver.count(1);
     expect(event?.json.data).to.include({ id, state: "succeeded" }).and.not.have.property("result");
@@ -88,7 +88,7 @@ describe("webhooks of a server", () => {
     expect(twice.json).to.include({ type: "/problems/invalid-parameter", parameter: "webhook" });
   });
 
-  it("tell of each task of a batch, or are refused before any of its lines is read", async () => {
+  it("report each task of a batch, or are refused before any of its lines is read", async () => {
     const send = (url: string, id: string) =>
       server.send(`/v1/queues/default/batches${asked(url)}`, {
         method: "POST",
@@ -103,7 +103,7 @@ describe("webhooks of a server", () => {
     expect((await send("https://10.0.0.1/", "known")).json).to.include({ parameter: "webhook" });
   });
 
-  it("are refused in a dry run as they would be otherwise", async () => {
+  it("are refused in a dry run as well", async () => {
     const answer = await server.send(`/v1/requests${asked("https://10.0.0.1/")}&dryRun=true`, {
       method: "POST",
       body: 1,
@@ -111,7 +111,7 @@ describe("webhooks of a server", () => {
     expect(answer.status).to.equal(400);
   });
 
-  it("are not looked at again, nor changed, when a submission is repeated", async () => {
+  it("are neither checked again nor changed if a submission is repeated", async () => {
     const gate = closedGate();
     const send = (url: string) =>
       server.send(`/v1/queues/gated/requests${asked(url)}`, {
@@ -141,7 +141,7 @@ describe("webhooks when processes stop", () => {
 
   const asked = () => `?webhook=${encodeURIComponent(receiver.url)}`;
 
-  it("survive the API process that accepted the task: the next one delivers them", async () => {
+  it("survive the end of the API process that accepted the task", async () => {
     const first = await startServer({ ...ENV, ROLE: "api" });
     const id = await first.enqueue("default", 1, asked());
     expect((await first.send(`/v1/requests/${id}`, { method: "DELETE" })).status).to.equal(200);
@@ -154,7 +154,7 @@ describe("webhooks when processes stop", () => {
     await second.stop();
   });
 
-  it("reach the receiver again, with the same webhook-id, when the worker is killed while it delivers", async () => {
+  it("are sent again, with the same webhook-id, if the worker is killed while it delivers", async () => {
     const api = await startServer({ ...ENV, ROLE: "api" });
     const env = {
       ...ENV,
@@ -177,7 +177,7 @@ describe("webhooks when processes stop", () => {
     await api.stop();
   });
 
-  it("are refused while as many deliveries wait as tasks may; accepted ones are delivered", async () => {
+  it("are refused while MAX_WAITING deliveries wait; accepted ones are delivered", async () => {
     const env = { ...ENV, MAX_WAITING: "3", PARTITIONS: "1" };
     const api = await startServer({ ...env, ROLE: "api" });
     const submit = (id: string, search = asked()) =>
@@ -208,7 +208,7 @@ describe("webhooks when processes stop", () => {
     await api.stop();
   });
 
-  it("carry signed links where links are signed, so that a receiver needs no key to collect", async () => {
+  it("contain signed links if links are signed, so that a receiver needs no key to collect", async () => {
     const server = await startServer({ ...ENV, URL_SIGNING_KEY: "a secret of some length" });
     await server.enqueue("default", { text: "x".repeat(20_000) }, asked());
     const [event] = await receiver.count(1);

@@ -25,13 +25,13 @@ describe("the signature of a webhook (Standard Webhooks 1.0)", () => {
     );
   });
 
-  it("is that of the example of the reference library's own tests", () => {
+  it("matches the example in the reference library's tests", () => {
     const message = { id: "msg_p5jXN8AQM9LWM0D4loKWxJek", timestampS: 1614265330, body: '{"test": 2432232314}' };
     const signature = signatureOf(["whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"], message);
     expect(signature).to.equal("v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=");
   });
 
-  it("is one of each secret while they are changed, so that either verifies it", () => {
+  it("has one part for each secret while they are rotated, so that either verifies it", () => {
     const [fresh, old, other] = [1, 2, 3].map((n) => secretOf(new Uint8Array(32).fill(n))) as [string, string, string];
     const timestampS = nowS();
     const message = { id: "msg_1", timestampS, body: '{"type":"task.succeeded"}' };
@@ -44,7 +44,7 @@ describe("the signature of a webhook (Standard Webhooks 1.0)", () => {
     expect(() => new Webhook(other).verify(message.body, headers)).to.throw();
   });
 
-  it("is of another body or another time another one", () => {
+  it("differs for another body or time", () => {
     const secret = secretOf(new Uint8Array(32));
     const timestampS = nowS();
     const message = { id: "msg_1", timestampS, body: "{}" };
@@ -56,12 +56,12 @@ describe("the signature of a webhook (Standard Webhooks 1.0)", () => {
 });
 
 describe("the webhook-id", () => {
-  it("is the same for the same event, and another for another", () => {
+  it("is the same for the same event, and differs for others", () => {
     expect(messageId("a:webhook:1")).to.equal(messageId("a:webhook:1"));
     expect(messageId("a:webhook:1")).not.to.equal(messageId("a:webhook:2"));
   });
 
-  it("has no full stop, whatever id a caller has chosen", () => {
+  it("contains no full stop, whatever the task's id", () => {
     fc.assert(fc.property(fc.string(), (id) => /^msg_[0-9a-f]{32}$/.test(messageId(`${id}.1.2`))));
   });
 });

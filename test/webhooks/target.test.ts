@@ -24,14 +24,14 @@ async function refusal(url: string, guard = guardOf()): Promise<string> {
 }
 
 describe("the URL of a webhook, when a task is submitted", () => {
-  it("may be https to a public host, and is kept in its canonical form", async () => {
+  it("can be https to a public host, and is stored in canonical form", async () => {
     expect(await checkTarget("https://Hooks.Example:8443/a b?c=d", guardOf())).to.equal(
       "https://hooks.example:8443/a%20b?c=d",
     );
     expect(await checkTarget(`https://${PUBLIC}/`, guardOf())).to.equal(`https://${PUBLIC}/`);
   });
 
-  it("may be http only to what WEBHOOK_ALLOW lists", async () => {
+  it("can be http only to targets in WEBHOOK_ALLOW", async () => {
     expect(await refusal("http://hooks.example/")).to.match(/use https/);
     expect(await refusal(`http://${PUBLIC}/`)).to.match(/use https/);
     for (const [url, allow] of [
@@ -43,7 +43,7 @@ describe("the URL of a webhook, when a task is submitted", () => {
     }
   });
 
-  it("may not lead to an address that is not public, named or resolved to", async () => {
+  it("must not lead to an address that is not public, directly or by name", async () => {
     for (const host of [
       "127.0.0.1",
       "10.1.2.3",
@@ -60,21 +60,21 @@ describe("the URL of a webhook, when a task is submitted", () => {
     }
   });
 
-  it("may not hold credentials, be of another scheme, or be no URL", async () => {
+  it("must be an http or https URL without credentials", async () => {
     expect(await refusal("https://user:secret@hooks.example/")).to.match(/user name or password/);
     for (const url of ["", "hooks.example", "/hook", "ftp://hooks.example/", "file:///etc/passwd", "javascript:1"]) {
       expect(await refusal(url), url).to.match(/not an http or https URL/);
     }
   });
 
-  it("may have 2048 characters, in its canonical form too", async () => {
+  it("can have 2048 characters, also in canonical form", async () => {
     const url = (length: number) => "https://hooks.example/".padEnd(length, "x");
     expect(await checkTarget(url(TARGET_DEFAULTS.length), guardOf())).to.have.length(TARGET_DEFAULTS.length);
     expect(await refusal(url(TARGET_DEFAULTS.length + 1))).to.match(/longer than 2048/);
     expect(await refusal(`https://hooks.example/${"排".repeat(300)}`)).to.match(/longer than 2048/);
   });
 
-  it("must have a name that resolves; where that takes long, it may be handed in again later", async () => {
+  it("must have a name that resolves; if that takes too long, it can be submitted again later", async () => {
     const missing: Resolve = async () => {
       throw Object.assign(new Error("not found"), { code: "ENOTFOUND" });
     };

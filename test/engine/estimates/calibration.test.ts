@@ -25,7 +25,7 @@ const LINE: Line = {
 };
 
 describe("the calibration of estimates", () => {
-  it("holds a sample of what callers were told against the true starts, by the clock of the store", async () => {
+  it("compares a sample of the reported estimates with the actual starts, by the store's clock", async () => {
     const metrics = new Metrics();
     const sample = new Sample();
     // Of a store whose clock is an hour behind.

@@ -65,7 +65,7 @@ describe("an estimate", () => {
     expect(width(50)).to.be.at.least(width(5000));
   });
 
-  it("rests on the mean that has proved the better forecast: the slow one or that of the latest tasks", () => {
+  it("uses the slow mean or the recent one, whichever forecast better", () => {
     const seconds = (over: Partial<Line>) => estimate(line({ slowMeanMs: 20_000, ...over }), waiting(200), 0)?.seconds;
     const latest = seconds({ slowMeanMs: null }) ?? 0;
     const misses = { good: [0, 0, 0, 0], bad: [1e8, 1e8, 1e8, 1e8] };
@@ -105,7 +105,7 @@ describe("an estimate", () => {
     }
   });
 
-  it("is told to the millisecond below ten seconds, else to a tenth of a second", () => {
+  it("is rounded to a millisecond below ten seconds, else to a tenth of a second", () => {
     const even = { variance: 0, samples: 1_000_000, agesMs: [0], slots: 1, running: 1 };
     expect(estimate(line({ ...even, meanMs: 1234.4 }), waiting(0), 0)).to.include({
       seconds: 1.234,

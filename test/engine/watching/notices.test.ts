@@ -66,7 +66,7 @@ describe("notices", () => {
     looks.length = 0;
   };
 
-  it("bring the end of a task from another process, with its result and without a look", async () => {
+  it("report the end of a task in another process, with its result and without a read", async () => {
     await warm();
     const waited = submitAndWait("a");
     await eventually(async () => (await listed("a")).length === 1);
@@ -80,7 +80,7 @@ describe("notices", () => {
     expect(looks).to.deep.equal(["a"]);
   });
 
-  it("are not sent to the process that runs the task: it tells its own listeners the same", async () => {
+  it("are not sent to the process that runs the task, which notifies its own listeners directly", async () => {
     await warm();
     const waited = submitAndWait("a");
     await eventually(async () => (await listed("a")).length === 1);
@@ -104,7 +104,7 @@ describe("notices", () => {
     expect(await published(work)).to.equal(0);
   });
 
-  it("need one subscription for a process, however many wait", async () => {
+  it("need one subscription for each process, however many callers wait", async () => {
     const own = `${api.keys.tag(0)}e:*`;
     const waited = Promise.all(Array.from({ length: 1000 }, (_, n) => submitAndWait(`w${n}`)));
     await eventually(async () => (await api.engine.figures(["jobs"]))[0]?.line.waiting === 1000);
@@ -119,7 +119,7 @@ describe("notices", () => {
     expect(ends.map(({ end }) => end?.result?.body.toString())).to.deep.equal(ends.map((_, n) => `w${n}`));
   });
 
-  it("of a long result, a failure, a cancellation and a destroyed result bring what a look shows", async () => {
+  it("of a long result, a failure, a cancel and a deleted result report the same as a read", async () => {
     await warm();
     const bodies = ["x".repeat(SHARED.noticeBytes + 1), "short"];
     for (const [n, body] of bodies.entries()) {
@@ -139,7 +139,7 @@ describe("notices", () => {
     expect(looks).to.deep.equal(["r0"]);
   });
 
-  it("reach a request that came later under the same id, in either process", async () => {
+  it("reach a later request with the same id, in either process", async () => {
     const first = submitAndWait("a");
     await eventually(async () => (await listed("a")).length === 1);
     const second = submitAndWait("a", worker);
@@ -148,7 +148,7 @@ describe("notices", () => {
     for (const { end } of await Promise.all([first, second])) expect(end?.result?.body.toString()).to.equal("once");
   });
 
-  it("tell a listener of each change, by one message for a call, but one who waits for the end of nothing else", async () => {
+  it("report each change to a listener, with one message for a call; a caller who waits for the end gets only that", async () => {
     const heard: (Notice | null)[] = [];
     const listening = api.engine.notices.listen("a", (notice) => heard.push(notice));
     await listening.ready;
@@ -166,7 +166,7 @@ describe("notices", () => {
     void ending.catch(() => undefined);
   });
 
-  it("go to all processes where more listen than a record names", async () => {
+  it("go to all processes if more listen than a record can name", async () => {
     await api.submit({ id: "a" });
     for (let n = 0; n < SHARED.mostListeners; n += 1) {
       await api.scripts.watch(api.keys.tag(0), `gone${n}`, [{ id: "a", result: false }]);
@@ -178,7 +178,7 @@ describe("notices", () => {
     expect((await waited).end?.result?.body.toString()).to.equal("all");
   });
 
-  it("are not needed: a wait looks for itself where none arrives, and where the end was told to nobody", async () => {
+  it("are not needed: a wait also polls, in case a message is lost or was never sent", async () => {
     api.engine.pubsub.listen = async () => () => undefined;
     const waited = submitAndWait("a");
     await eventually(async () => (await listed("a")).length === 1);
@@ -187,7 +187,7 @@ describe("notices", () => {
     expect((await waited).end?.result?.body.toString()).to.equal("late");
   });
 
-  it("are made up for by a look when a completion whose answer was lost is sent again", async () => {
+  it("are replaced by a read if a completion is sent again after its reply was lost", async () => {
     await warm();
     const waited = submitAndWait("a");
     await eventually(async () => (await listed("a")).length === 1);

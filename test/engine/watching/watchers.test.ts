@@ -50,7 +50,7 @@ describe("watching tasks", () => {
     return watched;
   };
 
-  it("reports changes to all watchers of a task at once, with one look", async () => {
+  it("reports changes to all watchers of a task at once, with one read", async () => {
     // A pass would look as well.
     const watchers = new Watchers(engine, { passMs: 60_000 });
     await t.submit({ id: "a" });
@@ -63,7 +63,7 @@ describe("watching tasks", () => {
     expect(looks).to.deep.equal(["a"]);
   });
 
-  it("reports how the line moves although nothing is published for waiting tasks", async () => {
+  it("reports changes of places, although nothing is published for waiting tasks", async () => {
     const watchers = new Watchers(engine, QUICK);
     for (const id of ["a", "b", "c"]) await t.submit({ id });
     const { listener, heard, told } = ear();
@@ -73,7 +73,7 @@ describe("watching tasks", () => {
     expect(told.every((seen) => seen?.state === "waiting")).to.equal(true);
   });
 
-  it("does not look at places in a line that has not moved, except for a few in turn", async () => {
+  it("does not read places in a line that has not moved, except for a few in turn", async () => {
     const watchers = new Watchers(engine, QUICK);
     await t.submit({ id: "first" });
     for (let n = 0; n < 40; n += 1) {

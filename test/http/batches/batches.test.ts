@@ -9,7 +9,7 @@ import { type Sent, startServer, type TestServer } from "../../helpers/http/serv
 const NDJSON = { "Content-Type": "application/x-ndjson" };
 const MIB = 1024 ** 2;
 
-describe("batches over HTTP (API: Batches)", () => {
+describe("batches over HTTP", () => {
   let server: TestServer;
   before(async () => {
     server = await startServer({ MAX_BODY: "2kb" });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { Resequencer } from "../../../src/http/batches/resequencer.ts";
 
 describe("the resequencer", () => {
-  it("returns answers in the order of the questions", async () => {
+  it("returns results in the order of the requests", async () => {
     await fc.assert(
       fc.asyncProperty(fc.shuffledSubarray([0, 1, 2, 3, 4, 5, 6, 7], { minLength: 8 }), async (order) => {
         const answers = new Resequencer(100);
@@ -24,7 +24,7 @@ describe("the resequencer", () => {
     );
   });
 
-  it("makes the asker wait until an answer has been taken, not only found", async () => {
+  it("applies backpressure until a result is consumed, not only available", async () => {
     const answers = new Resequencer(2);
     const reader = answers[Symbol.asyncIterator]();
     answers.place()("a");
@@ -45,7 +45,7 @@ describe("the resequencer", () => {
     expect((await reader.next()).done).to.equal(true);
   });
 
-  it("ends all waits when it is abandoned", async () => {
+  it("ends all waits if it is abandoned", async () => {
     const answers = new Resequencer(1);
     answers.place();
     const asked = answers.room();

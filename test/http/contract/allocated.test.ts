@@ -38,7 +38,7 @@ describe("the contract: allocated ids in every state, with every method", () => 
     }
   };
 
-  it("allocated: GET 200, DELETE 204 and then 404; PUT is the first input as POST is", async () => {
+  it("allocated: GET 200, DELETE 204 and then 404; PUT submits the first input, like POST", async () => {
     const [dropped, put] = [await allocate("default"), await allocate("default")];
     const look = await send("GET", dropped);
     expectTask(look, 200, "allocated");
@@ -68,7 +68,7 @@ describe("the contract: allocated ids in every state, with every method", () => 
     front.open();
   });
 
-  it("running: GET 202, POST the same 202 and another 409, PUT another 409, DELETE 202 until it has settled", async () => {
+  it("running: GET 202, POST the same 202 and another 409, PUT another 409, DELETE 202 until it has ended", async () => {
     const gate = closedGate();
     const id = await allocate("gated");
     expect((await send("POST", id, gate.input)).status).to.equal(202);

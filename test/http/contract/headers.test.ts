@@ -21,7 +21,7 @@ describe("the contract: headers of every answer", () => {
     await server.stop();
   });
 
-  it("Vary: Prefer, whatever the method, the path and the end of it (RFC 7240 §2, RFC 9110 §12.5.5)", async () => {
+  it("Vary: Prefer, whatever the method, path and status (RFC 7240 §2, RFC 9110 §12.5.5)", async () => {
     const { tasks } = each;
     const ndjson = { "Content-Type": "application/x-ndjson" };
     const requests: [string, string, object?, unknown?][] = [
@@ -118,7 +118,7 @@ describe("the contract: headers of every answer", () => {
     expect(answer.headers).not.to.have.property("x-queue-eta");
   });
 
-  it("a 202 begins with the four members of the ancestor, in their order", async () => {
+  it("a 202 begins with rel, href, method and index, in this order", async () => {
     const answer = await server.post("default", {}, { Prefer: "respond-async" });
     expect(Object.entries(answer.json).slice(0, 4)).to.deep.equal([
       ["rel", "self"],

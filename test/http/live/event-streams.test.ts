@@ -85,7 +85,7 @@ describe("a stream of events", () => {
     expect(connection.destroyed).to.equal(true);
   });
 
-  it("ends with all others when the server stops, and none opens afterwards", () => {
+  it("ends when the server stops, and none can be opened afterwards", () => {
     const stopping = new AbortController();
     const streams = new EventStreams(stopping.signal);
     const connections = Array.from({ length: 20 }, () => new Connection());

@@ -61,7 +61,7 @@ describe("two thousand watchers of one process", () => {
     expect(first).to.be.a("string");
   });
 
-  it("are all notified when the line moves, once each", async function () {
+  it("are each notified once when the line moves", async function () {
     this.timeout(60_000);
     const before = clients.map(lastIndex);
     await server.send(`/v1/requests/${clients[0]?.id}`, { method: "DELETE" });
@@ -85,7 +85,7 @@ describe("two thousand watchers of one process", () => {
     expect(times.sort((a, b) => a - b)[10]).to.be.below(250);
   });
 
-  it("all get their comment, and are all closed when the server stops", async function () {
+  it("all get comments, and are all closed when the server stops", async function () {
     this.timeout(60_000);
     const [, ...others] = clients;
     await eventually(() => others.every(({ text }) => /\r\n:\n\n/.test(text)), 15_000);

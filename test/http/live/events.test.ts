@@ -59,7 +59,7 @@ describe("the events of a task", () => {
     expect(event.json.links).to.deep.include({ rel: "events", href: `/v1/requests/${id}/events`, method: "GET" });
   });
 
-  it("report how the line moves, at most once a second", async () => {
+  it("report changes of the place in line, at most once a second", async () => {
     const gates = Array.from({ length: 4 }, closedGate);
     for (const gate of gates) await server.enqueue("gated", gate.input);
     await gates[0]?.entered;

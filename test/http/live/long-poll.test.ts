@@ -114,7 +114,7 @@ describe("the conditional long poll of the monitor", () => {
     expect((await look(id, { Prefer: "wait=20" })).status).to.equal(202);
   });
 
-  it("holds many callers with a few looks, and answers all when the server stops", async () => {
+  it("serves many waiting callers with few reads, and answers all when the server stops", async () => {
     const warnings: string[] = [];
     const note = (warning: Error) => warnings.push(warning.name);
     process.on("warning", note);

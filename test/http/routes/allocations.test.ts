@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { closedGate } from "../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
-describe("the server-allocated dialect over HTTP (API: The server-allocated dialect)", () => {
+describe("the server-allocated dialect over HTTP", () => {
   let server: TestServer;
   before(async () => {
     server = await startServer({ PARTITIONS: "2" });
@@ -19,7 +19,7 @@ describe("the server-allocated dialect over HTTP (API: The server-allocated dial
   const ask = (id: string, method = "GET", body?: unknown) => server.send(`/api/v1/task/${id}`, { method, body });
   const until = (id: string, state: string) => server.until(id, state);
 
-  it("hands out an id, takes the input under it, and shows the result: allocated, pending, succeeded", async () => {
+  it("allocates an id, accepts its input, and shows the result: allocated, pending, succeeded", async () => {
     const gate = closedGate();
     const id = await allocate("gated");
     const before = await ask(id);
@@ -62,7 +62,7 @@ describe("the server-allocated dialect over HTTP (API: The server-allocated dial
     }
   };
 
-  it("uses the queue default unless another that takes JSON is asked for", async () => {
+  it("uses the queue default unless another one that takes JSON is requested", async () => {
     const id = await allocate();
     await ask(id, "POST", '"hello"');
     await until(id, "succeeded");
@@ -73,7 +73,7 @@ describe("the server-allocated dialect over HTTP (API: The server-allocated dial
     expect((await server.send("/api/v1/task?queue=a&queue=b")).json.parameter).to.equal("queue");
   });
 
-  it("answers the same input with the same, and another with 409", async () => {
+  it("answers the same input with the same response, and another with 409", async () => {
     const gate = closedGate();
     const id = await allocate("gated");
     const first = await ask(id, "POST", gate.input);
@@ -105,7 +105,7 @@ describe("the server-allocated dialect over HTTP (API: The server-allocated dial
     expect((await ask(waiting, "PUT", { gate: "too late" })).status).to.equal(409);
   });
 
-  it("cancels a task that waits with 204, one that runs with 202 until it has settled; then it is invalid", async () => {
+  it("cancels a waiting task with 204, a running one with 202 until it has ended; then it is invalid", async () => {
     const gate = closedGate();
     const running = await allocate("gated-too");
     await ask(running, "POST", gate.input);
@@ -127,7 +127,7 @@ describe("the server-allocated dialect over HTTP (API: The server-allocated dial
     }
   });
 
-  it("destroys what has finished, gives back what was never used, and knows neither afterwards", async () => {
+  it("deletes finished tasks and unused ids; both are unknown afterwards", async () => {
     const done = await allocate();
     await ask(done, "POST", 1);
     await until(done, "succeeded");
@@ -138,7 +138,7 @@ describe("the server-allocated dialect over HTTP (API: The server-allocated dial
     expect((await ask(unused)).json.type).to.equal("/problems/unknown");
   });
 
-  it("answers every method with 410 invalid-task and the error when the task has failed", async () => {
+  it("answers every method with 410 invalid-task and the error if the task failed", async () => {
     const id = await allocate("giving-up");
     const input = { status: 422, title: "Not an image", detail: "it is a text" };
     await ask(id, "POST", input);
@@ -154,7 +154,7 @@ describe("the server-allocated dialect over HTTP (API: The server-allocated dial
     }
   });
 
-  it("tells an expired result from an unknown task", async () => {
+  it("distinguishes an expired result from an unknown task", async () => {
     const id = await allocate("brief");
     await ask(id, "POST", 1);
     const expired = await untilStatus(id, 410);
@@ -170,7 +170,7 @@ describe("the server-allocated dialect over HTTP (API: The server-allocated dial
     }
   };
 
-  it("shows a result that is no JSON as where its bytes are, and none as null", async () => {
+  it("shows a result that is not JSON as the address of its bytes, and none as null", async () => {
     const result = async (kind: string) => {
       const id = await allocate("answers");
       await ask(id, "POST", { kind });
@@ -187,7 +187,7 @@ describe("the server-allocated dialect over HTTP (API: The server-allocated dial
     expect((await result("created")).result).to.deep.equal({ made: true });
   });
 
-  it("knows no id that it did not hand out", async () => {
+  it("does not know ids that it did not allocate", async () => {
     const other = await server.enqueue("default", 1);
     for (const id of [other, "a-00000000-0000-4000-8000-000000000000", "x", "A-0"]) {
       for (const [method, body] of [["GET"], ["POST", 1], ["PUT", 1], ["DELETE"]] as const) {
@@ -198,7 +198,7 @@ describe("the server-allocated dialect over HTTP (API: The server-allocated dial
     }
   });
 
-  it("checks the input before it is stored, and keeps the id for a better one", async () => {
+  it("validates the input before it is stored, and keeps the id for a valid one", async () => {
     const id = await allocate("checked");
     expect((await ask(id, "POST", { width: 0 })).json).to.include({ type: "/problems/invalid-input", status: 400 });
     expect((await ask(id, "POST", "{")).json).to.include({ type: "/problems/malformed-json" });

@@ -40,7 +40,7 @@ describe("canceling: DELETE /v1/requests/{id}", () => {
     }
   });
 
-  it("asks a running task to stop: 202 while its handler runs, canceled when that has settled", async () => {
+  it("asks a running task to stop: 202 while its handler runs, canceled when it has ended", async () => {
     const gate = closedGate();
     const id = await server.enqueue("gated", gate.input);
     const { signal } = await gate.entered;
@@ -52,7 +52,7 @@ describe("canceling: DELETE /v1/requests/{id}", () => {
     expect((await get(id)).json.type).to.equal("/problems/canceled");
   });
 
-  it("answers the one who waits for a canceled task at once", async () => {
+  it("answers a caller who waits for the task at once", async () => {
     const gate = closedGate();
     const waiting = server.post("gated-too", gate.input, { "X-Request-Id": "awaited" });
     await gate.entered;
@@ -60,7 +60,7 @@ describe("canceling: DELETE /v1/requests/{id}", () => {
     expect((await waiting).json).to.include({ type: "/problems/canceled", status: 410 });
   });
 
-  it("destroys the result of a finished task: 204, then 410 deleted on result and monitor", async () => {
+  it("deletes the result of a finished task: 204, then 410 deleted for result and monitor", async () => {
     const done = (await server.post("default", 1)).json.id;
     const failed = String((await server.post("failing", 1)).headers["x-request-id"]);
     for (const id of [done, failed]) {
@@ -73,7 +73,7 @@ describe("canceling: DELETE /v1/requests/{id}", () => {
     }
   });
 
-  it("answers 204 to what is already canceled, expired or destroyed, as RFC 9110 §9.2.2 wants of DELETE", async () => {
+  it("answers 204 if it is already canceled, expired or deleted, since DELETE is idempotent (RFC 9110 §9.2.2)", async () => {
     const canceled = await server.enqueue("default", 1, "?delay=3600");
     const destroyed = (await server.post("default", 1)).json.id;
     const expired = await server.enqueue("brief", 1);
@@ -86,7 +86,7 @@ describe("canceling: DELETE /v1/requests/{id}", () => {
     expect((await get(expired)).json.type, "it stays what it was").to.equal("/problems/expired");
   });
 
-  it("answers 404 to an unknown id", async () => {
+  it("answers 404 for an unknown id", async () => {
     for (const id of ["nobody", "-odd"]) {
       const answer = await cancel(id);
       expect(answer.status).to.equal(404);

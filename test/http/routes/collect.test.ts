@@ -17,7 +17,7 @@ describe("collecting: GET /v1/requests/{id}", () => {
   };
   const result = async (kind: string) => get(await made("answers", { kind }));
 
-  it("answers 404 pending with the ancestor's members, its place and the headers of a 202", async () => {
+  it("answers 404 pending with rel, href, method and index, and the headers of a 202", async () => {
     const gate = closedGate();
     await server.enqueue("gated", gate.input);
     await gate.entered;
@@ -53,7 +53,7 @@ describe("collecting: GET /v1/requests/{id}", () => {
     expect((await get(id, "?pending=202&pending=404")).json.parameter).to.equal("pending");
   });
 
-  it("is pending in every state but the last: scheduled, running, retrying too", async () => {
+  it("is pending in every state that is not terminal: also scheduled, running and retrying", async () => {
     const gate = closedGate();
     const running = await server.enqueue("gated-too", gate.input);
     await gate.entered;
@@ -65,7 +65,7 @@ describe("collecting: GET /v1/requests/{id}", () => {
     gate.open();
   });
 
-  it("gives a JSON result with its type, lifetime and version", async () => {
+  it("returns a JSON result with its type, lifetime and version", async () => {
     const answer = await result("json");
     expect(answer.status).to.equal(200);
     expect(answer.json).to.deep.equal({ grüße: "世界 🎫" });
@@ -78,7 +78,7 @@ describe("collecting: GET /v1/requests/{id}", () => {
     expect(left / 1000).to.be.within(maxAge - 2, maxAge + 2);
   });
 
-  it("gives each kind of result as the handler shaped it", async () => {
+  it("returns each kind of result as the handler made it", async () => {
     const expectations: Record<string, (answer: Answer) => void> = {
       null: (a) => expect(a.json).to.equal(null),
       text: (a) => {
@@ -109,7 +109,7 @@ describe("collecting: GET /v1/requests/{id}", () => {
     for (const [kind, check] of Object.entries(expectations)) check(await result(kind));
   });
 
-  it("answers 304 to the version that the client has (RFC 9110 §13.1.2), with what a 304 must repeat (§15.4.5)", async () => {
+  it("answers 304 if the client has the version (RFC 9110 §13.1.2), with the headers that a 304 needs (§15.4.5)", async () => {
     const id = await made("answers", { kind: "json" });
     const etag = String((await get(id)).headers.etag);
     for (const condition of [etag, `W/${etag}`, `"other", ${etag}`, "*"]) {
@@ -135,7 +135,7 @@ describe("collecting: GET /v1/requests/{id}", () => {
     expect(head.headers.etag).to.equal(whole.headers.etag);
   });
 
-  it("gives the problem that the handler raised by giveUp, with its extensions", async () => {
+  it("returns the problem of giveUp, with its extensions", async () => {
     const problem = { status: 422, title: "Too blue", detail: "The sky", shade: { hex: "#00f" }, id: "not-the-task" };
     const id = await made("giving-up", problem, "failed");
     const answer = await get(id);
@@ -151,7 +151,7 @@ describe("collecting: GET /v1/requests/{id}", () => {
     expect(typed.json).to.include({ type: "https://example.org/blue", status: 500 });
   });
 
-  it("answers 500 task-failed for what a handler threw, which itself stays in the log", async () => {
+  it("answers 500 task-failed if the handler threw; the error itself is only logged", async () => {
     const id = await made("failing", 1, "failed");
     const answer = await get(id);
     expect(answer.status).to.equal(500);
@@ -161,12 +161,12 @@ describe("collecting: GET /v1/requests/{id}", () => {
     expect(JSON.stringify(server.log)).to.contain("hunter2");
   });
 
-  it("answers 500 task-timeout where every attempt took too long", async () => {
+  it("answers 500 task-timeout if every attempt took too long", async () => {
     const answer = await get(await made("late", 1, "failed"));
     expect(answer.json).to.include({ type: "/problems/task-timeout", status: 500 });
   });
 
-  it("answers the same to the one who waits as to the one who collects", async () => {
+  it("sends a waiting caller the same as one who collects later", async () => {
     const answer = await server.post("giving-up", { status: 418, title: "Teapot" });
     expect(answer.status).to.equal(418);
     expect(answer.json).to.include({ title: "Teapot", state: "failed" });
@@ -189,7 +189,7 @@ describe("collecting: GET /v1/requests/{id}", () => {
     }
   });
 
-  it("answers 410 expired with both times when the result is gone, which is not unknown", async () => {
+  it("answers 410 expired, not unknown, with both times once the result has expired", async () => {
     const id = await server.enqueue("brief", 1);
     const expired = async (): Promise<Answer> => {
       const answer = await get(id);
@@ -206,7 +206,7 @@ describe("collecting: GET /v1/requests/{id}", () => {
     expect(monitor.json.links.map((link: { rel: string }) => link.rel)).to.deep.equal(["self"]);
   });
 
-  it("answers 404 unknown with index null for an unknown id, and for what is forgotten", async () => {
+  it("answers 404 unknown with index null for an unknown id, and after the tombstone", async () => {
     const forgotten = await server.enqueue("forgotten", 1);
     const gone = async (): Promise<string> => ((await get(forgotten)).json.index === null ? forgotten : gone());
     for (const id of ["nobody", await gone(), "__proto__", "-odd", "%F0%9F%8E%AB"]) {
@@ -220,7 +220,7 @@ describe("collecting: GET /v1/requests/{id}", () => {
 });
 
 describe("PENDING_STATUS=202", () => {
-  it("is for clients that take a 404 for the end of it", async () => {
+  it("is for clients that treat a 404 as final", async () => {
     const server = await startServer({ PENDING_STATUS: "202" });
     try {
       const id = await server.enqueue("default", 1, "?delay=3600");

@@ -4,7 +4,7 @@ import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 const POST = { method: "POST" };
 
-describe("dead letters over HTTP (API: Dead letters)", () => {
+describe("dead letters over HTTP", () => {
   let server: TestServer;
   before(async () => {
     server = await startServer();
@@ -13,7 +13,7 @@ describe("dead letters over HTTP (API: Dead letters)", () => {
 
   const dead = async (queue: string) => (await server.send(`/v1/queues/${queue}`)).json.dead;
 
-  it("runs a dead task again: 202 with the monitor's document and Location, at the end of the line, attempts fresh", async () => {
+  it("are retried with 202, monitor document and Location, at the end of the line, with all attempts", async () => {
     const gates = [closedGate(), closedGate()];
     const [first, second] = gates;
     const id = await server.enqueue("gated", first?.input);
@@ -44,7 +44,7 @@ describe("dead letters over HTTP (API: Dead letters)", () => {
     await server.send("/v1/queues/gated/dead", { method: "DELETE" });
   });
 
-  it("answers 409 not-retryable for whatever is not dead, and 404 for an unknown id", async () => {
+  it("answer 409 not-retryable if not dead, and 404 for an unknown id", async () => {
     const fine = await server.enqueue("default", 1);
     await server.until(fine, "succeeded");
     const gaveUp = await server.enqueue("giving-up", { status: 422, title: "No" });
@@ -69,7 +69,7 @@ describe("dead letters over HTTP (API: Dead letters)", () => {
     });
   });
 
-  it("runs all dead tasks of a queue again, or forgets them, and says how many", async () => {
+  it("are retried or deleted for a whole queue, with the number of them", async () => {
     const ids = [];
     for (let i = 0; i < 3; i += 1) ids.push(await server.enqueue("failing", i));
     for (const id of ids) await server.until(id, "failed");
@@ -85,7 +85,7 @@ describe("dead letters over HTTP (API: Dead letters)", () => {
     expect([none.status, none.json]).to.deep.equal([200, { forgotten: 0 }]);
   });
 
-  it("knows no other queues than those with a handler", async () => {
+  it("answer 404 for queues without a handler", async () => {
     for (const [method, path] of [
       ["POST", "/v1/queues/nowhere/dead/retry"],
       ["DELETE", "/v1/queues/nowhere/dead"],

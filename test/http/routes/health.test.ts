@@ -7,7 +7,7 @@ import { startServer, type TestServer } from "../../helpers/http/server.ts";
 import { storeKind } from "../../helpers/store/run-store.ts";
 
 describe("health", () => {
-  it("is live and ready while all is well", async () => {
+  it("is live and ready by default", async () => {
     const server = await startServer();
     try {
       expect((await server.send("/healthz")).json).to.deep.equal({ status: "ok" });
@@ -20,7 +20,7 @@ describe("health", () => {
     }
   });
 
-  it("is all that a worker with a port shows", async () => {
+  it("is all that a worker serves on its port", async () => {
     const server = await startServer({ ROLE: "worker" });
     try {
       expect((await server.send("/healthz")).status).to.equal(200);
@@ -30,7 +30,7 @@ describe("health", () => {
     }
   });
 
-  it("lets a held caller go when the server stops", async () => {
+  it("answers a waiting caller when the server stops", async () => {
     const server = await startServer({ ROLE: "api" });
     const gate = closedGate();
     const held = server.post("gated", gate.input, { "X-Request-Id": "held" });
@@ -55,7 +55,7 @@ describe("without its store", () => {
     await redis.stop();
   });
 
-  it("answers 503 store-unavailable within 5 s to everything that needs it, lives on, and serves when it is back", async function () {
+  it("answers 503 store-unavailable within 5 s to everything that needs it, and works again when it is back", async function () {
     this.timeout(30_000);
     const id = (await server.post("default", 1)).json.id;
     await redis.stop("SIGKILL");
@@ -85,7 +85,7 @@ describe("without its store", () => {
     await eventually(async () => (await server.post("default", 2)).status === 200);
   });
 
-  it("answers 503 within 5 s also when the store is there but does not answer", async function () {
+  it("answers 503 within 5 s also if the store is connected but does not answer", async function () {
     this.timeout(40_000);
     await eventually(async () => (await server.post("default", 2)).status === 200);
     process.kill(redis.pid, "SIGSTOP");
@@ -106,8 +106,8 @@ describe("without its store", () => {
   });
 });
 
-describe("with its store at the limit of its memory", () => {
-  it("answers 503 store-full to what would be stored, and goes on with what is", async function () {
+describe("with a store that is out of memory", () => {
+  it("answers 503 store-full to new tasks, and continues with the stored ones", async function () {
     if (storeKind() === "embedded") this.skip();
     const redis = await startRedis();
     const server = await startServer({ REDIS_URL: redis.url });

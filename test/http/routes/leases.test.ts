@@ -38,7 +38,7 @@ describe("a worker over HTTP", () => {
     expect((await server.send(`/v1/requests/${id}`)).json).to.deep.equal({ ok: true });
   });
 
-  it("answers bytes with status and content type", async () => {
+  it("completes with bytes, a status and a content type", async () => {
     const id = await server.enqueue("default", {});
     const [lease] = (await take()).json.items;
     const body = Buffer.from([0, 255, 1]).toString("base64");
@@ -49,7 +49,7 @@ describe("a worker over HTTP", () => {
     expect(result.body.equals(Buffer.from([0, 255, 1]))).to.equal(true);
   });
 
-  it("is refused a content type that no header can have, and keeps its lease", async () => {
+  it("gets 400 for a content type that is not valid in a header, and keeps its lease", async () => {
     const id = await server.enqueue("default", {});
     const [lease] = (await take()).json.items;
     const unfit = ["text/html\r\nX-Evil: 1", "text/排", "", "text", "text/", "/html", "text/html x", "a/b;c=d\0"];
@@ -65,7 +65,7 @@ describe("a worker over HTTP", () => {
     expect((await server.send(`/v1/requests/${id}`)).headers["content-type"]).to.equal(contentType);
   });
 
-  it("cannot make a result that can never be collected: one stored with such a type is bytes", async () => {
+  it("cannot store a result that can never be collected: with such a type, it is served as bytes", async () => {
     const id = await server.enqueue("default", {});
     const [lease] = (await take()).json.items;
     const shop = await openWorkshop([defineHandler({ queue: "default", run: () => null })], { prefix: server.prefix });
@@ -81,7 +81,7 @@ describe("a worker over HTTP", () => {
     await shop.close();
   });
 
-  it("waits for work that comes later, and gets 204 when none has come", async () => {
+  it("waits for work, and gets 204 if none arrives", async () => {
     expect((await take({}, 0)).status).to.equal(204);
     const waiting = take({ worker: "bob" }, 20);
     const id = await server.enqueue("default", {});
@@ -91,7 +91,7 @@ describe("a worker over HTTP", () => {
     expect((await server.send(`/v1/requests/${id}`)).status).to.equal(204);
   });
 
-  it("fails an attempt, puts it off, or gives up with a problem", async () => {
+  it("fails an attempt, retries later, or gives up with a problem", async () => {
     const id = await server.enqueue("default", {});
     const [first] = (await take()).json.items;
     expect((await say(id, "fail", { fence: first.fence, after: 0 })).json.verdict).to.equal("retrying");
@@ -119,7 +119,7 @@ describe("a worker over HTTP", () => {
     });
   });
 
-  it("learns of a cancel when it renews, and of a lost lease as 410 invalid-task", async () => {
+  it("learns of a cancel when it renews; a lost lease is 410 invalid-task", async () => {
     const id = await server.enqueue("default", {});
     const [lease] = (await take()).json.items;
     expect((await server.send(`/v1/requests/${id}`, { method: "DELETE" })).status).to.equal(202);
@@ -140,7 +140,7 @@ describe("a worker over HTTP", () => {
     expect((await say("nobody", "complete", { fence: 1, result: 1, body: "AA==" })).status).to.equal(400);
   });
 
-  it("gives up with a problem whose members are what RFC 9457 says, and of no other type", async () => {
+  it("can only give up with problem members of the types in RFC 9457", async () => {
     const id = await server.enqueue("default", {});
     const [lease] = (await take()).json.items;
     const wrong: [unknown, string][] = [
@@ -159,7 +159,7 @@ describe("a worker over HTTP", () => {
     expect((await server.send(`/v1/requests/${id}/status`)).json.error.message).to.equal("The task failed");
   });
 
-  it("is refused a result or a problem above MAX_RESULT, and keeps its lease", async () => {
+  it("gets 413 for a result or problem above MAX_RESULT, and keeps its lease", async () => {
     const bounded = await startServer({ ROLE: "api", MAX_RESULT: "1kb" });
     try {
       const id = await bounded.enqueue("default", {});
@@ -197,7 +197,7 @@ describe("a worker over HTTP", () => {
     }
   });
 
-  it("keeps a lease as long as it was taken for, when it renews without saying for how long", async () => {
+  it("keeps the length of its lease if it renews without stating one", async () => {
     const id = await server.enqueue("default", {});
     const [lease] = (await take({ lease: 600 })).json.items;
     const renewed = await say(id, "renew", { fence: lease.fence });
@@ -207,7 +207,7 @@ describe("a worker over HTTP", () => {
     await say(id, "complete", { fence: lease.fence });
   });
 
-  it("gets the same tasks again under the same X-Request-Id, and others under another", async () => {
+  it("gets the same tasks again with the same X-Request-Id, and other tasks with another", async () => {
     const headers = (id: string) => ({ Prefer: "wait=0", "X-Request-Id": id });
     const ask = async (id: string) =>
       (await server.send("/v1/queues/default/leases", { method: "POST", body: { count: 2 }, headers: headers(id) }))
@@ -220,7 +220,7 @@ describe("a worker over HTTP", () => {
     for (const { id, fence } of [...one, ...two]) await say(id, "complete", { fence });
   });
 
-  it("counts as a worker of the queue while it asks", async () => {
+  it("counts as a worker of the queue while it requests work", async () => {
     await take({ worker: "carol", count: 7 }, 0, "checked");
     const queue = (await server.send("/v1/queues/checked")).json;
     expect(queue).to.include({ workers: 1, slots: 7 });

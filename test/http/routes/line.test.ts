@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { closedGate, type Gate } from "../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
-describe("the line of a queue over HTTP (API: Queues)", () => {
+describe("the line of a queue over HTTP", () => {
   let server: TestServer;
   before(async () => {
     server = await startServer({ PARTITIONS: "3" });
@@ -63,7 +63,7 @@ describe("the line of a queue over HTTP (API: Queues)", () => {
     }
   });
 
-  it("refuses a limit or a cursor that cannot be, and names it", async () => {
+  it("refuses an invalid limit or cursor, and names it", async () => {
     const bad = ["limit=0", "limit=201", "limit=x", "limit=-1", "limit=1.5", "limit=1&limit=2", "limit="];
     const cursors = ["", "x", "!!", "LWluZiA", Buffer.from("1 ").toString("base64url"), `${cursor("1 a")}=`];
     for (const score of ["-inf a", "1e5 a", "(1 a", " a", "1  a", "1 a b", "nan a"]) cursors.push(cursor(score));

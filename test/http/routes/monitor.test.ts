@@ -39,7 +39,7 @@ describe("the monitor", () => {
     await server.until(id, "succeeded");
   });
 
-  it("is found at PayPal's path too", async () => {
+  it("is available at PayPal's path too", async () => {
     const id = await server.enqueue("default", 1, "?delay=3600");
     const answer = await server.send(`/v1/queue/requests/${id}`);
     expect(answer.status).to.equal(202);
@@ -67,7 +67,7 @@ describe("the monitor", () => {
     expect(done.json.progress).to.deep.equal({ percent: 100, message: null, estimated: false });
   });
 
-  it("estimates progress from the service times there were, at most 99", async () => {
+  it("estimates progress from past service times, up to 99", async () => {
     const earlier = closedGate();
     const first = await server.enqueue("gated-too", earlier.input);
     // Looked at over HTTP, so that it has taken more than no time at all.
@@ -83,7 +83,7 @@ describe("the monitor", () => {
     gate.open();
   });
 
-  it("answers 200 once a task is terminal, also when it failed or was canceled", async () => {
+  it("answers 200 once a task is terminal, also if it failed or was canceled", async () => {
     const succeeded = (await server.post("default", 1)).json.id;
     const failed = String(
       (await server.post("giving-up", { title: "No", detail: "Because." })).headers["x-request-id"],
@@ -112,7 +112,7 @@ describe("the monitor", () => {
     expect(rels(stopped)).to.deep.equal(["self"]);
   });
 
-  it("names the catalogue's code of a failure, with a message that is never empty", async () => {
+  it("has the code of a failure from the catalogue, and a message that is never empty", async () => {
     for (const [queue, code] of [
       ["failing", "task-failed"],
       ["late", "task-timeout"],

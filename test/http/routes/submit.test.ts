@@ -11,7 +11,7 @@ describe("submitting over HTTP", () => {
   });
   after(() => server.stop());
 
-  it("answers with the result where nothing is preferred: synchronous, through the queue", async () => {
+  it("answers with the result without Prefer: synchronous, through the queue", async () => {
     const answer = await server.send("/v1/requests", { method: "POST", body: { n: 1 } });
     expect(answer.status).to.equal(200);
     expect(answer.json).to.deep.include({ input: { n: 1 }, attempt: 1 });
@@ -24,7 +24,7 @@ describe("submitting over HTTP", () => {
     }
   });
 
-  it("hands the default queue what is posted to it by name", async () => {
+  it("accepts submissions to the default queue by name", async () => {
     expect((await server.post("default", [1, "zwei", null])).json.input).to.deep.equal([1, "zwei", null]);
   });
 
@@ -80,7 +80,7 @@ describe("submitting over HTTP", () => {
     expect(answer.headers["preference-applied"]).to.equal("wait=10");
   });
 
-  it("answers 202 when wait=N is over, and names wait, and respond-async where that was sent", async () => {
+  it("answers 202 when wait=N is over, and names wait, and respond-async if it was sent", async () => {
     const gate = closedGate();
     for (const [prefer, applied] of [
       ["wait=1", "wait=1"],
@@ -118,7 +118,7 @@ describe("submitting over HTTP", () => {
     }
   });
 
-  it("hands a scheduled task back as 202 without a place in line", async () => {
+  it("answers 202 without a place in line for a scheduled task", async () => {
     const sent = { method: "POST", headers: ASYNC, body: 1 };
     const answer = await server.send("/v1/requests?delay=3600", sent);
     expect(answer.status).to.equal(202);
@@ -132,7 +132,7 @@ describe("submitting over HTTP", () => {
     expect(later.json.eta.seconds).to.be.within(7190, 7200);
   });
 
-  it("tells with dryRun where a task would stand, and stores nothing", async () => {
+  it("reports with dryRun where a task would stand, and stores nothing", async () => {
     const gate = closedGate();
     await server.enqueue("gated", gate.input);
     await gate.entered;
@@ -195,7 +195,7 @@ describe("limits of submitting", () => {
   });
   after(() => server.stop());
 
-  it("answers 504 with Location and id when the time of a synchronous request is over; the task goes on", async () => {
+  it("answers 504 with Location and id when the time of a synchronous request is over; the task continues", async () => {
     const gate = closedGate();
     const answer = await server.post("gated", gate.input, { "X-Request-Id": "slow" });
     expect(answer.status).to.equal(504);
@@ -217,7 +217,7 @@ describe("limits of submitting", () => {
     gate.open();
   });
 
-  it("refuses what exceeds MAX_WAITING with Retry-After, and takes it when there is room", async () => {
+  it("refuses submissions beyond MAX_WAITING with Retry-After, and accepts them when there is room", async () => {
     const gate = closedGate();
     const running = await server.enqueue("gated-too", gate.input);
     await gate.entered;
@@ -231,7 +231,7 @@ describe("limits of submitting", () => {
     await server.enqueue("gated-too", gate.input);
   });
 
-  it("builds Operation-Location from what a trusted proxy forwards", async () => {
+  it("builds Operation-Location from the headers of a trusted proxy", async () => {
     const headers = { ...ASYNC, "X-Forwarded-Proto": "https", "X-Forwarded-Host": "tasks.example" };
     const answer = await server.post("default", 1, headers);
     expect(answer.headers["operation-location"]).to.match(/^https:\/\/tasks\.example\/v1\/requests\/.+\/status$/);

@@ -7,7 +7,7 @@ const HANDLERS = path.join(import.meta.dirname, "../../fixtures/handlers/undo");
 const POST = { method: "POST" };
 const UNDO = "/v1/queues/paihao.undo";
 
-describe("a dead task whose work is undone (API: Dead letters)", () => {
+describe("a dead task whose steps are being undone", () => {
   let server: TestServer;
   before(async () => {
     server = await startServer({ HANDLERS });
@@ -17,7 +17,7 @@ describe("a dead task whose work is undone (API: Dead letters)", () => {
   const retry = (id: string) => server.send(`/v1/requests/${id}/retry`, POST);
   const waiting = async () => Number((await server.send(UNDO)).json.waiting);
 
-  it("cannot be retried: 409 not-retryable with the reason undone; of what is not dead the reason is not-dead", async () => {
+  it("cannot be retried: 409 not-retryable, with the reason undone, or not-dead if it is not dead", async () => {
     const id = await server.enqueue("booking", { undoable: true });
     await server.until(id, "failed");
     await eventually(async () => {
@@ -34,7 +34,7 @@ describe("a dead task whose work is undone (API: Dead letters)", () => {
     await server.send("/v1/queues/booking/dead", { method: "DELETE" });
   });
 
-  it("is taken back by a retry as long as the undoing waits, and goes on behind its steps", async () => {
+  it("can be retried while the undo still waits, and continues after its recorded steps", async () => {
     await server.send(`${UNDO}/pause`, POST);
     const ids = [
       await server.enqueue("booking", { undoable: true }),

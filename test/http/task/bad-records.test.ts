@@ -96,7 +96,7 @@ describe("a corrupt record in the store", () => {
     }
   });
 
-  it("keeps no worker from the tasks beside it: an input that is no JSON is handed out as its bytes", async () => {
+  it("does not keep a worker from other tasks: an input that is not JSON is delivered as bytes", async () => {
     const ids = [await server.enqueue("default", {}), await server.enqueue("default", {})];
     await redis.hset(key("task", ids[0] ?? ""), TASK_FIELDS.input[0], "{");
     const { items } = (await post("/v1/queues/default/leases", { count: 2 })).json;

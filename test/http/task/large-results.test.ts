@@ -21,7 +21,7 @@ describe("large results over HTTP", function () {
     return id;
   }
 
-  it("are collected by many at once, and work is taken meanwhile", async () => {
+  it("are collected by many callers at once, while tasks keep being reserved", async () => {
     const id = await completed(1);
     const collecting = Promise.all(
       Array.from({ length: 24 }, async () => {
@@ -38,7 +38,7 @@ describe("large results over HTTP", function () {
     expect(new Set(await collecting)).to.deep.equal(new Set([`200 ${BYTES} 1`]));
   });
 
-  it("of many tasks are collected at once", async () => {
+  it("are collected at once for many tasks", async () => {
     const ids: string[] = [];
     for (let n = 0; n < 5; n += 1) ids.push(await completed(n));
     const answers = await Promise.all(ids.flatMap((id) => [id, id]).map((id) => server.send(`/v1/requests/${id}`)));
@@ -47,7 +47,7 @@ describe("large results over HTTP", function () {
     );
   });
 
-  it("come with a lease as inputs, to workers in any language", async () => {
+  it("are delivered as inputs with a lease to workers over HTTP", async () => {
     const input = { text: "排".repeat(200_000) };
     const id = await server.enqueue("default", input);
     const [lease] = (await post("/v1/queues/default/leases", {})).json.items;

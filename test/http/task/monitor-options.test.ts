@@ -18,7 +18,7 @@ describe("the options of the monitor", () => {
     return id;
   };
 
-  it("redirect to the result once there is one, also to that of a failure", async () => {
+  it("redirect to the result once there is one, also if the task failed", async () => {
     for (const [queue, input] of [
       ["default", 1],
       ["failing", 1],
@@ -31,7 +31,7 @@ describe("the options of the monitor", () => {
     }
   });
 
-  it("stream: exactly what the result resource answers", async () => {
+  it("stream: exactly the response of the result resource", async () => {
     const gone = await done("default", 1);
     const canceled = await server.enqueue("default", 1, "?delay=3600");
     await server.send(`/v1/requests/${canceled}`, { method: "DELETE" });
@@ -55,7 +55,7 @@ describe("the options of the monitor", () => {
     expect((await look(gone, "?onComplete=stream")).json.type).to.equal("/problems/deleted");
   });
 
-  it("change nothing while a task is pending, unless it is to be held", async () => {
+  it("change nothing while a task is pending, except synchronous", async () => {
     const id = await server.enqueue("default", 1, "?delay=3600");
     for (const search of ["?onComplete=redirect", "?onComplete=stream", "?onPending=accepted"]) {
       const answer = await look(id, search);
@@ -64,7 +64,7 @@ describe("the options of the monitor", () => {
     }
   });
 
-  it("synchronous: held until it is done, then the document, the redirect or the result", async () => {
+  it("synchronous: waits until the task has ended, then the document, redirect or result", async () => {
     for (const [search, status] of [
       ["?onPending=synchronous", 200],
       ["?onPending=synchronous&onComplete=redirect", 303],
@@ -82,7 +82,7 @@ describe("the options of the monitor", () => {
     }
   });
 
-  it("synchronous: the 404 pending when the server's limit is over", async () => {
+  it("synchronous: 404 pending after the server's limit", async () => {
     const gate = closedGate();
     const id = await server.enqueue("gated", gate.input);
     const answer = await look(id, "?onPending=synchronous");
@@ -92,13 +92,13 @@ describe("the options of the monitor", () => {
     gate.open();
   });
 
-  it("are known by name and value without case", async () => {
+  it("have case-insensitive names and values", async () => {
     const id = await done("default", 1);
     expect((await look(id, "?ONCOMPLETE=Redirect")).status).to.equal(303);
     expect((await look(id, "?oncomplete=STREAM&onpending=Accepted")).json.input).to.equal(1);
   });
 
-  it("are 400 where a value is unknown or given twice, naming the parameter, also for a task that is not there", async () => {
+  it("are 400 if a value is unknown or repeated, naming the parameter, even for an unknown task", async () => {
     const id = await done("default", 1);
     for (const [search, parameter] of [
       ["?onComplete=later", "onComplete"],

@@ -45,7 +45,7 @@ describe("the headers of a result", () => {
     "www-authenticate": "Basic",
   };
 
-  it("are its own: Location, Link, Last-Modified, Retry-After and what it made up", async () => {
+  it("are the handler's: Location, Link, Last-Modified, Retry-After and custom ones", async () => {
     for (const answer of await answersOf(OWN, { status: 201 })) {
       expect(answer.status).to.equal(201);
       expect(answer.headers).to.include(OWN);
@@ -53,7 +53,7 @@ describe("the headers of a result", () => {
     }
   });
 
-  it("are ours where it set none: Expires, Cache-Control and ETag; its own are kept as they are", async () => {
+  it("have defaults for Expires, Cache-Control and ETag; those of the handler are kept", async () => {
     for (const { headers } of await answersOf({})) {
       expect(headers["cache-control"]).to.match(/^private, max-age=\d+$/);
       expect(headers).to.include.keys("expires", "etag");
@@ -70,7 +70,7 @@ describe("the headers of a result", () => {
     }
   });
 
-  it("answer 304 by its own ETag and Last-Modified", async () => {
+  it("allow 304 by the handler's ETag and Last-Modified", async () => {
     const [waited] = await answersOf({ etag: '"v1"', "last-modified": OWN["last-modified"] ?? "" });
     const collect = (headers: Fields) => server.send(`/v1/requests/${waited?.headers["x-request-id"]}`, { headers });
     expect((await collect({ "If-None-Match": '"v1"' })).status).to.equal(304);
@@ -78,7 +78,7 @@ describe("the headers of a result", () => {
     expect((await collect({ "If-Modified-Since": OWN["last-modified"] ?? "" })).status).to.equal(304);
   });
 
-  it("have its Vary beside ours", async () => {
+  it("add the handler's Vary to ours", async () => {
     for (const { headers } of await answersOf({ vary: "Accept-Language, Origin" })) {
       const names = (headers.vary ?? "").split(/, */);
       expect(names).to.include.members(["Prefer", "Accept-Language", "Origin"]);
@@ -98,7 +98,7 @@ describe("the headers of a result", () => {
     ...{ "access-control-allow-origin": "*", ratelimit: "forged", "ratelimit-policy": "forged", server: "forged" },
   };
   for (const [name, value] of Object.entries(DROPPED)) {
-    it(`lack what is not its to say: ${name}`, async () => {
+    it(`lack headers that a handler must not set: ${name}`, async () => {
       for (const { headers } of await answersOf({ [name]: value })) {
         expect(String(headers[name] ?? "")).to.not.equal(value);
       }
@@ -107,7 +107,7 @@ describe("the headers of a result", () => {
 
   const policies = ({ headers }: Answer): string[] => String(headers["content-security-policy"] ?? "").split(", ");
 
-  it("sandbox whatever a browser may render, beside its own policy", async () => {
+  it("sandbox what a browser may render, in addition to the handler's own policy", async () => {
     const rendered = [
       ...["text/html", "TEXT/HTML; charset=utf-8", "image/svg+xml", "application/xhtml+xml", "text/xml", "text/xsl"],
       ...[

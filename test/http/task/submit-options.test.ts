@@ -20,11 +20,11 @@ function refused(query: string): unknown {
 }
 
 describe("the options of a submission", () => {
-  it("are the usual ones where nothing is asked for", () => {
+  it("have defaults", () => {
     expect(read("")).to.deep.equal({ priority: 3, delayMs: 0, maxIndex: null, dryRun: false, query: {} });
   });
 
-  it("take a delay in seconds, also parts of them", () => {
+  it("accept a delay in seconds, including fractions", () => {
     expect(read("delay=0").delayMs).to.equal(0);
     expect(read("delay=90").delayMs).to.equal(90_000);
     expect(read("delay=0.25").delayMs).to.equal(250);
@@ -33,7 +33,7 @@ describe("the options of a submission", () => {
     }
   });
 
-  it("take a time to start at as RFC 3339 has it, and a past one for now", () => {
+  it("accept an RFC 3339 time to start at; a past one means now", () => {
     expect(read("notBefore=2030-01-01T00:01:00Z").delayMs).to.equal(60_000);
     expect(read("notBefore=2030-01-01t00:01:00.5z").delayMs).to.equal(60_500);
     expect(read("notBefore=2030-01-01T02:01:00%2B02:00").delayMs).to.equal(60_000);
@@ -43,7 +43,7 @@ describe("the options of a submission", () => {
     expect(read("notBefore=2030-02-28T00:00:00Z").delayMs).to.be.above(0);
   });
 
-  it("refuse what is no such time, naming it", () => {
+  it("refuse an invalid time, naming the parameter", () => {
     const wrong = [
       ...["", "tomorrow", "2030-01-31", "2030-01-31T12:00:00", "2030-01-31 12:00:00Z", "1893456000"],
       ...["2030-13-01T00:00:00Z", "2030-02-30T00:00:00Z", "2030-02-29T00:00:00Z", "2030-01-00T00:00:00Z"],
@@ -52,14 +52,14 @@ describe("the options of a submission", () => {
     for (const value of wrong) expect(refused(`notBefore=${value}`), value).to.equal("notBefore");
   });
 
-  it("refuse both at once, and anything twice", () => {
+  it("refuse both together, and repeated options", () => {
     expect(refused("delay=1&notBefore=2030-01-01T00:01:00Z")).to.equal("notBefore");
     expect(refused("delay=1&delay=2")).to.equal("delay");
     expect(refused("maxIndex=1&maxIndex=1")).to.equal("maxIndex");
     expect(refused("dryRun=true&dryRun=true")).to.equal("dryRun");
   });
 
-  it("take whole numbers and booleans for what they are only", () => {
+  it("accept only exact whole numbers and booleans", () => {
     expect(read("maxIndex=0").maxIndex).to.equal(0);
     expect(read("maxIndex=12").maxIndex).to.equal(12);
     expect(read("dryRun=true").dryRun).to.equal(true);
@@ -70,7 +70,7 @@ describe("the options of a submission", () => {
     for (const value of ["", "1", "yes", "True"]) expect(refused(`dryRun=${value}`)).to.equal("dryRun");
   });
 
-  it("leave every parameter that is not the server's to the handler, whatever its name", () => {
+  it("pass all other parameters to the handler, whatever their names", () => {
     const { query } = read("width=10&delay=1&__proto__=x&constructor=y&%C3%BC=%F0%9F%8E%AB&webhook=z&Delay=7");
     expect(Object.entries(query)).to.deep.equal([
       ["width", "10"],
@@ -86,11 +86,11 @@ describe("the options of a submission", () => {
 
 /** RFC 9218 §4 (a dictionary of RFC 9651 §3.2) and §4.1 (urgency). */
 describe("Priority", () => {
-  it("is 3 when absent or without an urgency (§4.1)", () => {
+  it("is 3 if absent or without an urgency (§4.1)", () => {
     for (const header of ["", "i", "i=?0", "x=1", "i, x;y=2"]) expect(urgencyOf(header), header).to.equal(3);
   });
 
-  it("is the urgency 0–7 that is asked for (§4.1)", () => {
+  it("is the requested urgency, 0–7 (§4.1)", () => {
     for (let u = 0; u <= 7; u += 1) expect(urgencyOf(`u=${u}`)).to.equal(u);
     expect(urgencyOf("i, u=1")).to.equal(1);
     expect(urgencyOf(" u=5 , i ")).to.equal(5);
@@ -99,7 +99,7 @@ describe("Priority", () => {
     expect(urgencyOf('x=("a" b;c 1.5);d, u=6')).to.equal(6);
   });
 
-  it("may be written with zeros before it, as any integer (RFC 9651 §3.3.1)", () => {
+  it("can have leading zeros, like any integer (RFC 9651 §3.3.1)", () => {
     expect(urgencyOf("u=01")).to.equal(1);
     expect(urgencyOf("u=000000000000007")).to.equal(7);
     expect(urgencyOf("u=-0")).to.equal(0);
@@ -107,23 +107,23 @@ describe("Priority", () => {
       expect(urgencyOf(header), header).to.equal(3);
   });
 
-  it("is that of the last one given (RFC 9651 §3.2: a later member replaces)", () => {
+  it("is the last one if repeated (RFC 9651 §3.2: a later member replaces)", () => {
     expect(urgencyOf("u=1, u=5")).to.equal(5);
   });
 
-  it("is 3 where the value is out of range or of another type (§4)", () => {
+  it("is 3 if the value is out of range or of another type (§4)", () => {
     for (const header of ["u", "u=8", "u=-1", "u=10", "u=1.5", 'u="1"', "u=high", "u=?1", "u=(1)"]) {
       expect(urgencyOf(header), header).to.equal(3);
     }
   });
 
-  it("is 3 where the header is no dictionary at all (§4: ignored)", () => {
+  it("is 3 if the header is not a dictionary (§4: ignored)", () => {
     for (const header of ["u=1,", ",u=1", "U=1", "u= 1", "u =1", "u=1 i", "u=1, @", 'u=1, x="', "u=1;;"]) {
       expect(urgencyOf(header), header).to.equal(3);
     }
   });
 
-  it("is read in a moment from a hostile header", () => {
+  it("is read quickly from a hostile header", () => {
     for (const header of [
       `u=1${"; ".repeat(8000)}`,
       `x=(${" ".repeat(16_000)}`,

@@ -30,7 +30,7 @@ function used(body: string, list: "KEYS" | "ARGV"): { literal: Set<string>; comp
 }
 
 describe("the header of a Lua file", () => {
-  it("is there in each of them", () => expect(names).to.include.members(["submit", "reserve", "complete", "tick"]));
+  it("exists in each of them", () => expect(names).to.include.members(["submit", "reserve", "complete", "tick"]));
 
   for (const name of names) {
     describe(name, () => {
