@@ -9,6 +9,8 @@ export interface QueueGauges {
   readonly dead: number;
   readonly workers: number;
   readonly slots: number;
+  /** Null if the handler has no target wait, or if unknown. */
+  readonly slotsWanted: number | null;
 }
 
 /**
@@ -79,6 +81,12 @@ export class Metrics {
     labelNames: ["queue", "of"],
     registers: [this.registry],
   });
+  readonly #slotsWantedGauge = new Gauge({
+    name: "paihao_queue_slots_wanted",
+    help: "Slots that would start a new task of a queue within its targetWait; absent without one, or if unknown",
+    labelNames: ["queue"],
+    registers: [this.registry],
+  });
 
   /** Counts the verdicts of the store on ended attempts. */
   countEndings(of: readonly { queue: string }[], verdicts: readonly string[]): void {
@@ -104,11 +112,13 @@ export class Metrics {
 
   /** The metrics as text, with the given figures of the queues. */
   exposition(queues: readonly QueueGauges[]): Promise<string> {
-    for (const { queue, waiting, scheduled, running, dead, workers, slots } of queues) {
+    for (const { queue, waiting, scheduled, running, dead, workers, slots, slotsWanted } of queues) {
       for (const [state, count] of Object.entries({ waiting, scheduled, running, dead })) {
         this.#queueGauge.set({ queue, state }, count);
       }
       for (const [of, count] of Object.entries({ workers, slots })) this.#capacityGauge.set({ queue, of }, count);
+      if (slotsWanted === null) this.#slotsWantedGauge.remove({ queue });
+      else this.#slotsWantedGauge.set({ queue }, slotsWanted);
     }
     return this.registry.metrics();
   }

@@ -15,6 +15,8 @@ export interface QueueSettings {
   readonly maxLost: number;
   /** Most starts in each span, over all workers. */
   readonly rate: { readonly max: number; readonly perMs: number } | undefined;
+  /** How long a new task should wait at most; undefined if the handler does not say. */
+  readonly targetWaitMs: number | undefined;
   /** The handler has undos. */
   readonly undo: boolean;
   readonly resultTtlMs: number;
@@ -52,6 +54,7 @@ export function settingsOf(handler: Handler, config: Defaults): QueueSettings {
     // The server's own tasks are never given up because of lost workers.
     maxLost: isInternalQueue(handler.queue) ? UNLIMITED : (handler.maxLost ?? HANDLER_DEFAULTS.maxLost),
     rate: handler.rate,
+    targetWaitMs: handler.targetWaitMs,
     undo: handler.undo !== undefined,
     resultTtlMs: handler.resultTtlMs ?? config.resultTtlMs,
     tombstoneTtlMs: handler.tombstoneTtlMs ?? config.tombstoneTtlMs,

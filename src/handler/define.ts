@@ -103,6 +103,8 @@ export interface HandlerOptions<I> {
   maxLost?: number;
   /** Most tasks that may start in each span, over all workers; default: no limit. */
   rate?: { max: number; per: Duration };
+  /** How long a new task should wait at most; for autoscaling: the queue's `slotsWanted` says how many slots that takes. */
+  targetWait?: Duration;
   /**
    * Runs the handler in a thread of its own, for CPU-bound work: leases are still renewed meanwhile, and the thread is
    * terminated if it continues for 2 s after its signal fired. `memoryMb` limits its heap (default 1024). Only for handlers in
@@ -132,6 +134,7 @@ export interface Handler<I = unknown> {
   readonly concurrency: number | undefined;
   readonly maxLost: number | undefined;
   readonly rate: { readonly max: number; readonly perMs: number } | undefined;
+  readonly targetWaitMs: number | undefined;
   readonly isolate: { readonly memoryMb: number } | undefined;
   run(input: I, task: TaskContext): Promise<HandlerResult> | HandlerResult;
   /** Undefined if nothing can be undone. Called only for tasks of this handler, so that their input has its type. */
@@ -255,6 +258,7 @@ export function defineHandler<I = unknown>(options: HandlerOptions<I>): Handler<
       max: count("rate.max", options.rate.max, 1, RATE_MOST) ?? 1,
       perMs: duration("rate.per", options.rate.per) ?? 1000,
     },
+    targetWaitMs: duration("targetWait", options.targetWait),
     isolate: isolation(options.isolate),
     run: (input, task) => options.run(input, task),
     undo: undos(options.undo),

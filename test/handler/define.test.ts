@@ -36,9 +36,10 @@ describe("defineHandler", () => {
       lease: "5m",
       resultTtl: "1h",
       tombstoneTtl: "7d",
+      targetWait: "10s",
       backoff: { base: 250, max: "2s" },
     });
-    expect(handler).to.include({ timeoutMs: 1500, leaseMs: 300_000, resultTtlMs: 3_600_000 });
+    expect(handler).to.include({ timeoutMs: 1500, leaseMs: 300_000, resultTtlMs: 3_600_000, targetWaitMs: 10_000 });
     expect(handler.tombstoneTtlMs).to.equal(604_800_000);
     expect(handler.backoff).to.deep.equal({ baseMs: 250, maxMs: 2000 });
   });
@@ -84,6 +85,7 @@ describe("defineHandler", () => {
       [{ attempts: 0 }, "attempts is 0, expected a whole number from 1"],
       [{ attempts: 1.5 }, "attempts is 1.5, expected a whole number"],
       [{ concurrency: "4" }, 'concurrency is "4", expected a whole number'],
+      [{ targetWait: "0s" }, 'targetWait is "0s", expected a duration'],
       [{ maxLost: -1 }, "maxLost is -1, expected a whole number from 0"],
       [{ consumes: [] }, "consumes is [], expected media types"],
       [{ consumes: "image/*" }, 'consumes is "image/*", expected media types'],

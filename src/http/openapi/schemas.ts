@@ -118,6 +118,12 @@ export const schemas: Readonly<Record<string, Schema>> = {
     serviceTime: object({ mean: nullable(seconds), samples: count }),
     rate: object({ accepted: seconds, finished: seconds }),
     eta: nullable(schemaRef("Eta")),
+    slotsWanted: {
+      type: ["integer", "null"],
+      minimum: 1,
+      description:
+        "How many slots would start a new task within the handler's `targetWait`, for autoscaling; null without one, while the queue is paused, and with work but no history.",
+    },
     consumes: { type: "array", items: text },
     input: {
       type: ["object", "null"],

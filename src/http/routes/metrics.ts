@@ -1,3 +1,4 @@
+import { slotsWanted } from "../../engine/estimates/slots-wanted.ts";
 import type { Api } from "../api.ts";
 import type { Endpoints } from "../routes.ts";
 
@@ -7,7 +8,11 @@ export function metricsEndpoints(api: Pick<Api, "engine">): Endpoints<"metrics">
     metrics: async (ctx) => {
       const rows = await api.engine.figures([...api.engine.queues.keys()]);
       ctx.set("Cache-Control", "no-store");
-      ctx.body = await api.engine.metrics.exposition(rows.map(({ line, dead }) => ({ ...line, dead })));
+      const gauges = rows.map(({ line, dead }) => {
+        const { targetWaitMs } = api.engine.settings(line.queue);
+        return { ...line, dead, slotsWanted: slotsWanted(line, targetWaitMs) };
+      });
+      ctx.body = await api.engine.metrics.exposition(gauges);
       ctx.set("Content-Type", api.engine.metrics.registry.contentType);
     },
   };

@@ -1,4 +1,5 @@
 import { type Eta, estimate } from "../../engine/estimates/estimate.ts";
+import { slotsWanted } from "../../engine/estimates/slots-wanted.ts";
 import { type Handler, inputJsonSchema } from "../../handler/define.ts";
 import type { QueueRow } from "../../store/scripts/scripts.ts";
 import type { Api } from "../api.ts";
@@ -22,6 +23,8 @@ export interface QueueDocument {
   readonly rate: { readonly accepted: number; readonly finished: number };
   /** The estimate for a new task. */
   readonly eta: Eta | null;
+  /** Slots that would start a new task within the handler's `targetWait`; null without one, or if unknown. */
+  readonly slotsWanted: number | null;
   readonly consumes: readonly string[];
   readonly input: Record<string, unknown> | null;
 }
@@ -71,6 +74,7 @@ function documentOf(handler: Handler, row: QueueRow | undefined): QueueDocument[
         finished: thousandth(row.finishedLastMinute / 60),
       },
       eta: estimate(line, { state: "waiting", index: line.waiting }, Date.now()),
+      slotsWanted: slotsWanted(line, handler.targetWaitMs),
       consumes: handler.consumes,
       input: inputJsonSchema(handler),
     },

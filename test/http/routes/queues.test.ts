@@ -4,7 +4,7 @@ import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 const MEMBERS = [
   ...["name", "paused", "waiting", "scheduled", "running", "dead", "workers", "slots", "oldestWaitingSeconds"],
-  ...["serviceTime", "rate", "eta", "consumes", "input"],
+  ...["serviceTime", "rate", "eta", "slotsWanted", "consumes", "input"],
 ];
 
 describe("queues over HTTP", () => {
@@ -46,6 +46,36 @@ describe("queues over HTTP", () => {
     expect(after.serviceTime.mean).to.be.a("number");
     expect(after.rate.finished).to.be.above(0);
     expect(after.eta).to.deep.include({ seconds: 0, basis: "idle" });
+  });
+
+  it("say how many slots would keep the target wait, in the document and as a metric that has no value where it is unknown", async () => {
+    const gauge = async (queue: string) => {
+      const { text } = await server.send("/metrics");
+      return new RegExp(`^paihao_queue_slots_wanted\\{queue="${queue}"\\} (\\d+)$`, "m").exec(text)?.[1];
+    };
+    const wanted = async () => [(await server.send("/v1/queues/scaled")).json.slotsWanted, await gauge("scaled")];
+    expect(await wanted()).to.deep.equal([1, "1"]);
+    const first = closedGate();
+    const id = await server.enqueue("scaled", first.input);
+    await first.entered;
+    expect(await wanted(), "without history nobody can say").to.deep.equal([null, undefined]);
+    // So that the service time is far longer than the target.
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    first.open("done");
+    await server.until(id, "succeeded");
+
+    const second = closedGate();
+    await server.enqueue("scaled", second.input);
+    await second.entered;
+    for (let n = 0; n < 3; n += 1) await server.enqueue("scaled", second.input);
+    // At least 50 ms of work each and a target of 1 ms: as good as a slot for each task, and one for the newcomer.
+    expect(await wanted()).to.deep.equal([5, "5"]);
+    await server.send("/v1/queues/scaled/pause", { method: "POST" });
+    expect(await wanted()).to.deep.equal([null, undefined]);
+    await server.send("/v1/queues/scaled/resume", { method: "POST" });
+    second.open("done");
+    expect((await server.send("/v1/queues/default")).json.slotsWanted, "no target").to.equal(null);
+    expect(await gauge("default")).to.equal(undefined);
   });
 
   it("count tasks without attempts left as dead, but not those that gave up", async () => {
