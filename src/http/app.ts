@@ -29,7 +29,7 @@ export interface AppOptions {
   readonly idSecret: IdSecret;
 }
 
-/** The application of a server that takes tasks. */
+/** The application of a server that accepts tasks. */
 export function createApp(api: Api, options: AppOptions): Koa {
   return assemble(apiRouting(api), api, options);
 }

@@ -19,7 +19,7 @@ export class HttpRequest extends IncomingMessage {
     const keep = response.shouldKeepAlive;
     response.shouldKeepAlive = false;
     this.#beforeBody = () => {
-      // After the answer the rest of the body is read only to be discarded.
+      // After the response, the rest of the body is only read to be discarded.
       if (response.headersSent) return;
       response.shouldKeepAlive = keep;
       response.writeContinue();

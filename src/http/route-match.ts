@@ -16,7 +16,7 @@ class RouteMatch {
     this.#names = names;
   }
 
-  /** A parameter, decoded. One that cannot be decoded stays as it is; the router refuses such a path. */
+  /** A parameter, decoded. If it cannot be decoded it is returned unchanged; the router refuses such a path. */
   param(name: "id" | "queue"): string | undefined {
     return decoded(this.#captures[this.#names.indexOf(name)]);
   }
@@ -45,12 +45,12 @@ export function routeFinder(among: (route: Route) => boolean): FindRoute {
   };
 }
 
-/** The route of a request; undefined where nothing has its method and path. */
+/** The route of a request; undefined if no route has its method and path. */
 export const findRoute = routeFinder(() => true);
 
 const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
 
-/** Whether a request changes something, or may. A browser must not send it on behalf of another site's page. */
+/** Whether a request may change something. A browser must not send it on behalf of another site's page. */
 export function hasEffects(method: string, path: string): boolean {
   return !SAFE.has(method) || findRoute(method, path)?.route.effects === true;
 }

@@ -21,15 +21,15 @@ import { queueEndpoints } from "./routes/queues.ts";
 import { submitEndpoints } from "./routes/submit.ts";
 import { type Endpoints, ROUTES, type Route, type RouteName } from "./routes.ts";
 
-/** What brings requests to the endpoints of a server that takes tasks. */
+/** The middleware that routes requests to the endpoints of a server that accepts tasks. */
 export interface Routing {
   /** Answers requests for the hot routes whose path has no parameters, without looking for them. */
   readonly direct: Middleware;
-  /** All routes, the hot ones in the first router: a router tries each of its paths. */
+  /** All routes, the hot ones in the first router, since a router tries each of its paths. */
   readonly routers: readonly Router[];
 }
 
-/** The routing of a server that takes tasks. */
+/** The routing of a server that accepts tasks. */
 export function apiRouting(api: Api): Routing {
   const watchers = new Watchers(api.engine, {
     onError: (error) =>

@@ -2,29 +2,29 @@ import type { Context } from "koa";
 import type { Scope } from "../auth/api-key.ts";
 import { GATEWAY_METHODS } from "../handler/gateway/request.ts";
 
-/** What is known of a route without its endpoint. */
+/** The description of a route, without its endpoint. */
 export interface Route {
-  /** A GET answers HEAD too. */
+  /** GET includes HEAD. */
   readonly methods: readonly string[];
   /** In the router's syntax: `:name` is one segment, `{*name}` any number of them. */
   readonly path: string;
-  /** What it asks for: nothing, any key, or a key with one of these scopes. `admin` may do everything and is not named. */
+  /** What it requires: nothing, any key, or a key with one of these scopes. `admin` may do everything and is not listed. */
   readonly scopes: readonly Scope[] | "any" | "none";
   /** A signed link to the task `:id` opens it without a key. */
   readonly signedLink?: true;
-  /** Submits a task, whose id is the path's `:id` or comes from an Idempotency-Key or X-Request-Id: see request-id.ts. */
+  /** Submits a task. Its id is the `:id` of the path, or comes from Idempotency-Key or X-Request-Id: see request-id.ts. */
   readonly submits?: "under the path's id" | "under the caller's key";
   /** Changes something, or may, although its method is a safe one. */
   readonly effects?: true;
-  /** Methods that ask for the same, but are answered by the router. */
+  /** Methods with the same requirements that the router itself answers. */
   readonly alsoGuards?: readonly string[];
-  /** Asked for most: matched before all others. */
+  /** The most frequent routes: matched before all others. */
   readonly hot?: true;
-  /** For people, or loaded by a page: not described by OpenAPI. */
+  /** For people, or loaded by a page, so not described by OpenAPI. */
   readonly page?: true;
 }
 
-/** The queue of routes that name none. */
+/** The queue of routes that do not name one. */
 export const DEFAULT_QUEUE = "default";
 
 const SUBMIT = ["submit"] as const;
@@ -107,13 +107,13 @@ export type DescribedRoute = {
   [Name in RouteName]: (typeof ROUTES)[Name] extends { page: true } ? never : Name;
 }[RouteName];
 
-/** What answers the requests of some routes, by name. */
+/** The endpoints of some routes, by name. */
 export type Endpoints<Name extends RouteName> = Readonly<Record<Name, (ctx: Context) => Promise<void> | void>>;
 
-/** Every method that some route answers. */
+/** The methods of all routes. */
 export const METHODS = GATEWAY_METHODS.join(", ");
 
-/** Makes paths of a route with one parameter; a value must be safe in a path as it is. */
+/** A function that makes the paths of a route with one parameter, whose value must be safe in a path. */
 export function pathTo(name: RouteName): (value: string, query?: string) => string {
   const [before = "", after = ""] = ROUTES[name].path.split(/:\w+/);
   return (value, query = "") => before + value + after + query;

@@ -19,12 +19,12 @@ export const HTTP_DEFAULTS = {
   keepAliveMs: 10_000,
   /** How often connections are checked against these limits. */
   checkEveryMs: 1000,
-  /** How often it is logged that there are too many connections. */
+  /** Shortest time between two log lines about too many connections. */
   logEveryMs: 60_000,
   /** How often idle connections are closed while the server stops. */
   closeEveryMs: 50,
   ...STALLED_DEFAULTS,
-  /** How long the answers of callers that were still waiting may take at the end. */
+  /** How long the responses to callers that were still waiting may take at the end. */
   lastAnswersMs: 5000,
 } as const;
 
@@ -40,16 +40,16 @@ export interface HttpServerOptions {
   readonly log?: Logger;
   /** Aborted when the stop begins. */
   readonly stopping?: AbortController;
-  /** Aborted when the time for answers is over: waiting callers are answered with what there is. */
+  /** Aborted when the time for responses is over: waiting callers get the current state. */
   readonly closing?: AbortController;
 }
 
 const LATEST = Symbol("latest");
 
-/** A connection, with the answer to the last request that came over it. */
+/** A connection, with the response to its last request. */
 type AnsweredSocket = Duplex & { [LATEST]?: ServerResponse };
 
-/** An HTTP server that stops gracefully: requests underway are answered, idle connections closed. */
+/** An HTTP server that stops gracefully: it answers pending requests and closes idle connections. */
 export class HttpServer implements Role {
   readonly #server: Server;
   readonly #host: string;
@@ -66,7 +66,7 @@ export class HttpServer implements Role {
     const limits = { ...HTTP_DEFAULTS, ...options.limits };
     const onRequest = (req: HttpRequest, res: HttpResponse<HttpRequest>) => {
       (req.socket as AnsweredSocket)[LATEST] = res;
-      // Otherwise a busy keep-alive connection could delay the stop without end.
+      // Otherwise a busy keep-alive connection could delay the stop forever.
       res.stopping = stopping.signal;
       void handle(req, res);
     };
@@ -106,12 +106,12 @@ export class HttpServer implements Role {
     });
   }
 
-  /** The port it listens on, also where 0 was configured. */
+  /** The actual port, even if 0 was configured. */
   get port(): number {
     return (this.#server.address() as AddressInfo | null)?.port ?? this.#port;
   }
 
-  /** @throws StartError when the address is taken or not this machine's */
+  /** @throws StartError if the address is in use or not one of this machine */
   start(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.#server.once("error", (error: NodeJS.ErrnoException) => reject(this.#startError(error)));
@@ -120,8 +120,8 @@ export class HttpServer implements Role {
   }
 
   /**
-   * Accepts no new connections, and resolves when the last answer is sent.
-   * @param withinMs how long answers may take; then `closing` is aborted, and what is not answered soon after is cut off
+   * Accepts no new connections, and resolves when the last response is sent.
+   * @param withinMs how long responses may take; then `closing` is aborted, and connections still open soon after are cut
    */
   stop(withinMs = 0): Promise<void> {
     this.#stopped ??= this.#drain(withinMs);

@@ -4,18 +4,18 @@ import type { Socket } from "node:net";
 /** How long a client may read nothing, and how often that is checked, ms: together under a minute. */
 export const STALLED_DEFAULTS = { unreadMs: 50_000, lookEveryMs: 5000 } as const;
 
-/** How much of what was sent a client had read at the last check. */
+/** How much of its data a client had read at the last check. */
 interface Progress {
   /** Bytes of finished writes. */
   taken: number;
-  /** Bytes of the current write that the system has not taken yet. */
+  /** Bytes of the current write that the system has not accepted yet. */
   queued: number;
   sinceMs: number;
 }
 
 /**
- * Closes the connections of clients that do not read what is sent to them, since it is buffered in this process. A client that
- * reads slowly is left alone, and so is an idle one with nothing to read.
+ * Closes the connections of clients that do not read, since their data is buffered in this process. Clients that read slowly,
+ * and idle ones with nothing to read, are left alone.
  */
 export function cutStalledReaders(server: Server, limits: { unreadMs: number; lookEveryMs: number }): void {
   const open = new Map<Socket, Progress | undefined>();
@@ -39,10 +39,10 @@ export function cutStalledReaders(server: Server, limits: { unreadMs: number; lo
   server.on("close", () => clearInterval(timer));
 }
 
-/** Undefined where nothing is waiting to be read. */
+/** Undefined if nothing is waiting to be read. */
 function progressOf(socket: Socket, sinceMs: number): Progress | undefined {
   if (socket.writableLength === 0) return undefined;
-  // As Node's own timeouts do: otherwise progress within one long write would not show.
+  // Like Node's own timeouts: otherwise progress within one long write would not be noticed.
   const handle = (socket as { _handle?: { writeQueueSize?: unknown } | null })._handle;
   const queued = typeof handle?.writeQueueSize === "number" ? handle.writeQueueSize : 0;
   return { taken: socket.bytesWritten - socket.writableLength, queued, sinceMs };

@@ -3,8 +3,8 @@ import type { Logger } from "../../log.ts";
 import { callerOf } from "../task/access.ts";
 
 /**
- * One line a request, at level info: method, path, status, milliseconds, and whose key it came with; the correlation id is in
- * it as in every line. The query is not: it may hold a signature.
+ * Logs each request at level info: method, path, status, milliseconds and the name of the key; like every line it has the
+ * correlation id. The query is not logged: it may contain a signature.
  */
 export function accessLog(log: Logger): Middleware {
   if (!log.isLevelEnabled("info")) return (_, next) => next();

@@ -5,10 +5,10 @@ import { ROUTES, type Route } from "../routes.ts";
 import { type Access, accessOf, type ShownLink } from "../task/access.ts";
 import type { Check } from "./checks.ts";
 
-/** Longest query of a request, characters as they are sent. */
+/** Maximum length of the query of a request, in encoded characters. */
 const QUERY_LIMIT = 8192;
 
-/** Lets a request through to its route, or refuses it and says which key it needs. */
+/** Passes a request on to its route, or refuses it with the scopes it needs. */
 export function authorize(): Check {
   return (ctx) => {
     if (ctx.querystring.length > QUERY_LIMIT) {
@@ -22,18 +22,18 @@ export function authorize(): Check {
 /** @throws PaihaoError unauthenticated, forbidden */
 function check(ctx: Context): void {
   const match = findRoute(ctx.method, ctx.path);
-  // Everyone may learn that there is no route.
+  // Everyone may know that a route does not exist.
   if (!match) return;
   const { scopes, signedLink } = match.route;
   const access = accessOf(ctx);
   const otherwise = refusalOf(ctx, access, scopes);
   const link = signedLink && linkOf(ctx, access, match.param("id") ?? "");
-  // Whether the link is valid is known once its task has been read, see task/find.ts.
+  // The link is checked after its task has been read, see task/find.ts.
   if (link) ctx.state.access = { ...access, link: { ...link, otherwise } } satisfies Access;
   else if (otherwise) throw otherwise;
 }
 
-/** Why the key of a request is not enough for these scopes; undefined where it is. */
+/** The refusal if the key of a request lacks these scopes; else undefined. */
 function refusalOf(ctx: Context, access: Access, scopes: Route["scopes"]): PaihaoError | undefined {
   if (scopes === "none") return undefined;
   if (access.key !== "valid") return unauthenticated(access, fromBrowser(ctx));
@@ -57,12 +57,12 @@ function linkOf(ctx: Context, { signer }: Access, id: string): Omit<ShownLink, "
 /** Makes a browser ask for a key (RFC 7617 §2). Not sent to API clients. */
 const BASIC_CHALLENGE = 'Basic realm="paihao", charset="UTF-8", ';
 
-/** Whether it is for the dashboard, or sent by its script. */
+/** Whether the request is for the dashboard, or sent by its script. */
 function fromBrowser(ctx: Context): boolean {
   return ctx.path.startsWith(ROUTES.dashboard.path) || ctx.get("X-Requested-With") === "paihao-dashboard";
 }
 
-/** Names no error where no key was sent (RFC 6750 §3). */
+/** Names no error if no key was sent (RFC 6750 §3). */
 function unauthenticated({ key }: Access, browser: boolean): PaihaoError {
   const error = key === "invalid" ? ', error="invalid_token"' : "";
   return new PaihaoError("unauthenticated", undefined, {

@@ -2,7 +2,7 @@ import { responseOf } from "../response.ts";
 import { METHODS } from "../routes.ts";
 import type { Check } from "./checks.ts";
 
-/** The headers that pages may read beside those they always may; `*` is for those that handlers set. */
+/** Headers that pages may read in addition to those they always may; `*` is for those that handlers set. */
 const EXPOSED = [
   "X-Request-Id",
   "Location",
@@ -30,9 +30,9 @@ const REQUEST_HEADERS = "*, Authorization";
 const MAX_AGE = "600";
 
 /**
- * Lets web pages of some origins read answers. Never with credentials: pages send keys themselves, the browser does not add
- * them. What pages of other origins may not do: see same-origin.ts.
- * @param origins exact ones, or `*`; none: off
+ * Lets web pages of some origins read responses. Never with credentials: pages send keys themselves, the browser does not add
+ * them. For requests from other origins see same-origin.ts.
+ * @param origins exact origins, or `*`; off if empty
  */
 export function cors(origins: readonly string[]): Check {
   if (origins.length === 0) return () => false;

@@ -6,13 +6,13 @@ import type { Check } from "./checks.ts";
 /** A host without its port: a name, an IPv4 address, or an IPv6 address in brackets. */
 const HOST = /^(\[[0-9A-Fa-f:.]+\]|[^:[\]]+)(?::\d*)?$/;
 
-/** What probes of an orchestrator ask for, which know a server by its address alone. */
+/** The paths for probes of an orchestrator, which often know only the address of a server. */
 const PROBES = new Set<string>([ROUTES.health.path, ROUTES.readiness.path]);
 
 /**
- * Answers only requests for hosts that are ours. A web page may point a name of its own at this machine (DNS rebinding) and is
- * then of one origin with us, but its requests still name that host. A request without a Host is HTTP/1.0: no browser sends it.
- * What a proxy forwards is not looked at: such a page could send that itself.
+ * Answers only requests for our own hosts. A web page can make its own name resolve to this machine (DNS rebinding) and then
+ * has the same origin as we do, but its requests still have that name as Host. A request without a Host is HTTP/1.0, which no
+ * browser sends. Forwarding headers are ignored, since such a page could send them itself.
  */
 export function hosts({ names, probes }: ServedHosts): Check {
   const ours = new Set(names);

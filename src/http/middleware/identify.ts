@@ -10,7 +10,7 @@ const BEARER = /^bearer +([A-Za-z0-9._~+/-]+=*)$/i;
 /** `Basic` and credentials (RFC 7617): how a browser shows a key for the dashboard. */
 const BASIC = /^basic +([A-Za-z0-9+/]+=*)$/i;
 
-/** The password of basic credentials, whatever the name. */
+/** The password of basic credentials, whatever the user name. */
 function passwordOf(header: string): string | undefined {
   const credentials = BASIC.exec(header)?.[1];
   if (credentials === undefined) return undefined;
@@ -19,8 +19,8 @@ function passwordOf(header: string): string | undefined {
 }
 
 /**
- * Finds out who sends a request, and refuses nobody. It runs first, since the id of a request depends on its sender, and a
- * refusal needs an id too.
+ * Identifies the sender of a request, without refusing anyone. It runs first, since the id of a request depends on its sender,
+ * and a refusal needs an id too.
  */
 export function identify({ keyRing, signer }: { keyRing?: KeyRing; signer?: LinkSigner }): Middleware {
   const open = openAccess(signer);
@@ -37,8 +37,8 @@ function shown(ctx: Context, keyRing: KeyRing, signer: LinkSigner | undefined): 
 }
 
 /**
- * A browser adds basic credentials by itself, also to requests that another site's page makes. So they may change something only
- * with a header of our own script, which another site's page cannot send (Fetch standard, preflight).
+ * A browser adds basic credentials by itself, even to requests of pages of other sites. So with these credentials, a request
+ * that changes something needs a header that our own script sends and pages of other sites cannot (Fetch standard, preflight).
  */
 function mayBeBrowser(ctx: Context): boolean {
   return ctx.get("X-Requested-With") === "paihao-dashboard" || !hasEffects(ctx.method, ctx.path);

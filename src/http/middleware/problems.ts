@@ -4,7 +4,7 @@ import type { Logger } from "../../log.ts";
 import { retryAfterOf, setRetryAfter } from "../headers/retry-after.ts";
 import { replyProblem } from "../task/reply.ts";
 
-/** Codes for what Koa and the router answer without a body. */
+/** Codes for responses of Koa and the router that have no body. */
 const BARE: Readonly<Record<number, ErrorCode>> = {
   404: "not-found",
   405: "method-not-allowed",
@@ -13,7 +13,7 @@ const BARE: Readonly<Record<number, ErrorCode>> = {
 
 /** Turns every error into a problem document; an unexpected one is logged in full and shown as `internal`. */
 export function problems(log: Logger): Middleware {
-  // Not an async function: keeping request ids across asynchronous calls makes every promise expensive.
+  // Not an async function: each promise is expensive, since request ids are kept across asynchronous calls.
   return (ctx, next) =>
     next().then(
       () => {

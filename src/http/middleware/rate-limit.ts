@@ -5,7 +5,7 @@ import type { RateLimit } from "../security/rate-limit.ts";
 import { senderOf } from "../security/sender.ts";
 
 /**
- * Counts the requests of each key, or of each address where no key was sent, and reports them in RateLimit headers
+ * Counts the requests of each key, or of each address if no key was sent, and reports them in RateLimit headers
  * (draft-ietf-httpapi-ratelimit-headers-10). Routes that are open to everyone, such as health and documentation, are not counted.
  */
 export function rateLimit(limit: RateLimit): Middleware {

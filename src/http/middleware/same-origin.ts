@@ -4,9 +4,9 @@ import { hasEffects } from "../route-match.ts";
 import type { Check } from "./checks.ts";
 
 /**
- * Keeps web pages of other origins from changing anything with a visitor's browser: a request with effects that names an Origin
- * must name ours or one that is listed, and one that the browser marks as another site's (Fetch Metadata) must name a listed one.
- * A program that is no browser sends neither header. Another port of the same host is another origin.
+ * Prevents web pages of other origins from changing anything through a visitor's browser: if a request with effects has an
+ * Origin, it must be ours or a listed one; if the browser marks the request as another site's (Fetch Metadata), it must be a
+ * listed one. Other programs send neither header. Another port of the same host is another origin.
  * @param origins those of CORS_ORIGINS: exact ones, or `*`
  */
 export function sameOrigin(origins: readonly string[]): Check {
@@ -25,8 +25,8 @@ export function sameOrigin(origins: readonly string[]): Check {
 }
 
 /**
- * Whether an origin is that of this server, as the client reached it: host and port are those of the request. Whether that came
- * by http or https is known only where a trusted proxy says so. `null` and what is no web page's origin are never ours.
+ * Whether an origin is that of this server as the client addressed it: with the host and port of the request. The scheme is
+ * known only from a trusted proxy. `null`, and origins that are not http or https, are never ours.
  */
 function isOurs(ctx: Context, origin: string): boolean {
   if (!/^https?:\/\//.test(origin) || !URL.canParse(origin)) return false;

@@ -6,12 +6,12 @@ import { bareProblem } from "../problems/client-error.ts";
 import { METHODS } from "../routes.ts";
 import type { Check } from "./checks.ts";
 
-/** Bounds of a request's head; beyond HEAD_BYTES Node's parser stops by itself. */
+/** Limits of a request's head; Node's parser itself stops at HEAD_BYTES. */
 const HEAD_LIMITS = { target: 16_384, fieldBytes: 16_384, fields: 1000 } as const;
 /** After a malformed head, nothing that follows on the connection can be trusted. */
 const CLOSE = { Connection: "close" };
 
-/** Refuses what RFC 9112 has a server refuse and Node lets through, and answers for the server as a whole (`OPTIONS *`). */
+/** Refuses what RFC 9112 requires a server to refuse but Node accepts, and answers `OPTIONS *`. */
 export function wellFormed(): Check {
   return (ctx) => {
     const target = ctx.req.url ?? "";
@@ -43,7 +43,7 @@ function measured({ rawHeaders }: IncomingMessage): { bytes: number; hosts: numb
   let hosts = 0;
   for (let i = 0; i < rawHeaders.length; i += 2) {
     const name = rawHeaders[i] ?? "";
-    // With the colon, a space and the end of the line.
+    // Including the colon, a space and the line end.
     bytes += name.length + (rawHeaders[i + 1] ?? "").length + 4;
     if (name.length === 4 && name.toLowerCase() === "host") hosts += 1;
   }

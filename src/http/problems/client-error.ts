@@ -4,17 +4,17 @@ import type { Duplex } from "node:stream";
 import { PROBLEM_TYPE } from "../../engine/problem.ts";
 import { type ProblemDocument, problemDocument } from "./problem.ts";
 
-/** What Node says of a request that its parser has refused. */
+/** The error of Node for a request that its parser refused. */
 export interface ClientError extends Error {
   readonly code?: string;
-  /** What came last. */
+  /** The bytes received last. */
   readonly rawPacket?: Buffer;
 }
 
-/** The most that Node's parser takes of a head. Above the sum of our own bounds, so that it is we who say which is exceeded. */
+/** Maximum size of a head for Node's parser. Larger than our own limits together, so that our error says which is exceeded. */
 export const HEAD_BYTES = 49_152;
 
-/** By Node's code; every other one is a request that cannot be read. */
+/** Problems by Node's error code; all others mean that the request cannot be parsed. */
 const STATUS: Readonly<Record<string, number>> = {
   HPE_HEADER_OVERFLOW: 431,
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
@@ -22,16 +22,16 @@ const STATUS: Readonly<Record<string, number>> = {
 };
 
 const LF = 0x0a;
-/** A request line that has begun: a method and a space. */
+/** The start of a request line: a method and a space. */
 const BEGUN = /^[A-Z-]{3,32} /;
 
-/** Connections that end when what came before has been answered. */
+/** Connections that are closed once the earlier requests are answered. */
 const ending = new WeakSet<Duplex>();
 
 /**
- * Answers a request that never became one, as every other is answered: by a problem document. The connection ends with it. What was
- * asked before on the same connection is answered first: else a caller would take this for its answer.
- * @param latest the answer to the last request that became one
+ * Answers a request that could not be parsed with a problem document, and closes the connection. Earlier requests on the same
+ * connection are answered first: otherwise a caller would take this for their response.
+ * @param latest the response to the last request that was parsed
  */
 export function refuse(error: ClientError, socket: Duplex, latest: ServerResponse | undefined): void {
   const underway = latest !== undefined && !latest.writableFinished && !latest.destroyed;
@@ -42,7 +42,7 @@ export function refuse(error: ClientError, socket: Duplex, latest: ServerRespons
     ending.add(socket);
     latest.once("finish", () => answer(error, socket));
   } else if (underway && latest.headersSent) {
-    // It is the body of that request which cannot be read, and its answer has begun: there is nothing to be said any more.
+    // The body of that request cannot be parsed, but its response has begun: nothing else can be sent.
     socket.destroy();
   } else if (!ending.has(socket)) {
     answer(error, socket);
@@ -73,13 +73,13 @@ function problemOfClientError({ code = "", rawPacket }: ClientError): ProblemDoc
   return bareProblem(status);
 }
 
-/** Whether it is a request line that was too long: the parser stops at the first of so many bytes. */
+/** Whether the request line was too long: the parser then stops within it. */
 function isWithinTarget(packet: Buffer): boolean {
   const end = packet.indexOf(LF);
   return (end < 0 || end > HEAD_BYTES) && BEGUN.test(packet.toString("latin1", 0, 40));
 }
 
-/** A problem of HTTP alone, which the catalogue leaves to its status (RFC 9457 §4.2.1). */
+/** A problem that is not in the catalogue, since its status says everything (RFC 9457 §4.2.1). */
 export function bareProblem(status: number, detail?: string): ProblemDocument {
   const title = STATUS_CODES[status] ?? "";
   return { type: "about:blank", title, status, ...(detail === undefined ? {} : { detail }) };

@@ -223,7 +223,7 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
   },
 };
 
-/** Everything there is to say about a code, for programs and people. */
+/** The explanation of a code, for programs and people. */
 export interface ProblemExplanation {
   readonly type: string;
   readonly code: ErrorCode;

@@ -8,8 +8,8 @@ import type { Logger } from "../../log.ts";
 export const LOOK_MS = 1000;
 
 /**
- * The keys that this server accepts: those of API_KEYS, and those that API_KEYS_FILE holds now. Looking a key up is synchronous,
- * since the id of a request depends on its sender.
+ * The keys that this server accepts: those of API_KEYS, and those that are in API_KEYS_FILE now. A key is looked up
+ * synchronously, since the id of a request depends on its sender.
  */
 export class KeyRing {
   readonly #fixed: readonly ApiKey[];
@@ -23,7 +23,7 @@ export class KeyRing {
 
   /**
    * @param options.now milliseconds of any clock that does not jump
-   * @throws StartError when the file cannot be read, a line of it is no key, or two keys have one name
+   * @throws StartError if the file cannot be read, a line is not a key, or two keys have the same name
    */
   constructor(
     fixed: readonly ApiKey[],
@@ -38,7 +38,7 @@ export class KeyRing {
     this.#keys = file === undefined ? fixed : this.#firstKeys(file);
   }
 
-  /** The entry of a key; undefined for an unknown one. */
+  /** The entry of a key; undefined if unknown. */
   find(key: string): ApiKey | undefined {
     if (this.#file !== undefined && this.#now() - this.#lookedMs >= LOOK_MS) this.#look(this.#file);
     return findKey(this.#keys, key);
@@ -68,7 +68,7 @@ export class KeyRing {
   #look(file: string): void {
     this.#lookedMs = this.#now();
     try {
-      // The version first: a write in between makes a new version, which is read the next time.
+      // The version first: if the file is written in between, its version differs, and it is read again next time.
       const version = versionOf(file);
       if (version === this.#version) return;
       const { keys, faults } = readKeyFile(file);
@@ -76,7 +76,7 @@ export class KeyRing {
       const names = new Set(this.#fixed.map(({ name }) => name));
       const [taken, fresh] = [keys.filter(({ name }) => names.has(name)), keys.filter(({ name }) => !names.has(name))];
       this.#keys = [...this.#fixed, ...fresh];
-      // A broken line lets nobody in, and does not keep the other keys out.
+      // An invalid line admits nobody, and the other keys still work.
       for (const fault of faults)
         this.#log.error({ file, fault }, "keys: skipped a line of API_KEYS_FILE that is not a key");
       for (const { name } of taken)

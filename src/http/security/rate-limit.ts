@@ -6,21 +6,21 @@ import { withTimeout } from "../../net/with-timeout.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { Keys } from "../../store/keys.ts";
 
-/** How long a request waits to be counted, ms. Together with the store's timeout it stays below the 5 s of `store-unavailable`. */
+/** How long a request waits to be counted, ms. Together with the store's timeout this is below the 5 s of `store-unavailable`. */
 const COUNT_MS = 500;
 
-/** What is left of a caller's requests. */
+/** What is left of a caller's quota. */
 export interface Allowance {
   readonly remaining: number;
   /** Whole seconds until all of them are available again. */
   readonly resetS: number;
-  /** This request was one too many. */
+  /** This request exceeded the limit. */
   readonly exceeded: boolean;
 }
 
 /**
- * How many requests each sender may make per span, counted in Redis for all processes together. While the store is away every
- * request is let through, and that is logged once: requests that need the store fail by themselves, and others should not.
+ * Limits the requests of each sender in a time span, counted in Redis for all processes together. While the store is
+ * unreachable, all requests pass, which is logged once: those that need the store fail anyway, and the others should not.
  */
 export class RateLimit {
   readonly rate: Rate;
@@ -39,7 +39,7 @@ export class RateLimit {
       points: rate.max,
       duration: rate.perS,
       rejectIfRedisNotReady: true,
-      // A sender over the limit is refused from memory until the span ends, without asking the store.
+      // A sender over the limit is refused from memory until the span ends, without a call to the store.
       inMemoryBlockOnConsumed: rate.max + 1,
     });
   }

@@ -6,7 +6,7 @@ import type { Keys } from "../../store/keys.ts";
 import { KeyRing } from "./key-ring.ts";
 import { RateLimit } from "./rate-limit.ts";
 
-/** Who may do what, and how often; what is not there is off. */
+/** Access control and rate limit; absent members are off. */
 export interface Security {
   readonly keyRing?: KeyRing;
   readonly signer?: LinkSigner;
@@ -14,7 +14,7 @@ export interface Security {
   readonly corsOrigins: readonly string[];
 }
 
-/** {@link Security} with what it holds open. */
+/** {@link Security} with its open resources. */
 export interface OpenedSecurity extends Security {
   close(): void;
 }
@@ -25,8 +25,8 @@ type SecurityConfig = Pick<
 >;
 
 /**
- * Makes what the configuration asks for.
- * @throws StartError when the file of keys is not as it should be
+ * Creates it from the configuration.
+ * @throws StartError if the file of keys is invalid
  */
 export async function openSecurity(
   config: SecurityConfig,
@@ -36,7 +36,7 @@ export async function openSecurity(
   const guarded = apiKeys.length > 0 || apiKeysFile !== undefined;
   const keyRing = guarded ? new KeyRing(apiKeys, apiKeysFile, { log }) : undefined;
   const signer = urlSigningKey === undefined ? undefined : new LinkSigner(urlSigningKey, config.urlTtlMs);
-  // A connection of its own: to be counted, nobody waits behind somebody's megabytes.
+  // A connection of its own, so that counting does not wait behind large values.
   const redis = rateLimit && (await connect(url, "limits", log));
   return {
     ...(keyRing && { keyRing }),

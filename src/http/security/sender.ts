@@ -3,13 +3,13 @@ import ipaddr from "ipaddr.js";
 import type { Context } from "koa";
 import { accessOf } from "../task/access.ts";
 
-/** Who sends a request, for counting: a key, or an address where none was shown. */
+/** The sender of a request for the rate limit: its key, or its address if it has none. */
 export function senderOf(ctx: Context): string {
   const { key, caller } = accessOf(ctx);
   return key === "valid" ? `key ${caller}` : `address ${networkOf(ctx.ip)}`;
 }
 
-/** An address as a place to come from: of IPv6 the network, since every customer is given one to choose addresses from. */
+/** An address as a sender. For IPv6 it is the /64 network, since a customer gets a whole one. */
 export function networkOf(address: string): string {
   if (isIP(address) === 0) return "unknown";
   const parsed = ipaddr.process(address);

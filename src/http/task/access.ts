@@ -6,24 +6,24 @@ import type { PaihaoError } from "../../errors.ts";
 
 /** Who sends a request, and what they may do. */
 export interface Access {
-  /** The name of their key; null where keys are off, or none was sent. */
+  /** The name of their key; null if keys are off or none was sent. */
   readonly caller: string | null;
   readonly scopes: ReadonlySet<Scope>;
   /** `none` was sent, or an `invalid` one; `off`: this server has no keys, and everyone may do everything. */
   readonly key: "off" | "none" | "invalid" | "valid";
-  /** Signs the links in answers, so that they work without a key; undefined where that is off. */
+  /** Signs the links in responses, so that they work without a key; undefined if that is off. */
   readonly signer: LinkSigner | undefined;
   /** The signed link of the request, which opens only the task that it was signed for. */
   readonly link?: ShownLink;
 }
 
-/** A signed link as it was sent, not yet checked against its task. */
+/** A signed link as sent, not yet checked against its task. */
 export interface ShownLink {
   readonly id: string;
-  /** As it was sent, with its question mark. */
+  /** As sent, with its question mark. */
   readonly query: string;
   opens(task: SignedTask): boolean;
-  /** The refusal where the link opens nothing; undefined where the key is enough. */
+  /** The refusal if the link is invalid; undefined if the key is sufficient. */
   readonly otherwise: PaihaoError | undefined;
 }
 
@@ -33,12 +33,12 @@ type OwnedTask = Pick<Inspection, "id" | "caller" | "createdMs">;
 const EVERYTHING: ReadonlySet<Scope> = new Set(SCOPES);
 const NOTHING: ReadonlySet<Scope> = new Set();
 
-/** Anyone's access to a server without keys. */
+/** The access of everyone on a server without keys. */
 export function openAccess(signer?: LinkSigner): Access {
   return { caller: null, scopes: EVERYTHING, key: "off", signer };
 }
 
-/** The access of a key; undefined: none was sent, or an unknown one. */
+/** The access of a key; undefined if none or an unknown one was sent. */
 export function keyAccess(entry: ApiKey | undefined, shown: boolean, signer?: LinkSigner): Access {
   if (!entry) return { caller: null, scopes: NOTHING, key: shown ? "invalid" : "none", signer };
   const scopes = entry.scopes.has("admin") ? EVERYTHING : entry.scopes;
@@ -52,12 +52,12 @@ export function accessOf(ctx: Pick<Context, "state">): Access {
   return (ctx.state.access as Access | undefined) ?? OPEN;
 }
 
-/** The caller of a request, as it is kept with the tasks they submit. */
+/** The caller of a request, as stored with the tasks they submit. */
 export function callerOf(ctx: Pick<Context, "state">): string | null {
   return accessOf(ctx).caller;
 }
 
-/** Whether they may see a task. To all others it is unknown. */
+/** Whether they may see a task. For all others it is unknown. */
 export function maySee(access: Access, task: OwnedTask): boolean {
   return mayRead(access, task) || (access.link?.opens(task) ?? false);
 }
@@ -77,8 +77,8 @@ function isOwn({ scopes, caller }: Access, task: Pick<Inspection, "caller">): bo
 }
 
 /**
- * The query of links that read a task: "" where links are not signed. Only who may see the task without a link is given a new one:
- * whoever came by one gets that back, or they could renew it for ever.
+ * The query of links that read a task: "" if links are not signed. Only callers who may see the task without a link get a new
+ * one. Others get the link back that they used, since otherwise they could renew it forever.
  */
 export function signatureOf(ctx: Pick<Context, "state">, task: OwnedTask): string {
   const access = accessOf(ctx);

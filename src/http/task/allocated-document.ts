@@ -16,18 +16,18 @@ import { pendingTask, unknownTask } from "./reply.ts";
 /** A task as the server-allocated dialect shows it. */
 export interface AllocatedTask {
   readonly id: string;
-  /** `allocated` before the input has come, then the task's state. */
+  /** `allocated` until the input is submitted, then the task's state. */
   readonly status: string;
   /** Percent: 0–99 until it has succeeded, then 100. */
   readonly progress: number;
   readonly eta: Eta | null;
 }
 
-/** What an id of the dialect stands for: a task or an allocation. */
+/** What an id of the dialect refers to: a task or an allocation. */
 interface AllocatedId {
   readonly queue: string;
   readonly task?: Inspection;
-  /** Its input has not come yet. */
+  /** Its input has not been submitted yet. */
   readonly allocation?: Allocation;
 }
 
@@ -35,8 +35,8 @@ interface AllocatedId {
 export const allocatedPath = pathTo("getAllocated");
 
 /**
- * What an id stands for. Whoever may only read sees a task, but an id without one is its caller's alone to use.
- * @throws PaihaoError unknown; invalid-task, expired of a task that is of no more use
+ * What an id refers to. Callers with the scope read can see a task, but only the owner can use an id without one.
+ * @throws PaihaoError unknown; invalid-task or expired if the task can no longer be used
  */
 export async function findAllocated(
   ctx: Context,
@@ -63,7 +63,7 @@ function nullIfUnknown(error: unknown): null {
   throw error;
 }
 
-/** @throws PaihaoError invalid-task of what failed, was canceled or destroyed; expired of a result whose time is over */
+/** @throws PaihaoError invalid-task if the task failed, was canceled or deleted; expired if its result has expired */
 async function refuseEnded(ctx: Context, api: Api, task: Inspection): Promise<void> {
   const { id, state } = task;
   const invalid = (reason: string, more: object = {}) =>
@@ -71,7 +71,7 @@ async function refuseEnded(ctx: Context, api: Api, task: Inspection): Promise<vo
   if (task.destroyed) throw invalid("deleted");
   if (state === "canceled") throw invalid("canceled");
   if (state === "failed") {
-    // Why it failed stands in its result.
+    // The reason of the failure is in its result.
     throw invalid("failed", { error: errorOf(await findTask(ctx, api, id, { result: true })) });
   }
   if (task.expired) throw expiredTask(task);
@@ -95,7 +95,7 @@ function percentOf(task: Inspection): number {
   return Math.max(0, Math.min(99, Math.floor(percent)));
 }
 
-/** Answers with the document of a task; of a pending one with when and where to ask again. */
+/** Answers with the document of a task; if it is pending, with when and where to ask again. */
 export function replyAllocated(ctx: Context, status: 200 | 202, task: Inspection): void {
   ctx.set("Cache-Control", "no-store");
   ctx.set("Location", allocatedPath(task.id));

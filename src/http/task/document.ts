@@ -6,7 +6,7 @@ import { isOutcome, type Result } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
 import { type Link, paths, pendingLinks } from "./links.ts";
 
-/** A longer problem of a failed task is not read for its document: its error is then the catalogue's. */
+/** A longer problem of a failed task is not read for its document: its error is then that of the catalogue. */
 export const PROBLEM_BYTES = 65_536;
 
 /** The monitor's document of a task. */
@@ -14,7 +14,7 @@ export interface MonitorDocument {
   readonly id: string;
   readonly queue: string;
   readonly state: string;
-  /** The same word: generic clients look for it here. */
+  /** The same as `state`, for generic clients. */
   readonly status: string;
   readonly index: number | null;
   readonly ahead: number | null;
@@ -34,8 +34,8 @@ export interface MonitorDocument {
 }
 
 /**
- * Describes a task to whoever watches it. `seen.result` is needed of a failed task: its error stands there.
- * @param signature what lets others follow the links that read, see `signatureOf`
+ * The monitor's document of a task. For a failed task `seen.result` is needed: it contains the error.
+ * @param signature the query of the links that read, see `signatureOf`
  */
 export function monitorDocument(seen: Inspection, maxAttempts: number, signature = ""): MonitorDocument {
   const { id, state } = seen;
@@ -70,7 +70,7 @@ function progressOf(seen: Inspection): MonitorDocument["progress"] {
   return percent === null ? null : { percent, message: null, estimated: true };
 }
 
-/** Why a task failed or was canceled, as a code and a sentence. */
+/** Why a task failed or was canceled: a code and a sentence. */
 export function errorOf(seen: Inspection): MonitorDocument["error"] {
   if (seen.state === "canceled") return { code: "canceled", message: "The task was canceled." };
   if (seen.state !== "failed") return null;
@@ -79,13 +79,13 @@ export function errorOf(seen: Inspection): MonitorDocument["error"] {
   const title = errorEntries.find((entry) => entry.code === code)?.title ?? "The task failed";
   const isSaid = (text: unknown): text is string => typeof text === "string" && text !== "";
   const message = [problem.detail, problem.title].find(isSaid) ?? title;
-  // Of what could not be undone: the steps that stand.
+  // If undoing failed: the steps that are not undone.
   return Array.isArray(problem.steps) && isInternalQueue(seen.queue)
     ? { code, message, steps: problem.steps.map(String) }
     : { code, message };
 }
 
-/** The members of a stored problem document; none where it is not one. */
+/** The members of a stored problem document; none if it is not one. */
 export function problemMembers(result: Result): Record<string, unknown> {
   try {
     const members: unknown = JSON.parse(Buffer.from(result.body).toString("utf8"));

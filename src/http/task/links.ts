@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import { pathTo } from "../routes.ts";
 
-/** A link as PayPal's APIs give it. */
+/** A link in the form of PayPal's APIs. */
 export interface Link {
   readonly rel: string;
   readonly href: string;
@@ -9,8 +9,8 @@ export interface Link {
 }
 
 /**
- * Paths of a task's resources. Ids are safe in a path as they are. The query may be the one that lets whoever has the link
- * read the task, see `signatureOf`; what does more than read is never given one.
+ * Paths of a task's resources. Ids are safe in a path without encoding. The query may be a signature that lets anyone with the
+ * link read the task, see `signatureOf`; links that do more than read never have one.
  */
 export const paths = { result: pathTo("collect"), monitor: pathTo("watch"), events: pathTo("follow") };
 
@@ -19,7 +19,7 @@ export interface TaskPaths {
   readonly result: string;
   readonly monitor: string;
   readonly events: string;
-  /** To cancel: with no signature, since it does more than read. */
+  /** To cancel: without a signature, since it does more than read. */
   readonly cancel: string;
 }
 
@@ -33,7 +33,7 @@ export function taskPaths(id: string, signature: string): TaskPaths {
   };
 }
 
-/** The links of a task that can still be waited for and canceled. */
+/** The links of a task that has not ended. */
 export function pendingLinks(id: string, signature = ""): Link[] {
   const at = taskPaths(id, signature);
   return [
@@ -44,14 +44,14 @@ export function pendingLinks(id: string, signature = ""): Link[] {
   ];
 }
 
-/** The same links as JSON, written as text: nothing in a path has to be escaped. */
+/** The same links as JSON text: nothing in a path needs escaping. */
 export function pendingLinksJson(at: TaskPaths): string {
   const link = (rel: string, href: string, method: string) => `{"rel":"${rel}","href":"${href}","method":"${method}"}`;
   const reading = `${link("self", at.result, "GET")},${link("monitor", at.monitor, "GET")},${link("events", at.events, "GET")}`;
   return `[${reading},${link("cancel", at.cancel, "DELETE")}]`;
 }
 
-/** The absolute form of a path, as the client reached this server: behind a trusted proxy, by what that forwarded. */
+/** The absolute form of a path, with the host that the client used: behind a trusted proxy, the forwarded one. */
 export function absolute(ctx: Context, path: string): string {
   const { host } = ctx;
   return host === "" ? path : `${ctx.protocol}://${host}${path}`;

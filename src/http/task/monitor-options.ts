@@ -1,10 +1,10 @@
 import { oneParameter, wrongParameter } from "./submit-options.ts";
 
-/** What the query of a monitor asks for beside its document. */
+/** The options in the query of a monitor. */
 export interface MonitorOptions {
-  /** What a terminal task is answered with: its result's place, the result itself, or (undefined) the document. */
+  /** The response for a terminal task: a redirect to its result, the result, or (undefined) the document. */
   readonly onComplete: "redirect" | "stream" | undefined;
-  /** Whether a pending task is answered for at once or held. */
+  /** Whether the response for a pending task is sent at once or when it has ended. */
   readonly onPending: "accepted" | "synchronous";
 }
 

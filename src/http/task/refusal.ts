@@ -4,7 +4,7 @@ import { PaihaoError } from "../../errors.ts";
 import { INTERNAL_QUEUES } from "../../handler/define.ts";
 import { fullRetryAfterS, pendingRetryAfterS, UNKNOWN_PLACE_S } from "../headers/retry-after.ts";
 
-/** Why a submission was not accepted; undefined where it was. `byKey`: its id was derived from an Idempotency-Key. */
+/** Why a submission was not accepted; undefined if it was. `byKey`: its id was derived from an Idempotency-Key. */
 export function refusalOf(
   { id, queue }: { readonly id: string; readonly queue: string },
   { verdict, index, line }: SubmissionVerdict,
@@ -18,7 +18,7 @@ export function refusalOf(
     case "elsewhere":
       return conflict(id, "The id was used for another queue.");
     case "foreign":
-      // Nothing more is said: not even whether the input is the same.
+      // The response does not even reveal whether the input is the same.
       return new PaihaoError("id-conflict");
     case "full":
       return new PaihaoError("queue-full", undefined, {

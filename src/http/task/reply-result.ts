@@ -7,7 +7,7 @@ import { responseOf } from "../response.ts";
 import { findRoute } from "../route-match.ts";
 import { ROUTES } from "../routes.ts";
 
-/** Answers with the result of a task that has succeeded, or that it is the one the caller has. */
+/** Answers with the result of a task that has succeeded, or 304 if the caller has it. */
 export function replyResult(ctx: Context, seen: TaskEnd, result: Result): void {
   ctx.status = result.status;
   const own = setOwn(ctx, result);
@@ -17,7 +17,7 @@ export function replyResult(ctx: Context, seen: TaskEnd, result: Result): void {
     ctx.status = result.status;
     return;
   }
-  // A page in a result is not to run as one of ours, with what the dashboard beside it may do. Browsers enforce all policies.
+  // A page in a result must not run as one of our pages, with the rights of the dashboard. Browsers enforce all policies.
   if (result.body.length > 0 && isActive(result.contentType)) {
     const policy = own["content-security-policy"];
     ctx.set("Content-Security-Policy", policy === undefined ? "sandbox" : [policy, "sandbox"]);
@@ -33,7 +33,7 @@ export function replyResult(ctx: Context, seen: TaskEnd, result: Result): void {
   }
 }
 
-/** Sets the headers that came with the result. */
+/** Sets the headers of the result. */
 function setOwn(ctx: Context, result: Result): Readonly<Record<string, string>> {
   const own = keptHeaders(Object.entries(result.headers));
   for (const [name, value] of Object.entries(own)) {
@@ -43,7 +43,7 @@ function setOwn(ctx: Context, result: Result): Readonly<Record<string, string>> 
   return own;
 }
 
-/** How long the result may be kept, and its version, where it does not say so itself. */
+/** Sets how long the result may be cached, and its version, unless the handler has. */
 function setLifetime(ctx: Context, seen: TaskEnd, result: Result, own: Readonly<Record<string, string>>): void {
   if (own["cache-control"] === undefined && own.expires === undefined) {
     const leftMs = Math.max(0, (seen.expiresMs ?? seen.nowMs) - seen.nowMs);
@@ -53,7 +53,7 @@ function setLifetime(ctx: Context, seen: TaskEnd, result: Result, own: Readonly<
   if (own.etag === undefined) ctx.set("ETag", madeTag(seen, result));
 }
 
-/** The ETag of a result: its own, else ours. */
+/** The ETag of a result: that of the handler, else ours. */
 export function resultTag(seen: TaskEnd, result: Result): string {
   return keptHeaders(Object.entries(result.headers)).etag ?? madeTag(seen, result);
 }
@@ -62,7 +62,7 @@ function madeTag({ finishedMs, attempts }: TaskEnd, { body }: Result): string {
   return `"${(finishedMs ?? 0).toString(36)}-${attempts}-${body.length.toString(36)}"`;
 }
 
-/** A type that no header can have was stored by an older version: better a result without its type than none. */
+/** A type that is invalid in a header was stored by an older version: a result without its type is better than none. */
 function fitType(contentType: string): string {
   try {
     validateHeaderValue("content-type", contentType);
@@ -72,15 +72,15 @@ function fitType(contentType: string): string {
   }
 }
 
-/** Whether the request itself was put to the API behind a gateway, not to the result resource. */
+/** Whether the request was for the API behind a gateway, not for the result resource. */
 function isForwarded(ctx: Context): boolean {
   const route = findRoute(ctx.method, ctx.path)?.route;
   return route === ROUTES.gateway || route === ROUTES.gatewayPath;
 }
 
 /**
- * Answers HEAD with what an API has answered to it. How long its answer to GET would be only that API can say, and where it has not,
- * nor do we (RFC 9110 §8.6).
+ * Answers HEAD with the API's response to it. Only the API knows the length of its response to GET; if it did not send it,
+ * neither do we (RFC 9110 §8.6).
  */
 function replyHead(ctx: Context, result: Result): void {
   const length = result.headers["content-length"];

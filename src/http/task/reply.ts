@@ -13,7 +13,7 @@ import { problemMembers } from "./document.ts";
 import { absolute, pendingLinksJson, type TaskPaths, taskPaths } from "./links.ts";
 import { replyResult } from "./reply-result.ts";
 
-/** A task that a caller has to wait for, as much of it as its answer tells. */
+/** A pending task: the parts that are in the response. */
 export interface PendingTask {
   readonly id: string;
   readonly caller: string | null;
@@ -25,7 +25,7 @@ export interface PendingTask {
   readonly retryAfterS: number;
 }
 
-/** A task that was looked at, as a pending one. */
+/** A task that was read, as a pending one. */
 export function pendingTask(seen: Inspection): PendingTask {
   const { id, caller, createdMs, queue, state, index, eta, line } = seen;
   const runningFor = state === "running" && seen.startedMs !== null ? seen.nowMs - seen.startedMs : null;
@@ -33,9 +33,9 @@ export function pendingTask(seen: Inspection): PendingTask {
 }
 
 /**
- * The members of a 202's body and of the 404 `pending`, as JSON without its braces: the first four are the ancestor's whole body.
- * Written as text, since this is what a server answers most: JSON.stringify would take longer than all else about the answer.
- * Ids, queues, states and signatures hold nothing that JSON has to escape.
+ * The members of a 202's body and of the 404 `pending`, as JSON without its braces: the first four are those of PayPal's pattern.
+ * Written as text, since this is the most frequent response: JSON.stringify would take longer than the rest of it. Ids,
+ * queues, states and signatures contain nothing that JSON has to escape.
  */
 function pendingMembers({ id, queue, state, index, eta }: PendingTask, at: TaskPaths): string {
   const self = `"rel":"self","href":"${at.result}","method":"GET"`;
@@ -43,7 +43,7 @@ function pendingMembers({ id, queue, state, index, eta }: PendingTask, at: TaskP
   return `${self},${task},"links":${pendingLinksJson(at)}`;
 }
 
-/** Adds the headers that tell of a pending task, for gateways that replace bodies. */
+/** Adds the headers about a pending task, for gateways that replace bodies. */
 function addPendingHeaders(ctx: Context, { state, index, eta, retryAfterS }: PendingTask, at: TaskPaths): void {
   const response = responseOf(ctx);
   response.addHeader("Location", at.result);
@@ -59,12 +59,12 @@ function addPendingHeaders(ctx: Context, { state, index, eta, retryAfterS }: Pen
   if (eta !== null) response.addHeader("X-Queue-ETA", String(eta.seconds));
 }
 
-/** Has the answer, whatever it will be, tell of a pending task in its headers. */
+/** Adds the headers about a pending task to the response, whatever it will be. */
 export function pendingHeaders(ctx: Context, task: PendingTask): void {
   addPendingHeaders(ctx, task, taskPaths(task.id, signatureOf(ctx, task)));
 }
 
-/** Answers 202: the task is accepted and has to be waited for. */
+/** Answers 202: the task is accepted, and its result comes later. */
 export function replyAccepted(ctx: Context, task: PendingTask): void {
   replyAtOnce(ctx, task, { status: 202, type: "application/json; charset=utf-8", members: "" });
 }
@@ -72,13 +72,13 @@ export function replyAccepted(ctx: Context, task: PendingTask): void {
 /** The members of the problem `pending`, as JSON without its braces. */
 const PENDING_PROBLEM = `${JSON.stringify(problemDocument("pending")).slice(1, -1)},`;
 
-/** Answers 404 `pending`, or 202 to clients that take a 404 for the end of it. */
+/** Answers 404 `pending`, or 202 for clients that treat a 404 as final. */
 export function replyPending(ctx: Context, task: PendingTask, status: 404 | 202): void {
   if (status === 202) replyAccepted(ctx, task);
   else replyAtOnce(ctx, task, { status, type: PROBLEM_TYPE, members: PENDING_PROBLEM });
 }
 
-/** @param how.members members of the body before those of the task */
+/** @param how.members members of the body, before those of the task */
 function replyAtOnce(ctx: Context, task: PendingTask, how: { status: number; type: string; members: string }): void {
   const at = taskPaths(task.id, signatureOf(ctx, task));
   const response = responseOf(ctx);
@@ -118,14 +118,14 @@ export function replyOutcome(ctx: Context, seen: TaskEnd): void {
     ctx.status = result.status;
     ctx.set("Cache-Control", "no-store");
     ctx.type = PROBLEM_TYPE;
-    // Which task failed is added here: one problem serves many tasks in the store.
+    // The task's members are added here: the stored problem does not contain them.
     ctx.body = JSON.stringify({ ...problem, status: result.status, ...task });
     return;
   }
   replyResult(ctx, seen, result);
 }
 
-/** The task that was asked for, when nobody has heard of it. */
+/** The error for an unknown task. */
 export function unknownTask(id: string): PaihaoError {
   return new PaihaoError("unknown", undefined, { extensions: { id, index: null } });
 }

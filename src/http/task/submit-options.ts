@@ -3,26 +3,26 @@ import { PaihaoError } from "../../errors.ts";
 import { LONGEST_DELAY_S, PRIORITY } from "../../task.ts";
 import { urgencyOf } from "../headers/priority.ts";
 
-/** What a submission's query and headers decide beside its input. */
+/** The options in the query and headers of a submission. */
 export interface SubmitOptions {
   readonly priority: number;
   readonly delayMs: number;
   readonly maxIndex: number | null;
   readonly dryRun: boolean;
-  /** What the server does not know itself: the handler's. */
+  /** All other parameters: those of the handler. */
   readonly query: Readonly<Record<string, string>>;
 }
 
 const NO_OPTIONS: SubmitOptions = { priority: PRIORITY.default, delayMs: 0, maxIndex: null, dryRun: false, query: {} };
 
-/** Query parameters that are the server's own; every other one belongs to the handler. */
+/** Query parameters of the server; all others are passed to the handler. */
 const OWN = new Set(["delay", "notBefore", "maxIndex", "dryRun", "pending", "webhook", "expires", "signature"]);
 const RFC3339 =
   /^(\d{4})-(0[1-9]|1[0-2])-(\d\d)[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 
 const NOTHING = new URLSearchParams();
 
-/** The query of a request. Not `ctx.URL`, which is nothing at all when the Host header is no host. */
+/** The query of a request. Not `ctx.URL`, which is empty if the Host header is invalid. */
 export function searchOf(ctx: Context): URLSearchParams {
   const { querystring } = ctx;
   return querystring === "" ? NOTHING : new URLSearchParams(querystring);
@@ -37,7 +37,7 @@ export function readSubmitOptions(
   headers: Readonly<Record<string, string | string[] | undefined>>,
   nowMs: number,
 ): SubmitOptions {
-  // Most have none: then there is nothing to look for.
+  // Most have none.
   if (search.size === 0 && headers.priority === undefined) return NO_OPTIONS;
   return {
     priority: urgencyOf(String(headers.priority ?? "")),
@@ -60,7 +60,7 @@ function delayOf(search: URLSearchParams, nowMs: number): number {
     return Math.round(seconds * 1000);
   }
   if (notBefore !== null) {
-    // A "+" of the offset reads as a space when it was not escaped.
+    // An unescaped "+" in the offset is decoded as a space.
     const at = instantOf(notBefore.replace(" ", "+"));
     if (at === undefined) {
       throw wrongParameter("notBefore", "expected an RFC 3339 time such as 2030-01-31T12:00:00Z");
@@ -71,7 +71,7 @@ function delayOf(search: URLSearchParams, nowMs: number): number {
   return 0;
 }
 
-/** Milliseconds of an RFC 3339 time; undefined where it is none, such as 30 February, which Date.parse takes for March. */
+/** Milliseconds of an RFC 3339 time; undefined if invalid, such as 30 February, which Date.parse reads as March. */
 function instantOf(text: string): number | undefined {
   const [, year, month, day] = RFC3339.exec(text) ?? [];
   if (day === undefined || Number(day) < 1) return undefined;
@@ -79,7 +79,7 @@ function instantOf(text: string): number | undefined {
   return Number(day) <= daysOfMonth ? Date.parse(text.toUpperCase()) : undefined;
 }
 
-/** A whole number ≥ 0, null when absent. @throws PaihaoError invalid-parameter */
+/** A whole number ≥ 0; null if absent. @throws PaihaoError invalid-parameter */
 export function wholeParameter(search: URLSearchParams, name: string): number | null {
   const value = oneParameter(search, name);
   if (value === null) return null;
@@ -87,19 +87,19 @@ export function wholeParameter(search: URLSearchParams, name: string): number | 
   return Number(value);
 }
 
-/** `true` or `false`, false when absent. @throws PaihaoError invalid-parameter */
+/** `true` or `false`; false if absent. @throws PaihaoError invalid-parameter */
 export function booleanParameter(search: URLSearchParams, name: string): boolean {
   const value = oneParameter(search, name);
   if (value !== null && value !== "true" && value !== "false") throw wrongParameter(name, "expected true or false");
   return value === "true";
 }
 
-/** The error of a parameter that has a value it may not have. */
+/** The error for an invalid value of a parameter. */
 export function wrongParameter(name: string, expected: string): PaihaoError {
   return new PaihaoError("invalid-parameter", `${name}: ${expected}`, { extensions: { parameter: name } });
 }
 
-/** The value of a parameter, null when absent. @throws PaihaoError invalid-parameter when it is given twice */
+/** The value of a parameter; null if absent. @throws PaihaoError invalid-parameter if it is repeated */
 export function oneParameter(search: URLSearchParams, name: string): string | null {
   const [first, second] = search.getAll(name);
   if (second !== undefined) throw wrongParameter(name, "given more than once");

@@ -2,10 +2,10 @@ import type { Api } from "../api.ts";
 import { oneParameter } from "./submit-options.ts";
 
 /**
- * The webhook that a submission asks for; null for none. Under an id that is known nothing is stored, and the webhook stays
- * what it was: then no name server is asked.
- * @param id of the one task that is submitted; left out where there are several
- * @throws PaihaoError invalid-parameter when it may not be told
+ * The webhook of a submission; null if it has none. If the id is known already, nothing is stored and the webhook does not
+ * change, so its name is not resolved.
+ * @param id of the task that is submitted; left out if there are several
+ * @throws PaihaoError invalid-parameter if the URL is not allowed
  */
 export async function readWebhook(search: URLSearchParams, api: Api, id?: string): Promise<string | null> {
   const given = oneParameter(search, "webhook");
