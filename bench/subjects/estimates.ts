@@ -50,7 +50,14 @@ const calls = {
     });
     const built = await openBuiltEngine(url, prefix, queues);
     const { engine, handlers, log } = built;
-    const worker = new Worker({ engine, handlers, log, maxResultBytes: 1 << 20, drainTimeoutMs: 1000 });
+    const worker = new Worker({
+      engine,
+      handlers,
+      log,
+      maxResultBytes: 1 << 20,
+      maxOutputBytes: 1 << 20,
+      drainTimeoutMs: 1000,
+    });
     await worker.start();
     try {
       return (await Promise.all(queues.map(({ queue }, n) => feed(built, queue, randomOf(n + 1), scenario)))).flat();

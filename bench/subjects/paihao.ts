@@ -22,7 +22,14 @@ async function startWorker(concurrency: number, run: () => unknown) {
     [{ queue: QUEUE, concurrency, run }],
     Number(partitions),
   );
-  const worker = new Worker({ engine, handlers, log, maxResultBytes: 1 << 20, drainTimeoutMs: 1000 });
+  const worker = new Worker({
+    engine,
+    handlers,
+    log,
+    maxResultBytes: 1 << 20,
+    maxOutputBytes: 1 << 20,
+    drainTimeoutMs: 1000,
+  });
   await worker.start();
   return {
     engine,

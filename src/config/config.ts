@@ -65,6 +65,7 @@ export interface Config {
   readonly syncLimitMs: number;
   readonly maxBodyBytes: number;
   readonly maxResultBytes: number;
+  readonly maxOutputBytes: number;
   readonly maxWaiting: number;
   /** Most connections of one process. */
   readonly maxConnections: number;
@@ -116,6 +117,7 @@ export const VARIABLES = {
   SYNC_LIMIT: duration("25s", 1, LONGEST_TIMER_MS),
   MAX_BODY: size("1mb"),
   MAX_RESULT: size("16mb"),
+  MAX_OUTPUT: size("1mb"),
   MAX_WAITING: whole(1_000_000, 1, 100_000_000),
   MAX_CONNECTIONS: whole(10_000, 1, 1_000_000),
   MAX_STREAMS: whole(1000, 1, 1_000_000),
@@ -263,6 +265,7 @@ export function readConfig(env: Environment = process.env, overrides: Environmen
     syncLimitMs: required("SYNC_LIMIT"),
     maxBodyBytes: required("MAX_BODY"),
     maxResultBytes: required("MAX_RESULT"),
+    maxOutputBytes: required("MAX_OUTPUT"),
     maxWaiting: required("MAX_WAITING"),
     maxConnections: required("MAX_CONNECTIONS"),
     maxStreams: required("MAX_STREAMS"),

@@ -33,6 +33,7 @@ import { figuresOf } from "./figures.ts";
 import { type Inspection, type InspectOptions, Inspector } from "./inspect.ts";
 import { LargeValues } from "./large-values/large-values.ts";
 import { newCall } from "./new-call.ts";
+import { Outputs } from "./output.ts";
 import { pageOf } from "./page.ts";
 import { OtherPartitions } from "./partitions.ts";
 import { Permits } from "./permits.ts";
@@ -76,6 +77,8 @@ export class Engine {
   readonly allocations: Allocations;
   /** The durable steps of running tasks. */
   readonly steps: StepRecords;
+  /** What their handlers write. */
+  readonly outputs: Outputs;
   readonly metrics: Metrics;
   /** A sample of the estimates, to be compared with the actual starts. */
   readonly sample: Sample;
@@ -125,6 +128,7 @@ export class Engine {
     this.#tick = new Tick(scripts, keys, this.queues);
     this.allocations = new Allocations(scripts, keys);
     this.steps = new StepRecords(scripts, keys);
+    this.outputs = new Outputs(scripts, keys);
     this.#deadLetters = new DeadLetters(scripts, keys, (id) => this.retry(id));
     this.#batched = batchedVerbs(scripts, keys, this.metrics);
   }

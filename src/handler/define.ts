@@ -26,6 +26,13 @@ export interface TaskContext {
   /** Reports the progress, 0–100. Not awaited; of several calls in quick succession the last wins. */
   progress(percent: number, message?: string): void;
   /**
+   * Writes a JSON value, or a string for text, that callers may follow while the task runs (`/v1/requests/{id}/output`). Need not be
+   * awaited: values are kept in order, and the result is stored after them. A task writes at most MAX_OUTPUT, over all attempts.
+   * @throws by rejecting, which ends nothing if it is not awaited: TypeError for what is not JSON; an error when there is no room
+   *   for the value, or the lease is lost
+   */
+  write(value: unknown): Promise<void>;
+  /**
    * Does a part of the work once: its value is stored with the task, and later attempts get the stored value. The value must be
    * JSON. After a crash between the work and its storing, the work is done again: make it idempotent by `task.id`. If the
    * handler has an `undo` for the step, that is called when the task fails for good, is canceled while it runs, or its result

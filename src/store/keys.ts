@@ -13,6 +13,7 @@ export const KEYS = {
   input: ["b:<id>", "string", "its input, when longer than INLINE_BYTES"],
   result: ["r:<id>", "string", "its result, see result.ts, when longer than SHARED.inlineResultBytes; PX = result TTL"],
   steps: ["s:<id>", "hash", "its durable steps: name → number, a letter, a space, JSON: see lua/step.lua"],
+  output: ["o:<id>", "list", 'what its handler has written: "run attempt JSON" for each value, in order'],
   waiting: ["w:<queue>", "zset", "waiting tasks: score = class·2^45 + hlc"],
   scheduled: ["d:<queue>", "zset", "scheduled and retrying tasks: score = due ms"],
   leases: ["l:<queue>", "zset", "leases of running tasks: score = expiry ms"],
@@ -95,6 +96,11 @@ export const TASK_FIELDS = {
   webhook: ["W", "URL that is told of its end"],
   undo: ["U", "1 when what it has done can be undone"],
   stepBytes: ["S", "bytes of its steps, once it has some"],
+  output: [
+    "T",
+    'bytes of what its handler has written; then, of the last calls of write.lua, newest first, "call=values stored"',
+  ],
+  restarts: ["R", "how often it was taken back after it had been started; default 0"],
   undoing: [
     "Y",
     "of a dead task, the task that undoes its work: 1 <id>:undo:<queue>, 2 the same with a colon and the fence",
@@ -162,7 +168,7 @@ export const STATE_LETTERS = {
 } as const satisfies Record<State, string>;
 
 /** The other notices. */
-export const TASK_NOTICES = { progress: "p", cancelRequested: "k", destroyed: "g" } as const;
+export const TASK_NOTICES = { progress: "p", cancelRequested: "k", destroyed: "g", output: "o" } as const;
 
 const STATES_BY_LETTER: ReadonlyMap<string, State> = new Map(
   Object.entries(STATE_LETTERS).map(([state, letter]) => [letter, state as State]),

@@ -1,22 +1,25 @@
 import type { AbortCause } from "../engine/attempt-end.ts";
 import type { Engine } from "../engine/engine.ts";
+import { newCall } from "../engine/new-call.ts";
 import type { QueueSettings } from "../engine/settings.ts";
-import { messageOf } from "../errors.ts";
+import { messageOf, PaihaoError } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import type { Lease, Reserved, StepVerdict } from "../store/scripts/scripts.ts";
+import type { Lease, Reserved, StepVerdict, Written } from "../store/scripts/scripts.ts";
 import type { Input } from "../task.ts";
 import { TaskAborted } from "./abort.ts";
+import type { OutputStore } from "./output.ts";
+import { OutputWriter } from "./output-writer.ts";
 import { Reporter } from "./reporter.ts";
 import { retry } from "./retry.ts";
 import type { StepStore } from "./steps.ts";
 import { suspectLeaseMs } from "./suspects.ts";
-import type { TaskFacts, TaskMeans } from "./task-context.ts";
+import type { HandlerLimits, TaskFacts, TaskMeans } from "./task-context.ts";
 
 /** What an attempt needs. */
 export interface AttemptParts {
   readonly engine: Engine;
   readonly log: Logger;
-  readonly maxResultBytes: number;
+  readonly limits: HandlerLimits;
   /** Monotonic ms from when the lease counts at the latest. */
   readonly takenAt: number;
   /** Left out, it has its slot. */
@@ -36,7 +39,7 @@ export class Attempt implements TaskMeans {
   goingOn: Promise<unknown> | undefined;
   /** Takes a slot for it where one is free; undefined when it has one. */
   readonly claimSlot: (() => boolean) | undefined;
-  readonly #parts: { readonly engine: Engine; readonly log: Logger; readonly maxResultBytes: number };
+  readonly #parts: Pick<AttemptParts, "engine" | "log" | "limits">;
   #log: Logger | undefined;
   #aborted: AbortCause | undefined;
   #abort: AbortController | undefined;
@@ -45,6 +48,7 @@ export class Attempt implements TaskMeans {
   #reporter: Reporter | undefined;
   #input: Buffer | null;
   #steps: StepStore | undefined;
+  #output: OutputStore | undefined;
 
   constructor(task: Reserved, settings: QueueSettings, parts: AttemptParts) {
     this.task = task;
@@ -80,7 +84,8 @@ export class Attempt implements TaskMeans {
   /** Where the steps are kept; waits for a store that is away. */
   get steps(): StepStore {
     if (this.#steps === undefined) {
-      const { engine, maxResultBytes } = this.#parts;
+      const { engine, limits } = this.#parts;
+      const { maxResultBytes } = limits;
       const { lease, log } = this;
       const away = {
         done: () => this.aborted !== undefined,
@@ -103,6 +108,33 @@ export class Attempt implements TaskMeans {
       };
     }
     return this.#steps;
+  }
+
+  /** Where what the handler writes is kept; waits for a store that is away, and refuses what one at its limit does not take. */
+  get output(): OutputStore {
+    this.#output ??= new OutputWriter((values) => this.#write(values));
+    return this.#output;
+  }
+
+  async #write(values: readonly string[]): Promise<Written> {
+    const { engine, limits } = this.#parts;
+    // The same in each try: values are stored once, although a reply may be lost.
+    const options = { maxBytes: limits.maxOutputBytes, call: newCall() };
+    const write = () =>
+      engine.outputs.write(this.lease, values, options).catch((error: unknown) => {
+        if (error instanceof PaihaoError && error.code === "store-full") return error;
+        throw error;
+      });
+    const written = await retry(write, {
+      done: () => this.aborted !== undefined,
+      onFailure: (error) =>
+        this.log.warn(
+          { reason: messageOf(error) },
+          "attempt: could not store the output; retrying until the store answers",
+        ),
+    });
+    if (written instanceof PaihaoError) throw written;
+    return written;
   }
 
   /** Asks the store only when the lease may have ended unnoticed: a process that was held up has renewed nothing meanwhile. */

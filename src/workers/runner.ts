@@ -13,6 +13,7 @@ import { started } from "./sandbox/executor.ts";
 import type { Executors } from "./sandbox/executors.ts";
 import { errorRecord } from "./sandbox/handler-end.ts";
 import { errorForLog } from "./sandbox/relayed-error.ts";
+import type { HandlerLimits } from "./task-context.ts";
 import { isUndoHandler, type UndoHandler } from "./undo.ts";
 
 /** What the store is told of the end of an attempt. */
@@ -24,7 +25,7 @@ export interface RunnerParts {
   readonly renewer: LeaseRenewer;
   readonly executors: Executors;
   readonly log: Logger;
-  readonly maxResultBytes: number;
+  readonly limits: HandlerLimits;
 }
 
 /** How a task is run. */
@@ -53,10 +54,10 @@ export class Runner {
    */
   run(task: Reserved, handler: Handler, settings: QueueSettings, run: Run): void {
     withRequestId(task.id, () => {
-      const { engine, renewer, log, maxResultBytes } = this.#parts;
+      const { engine, renewer, log, limits } = this.#parts;
       const timed = isUndoHandler(handler) ? { ...settings, timeoutMs: handler.timeoutMsOf(task.id) } : settings;
       const { takenAt, claimSlot } = run;
-      const attempt = new Attempt(task, timed, { engine, log, maxResultBytes, takenAt, claimSlot });
+      const attempt = new Attempt(task, timed, { engine, log, limits, takenAt, claimSlot });
       renewer.hold(attempt);
       try {
         const end = this.#execute(attempt, handler);

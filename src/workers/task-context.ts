@@ -1,5 +1,6 @@
 import { type Handler, type TaskContext, undoOf } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
+import { Output, type OutputStore } from "./output.ts";
 import { type StepStore, Steps } from "./steps.ts";
 
 /** What a handler is told of its task: plain data, which crosses to another thread or process as it is. */
@@ -16,6 +17,14 @@ export interface TaskFacts {
   readonly caller: string;
 }
 
+/** How much a handler may make. */
+export interface HandlerLimits {
+  /** Of a result, and of the value of a step. */
+  readonly maxResultBytes: number;
+  /** Of all that is written of a task, as JSON. */
+  readonly maxOutputBytes: number;
+}
+
 /** What a handler can do with its task. Its members are read when a handler asks for them, for most ask for none. */
 export interface TaskMeans {
   readonly signal: AbortSignal;
@@ -23,6 +32,8 @@ export interface TaskMeans {
   readonly reporter: { report(percent: number, message: string): void };
   /** Where its steps are kept. */
   readonly steps: StepStore;
+  /** Where what it writes is kept. */
+  readonly output: OutputStore;
 }
 
 /**
@@ -41,13 +52,14 @@ export class Context implements TaskContext {
   readonly caller: string | null;
   readonly #means: TaskMeans;
   readonly #handler: Pick<Handler, "undo">;
-  readonly #maxStepBytes: number;
+  readonly #limits: HandlerLimits;
   #durable: Steps | undefined;
   #progress: TaskContext["progress"] | undefined;
   #step: TaskContext["step"] | undefined;
+  #write: TaskContext["write"] | undefined;
+  #output: Output | undefined;
 
-  /** @param maxStepBytes that the value of a step may have */
-  constructor(facts: TaskFacts, means: TaskMeans, handler: Pick<Handler, "undo">, maxStepBytes: number) {
+  constructor(facts: TaskFacts, means: TaskMeans, handler: Pick<Handler, "undo">, limits: HandlerLimits) {
     this.id = facts.id;
     this.queue = facts.queue;
     this.attempt = facts.attempt;
@@ -59,7 +71,7 @@ export class Context implements TaskContext {
     this.caller = facts.caller === "" ? null : facts.caller;
     this.#means = means;
     this.#handler = handler;
-    this.#maxStepBytes = maxStepBytes;
+    this.#limits = limits;
   }
 
   /** For the server's own handlers. */
@@ -69,10 +81,12 @@ export class Context implements TaskContext {
 
   /**
    * Steps may go on when the handler has ended: of several at once it left with the error of the first. Until they have ended too,
-   * the attempt is not over: their values are kept, and nothing is undone while it is being done. Undefined for no steps at all.
+   * the attempt is not over: their values are kept, and nothing is undone while it is being done. What it has written is stored
+   * before its end is, too. Undefined where there is nothing to wait for.
    */
-  stepsSettled(): Promise<void> | undefined {
-    return this.#durable?.settled();
+  settled(): Promise<void> | undefined {
+    const [steps, output] = [this.#durable?.settled(), this.#output?.settled()];
+    return steps && output ? steps.then(() => output) : (steps ?? output);
   }
 
   get signal(): AbortSignal {
@@ -83,10 +97,23 @@ export class Context implements TaskContext {
     return this.#means.log;
   }
 
-  // Both may be taken out of the context and called on their own. Most handlers ask for neither.
+  // These may be taken out of the context and called on their own. Most handlers ask for none.
   get progress(): TaskContext["progress"] {
     this.#progress ??= (percent, message) => this.#means.reporter.report(percent, message ?? "");
     return this.#progress;
+  }
+
+  get write(): TaskContext["write"] {
+    this.#write ??= (value) => {
+      this.#output ??= new Output({
+        id: this.id,
+        store: this.#means.output,
+        log: this.#means.log,
+        maxBytes: this.#limits.maxOutputBytes,
+      });
+      return this.#output.write(value);
+    };
+    return this.#write;
   }
 
   get step(): TaskContext["step"] {
@@ -95,7 +122,7 @@ export class Context implements TaskContext {
         id: this.id,
         store: this.#means.steps,
         signal: this.signal,
-        maxBytes: this.#maxStepBytes,
+        maxBytes: this.#limits.maxResultBytes,
         undoable: (step) => undoOf(this.#handler, step) !== undefined,
       });
       return this.#durable.step(name, work);

@@ -9,13 +9,13 @@ import { LeaseRenewer } from "./lease-renewer.ts";
 import { Pool } from "./pool.ts";
 import { Runner } from "./runner.ts";
 import { Executors } from "./sandbox/executors.ts";
+import type { HandlerLimits } from "./task-context.ts";
 
 /** What a worker needs. */
-export interface WorkerOptions {
+export interface WorkerOptions extends HandlerLimits {
   readonly engine: Engine;
   readonly handlers: ReadonlyMap<string, Handler>;
   readonly log: Logger;
-  readonly maxResultBytes: number;
   /** The directory that the handlers were loaded from, if they were: from it, threads and child processes load them too. */
   readonly handlersDir?: string | undefined;
   /** How long running tasks may go on after {@link Worker.stop}, ms; then they are handed back. */
@@ -41,11 +41,12 @@ export class Worker implements Role {
 
   /** @throws StartError when a handler asks for isolate that was not loaded from a file */
   constructor(options: WorkerOptions) {
-    const { engine, handlers, handlersDir, log, maxResultBytes } = options;
+    const { engine, handlers, handlersDir, log, maxResultBytes, maxOutputBytes } = options;
+    const limits = { maxResultBytes, maxOutputBytes };
     this.#options = options;
     this.#renewer = new LeaseRenewer(engine, log);
-    this.#executors = new Executors({ handlers, handlersDir, maxResultBytes, log });
-    const runner = new Runner({ engine, renewer: this.#renewer, executors: this.#executors, log, maxResultBytes });
+    this.#executors = new Executors({ handlers, handlersDir, limits, log });
+    const runner = new Runner({ engine, renewer: this.#renewer, executors: this.#executors, log, limits });
     this.#pools = [...handlers.values()].map(
       (handler) =>
         new Pool(this.id, handler, { engine, runner, renewer: this.#renewer, executors: this.#executors, log }),

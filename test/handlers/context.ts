@@ -23,6 +23,7 @@ export function taskContext(given: Partial<TaskContext> = {}): { task: TaskConte
     submittedAt: new Date(),
     caller: null,
     progress: (percent, message) => reports.push({ percent, message }),
+    write: async () => {},
     step: async (_name, work) => work(),
     ...given,
   };

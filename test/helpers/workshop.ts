@@ -54,6 +54,8 @@ export interface WorkshopOptions {
   readonly undo?: Parameters<typeof undoHandler>[1];
 }
 
+const LIMITS = { maxResultBytes: 1_000_000, maxOutputBytes: 1_000_000 };
+
 let ids = 0;
 
 /** Opens a workshop for these handlers. */
@@ -92,7 +94,7 @@ export async function openWorkshop(handlers: readonly Handler[], options: Worksh
     look,
     ended,
     async worker({ idle = false, ...given } = {}) {
-      const worker = new Worker({ engine, handlers: all, log, maxResultBytes: 1_000_000, drainTimeoutMs: 0, ...given });
+      const worker = new Worker({ engine, handlers: all, log, ...LIMITS, drainTimeoutMs: 0, ...given });
       workers.push(worker);
       if (!idle) await worker.start();
       return worker;

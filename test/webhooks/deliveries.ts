@@ -55,7 +55,14 @@ export async function openDeliveries(
     queues: new Map([...all].map(([queue, handler]) => [queue, settingsOf(handler, config)])),
     fallback: t.settings,
   });
-  const worker = new Worker({ engine, handlers: all, log, maxResultBytes: 1e6, drainTimeoutMs: 1000 });
+  const worker = new Worker({
+    engine,
+    handlers: all,
+    log,
+    maxResultBytes: 1e6,
+    maxOutputBytes: 1e6,
+    drainTimeoutMs: 1000,
+  });
   // Time passes faster here than by the ticker, so that what is to be retried at once is.
   const ticker = new Loop({
     intervalMs: 20,

@@ -16,6 +16,7 @@ import { forget } from "./forget.ts";
 import { heartbeat } from "./heartbeat.ts";
 import { inspect, watch } from "./inspect.ts";
 import { lose } from "./lose.ts";
+import { output } from "./output.ts";
 import { page } from "./page.ts";
 import { pause } from "./pause.ts";
 import { permit } from "./permit.ts";
@@ -33,6 +34,7 @@ import { submit } from "./submit.ts";
 import { tick } from "./tick.ts";
 import { unreserve } from "./unreserve.ts";
 import { update } from "./update.ts";
+import { write } from "./write.ts";
 
 export type * from "./answers.ts";
 export type * from "./audit.ts";
@@ -45,6 +47,8 @@ export type * from "./inspect.ts";
 export type * from "./lease.ts";
 export type * from "./line.ts";
 export type * from "./lose.ts";
+export type * from "./output.ts";
+export { OUTPUT_PAGE_BYTES } from "./output.ts";
 export type * from "./page.ts";
 export type * from "./progress.ts";
 export type * from "./queue.ts";
@@ -58,6 +62,7 @@ export type * from "./step.ts";
 export type * from "./submit.ts";
 export type * from "./tick.ts";
 export type * from "./update.ts";
+export type * from "./write.ts";
 
 /** Each Lua file by its name, as the function that calls it. */
 const CALLS = {
@@ -75,6 +80,7 @@ const CALLS = {
   heartbeat,
   inspect,
   lose,
+  output,
   page,
   pause,
   permit,
@@ -92,6 +98,7 @@ const CALLS = {
   unreserve,
   update,
   watch,
+  write,
 };
 
 /** Every script as one typed function; nothing else runs them. The first argument is the tag of a partition, see keys.ts. */

@@ -6,6 +6,7 @@ import type { Logger } from "../../log.ts";
 import type { Reserved } from "../../store/scripts/scripts.ts";
 import type { Attempt } from "../attempt.ts";
 import { mayRunBesideOthers } from "../suspects.ts";
+import type { HandlerLimits } from "../task-context.ts";
 import { openChild } from "./child-port.ts";
 import type { Executor } from "./executor.ts";
 import { errorRecord } from "./handler-end.ts";
@@ -40,7 +41,7 @@ interface WaitingSuspect {
 /** What {@link Children} are made of. */
 interface ChildrenOptions {
   readonly handlersDir: string;
-  readonly maxResultBytes: number;
+  readonly limits: HandlerLimits;
   readonly log: Logger;
   /** Where a task of a queue runs that is not suspect. */
   usual(task: Reserved, queue: string): Executor;

@@ -2,6 +2,7 @@ import { StartError } from "../../errors.ts";
 import { type Handler, INTERNAL_QUEUES } from "../../handler/define.ts";
 import type { Logger } from "../../log.ts";
 import type { Reserved } from "../../store/scripts/scripts.ts";
+import type { HandlerLimits } from "../task-context.ts";
 import { Children } from "./children.ts";
 import type { Executor } from "./executor.ts";
 import { InProcess } from "./in-process.ts";
@@ -12,7 +13,7 @@ export interface ExecutorsOptions {
   readonly handlers: ReadonlyMap<string, Handler>;
   /** Where the handlers' files are; undefined when they were not loaded from files. */
   readonly handlersDir: string | undefined;
-  readonly maxResultBytes: number;
+  readonly limits: HandlerLimits;
   readonly log: Logger;
 }
 
@@ -22,11 +23,11 @@ export class Executors {
   readonly #threads = new Map<string, Executor>();
   readonly #children: Children | undefined;
 
-  constructor({ handlers, handlersDir, maxResultBytes, log }: ExecutorsOptions) {
-    this.#inProcess = new InProcess(maxResultBytes);
+  constructor({ handlers, handlersDir, limits, log }: ExecutorsOptions) {
+    this.#inProcess = new InProcess(limits);
     if (handlersDir !== undefined) {
       const usual = (task: Reserved, queue: string) => this.#usual(task, queue);
-      this.#children = new Children({ handlersDir, maxResultBytes, log, usual });
+      this.#children = new Children({ handlersDir, limits, log, usual });
     }
     for (const { queue, isolate } of handlers.values()) {
       if (isolate === undefined) continue;
@@ -35,7 +36,7 @@ export class Executors {
           `the handler of queue "${queue}" asks for isolate, but a thread can only load handlers from files: name their directory (handlersDir)`,
         );
       }
-      this.#threads.set(queue, new Threads({ handlersDir, maxResultBytes }, isolate.memoryMb));
+      this.#threads.set(queue, new Threads({ handlersDir, limits }, isolate.memoryMb));
     }
   }
 

@@ -1,22 +1,22 @@
 import type { HandlerEnd } from "../../engine/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
 import type { Attempt } from "../attempt.ts";
-import { Context } from "../task-context.ts";
+import { Context, type HandlerLimits } from "../task-context.ts";
 import { type Executor, withinGrace } from "./executor.ts";
 import { perform } from "./perform.ts";
 
 /** Runs handlers in this very process. One that ignores its signal cannot be ended: it is only no longer waited for. */
 export class InProcess implements Executor {
-  readonly #maxResultBytes: number;
+  readonly #limits: HandlerLimits;
 
-  constructor(maxResultBytes: number) {
-    this.#maxResultBytes = maxResultBytes;
+  constructor(limits: HandlerLimits) {
+    this.#limits = limits;
   }
 
   execute(attempt: Attempt, handler: Handler): HandlerEnd | Promise<HandlerEnd> {
-    const context = new Context(attempt.facts, attempt, handler, this.#maxResultBytes);
+    const context = new Context(attempt.facts, attempt, handler, this.#limits);
     attempt.begin();
-    const end = perform(handler, attempt.input, context, this.#maxResultBytes);
+    const end = perform(handler, attempt.input, context, this.#limits.maxResultBytes);
     return end instanceof Promise ? withinGrace(attempt, end) : end;
   }
 

@@ -1,6 +1,7 @@
 import type { AbortCause, ErrorRecord, HandlerEnd } from "../../engine/attempt-end.ts";
 import type { StepVerdict, StoredStep } from "../../store/scripts/scripts.ts";
-import type { TaskFacts } from "../task-context.ts";
+import type { WriteVerdict } from "../output.ts";
+import type { HandlerLimits, TaskFacts } from "../task-context.ts";
 
 /*
  * What a worker and a sandbox (a thread or a child process that runs one handler at a time) say to each other. All of it is plain
@@ -15,7 +16,7 @@ export type ToSandbox =
       readonly run: number;
       readonly facts: TaskFacts;
       readonly input: Uint8Array;
-      readonly maxResultBytes: number;
+      readonly limits: HandlerLimits;
       readonly logLevel: string;
     }
   | { readonly type: "abort"; readonly run: number; readonly cause: AbortCause }
@@ -25,12 +26,14 @@ export type ToSandbox =
 
 /** What {@link StepStore} answers: the steps, or what became of one. */
 export type StepsReply = Map<string, StoredStep> | null;
-export type Reply = StepsReply | StepVerdict;
+export type Reply = StepsReply | StepVerdict | WriteVerdict;
 
 export type FromSandbox =
   | { readonly type: "ready" }
   | { readonly type: "broken"; readonly error: ErrorRecord }
   | { readonly type: "progress"; readonly run: number; readonly percent: number; readonly message: string }
+  /** A value that the handler writes, as JSON. */
+  | { readonly type: "write"; readonly run: number; readonly call: number; readonly json: string }
   /** A line of the handler's log, as JSON. */
   | { readonly type: "log"; readonly run: number; readonly line: string }
   | { readonly type: "load"; readonly run: number; readonly call: number }

@@ -21,7 +21,7 @@ export function perform(
   try {
     const read = readInput(handler, input);
     const answer = read instanceof Promise ? read.then((value) => handler.run(value, task)) : handler.run(read, task);
-    const isThere = !isThenable(answer) && !(answer instanceof Response) && task.stepsSettled() === undefined;
+    const isThere = !isThenable(answer) && !(answer instanceof Response) && task.settled() === undefined;
     if (!isThere) return awaited(answer, task, maxResultBytes);
     return { kind: "result", result: toAnswer(answer, maxResultBytes) };
   } catch (thrown) {
@@ -29,16 +29,16 @@ export function perform(
   }
 }
 
-/** Waits for an answer, and for the steps that are still at work. */
+/** Waits for an answer, for the steps that are still at work, and until what was written is stored. */
 async function awaited(pending: unknown, task: Context, maxResultBytes: number): Promise<HandlerEnd> {
   try {
     const answer = await pending;
-    const steps = task.stepsSettled();
-    if (steps !== undefined) await steps;
+    const unsettled = task.settled();
+    if (unsettled !== undefined) await unsettled;
     const result = toResult(answer, maxResultBytes, task);
     return { kind: "result", result: result instanceof Promise ? await result : result };
   } catch (thrown) {
-    await task.stepsSettled();
+    await task.settled();
     return endOfThrown(thrown, maxResultBytes);
   }
 }

@@ -9,6 +9,7 @@ import { loadHandlers } from "../../handler/load.ts";
 import { createLog, type LogLevel } from "../../log.ts";
 import type { StepVerdict } from "../../store/scripts/scripts.ts";
 import { TaskAborted } from "../abort.ts";
+import type { WriteVerdict } from "../output.ts";
 import { Reporter } from "../reporter.ts";
 import { Context, type TaskMeans } from "../task-context.ts";
 import { undoHandler } from "../undo.ts";
@@ -50,7 +51,7 @@ async function run(message: Extract<ToSandbox, { type: "run" }>): Promise<void> 
 }
 
 async function attempt(message: Extract<ToSandbox, { type: "run" }>, signal: AbortSignal): Promise<HandlerEnd> {
-  const { run: id, facts, input, maxResultBytes, logLevel } = message;
+  const { run: id, facts, input, limits, logLevel } = message;
   const handler = handlers.get(facts.queue);
   if (!handler) {
     return { kind: "error", error: errorRecord(new Error(`no handler file has the queue ${facts.queue} any more`)) };
@@ -66,6 +67,7 @@ async function attempt(message: Extract<ToSandbox, { type: "run" }>, signal: Abo
     signal,
     log: createLog(logLevel as LogLevel, { write: (line) => say({ type: "log", run: id, line }) }),
     reporter,
+    output: { write: (json) => ask<WriteVerdict>((call) => ({ type: "write", run: id, call, json })) },
     steps: {
       load: () => ask<StepsReply>((call) => ({ type: "load", run: id, call })),
       begin: (name, undo) => ask<StepVerdict>((call) => ({ type: "begin", run: id, call, name, undo })),
@@ -73,8 +75,8 @@ async function attempt(message: Extract<ToSandbox, { type: "run" }>, signal: Abo
       undone: (name) => ask<StepVerdict>((call) => ({ type: "undone", run: id, call, name })),
     },
   } satisfies TaskMeans;
-  const context = new Context(facts, means, handler, maxResultBytes);
-  return perform(handler, { bytes: input, mediaType: facts.mediaType }, context, maxResultBytes);
+  const context = new Context(facts, means, handler, limits);
+  return perform(handler, { bytes: input, mediaType: facts.mediaType }, context, limits.maxResultBytes);
 }
 
 /** A body that is a view into a larger buffer would take all of it along. */

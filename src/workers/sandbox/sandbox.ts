@@ -2,6 +2,7 @@ import type { HandlerEnd } from "../../engine/attempt-end.ts";
 import { messageOf } from "../../errors.ts";
 import { withRequestId } from "../../log.ts";
 import type { Attempt } from "../attempt.ts";
+import type { HandlerLimits } from "../task-context.ts";
 import { withinGrace } from "./executor.ts";
 import type { FromSandbox, Reply } from "./messages.ts";
 import type { SandboxPort } from "./port.ts";
@@ -15,15 +16,15 @@ export class Sandbox {
   /** Resolves when the sandbox can run handlers; rejects when it never will. */
   readonly ready: Promise<void>;
   readonly #port: SandboxPort;
-  readonly #maxResultBytes: number;
+  readonly #limits: HandlerLimits;
   #gone = false;
   #runs = 0;
   #current: { run: number; attempt: Attempt; done(end: HandlerEnd): void } | undefined;
   #onBoot: (error?: Error) => void = () => {};
 
-  constructor(port: SandboxPort, options: { handlersDir: string; maxResultBytes: number }) {
+  constructor(port: SandboxPort, options: { handlersDir: string; limits: HandlerLimits }) {
     this.#port = port;
-    this.#maxResultBytes = options.maxResultBytes;
+    this.#limits = options.limits;
     this.ready = new Promise((resolve, reject) => {
       const late = setTimeout(() => this.#onBoot(new Error(`the handlers were not loaded in ${BOOT_MS} ms`)), BOOT_MS);
       this.#onBoot = (error) => {
@@ -67,7 +68,7 @@ export class Sandbox {
       facts,
       // A copy of its own: the stored one may be a view into a larger buffer, all of which would travel.
       input: new Uint8Array(input.bytes),
-      maxResultBytes: this.#maxResultBytes,
+      limits: this.#limits,
       logLevel: log.level,
     });
     attempt.begin();
@@ -102,6 +103,7 @@ export class Sandbox {
         current.done(message.end);
       } else if (message.type === "progress") attempt.reporter.report(message.percent, message.message);
       else if (message.type === "log") relayLog(attempt.log, message.line);
+      else if (message.type === "write") this.#reply(message.call, attempt.output.write(message.json));
       else if (message.type === "load") this.#reply(message.call, attempt.steps.load());
       else if (message.type === "begin") this.#reply(message.call, attempt.steps.begin(message.name, message.undo));
       else if (message.type === "keep")

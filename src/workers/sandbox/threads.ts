@@ -1,6 +1,7 @@
 import type { HandlerEnd } from "../../engine/attempt-end.ts";
 import { messageOf } from "../../errors.ts";
 import type { Attempt } from "../attempt.ts";
+import type { HandlerLimits } from "../task-context.ts";
 import { type Executor, started } from "./executor.ts";
 import { errorRecord } from "./handler-end.ts";
 import { Sandbox } from "./sandbox.ts";
@@ -11,13 +12,13 @@ import { openThread } from "./thread-port.ts";
  * they are needed and used again; there are never more than attempts under way at once, which are at most the queue's slots.
  */
 export class Threads implements Executor {
-  readonly #options: { readonly handlersDir: string; readonly maxResultBytes: number };
+  readonly #options: { readonly handlersDir: string; readonly limits: HandlerLimits };
   readonly #memoryMb: number;
   readonly #idle: Sandbox[] = [];
   readonly #all = new Set<Sandbox>();
   #stopped = false;
 
-  constructor(options: { handlersDir: string; maxResultBytes: number }, memoryMb: number) {
+  constructor(options: { handlersDir: string; limits: HandlerLimits }, memoryMb: number) {
     this.#options = options;
     this.#memoryMb = memoryMb;
   }

@@ -7,7 +7,7 @@ import type { FailKind, Lease, PagedIndex } from "../../../src/store/scripts/scr
 import type { Result } from "../../../src/task.ts";
 import type { Model } from "./model.ts";
 import type { TimeTravel } from "./store.ts";
-import { LONG_AGO, UNDO_QUEUE } from "./task.ts";
+import { LONG_AGO, MODEL_OUTPUT_BYTES, UNDO_QUEUE } from "./task.ts";
 
 /** Few ids, so that the same one is met again and again; some of them odd. */
 export const IDS = ["a", "b", "c", "__proto__", "constructor", "F"] as const;
@@ -43,6 +43,7 @@ export type Op =
   | { op: "retryAll" | "forget" | "span"; queue: number }
   | { op: "pause"; queue: number; paused: boolean }
   | { op: "step"; lease: number; verb: "begin" | "keep" | "undone"; name: number; undo: boolean }
+  | { op: "write"; lease: number; values: number; all: boolean }
   | { op: "tick"; afterGap: boolean }
   | { op: "elapse" | "expire"; ids: readonly number[]; when: number }
   | { op: "entomb"; id: number }
@@ -134,6 +135,17 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
       arbitrary: fc.record({
         ...{ op: fc.constant("step"), lease, verb: fc.constantFrom("begin", "keep", "keep", "undone") },
         ...{ name: fc.nat({ max: 2 }), undo: fc.boolean() },
+      }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        ...{
+          op: fc.constant("write"),
+          lease,
+          values: fc.integer({ min: 1, max: 3 }),
+          all: rarely(false, fc.constant(true)),
+        },
       }),
     },
     { weight: 5, arbitrary: fc.record({ op: fc.constant("tick"), afterGap: rarely(false, fc.constant(true)) }) },
@@ -248,6 +260,16 @@ export async function play(world: World, call: Op): Promise<void> {
           ? [...model.task(of.id).steps].map(([stepName, { value: json, undo: mark }]) => [stepName, json, mark])
           : null,
       );
+      return;
+    }
+    case "write": {
+      const of = leaseOf(world, call.lease);
+      const values = Array.from({ length: call.values }, () => JSON.stringify(name(world, "")));
+      const written = await engine.outputs.write(of, values, { maxBytes: MODEL_OUTPUT_BYTES, all: call.all });
+      expect(written, "values written").to.equal(model.write(of, values, call.all));
+      const { total, values: read } = await engine.outputs.read(of.id, 1);
+      const output = model.tasks.get(of.id)?.output ?? [];
+      expect({ total, read }, "output read").to.deep.equal({ total: output.length, read: output.slice(1) });
       return;
     }
     case "tick": {

@@ -67,6 +67,8 @@ export class Checker {
     checkLives(task, stored);
     const steps = [...task.steps].map(([name, { value, undo }], nth) => [name, `${nth}${MARKS[undo]} ${value ?? ""}`]);
     expect(stored.steps, `steps of ${id}`).to.deep.equal(Object.fromEntries(steps));
+    const output = (task.output ?? []).map(({ run, attempt, json }) => `${run} ${attempt} ${json}`);
+    expect(stored.output, `output of ${id}`).to.deep.equal(output);
     const line = this.#model.line(task.queue);
     const running = this.#model.of(task.queue, "running").length;
     const index = this.#model.indexOf(task);
@@ -132,7 +134,13 @@ const numbers = (fields: Readonly<Record<string, string>>): Record<string, numbe
 
 function checkUnknown(id: string, stored: StoredTask, seen: Inspection | null): void {
   expect(seen, `inspection of ${id}`).to.equal(null);
-  expect(stored, `what is left of ${id}`).to.deep.include({ ttl: -2, inputTtl: -2, resultTtl: -2, stepsTtl: -2 });
+  expect(stored, `what is left of ${id}`).to.deep.include({
+    ttl: -2,
+    inputTtl: -2,
+    resultTtl: -2,
+    stepsTtl: -2,
+    outputTtl: -2,
+  });
 }
 
 /** In exactly one index of its queue and in none of another, or in none at all when it is finished and not dead. */
@@ -168,6 +176,7 @@ function checkLives(task: ModelTask, stored: StoredTask): void {
     expect(stored.ttl, `TTL of ${id}`).to.equal(-1);
     expect(stored.inputTtl, `TTL of the input of ${id}`).to.be.below(0);
     expect(stored.stepsTtl, `TTL of the steps of ${id}`).to.be.below(0);
+    expect(stored.outputTtl, `TTL of the output of ${id}`).to.be.below(0);
     expect(stored.resultTtl, `a result of ${id}`).to.equal(-2);
     expect(stored.fields, `a result of ${id}`).not.to.have.property("result");
     return;
@@ -177,5 +186,6 @@ function checkLives(task: ModelTask, stored: StoredTask): void {
   if (task.destroyed) expect(inHash, `a result of ${id}`).to.equal(undefined);
   if (task.result === null || inHash !== undefined) expect(stored.resultTtl, `a result of ${id}`).to.equal(-2);
   else lives("the result of", stored.resultTtl, KEPT[kept]);
-  for (const ttl of [stored.inputTtl, stored.stepsTtl]) if (ttl !== -2) lives("what is kept of", ttl, KEPT[kept]);
+  for (const ttl of [stored.inputTtl, stored.stepsTtl, stored.outputTtl])
+    if (ttl !== -2) lives("what is kept of", ttl, KEPT[kept]);
 }

@@ -8,12 +8,14 @@ import type {
   StepVerdict,
   SubmitVerdict,
   UpdateVerdict,
+  Written,
 } from "../../../src/store/scripts/scripts.ts";
 import { isOutcome, type State } from "../../../src/task.ts";
 import { playStep, type StepCall } from "./step.ts";
 import {
   LONG_AGO,
   MODEL_DEAD_CAP,
+  MODEL_OUTPUT_BYTES,
   type ModelLease,
   type ModelSubmission,
   type ModelTask,
@@ -130,6 +132,7 @@ export class Model extends ModelTasks {
     if (kind === "later" || (kind === "retry" && task.attempts < attempts)) {
       if (kind === "later") task.attempts -= 1;
       else this.#note(task, options.error);
+      task.restarts += 1;
       Object.assign(task, { state: "retrying", due: options.delayed ? Infinity : LONG_AGO, progress: null });
       return "retrying";
     }
@@ -152,6 +155,7 @@ export class Model extends ModelTasks {
     if (!task) return "stale";
     if (task.cancelRequested) return this.#settle(task, "canceled");
     this.#backInLine(task);
+    task.restarts += 1;
     return "released";
   }
 
@@ -194,6 +198,7 @@ export class Model extends ModelTasks {
     const stands = task.undoneBy !== null;
     if (task.undoneBy !== null && !this.#takeBack(task, task.undoneBy)) return "undone";
     Object.assign(task, { state: "waiting", place: this.#join(), attempts: 0, lost: 0, unbegun: 0, errors: [] });
+    task.restarts += 1;
     Object.assign(task, { errorCode: null, result: null, kept: null, died: null, expired: false });
     // What it has done and has not been undone stays its own: it has begun.
     if (!stands) Object.assign(task, { begun: false, fence: null });
@@ -210,6 +215,20 @@ export class Model extends ModelTasks {
     const task = this.#held(lease);
     if (task) task.progress = progress;
     return task ? "ok" : "stale";
+  }
+
+  /** How many of the values are kept; those that do not fit, and all behind them, are refused. */
+  write(lease: ModelLease, values: readonly string[], all: boolean): Written {
+    const task = this.#held(lease);
+    if (!task?.output) return "stale";
+    let bytes = task.output.reduce((sum, { json }) => sum + json.length, 0);
+    const over = values.findIndex((json) => {
+      bytes += json.length;
+      return bytes > MODEL_OUTPUT_BYTES;
+    });
+    const fit = over < 0 ? values : values.slice(0, all ? 0 : over);
+    task.output.push(...fit.map((json) => ({ run: task.restarts + 1, attempt: task.attempts, json })));
+    return fit.length;
   }
 
   step(lease: ModelLease, call: StepCall): StepVerdict {
@@ -306,6 +325,7 @@ export class Model extends ModelTasks {
       return "released";
     }
     task.lost += 1;
+    task.restarts += 1;
     task.unbegun = 0;
     queue.losses += 1;
     if (task.cancelRequested) return this.#settle(task, "canceled");
@@ -325,6 +345,7 @@ export class Model extends ModelTasks {
 
   #settle(task: ModelTask, state: "succeeded" | "failed" | "canceled", result: string | null = null): "canceled" {
     Object.assign(task, { state, result, kept: "result", cancelRequested: false, progress: null });
+    if (state === "canceled") task.output = null;
     if (state !== "succeeded") this.#undo(task);
     if (state !== "succeeded" || !task.undoable) {
       task.inputKept = false;
@@ -343,6 +364,7 @@ export class Model extends ModelTasks {
   }
 
   #destroy(task: ModelTask): void {
+    task.output = null;
     Object.assign(task, { destroyed: true, expired: false, died: null, result: null, inputKept: false, errors: [] });
     task.steps.clear();
   }

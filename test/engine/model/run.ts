@@ -139,7 +139,7 @@ async function checkAll(redis: Connection, scripts: Scripts, keys: Keys, model: 
   expect(report, "audit").to.deep.include({ tasks: model.tasks.size + told, disagreeing: [] });
   const ownerless = (await keysOf(redis, tag)).filter((key) => {
     const [kind, ...id] = key.slice(tag.length).split(":");
-    if (!["t", "b", "r", "s"].includes(kind ?? "")) return false;
+    if (!["t", "b", "r", "s", "o"].includes(kind ?? "")) return false;
     return !model.tasks.has(id.join(":")) && !id.includes("webhook");
   });
   expect(ownerless, "keys of no task").to.deep.equal([]);

@@ -15,6 +15,9 @@ export interface StoredTask {
   readonly resultTtl: number;
   readonly steps: Readonly<Record<string, string>>;
   readonly stepsTtl: number;
+  /** As stored: run, attempt, JSON. */
+  readonly output: readonly string[];
+  readonly outputTtl: number;
 }
 
 /** Everything that the store holds of one queue. */
@@ -46,6 +49,7 @@ for _, id in ipairs(ids) do
     input = redis.call('GET', K.input(id)) or '', inputTtl = redis.call('PTTL', K.input(id)),
     result = redis.call('GET', K.result(id)) or '', resultTtl = redis.call('PTTL', K.result(id)),
     steps = hash(K.steps(id)), stepsTtl = redis.call('PTTL', K.steps(id)),
+    output = { '', unpack(redis.call('LRANGE', K.output(id), 0, -1)) }, outputTtl = redis.call('PTTL', K.output(id)),
   }
 end
 for _, queue in ipairs(queues) do
@@ -86,7 +90,7 @@ export async function dump(
     tasks: new Map(
       [...named(tasks)].map(([id, task]) => [
         id,
-        { ...task, fields: byName(task.fields), steps: withoutMark(task.steps) },
+        { ...task, fields: byName(task.fields), steps: withoutMark(task.steps), output: task.output.slice(1) },
       ]),
     ),
     queues: new Map(
@@ -147,8 +151,9 @@ export class TimeTravel {
     Object.assign(task, { expired: !task.destroyed, result: null });
     if (task.input.length > INLINE_BYTES) task.inputKept = false;
     task.steps.clear();
+    task.output = null;
     await this.#redis.hset(this.#key("task", id), TASK_FIELDS.expires[0], when);
-    await this.#redis.unlink(...(["result", "input", "steps"] as const).map((kind) => this.#key(kind, id)));
+    await this.#redis.unlink(...(["result", "input", "steps", "output"] as const).map((kind) => this.#key(kind, id)));
     if (task.died === null) return;
     task.died = when;
     await this.#redis.zadd(this.#keys.index(this.#tag, "dead", task.queue), "XX", when, id);

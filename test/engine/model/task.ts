@@ -1,3 +1,4 @@
+import type { OutputValue } from "../../../src/store/scripts/scripts.ts";
 import type { State } from "../../../src/task.ts";
 
 /** A task as the model has it: what a caller, a worker and an operator may rely on, and nothing of how it is stored. */
@@ -29,6 +30,10 @@ export interface ModelTask {
   progress: string | null;
   /** In the order in which they were begun. */
   readonly steps: Map<string, ModelStep>;
+  /** What its handler has written; null when it is gone with the result. */
+  output: OutputValue[] | null;
+  /** How often it was taken back after it had been started. */
+  restarts: number;
   /** The task that undoes its work, where it is dead and has one. */
   undoneBy: string | null;
   /** Newest first. */
@@ -93,6 +98,8 @@ export interface ModelLease {
   readonly fence: string;
 }
 
+/** Most bytes of an output here, so that the limit is met in a short run. */
+export const MODEL_OUTPUT_BYTES = 12;
 /** Most dead letters of a queue here, so that the cap is met in a short run. */
 export const MODEL_DEAD_CAP = 3;
 /** Where what follows from a task's end waits. */
@@ -107,7 +114,16 @@ export type NewTask = Pick<ModelTask, "id" | "queue" | "caller" | "priority" | "
 export function newTask(s: NewTask, begin: Pick<ModelTask, "state" | "place" | "undoable">): ModelTask {
   return {
     ...{ id: s.id, queue: s.queue, caller: s.caller, priority: s.priority, input: s.input, mediaType: s.mediaType },
-    ...{ webhook: s.webhook, ...begin, steps: new Map(), undoneBy: null, due: Infinity, lapsed: Infinity },
+    ...{
+      webhook: s.webhook,
+      ...begin,
+      steps: new Map(),
+      output: [],
+      restarts: 0,
+      undoneBy: null,
+      due: Infinity,
+      lapsed: Infinity,
+    },
     ...{
       attempts: 0,
       lost: 0,

@@ -194,6 +194,15 @@ const CASES: readonly Case[] = [
     replies: [["ok"], ["ok"]],
   },
   {
+    ...{ script: "write", when: "of a running task" },
+    given: (scene) => scene.running(),
+    call: ({ scripts, tag, lease }) => {
+      const item = { ...lease, call: "1a", values: ['"one"', '"two"', '"three"'], maxBytes: 12, all: false };
+      return scripts.write(tag, [item]);
+    },
+    replies: [[2], [2]],
+  },
+  {
     ...{ script: "step", when: "that is kept" },
     given: (scene) => scene.running(),
     call: ({ scripts, tag, lease }) => scripts.step.keep(tag, { ...lease, name: "s", value: "1", undo: true }, ROOM),
@@ -275,7 +284,7 @@ const CASES: readonly Case[] = [
 ];
 
 /** They write nothing, and Redis holds them to that. */
-const READERS = ["inspect", "count", "queue", "page", "allocation"];
+const READERS = ["inspect", "count", "queue", "page", "allocation", "output"];
 
 describe("a script sent twice, as after a lost reply", () => {
   it("is tested for every Lua file", () => {

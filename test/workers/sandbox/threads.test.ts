@@ -225,7 +225,8 @@ describe("a handler that asks for isolate", function () {
     const handler = defineHandler({ queue: "in-memory", isolate: true, run: () => 1 });
     const handlers = new Map([[handler.queue, handler]]);
     const log = createLog("silent");
-    const make = () => new Worker({ engine: shop.engine, handlers, log, maxResultBytes: 1, drainTimeoutMs: 0 });
+    const make = () =>
+      new Worker({ engine: shop.engine, handlers, log, maxResultBytes: 1, maxOutputBytes: 1, drainTimeoutMs: 0 });
     expect(make).to.throw(StartError, /"in-memory" asks for isolate.*files/);
   });
 });

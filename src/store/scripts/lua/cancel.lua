@@ -43,7 +43,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     -- Of a failed task it was undone when it failed.
     if undo and state == S.succeeded then undo_work(id) end
     drop_result(id, key)
-    redis.call('UNLINK', K.input(id), K.steps(id))
+    redis.call('UNLINK', K.input(id), K.steps(id), K.output(id))
     redis.call('HDEL', key, F.errors)
     redis.call('HSET', key, F.destroyed, '1', F.extra, '1')
     notify_destroyed(id)

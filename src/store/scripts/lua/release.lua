@@ -28,6 +28,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     verdicts[n + 1] = 'stale'
   else
     verdicts[n + 1] = release(queue, id, tonumber(keep), tonumber(tombstone))
+    if verdicts[n + 1] == 'released' then redis.call('HINCRBY', key, F.restarts, 1) end
     note_answer(key, answers, A.release .. fence, verdicts[n + 1])
   end
 end

@@ -56,6 +56,8 @@ for n = 1, tonumber(ARGV[1]) do
     redis.call('PERSIST', key)
     redis.call('PERSIST', K.input(id))
     redis.call('PERSIST', K.steps(id))
+    redis.call('PERSIST', K.output(id))
+    redis.call('HINCRBY', key, F.restarts, 1)
     drop_result(id, key)
     redis.call('ZREM', K.dead(queue), id)
     redis.call('ZADD', K.waiting(queue), whole(tonumber(priority or C.defaultPriority) * CLASS + hlc), id)

@@ -4,13 +4,13 @@
 -- Returns what became of it ("waiting", "released" where nothing was counted, "dead", "canceled") and its losses.
 local function lose(queue, id, ends)
   local key = K.task(id)
-  local cancel, place, lost, fence, unbegun =
-    unpack(redis.call('HMGET', key, F.cancel, F.place, F.lost, F.fence, F.unbegun))
+  local cancel, place, lost, fence, unbegun, restarts =
+    unpack(redis.call('HMGET', key, F.cancel, F.place, F.lost, F.fence, F.unbegun, F.restarts))
   local losses, begun = tonumber(lost or 0), not (unbegun and unbegun == fence)
   redis.call('ZREM', K.leases(queue), id)
   if begun then
     losses = losses + 1
-    redis.call('HSET', key, F.lost, whole(losses), F.extra, '1')
+    redis.call('HSET', key, F.lost, whole(losses), F.restarts, (restarts or 0) + 1, F.extra, '1')
     redis.call('HDEL', key, F.unbegunReleases)
     redis.call('HINCRBY', K.queue(queue), Q.lost, 1)
     redis.call('HSET', K.queue(queue), Q.lostAt, now_text)

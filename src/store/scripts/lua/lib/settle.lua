@@ -17,15 +17,21 @@ local function succeed(id, key, result, keep, tombstone, undo, bare, listeners, 
   return notify_end(id, S.succeeded, now_text, often(now + keep), result, listeners, teller)
 end
 
+-- What a task has written stays as long as its result; of a canceled one nothing can be collected.
+local function keep_output(id, state, keep)
+  if state == S.canceled then redis.call('UNLINK', K.output(id)) else redis.call('PEXPIRE', K.output(id), often(keep)) end
+end
+
 -- Ends a task that was canceled or has failed; result: the stored form of its answer, or nil for none.
 local function settle(id, state, keep, tombstone, result)
   local key = K.task(id)
-  local webhook, undo, fence = unpack(redis.call('HMGET', key, F.webhook, F.undo, F.fence))
+  local webhook, undo, fence, output = unpack(redis.call('HMGET', key, F.webhook, F.undo, F.fence, F.output))
   mark_ended(id, key, state, keep, tombstone, result)
   redis.call('HDEL', key, F.place, F.worker, F.progress, F.cancel)
   -- A fence says that a worker has had it: what it did is undone. One that never began has nothing to undo.
   if undo and fence then undo_work(id) end
   redis.call('UNLINK', K.input(id), K.steps(id))
+  if output then keep_output(id, state, keep) end
   if webhook then tell_webhook(id, state, webhook) end
   notify_end(id, state, now_text, often(now + keep), result)
 end
@@ -33,11 +39,12 @@ end
 -- Ends a task that is dead: a failed one whose input stays, to be run again. The oldest leave when there are more than cap.
 local function bury(queue, id, result, keep, tombstone, cap)
   local key, dead, keep_text = K.task(id), K.dead(queue), often(keep)
-  local webhook, undo = unpack(redis.call('HMGET', key, F.webhook, F.undo))
+  local webhook, undo, output = unpack(redis.call('HMGET', key, F.webhook, F.undo, F.output))
   mark_ended(id, key, S.failed, keep, tombstone, result)
   redis.call('HDEL', key, F.place, F.worker, F.progress, F.cancel)
   redis.call('PEXPIRE', K.input(id), keep_text)
   redis.call('PEXPIRE', K.steps(id), keep_text)
+  if output then keep_output(id, S.failed, keep) end
   -- As long as the undoing has not begun, a retry of the task takes it back: see retry.lua.
   if undo then redis.call('HSET', key, F.undoing, undo_work(id)) end
   if webhook then tell_webhook(id, S.failed, webhook) end

@@ -1,0 +1,53 @@
+import type { Keys } from "../store/keys.ts";
+import {
+  type Lease,
+  OUTPUT_PAGE_BYTES,
+  type OutputItem,
+  type OutputPart,
+  type OutputPlace,
+  type Scripts,
+  type Written,
+} from "../store/scripts/scripts.ts";
+import { Batch } from "./batch.ts";
+import { newCall } from "./new-call.ts";
+
+/** What handlers write while they run: kept in order until the result expires. */
+export class Outputs {
+  readonly #keys: Keys;
+  readonly #writes: Batch<OutputItem, Written>;
+  readonly #reads: Batch<OutputPlace, OutputPart>;
+
+  constructor(scripts: Scripts, keys: Keys) {
+    this.#keys = keys;
+    this.#writes = new Batch({
+      send: (partition, items) => scripts.write(keys.tag(partition), items),
+      sizeOf: ({ values }) => values.reduce((sum, value) => sum + value.length, 0),
+    });
+    this.#reads = new Batch({
+      send: (partition, items) => scripts.output(keys.tag(partition), items),
+      sizeOf: () => OUTPUT_PAGE_BYTES,
+    });
+  }
+
+  /**
+   * Appends values to the output of a running task. The calls of one turn of the event loop travel together.
+   * @param values each as JSON
+   * @param options `maxBytes`: of all values of the task; `all`: store all of these or none, else as many as fit; `call`: the same
+   *   in each try of one call, so that it is stored once
+   * @returns how many were stored; "stale" if the task is no longer the worker's
+   * @throws PaihaoError store-unavailable, store-full
+   */
+  write(
+    { id, fence }: Lease,
+    values: readonly string[],
+    options: { readonly maxBytes: number; readonly all?: boolean; readonly call?: string },
+  ): Promise<Written> {
+    const { maxBytes, all = false, call = newCall() } = options;
+    return this.#writes.add(this.#keys.partitionOf(id), { id, fence, call, maxBytes, all, values });
+  }
+
+  /** A page of the output of a task, from a value on; the reads of one turn travel together. @throws PaihaoError store-unavailable */
+  read(id: string, from: number): Promise<OutputPart> {
+    return this.#reads.add(this.#keys.partitionOf(id), { id, from });
+  }
+}
