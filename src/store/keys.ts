@@ -100,7 +100,7 @@ export const TASK_FIELDS = {
     "T",
     'bytes of what its handler has written; then, of the last calls of write.lua, newest first, "call=values stored"',
   ],
-  restarts: ["R", "how often it was taken back after it had been started; default 0"],
+  restarts: ["J", "how often it was taken back after it had been started; default 0"],
   undoing: [
     "Y",
     "of a dead task, the task that undoes its work: 1 <id>:undo:<queue>, 2 the same with a colon and the fence",

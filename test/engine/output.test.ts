@@ -170,7 +170,7 @@ describe("the output of a task", () => {
   it("costs a task that writes nothing no field", async () => {
     t = await openEngine();
     await t.engine.complete(await start(), resultOf("done"), t.settings);
-    expect(await t.redis.hmget(`${t.keys.tag(0)}t:a`, "T", "R", "+")).to.deep.equal([null, null, null]);
+    expect(await t.redis.hmget(`${t.keys.tag(0)}t:a`, "T", "J", "+")).to.deep.equal([null, null, null]);
     expect(await t.redis.exists(key())).to.equal(0);
   });
 });

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect } from "chai";
-import { KEYS } from "../../../src/store/keys.ts";
+import { KEYS, TASK_FIELDS } from "../../../src/store/keys.ts";
 import { withoutNames } from "../../../src/store/scripts/lua-names.ts";
 
 const LUA = new URL("../../../src/store/scripts/lua/", import.meta.url);
@@ -44,6 +44,14 @@ describe("the names of a Lua file", () => {
       if (!file.endsWith(".lua")) continue;
       const code = readFileSync(new URL(file, LUA), "utf8").replace(/^\s*--.*$/gm, "");
       expect(code.match(/'[a-zA-Z]:?'|'paihao\.\w+'/g), file).to.equal(null);
+    }
+  });
+});
+
+describe("the fields of a task, and the kinds of key", () => {
+  it("have short forms of their own", () => {
+    for (const forms of [Object.values(TASK_FIELDS), Object.values(KEYS)].map((all) => all.map(([form]) => form))) {
+      expect(new Set(forms).size).to.equal(forms.length);
     }
   });
 });

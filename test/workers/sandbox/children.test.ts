@@ -82,7 +82,11 @@ describe("a task that has lost its worker", function () {
     }
     await start();
     expect(await shop.ended(id)).to.include({ state: "succeeded", lost: 1, attempts: 1 });
-    expect(await begun(id)).to.have.length(1);
+    const pids = await begun(id);
+    expect(pids).to.have.length(1);
+    // What it wrote came through its child process; of its starts only those count in which its handler began.
+    const { values } = await shop.engine.outputs.read(id, 0);
+    expect(values).to.deep.equal([{ run: 2, attempt: 1, json: JSON.stringify(pids[0]) }]);
   });
 
   it("runs beside others when its next worker dies before a process could start for it, if it has losses to spare", async () => {

@@ -51,6 +51,22 @@ describe("a handler that asks for isolate", function () {
     expect(second).to.deep.equal(first);
   });
 
+  it("writes output that can be read while it holds the CPU of its thread", async () => {
+    const id = await submit("writes and spins");
+    const read = async () => (await shop.engine.outputs.read(id, 0)).values.map(({ json }) => json);
+    await eventually(async () => (await read()).length > 0);
+    expect(await read()).to.deep.equal(['"before"']);
+    await shop.engine.cancel(id, "isolated");
+    await shop.ended(id, "canceled");
+  });
+
+  it("is refused what is too much or no JSON, and goes on", async () => {
+    const id = await submit("writes too much");
+    expect(await shop.answer(id)).to.contain("MAX_OUTPUT");
+    const { values } = await shop.engine.outputs.read(id, 0);
+    expect(values.map(({ json }) => json)).to.deep.equal(['"first"', '"last"']);
+  });
+
   it("returns what any handler may return", async () => {
     expect(await shop.answer(await submit("json"))).to.deep.equal({ grüße: "世界" });
     const bytes = (await shop.ended(await submit("bytes"))).result;
