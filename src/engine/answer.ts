@@ -19,3 +19,9 @@ export function answerOf(
   const contentType = given?.contentType ?? "application/json";
   return { status: given?.status ?? 200, contentType, headers: {}, body: json };
 }
+
+/** Why a result is too large to be stored; undefined if it is not. */
+export function sizeError({ body }: Pick<Answer, "body">, maxBytes: number): string | undefined {
+  const bytes = Buffer.byteLength(body);
+  return bytes > maxBytes ? `the result has ${bytes} bytes, more than MAX_RESULT (${maxBytes})` : undefined;
+}

@@ -22,7 +22,7 @@ export type HandlerEnd =
   /** Run it again; this attempt does not count. */
   | { readonly kind: "later"; readonly afterMs: number; readonly message?: string }
   /** The input or the result is unusable, and another attempt would not help. */
-  | { readonly kind: "unfit"; readonly message: string }
+  | { readonly kind: "permanent"; readonly message: string }
   /** The handler threw; `afterMs` overrides the backoff. */
   | { readonly kind: "error"; readonly error: Pick<ErrorRecord, "message">; readonly afterMs?: number }
   /** It did not settle within the grace period after its signal fired. */
@@ -33,7 +33,7 @@ export type HandlerEnd =
 /** A long input could not be read at the moment: the task is reserved again a little later. */
 export const INPUT_UNREAD = { kind: "later", afterMs: 1000, message: "the input could not be read" } as const;
 /** A long input is no longer in the store. */
-export const INPUT_GONE = { kind: "unfit", message: "the input of the task is no longer in the store" } as const;
+export const INPUT_GONE = { kind: "permanent", message: "the input of the task is no longer in the store" } as const;
 
 /** What is done in the store about the end of an attempt. */
 export type AttemptEnd =
@@ -82,7 +82,7 @@ export function failureOf(end: UnsuccessfulEnd, { settings, attempt }: AttemptFa
       const problem = { type: "/problems/task-failed", title: "The task failed", ...end.problem };
       return { ...failure, kind: "give-up", result: problemResult(problem) };
     }
-    case "unfit":
+    case "permanent":
       return { ...failure, kind: "give-up", result: catalogueResult("task-failed", end.message) };
     default: {
       const retryMs = end.kind === "error" ? (end.afterMs ?? delayMs) : delayMs;

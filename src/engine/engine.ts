@@ -2,7 +2,6 @@ import { Metrics } from "../metrics.ts";
 import type { Keys } from "../store/keys.ts";
 import type { PubSub } from "../store/pubsub.ts";
 import type {
-  Asking,
   BeginVerdict,
   CancelVerdict,
   CompleteVerdict,
@@ -14,6 +13,7 @@ import type {
   QueueRow,
   ReleaseVerdict,
   Renewed,
+  RequestCopy,
   Reservation,
   Reserved,
   ReservedPart,
@@ -225,7 +225,11 @@ export class Engine {
   }
 
   /** Hands back the tasks that a request has reserved in one partition. @throws PaihaoError store-unavailable */
-  async unreserve(partition: number, request: Reservation, by: Pick<Asking, "holder" | "generation">): Promise<void> {
+  async unreserve(
+    partition: number,
+    request: Reservation,
+    by: Pick<RequestCopy, "holder" | "generation">,
+  ): Promise<void> {
     const retention = retentionOf(this.settings(request.queue));
     await this.#scripts.unreserve(this.keys.tag(partition), { ...request, ...retention }, by);
   }

@@ -181,8 +181,8 @@ class Take {
 
   #ask(partition: number, count: number, generation: number) {
     const { rate } = this.#engine.settings(this.#request.queue);
-    const asked = { holder: this.#holder, generation, after: this.#after };
-    return this.#engine.reserve(partition, { ...this.#request, count, rate, asked });
+    const copy = { holder: this.#holder, generation, after: this.#after };
+    return this.#engine.reserve(partition, { ...this.#request, count, rate, copy });
   }
 
   /** Hands back the tasks of all partitions. */

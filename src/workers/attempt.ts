@@ -13,7 +13,7 @@ import { Reporter } from "./reporter.ts";
 import { retry } from "./retry.ts";
 import type { StepStore } from "./steps.ts";
 import { suspectLeaseMs } from "./suspects.ts";
-import type { HandlerLimits, TaskFacts, TaskMeans } from "./task-context.ts";
+import type { HandlerLimits, TaskActions, TaskFacts } from "./task-context.ts";
 
 /** What an attempt needs. */
 export interface AttemptParts {
@@ -27,7 +27,7 @@ export interface AttemptParts {
 }
 
 /** One attempt at one task: its lease, its signal, its time, and its lines to the store. */
-export class Attempt implements TaskMeans {
+export class Attempt implements TaskActions {
   readonly task: Reserved;
   readonly settings: QueueSettings;
   readonly lease: Lease;

@@ -1,6 +1,6 @@
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
-import { Unfit } from "./sandbox/handler-end.ts";
+import { PermanentError } from "./sandbox/handler-end.ts";
 import { LeaseLost } from "./steps.ts";
 
 /** What became of a value: "full" if there is no room for it, "stale" if the task is no longer this worker's. */
@@ -37,7 +37,7 @@ export class Output {
 
   /**
    * Keeps a value. The handler need not wait for it, nor catch what it rejects with.
-   * @throws TypeError (not JSON), Unfit (no room for it), LeaseLost, PaihaoError store-full; all by rejecting
+   * @throws TypeError (not JSON), PermanentError (no room for it), LeaseLost, PaihaoError store-full; all by rejecting
    */
   write(value: unknown): Promise<void> {
     const written = this.#write(value);
@@ -76,8 +76,8 @@ export class Output {
     throw this.#full();
   }
 
-  #full(): Unfit {
-    return new Unfit(
+  #full(): PermanentError {
+    return new PermanentError(
       `the output of the task has no more room: it has at most MAX_OUTPUT (${this.#parts.maxBytes}) bytes`,
     );
   }

@@ -204,7 +204,7 @@ function note(attempt: Attempt, end: HandlerEnd): void {
   if (end.kind === "overdue")
     log.warn({ aborted }, "runner: the handler runs on after its signal; it is no longer waited for");
   else if (end.kind === "lost") log.warn({ how: end.how }, "runner: the process that ran the task died");
-  else if (end.kind === "unfit")
+  else if (end.kind === "permanent")
     log.warn({ reason: end.message }, "runner: the attempt failed; another one would change nothing");
   else if (end.kind === "error" && aborted === undefined)
     log.warn({ err: errorForLog(end.error) }, "the attempt failed");

@@ -1,7 +1,7 @@
 import { messageOf } from "../errors.ts";
 import type { StepVerdict, StoredStep } from "../store/scripts/scripts.ts";
 import { TaskAborted } from "./abort.ts";
-import { Unfit } from "./sandbox/handler-end.ts";
+import { PermanentError } from "./sandbox/handler-end.ts";
 
 /** Longest name of a step, bytes. */
 const NAME_BYTES = 1024;
@@ -50,7 +50,7 @@ export class Steps {
 
   /**
    * A step does not begin when the signal has fired, cancel was requested, or the lease is gone.
-   * @throws LeaseLost, TaskAborted, Unfit (a value, or all of them, too large; too many steps), TypeError (the name, or a value
+   * @throws LeaseLost, TaskAborted, PermanentError (a value, or all of them, too large; too many steps), TypeError (the name, or a value
    *   that is not JSON), PaihaoError store-unavailable, and what the work throws
    */
   async step<T>(name: string, work: () => Promise<T> | T): Promise<T> {
@@ -90,9 +90,12 @@ export class Steps {
   #heed(name: string, verdict: StepVerdict): void {
     if (verdict === "stale") throw new LeaseLost(this.#parts.id);
     if (verdict === "canceled") throw new TaskAborted("canceled");
-    if (verdict === "many") throw new Unfit(`there is no room for step ${shown(name)}: the task has too many steps`);
+    if (verdict === "many")
+      throw new PermanentError(`there is no room for step ${shown(name)}: the task has too many steps`);
     if (verdict === "large") {
-      throw new Unfit(`there is no room for step ${shown(name)}: the steps of the task have too many bytes together`);
+      throw new PermanentError(
+        `there is no room for step ${shown(name)}: the steps of the task have too many bytes together`,
+      );
     }
   }
 
@@ -106,7 +109,9 @@ export class Steps {
     }
     const bytes = Buffer.byteLength(json);
     if (bytes > maxBytes) {
-      throw new Unfit(`the value of step ${shown(name)} has ${bytes} bytes, more than MAX_RESULT (${maxBytes})`);
+      throw new PermanentError(
+        `the value of step ${shown(name)} has ${bytes} bytes, more than MAX_RESULT (${maxBytes})`,
+      );
     }
     return json;
   }

@@ -25,8 +25,8 @@ export interface HandlerLimits {
   readonly maxOutputBytes: number;
 }
 
-/** What a handler can do with its task. Its members are read when a handler asks for them, for most ask for none. */
-export interface TaskMeans {
+/** What a handler can do with its task. Members are read only when a handler uses them, since most use none. */
+export interface TaskActions {
   readonly signal: AbortSignal;
   readonly log: Logger;
   readonly reporter: { report(percent: number, message: string): void };
@@ -50,7 +50,7 @@ export class Context implements TaskContext {
   readonly mediaType: string;
   readonly submittedAt: Date;
   readonly caller: string | null;
-  readonly #means: TaskMeans;
+  readonly #actions: TaskActions;
   readonly #handler: Pick<Handler, "undo">;
   readonly #limits: HandlerLimits;
   #durable: Steps | undefined;
@@ -59,7 +59,7 @@ export class Context implements TaskContext {
   #write: TaskContext["write"] | undefined;
   #output: Output | undefined;
 
-  constructor(facts: TaskFacts, means: TaskMeans, handler: Pick<Handler, "undo">, limits: HandlerLimits) {
+  constructor(facts: TaskFacts, actions: TaskActions, handler: Pick<Handler, "undo">, limits: HandlerLimits) {
     this.id = facts.id;
     this.queue = facts.queue;
     this.attempt = facts.attempt;
@@ -69,14 +69,14 @@ export class Context implements TaskContext {
     this.mediaType = facts.mediaType;
     this.submittedAt = new Date(facts.createdMs);
     this.caller = facts.caller === "" ? null : facts.caller;
-    this.#means = means;
+    this.#actions = actions;
     this.#handler = handler;
     this.#limits = limits;
   }
 
   /** For the server's own handlers. */
   static stepsOf(context: Context): StepStore {
-    return context.#means.steps;
+    return context.#actions.steps;
   }
 
   /**
@@ -90,16 +90,16 @@ export class Context implements TaskContext {
   }
 
   get signal(): AbortSignal {
-    return this.#means.signal;
+    return this.#actions.signal;
   }
 
   get log(): Logger {
-    return this.#means.log;
+    return this.#actions.log;
   }
 
   // These may be taken out of the context and called on their own. Most handlers ask for none.
   get progress(): TaskContext["progress"] {
-    this.#progress ??= (percent, message) => this.#means.reporter.report(percent, message ?? "");
+    this.#progress ??= (percent, message) => this.#actions.reporter.report(percent, message ?? "");
     return this.#progress;
   }
 
@@ -107,8 +107,8 @@ export class Context implements TaskContext {
     this.#write ??= (value) => {
       this.#output ??= new Output({
         id: this.id,
-        store: this.#means.output,
-        log: this.#means.log,
+        store: this.#actions.output,
+        log: this.#actions.log,
         maxBytes: this.#limits.maxOutputBytes,
       });
       return this.#output.write(value);
@@ -120,7 +120,7 @@ export class Context implements TaskContext {
     this.#step ??= (name, work) => {
       this.#durable ??= new Steps({
         id: this.id,
-        store: this.#means.steps,
+        store: this.#actions.steps,
         signal: this.signal,
         maxBytes: this.#limits.maxResultBytes,
         undoable: (step) => undoOf(this.#handler, step) !== undefined,

@@ -82,9 +82,9 @@ describe("the end of an attempt", () => {
     const told = failure({ kind: "give-up", problem: { status: 422, title: "Not an image", hint: 7 }, message: "no" });
     expect(told).to.include({ kind: "give-up", code: "task-failed", error: "no" });
     expect(told.result).to.deep.equal({ type: "/problems/task-failed", title: "Not an image", status: 422, hint: 7 });
-    const unfit = failure({ kind: "unfit", message: "too large" });
-    expect(unfit).to.include({ kind: "give-up", error: "too large" });
-    expect(unfit.result).to.include({ title: "The task failed", detail: "too large" });
+    const permanent = failure({ kind: "permanent", message: "too large" });
+    expect(permanent).to.include({ kind: "give-up", error: "too large" });
+    expect(permanent.result).to.include({ title: "The task failed", detail: "too large" });
   });
 });
 

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import type { z } from "zod";
-import { answerOf } from "../../engine/answer.ts";
+import { answerOf, sizeError } from "../../engine/answer.ts";
 import { failureOf } from "../../engine/attempt-end.ts";
 import { takeOrWait, type WithInput } from "../../engine/take.ts";
 import { PaihaoError } from "../../errors.ts";
@@ -157,8 +157,8 @@ async function complete(ctx: Context, api: Api): Promise<void> {
 
 /** @throws PaihaoError payload-too-large above MAX_RESULT */
 function checkLength({ maxResultBytes }: Api, result: Answer): void {
-  if (Buffer.byteLength(result.body) <= maxResultBytes) return;
-  throw new PaihaoError("payload-too-large", `The result is larger than ${maxResultBytes} bytes (MAX_RESULT).`);
+  const tooLarge = sizeError(result, maxResultBytes);
+  if (tooLarge) throw new PaihaoError("payload-too-large", tooLarge);
 }
 
 /** The end of the work as its worker reported it. */

@@ -2,33 +2,33 @@ import { type Completed, type Completion, completeArguments, completed } from ".
 import { list, number, text } from "./reply.ts";
 import { BATCH_LIMIT, type BytesReply, type Script } from "./script.ts";
 
-/** How a request asks that may be sent again while it is underway: see lua/lib/request.lua. */
-export interface Asking {
-  /** Tells those who send the same request from one another. */
+/** One copy of a request that may be sent again while the first is underway: see lua/lib/request.lua. */
+export interface RequestCopy {
+  /** Distinguishes the copies of a request. */
   readonly holder: string;
-  /** The generation that the first partition named; 0 asks for the next one. */
+  /** The generation returned by the first partition; 0 requests the next one. */
   readonly generation: number;
   /** The last generation that is known to be empty. */
   readonly after: number;
 }
 
-/** What a worker asks for. */
+/** A worker's request for tasks. */
 export interface Reservation {
   readonly queue: string;
   readonly worker: string;
-  /** Of a worker's requests for the queue, of which one may be underway at a time in each lane: 0, the usual one, or 1. */
+  /** A worker has at most one request for a queue underway in each lane: 0 by default, or 1. */
   readonly lane?: number;
-  /** In place of a lane: the request is remembered by itself, however many are underway. */
-  readonly asked?: Asking;
-  /** Unique to this request; sent again before another in its lane, it is answered with the same tasks. */
+  /** Instead of a lane: the request is remembered on its own, however many are underway. */
+  readonly copy?: RequestCopy;
+  /** Unique to this request; if it is sent again before another one in its lane, the reply has the same tasks. */
   readonly reservation: string;
   readonly count: number;
   readonly leaseMs: number;
-  /** Most starts within a span, over all workers; undefined for any number. */
+  /** Maximum number of starts in a time span, over all workers; undefined for no limit. */
   readonly rate: { readonly max: number; readonly perMs: number } | undefined;
   /**
-   * How long the worker has a suspect, a task that has lost a worker before, until it says that its handler begins, ms; left out, the
-   * reservation counts as the beginning.
+   * How long the worker has for reporting that the handler of a suspect begins, ms; if left out, the reservation counts as the
+   * beginning.
    */
   readonly suspectLeaseMs?: number;
 }
@@ -39,44 +39,44 @@ export interface Reserved {
   readonly fence: string;
   readonly attempt: number;
   readonly lost: number;
-  /** How often it was reserved in vain since its last loss: its handler did not begin. */
+  /** How often it was reserved since its last loss without its handler beginning. */
   readonly unbegun: number;
   readonly createdMs: number;
-  /** Null where it is long: it is read apart, see `inputOf` of the engine. */
+  /** Null if it is long: it is read separately, see `inputOf` of the engine. */
   readonly input: Buffer | null;
-  /** Its length where it is null; 0 where the store has none. */
+  /** Its length if it is null; 0 if the store does not have it. */
   readonly inputBytes: number;
   readonly mediaType: string;
   readonly query: string;
   readonly caller: string;
 }
 
-/** What a partition has decided for such a request. */
+/** What a partition decided for such a request. */
 export interface Part {
   readonly generation: number;
-  /** How many tasks it gave, also where they are held no more. */
+  /** How many tasks it gave, even if they are no longer held. */
   readonly given: number;
-  /** It had been decided before. */
+  /** It was decided for an earlier copy. */
   readonly replayed: boolean;
 }
 
-/** What reserve.lua answers, and what became of the completions that went along. */
+/** The reply of reserve.lua, with the results of the completions sent with it. */
 export interface ReservedPart extends Completed {
   readonly tasks: readonly Reserved[];
   /** Null while the queue is paused. */
   readonly waiting: number | null;
-  /** For how long the rate allows no more. */
+  /** How long the rate allows no more starts. */
   readonly pauseMs: number;
 
-  /** Null but for a request that is remembered by itself. */
+  /** Null unless the request is remembered on its own. */
   readonly part: Part | null;
 }
 
-/** While a cluster is changing: a worker has other partitions to turn to. */
+/** Short, since a worker can use other partitions while a cluster is changing. */
 const PATIENCE_MS = 500;
 
 /**
- * Takes tasks, and finishes others on the way.
+ * Reserves tasks, and completes others in the same call.
  * @param process the name of this process in records
  */
 export const reserve =
@@ -87,8 +87,8 @@ export const reserve =
     completions: readonly Completion[] = [],
     process = "",
   ): Promise<ReservedPart> => {
-    const { queue, worker, asked, reservation, count, leaseMs, rate, suspectLeaseMs } = request;
-    const lane = asked ? `${asked.holder} ${asked.generation} ${asked.after}` : (request.lane ?? 0);
+    const { queue, worker, copy, reservation, count, leaseMs, rate, suspectLeaseMs } = request;
+    const lane = copy ? `${copy.holder} ${copy.generation} ${copy.after}` : (request.lane ?? 0);
     const args = [
       ...[queue, worker, lane, reservation, Math.min(count, BATCH_LIMIT), leaseMs],
       ...[rate?.max ?? 0, rate?.perMs ?? 0, suspectLeaseMs ?? 0],
@@ -96,7 +96,7 @@ export const reserve =
     ];
     const [tasks, waiting, pause, verdicts, part] = list(await script.bytes(tag, args, PATIENCE_MS));
     return {
-      part: asked ? partOf(text(part)) : null,
+      part: copy ? partOf(text(part)) : null,
       tasks: reservedTasks(list(tasks)),
       waiting: number(waiting) < 0 ? null : number(waiting),
       pauseMs: number(pause),
@@ -133,7 +133,7 @@ function reservedTasks(reply: readonly BytesReply[]): Reserved[] {
   return tasks;
 }
 
-/** Reads what reserve.lua answers of a request that is remembered by itself. */
+/** Reads the part of a request that is remembered on its own. */
 function partOf(reply: string): Part {
   const [generation, given, replayed] = reply.split(" ");
   return { generation: Number(generation), given: Number(given), replayed: replayed === "1" };

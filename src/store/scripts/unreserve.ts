@@ -1,5 +1,5 @@
 import { text } from "./reply.ts";
-import type { Asking, Reservation } from "./reserve.ts";
+import type { RequestCopy, Reservation } from "./reserve.ts";
 import type { Script } from "./script.ts";
 import type { Retention } from "./settle.ts";
 
@@ -9,7 +9,7 @@ export const unreserve =
   async (
     tag: string,
     request: Reservation & Retention,
-    { holder, generation }: Pick<Asking, "holder" | "generation">,
+    { holder, generation }: Pick<RequestCopy, "holder" | "generation">,
   ): Promise<"handed-back" | "shared"> => {
     const { queue, worker, reservation, leaseMs, keepMs, tombstoneMs } = request;
     const args = [queue, worker, reservation, holder, generation, leaseMs, keepMs, tombstoneMs];

@@ -3,9 +3,9 @@ import type { ErrorRecord, HandlerEnd } from "../../engine/attempt-end.ts";
 import { messageOf } from "../../errors.ts";
 import { type GiveUp, isGiveUp, isRetryAfter, isRetryLater, type Problem } from "../../handler/intents.ts";
 
-/** An input or an answer that no further attempt would make better. */
-export class Unfit extends Error {
-  override readonly name = "Unfit";
+/** An error that another attempt would not solve: an invalid input, or a result that is too large. */
+export class PermanentError extends Error {
+  override readonly name = "PermanentError";
 }
 
 /** Most causes of an error that are told, and most characters of all of them. */
@@ -20,7 +20,8 @@ const MESSAGE_LENGTH = 2000;
  */
 export function endOfThrown(thrown: unknown, maxBytes: number): HandlerEnd {
   try {
-    if (thrown instanceof Unfit) return { kind: "unfit", message: thrown.message.slice(0, MESSAGE_LENGTH) };
+    if (thrown instanceof PermanentError)
+      return { kind: "permanent", message: thrown.message.slice(0, MESSAGE_LENGTH) };
     if (isRetryLater(thrown)) return { kind: "later", afterMs: within(thrown.afterMs) };
     if (isGiveUp(thrown)) return givenUp(thrown, maxBytes);
     if (isRetryAfter(thrown)) return { kind: "error", error: errorRecord(thrown), afterMs: within(thrown.afterMs) };
@@ -61,7 +62,10 @@ function givenUp(thrown: GiveUp, maxBytes: number): HandlerEnd {
   const json = JSON.stringify(thrown.problem);
   const bytes = Buffer.byteLength(json);
   if (bytes > maxBytes) {
-    return { kind: "unfit", message: `the problem of giveUp has ${bytes} bytes, more than MAX_RESULT (${maxBytes})` };
+    return {
+      kind: "permanent",
+      message: `the problem of giveUp has ${bytes} bytes, more than MAX_RESULT (${maxBytes})`,
+    };
   }
   const copy = JSON.parse(json) as Problem;
   const { status } = copy;

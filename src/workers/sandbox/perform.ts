@@ -2,7 +2,7 @@ import type { HandlerEnd } from "../../engine/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
 import type { Input } from "../../task.ts";
 import type { Context } from "../task-context.ts";
-import { endOfThrown, Unfit } from "./handler-end.ts";
+import { endOfThrown, PermanentError } from "./handler-end.ts";
 import { toAnswer, toResult } from "./result.ts";
 
 /** Most issues of an input that are told. */
@@ -62,7 +62,7 @@ function readInput(handler: Handler, { bytes, mediaType }: Input): unknown {
 async function validated(schema: NonNullable<Handler["schema"]>, value: unknown): Promise<unknown> {
   const checked = await schema["~standard"].validate(value);
   if (checked.issues)
-    throw new Unfit(
+    throw new PermanentError(
       checked.issues
         .slice(0, ISSUES)
         .map((issue) => issue.message)

@@ -1,15 +1,14 @@
-import { answerOf } from "../../engine/answer.ts";
+import { answerOf, sizeError } from "../../engine/answer.ts";
 import { keptHeaders } from "../../handler/result-headers.ts";
 import { BodyTooLong, type ReadLimits, readLimited } from "../../net/read-limited.ts";
 import type { Answer } from "../../task.ts";
-import { Unfit } from "./handler-end.ts";
+import { PermanentError } from "./handler-end.ts";
 
 /**
  * The result of what a handler returned: a Response keeps its status, headers and bytes; see {@link answerOf} for anything else.
- * Only for a Response is there something to wait for.
- * The body of a Response is read as it comes and canceled at the limit: it may have no end.
- * @param task whose signal ends the reading of a Response
- * @throws Unfit above `maxBytes`; TypeError for what JSON cannot hold
+ * Only a Response needs a promise. Its body may be endless, so it is read as a stream and canceled at the limit.
+ * @param task its signal ends the reading of a Response
+ * @throws PermanentError above `maxBytes`; TypeError for a value that JSON cannot represent
  */
 export function toResult(
   value: unknown,
@@ -20,11 +19,11 @@ export function toResult(
   return toAnswer(value, maxBytes);
 }
 
-/** The same for anything but a Response. @throws Unfit, TypeError */
+/** The same for anything but a Response. @throws PermanentError, TypeError */
 export function toAnswer(value: unknown, maxBytes: number): Answer {
   const answer = answerOf(value);
-  const bytes = Buffer.byteLength(answer.body);
-  if (bytes > maxBytes) throw new Unfit(`the result has ${bytes} bytes, more than MAX_RESULT (${maxBytes})`);
+  const tooLarge = sizeError(answer, maxBytes);
+  if (tooLarge) throw new PermanentError(tooLarge);
   return answer;
 }
 
@@ -32,11 +31,11 @@ async function fromResponse(response: Response, limits: ReadLimits): Promise<Ans
   if (response.bodyUsed) throw new TypeError("the body of the Response has already been read");
   if (response.status < 200) {
     await response.body?.cancel();
-    throw new TypeError(`a Response of status ${response.status} is no answer`);
+    throw new TypeError(`a Response of status ${response.status} is not a result`);
   }
   const body = await readLimited(response.body, limits).catch((error: unknown) => {
     if (!(error instanceof BodyTooLong)) throw error;
-    throw new Unfit(`the result has more than ${limits.maxBytes} bytes, which is MAX_RESULT`);
+    throw new PermanentError(`the result has more than ${limits.maxBytes} bytes, which is MAX_RESULT`);
   });
   return {
     status: response.status,
@@ -48,9 +47,9 @@ async function fromResponse(response: Response, limits: ReadLimits): Promise<Ans
 
 function headersOf(response: Response, empty: boolean): Record<string, string> {
   const kept = keptHeaders(response.headers);
-  // A response that was fetched has a URL, and a body that fetch has decoded: it is no longer encoded as its header says.
+  // A fetched response has a URL, and fetch has decoded its body, so its Content-Encoding no longer applies.
   if (response.url !== "") delete kept["content-encoding"];
-  // How long a body would be that is not there: said in answer to HEAD.
+  // In a response to HEAD this is the length of the body that GET would have.
   const length = response.headers.get("content-length");
   return empty && length !== null ? { ...kept, "content-length": length } : kept;
 }

@@ -11,7 +11,7 @@ import type { StepVerdict } from "../../store/scripts/scripts.ts";
 import { TaskAborted } from "../abort.ts";
 import type { WriteVerdict } from "../output.ts";
 import { Reporter } from "../reporter.ts";
-import { Context, type TaskMeans } from "../task-context.ts";
+import { Context, type TaskActions } from "../task-context.ts";
 import { undoHandler } from "../undo.ts";
 import { errorRecord } from "./handler-end.ts";
 import type { FromSandbox, Reply, StepsReply, ToSandbox } from "./messages.ts";
@@ -63,7 +63,7 @@ async function attempt(message: Extract<ToSandbox, { type: "run" }>, signal: Abo
       say(question(calls));
     });
   const reporter = new Reporter((percent, text) => say({ type: "progress", run: id, percent, message: text }));
-  const means = {
+  const actions = {
     signal,
     log: createLog(logLevel as LogLevel, { write: (line) => say({ type: "log", run: id, line }) }),
     reporter,
@@ -74,8 +74,8 @@ async function attempt(message: Extract<ToSandbox, { type: "run" }>, signal: Abo
       keep: (name, json, undo) => ask<StepVerdict>((call) => ({ type: "keep", run: id, call, name, json, undo })),
       undone: (name) => ask<StepVerdict>((call) => ({ type: "undone", run: id, call, name })),
     },
-  } satisfies TaskMeans;
-  const context = new Context(facts, means, handler, limits);
+  } satisfies TaskActions;
+  const context = new Context(facts, actions, handler, limits);
   return perform(handler, { bytes: input, mediaType: facts.mediaType }, context, limits.maxResultBytes);
 }
 

@@ -59,8 +59,8 @@ const CASES: readonly Case[] = [
     ...{ script: "reserve", when: "for a request that is remembered by itself" },
     given: (scene) => scene.waiting(),
     call: async ({ scripts, tag }) => {
-      const asked = { holder: "h", generation: 0, after: 0 };
-      const { tasks } = await scripts.reserve(tag, { ...REQUEST, asked });
+      const copy = { holder: "h", generation: 0, after: 0 };
+      const { tasks } = await scripts.reserve(tag, { ...REQUEST, copy });
       return tasks.map((task) => `${task.id} ${task.attempt}`);
     },
     replies: [["a 1"], ["a 1"]],
@@ -84,7 +84,7 @@ const CASES: readonly Case[] = [
     ...{ script: "unreserve", when: "of what a request took" },
     given: async (scene) => {
       await scene.waiting();
-      await scene.scripts.reserve(scene.tag, { ...REQUEST, asked: { holder: "h", generation: 7, after: 0 } });
+      await scene.scripts.reserve(scene.tag, { ...REQUEST, copy: { holder: "h", generation: 7, after: 0 } });
     },
     call: ({ scripts, tag }) => scripts.unreserve(tag, { ...REQUEST, ...KEEP }, { holder: "h", generation: 7 }),
     replies: ["handed-back", "handed-back"],
