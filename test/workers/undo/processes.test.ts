@@ -31,8 +31,16 @@ describe("undoing among processes that die", function () {
     const first = await start();
     const id = await shop.submit(1, { queue: "doomed" });
     expect(await first.ended).to.equal("SIGKILL");
-    await start();
     await shop.ended(id);
-    expect(await shop.ended(`${id}:undo:doomed`, "retrying")).to.include({ attempts: 1, lost: 1 });
+    const undone = shop.ended(`${id}:undo:doomed`, "retrying");
+    // A second worker may run it beside others and die too, if its child process takes long to start; the third does not.
+    const second = await start();
+    let over = false;
+    const third = second.ended.then(() => (over ? undefined : start()));
+    const { attempts, lost } = await undone;
+    over = true;
+    expect(attempts).to.equal(1);
+    expect(lost).to.be.within(1, 2);
+    if (lost === 2) await third;
   });
 });
