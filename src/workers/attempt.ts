@@ -15,29 +15,29 @@ import type { StepStore } from "./steps.ts";
 import { suspectLeaseMs } from "./suspects.ts";
 import type { HandlerLimits, TaskActions, TaskFacts } from "./task-context.ts";
 
-/** What an attempt needs. */
+/** The options of an attempt. */
 export interface AttemptParts {
   readonly engine: Engine;
   readonly log: Logger;
   readonly limits: HandlerLimits;
-  /** Monotonic ms from when the lease counts at the latest. */
+  /** Latest start of the lease, monotonic ms. */
   readonly takenAt: number;
-  /** Left out, it has its slot. */
+  /** If left out, the attempt has its slot already. */
   readonly claimSlot?: (() => boolean) | undefined;
 }
 
-/** One attempt at one task: its lease, its signal, its time, and its lines to the store. */
+/** One attempt at one task: its lease, its signal, its timeout, and its connection to the store. */
 export class Attempt implements TaskActions {
   readonly task: Reserved;
   readonly settings: QueueSettings;
   readonly lease: Lease;
-  /** For how long its lease is held and renewed, ms. */
+  /** The length of its lease, ms. */
   leaseMs: number;
-  /** Monotonic ms of the last time the lease was known to hold. */
+  /** When the lease was last known to hold, monotonic ms. */
   renewedAt: number;
-  /** Resolves when a handler ends that is no longer waited for; undefined while it is. */
+  /** Resolves when an abandoned handler ends; undefined if it was not abandoned. */
   goingOn: Promise<unknown> | undefined;
-  /** Takes a slot for it where one is free; undefined when it has one. */
+  /** Claims a slot for it if one is free; undefined if it has one. */
   readonly claimSlot: (() => boolean) | undefined;
   readonly #parts: Pick<AttemptParts, "engine" | "log" | "limits">;
   #log: Logger | undefined;
@@ -61,17 +61,17 @@ export class Attempt implements TaskActions {
     this.#input = task.input;
   }
 
-  /** Its lines carry the attempt; those written while it is run carry the task's id too. */
+  /** Its lines have the attempt; those written during the run also have the task's id. */
   get log(): Logger {
     this.#log ??= this.#parts.log.child({ queue: this.settings.queue, attempt: this.task.attempt });
     return this.#log;
   }
 
-  /** Takes what the handler reports; most report nothing, and cost nothing here. */
+  /** Accepts progress reports of the handler. Created on demand, since most handlers report nothing. */
   get reporter(): Reporter {
     this.#reporter ??= new Reporter(
       (percent, message) => this.#parts.engine.progress(this.lease, percent, message),
-      // Progress is a courtesy: the task goes on, and the next report may arrive.
+      // Progress is optional: the task continues, and the next report may arrive.
       (error) =>
         this.log.debug(
           { reason: messageOf(error) },
@@ -81,7 +81,7 @@ export class Attempt implements TaskActions {
     return this.#reporter;
   }
 
-  /** Where the steps are kept; waits for a store that is away. */
+  /** Stores the steps; waits while the store is unreachable. */
   get steps(): StepStore {
     if (this.#steps === undefined) {
       const { engine, limits } = this.#parts;
@@ -137,7 +137,7 @@ export class Attempt implements TaskActions {
     return written;
   }
 
-  /** Asks the store only when the lease may have ended unnoticed: a process that was held up has renewed nothing meanwhile. */
+  /** Asks the store only if the lease may have ended unnoticed, e.g. because the process was blocked. */
   async #stillHeld(): Promise<StepVerdict> {
     const now = performance.now();
     if (now - this.renewedAt <= this.settings.leaseMs) return "ok";
@@ -154,7 +154,7 @@ export class Attempt implements TaskActions {
     return this.#abort.signal;
   }
 
-  /** Why the handler was asked to stop; undefined while it was not. */
+  /** Why the handler was asked to stop; undefined if it was not. */
   get aborted(): AbortCause | undefined {
     return this.#aborted;
   }
@@ -167,7 +167,7 @@ export class Attempt implements TaskActions {
     for (const listener of this.#onAbort ?? []) listener();
   }
 
-  /** Calls back when the signal fires, or now when it has. Far cheaper than a listener to the signal itself. */
+  /** Calls back when the signal fires, or at once if it has. Much cheaper than a listener on the signal itself. */
   whenAborted(listener: () => void): void {
     if (this.#aborted !== undefined) listener();
     else {
@@ -177,8 +177,8 @@ export class Attempt implements TaskActions {
   }
 
   /**
-   * Tells the store that the handler begins, and waits for a store that is away: until it has heard it, a loss of this worker does
-   * not count against the task. Where the handler is not to begin, the signal fires.
+   * Reports to the store that the handler begins, and waits while the store is unreachable: until it is reported, a loss of this
+   * worker does not count against the task. If the handler must not begin, the signal fires.
    */
   async report(): Promise<void> {
     let askedAt = 0;
@@ -199,25 +199,25 @@ export class Attempt implements TaskActions {
     }
   }
 
-  /** The handler starts: its time begins. */
+  /** The handler starts, and with it its timeout. */
   begin(): void {
     const { timeoutMs } = this.settings;
     if (timeoutMs !== undefined) this.#timer = setTimeout(() => this.abort("timeout"), timeoutMs);
   }
 
-  /** The handler has ended, or is no longer waited for. */
+  /** The handler has ended or is abandoned. */
   end(): void {
     clearTimeout(this.#timer);
   }
 
-  /** Reads a long input; false when the store has it no more. @throws PaihaoError store-unavailable */
+  /** Reads a long input; false if the store no longer has it. @throws PaihaoError store-unavailable */
   async readInput(): Promise<boolean> {
     this.#input = await this.#parts.engine.inputOf(this.task);
     return this.#input !== null;
   }
 
   get input(): Input {
-    // Not begun without it.
+    // The handler does not begin without it.
     if (this.#input === null) throw new Error("the input has not been read");
     return { bytes: this.#input, mediaType: this.task.mediaType };
   }

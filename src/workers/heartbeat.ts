@@ -3,17 +3,17 @@ import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
 
-/** How often a worker says that it lives, and how long that is believed, ms. */
+/** How often a worker sends a heartbeat, and how long one is valid, ms. */
 const HEARTBEAT = { intervalMs: 4000, ttlMs: 15_000 } as const;
 
-/** Tells the store which slots this worker process gives which queue: estimates rest on it. */
+/** Reports the slots of this worker process for each queue to the store; estimates depend on it. */
 export class Heartbeat implements Role {
   readonly #engine: Engine;
   readonly #worker: string;
   readonly #slots: ReadonlyMap<string, number>;
   readonly #loop: Loop;
 
-  /** @param onBeat told how long ago a task of these queues last lost its worker, ms; infinity where none has */
+  /** @param onBeat called with the time since a task of these queues last lost its worker, ms; infinity if none has */
   constructor(
     engine: Engine,
     {
@@ -42,7 +42,7 @@ export class Heartbeat implements Role {
 
   async stop(): Promise<void> {
     await this.#loop.stop();
-    // Without a goodbye the slots would be counted until the last heartbeat ends.
+    // Otherwise the slots would be counted until the last heartbeat expires.
     await this.#engine.heartbeat(this.#worker, 0, this.#slots).catch(() => undefined);
   }
 }

@@ -7,10 +7,10 @@ import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
 import type { Attempt } from "./attempt.ts";
 
-/** How often the renewer looks, ms: a third of the shortest lease there can be. */
+/** How often leases are checked, ms: a third of the shortest possible lease. */
 const LOOK_MS = 300;
 
-/** Keeps the leases of a worker process: renews each at a third of its length, with one timer for all. */
+/** Renews the leases of a worker process, each after a third of its length, with one timer for all. */
 export class LeaseRenewer implements Role {
   readonly #engine: Engine;
   readonly #log: Logger;
@@ -18,7 +18,7 @@ export class LeaseRenewer implements Role {
   readonly #renewing = new Set<Attempt>();
   readonly #loop: Loop;
   #settled: (() => void) | undefined;
-  /** The store was away at the last renewal; it is said once. */
+  /** The store was unreachable at the last renewal, which is logged once. */
   #failing = false;
 
   constructor(engine: Engine, log: Logger) {
@@ -39,13 +39,13 @@ export class LeaseRenewer implements Role {
     return this.#loop.stop();
   }
 
-  /** How many attempts are under way. */
+  /** How many attempts are running. */
   get size(): number {
     return this.#held.size;
   }
 
   hold(attempt: Attempt): void {
-    // This worker was given the task once more: it had lost it, and has not heard of that yet.
+    // This worker got the task again: it had lost it without noticing.
     this.#held.get(attempt.task.id)?.abort("lease-lost");
     this.#held.set(attempt.task.id, attempt);
   }
@@ -60,7 +60,7 @@ export class LeaseRenewer implements Role {
     for (const attempt of id === undefined ? this.#held.values() : [this.#held.get(id)]) attempt?.abort(cause);
   }
 
-  /** Resolves with true when no attempt is under way any more, with false when the time is up before. */
+  /** Resolves with true when no attempt is running any more, or with false when the time is up. */
   async settled(withinMs: number): Promise<boolean> {
     if (this.#held.size === 0) return true;
     let timer: NodeJS.Timeout | undefined;
@@ -76,7 +76,7 @@ export class LeaseRenewer implements Role {
     const now = performance.now();
     for (const attempt of this.#held.values()) {
       if (now - attempt.renewedAt < attempt.leaseMs / 3 - LOOK_MS || this.#renewing.has(attempt)) continue;
-      // Not waited for: one partition that does not answer must not cost the leases in the others.
+      // Not awaited: a partition that does not answer must not delay renewals in the others.
       void this.#renew(attempt, now);
     }
   }
@@ -88,9 +88,9 @@ export class LeaseRenewer implements Role {
       const verdict = await this.#engine.renew(lease, leaseMs);
       attempt.renewedAt = now;
       this.#failing = false;
-      // The end of the attempt may have been told just before: its answer has come with this one, and is still being read.
+      // The attempt may have ended just before: the reply to that arrived together with this one, and is still being parsed.
       if (verdict === "stale") await turn();
-      // A task that ended while its renewal was on the way is no longer held, and its lease is rightly gone.
+      // A task that ended during its renewal is no longer in the list, and its lease is gone as it should be.
       if (verdict === "ok" || this.#held.get(lease.id) !== attempt) return;
       if (verdict === "stale") log.warn({ requestId: lease.id }, "the lease of a running task was lost");
       attempt.abort(verdict === "stale" ? "lease-lost" : "canceled");

@@ -13,15 +13,15 @@ import type { Executors } from "./sandbox/executors.ts";
 import { suspectLeaseMs } from "./suspects.ts";
 import { type Slots, Taker } from "./taker.ts";
 
-/** From so many slots on, a part of them is worth a request of its own. */
+/** From this many slots on, two requests with a part of them each are worthwhile. */
 const MANY_SLOTS = 16;
-/** Requests for tasks that are underway at once where there are many slots: the store works on one while another travels. lua/lib/lane.lua knows them. */
+/** Requests for tasks that are underway at once if there are many slots: the store works on one while the other travels. See lua/lib/lane.lua. */
 const LANES = 2;
 
-/** When a suspect comes back for which there is no process, ms: at the earliest, and after the one before it. */
+/** When a suspect without a process is reserved again, ms: at the earliest, and after the previous one. */
 const PUT_OFF_MS = { least: 500, each: 10 } as const;
 
-/** The slots of one queue in one worker process: has as many tasks taken as it has free slots, and runs them. */
+/** The slots of one queue in one worker process: reserves as many tasks as it has free slots, and runs them. */
 export class Pool implements Role, Slots {
   readonly queue: string;
   readonly slots: number;
@@ -32,18 +32,18 @@ export class Pool implements Role, Slots {
   readonly #runner: Runner;
   readonly #renewer: LeaseRenewer;
   readonly #log: Logger;
-  /** Where tasks run that have lost a worker before, outside of this process; undefined where they do not. */
+  /** Runs suspects outside of this process; undefined if they run in it. */
   readonly #suspects: Children | undefined;
   readonly #takers: readonly Taker[];
-  /** Handlers that run. */
+  /** Running handlers. */
   #busy = 0;
-  /** Handlers that go on after their signal, and are no longer waited for. */
+  /** Abandoned handlers, which continue after their signal. */
   #overdue = 0;
-  /** Tasks in hand: those whose handlers run, and those whose ends the store is being told. */
+  /** Tasks whose handlers run, or whose ends are being reported to the store. */
   #inHand = 0;
-  /** Slots kept for tasks that have been asked for. */
+  /** Slots claimed for tasks that were requested. */
   #claimed = 0;
-  /** When the last suspect that was put off is due, monotonic ms. */
+  /** When the last postponed suspect is due, monotonic ms. */
   #putOffUntil = 0;
   #started = false;
   #stopped = false;
@@ -69,7 +69,7 @@ export class Pool implements Role, Slots {
     const most = lanes === 1 ? this.slots : Math.floor(this.slots / (lanes + 1));
     this.#takers = Array.from({ length: lanes }, (_, lane) => {
       const { engine } = parts;
-      // One asks for whatever there is, the others only for what fills a request.
+      // One requests whatever there is, the others only if there is enough for a full request.
       const least = lane === 0 ? 1 : most;
       const common = { worker, engine, settings, slots: this, log: this.#log };
       return new Taker({ ...common, suspectLeaseMs: suspectLease, lane, least, most });
@@ -84,12 +84,12 @@ export class Pool implements Role, Slots {
       pubsub.listen(keys.workChannel(partition, this.queue), (message) => this.#notice(message)),
     );
     this.#unlisten = await Promise.all(listening);
-    // It may have been stopped in the meantime.
+    // It may have been stopped meanwhile.
     if (this.#stopped) this.#deafen();
     else for (const taker of this.#takers) taker.start();
   }
 
-  /** Takes no more work; what runs goes on. */
+  /** Takes no more work; running tasks continue. */
   async stop(): Promise<void> {
     this.#stopped = true;
     this.#deafen();
@@ -111,8 +111,8 @@ export class Pool implements Role, Slots {
   }
 
   /**
-   * How many tasks can be taken. A slot is free as soon as its handler has ended; but while the store cannot be told of the ends,
-   * no more than as many again are taken.
+   * How many tasks can be reserved. A slot is free as soon as its handler has ended; but while ends cannot be reported to the
+   * store, at most as many tasks again are reserved.
    */
   get free(): number {
     const kept = Math.max(0, this.#overdue - this.slots);
@@ -125,7 +125,7 @@ export class Pool implements Role, Slots {
 
   release(count: number): void {
     this.#claimed -= count;
-    // Whoever releases slots may claim them again at once.
+    // The caller may claim the released slots again at once.
     if (count > 0 && this.#suspects?.waited) queueMicrotask(() => this.#suspects?.slotFreed());
   }
 
@@ -165,7 +165,7 @@ export class Pool implements Role, Slots {
     this.#wake();
   }
 
-  /** A handler has ended. Those who wait for its slot with their lease in hand come before those in the line. */
+  /** A handler has ended. Tasks that already have a lease and wait for a slot come before those in the line. */
   #freed(goingOn?: Promise<unknown>): void {
     this.#busy -= 1;
     if (goingOn !== undefined) this.#leave(goingOn);
@@ -173,7 +173,7 @@ export class Pool implements Role, Slots {
     this.#wake();
   }
 
-  /** A handler ignores its signal. As many again as there are slots may go on so; each further one keeps its slot until one ends. */
+  /** A handler ignores its signal. As many of these as there are slots may continue without one; further ones keep theirs. */
   #leave(goingOn: Promise<unknown>): void {
     const { metrics } = this.#engine;
     this.#overdue += 1;
@@ -193,13 +193,13 @@ export class Pool implements Role, Slots {
     });
   }
 
-  /** The store knows how an attempt has ended. */
+  /** The end of an attempt is stored. */
   readonly #told = (): void => {
     this.#inHand -= 1;
     if (this.free === 1) this.#wake();
   };
 
-  /** Enough suspects wait here: this one comes back to its place a little later, here or elsewhere, and the line moves on. */
+  /** Enough suspects wait here: this one returns to its place a little later, so that the line moves on. */
   #putOff({ id, fence, attempt }: Reserved): void {
     const now = performance.now();
     this.#putOffUntil = Math.max(now + PUT_OFF_MS.least, this.#putOffUntil + PUT_OFF_MS.each);

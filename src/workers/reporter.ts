@@ -3,7 +3,7 @@ const LEAST_MS = 100;
 /** Longest message kept. */
 const MESSAGE_LENGTH = 200;
 
-/** Passes on the progress of one task: at most one report at a time and ten a second, of which the last always arrives. */
+/** Sends the progress of one task: one report at a time, at most ten a second, and always the last one. */
 export class Reporter {
   readonly #send: (percent: number, message: string) => Promise<unknown> | unknown;
   readonly #onError: (error: unknown) => void;
@@ -12,7 +12,7 @@ export class Reporter {
   #timer: NodeJS.Timeout | undefined;
   #busy = false;
 
-  /** @param onError told of a report that did not arrive; the next one may */
+  /** @param onError called if a report could not be sent; the next one may arrive */
   constructor(
     send: (percent: number, message: string) => Promise<unknown> | unknown,
     onError: (error: unknown) => void = () => undefined,
@@ -21,14 +21,14 @@ export class Reporter {
     this.#onError = onError;
   }
 
-  /** @param percent 0–100; anything beyond is brought within, what is no number is 0 */
+  /** @param percent 0–100; values outside are clamped, and anything that is not a number is 0 */
   report(percent: number, message: string): void {
     const within = Number.isFinite(percent) ? Math.round(Math.max(0, Math.min(100, percent)) * 10) / 10 : 0;
     this.#latest = { percent: within, message: String(message).slice(0, MESSAGE_LENGTH) };
     this.#go();
   }
 
-  /** Sends now if it may: a handler that holds the CPU gives no timer a chance, and yet its progress should be seen. */
+  /** Sends at once if allowed: while a handler uses the CPU no timer fires, but its progress should still be visible. */
   #go(): void {
     if (this.#busy || this.#latest === undefined) return;
     const pauseMs = this.#sentAt + LEAST_MS - performance.now();

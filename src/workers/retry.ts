@@ -2,26 +2,26 @@ import { PaihaoError } from "../errors.ts";
 
 /** Pauses between two tries, ms. */
 const PAUSE_MS = { first: 100, most: 2000 } as const;
-/** So often a store may refuse in a way that time does not heal; then it will not take it. */
+/** How many refusals for other reasons than being unreachable are tolerated. */
 const MOST_REFUSALS = 5;
 
-/** How {@link retry} goes on. */
+/** The options of {@link retry}. */
 export interface RetryOptions {
-  /** Whether it no longer matters. */
+  /** Whether the call no longer matters. */
   done(): boolean;
-  /** Told of each try that failed and is followed by another. */
+  /** Called for each failed try that is followed by another. */
   onFailure(error: unknown): void;
 }
 
 /**
- * Tells the store something until it hears it: it may be away for a while.
- * @throws the last error when it no longer matters, or when the store refuses it for another reason than being away
+ * Repeats a call to the store until it succeeds, since the store may be unreachable for a while.
+ * @throws the last error if it no longer matters, or if the store refuses it for another reason
  */
 export function retry<T>(say: () => Promise<T>, options: RetryOptions): Promise<T> {
   return say().catch((error: unknown) => sayAgain(say, options, error));
 }
 
-/** The same where the first try has failed already. */
+/** The same if the first try has failed already. */
 export async function sayAgain<T>(
   say: () => Promise<T>,
   { done, onFailure }: RetryOptions,

@@ -16,10 +16,10 @@ import { errorForLog } from "./sandbox/relayed-error.ts";
 import type { HandlerLimits } from "./task-context.ts";
 import { isUndoHandler, type UndoHandler } from "./undo.ts";
 
-/** What the store is told of the end of an attempt. */
+/** How the end of an attempt is stored. */
 type Report = Exclude<AttemptEnd, "nothing">;
 
-/** What a runner needs. */
+/** The dependencies of a runner. */
 export interface RunnerParts {
   readonly engine: Engine;
   readonly renewer: LeaseRenewer;
@@ -28,19 +28,19 @@ export interface RunnerParts {
   readonly limits: HandlerLimits;
 }
 
-/** How a task is run. */
+/** The options of one run. */
 export interface Run {
-  /** Monotonic ms from when its lease counts. */
+  /** Start of its lease, monotonic ms. */
   readonly takenAt: number;
-  /** Called when the handler has ended, or, with a promise of its end, when it is no longer waited for; the store is still being told. */
+  /** Called when the handler has ended, or, with a promise of its end, is abandoned; its end is not stored yet. */
   readonly settled: (goingOn?: Promise<unknown>) => void;
-  /** Called when the attempt is over as far as this worker is concerned: the store knows its end, or need not be told. */
+  /** Called when the attempt is over for this worker: its end is stored, or need not be. */
   readonly over: () => void;
-  /** Takes a slot when its handler can begin, if one is free; left out, it has one. */
+  /** Claims a slot when its handler can begin, if one is free; if left out, it has one. */
   readonly claimSlot?: () => boolean;
 }
 
-/** Takes attempts from their beginning to their end: lets the handler run, and tells the store what came of it. */
+/** Runs attempts: calls the handler, and stores how it ended. */
 export class Runner {
   readonly #parts: RunnerParts;
 
@@ -49,8 +49,8 @@ export class Runner {
   }
 
   /**
-   * Runs a task that was reserved, to its end as far as this worker is concerned. Never throws. A handler that answers at once has
-   * ended when this returns: a promise for each step of an attempt would cost more than the rest of a short task.
+   * Runs a reserved task until it is over for this worker. Never throws. A handler that returns synchronously has ended when this
+   * returns: a promise for each step of an attempt would cost more than the rest of a short task.
    */
   run(task: Reserved, handler: Handler, settings: QueueSettings, run: Run): void {
     withRequestId(task.id, () => {
@@ -75,16 +75,16 @@ export class Runner {
   #execute(attempt: Attempt, handler: Handler): HandlerEnd | Promise<HandlerEnd> {
     const { task } = attempt;
     const execute = () => this.#parts.executors.of(task, handler.queue).execute(attempt, handler);
-    // Most inputs have come with the task: there is nothing to wait for.
+    // Most inputs came with the task.
     return task.input === null ? withoutInput(attempt).then((hindered) => hindered ?? execute()) : execute();
   }
 
-  /** The handler has ended, or is no longer waited for: tells the store. */
+  /** The handler has ended or is abandoned: stores the end. */
   #ended(attempt: Attempt, handler: Handler, end: HandlerEnd, run: Run): void {
     attempt.end();
     run.settled(attempt.goingOn);
     note(attempt, end);
-    // Losses never condemn an undoing: one that kills its own process has failed, or it would do so for ever.
+    // Losses never end an undo: one that kills its own process counts as failed, so that it does not repeat forever.
     const counted = isUndoHandler(handler) ? asFailure(end) : end;
     const facts = { settings: attempt.settings, attempt: attempt.task.attempt, aborted: attempt.aborted };
     const ending = attemptEnd(counted, facts, Math.random());
@@ -98,7 +98,7 @@ export class Runner {
     else this.#tell(attempt, handler, ending, over);
   }
 
-  /** No one else waits for this; the lease ends by itself, and the task is run again. */
+  /** Nothing awaits this; the lease expires, and the task is run again. */
   #failed(attempt: Attempt, error: unknown, run: Run): void {
     attempt.log.error(
       { err: error },
@@ -114,7 +114,7 @@ export class Runner {
     run.over();
   }
 
-  /** Tells the store how the attempt ended, until it hears it or that no longer matters; calls back then. */
+  /** Stores the end of the attempt, retrying until it succeeds or no longer matters; then calls back. */
   #tell(attempt: Attempt, handler: Handler, ending: Report, over: () => void): void {
     const say = () => this.#say(attempt, handler, ending);
     const told = (verdict: string) => {
@@ -151,7 +151,7 @@ export class Runner {
     return engine.fail(lease, ending.failure, settings);
   }
 
-  /** An undoing that is given up becomes a dead letter, whatever the reason; its answer names the steps that still stand. */
+  /** An undo that gives up becomes a dead letter, whatever the reason; its result names the steps that are not undone. */
   async #giveUpUndoing({ lease, task, settings }: Attempt, handler: UndoHandler, failure: Failure): Promise<string> {
     const { engine } = this.#parts;
     const steps = (await engine.steps.all(lease)) ?? new Map<string, StoredStep>();
@@ -160,7 +160,7 @@ export class Runner {
   }
 }
 
-/** Reads a long input; how the handler ended where it cannot begin. Its lease is renewed meanwhile. */
+/** Reads a long input; returns an end if the handler cannot begin. Its lease is renewed meanwhile. */
 async function withoutInput(attempt: Attempt): Promise<HandlerEnd | undefined> {
   try {
     let kept = true;
@@ -180,7 +180,7 @@ function asFailure(end: HandlerEnd): HandlerEnd {
   return end.kind === "lost" ? { kind: "error", error: errorRecord(new Error(end.how)) } : end;
 }
 
-/** Says in the log what the store made of the end of an attempt, where that is not what is to be expected. */
+/** Logs the store's verdict on the end of an attempt if it is unusual. */
 function heard(attempt: Attempt, ending: AttemptEnd, verdict: string): void {
   if (verdict === "stale" || verdict === "unknown")
     attempt.log.warn(
@@ -191,7 +191,7 @@ function heard(attempt: Attempt, ending: AttemptEnd, verdict: string): void {
   else if (verdict === "dead") attempt.log.error("the task is dead: its attempts are used up");
 }
 
-/** Says in the log how a handler ended, where that is more than an answer. */
+/** Logs how a handler ended if it did not return a result. */
 function note(attempt: Attempt, end: HandlerEnd): void {
   const { aborted, settings } = attempt;
   if (end.kind === "result" && aborted === undefined) return;

@@ -6,30 +6,30 @@ import { PermanentError } from "./sandbox/handler-end.ts";
 /** Longest name of a step, bytes. */
 const NAME_BYTES = 1024;
 
-/** Where the steps of one attempt are kept. */
+/** Stores the steps of one attempt. */
 export interface StepStore {
-  /** The steps by name, in the order of their beginning; null when the task is no longer this worker's. */
+  /** The steps by name, in the order in which they began; null if the task no longer belongs to this worker. */
   load(): Promise<Map<string, StoredStep> | null>;
-  /** A step is about to begin; `undo` says that it can be undone, and is recorded before its work begins. */
+  /** A step is about to begin; `undo`: it can be undone, which is recorded before its work begins. */
   begin(name: string, undo: boolean): Promise<StepVerdict>;
-  /** Keeps the value of a step as JSON. */
+  /** Stores the value of a step as JSON. */
   keep(name: string, json: string, undo: boolean): Promise<StepVerdict>;
-  /** Notes that a step has been undone. */
+  /** Records that a step has been undone. */
   undone(name: string): Promise<StepVerdict>;
 }
 
-/** What the steps of an attempt depend on. */
+/** The options of {@link Steps}. */
 export interface StepsParts {
   readonly id: string;
   readonly store: StepStore;
   readonly signal: AbortSignal;
-  /** Most bytes that the value of a step may have. */
+  /** Maximum size of a step's value, bytes. */
   readonly maxBytes: number;
   /** Whether the handler can undo a step of this name. */
   undoable(name: string): boolean;
 }
 
-/** Another worker has the task now: what this one does no longer counts. */
+/** Another worker has the task now, so the work of this one no longer counts. */
 export class LeaseLost extends Error {
   override readonly name = "LeaseLost";
   constructor(id: string) {
@@ -37,7 +37,7 @@ export class LeaseLost extends Error {
   }
 }
 
-/** The durable steps of one attempt: a step that an earlier attempt has done is not done again. */
+/** The durable steps of one attempt: a step that an earlier attempt has completed is not repeated. */
 export class Steps {
   readonly #parts: StepsParts;
   #kept: Promise<Map<string, StoredStep>> | undefined;
@@ -49,7 +49,7 @@ export class Steps {
   }
 
   /**
-   * A step does not begin when the signal has fired, cancel was requested, or the lease is gone.
+   * A step does not begin if the signal has fired, cancel was requested, or the lease is lost.
    * @throws LeaseLost, TaskAborted, PermanentError (a value, or all of them, too large; too many steps), TypeError (the name, or a value
    *   that is not JSON), PaihaoError store-unavailable, and what the work throws
    */
@@ -64,12 +64,12 @@ export class Steps {
     this.#running.set(name, step);
     this.#open.add(step);
     const close = () => this.#open.delete(step);
-    // A handler that catches what its step threw may try the step again.
+    // A handler that catches the error of its step may retry the step.
     step.then(close, () => close() && this.#running.delete(name));
     return step;
   }
 
-  /** Resolves when no step is at work any more. */
+  /** Resolves when no step is running any more. */
   async settled(): Promise<void> {
     while (this.#open.size > 0) await Promise.allSettled(this.#open);
   }
@@ -131,7 +131,7 @@ export class Steps {
   }
 }
 
-/** A step's name in an error, which is bounded. */
+/** A step's name for an error message, truncated. */
 function shown(name: string): string {
   return JSON.stringify(name.length > 100 ? `${name.slice(0, 100)}…` : name);
 }

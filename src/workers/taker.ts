@@ -5,57 +5,57 @@ import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
 import type { Reservation, Reserved } from "../store/scripts/scripts.ts";
 
-/** How often an idle taker looks for work that nobody announced, ms. */
+/** How often an idle taker polls, in case a message was lost, ms. */
 const POLL_MS = 2000;
-/** Pause after a partition could not be asked, ms. */
+/** Pause after a partition did not answer, ms. */
 const RETRY_MS = 500;
 
 /** The slots that takers fill. */
 export interface Slots {
   readonly queue: string;
-  /** How many there are. */
+  /** The total. */
   readonly slots: number;
-  /** How many are neither busy nor claimed for a request for tasks that is underway. */
+  /** How many are neither busy nor claimed for a pending request. */
   readonly free: number;
-  /** Keeps so many slots for tasks that have been asked for. */
+  /** Claims slots for requested tasks. */
   claim(count: number): void;
-  /** Gives back so many slots that were claimed. */
+  /** Releases claimed slots. */
   release(count: number): void;
-  /** How many tasks were left in each partition when it was last asked. */
+  /** How many tasks each partition had left after its last reply. */
   readonly left: number[];
   run(task: Reserved, takenAt: number): void;
-  /** A task for which there is no slot any more. */
+  /** Hands back a task for which there is no slot any more. */
   handBack(task: Reserved): void;
 }
 
-/** What a taker needs. */
+/** The dependencies of a taker. */
 export interface TakerParts {
   readonly worker: string;
   readonly engine: Engine;
   readonly settings: QueueSettings;
   readonly slots: Slots;
   readonly log: Logger;
-  /** How long it has a suspect until it says that the handler begins, ms; undefined where it does not say so. */
+  /** The lease of a suspect until its handler begins, ms; undefined if the beginning is not reported. */
   readonly suspectLeaseMs: number | undefined;
-  /** Which of the worker's requests for this queue: each lane has one underway at a time. */
+  /** The lane of its requests: each lane has one underway at a time. */
   readonly lane: number;
-  /** Fewer tasks than this are not asked for, nor where fewer wait. */
+  /** Minimum number of tasks in a request, and of waiting tasks in the partition. */
   readonly least: number;
-  /** The most tasks of one request. */
+  /** Maximum number of tasks in a request. */
   readonly most: number;
 }
 
-/** Asks the partitions of a queue for tasks, one request at a time, as long as there are slots for them. */
+/** Reserves tasks from the partitions of a queue, one request at a time, as long as there are free slots. */
 export class Taker implements Role {
   readonly #parts: TakerParts;
   readonly #loop: Loop;
-  /** What is the same in each request. */
+  /** The constant part of each request. */
   readonly #request: Omit<Reservation, "reservation" | "count">;
-  /** The partition that is asked first, so that none is always last. */
+  /** The partition to start with; it rotates, so that none is always last. */
   #first = 0;
-  /** By partition, the reservation of a request that has not been answered: sent again, it brings the same tasks. */
+  /** The reservation id of an unanswered request, by partition: sent again, it gets the same tasks. */
   readonly #open: (string | undefined)[] = [];
-  /** The partitions that did not answer when they were last asked; it is said once. */
+  /** The partitions that did not answer last time, which is logged once. */
   readonly #silent = new Set<number>();
   #requests = 0;
   #stopped = false;
@@ -83,7 +83,7 @@ export class Taker implements Role {
     await this.#loop.stop();
   }
 
-  /** There may be work, or a slot for it. */
+  /** Called when there may be work, or a slot for it. */
   wake(): void {
     const { partitions } = this.#parts.engine.keys;
     for (let partition = 0; partition < partitions; partition += 1) {
@@ -92,8 +92,8 @@ export class Taker implements Role {
   }
 
   /**
-   * Whether a partition is to be asked. What it may have given already is asked for as long as work is taken, and handed back
-   * where there is no slot for it.
+   * Whether to send a request to a partition. An unanswered request is always repeated, since it may have reserved tasks; those
+   * without a slot are handed back.
    */
   #wants(partition: number): boolean {
     const { slots, least, lane } = this.#parts;
@@ -102,7 +102,7 @@ export class Taker implements Role {
     return slots.free >= least && (lane === 0 || (slots.left[partition] ?? 0) >= least);
   }
 
-  /** @returns ms until the next look where that is sooner than usual: the queue's rate allows more then, or the store is away */
+  /** @returns ms until the next poll if it is sooner than usual, because of the queue's rate or an unreachable store */
   async #tick(): Promise<number | undefined> {
     const { partitions } = this.#parts.engine.keys;
     let soonest: number | undefined;
@@ -111,7 +111,7 @@ export class Taker implements Role {
       const partition = (this.#first + i) % partitions;
       if (!this.#wants(partition)) continue;
       const pauseMs = await this.#takeFrom(partition).catch((error: unknown) => {
-        // The other partitions may well answer.
+        // The other partitions may answer.
         if (!this.#silent.has(partition))
           this.#parts.log.warn(
             { partition, reason: reasonOf(error) },
@@ -126,8 +126,8 @@ export class Taker implements Role {
   }
 
   /**
-   * Takes from one partition until it is empty, every slot is busy, or the rate allows no more for the ms returned; where there
-   * are others, no more than there are slots.
+   * Reserves from one partition until it is empty, every slot is busy, or the rate allows no more for the ms returned; if there
+   * are other partitions, at most as many tasks as there are slots.
    */
   async #takeFrom(partition: number): Promise<number> {
     const { engine, slots } = this.#parts;
@@ -138,7 +138,7 @@ export class Taker implements Role {
       const { tasks, waiting, pauseMs } = reserved;
       slots.left[partition] = waiting ?? 0;
       slots.release(count);
-      // A request that is sent again brings what it brought at first, for which there may be too few slots by now.
+      // A repeated request gets the same tasks again, for which there may be too few slots by now.
       const taken = tasks.slice(0, slots.free);
       for (const task of tasks.slice(taken.length)) slots.handBack(task);
       total += taken.length;
@@ -147,14 +147,14 @@ export class Taker implements Role {
       if (wants() && tasks.length === 0 && pauseMs > 0) {
         return pauseMs;
       }
-      // Asked before these begin: the store works on it meanwhile.
+      // Sent before these begin, so that the store works on it meanwhile.
       const next = wants() ? this.#ask(partition) : undefined;
       for (const task of taken) {
         slots.release(1);
         slots.run(task, takenAt);
       }
       if (next !== undefined) asked = next;
-      // Some may have ended at once: their slots are filled in the same turn.
+      // Some may have ended at once, so that their slots can be filled in the same turn.
       else if (wants()) asked = this.#ask(partition);
       else return 0;
     }
@@ -163,7 +163,7 @@ export class Taker implements Role {
   async #ask(partition: number) {
     const { engine, slots, most } = this.#parts;
     this.#requests += 1;
-    // Unique within the lane of a worker, which is unique itself: nothing else is asked of it.
+    // It only needs to be unique within the lane of a worker, which itself is unique.
     const reservation = this.#open[partition] ?? String(this.#requests);
     this.#open[partition] = reservation;
     const takenAt = performance.now();

@@ -3,14 +3,14 @@ import type { Logger } from "../log.ts";
 import { Output, type OutputStore } from "./output.ts";
 import { type StepStore, Steps } from "./steps.ts";
 
-/** What a handler is told of its task: plain data, which crosses to another thread or process as it is. */
+/** The facts about a task for its handler: plain data that can be sent to another thread or process. */
 export interface TaskFacts {
   readonly id: string;
   readonly queue: string;
   readonly attempt: number;
   readonly maxAttempts: number;
   readonly fence: string;
-  /** JSON, "" for none. */
+  /** JSON; "" if empty. */
   readonly query: string;
   readonly mediaType: string;
   readonly createdMs: number;
@@ -30,15 +30,15 @@ export interface TaskActions {
   readonly signal: AbortSignal;
   readonly log: Logger;
   readonly reporter: { report(percent: number, message: string): void };
-  /** Where its steps are kept. */
+  /** Stores its steps. */
   readonly steps: StepStore;
   /** Where what it writes is kept. */
   readonly output: OutputStore;
 }
 
 /**
- * What a handler is given beside its input. A class, though an object would be shorter: of objects with getters of their own V8
- * makes a hidden class each, which lives until the next major collection and keeps all that the task has made.
+ * The second argument of a handler. A class, since V8 creates a hidden class for each object literal with getters, which lives
+ * until the next major collection and keeps everything of the task in memory.
  */
 export class Context implements TaskContext {
   readonly id: string;
@@ -131,7 +131,7 @@ export class Context implements TaskContext {
   }
 }
 
-/** Where the steps of a task are kept, for the server's own handlers. */
+/** The store of a task's steps, for the server's own handlers. */
 export function stepStoreOf(task: TaskContext): StepStore {
   if (!(task instanceof Context)) throw new TypeError("this is not the context of a task that a worker runs");
   return Context.stepsOf(task);

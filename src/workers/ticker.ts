@@ -3,18 +3,18 @@ import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
 
-/** Pause between two ticks where nothing is known to be due sooner, ms. */
+/** Pause between two ticks if nothing is known to be due sooner, ms. */
 const TICK_MS = 1000;
-/** Shortest pause between two ticks while more is due than one takes, ms. */
+/** Shortest pause between two ticks while more is due than one tick handles, ms. */
 const LEAST_MS = 5;
-/** Most timers at a time for what is due soon; beyond that the regular ticks have to do. */
+/** Maximum number of timers for tasks that are due soon; the rest is left to the regular ticks. */
 const TIMERS_MOST = 100;
 
-/** Runs `engine.tick` in every partition: due tasks join the line, tasks of lost workers return to it. Every process has one. */
+/** Runs `engine.tick` in every partition: due tasks join the line, tasks of lost workers return to it. Every process runs one. */
 export class Ticker implements Role {
   readonly #engine: Engine;
   readonly #log: Logger;
-  /** One for each partition: where one is away, the others go on. */
+  /** One for each partition, so that an unreachable one does not affect the others. */
   readonly #loops: readonly Loop[];
   #unlisten: (() => void) | undefined;
   readonly #timers = new Set<NodeJS.Timeout>();
@@ -46,7 +46,7 @@ export class Ticker implements Role {
     await Promise.all(this.#loops.map((loop) => loop.stop()));
   }
 
-  /** What is due before the next regular tick gets a tick of its own; the regular ones find out what is due later. */
+  /** A task that is due before the next regular tick gets its own tick; the regular ones find the others. */
   #dueIn(partition: number, delayMs: number): void {
     if (delayMs >= TICK_MS || this.#timers.size >= TIMERS_MOST) return;
     const timer = setTimeout(() => {

@@ -14,28 +14,28 @@ import type { StoredStep } from "../store/scripts/scripts.ts";
 import { LeaseLost, type StepStore } from "./steps.ts";
 import { stepStoreOf } from "./task-context.ts";
 
-/** How undoing is tried: `attempts` with this backoff, of which half is drawn by chance, last a day at least. */
+/** The retries of an undo: `attempts` with this backoff, half of which is random, last at least a day. */
 export const UNDO_DEFAULTS = { attempts: 36, backoff: { base: "2s", max: "2h" }, timeoutMs: 60_000 } as const;
-/** Tasks undone at once in each worker process. */
+/** How many tasks each worker process undoes at once. */
 const CONCURRENCY = 4;
 
-/** The handler that undoes what tasks of other handlers have done. */
+/** The handler that undoes tasks of other handlers. */
 export interface UndoHandler extends Handler {
-  /** Longest time of an attempt to undo a task: that of the handler whose work it was. */
+  /** Timeout of an attempt to undo a task: that of the task's handler. */
   timeoutMsOf(undoId: string): number;
-  /** A last failure, with the steps that still stand in its answer. */
+  /** Adds the steps that are not undone to the result of a final failure. */
   lastFailure(undoId: string, failure: Failure, steps: ReadonlyMap<string, StoredStep>): Failure;
 }
 
-/** Whether a handler is the one that undoes. */
+/** Whether a handler is the undo handler. */
 export function isUndoHandler(handler: Handler): handler is UndoHandler {
   return "lastFailure" in handler;
 }
 
 /**
- * The handler of the queue in which what tasks have done is undone: their recorded steps, the last first, then the task as a
- * whole. `run` of the task's handler is never called. What cannot be undone becomes a dead letter that names the steps that stand.
- * @param options of tests, which cannot wait for a day
+ * The handler of the undo queue: undoes the recorded steps of a task, the last first, then the task as a whole. `run` of the
+ * task's handler is never called. If undoing fails, it becomes a dead letter that names the steps that are not undone.
+ * @param options for tests, which cannot wait for a day
  */
 export function undoHandler(
   handlers: ReadonlyMap<string, Handler>,
@@ -66,7 +66,7 @@ export function undoHandler(
   };
 }
 
-/** The task that is undone: the id of its undoing is "<task>:undo:<queue>", as lua/lib/follow.lua makes it. */
+/** The task to undo: the id of the undo is "<task>:undo:<queue>", see lua/lib/follow.lua. */
 function subjectOf(undoId: string): { id: string; queue: string } {
   const [id = "", , queue = ""] = undoId.split(":");
   return { id, queue };
@@ -74,7 +74,7 @@ function subjectOf(undoId: string): { id: string; queue: string } {
 
 async function readInput(handler: Handler, input: unknown, mediaType: string): Promise<unknown> {
   if (!handler.schema || mediaType !== "application/json") return input;
-  // An input that a newer schema refuses was accepted once, and what was done for it stands.
+  // Even if a newer schema refuses the input, it was accepted once, and its steps must be undone.
   const checked = await handler.schema["~standard"].validate(input);
   return checked.issues ? input : checked.value;
 }
@@ -102,12 +102,12 @@ async function undo(handler: Handler, input: unknown, undoing: TaskContext): Pro
   await attempt("the undo of the whole task", () => whole({ input, task, steps: done }));
 }
 
-/** It is not undone again, whatever comes after it. */
+/** Once recorded, it is not undone again, whatever happens later. */
 async function note(store: StepStore, undoId: string, name: string): Promise<void> {
   if ((await store.undone(name)) === "stale") throw new LeaseLost(undoId);
 }
 
-/** Member by member: those of a context are getters, which copying leaves behind. */
+/** Copied member by member, since the getters of a context are lost when it is spread. */
 function undoTask(undoing: TaskContext): UndoTask {
   const { attempt: nth, maxAttempts, fence, signal, log, query, mediaType, caller } = undoing;
   return { ...subjectOf(undoing.id), attempt: nth, maxAttempts, fence, signal, log, query, mediaType, caller };
@@ -117,7 +117,7 @@ function kept({ json }: StoredStep): unknown {
   return json === undefined ? undefined : JSON.parse(json);
 }
 
-/** Calls an undo. Whatever it throws is an error, and followed by another attempt: nobody else undoes what stands. */
+/** Calls an undo. Whatever it throws counts as an error and is retried, since nothing else would undo the step. */
 async function attempt(what: string, call: () => unknown): Promise<void> {
   try {
     await call();
@@ -128,7 +128,7 @@ async function attempt(what: string, call: () => unknown): Promise<void> {
   }
 }
 
-/** The names of the steps that are not undone, though they should be. */
+/** The names of the steps that should be undone but are not. */
 function standing(handler: Handler, steps: ReadonlyMap<string, StoredStep>): string[] {
   return [...steps]
     .filter(([name, { undo: was }]) => was === "due" || (was === "none" && undoOf(handler, name) !== undefined))

@@ -11,26 +11,26 @@ import { Runner } from "./runner.ts";
 import { Executors } from "./sandbox/executors.ts";
 import type { HandlerLimits } from "./task-context.ts";
 
-/** What a worker needs. */
+/** The options of a worker. */
 export interface WorkerOptions extends HandlerLimits {
   readonly engine: Engine;
   readonly handlers: ReadonlyMap<string, Handler>;
   readonly log: Logger;
-  /** The directory that the handlers were loaded from, if they were: from it, threads and child processes load them too. */
+  /** The directory that the handlers were loaded from, if any; threads and child processes load them from it too. */
   readonly handlersDir?: string | undefined;
-  /** How long running tasks may go on after {@link Worker.stop}, ms; then they are handed back. */
+  /** How long running tasks may continue after {@link Worker.stop}, ms; then they are handed back. */
   readonly drainTimeoutMs: number;
 }
 
-/** Once their signal has fired at the end of the drain: time for handlers to settle and for the store to hear of it, ms. */
+/** After their signal fires at the end of the drain: time for handlers to end and for storing that, ms. */
 const SETTLE_MS = 10_000;
 
-/** Where a task has lost its worker so lately, ms, others may follow. */
+/** If a task lost its worker within this time, ms, others may follow. */
 const LATELY_MS = 60_000;
 
-/** A worker process's work: slots of every queue, leases kept, and a heartbeat. */
+/** The work of a worker process: the slots of every queue, lease renewal, and a heartbeat. */
 export class Worker implements Role {
-  /** Unique to this start of this process. */
+  /** Unique to this start of the process. */
   readonly id = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
   readonly #options: WorkerOptions;
   readonly #pools: readonly Pool[];
@@ -39,7 +39,7 @@ export class Worker implements Role {
   readonly #heartbeat: Heartbeat;
   #stopped: Promise<void> | undefined;
 
-  /** @throws StartError when a handler asks for isolate that was not loaded from a file */
+  /** @throws StartError if a handler with isolate was not loaded from a file */
   constructor(options: WorkerOptions) {
     const { engine, handlers, handlersDir, log, maxResultBytes, maxOutputBytes } = options;
     const limits = { maxResultBytes, maxOutputBytes };
@@ -65,7 +65,7 @@ export class Worker implements Role {
     await Promise.all(this.#pools.map((pool) => pool.start()));
   }
 
-  /** Drains: takes no more work, lets what runs end within the drain timeout, hands the rest back to its old place. */
+  /** Drains: takes no more work, lets running tasks end within the drain timeout, and hands the rest back to their places. */
   stop(withinMs = this.#options.drainTimeoutMs): Promise<void> {
     this.#stopped ??= this.#drain(withinMs);
     return this.#stopped;
