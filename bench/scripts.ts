@@ -98,7 +98,7 @@ async function openScripts(store: BenchStore): Promise<OurScripts> {
 }
 
 function itemOf(id: string, input: string): SubmitItem {
-  const plain = { digest: "", mediaType: "", query: "", caller: "", webhook: "", undo: false };
+  const plain = { digest: "", mediaType: "", query: "", caller: "", webhook: "", undo: false, deadlineMs: null };
   return {
     ...{ id, queue: QUEUE, priority: 3, delayMs: 0, input, limit: 1e9, maxIndex: null, dryRun: false },
     ...plain,

@@ -11,6 +11,7 @@ export function submissionOf(id: string, queue: string, input: string, options: 
     caller: null,
     priority: 3,
     delayMs: 0,
+    deadlineMs: null,
     maxIndex: null,
     dryRun: false,
     webhook: null,

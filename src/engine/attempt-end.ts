@@ -5,7 +5,7 @@ import { catalogueResult, problemResult } from "./problem.ts";
 import { backoffMs, type QueueSettings } from "./settings.ts";
 
 /** Why a handler was asked to stop. */
-export type AbortCause = "timeout" | "canceled" | "lease-lost" | "shutdown";
+export type AbortCause = "timeout" | "canceled" | "deadline" | "lease-lost" | "shutdown";
 
 /** The record of a thrown value. */
 export interface ErrorRecord {

@@ -213,7 +213,7 @@ export class Engine {
     return this.#batched.release({ ...lease, ...retentionOf(settings) });
   }
 
-  /** Renews a lease; "cancel" asks the worker to stop, "stale" means that the lease is lost. */
+  /** Renews a lease; "cancel" and "deadline" ask the worker to stop, "stale" means that the lease is lost. */
   async renew(lease: Lease, leaseMs: number): Promise<Renewed["verdict"]> {
     return (await this.#batched.renew({ ...lease, leaseMs })).verdict;
   }
@@ -284,7 +284,7 @@ export class Engine {
   }
 
   /**
-   * Promotes due tasks, reclaims lost ones and purges old dead ones, in all queues of a partition, with or without a handler
+   * Cancels tasks past their deadline, promotes due ones, reclaims lost ones and purges old dead ones, in all queues of a partition, with or without a handler
    * here.
    */
   async tick(partition: number): Promise<Ticked> {

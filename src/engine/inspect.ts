@@ -1,3 +1,4 @@
+import { SHARED } from "../store/constants.ts";
 import type { Keys } from "../store/keys.ts";
 import { decodeResult } from "../store/result.ts";
 import type { Inspected, Line, Look, Scripts, TaskRow } from "../store/scripts/scripts.ts";
@@ -33,11 +34,15 @@ export interface Inspection {
   /** When the result expires; only of finished tasks. */
   readonly expiresMs: number | null;
   readonly dueMs: number | null;
+  /** When it is canceled unless it has ended. */
+  readonly deadlineMs: number | null;
   /** Finished, and the result has expired. */
   readonly expired: boolean;
   /** Finished, and the result was destroyed. */
   readonly destroyed: boolean;
   readonly errorCode: string | null;
+  /** Canceled by its deadline. */
+  readonly pastDeadline: boolean;
   readonly caller: string | null;
   /** Only if requested and available. */
   readonly result: Result | null;
@@ -48,7 +53,17 @@ export interface Inspection {
 /** The end of a task, as much of it as its answer tells. */
 export type TaskEnd = Pick<
   Inspection,
-  "id" | "queue" | "state" | "nowMs" | "attempts" | "finishedMs" | "expiresMs" | "expired" | "destroyed" | "result"
+  | "id"
+  | "queue"
+  | "state"
+  | "nowMs"
+  | "attempts"
+  | "finishedMs"
+  | "expiresMs"
+  | "expired"
+  | "destroyed"
+  | "pastDeadline"
+  | "result"
 >;
 
 /** A task with its place over all partitions; null if it is unknown. */
@@ -158,9 +173,11 @@ function view(id: string, row: TaskRow, index: number | null, line: Line, nowMs:
     finishedMs: row.finishedMs,
     expiresMs: row.expiresMs,
     dueMs,
+    deadlineMs: row.deadlineMs,
     expired: terminal && !row.destroyed && row.expiresMs !== null && row.expiresMs <= nowMs,
     destroyed: row.destroyed,
     errorCode: row.errorCode,
+    pastDeadline: state === "canceled" && row.errorCode === SHARED.deadlinePassed,
     caller: row.caller || null,
     result: row.result && decodeResult(row.result),
     errors: row.errors,

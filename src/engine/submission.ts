@@ -18,6 +18,8 @@ export interface Submission {
   /** 0 most urgent … 7. */
   readonly priority: number;
   readonly delayMs: number;
+  /** Cancel it unless it has ended within this time; null: no deadline. */
+  readonly deadlineMs: number | null;
   /** Refuse if more than this many tasks would start before it; null: no limit. */
   readonly maxIndex: number | null;
   /** Only return its place, store nothing. */
@@ -48,6 +50,7 @@ export function itemOf(s: Submission, settings: QueueSettings, partitions: numbe
     webhook: s.webhook ?? "",
     undo: settings.undo,
     listener,
+    deadlineMs: s.deadlineMs,
   };
 }
 

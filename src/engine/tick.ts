@@ -31,7 +31,7 @@ export class Tick {
     this.#own = [...queues.values()].map(lossOf);
   }
 
-  /** Promotes, reclaims and purges tasks in one partition. @throws PaihaoError store-unavailable */
+  /** Cancels, promotes, reclaims and purges tasks in one partition. @throws PaihaoError store-unavailable */
   async run(partition: number): Promise<Ticked> {
     const tag = this.#keys.tag(partition);
     const queues = [...this.#own, ...(await this.#othersOf(partition))];
@@ -45,6 +45,7 @@ export class Tick {
       promoted: ticks.reduce((sum, t) => sum + t.promoted, 0),
       nextMs: nexts.length > 0 ? Math.min(...nexts) : null,
       lost: ticks.flatMap((t) => t.lost),
+      late: ticks.flatMap((t) => t.late),
     };
   }
 

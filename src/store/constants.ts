@@ -10,6 +10,11 @@ export const SHARED = {
   defaultPriority: PRIORITY.default,
   webhookQueue: INTERNAL_QUEUES.webhooks,
   undoQueue: INTERNAL_QUEUES.undo,
+  /** Who asked for the cancel of a running task: its caller, or its deadline. */
+  cancelByCaller: "1",
+  cancelByDeadline: "d",
+  /** The error code of a task that was canceled by its deadline. */
+  deadlinePassed: "deadline-passed",
   /** The numbers of tasks over which the error of the mean service time as a forecast is measured. */
   forecastBlocks: [16, 64, 256, 1024],
   /** The least weight of a new service time in the mean, so that a mean of many still follows changes. */

@@ -18,6 +18,7 @@ export const KEYS = {
   scheduled: ["d:<queue>", "zset", "scheduled and retrying tasks: score = due ms"],
   leases: ["l:<queue>", "zset", "leases of running tasks: score = expiry ms"],
   dead: ["x:<queue>", "zset", "dead letters: score = time of death in ms; capped"],
+  deadlines: ["c:<queue>", "zset", "tasks with a deadline that have not ended: score = deadline, ms"],
   queue: ["q:<queue>", "hash", "hlc, fence, paused, statistics and counters, see QUEUE_FIELDS"],
   workers: ["j:<queue>", "zset", "live workers: score = when they count as gone, ms"],
   slots: ["k:<queue>", "hash", "their slots: worker → slots"],
@@ -44,7 +45,11 @@ export const KEYS = {
   partitions: ["partitions", "string", "number of partitions, in partition 0 only"],
   secret: ["secret", "string", "the deployment's secret, made at its first start, in partition 0 only"],
   ticked: ["ticked", "hash", "when a tick last ran, and the grace after a gap: see lua/lib/grace.lua"],
-  work: ["n:<queue>", "channel", '"there is work" (empty), or "cancel <id>" for the worker that runs it'],
+  work: [
+    "n:<queue>",
+    "channel",
+    '"there is work" (empty), or "cancel <id>" or "deadline <id>" for the worker that runs it',
+  ],
   notices: [
     "e:<process>",
     "channel",
@@ -105,7 +110,8 @@ export const TASK_FIELDS = {
     "Y",
     "of a dead task, the task that undoes its work: 1 <id>:undo:<queue>, 2 the same with a colon and the fence",
   ],
-  cancel: ["k", "1 when cancel is requested of a running task"],
+  deadline: ["D", "deadline, ms"],
+  cancel: ["k", "of a running task whose cancel is requested: who asked, SHARED.cancelByCaller or cancelByDeadline"],
   result: ["R", "its result, see result.ts, when short: the first 64 bytes"],
   result2: ["R2", "the next 64, and so on"],
   result3: ["R3", ""],
@@ -113,7 +119,7 @@ export const TASK_FIELDS = {
   ended: ["e", "ended, ms"],
   expires: ["x", "expiry of the result, ms"],
   destroyed: ["g", "1 when the result was destroyed"],
-  errorCode: ["y", "error code of a failed task"],
+  errorCode: ["y", "error code of a failed task; of a canceled one SHARED.deadlinePassed, if that is why"],
   errors: ["E", "last errors, JSON array, newest first, truncated"],
 } as const;
 

@@ -100,7 +100,7 @@ export class Attempt implements TaskActions {
         begin: async (name, undo) => {
           const begin = () => (undo ? engine.steps.begin(lease, name, maxResultBytes) : this.#stillHeld());
           const verdict = await retry(begin, away);
-          if (verdict === "canceled") this.abort("canceled");
+          if (verdict === "canceled" || verdict === "deadline") this.abort(verdict);
           return verdict;
         },
         keep: (name, value, undo) => retry(() => engine.steps.keep(lease, { name, value, undo }, maxResultBytes), away),
@@ -193,6 +193,7 @@ export class Attempt implements TaskActions {
     });
     if (verdict === "stale") this.abort("lease-lost");
     else if (verdict === "cancel") this.abort("canceled");
+    else if (verdict === "deadline") this.abort("deadline");
     else if (verdict === "ok") {
       this.leaseMs = this.settings.leaseMs;
       this.renewedAt = Math.max(this.renewedAt, askedAt);

@@ -10,6 +10,9 @@ import type { Attempt } from "./attempt.ts";
 /** How often leases are checked, ms: a third of the shortest possible lease. */
 const LOOK_MS = 300;
 
+/** Why the handler is to stop, by the verdict of a renewal. */
+const CAUSES = { cancel: "canceled", deadline: "deadline", stale: "lease-lost" } as const;
+
 /** Renews the leases of a worker process, each after a third of its length, with one timer for all. */
 export class LeaseRenewer implements Role {
   readonly #engine: Engine;
@@ -93,7 +96,7 @@ export class LeaseRenewer implements Role {
       // A task that ended during its renewal is no longer in the list, and its lease is gone as it should be.
       if (verdict === "ok" || this.#held.get(lease.id) !== attempt) return;
       if (verdict === "stale") log.warn({ requestId: lease.id }, "the lease of a running task was lost");
-      attempt.abort(verdict === "stale" ? "lease-lost" : "canceled");
+      attempt.abort(CAUSES[verdict]);
     } catch (error) {
       if (!this.#failing)
         this.#log.warn({ reason: reasonOf(error) }, "lease renewer: could not renew leases; retrying");

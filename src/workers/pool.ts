@@ -101,8 +101,9 @@ export class Pool implements Role, Slots {
   }
 
   #notice(bytes: Buffer | null): void {
-    const message = bytes?.toString();
-    if (message?.startsWith("cancel ")) this.#renewer.abort("canceled", message.slice("cancel ".length));
+    const [word, id] = bytes?.toString().split(" ") ?? [];
+    if (word === "cancel") this.#renewer.abort("canceled", id);
+    else if (word === "deadline") this.#renewer.abort("deadline", id);
     else this.#wake();
   }
 

@@ -10,7 +10,10 @@ const LEAST_MS = 5;
 /** Maximum number of timers for tasks that are due soon; the rest is left to the regular ticks. */
 const TIMERS_MOST = 100;
 
-/** Runs `engine.tick` in every partition: due tasks join the line, tasks of lost workers return to it. Every process runs one. */
+/**
+ * Runs `engine.tick` in every partition: tasks past their deadline are canceled, due ones join the line, those of lost workers
+ * return to it. Every process runs one.
+ */
 export class Ticker implements Role {
   readonly #engine: Engine;
   readonly #log: Logger;
@@ -57,7 +60,12 @@ export class Ticker implements Role {
   }
 
   async #tick(partition: number): Promise<number> {
-    const { lost, nextMs } = await this.#engine.tick(partition);
+    const { lost, late, nextMs } = await this.#engine.tick(partition);
+    for (const { queue, id, verdict } of late) {
+      const line = { requestId: id, queue };
+      if (verdict === "canceled") this.#log.info(line, "the deadline of the task has passed; it is canceled");
+      else this.#log.info(line, "the deadline of the running task has passed; its handler is asked to stop");
+    }
     for (const { queue, id, worker, losses, fate } of lost) {
       const line = { requestId: id, queue, worker, losses };
       if (fate === "dead") this.#log.error(line, "the task lost its worker too often and is dead");

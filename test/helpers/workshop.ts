@@ -6,6 +6,7 @@ import type { Submission } from "../../src/engine/submission.ts";
 import type { Handler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { Loop } from "../../src/loop.ts";
+import { Keys, TASK_FIELDS } from "../../src/store/keys.ts";
 import { connectOnce } from "../../src/store/servers/probe.ts";
 import { isOutcome } from "../../src/task.ts";
 import { undoHandler } from "../../src/workers/undo.ts";
@@ -133,6 +134,14 @@ export async function openWorkshop(handlers: readonly Handler[], options: Worksh
       await removeKeys(url, prefix);
     },
   };
+}
+
+/** Has the deadline of a task pass now. */
+export async function passDeadline(shop: Pick<Workshop, "prefix" | "look" | "redis">, id: string): Promise<void> {
+  const keys = new Keys(shop.prefix, 1);
+  const [tag, redis, { queue }] = [keys.tag(0), await shop.redis(), await shop.look(id)];
+  await redis.hset(keys.start(tag, "task") + id, TASK_FIELDS.deadline[0], 1);
+  await redis.zadd(keys.start(tag, "deadlines") + queue, "XX", 1, id);
 }
 
 /** Lets time pass in the store as a Ticker does, but looks more often than that, so that no test has to wait for it. */

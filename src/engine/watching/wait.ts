@@ -65,7 +65,9 @@ export class Wait {
   #endOf({ result, finishedMs, ...end }: NoticedEnd): TaskEnd {
     const { id, queue } = this.#task;
     const stored = result && decodeResult(result);
-    return { id, queue, ...end, nowMs: finishedMs, finishedMs, expired: false, destroyed: false, result: stored };
+    // Of one that its deadline has canceled no facts are told.
+    const never = { expired: false, destroyed: false, pastDeadline: false };
+    return { id, queue, ...end, ...never, nowMs: finishedMs, finishedMs, result: stored };
   }
 
   #pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,17 +1,17 @@
 import type { Submission } from "../../engine/submission.ts";
 import { isId, LONGEST_DELAY_S, PRIORITY } from "../../task.ts";
 import { parseJson } from "../input/json.ts";
-import { wrongParameter } from "../task/submit-options.ts";
+import { checkedDeadline, wrongParameter } from "../task/submit-options.ts";
 
 /** A line of a batch with an envelope: the input as JSON text, and the options of its task. */
 export type Envelope = Pick<Submission, "input"> & { input: string } & Partial<
-    Pick<Submission, "id" | "priority" | "delayMs">
+    Pick<Submission, "id" | "priority" | "delayMs" | "deadlineMs">
   >;
 
-const MEMBERS = new Set(["id", "input", "priority", "delay"]);
+const MEMBERS = new Set(["id", "input", "priority", "delay", "deadline"]);
 
 /**
- * Reads `{ "id"?, "input", "priority"?, "delay"? }`. Unknown members are refused, since a misspelt one would be ignored.
+ * Reads `{ "id"?, "input", "priority"?, "delay"?, "deadline"? }`. Unknown members are refused, since a misspelt one would be ignored.
  * @throws PaihaoError malformed-json, invalid-input of a number too large, or invalid-parameter that names the member
  */
 export function readEnvelope(text: string): Envelope {
@@ -23,15 +23,18 @@ export function readEnvelope(text: string): Envelope {
   if (unknown !== undefined) {
     throw wrongParameter(unknown.slice(0, 64), `not a member of an envelope, expected ${[...MEMBERS].join(", ")}`);
   }
-  const { id, input, priority, delay }: { id?: unknown; input?: unknown; priority?: unknown; delay?: unknown } = value;
+  const { id, input, priority, delay, deadline }: Partial<Record<string, unknown>> = { ...value };
   if (input === undefined) throw wrongParameter("input", "missing");
   return {
     input: JSON.stringify(input),
     ...(id === undefined ? {} : { id: checkedId(id) }),
     ...(priority === undefined ? {} : { priority: checkedPriority(priority) }),
     ...(delay === undefined ? {} : { delayMs: checkedDelay(delay) }),
+    ...(deadline === undefined ? {} : { deadlineMs: checkedDeadline(asNumber(deadline), "deadline") }),
   };
 }
+
+const asNumber = (value: unknown): number => (typeof value === "number" ? value : Number.NaN);
 
 function checkedId(id: unknown): string {
   if (typeof id === "string" && isId(id)) return id;

@@ -10,7 +10,16 @@ const pending = (description: string) => json(description, schemaRef("AllocatedT
 const GONE: readonly ErrorCode[] = ["unknown", "invalid-task", "expired"];
 const submission = {
   tags: ["Allocated ids"],
-  parameters: parameterRefs("Priority", "delay", "notBefore", "maxIndex", "webhook", "handlerQuery"),
+  parameters: parameterRefs(
+    "Priority",
+    "Cancel-After",
+    "delay",
+    "notBefore",
+    "deadline",
+    "maxIndex",
+    "webhook",
+    "handlerQuery",
+  ),
   requestBody: ANY_INPUT,
 } satisfies Partial<OperationText>;
 const refusals = problems(

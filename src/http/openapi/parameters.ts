@@ -47,6 +47,15 @@ export const parameters = {
     type: "string",
     format: "date-time",
   }),
+  deadline: query(
+    "deadline",
+    "Cancel the task unless it has ended within so many seconds of its submission; later than `delay` and `notBefore`.",
+    { type: "number", minimum: 1 },
+  ),
+  "Cancel-After": header(
+    "Cancel-After",
+    "The same as `deadline`: `90`, `90s`, `5m` or `1h`. If both are given, the sooner counts.",
+  ),
   maxIndex: query("maxIndex", "Refuse the task with 503 if its index would be greater than this.", {
     type: "integer",
     minimum: 0,
@@ -87,10 +96,14 @@ export const parameters = {
   ),
   "Last-Event-ID": header("Last-Event-ID", "The id of the last event received."),
   lastEventId: query("lastEventId", "The same, for clients that cannot set headers.", { type: "string" }),
-  envelope: query("envelope", "Each line is an envelope with id, input, priority and delay, not a bare input.", {
-    type: "boolean",
-    default: false,
-  }),
+  envelope: query(
+    "envelope",
+    "Each line is an envelope with id, input, priority, delay and deadline, not a bare input.",
+    {
+      type: "boolean",
+      default: false,
+    },
+  ),
   limit: query("limit", "Maximum number of items.", {
     type: "integer",
     minimum: 1,
@@ -108,6 +121,6 @@ export function parameterRefs(...names: readonly (keyof typeof parameters)[]): R
 
 /** The parameters of a submission. */
 export const SUBMIT_PARAMETERS = parameterRefs(
-  ...(["Prefer", "X-Request-Id", "Idempotency-Key", "Priority", "delay", "notBefore", "maxIndex", "dryRun"] as const),
-  ...(["webhook", "handlerQuery"] as const),
+  ...(["Prefer", "X-Request-Id", "Idempotency-Key", "Priority", "Cancel-After"] as const),
+  ...(["delay", "notBefore", "deadline", "maxIndex", "dryRun", "webhook", "handlerQuery"] as const),
 );

@@ -50,10 +50,20 @@ export const queueOperations: Operations<
     description:
       `One JSON value on each line, at most ${BATCH_DEFAULTS.lines} lines and ${BATCH_DEFAULTS.bytes / 1024 ** 2} MiB. ` +
       "Read and answered as a stream: one verdict for each line, in order; empty lines are counted but get no verdict. A bad " +
-      "line does not affect the others. The query and the Priority header are the defaults of every line.",
+      "line does not affect the others. The query and the headers Priority and Cancel-After are the defaults of every line.",
     tags: ["Submit"],
     parameters: parameterRefs(
-      ...(["envelope", "Priority", "delay", "notBefore", "maxIndex", "webhook", "handlerQuery"] as const),
+      ...([
+        "envelope",
+        "Priority",
+        "Cancel-After",
+        "delay",
+        "notBefore",
+        "deadline",
+        "maxIndex",
+        "webhook",
+        "handlerQuery",
+      ] as const),
     ),
     requestBody: {
       required: true,

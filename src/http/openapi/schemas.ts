@@ -54,6 +54,7 @@ const taskMembers = {
   startedAt: nullable(time),
   finishedAt: nullable(time),
   expiresAt: nullable(time),
+  deadlineAt: { ...nullable(time), description: "When the task is canceled unless it has ended." },
   error: nullable(schemaRef("TaskError")),
   links,
 } satisfies Record<string, Schema>;
@@ -138,7 +139,10 @@ export const schemas: Readonly<Record<string, Schema>> = {
     ],
   },
   Envelope: {
-    ...object({ id: ID, input: {}, priority: PRIORITY_SCHEMA, delay: seconds }, ["id", "priority", "delay"]),
+    ...object(
+      { id: ID, input: {}, priority: PRIORITY_SCHEMA, delay: seconds, deadline: { type: "number", minimum: 1 } },
+      [...["id", "priority", "delay", "deadline"]],
+    ),
     additionalProperties: false,
   },
   AllocatedTask: object(allocatedMembers),

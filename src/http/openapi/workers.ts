@@ -43,7 +43,7 @@ const gateway: OperationText = {
   description:
     "A POST or PATCH without an Idempotency-Key is sent to the target at most once; without a response from it: 502 with `mayHaveBeenCarriedOut`. A path with a segment `..`, in any form, is refused.",
   tags: ["Gateway"],
-  parameters: parameterRefs("Prefer", "X-Request-Id", "Idempotency-Key", "Priority"),
+  parameters: parameterRefs("Prefer", "X-Request-Id", "Idempotency-Key", "Priority", "Cancel-After"),
   requestBody: { content: { "*/*": {} } },
   responses: {
     ...submitted,

@@ -97,8 +97,9 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     example: { ...TASK, state: "succeeded", reason: "not-dead" },
   },
   canceled: {
-    meaning: "The task was canceled. It has no result.",
-    action: "To run it after all, submit it again under another id.",
+    meaning:
+      "The task was canceled, by a caller or, with `reason` `deadline`, because it had not ended by its deadline. It has no result.",
+    action: "To run it after all, submit it again under another id; after a deadline, with a later one.",
     example: { ...TASK, state: "canceled", finishedAt: "2026-03-01T12:00:00.000Z" },
   },
   expired: {

@@ -18,7 +18,13 @@ import type { Endpoints } from "../routes.ts";
 import { callerOf, signatureOf } from "../task/access.ts";
 import { paths } from "../task/links.ts";
 import { refusalOf } from "../task/refusal.ts";
-import { booleanParameter, readSubmitOptions, searchOf, wrongParameter } from "../task/submit-options.ts";
+import {
+  booleanParameter,
+  checkDeadline,
+  readSubmitOptions,
+  searchOf,
+  wrongParameter,
+} from "../task/submit-options.ts";
 import { readWebhook } from "../task/webhook-option.ts";
 import { inputHandlerOf } from "./submit.ts";
 
@@ -172,11 +178,26 @@ function checkLine(request: BatchRequest, line: BodyLine): Submission | Promise<
   if (!isUtf8(line.bytes)) throw new PaihaoError("malformed-json", "The line is not UTF-8.");
   const text = line.bytes.toString("utf8");
   const envelope: Envelope = envelopes ? readEnvelope(text) : { input: text };
-  const checked = checkJson(envelope.input, handler);
   const { queue, mediaType, query, caller, maxIndex, dryRun, webhook } = defaults;
-  const { input, id = randomUUID(), priority = defaults.priority, delayMs = defaults.delayMs } = envelope;
+  const { input, id = randomUUID(), priority = defaults.priority } = envelope;
+  const { delayMs = defaults.delayMs, deadlineMs = defaults.deadlineMs } = envelope;
+  checkDeadline(delayMs, deadlineMs);
+  const checked = checkJson(envelope.input, handler);
   // Member by member: copying objects into one another takes far longer, and this is done for every task.
-  const submission = { id, queue, input, mediaType, query, caller, priority, delayMs, maxIndex, dryRun, webhook };
+  const submission = {
+    id,
+    queue,
+    input,
+    mediaType,
+    query,
+    caller,
+    priority,
+    delayMs,
+    deadlineMs,
+    maxIndex,
+    dryRun,
+    webhook,
+  };
   return checked === undefined ? submission : checked.then(() => submission);
 }
 

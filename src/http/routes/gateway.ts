@@ -10,6 +10,7 @@ import { readBytes } from "../input/body.ts";
 import { currentId } from "../middleware/correlate.ts";
 import { type Endpoints, pathTo } from "../routes.ts";
 import { callerOf } from "../task/access.ts";
+import { cancelAfterOf } from "../task/submit-options.ts";
 import { handlerOf, submitAndAnswer } from "./submit.ts";
 
 /** Existing HTTP APIs behind a queue. */
@@ -53,6 +54,7 @@ async function enter(ctx: Context, api: Api): Promise<void> {
       caller: callerOf(ctx),
       priority: urgencyOf(ctx.get("Priority")),
       delayMs: 0,
+      deadlineMs: cancelAfterOf(ctx.headers),
       maxIndex: null,
       dryRun: false,
       webhook: null,

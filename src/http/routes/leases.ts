@@ -129,7 +129,7 @@ async function renew(ctx: Context, api: Api): Promise<void> {
   const { lease, asked } = await leaseOf(ctx, api, renewBody);
   const { verdict, leaseMs } = await prolong(api, lease, asked.lease);
   if (verdict === "stale") throw lost(lease.id);
-  ctx.body = { id: lease.id, cancelRequested: verdict === "cancel", leaseSeconds: leaseMs / 1000 };
+  ctx.body = { id: lease.id, cancelRequested: verdict !== "ok", leaseSeconds: leaseMs / 1000 };
 }
 
 /** Renews a lease, by default by its original length. */

@@ -77,13 +77,26 @@ async function submit(ctx: Context, api: Api, queue: string, pathId?: string): P
   const handler = inputHandlerOf(api, queue);
   if (pathId === undefined) checkIdempotencyKey(ctx.headers);
   const search = searchOf(ctx);
-  const { priority, delayMs, maxIndex, dryRun, query } = readSubmitOptions(search, ctx.headers, Date.now());
+  const { priority, delayMs, deadlineMs, maxIndex, dryRun, query } = readSubmitOptions(search, ctx.headers, Date.now());
   const id = pathId ?? currentId();
   const { input, mediaType } = await readInput(ctx.req, handler, api.maxBodyBytes);
   const webhook = search.size === 0 ? null : await readWebhook(search, api, id);
   const caller = callerOf(ctx);
   // Member by member: copying objects into one another takes far longer, and this is done for every task.
-  const submission = { id, queue, input, mediaType, query, caller, priority, delayMs, maxIndex, dryRun, webhook };
+  const submission = {
+    id,
+    queue,
+    input,
+    mediaType,
+    query,
+    caller,
+    priority,
+    delayMs,
+    deadlineMs,
+    maxIndex,
+    dryRun,
+    webhook,
+  };
   if (pathId === undefined) return submitAndAnswer(ctx, api, submission, { put: false });
   const conditions = readPreconditions(ctx);
   await submitAndAnswer(ctx, api, submission, {

@@ -2,6 +2,7 @@ import { estimatedPercent } from "../../engine/estimates/estimate.ts";
 import type { Inspection } from "../../engine/inspect.ts";
 import { errorEntries } from "../../errors.ts";
 import { isInternalQueue } from "../../handler/define.ts";
+import { SHARED } from "../../store/constants.ts";
 import { isOutcome, type Result } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
 import { type Link, paths, pendingLinks } from "./links.ts";
@@ -29,6 +30,7 @@ export interface MonitorDocument {
   readonly startedAt: string | null;
   readonly finishedAt: string | null;
   readonly expiresAt: string | null;
+  readonly deadlineAt: string | null;
   readonly error: { code: string; message: string; steps?: readonly string[] } | null;
   readonly links: readonly Link[];
 }
@@ -57,6 +59,7 @@ export function monitorDocument(seen: Inspection, maxAttempts: number, signature
     startedAt: timestamp(seen.startedMs),
     finishedAt: timestamp(seen.finishedMs),
     expiresAt: state === "canceled" ? null : timestamp(seen.expiresMs),
+    deadlineAt: timestamp(seen.deadlineMs),
     error: errorOf(seen),
     links: linksOf(seen, signature),
   };
@@ -72,6 +75,9 @@ function progressOf(seen: Inspection): MonitorDocument["progress"] {
 
 /** Why a task failed or was canceled: a code and a sentence. */
 export function errorOf(seen: Inspection): MonitorDocument["error"] {
+  if (seen.pastDeadline) {
+    return { code: SHARED.deadlinePassed, message: "The task did not end before its deadline, and was canceled." };
+  }
   if (seen.state === "canceled") return { code: "canceled", message: "The task was canceled." };
   if (seen.state !== "failed") return null;
   const code = seen.errorCode ?? "task-failed";

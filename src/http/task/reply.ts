@@ -106,7 +106,10 @@ export function replyOutcome(ctx: Context, seen: TaskEnd): void {
   const { id, queue, state } = seen;
   const task = { id, queue, state };
   const finishedAt = timestamp(seen.finishedMs);
-  if (state === "canceled") return replyProblem(ctx, "canceled", undefined, { ...task, finishedAt });
+  if (state === "canceled") {
+    const reason = seen.pastDeadline ? { reason: "deadline" } : {};
+    return replyProblem(ctx, "canceled", undefined, { ...task, finishedAt, ...reason });
+  }
   if (seen.destroyed) return replyProblem(ctx, "deleted", undefined, { ...task, finishedAt });
   const { result } = seen;
   if (seen.expired || !result) {

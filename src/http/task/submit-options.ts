@@ -7,18 +7,36 @@ import { urgencyOf } from "../headers/priority.ts";
 export interface SubmitOptions {
   readonly priority: number;
   readonly delayMs: number;
+  /** Null for no deadline. */
+  readonly deadlineMs: number | null;
   readonly maxIndex: number | null;
   readonly dryRun: boolean;
   /** All other parameters: those of the handler. */
   readonly query: Readonly<Record<string, string>>;
 }
 
-const NO_OPTIONS: SubmitOptions = { priority: PRIORITY.default, delayMs: 0, maxIndex: null, dryRun: false, query: {} };
+const NO_OPTIONS: SubmitOptions = {
+  priority: PRIORITY.default,
+  delayMs: 0,
+  deadlineMs: null,
+  maxIndex: null,
+  dryRun: false,
+  query: {},
+};
 
 /** Query parameters of the server; all others are passed to the handler. */
-const OWN = new Set(["delay", "notBefore", "maxIndex", "dryRun", "pending", "webhook", "expires", "signature"]);
+const OWN = new Set([
+  ...["delay", "notBefore", "deadline", "maxIndex", "dryRun", "webhook"],
+  ...["pending", "expires", "signature"],
+]);
+/** Seconds in each unit of Cancel-After. */
+const UNITS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600 };
+/** The shortest deadline, seconds: the store looks about once a second. */
+const LEAST_DEADLINE_S = 1;
 const RFC3339 =
   /^(\d{4})-(0[1-9]|1[0-2])-(\d\d)[Tt](?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 const NOTHING = new URLSearchParams();
 
@@ -32,16 +50,16 @@ export function searchOf(ctx: Context): URLSearchParams {
  * Reads the options of a submission.
  * @throws PaihaoError invalid-parameter that names the parameter
  */
-export function readSubmitOptions(
-  search: URLSearchParams,
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-  nowMs: number,
-): SubmitOptions {
+export function readSubmitOptions(search: URLSearchParams, headers: Headers, nowMs: number): SubmitOptions {
   // Most have none.
-  if (search.size === 0 && headers.priority === undefined) return NO_OPTIONS;
+  if (search.size === 0 && headers.priority === undefined && headers["cancel-after"] === undefined) return NO_OPTIONS;
+  const delayMs = delayOf(search, nowMs);
+  const deadlineMs = deadlineOf(search, headers);
+  checkDeadline(delayMs, deadlineMs);
   return {
     priority: urgencyOf(String(headers.priority ?? "")),
-    delayMs: delayOf(search, nowMs),
+    delayMs,
+    deadlineMs,
     maxIndex: wholeParameter(search, "maxIndex"),
     dryRun: booleanParameter(search, "dryRun"),
     query: Object.fromEntries([...search].filter(([name]) => !OWN.has(name))),
@@ -69,6 +87,37 @@ function delayOf(search: URLSearchParams, nowMs: number): number {
     return Math.max(0, at - nowMs);
   }
   return 0;
+}
+
+/** The sooner of both forms. */
+function deadlineOf(search: URLSearchParams, headers: Headers): number | null {
+  const deadline = oneParameter(search, "deadline");
+  const after = cancelAfterOf(headers);
+  if (deadline === null) return after;
+  const ms = checkedDeadline(/^\d+(\.\d+)?$/.test(deadline) ? Number(deadline) : Number.NaN, "deadline");
+  return after === null ? ms : Math.min(ms, after);
+}
+
+/** Milliseconds of a Cancel-After header: `90`, `90s`, `5m`, `1h`; null where there is none. @throws PaihaoError invalid-parameter */
+export function cancelAfterOf(headers: Headers): number | null {
+  const value = headers["cancel-after"];
+  if (value === undefined) return null;
+  const [, amount, unit = "s"] = /^(\d+(?:\.\d+)?)([smh])?$/.exec(String(value).trim()) ?? [];
+  return checkedDeadline(Number(amount) * (UNITS[unit] ?? Number.NaN), "Cancel-After");
+}
+
+/** Milliseconds of a deadline in seconds. @throws PaihaoError invalid-parameter */
+export function checkedDeadline(seconds: number, name: string): number {
+  if (seconds >= LEAST_DEADLINE_S && seconds <= LONGEST_DELAY_S) return Math.round(seconds * 1000);
+  const form = name === "deadline" ? "" : ", such as 90, 90s, 5m or 1h";
+  throw wrongParameter(name, `expected ${LEAST_DEADLINE_S} to ${LONGEST_DELAY_S} seconds${form}`);
+}
+
+/** @throws PaihaoError invalid-parameter for a deadline that the task could not meet, since it is not due before */
+export function checkDeadline(delayMs: number, deadlineMs: number | null): void {
+  if (deadlineMs !== null && deadlineMs <= delayMs) {
+    throw wrongParameter("deadline", "expected a later time than that of delay or notBefore");
+  }
 }
 
 /** Milliseconds of an RFC 3339 time; undefined if invalid, such as 30 February, which Date.parse reads as March. */

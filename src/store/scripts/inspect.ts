@@ -24,6 +24,7 @@ export interface TaskRow {
   readonly index: number | null;
   readonly score: string;
   readonly dueMs: number | null;
+  readonly deadlineMs: number | null;
   /** Where it was asked for and is short. */
   readonly result: Buffer | null;
   /** The length of a result that was asked for and is not told here since it is long; else 0. */
@@ -72,7 +73,7 @@ function taskRow(reply: BytesReply): TaskRow | null {
   const [facts, progress, caller, result, errors] = reply;
   const words = text(facts).split(" ");
   const [queue = "", letter = "", created, attempts, begun, ended, expiry, lost, cancel, destroyed, code] = words;
-  const [index, score = "", due, revision] = words.slice(11);
+  const [index, score = "", due, revision, deadline] = words.slice(11);
   const state = stateOf(letter);
   if (state === null) return null;
   return {
@@ -86,7 +87,7 @@ function taskRow(reply: BytesReply): TaskRow | null {
     finishedMs: optional(ended),
     expiresMs: optional(expiry),
     lost: number(lost),
-    cancelRequested: cancel === "1",
+    cancelRequested: Boolean(cancel),
     destroyed: destroyed === "1",
     errorCode: code || null,
     progress: text(progress) || null,
@@ -94,6 +95,7 @@ function taskRow(reply: BytesReply): TaskRow | null {
     index: optional(index),
     score,
     dueMs: optional(due),
+    deadlineMs: optional(deadline),
     result: Buffer.isBuffer(result) && result.length > 0 ? result : null,
     resultBytes: typeof result === "number" ? result : 0,
     errors: texts(text(errors)),

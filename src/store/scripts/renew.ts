@@ -9,7 +9,7 @@ export interface Renewal extends TimedLease {
 
 /** What became of it: see renew.lua. */
 export interface Renewed {
-  readonly verdict: "ok" | "cancel" | "stale";
+  readonly verdict: "ok" | "cancel" | "deadline" | "stale";
   /** From now on; 0 where it is stale. */
   readonly leaseMs: number;
 }

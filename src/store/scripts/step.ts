@@ -12,7 +12,7 @@ export interface StoredStep {
   readonly undo: "none" | "due" | "done";
 }
 /** What became of a step that is to begin, or of its value: see step.lua. */
-export type StepVerdict = "ok" | "stale" | "canceled" | "many" | "large";
+export type StepVerdict = "ok" | "stale" | "canceled" | "deadline" | "many" | "large";
 /** How many steps a task may have, and how many bytes all of them together. */
 interface StepRoom {
   readonly most: number;

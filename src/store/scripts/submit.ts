@@ -31,6 +31,8 @@ export interface SubmitItem {
   readonly undo: boolean;
   /** The process that is told of its end, left out or "" for none. */
   readonly listener?: string;
+  /** Canceled unless it has ended within this time; null for none. */
+  readonly deadlineMs: number | null;
 }
 
 /** What became of it: see submit.lua. */
@@ -87,13 +89,19 @@ function pushSubmission(args: Argument[], t: SubmitItem): void {
     args.push(t.id, t.input, "");
   } else {
     args.push(t.id, t.input, "1", t.digest, t.priority, t.delayMs, t.mediaType, t.query, t.caller);
-    args.push(t.maxIndex ?? "", t.dryRun ? "1" : "", t.webhook, t.undo ? "1" : "");
+    args.push(t.maxIndex ?? "", t.dryRun ? "1" : "", t.webhook, t.undo ? "1" : "", t.deadlineMs ?? "");
   }
 }
 
 /** Whether all but its id and input has its default. */
 function isPlain(t: SubmitItem): boolean {
-  const usual = t.priority === PRIORITY.default && t.delayMs === 0 && t.maxIndex === null && !t.dryRun && !t.undo;
+  const usual =
+    t.priority === PRIORITY.default &&
+    t.delayMs === 0 &&
+    t.maxIndex === null &&
+    !t.dryRun &&
+    !t.undo &&
+    t.deadlineMs === null;
   return usual && t.digest === "" && t.mediaType === "" && t.query === "" && t.caller === "" && t.webhook === "";
 }
 

@@ -6,8 +6,9 @@ import type { QueueSettings } from "../../../src/engine/settings.ts";
 import type { FailKind, Lease, PagedIndex } from "../../../src/store/scripts/scripts.ts";
 import type { Result } from "../../../src/task.ts";
 import type { Model } from "./model.ts";
+import { allPages } from "./pages.ts";
 import type { TimeTravel } from "./store.ts";
-import { LONG_AGO, MODEL_OUTPUT_BYTES, UNDO_QUEUE } from "./task.ts";
+import { LONG_AGO, MODEL_OUTPUT_BYTES, type ModelTask, UNDO_QUEUE } from "./task.ts";
 
 /** Few ids, so that the same one is met again and again; some of them odd. */
 export const IDS = ["a", "b", "c", "__proto__", "constructor", "F"] as const;
@@ -45,7 +46,7 @@ export type Op =
   | { op: "step"; lease: number; verb: "begin" | "keep" | "undone"; name: number; undo: boolean }
   | { op: "write"; lease: number; values: number; all: boolean }
   | { op: "tick"; afterGap: boolean }
-  | { op: "elapse" | "expire"; ids: readonly number[]; when: number }
+  | { op: "elapse" | "expire" | "late"; ids: readonly number[]; when: number }
   | { op: "entomb"; id: number }
   | { op: "page"; queue: number; index: PagedIndex; limit: number };
 
@@ -61,6 +62,7 @@ interface SubmitOp {
   readonly maxIndex: number | null;
   readonly dryRun: boolean;
   readonly webhook: boolean;
+  readonly dated: boolean;
 }
 
 const rarely = <T>(often: T, seldom: fc.Arbitrary<T>): fc.Arbitrary<T> =>
@@ -83,6 +85,7 @@ const submission: fc.Arbitrary<SubmitOp> = fc.record({
   maxIndex: rarely<number | null>(null, fc.constantFrom(0, 1)),
   dryRun: rarely(false, fc.constant(true)),
   webhook: rarely(false, fc.constant(true)),
+  dated: fc.boolean(),
 });
 
 /** A step: one call, now and then sent twice because its first reply was lost. */
@@ -152,7 +155,7 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
     {
       weight: 5,
       arbitrary: fc.record({
-        ...{ op: fc.constantFrom("elapse", "elapse", "elapse", "expire"), ids: few(id) },
+        ...{ op: fc.constantFrom("elapse", "elapse", "late", "late", "expire"), ids: few(id) },
         when: fc.integer({ min: LONG_AGO, max: 3 }),
       }),
     },
@@ -279,16 +282,22 @@ export async function play(world: World, call: Op): Promise<void> {
         WORKER_LOST,
         lostBy,
         ticked.lost.map((task) => task.queue),
+        ticked.late.map((task) => task.queue),
       );
+      expect(
+        ticked.late.map(({ id: of, verdict }) => ({ id: of, verdict })),
+        "late",
+      ).to.deep.equal(expected.late);
       expect(ticked.promoted, "promoted").to.equal(expected.promoted);
       const lost = ticked.lost.map(({ id: of, losses, fate }) => ({ id: of, losses, fate }));
       expect(lost, "losses").to.deep.equal(expected.lost);
-      const timed = [...model.tasks.values()].some((t) => ["scheduled", "retrying", "running"].includes(t.state));
-      expect(ticked.nextMs !== null, "something is due").to.equal(timed);
+      const isTimed = (t: ModelTask) => t.deadline !== null || ["scheduled", "retrying", "running"].includes(t.state);
+      expect(ticked.nextMs !== null, "something is due").to.equal([...model.tasks.values()].some(isTimed));
       return;
     }
     case "elapse":
-      for (const n of call.ids) await world.time.elapse(idOf(n), call.when);
+    case "late":
+      for (const n of call.ids) await world.time[call.op](idOf(n), call.when);
       return;
     case "expire":
       for (const n of call.ids) await world.time.expire(idOf(n), LONG_AGO);
@@ -322,7 +331,7 @@ function submissionOf(s: Partial<SubmitOp>) {
     ...{ id: idOf(s.id ?? 0), queue: home(s), input: INPUTS[s.input ?? 0] ?? "", query: {} },
     ...{ mediaType: MEDIA_TYPES[s.media ?? 0] ?? "", caller: s.caller === true ? "bob" : null },
     ...{ priority: s.priority ?? 3, delayMs: s.delayed === true ? HOUR_MS : 0 },
-    ...{ maxIndex: s.maxIndex ?? null, dryRun: s.dryRun ?? false },
+    ...{ maxIndex: s.maxIndex ?? null, dryRun: s.dryRun ?? false, deadlineMs: s.dated ? 2 * HOUR_MS : null },
     webhook: s.webhook === true ? "https://example.com/hook" : null,
   };
 }
@@ -337,6 +346,7 @@ async function submit({ model, engine }: World, items: readonly SubmitOp[]): Pro
       delayed: s.delayed,
       limit: s.limit,
       webhook: s.webhook,
+      dated: s.dated,
     }),
   );
   expect(verdicts.map(({ verdict, state, index }) => ({ verdict, state, index }))).to.deep.equal(expected);
@@ -406,14 +416,4 @@ async function withLeases(world: World, op: LeaseOp, which: readonly number[]) {
   const calls = items.map(({ of, word }) => one[op](of, word) as [Promise<string>, () => string]);
   const verdicts = await Promise.all(calls.map(([verdict]) => verdict));
   expect(verdicts, op).to.deep.equal(calls.map(([, expected]) => expected()));
-}
-
-async function allPages(engine: Engine, index: PagedIndex, queue: string, limit: number) {
-  const places = [];
-  for (let after = null; ; ) {
-    const page = await engine.page(index, queue, after, limit);
-    places.push(...page);
-    after = page.at(-1) ?? null;
-    if (after === null) return places;
-  }
 }

@@ -78,6 +78,7 @@ export class Checker {
       ...{ destroyed: task.destroyed, expired: task.expired, errorCode: task.errorCode, caller: task.caller || null },
       ...{ errors: task.state === "failed" ? task.errors : [] },
     });
+    expect(seen?.deadlineMs !== null, `deadline of ${id}`).to.equal(task.dated);
     expect(seen?.result?.body.toString() ?? null, `result of ${id}`).to.equal(task.result);
     expect(seen?.progress?.message ?? null, `progress of ${id}`).to.equal(task.progress);
     expect(seen?.line, `line of ${id}`).to.include({
@@ -116,6 +117,8 @@ export class Checker {
         .sort(),
     );
     expect(stored.indexes.dead.length / 2, `dead of ${name}`).to.be.at.most(MODEL_DEAD_CAP);
+    const dated = [...this.#model.tasks.values()].filter((task) => task.queue === name && task.deadline !== null);
+    expect(names(stored.deadlines).sort(), `deadlines of ${name}`).to.deep.equal(dated.map(({ id }) => id).sort());
     const queue = this.#model.queue(name);
     const { hlc = 0, fence = 0, lost = 0, dead = 0, paused = 0, healed = 0 } = numbers(stored.fields);
     expect({ lost, dead, paused, healed }, `counters of ${name}`).to.deep.equal({

@@ -13,6 +13,8 @@ import type {
 import { isOutcome, type State } from "../../../src/task.ts";
 import { playStep, type StepCall } from "./step.ts";
 import {
+  byId,
+  type LateVerdict,
   LONG_AGO,
   MODEL_DEAD_CAP,
   MODEL_OUTPUT_BYTES,
@@ -21,6 +23,8 @@ import {
   type ModelTask,
   type NewTask,
   newTask,
+  type RenewVerdict,
+  stopOf,
   UNDO_QUEUE,
 } from "./task.ts";
 import { ModelTasks } from "./tasks.ts";
@@ -102,11 +106,11 @@ export class Model extends ModelTasks {
     this.task(id).fence = fence;
   }
 
-  renew(lease: ModelLease): "ok" | "cancel" | "stale" {
+  renew(lease: ModelLease): RenewVerdict {
     const task = this.#held(lease);
     if (!task) return "stale";
     task.lapsed = Infinity;
-    return task.cancelRequested ? "cancel" : "ok";
+    return stopOf(task) ?? "ok";
   }
 
   complete(lease: ModelLease, result: string): CompleteVerdict {
@@ -159,10 +163,11 @@ export class Model extends ModelTasks {
     return "released";
   }
 
-  begin(lease: ModelLease): "ok" | "cancel" | "stale" {
+  begin(lease: ModelLease): RenewVerdict {
     const task = this.#held(lease);
     if (!task) return "stale";
-    if (task.cancelRequested) return "cancel";
+    const stop = stopOf(task);
+    if (stop) return stop;
     if (task.unreported) task.unbegun = 0;
     task.unreported = false;
     task.lapsed = Infinity;
@@ -199,7 +204,7 @@ export class Model extends ModelTasks {
     if (task.undoneBy !== null && !this.#takeBack(task, task.undoneBy)) return "undone";
     Object.assign(task, { state: "waiting", place: this.#join(), attempts: 0, lost: 0, unbegun: 0, errors: [] });
     task.restarts += 1;
-    Object.assign(task, { errorCode: null, result: null, kept: null, died: null, expired: false });
+    Object.assign(task, { errorCode: null, result: null, kept: null, died: null, expired: false, dated: false });
     // What it has done and has not been undone stays its own: it has begun.
     if (!stands) Object.assign(task, { begun: false, fence: null });
     return this.#answered(id, "waiting");
@@ -239,17 +244,18 @@ export class Model extends ModelTasks {
   /**
    * What time has brought: returns how many joined the line, and the losses.
    * @param lostBy before when leases must have ended to be lost: after a gap only those count that had ended before it
-   * @param first queues in the order in which the engine came to them: which one is first changes every millisecond and is no
+   * @param first queues in the order in which the engine came to their losses, and `firstLate` to their deadlines: which one is first changes every millisecond and is no
    *   promise, but it decides in which order their undos join the line
    */
   tick(
     result: string,
     lostBy: number,
     first: readonly string[],
-  ): { promoted: number; lost: { id: string; losses: number; fate: LoseVerdict }[] } {
+    firstLate: readonly string[],
+  ): { promoted: number; lost: { id: string; losses: number; fate: LoseVerdict }[]; late: LateVerdict[] } {
+    const late = [...new Set([...firstLate, ...this.queues.keys()])].flatMap((queue) => this.#passDeadlines(queue));
     let promoted = 0;
     const lost: { id: string; losses: number; fate: LoseVerdict }[] = [];
-    const byId = (a: ModelTask, b: ModelTask) => (a.id < b.id ? -1 : 1);
     for (const queue of new Set([...first, ...this.queues.keys()])) {
       const due = this.of(queue, "scheduled", "retrying").filter((task) => task.due < Infinity);
       for (const task of due.sort((a, b) => a.due - b.due || byId(a, b))) {
@@ -263,7 +269,20 @@ export class Model extends ModelTasks {
       }
       for (const task of this.dead(queue)) if (task.died === LONG_AGO) task.died = null;
     }
-    return { promoted, lost };
+    return { promoted, lost, late };
+  }
+
+  /** What has not ended by its deadline is canceled, as by a caller. */
+  #passDeadlines(queue: string): LateVerdict[] {
+    const due = [...this.tasks.values()].filter(
+      (t) => t.queue === queue && t.deadline !== null && t.deadline < Infinity,
+    );
+    return due
+      .sort((a, b) => (a.deadline ?? 0) - (b.deadline ?? 0) || byId(a, b))
+      .map((task) => {
+        Object.assign(task, { deadline: null, late: !task.cancelRequested, cancelRequested: true });
+        return { id: task.id, verdict: task.state === "running" ? "requested" : this.#settle(task, "canceled") };
+      });
   }
 
   /** Brings the dead letters within their cap, the oldest leaving first; called when it is known when each has died. */
@@ -344,8 +363,9 @@ export class Model extends ModelTasks {
   }
 
   #settle(task: ModelTask, state: "succeeded" | "failed" | "canceled", result: string | null = null): "canceled" {
-    Object.assign(task, { state, result, kept: "result", cancelRequested: false, progress: null });
+    Object.assign(task, { state, result, kept: "result", cancelRequested: false, progress: null, deadline: null });
     if (state === "canceled") task.output = null;
+    if (state === "canceled" && task.late) task.errorCode = "deadline-passed";
     if (state !== "succeeded") this.#undo(task);
     if (state !== "succeeded" || !task.undoable) {
       task.inputKept = false;
@@ -357,7 +377,7 @@ export class Model extends ModelTasks {
 
   #bury(task: ModelTask, result: string): void {
     // When exactly is the store's clock's to say: until it is asked, after all others.
-    Object.assign(task, { state: "failed", result, kept: "dead", died: Infinity, progress: null });
+    Object.assign(task, { state: "failed", result, kept: "dead", died: Infinity, progress: null, deadline: null });
     task.undoneBy = this.#undo(task);
     if (task.webhook) this.told.push({ id: task.id, state: "failed" });
     this.queue(task.queue).deaths += 1;
@@ -376,7 +396,7 @@ export class Model extends ModelTasks {
     const id = this.tasks.has(plain) ? `${plain}:${task.fence}` : plain;
     const { caller, input, mediaType } = task;
     const undoing = this.#fresh(
-      { id, queue: UNDO_QUEUE, caller, priority: 3, input, mediaType, webhook: false },
+      { id, queue: UNDO_QUEUE, caller, priority: 3, input, mediaType, webhook: false, dated: false },
       "waiting",
     );
     for (const [name, step] of task.steps) undoing.steps.set(name, step);

@@ -25,6 +25,8 @@ export interface StoredQueue {
   /** Each is [id, score, …] in its order. */
   readonly indexes: Readonly<Record<Index, readonly string[]>>;
   readonly fields: Readonly<Record<string, string>>;
+  /** [id, score, …] of the tasks with a deadline to come. */
+  readonly deadlines: readonly string[];
 }
 
 /** One instant of one partition. */
@@ -58,7 +60,8 @@ for _, queue in ipairs(queues) do
     -- An empty table would be encoded as an object.
     indexes[name] = { '', unpack(redis.call('ZRANGE', base .. start .. queue, 0, -1, 'WITHSCORES')) }
   end
-  out.queues[queue] = { fields = hash(K.queue(queue)), indexes = indexes }
+  local deadlines = { '', unpack(redis.call('ZRANGE', K.deadlines(queue), 0, -1, 'WITHSCORES')) }
+  out.queues[queue] = { fields = hash(K.queue(queue)), indexes = indexes, deadlines = deadlines }
 end
 local time = redis.call('TIME')
 out.now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -94,9 +97,10 @@ export async function dump(
       ]),
     ),
     queues: new Map(
-      [...named(of)].map(([name, { fields, indexes }]) => {
+      [...named(of)].map(([name, { fields, indexes, deadlines }]) => {
         const entries = INDEXES.map((index) => [index, indexes[index].slice(1)]);
-        return [name, { fields: withoutMark(fields), indexes: Object.fromEntries(entries) }];
+        const read = { fields: withoutMark(fields), indexes: Object.fromEntries(entries) };
+        return [name, { ...read, deadlines: deadlines.slice(1) }];
       }),
     ),
   };
@@ -142,6 +146,15 @@ export class TimeTravel {
       task.due = when;
       await this.#redis.zadd(this.#keys.index(this.#tag, "scheduled", task.queue), "XX", when, id);
     }
+  }
+
+  /** The deadline of a task that has not ended passed `when`. */
+  async late(id: string, when: number): Promise<void> {
+    const task = this.#model.tasks.get(id);
+    if (!task || task.deadline === null) return;
+    task.deadline = when;
+    await this.#redis.hset(this.#key("task", id), TASK_FIELDS.deadline[0], when);
+    await this.#redis.zadd(this.#key("deadlines", task.queue), "XX", when, id);
   }
 
   /** The result of a finished task expires; of a dead one everything that its TTL keeps. */

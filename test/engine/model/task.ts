@@ -1,4 +1,4 @@
-import type { OutputValue } from "../../../src/store/scripts/scripts.ts";
+import type { CancelVerdict, OutputValue } from "../../../src/store/scripts/scripts.ts";
 import type { State } from "../../../src/task.ts";
 
 /** A task as the model has it: what a caller, a worker and an operator may rely on, and nothing of how it is stored. */
@@ -27,6 +27,12 @@ export interface ModelTask {
   /** How often it was released before its handler began, since its last loss. */
   unbegun: number;
   cancelRequested: boolean;
+  /** When its deadline passes; Infinity for two hours from now, anything else is past; null without one, or when it has passed. */
+  deadline: number | null;
+  /** Its deadline has it canceled, or asked for that while it ran. */
+  late: boolean;
+  /** It has a deadline, be it past. */
+  dated: boolean;
   progress: string | null;
   /** In the order in which they were begun. */
   readonly steps: Map<string, ModelStep>;
@@ -92,6 +98,7 @@ export interface ModelSubmission {
   readonly maxIndex: number | null;
   readonly dryRun: boolean;
   readonly webhook: boolean;
+  readonly dated: boolean;
 }
 export interface ModelLease {
   readonly id: string;
@@ -108,12 +115,16 @@ export const UNDO_QUEUE = "paihao.undo";
 export const LONG_AGO = 1;
 
 /** What is given of a task when it is submitted. */
-export type NewTask = Pick<ModelTask, "id" | "queue" | "caller" | "priority" | "input" | "mediaType" | "webhook">;
+export type NewTask = Pick<
+  ModelTask,
+  "id" | "queue" | "caller" | "priority" | "input" | "mediaType" | "webhook" | "dated"
+>;
 
 /** A task that has just been submitted. */
 export function newTask(s: NewTask, begin: Pick<ModelTask, "state" | "place" | "undoable">): ModelTask {
   return {
     ...{ id: s.id, queue: s.queue, caller: s.caller, priority: s.priority, input: s.input, mediaType: s.mediaType },
+    ...{ dated: s.dated, deadline: s.dated ? Infinity : null, late: false },
     ...{
       webhook: s.webhook,
       ...begin,
@@ -139,3 +150,16 @@ export function newTask(s: NewTask, begin: Pick<ModelTask, "state" | "place" | "
     ...{ inputKept: true, destroyed: false, expired: false },
   };
 }
+
+/** Redis orders entries of the same score so. */
+export const byId = (a: ModelTask, b: ModelTask): number => (a.id < b.id ? -1 : 1);
+
+/** What became of a task whose deadline has passed. */
+export type LateVerdict = { id: string; verdict: CancelVerdict };
+
+/** Whether a running task may go on. */
+export type RenewVerdict = "ok" | "cancel" | "deadline" | "stale";
+
+/** Why a running task is to stop. */
+export const stopOf = ({ cancelRequested, late }: ModelTask) =>
+  cancelRequested ? (late ? "deadline" : "cancel") : undefined;

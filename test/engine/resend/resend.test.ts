@@ -2,6 +2,7 @@ import { readdirSync } from "node:fs";
 import { expect } from "chai";
 import { createLog } from "../../../src/log.ts";
 import { connect } from "../../../src/store/connection.ts";
+import { TASK_FIELDS } from "../../../src/store/keys.ts";
 import { scriptsOf } from "../../../src/store/scripts/scripts.ts";
 import { openEngine } from "../../helpers/engine.ts";
 import { onCluster, storeUrl, storeUrlAt } from "../../helpers/store/run-store.ts";
@@ -18,7 +19,16 @@ interface Case {
   readonly replies?: readonly [first: unknown, second: unknown];
 }
 
-const item = { priority: 3, mediaType: "", query: "", caller: "", limit: 100, maxIndex: null, dryRun: false };
+const item = {
+  priority: 3,
+  mediaType: "",
+  query: "",
+  caller: "",
+  limit: 100,
+  maxIndex: null,
+  dryRun: false,
+  deadlineMs: 90_000,
+};
 const submitItem = (id: string, input: string, delayMs = 0) => ({
   ...{ ...item, id, queue: "jobs", delayMs, input, digest: input.length > 64 ? "0".repeat(32) : "" },
   ...{ webhook: "https://example.com/", undo: true },
@@ -209,22 +219,24 @@ const CASES: readonly Case[] = [
     replies: ["ok", "ok"],
   },
   {
-    ...{ script: "tick", when: "with a task due, a lease over and a dead letter past its time" },
+    ...{ script: "tick", when: "with a task due, a deadline passed, a lease over and a dead letter past its time" },
     given: async (scene) => {
       await scene.dead();
       await scene.t.reserve(1, { reservation: "second" });
       await scene.t.submit({ id: "later", delayMs: 60_000 });
+      await scene.t.submit({ id: "late", deadlineMs: 60_000 });
       const store = scene.t.redis;
       const past = (kind: string, id: string) => store.zadd(`${scene.tag}${kind}:jobs`, "XX", "1", id);
-      await Promise.all([past("d", "later"), past("l", "b"), past("x", "a")]);
+      await Promise.all([past("d", "later"), past("l", "b"), past("x", "a"), past("c", "late")]);
+      await store.hset(`${scene.tag}t:late`, TASK_FIELDS.deadline[0], 1);
     },
     call: async (scene) => {
-      const { promoted, lost } = await scene.tick();
-      return [promoted, lost.map((task) => task.id)];
+      const { promoted, lost, late } = await scene.tick();
+      return [promoted, lost.map((task) => task.id), late.map((task) => task.id)];
     },
     replies: [
-      [1, ["b"]],
-      [0, []],
+      [1, ["b"], ["late"]],
+      [0, [], []],
     ],
   },
   {

@@ -36,7 +36,7 @@ describe("notices", () => {
     const wait = t.engine.wait({ id, queue: "jobs" });
     waits.push(wait);
     const submission = { id, queue: "jobs", input: '{"n":1}', mediaType: "application/json", query: {}, caller: null };
-    const rest = { priority: 3, delayMs: 0, maxIndex: null, dryRun: false, webhook: null };
+    const rest = { priority: 3, delayMs: 0, deadlineMs: null, maxIndex: null, dryRun: false, webhook: null };
     const { verdict } = await t.engine.submit({ ...submission, ...rest }, t.settings, true);
     return wait.outcome(LATER(), never, verdict === "new");
   };
@@ -73,8 +73,8 @@ describe("notices", () => {
     await worker.engine.complete(await leased(), resultOf("done"), worker.settings);
     const { end } = await waited;
     const seen = await api.look("a");
-    const { id, queue, state, attempts, finishedMs, expiresMs, expired, destroyed, result } = seen;
-    const told = { id, queue, state, attempts, finishedMs, expiresMs, expired, destroyed, result };
+    const { id, queue, state, attempts, finishedMs, expiresMs, expired, destroyed, pastDeadline, result } = seen;
+    const told = { id, queue, state, attempts, finishedMs, expiresMs, expired, destroyed, pastDeadline, result };
     expect(end).to.deep.equal({ ...told, nowMs: finishedMs });
     expect(result?.body.toString()).to.equal("done");
     expect(looks).to.deep.equal(["a"]);

@@ -90,14 +90,14 @@ describe("batches over HTTP", () => {
     }
   });
 
-  it("takes id, priority and delay from envelopes", async () => {
+  it("takes id, priority, delay and deadline from envelopes", async () => {
     const gate = closedGate();
     await server.enqueue("gated-too", gate.input);
     await gate.entered;
     const body = [
       { id: "chosen-1", input: gate.input },
       { id: "chosen-2", input: gate.input, priority: 0 },
-      { id: "chosen-3", input: gate.input, delay: 3600 },
+      { id: "chosen-3", input: gate.input, delay: 3600, deadline: 7200 },
     ];
     const answer = await send("gated-too", { body: body.map((e) => JSON.stringify(e)).join("\n") }, "?envelope=true");
     expect(verdictsOf(answer.text).map(({ id, index }) => [id, index])).to.deep.equal([
@@ -107,6 +107,8 @@ describe("batches over HTTP", () => {
     ]);
     expect((await server.send("/v1/requests/chosen-1")).json.index).to.equal(1);
     expect((await server.send("/v1/requests/chosen-3")).json).to.include({ state: "scheduled", index: null });
+    const { createdAt, deadlineAt } = (await server.send("/v1/requests/chosen-3/status")).json;
+    expect(Date.parse(deadlineAt) - Date.parse(createdAt)).to.equal(7_200_000);
     gate.open();
     await server.until("chosen-1", "succeeded");
   });
@@ -117,6 +119,9 @@ describe("batches over HTTP", () => {
       ["7", "envelope"],
       ["{}", "input"],
       ['{"input":1,"prio":0}', "prio"],
+      ['{"input":1,"deadline":0.5}', "deadline"],
+      ['{"input":1,"deadline":"5"}', "deadline"],
+      ['{"input":1,"delay":5,"deadline":5}', "deadline"],
       ['{"input":1,"__proto__":{"priority":1}}', "__proto__"],
       ['{"input":1,"id":"../x"}', "id"],
       ['{"input":1,"id":7}', "id"],

@@ -5,7 +5,18 @@ import { CONDITIONS, type Condition, type TasksOfEach, tasksOfEach } from "./tas
 
 const MEMBERS = [
   ...["id", "queue", "state", "status", "index", "ahead", "running", "waiting", "attempt", "maxAttempts"],
-  ...["cancelRequested", "progress", "eta", "createdAt", "startedAt", "finishedAt", "expiresAt", "error", "links"],
+  ...[
+    "cancelRequested",
+    "progress",
+    "eta",
+    "createdAt",
+    "startedAt",
+    "finishedAt",
+    "expiresAt",
+    "deadlineAt",
+    "error",
+    "links",
+  ],
 ];
 const TIMES = ["createdAt", "startedAt", "finishedAt", "expiresAt"];
 const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

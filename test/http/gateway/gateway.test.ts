@@ -86,6 +86,17 @@ describe("a gateway to an existing HTTP API", () => {
     expect(arrived.filter(({ url }) => url === "/base/broken")).to.have.length(1);
   });
 
+  it("gives a request up at its Cancel-After, which is not forwarded; a query of that name is the API's", async () => {
+    const url = "/base/slow?deadline=9000";
+    scripted.set(url, [{ status: 429, headers: { "Retry-After": "600" } }]);
+    const headers = { "Cancel-After": "1s" };
+    const answer = await server.send("/v1/gateway/legacy/slow?deadline=9000", { headers });
+    expect(answer.status).to.equal(410);
+    expect(answer.json).to.include({ type: "/problems/canceled", reason: "deadline" });
+    const requests = arrived.filter((request) => request.url === url);
+    expect(requests.map((request) => request.headers["cancel-after"])).to.deep.equal([undefined]);
+  });
+
   it("reports that the API cannot be reached", async () => {
     const answer = await server.send("/v1/gateway/down/x");
     expect(answer.status).to.equal(502);

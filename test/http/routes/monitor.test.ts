@@ -4,7 +4,18 @@ import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 const MEMBERS = [
   ...["id", "queue", "state", "status", "index", "ahead", "running", "waiting", "attempt", "maxAttempts"],
-  ...["cancelRequested", "progress", "eta", "createdAt", "startedAt", "finishedAt", "expiresAt", "error", "links"],
+  ...[
+    "cancelRequested",
+    "progress",
+    "eta",
+    "createdAt",
+    "startedAt",
+    "finishedAt",
+    "expiresAt",
+    "deadlineAt",
+    "error",
+    "links",
+  ],
 ];
 const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 

@@ -21,7 +21,14 @@ function refused(query: string): unknown {
 
 describe("the options of a submission", () => {
   it("have defaults", () => {
-    expect(read("")).to.deep.equal({ priority: 3, delayMs: 0, maxIndex: null, dryRun: false, query: {} });
+    expect(read("")).to.deep.equal({
+      priority: 3,
+      delayMs: 0,
+      deadlineMs: null,
+      maxIndex: null,
+      dryRun: false,
+      query: {},
+    });
   });
 
   it("accept a delay in seconds, including fractions", () => {
@@ -57,6 +64,29 @@ describe("the options of a submission", () => {
     expect(refused("delay=1&delay=2")).to.equal("delay");
     expect(refused("maxIndex=1&maxIndex=1")).to.equal("maxIndex");
     expect(refused("dryRun=true&dryRun=true")).to.equal("dryRun");
+  });
+
+  it("accept a deadline in seconds or a Cancel-After header; the sooner counts", () => {
+    const within = (header: string, query = "") =>
+      readSubmitOptions(new URLSearchParams(query), { "cancel-after": header }, NOW).deadlineMs;
+    expect(read("deadline=1").deadlineMs).to.equal(1000);
+    expect(read("deadline=1.5&delay=1").deadlineMs).to.equal(1500);
+    expect(read("delay=1").deadlineMs).to.equal(null);
+    expect([within("90"), within(" 90s "), within("5m"), within("1h"), within("1.5m")]).to.deep.equal([
+      ...[90_000, 90_000, 300_000, 3_600_000, 90_000],
+    ]);
+    expect([within("90", "deadline=5"), within("5", "deadline=90")]).to.deep.equal([5000, 5000]);
+    for (const value of ["", "0", "0.999", "-1", "1s", "1e3", "soon", "99999999999"]) {
+      expect(refused(`deadline=${value}`), value).to.equal("deadline");
+    }
+    for (const header of ["", "0", "900ms", "1d", "-5", "90, 90", "1 h", "1h30m", "99999h"]) {
+      expect(() => within(header), header).to.throw(PaihaoError, /^Cancel-After: expected 1 to 31622400 seconds/);
+    }
+    for (const query of ["deadline=5&delay=5", "delay=9&deadline=8.5", "deadline=60&notBefore=2030-01-01T00:01:00Z"]) {
+      expect(refused(query), query).to.equal("deadline");
+    }
+    expect(() => within("10s", "delay=20")).to.throw(PaihaoError, /^deadline: expected a later time/);
+    expect(refused("deadline=5&deadline=5")).to.equal("deadline");
   });
 
   it("accept only exact whole numbers and booleans", () => {

@@ -9,7 +9,7 @@ import { loadHandlers } from "../../../src/handler/load.ts";
 import { createLog } from "../../../src/log.ts";
 import { Worker } from "../../../src/workers/worker.ts";
 import { eventually } from "../../../testbed/eventually.ts";
-import { openWorkshop, type Workshop } from "../../helpers/workshop.ts";
+import { openWorkshop, passDeadline, type Workshop } from "../../helpers/workshop.ts";
 
 const HANDLERS = path.join(import.meta.dirname, "../../fixtures/handlers/isolated");
 
@@ -177,6 +177,14 @@ describe("a handler that asks for isolate", function () {
     await shop.engine.cancel(id, "isolated");
     expect((await shop.ended(id)).state).to.equal("canceled");
     expect((await shop.look(id)).lost).to.equal(0);
+  });
+
+  it("is told of its deadline", async () => {
+    const id = await shop.submit("heeds its signal", { queue: "isolated", deadlineMs: 3_600_000 });
+    await shop.ended(id, "running");
+    await passDeadline(shop, id);
+    expect(await line(id, "asked to stop")).to.include({ cause: "deadline", name: "AbortError" });
+    expect(await shop.ended(id)).to.include({ state: "canceled", errorCode: "deadline-passed" });
   });
 
   it("loses only an attempt if it ends its thread, or throws an uncaught error", async () => {

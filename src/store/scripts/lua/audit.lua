@@ -36,8 +36,8 @@ local function enter(id, queue, index, state, place, priority, fence)
 end
 
 local function check_task(id)
-  local queue, state, place, priority, fence =
-    unpack(redis.call('HMGET', K.task(id), F.queue, F.state, F.place, F.priority, F.fence))
+  local queue, state, place, priority, fence, deadline, cancel =
+    unpack(redis.call('HMGET', K.task(id), F.queue, F.state, F.place, F.priority, F.fence, F.deadline, F.cancel))
   if not queue or not state then return end
   local home, disagrees = HOME[state], false
   for _, index in ipairs({ P.waiting, P.scheduled, P.leases, P.dead }) do
@@ -49,6 +49,11 @@ local function check_task(id)
       disagrees = true
       if heal then redis.call('ZREM', base .. index .. queue, id) end
     end
+  end
+  -- A running task whose cancel is requested may have been canceled by its deadline already.
+  if home and deadline and not cancel and not redis.call('ZSCORE', K.deadlines(queue), id) then
+    disagrees = true
+    if heal then redis.call('ZADD', K.deadlines(queue), deadline, id) end
   end
   if disagrees then wrong[#wrong + 1] = id end
 end

@@ -5,7 +5,7 @@
 -- ARGV[1]  count: number of tasks, each with the four arguments that follow
 -- ARGV[2…] queue, id, fence, lease: ms from now on
 --
--- Returns a verdict of each: "ok", "cancel" (it is not to begin: the task is to be given up), "stale" (no longer the worker's).
+-- Returns a verdict of each: "ok", "cancel" or "deadline" (it is not to begin: the task is to be given up), "stale" (no longer the worker's).
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
@@ -18,7 +18,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
   if state ~= S.running or held_under ~= fence then
     verdicts[n + 1] = 'stale'
   elseif cancel then
-    verdicts[n + 1] = 'cancel'
+    verdicts[n + 1] = cancel == C.cancelByDeadline and 'deadline' or 'cancel'
   else
     if unbegun then
       redis.call('HDEL', key, F.unbegun, F.unbegunReleases)

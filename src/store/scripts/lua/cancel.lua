@@ -14,6 +14,7 @@ local base = KEYS[1]
 --#include result
 --#include notify
 --#include settle
+--#include cancel
 --#include answers
 
 local verdicts = {}
@@ -27,15 +28,8 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     verdicts[n + 1] = 'unknown'
   elseif known then
     verdicts[n + 1] = known
-  elseif state == S.running then
-    redis.call('HSET', key, F.cancel, '1', F.extra, '1')
-    redis.call('PUBLISH', K.work(queue), 'cancel ' .. id)
-    notify(id, N.cancelRequested)
-    verdicts[n + 1] = 'requested'
-  elseif state == S.waiting or state == S.scheduled or state == S.retrying then
-    redis.call('ZREM', base .. (state == S.waiting and P.waiting or P.scheduled) .. queue, id)
-    settle(id, S.canceled, tonumber(keep), tonumber(tombstone))
-    verdicts[n + 1] = 'canceled'
+  elseif state == S.running or state == S.waiting or state == S.scheduled or state == S.retrying then
+    verdicts[n + 1] = cancel_pending(id, state, queue, C.cancelByCaller, tonumber(keep), tonumber(tombstone))
   elseif state == S.canceled or destroyed or tonumber(expires) <= now then
     verdicts[n + 1] = 'already'
   else

@@ -1,4 +1,4 @@
--- Runs dead tasks again: each goes to the end of its class with fresh attempts. What was to undo its work is taken back as long
+-- Runs dead tasks again: each goes to the end of its class with fresh attempts and without its deadline. What was to undo its work is taken back as long
 -- as it has not begun: its steps return to the task, which goes on behind them.
 --
 -- KEYS[1]  base: the partition's tag
@@ -51,7 +51,7 @@ for n = 1, tonumber(ARGV[1]) do
     if undo then take_back(id, undo) else redis.call('HDEL', key, F.fence) end
     local hlc = tick_hlc(tonumber(redis.call('HGET', K.queue(queue), Q.hlc) or 0))
     redis.call('HSET', K.queue(queue), Q.hlc, whole(hlc))
-    redis.call('HDEL', key, F.attempts, F.lost, F.unbegunReleases, F.ended, F.expires, F.errorCode, F.errors, F.begun)
+    redis.call('HDEL', key, F.attempts, F.lost, F.unbegunReleases, F.ended, F.expires, F.errorCode, F.errors, F.begun, F.deadline)
     redis.call('HSET', key, F.state, S.waiting)
     redis.call('PERSIST', key)
     redis.call('PERSIST', K.input(id))

@@ -15,7 +15,7 @@
 -- ARGV[8]  room: bytes that all its steps may have together
 --
 -- Returns {"ok"}; when reading {"ok", cursor of the next page ("0" after the last), {name, stored, …}}; {"stale"} when the task is
--- no longer the worker's; {"canceled"} when a step is not to begin because cancel was requested; {"many"} or {"large"} when there
+-- no longer the worker's; {"canceled"} or {"deadline"} when a step is not to begin because cancel was requested; {"many"} or {"large"} when there
 -- is no room for the step.
 -- flags: allow-oom
 local base = KEYS[1]
@@ -38,7 +38,7 @@ if verb == 'undone' then
   if known then redis.call('HSET', steps, name, (string.gsub(known, '^(%d+)%a? ', '%1u ', 1))) end
   return { 'ok' }
 end
-if verb == 'begin' and cancel then return { 'canceled' } end
+if verb == 'begin' and cancel then return { cancel == C.cancelByDeadline and 'deadline' or 'canceled' } end
 if not known and redis.call('HLEN', steps) >= most then return { 'many' } end
 
 local head = known and string.match(known, '^%d+%a? ')

@@ -4,10 +4,10 @@
 -- ARGV[1]  groups: of tasks with the same queue, limit and listener that follow one another
 -- ARGV[2…] of each group: queue, limit (most tasks waiting and scheduled and ids handed out), listener (the process that is told of
 --          their ends, also of those that are there already; "" for none), number of its tasks; then of each of these: id, input,
---          more ("" when all else has its default, else "1" and the ten that follow): digest ("" when the input is stored in the
+--          more ("" when all else has its default, else "1" and the eleven that follow): digest ("" when the input is stored in the
 --          hash), class (0 most urgent … 7), delay (ms), media type ("" for JSON), query ("" for none), caller ("" for none), most
 --          (largest index the caller accepts, "" for any), dry ("1" stores nothing), webhook (URL, "" for none), undo ("1" when
---          what the task does can be undone)
+--          what the task does can be undone), deadline (ms from now, "" for none)
 --
 -- Returns {lines, verdicts}: a line of each queue (see lib/line.lua) as it is afterwards; and in one string a line of text for
 -- each task, "verdict state index score created": "new", "replay" (the same submission), "conflict" (another input), "elsewhere"
@@ -109,6 +109,10 @@ local function store(key, task, input, listener)
   if task.class ~= C.defaultPriority then put(F.priority, task.class) end
   if task.webhook ~= '' then put(F.webhook, task.webhook) end
   if task.undo == '1' then put(F.undo, '1') end
+  if task.deadline then
+    put(F.deadline, whole(now + task.deadline))
+    redis.call('ZADD', K.deadlines(task.queue), whole(now + task.deadline), task.id)
+  end
   put(F.extra, '1')
   if listener then put(F.listeners, listener) end
   redis.call('HSET', key, unpack(fields))
@@ -126,7 +130,7 @@ local function submit(queue, state, limit, listener)
   if argument() == '1' then
     task = { id = id, queue = queue, digest = argument(), class = tonumber(argument()), delay = tonumber(argument()) }
     task.media, task.query, task.caller, task.most = argument(), argument(), argument(), tonumber(argument())
-    task.dry, task.webhook, task.undo = argument() == '1', argument(), argument()
+    task.dry, task.webhook, task.undo, task.deadline = argument() == '1', argument(), argument(), tonumber(argument())
   end
   local class = task.class
   local key = K.task(id)

@@ -1,4 +1,4 @@
--- What time does to a queue: due tasks join the line, tasks of lost workers return to it, old dead letters leave.
+-- What time does to a queue: tasks past their deadline are canceled, due tasks join the line, tasks of lost workers return to it, old dead letters leave.
 -- Any number of processes may call it at any time.
 --
 -- KEYS[1]  base: the partition's tag
@@ -8,9 +8,10 @@
 -- ARGV[4…] queue, lost limit (losses a task survives), keep (ms, of a canceled result), tombstone (ms), dead (ms that dead
 --          tasks stay), problem (stored form of the worker-lost answer)
 --
--- Returns {promoted, next, lost}: how many joined the line; ms until a task is due or a lease ends ("" for none; 0 when the
--- limit was reached); and of each task that lost its worker {queue, id, worker, losses,
--- "waiting" | "released" (its handler had not begun: no loss is counted) | "dead" | "canceled"}.
+-- Returns {promoted, next, lost, late}: how many joined the line; ms until a task is due, a lease ends or a deadline passes ("" for
+-- none; 0 when the limit was reached); of each task that lost its worker {queue, id, worker, losses,
+-- "waiting" | "released" (its handler had not begun: no loss is counted) | "dead" | "canceled"}; and of each task whose deadline has passed {queue, id, "canceled" | "requested" (it is running: its
+-- worker is told)}.
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
@@ -21,13 +22,14 @@ local base = KEYS[1]
 --#include result
 --#include notify
 --#include settle
+--#include cancel
 --#include unbegun
 --#include lose
 
 local limit, cap = tonumber(ARGV[1]), tonumber(ARGV[2])
-local promoted, soonest, lost = 0, nil, {}
+local promoted, soonest, lost, late = 0, nil, {}, {}
 -- What is left of the limit: however many queues there are, no call holds up Redis for long.
-local to_promote, to_reclaim = limit, limit
+local to_promote, to_reclaim, to_cancel = limit, limit, limit
 local ended_by, ended_until = lost_before()
 
 local function consider(due)
@@ -37,6 +39,27 @@ end
 local function first_score(key)
   local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
   return first[2] and tonumber(first[2])
+end
+
+-- The queues in which tasks have deadlines: most have none.
+local dated = {}
+local function pass_deadlines(queue, keep, tombstone)
+  local first = first_score(K.deadlines(queue))
+  if not first then return end
+  if first <= now then
+    local due = redis.call('ZRANGEBYSCORE', K.deadlines(queue), '-inf', now_text, 'LIMIT', 0, to_cancel)
+    to_cancel = to_cancel - #due
+    for _, id in ipairs(due) do
+      redis.call('ZREM', K.deadlines(queue), id)
+      local state, deadline = unpack(redis.call('HMGET', K.task(id), F.state, F.deadline))
+      local pending = state == S.waiting or state == S.scheduled or state == S.retrying or state == S.running
+      -- The entry of a task that has gone from the store must not cancel a later one of the same id.
+      if pending and deadline and tonumber(deadline) <= now then
+        late[#late + 1] = { queue, id, cancel_pending(id, state, queue, C.cancelByDeadline, keep, tombstone) }
+      end
+    end
+  end
+  dated[queue] = true
 end
 
 local function promote(queue)
@@ -84,6 +107,11 @@ end
 
 -- Another queue is the first each time, so that a long one keeps none waiting.
 local queues = tonumber(ARGV[3])
+-- Before all else: what is canceled neither joins the line nor returns to it.
+for turn = 0, queues - 1 do
+  local n = (now + turn) % queues
+  pass_deadlines(ARGV[4 + n * 6], tonumber(ARGV[6 + n * 6]), tonumber(ARGV[7 + n * 6]))
+end
 for turn = 0, queues - 1 do
   local n = (now + turn) % queues
   local queue, most_lost, keep, tombstone, dead, problem = unpack(ARGV, 4 + n * 6, 9 + n * 6)
@@ -95,8 +123,9 @@ for turn = 0, queues - 1 do
   local old = redis.call('ZRANGEBYSCORE', K.dead(queue), '-inf', whole(now - ends.dead), 'LIMIT', 0, limit)
   if #old > 0 then redis.call('ZREM', K.dead(queue), unpack(old)) end
   consider(first_score(K.scheduled(queue)))
+  if dated[queue] then consider(first_score(K.deadlines(queue))) end
   local lease_end = first_score(K.leases(queue))
   consider(lease_end and lease_end > ended_by and math.max(lease_end, ended_until) or lease_end)
 end
 send_notices()
-return { promoted, soonest and whole(math.max(0, soonest - now)) or '', lost }
+return { promoted, soonest and whole(math.max(0, soonest - now)) or '', lost, late }

@@ -19,13 +19,14 @@ local function complete_groups(args, at)
     ids[#ids + 1] = id
     local attempts
     if t[4] then
-      local extra = redis.call('HMGET', key, F.cancel, F.webhook, F.undo, F.digest, F.stepBytes, F.progress, F.output)
+      local extra = redis.call('HMGET', key, F.cancel, F.webhook, F.undo, F.digest, F.stepBytes, F.progress, F.output, F.deadline)
       if extra[1] then
         settle(id, S.canceled, keep, tombstone)
         return 'canceled'
       end
       attempts = succeed(id, key, result, keep, tombstone, extra[3], not (extra[4] or extra[5] or extra[6]), t[5], teller)
       if extra[7] then redis.call('PEXPIRE', K.output(id), often(keep)) end
+      if extra[8] then redis.call('ZREM', K.deadlines(queue), id) end
       if extra[2] then tell_webhook(id, S.succeeded, extra[2]) end
     else
       attempts = succeed(id, key, result, keep, tombstone, nil, true, t[5], teller)

@@ -30,18 +30,18 @@ local function look(args, at)
       local facts, progress, caller = queue .. ' ' .. state .. ' ' .. (known[3] or ''), '', ''
       local place = ' ' .. index .. ' ' .. score .. ' ' .. due
       if known[4] or state == S.failed then
-        local t = redis.call('HMGET', key, F.attempts, F.begun, F.ended, F.expires, F.lost, F.cancel, F.destroyed, F.errorCode, F.revision, F.progress, F.caller, F.result)
+        local t = redis.call('HMGET', key, F.attempts, F.begun, F.ended, F.expires, F.lost, F.cancel, F.destroyed, F.errorCode, F.revision, F.progress, F.caller, F.result, F.deadline)
         expires, first = t[4], t[12]
         for field = 1, 11 do t[field] = t[field] or '' end
-        facts = facts .. ' ' .. table.concat(t, ' ', 1, 8) .. place .. ' ' .. t[9]
+        facts = facts .. ' ' .. table.concat(t, ' ', 1, 8) .. place .. ' ' .. t[9] .. ' ' .. (t[13] or '')
         progress, caller = t[10], t[11]
       elseif state == S.waiting or state == S.scheduled then
         -- Without the rarer fields it has never been out of the line for longer than a release.
-        facts = facts .. '        ' .. place .. ' '
+        facts = facts .. '        ' .. place .. '  '
       else
         local t = redis.call('HMGET', key, F.attempts, F.begun, F.ended, F.expires, F.result)
         expires, first = t[4], t[5]
-        facts = facts .. ' ' .. (t[1] or '') .. ' ' .. (t[2] or '') .. ' ' .. (t[3] or '') .. ' ' .. (t[4] or '') .. '    ' .. place .. ' '
+        facts = facts .. ' ' .. (t[1] or '') .. ' ' .. (t[2] or '') .. ' ' .. (t[3] or '') .. ' ' .. (t[4] or '') .. '    ' .. place .. '  '
       end
       if wanted and expires then
         -- One in the hash may still be there when its time is over.

@@ -22,7 +22,7 @@ local function notify(id, letter, listeners)
 end
 
 -- Tells of an end, with the result where that is short (nil where there is none).
---   ended, expires  ms, as text
+--   ended, expires  ms, as text; nil for an end of which there is more to say, so that it is looked at
 --   teller  the process that tells its own listeners itself, or nil
 -- Returns the attempts where the record names the teller, else nil.
 local function notify_end(id, letter, ended, expires, result, listeners, teller)
@@ -37,7 +37,7 @@ local function notify_end(id, letter, ended, expires, result, listeners, teller)
       if not text then
         text = letter .. ' ' .. id
         local is_long = result and #result > C.noticeBytes
-        if not is_long then text = text .. ' ' .. ended .. ' ' .. expires .. ' ' .. attempts end
+        if ended and not is_long then text = text .. ' ' .. ended .. ' ' .. expires .. ' ' .. attempts end
         if result and not is_long then text = text .. '\n' .. result end
       end
       notice(name, text)

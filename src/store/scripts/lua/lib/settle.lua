@@ -25,22 +25,27 @@ end
 -- Ends a task that was canceled or has failed; result: the stored form of its answer, or nil for none.
 local function settle(id, state, keep, tombstone, result)
   local key = K.task(id)
-  local webhook, undo, fence, output = unpack(redis.call('HMGET', key, F.webhook, F.undo, F.fence, F.output))
+  local t = redis.call('HMGET', key, F.webhook, F.undo, F.fence, F.output, F.deadline, F.cancel, F.queue)
+  local webhook, undo, fence, output, deadline, cancel, queue = unpack(t)
   mark_ended(id, key, state, keep, tombstone, result)
+  local is_late = state == S.canceled and cancel == C.cancelByDeadline
+  if deadline then redis.call('ZREM', K.deadlines(queue), id) end
+  if is_late then redis.call('HSET', key, F.errorCode, C.deadlinePassed) end
   redis.call('HDEL', key, F.place, F.worker, F.progress, F.cancel)
   -- A fence says that a worker has had it: what it did is undone. One that never began has nothing to undo.
   if undo and fence then undo_work(id) end
   redis.call('UNLINK', K.input(id), K.steps(id))
   if output then keep_output(id, state, keep) end
   if webhook then tell_webhook(id, state, webhook) end
-  notify_end(id, state, now_text, often(now + keep), result)
+  notify_end(id, state, not is_late and now_text or nil, often(now + keep), result)
 end
 
 -- Ends a task that is dead: a failed one whose input stays, to be run again. The oldest leave when there are more than cap.
 local function bury(queue, id, result, keep, tombstone, cap)
   local key, dead, keep_text = K.task(id), K.dead(queue), often(keep)
-  local webhook, undo, output = unpack(redis.call('HMGET', key, F.webhook, F.undo, F.output))
+  local webhook, undo, output, deadline = unpack(redis.call('HMGET', key, F.webhook, F.undo, F.output, F.deadline))
   mark_ended(id, key, S.failed, keep, tombstone, result)
+  if deadline then redis.call('ZREM', K.deadlines(queue), id) end
   redis.call('HDEL', key, F.place, F.worker, F.progress, F.cancel)
   redis.call('PEXPIRE', K.input(id), keep_text)
   redis.call('PEXPIRE', K.steps(id), keep_text)

@@ -1,0 +1,140 @@
+import { expect } from "chai";
+import { eventually } from "../../testbed/eventually.ts";
+import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
+import { keysLike } from "../helpers/store/scan.ts";
+
+/** Long enough for a test to do what it wants before. */
+const LATER_MS = 60_000;
+
+describe("a deadline", () => {
+  let t: TestEngine;
+  beforeEach(async () => {
+    t = await openEngine({ partitions: 2, settings: { attempts: 1 } });
+  });
+  afterEach(() => t.close());
+
+  const tick = async () => {
+    const ticks = await Promise.all(t.keys.tags.map((_, partition) => t.engine.tick(partition)));
+    return ticks.flatMap(({ late }) => late.map(({ id, verdict }) => `${id} ${verdict}`)).sort();
+  };
+  const dated = async () => (await Promise.all(t.keys.tags.map((tag) => t.redis.zcard(`${tag}c:jobs`)))).join(" ");
+  /** A deadline of the shortest kind is past a moment later. */
+  const past = () => eventually(async () => (await t.look("late")).nowMs > ((await t.look("late")).deadlineMs ?? 0));
+
+  /** All partitions, until the task is found. */
+  const take = async (id: string) => {
+    const partition = t.keys.partitionOf(id);
+    const request = { queue: "jobs", worker: "w", reservation: `r-${id}`, count: 1, leaseMs: 60_000, rate: undefined };
+    const { tasks } = await t.engine.reserve(partition, request);
+    expect(tasks.map((task) => task.id)).to.deep.equal([id]);
+    return { queue: "jobs", id, fence: tasks[0]?.fence ?? "" };
+  };
+
+  it("takes tasks out of the line and leaves those whose time is not over", async () => {
+    await t.submit({ id: "late", deadlineMs: 1 });
+    await t.submit({ id: "later", delayMs: LATER_MS, deadlineMs: 2 });
+    await t.submit({ id: "kept", deadlineMs: LATER_MS });
+    await t.submit({ id: "plain" });
+    await past();
+    expect(await tick()).to.deep.equal(["late canceled", "later canceled"]);
+    for (const id of ["late", "later"]) {
+      expect(await t.look(id)).to.include({ state: "canceled", errorCode: "deadline-passed", index: null });
+    }
+    expect((await t.look("kept")).state).to.equal("waiting");
+    expect((await t.look("plain")).deadlineMs).to.equal(null);
+    expect(await tick()).to.deep.equal([]);
+  });
+
+  it("has a running task asked to stop, and whatever its worker reports, it is canceled by its deadline", async () => {
+    const ends = {
+      completed: (lease: Awaited<ReturnType<typeof take>>) => t.engine.complete(lease, resultOf("x"), t.settings),
+      failed: (lease: Awaited<ReturnType<typeof take>>) => t.engine.fail(lease, failureOf("retry"), t.settings),
+      released: (lease: Awaited<ReturnType<typeof take>>) => t.engine.release(lease, t.settings),
+      late: (lease: Awaited<ReturnType<typeof take>>) => t.engine.lose(lease, t.settings),
+    };
+    for (const [id, end] of Object.entries(ends)) {
+      await t.submit({ id, deadlineMs: 1 });
+      const lease = await take(id);
+      await eventually(async () => (await tick()).includes(`${id} requested`));
+      expect(await t.engine.renew(lease, 60_000)).to.equal("deadline");
+      expect(await t.look(id)).to.include({ state: "running", cancelRequested: true });
+      expect(await t.engine.cancel(id, "jobs"), "once more, by a caller").to.equal("requested");
+      expect(await end(lease)).to.equal("canceled");
+      expect(await t.look(id)).to.include({ state: "canceled", errorCode: "deadline-passed" });
+    }
+    expect(await dated()).to.equal("0 0");
+  });
+
+  it("changes nothing about a cancel that was requested before", async () => {
+    await t.submit({ id: "late", deadlineMs: 1 });
+    const lease = await take("late");
+    await t.engine.cancel("late", "jobs");
+    await past();
+    expect(await tick()).to.deep.equal(["late requested"]);
+    expect(await t.engine.renew(lease, 60_000)).to.equal("cancel");
+    expect(await t.engine.complete(lease, resultOf("x"), t.settings)).to.equal("canceled");
+    expect((await t.look("late")).errorCode).to.equal(null);
+  });
+
+  it("is forgotten with the end of its task, and dropped by a retry", async () => {
+    for (const id of ["done", "failed", "dead", "canceled"]) await t.submit({ id, deadlineMs: LATER_MS });
+    await t.engine.cancel("canceled", "jobs");
+    const at = (await t.look("dead")).deadlineMs;
+    for (const id of ["done", "failed", "dead"].sort((a, b) => t.keys.partitionOf(a) - t.keys.partitionOf(b))) {
+      const lease = await take(id);
+      if (id === "done") await t.engine.complete(lease, resultOf("x"), t.settings);
+      else await t.engine.fail(lease, failureOf(id === "dead" ? "retry" : "give-up"), t.settings);
+    }
+    expect(await dated()).to.equal("0 0");
+    expect((await t.look("dead")).deadlineMs, "told of a dead task").to.equal(at);
+    await t.engine.retry("dead");
+    expect(await t.look("dead")).to.include({ state: "waiting", deadlineMs: null });
+    expect(await dated()).to.equal("0 0");
+  });
+
+  it("costs a queue without deadlines no key", async () => {
+    await t.submit({ id: "plain" });
+    await tick();
+    expect(await keysLike(t.redis, `${t.keys.tag(t.keys.partitionOf("plain"))}c:*`)).to.deep.equal([]);
+  });
+
+  it("is told to whoever ticks, so that it wakes for it", async () => {
+    await t.submit({ id: "soon", deadlineMs: LATER_MS });
+    const { nextMs } = await t.engine.tick(t.keys.partitionOf("soon"));
+    expect(nextMs).to.be.within(1, LATER_MS);
+  });
+
+  it("is decided once against start, completion and cancel, whichever comes first", async () => {
+    const ids = Array.from({ length: 60 }, (_, n) => `race${n}`);
+    const outcomes = new Map<string, string[]>();
+    await Promise.all(ids.map((id) => t.submit({ id, deadlineMs: 1 })));
+    const note = (id: string, verdict: string) => outcomes.set(id, [...(outcomes.get(id) ?? []), verdict]);
+    const work = async (partition: number) => {
+      for (let n = 0; ; n += 1) {
+        const asked = { queue: "jobs", worker: `w${partition}`, reservation: `r${n}`, count: 3, leaseMs: 60_000 };
+        const { tasks } = await t.engine.reserve(partition, { ...asked, rate: undefined });
+        if (tasks.length === 0) return;
+        await Promise.all(
+          tasks.map(async ({ id, fence }) => {
+            const lease = { queue: "jobs", id, fence };
+            if (Number(id.slice(4)) % 3 === 0) note(id, await t.engine.cancel(id, "jobs"));
+            note(id, await t.engine.complete(lease, resultOf(id), t.settings));
+          }),
+        );
+      }
+    };
+    const tickOn = async () => {
+      for (let n = 0; n < 30; n += 1) for (const late of await tick()) note(...(late.split(" ") as [string, string]));
+    };
+    await Promise.all([work(0), work(1), tickOn()]);
+    for (const id of ids) {
+      const { state, errorCode, result } = await t.look(id);
+      const told = outcomes.get(id) ?? [];
+      expect(["succeeded", "canceled"], id).to.include(state);
+      expect(told.includes("done"), `${id}: ${told}`).to.equal(state === "succeeded");
+      expect(result !== null, id).to.equal(state === "succeeded");
+      if (errorCode !== null) expect(told.some((word) => word === "canceled" || word === "requested")).to.equal(true);
+    }
+    expect(await dated()).to.equal("0 0");
+  });
+});
