@@ -80,9 +80,9 @@ export class Context implements TaskContext {
   }
 
   /**
-   * Steps may go on when the handler has ended: of several at once it left with the error of the first. Until they have ended too,
-   * the attempt is not over: their values are kept, and nothing is undone while it is being done. What it has written is stored
-   * before its end is, too. Undefined where there is nothing to wait for.
+   * Steps may still run when the handler has ended: of several at once, it ended with the error of the first. The attempt is not
+   * over until they have ended, so that their values are stored and nothing is undone while it is being done. Output is also
+   * stored before the end is. Undefined if there is nothing to wait for.
    */
   settled(): Promise<void> | undefined {
     const [steps, output] = [this.#durable?.settled(), this.#output?.settled()];
@@ -97,7 +97,7 @@ export class Context implements TaskContext {
     return this.#actions.log;
   }
 
-  // These may be taken out of the context and called on their own. Most handlers ask for none.
+  // Bound functions, since handlers may destructure them; created on demand, since most handlers use none.
   get progress(): TaskContext["progress"] {
     this.#progress ??= (percent, message) => this.#actions.reporter.report(percent, message ?? "");
     return this.#progress;

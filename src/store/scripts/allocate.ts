@@ -1,26 +1,26 @@
 import { list, number, text } from "./reply.ts";
 import type { Script } from "./script.ts";
 
-/** An id to be kept for a task that is to come. */
+/** An id to reserve for a later task. */
 interface Allocation {
   readonly id: string;
-  /** What to remember with it. */
+  /** What to store with it. */
   readonly value: string;
   readonly ttlMs: number;
   readonly queue: string;
-  /** Most tasks waiting and scheduled and ids handed out, together, of the partition. */
+  /** Maximum of waiting and scheduled tasks and allocated ids together, in the partition. */
   readonly limit: number;
 }
 
-/** What became of it: see allocate.lua. */
+/** The verdict, see allocate.lua. */
 interface Allocated {
   readonly verdict: "kept" | "taken" | "full";
-  /** Of the queue in this partition, where it is full; else 0. */
+  /** The counts of the queue in this partition if it is full; else 0. */
   readonly waiting: number;
   readonly scheduled: number;
 }
 
-/** Keeps an id for a task that is to come; "taken" when it is one already. */
+/** Reserves an id for a later task; "taken" if it is in use. */
 export const allocate =
   (script: Script) =>
   async (tag: string, { id, value, ttlMs, queue, limit }: Allocation): Promise<Allocated> => {

@@ -1,7 +1,7 @@
 import { text } from "./reply.ts";
 import type { Script } from "./script.ts";
 
-/** What was kept with an id; null when it was not allocated, or its time is over. */
+/** What was stored with an id; null if it was not allocated or has expired. */
 export const allocation =
   (script: Script) =>
   async (tag: string, id: string): Promise<string | null> =>

@@ -2,16 +2,16 @@ import { type Index, START } from "../keys.ts";
 import { list, text } from "./reply.ts";
 import type { Script } from "./script.ts";
 
-/** What an audit looks at in one call. */
+/** What one call of an audit checks. */
 export interface AuditItems {
-  /** The index whose entries these are; left out, tasks are looked at. */
+  /** The index that is checked; if left out, the tasks. */
   readonly index?: { readonly name: Index; readonly queue: string } | undefined;
   readonly ids: readonly string[];
-  /** Make those agree that do not. */
+  /** Repair disagreements. */
   readonly heal: boolean;
 }
 
-/** Checks tasks, or the entries of an index, against each other; returns the ids of those that disagreed. */
+/** Compares tasks with indexes, or the reverse; returns the ids that disagree. */
 export const audit =
   (script: Script) =>
   async (tag: string, { index, ids, heal }: AuditItems): Promise<string[]> => {

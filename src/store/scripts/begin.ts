@@ -1,7 +1,7 @@
 import type { TimedLease } from "./lease.ts";
 import type { Script } from "./script.ts";
 
-/** Whether a handler may begin: see begin.lua. */
+/** Whether a handler may begin, see begin.lua. */
 export type BeginVerdict = "ok" | "cancel" | "deadline" | "stale";
 
 /** Reports that handlers begin. */

@@ -7,10 +7,10 @@ export interface Cancellation extends Call, Retention {
   readonly id: string;
 }
 
-/** What became of it: see cancel.lua. */
+/** The verdict, see cancel.lua. */
 export type CancelVerdict = "canceled" | "requested" | "destroyed" | "already" | "unknown";
 
-/** Cancels tasks; of one that has ended it destroys the result. */
+/** Cancels tasks; deletes the result of one that has ended. */
 export const cancel =
   (script: Script) =>
   (tag: string, items: readonly Cancellation[]): Promise<CancelVerdict[]> =>

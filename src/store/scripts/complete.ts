@@ -4,15 +4,15 @@ import { text } from "./reply.ts";
 import type { Argument, Script } from "./script.ts";
 import type { Retention } from "./settle.ts";
 
-/** A task that has succeeded, with its result as it is stored. */
+/** A task that has succeeded, with its encoded result. */
 export interface Completion extends Lease, Retention {
   readonly result: string | Buffer;
 }
 
-/** What became of it: see complete.lua. */
+/** The verdict, see complete.lua. */
 export type CompleteVerdict = "done" | "canceled" | "already" | "stale" | "unknown";
 
-/** An end that this process tells its own listeners: Redis sends it no notice. */
+/** An end that this process reports to its own listeners: Redis does not send it a notice. */
 export interface OwnEnd {
   /** The index of the completion. */
   readonly nth: number;
@@ -21,14 +21,14 @@ export interface OwnEnd {
   readonly finishedMs: number;
 }
 
-/** What became of completions. */
+/** The verdicts of completions. */
 export interface Completed {
   readonly verdicts: readonly CompleteVerdict[];
   readonly own: readonly OwnEnd[];
 }
 
 /**
- * Finishes tasks with their results.
+ * Completes tasks with their results.
  * @param process the name of this process in records
  */
 export const complete =
@@ -46,7 +46,7 @@ export function completeArguments(process: string, items: readonly Completion[])
   return [process, ...groups];
 }
 
-/** Reads what complete.lua answers. */
+/** Parses the reply of complete.lua. */
 export function completed(reply: string): Completed {
   if (reply === "") return { verdicts: [], own: [] };
   const own: OwnEnd[] = [];

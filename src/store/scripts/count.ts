@@ -1,27 +1,27 @@
 import { list, text } from "./reply.ts";
 import type { Script } from "./script.ts";
 
-/** Places in a queue of another partition. */
+/** Places of tasks of other partitions. */
 interface Question {
   readonly queue: string;
   readonly scores: readonly string[];
-  /** Whether what has the same score stands before a place. */
+  /** Whether tasks with the same score come before a place. */
   readonly equals: boolean;
 }
 
-/** The answer to it. */
+/** The reply. */
 export interface Counted {
-  /** How many stand before each place. */
+  /** How many tasks come before each place. */
   readonly before: readonly number[];
   readonly waiting: number;
   readonly scheduled: number;
   readonly running: number;
 }
 
-/** While a cluster is changing: whoever counts also has partitions that answer. */
+/** Short, since the caller also has partitions that answer while a cluster is changing. */
 const PATIENCE_MS = 300;
 
-/** How many of this partition stand before some places, and how long its lines are. */
+/** Counts the tasks of this partition that come before some places, and its lines. */
 export const count =
   (script: Script) =>
   async (tag: string, questions: readonly Question[]): Promise<Counted[]> => {

@@ -1,6 +1,6 @@
 import type { Script } from "./script.ts";
 
-/** Gives an allocated id back. */
+/** Releases an allocated id. */
 export const deallocate =
   (script: Script) =>
   async (tag: string, id: string, queue: string): Promise<void> => {

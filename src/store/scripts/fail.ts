@@ -2,10 +2,10 @@ import type { Lease } from "./lease.ts";
 import type { Script } from "./script.ts";
 import type { Retention } from "./settle.ts";
 
-/** Another attempt after the backoff, one at a time the handler named, or none. */
+/** Another attempt after the backoff, one at the time that the handler chose, or none. */
 export type FailKind = "retry" | "later" | "give-up";
 
-/** An attempt that has failed, with the answer that is stored when it was the last. */
+/** A failed attempt, with the result to store if it was the last. */
 export interface FailItem extends Lease, Retention {
   readonly kind: FailKind;
   readonly attempts: number;
@@ -13,14 +13,14 @@ export interface FailItem extends Lease, Retention {
   readonly error: string;
   readonly code: string;
   readonly result: string | Buffer;
-  /** How long it stays when it dies, ms. */
+  /** How long the task is kept if it is dead, ms. */
   readonly deadMs: number;
 }
 
-/** What became of it: see fail.lua. */
+/** The verdict, see fail.lua. */
 export type FailVerdict = "retrying" | "failed" | "dead" | "canceled" | "already" | "stale" | "unknown";
 
-/** Ends attempts that did not succeed. */
+/** Ends failed attempts. */
 export const fail =
   (script: Script) =>
   (tag: string, items: readonly FailItem[], deadCap: number): Promise<FailVerdict[]> => {

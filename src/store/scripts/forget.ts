@@ -2,7 +2,7 @@ import type { Call } from "./answers.ts";
 import { number } from "./reply.ts";
 import { BATCH_LIMIT, type Script } from "./script.ts";
 
-/** Forgets dead tasks, the oldest first; returns how many. */
+/** Deletes dead tasks, the oldest first; returns how many. */
 export const forget =
   (script: Script) =>
   async (tag: string, { queue, limit, call }: { queue: string; limit: number } & Call): Promise<number> =>

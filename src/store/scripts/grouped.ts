@@ -2,15 +2,15 @@ import type { Argument } from "./script.ts";
 
 /** How items are written as arguments. */
 interface Grouping<T> {
-  /** Whether two that follow one another have a head in common. */
+  /** Whether two consecutive items have a common head. */
   together(a: T, b: T): boolean;
   head(args: Argument[], first: T): void;
   item(args: Argument[], item: T): void;
 }
 
 /**
- * Items as arguments of a hot script: each argument and each element of a reply costs the client more than Redis, so that what
- * items that follow one another have in common is told once.
+ * Items as arguments of a hot script. Each argument and each element of a reply costs the client more than Redis, so the common
+ * head of consecutive items is sent once.
  */
 export function grouped<T>(items: readonly T[], { together, head, item }: Grouping<T>): Argument[] {
   const args: Argument[] = [0];

@@ -4,12 +4,12 @@ import { type Line, lineOf } from "./line.ts";
 import { list, number, optional, text } from "./reply.ts";
 import type { Argument, BytesReply, Script } from "./script.ts";
 
-/** A task as inspect.lua answers it. Times are ms, null where they have not come. */
+/** A task as returned by inspect.lua. Times are ms; null if not reached. */
 export interface TaskRow {
   readonly queue: string;
   readonly state: State;
   readonly createdMs: number;
-  /** How often its input was replaced. */
+  /** How many times its input was replaced. */
   readonly revision: number;
   readonly attempts: number;
   readonly startedMs: number | null;
@@ -25,29 +25,29 @@ export interface TaskRow {
   readonly score: string;
   readonly dueMs: number | null;
   readonly deadlineMs: number | null;
-  /** Where it was asked for and is short. */
+  /** If requested and short. */
   readonly result: Buffer | null;
-  /** The length of a result that was asked for and is not told here since it is long; else 0. */
+  /** The length of a requested result that is too long to be included; else 0. */
   readonly resultBytes: number;
-  /** The last errors, newest first; of a failed task whose result was asked for. */
+  /** The last errors, newest first, of a failed task whose result was requested. */
   readonly errors: readonly string[];
 }
 
-/** Tasks and the lines that they stand in, all of the same instant. */
+/** Tasks and the figures of their queues, all at the same instant. */
 export interface Inspected {
   readonly nowMs: number;
   readonly lines: readonly Line[];
   readonly tasks: readonly (TaskRow | null)[];
 }
 
-/** A task to look at. */
+/** A task to read. */
 export interface Look {
   readonly id: string;
-  /** Whether the result of one that has ended is wanted. */
+  /** Whether to include the result if it has ended. */
   readonly result: boolean;
 }
 
-/** Looks at tasks. */
+/** Reads tasks. */
 export const inspect =
   (script: Script) =>
   async (tag: string, looks: readonly Look[]): Promise<Inspected> =>
@@ -79,7 +79,7 @@ function taskRow(reply: BytesReply): TaskRow | null {
   return {
     queue,
     state,
-    // What is no number is 0: it is compared, and NaN is not even itself.
+    // NaN becomes 0, since NaN does not equal itself.
     createdMs: number(created) || 0,
     revision: Number(revision),
     attempts: Number(attempts),
@@ -102,7 +102,7 @@ function taskRow(reply: BytesReply): TaskRow | null {
   };
 }
 
-/** The texts of a JSON array; none where it is none. */
+/** The strings of a JSON array; none if it is invalid. */
 function texts(json: string): string[] {
   if (json === "") return [];
   try {

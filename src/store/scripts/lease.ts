@@ -1,11 +1,11 @@
-/** A lease that a worker holds: what every verb of a running task must show. */
+/** A worker's lease, required by every verb on a running task. */
 export interface Lease {
   readonly queue: string;
   readonly id: string;
   readonly fence: string;
 }
 
-/** A lease that is to end after so long. */
+/** A lease with its new length. */
 export interface TimedLease extends Lease {
   readonly leaseMs: number;
 }

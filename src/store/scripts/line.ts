@@ -1,7 +1,7 @@
 import { list, number, optional, text } from "./reply.ts";
 import type { BytesReply, Reply } from "./script.ts";
 
-/** A queue at one instant, as lua/lib/line.lua answers it. */
+/** The figures of a queue at one instant, as returned by lua/lib/line.lua. */
 export interface Line {
   readonly queue: string;
   readonly waiting: number;
@@ -9,7 +9,7 @@ export interface Line {
   readonly running: number;
   readonly paused: boolean;
   readonly workers: number;
-  /** Slots of the live workers together. */
+  /** Slots of all live workers. */
   readonly slots: number;
   /** Exponentially weighted mean of the service time, ms; null before the first sample. */
   readonly meanMs: number | null;
@@ -22,11 +22,11 @@ export interface Line {
   readonly slowMeanMs: number | null;
   /** Its mean square errors. */
   readonly slowMisses: readonly number[];
-  /** For how long some of the running tasks have been running, ms; only told while every slot is busy. */
+  /** How long some of the running tasks have been running, ms; empty unless every slot is busy. */
   readonly agesMs: readonly number[];
 }
 
-/** Reads what lua/lib/line.lua answers. */
+/** Parses the reply of lua/lib/line.lua. */
 export function lineOf(reply: Reply | BytesReply | undefined): Line {
   const [queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples] = list(reply);
   const [forecast, ages] = list(reply).slice(10);

@@ -2,10 +2,10 @@ import type { Lease } from "./lease.ts";
 import type { Script } from "./script.ts";
 import type { LostTask, TickQueue } from "./tick.ts";
 
-/** What became of a task whose worker is known to be gone: see lose.lua. */
+/** The verdict on a task whose worker has died, see lose.lua. */
 export type LoseVerdict = LostTask["fate"] | "stale";
 
-/** Reports tasks whose process died under them. */
+/** Reports tasks whose process died. */
 export const lose =
   (script: Script) =>
   (tag: string, items: readonly (Lease & TickQueue)[], deadCap: number): Promise<LoseVerdict[]> => {

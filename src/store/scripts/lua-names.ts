@@ -11,7 +11,7 @@ import {
 } from "../keys.ts";
 
 /**
- * The names that Lua files write, and what is put in their place when a file is loaded; what Redis runs has only literals.
+ * The names in Lua files, and what replaces them when a file is loaded; Redis runs only literals.
  *
  * | name            | stands for                                              | from              |
  * |-----------------|---------------------------------------------------------|-------------------|
@@ -39,7 +39,7 @@ const NAMES: Readonly<Record<string, ReadonlyMap<string, string>>> = {
 const NAME = /(' \.\. )?(?<![\w.])([PFQSNARC])\.(\w+)( \.\. ')?/g;
 const KEY = /\bK\.(\w+)(?:\(((?:[^()]|\([^()]*\))+)\))?/g;
 
-/** A Lua file with its names replaced. @throws Error naming file and line of a name that there is not */
+/** A Lua file with its names replaced. @throws Error with file and line of an unknown name */
 export function withoutNames(source: string, file: string): string {
   const lines = source.split("\n").map((line, n) => {
     if (/^\s*--/.test(line)) return line;
@@ -48,7 +48,7 @@ export function withoutNames(source: string, file: string): string {
       .replace(NAME, (match, before = "", table: string, of: string, behind = "") => {
         const literal = NAMES[table]?.get(of);
         if (literal === undefined) throw fault(`${table}.${of}`);
-        // Beside another literal they become one.
+        // Adjacent literals are joined.
         if (!literal.startsWith("'")) return match.replace(`${table}.${of}`, literal);
         return `${before === "" ? "'" : ""}${literal.slice(1, -1)}${behind === "" ? "'" : ""}`;
       })
@@ -61,7 +61,7 @@ export function withoutNames(source: string, file: string): string {
   return lines.join("\n");
 }
 
-/** A key as Lua makes it; a name that is itself a literal becomes one with what stands before it. */
+/** The Lua expression of a key; if the name is a literal, it is joined with the prefix. */
 function keyOf(kind: string, name: string | undefined): string | undefined {
   if (!(kind in KEYS)) return undefined;
   const start = START[kind as keyof typeof KEYS];

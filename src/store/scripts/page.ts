@@ -5,7 +5,7 @@ import type { Script } from "./script.ts";
 /** The indexes that an operator can page through. */
 export type PagedIndex = Exclude<Index, "scheduled">;
 
-/** Where a task stands in an index. */
+/** The place of a task in an index. */
 export interface Place {
   readonly id: string;
   readonly score: string;
@@ -21,7 +21,7 @@ interface PageRequest {
 
 const LONGEST = 200;
 
-/** The tasks of an index that come after a place in it, in order. */
+/** The tasks of an index after a place, in order. */
 export const page =
   (script: Script) =>
   async (tag: string, { index, queue, after, limit }: PageRequest): Promise<Place[]> => {

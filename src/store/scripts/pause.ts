@@ -1,6 +1,6 @@
 import type { Script } from "./script.ts";
 
-/** Stops or starts the taking of work from a queue. */
+/** Pauses or resumes a queue. */
 export const pause =
   (script: Script) =>
   async (tag: string, queue: string, paused: boolean): Promise<void> => {

@@ -1,18 +1,18 @@
 import { list, number } from "./reply.ts";
 import type { Script } from "./script.ts";
 
-/** Asks for permits to start tasks. */
+/** A request for permits to start tasks. */
 interface PermitRequest {
   readonly queue: string;
-  /** Unique to a request for tasks of one partition; asked again, it has the permits that it had. */
+  /** Unique to a request for tasks of one partition; if repeated, it gets the same permits. */
   readonly request: string;
   readonly count: number;
   readonly rate: { readonly max: number; readonly perMs: number };
-  /** How many tasks have started: the other permits are given back. */
+  /** How many tasks have started: the other permits are returned. */
   readonly used?: number;
 }
 
-/** Permits starts of a queue that lies in several partitions; `pauseMs` is for how long the rate allows no more. */
+/** Issues permits for a queue in several partitions; `pauseMs` is how long the rate allows no more. */
 export const permit =
   (script: Script) =>
   async (tag: string, asked: PermitRequest): Promise<{ permits: number; pauseMs: number }> => {

@@ -1,6 +1,6 @@
 import type { Script } from "./script.ts";
 
-/** How far a running task is. */
+/** The progress of a running task. */
 export interface ProgressReport {
   readonly id: string;
   readonly fence: string;
@@ -8,7 +8,7 @@ export interface ProgressReport {
   readonly progress: string;
 }
 
-/** Keeps how far running tasks are. */
+/** Stores the progress of running tasks. */
 export const progress =
   (script: Script) =>
   (tag: string, items: readonly ProgressReport[]): Promise<("ok" | "stale")[]> =>

@@ -2,12 +2,12 @@ import { list, number, text } from "./reply.ts";
 import type { Script } from "./script.ts";
 import type { TickQueue } from "./tick.ts";
 
-/** What any process must know of a queue to look after it. */
+/** What any process needs to maintain a queue. */
 type RegisteredQueue = Omit<TickQueue, "problem">;
 
 /**
- * Registers queues, at most as many as BATCH_LIMIT; returns all that are registered. Queues without handler and tasks are forgotten
- * after `forgetMs`; where it is null, none are forgotten or returned.
+ * Registers queues, at most BATCH_LIMIT; returns all that are registered. Queues without a handler and tasks are removed after
+ * `forgetMs`; if it is null, none are removed or returned.
  */
 export const register =
   (script: Script) =>

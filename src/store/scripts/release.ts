@@ -2,7 +2,7 @@ import type { Lease } from "./lease.ts";
 import type { Script } from "./script.ts";
 import type { Retention } from "./settle.ts";
 
-/** What became of a task that was handed back: see release.lua. */
+/** The verdict on a task that was handed back, see release.lua. */
 export type ReleaseVerdict = "released" | "canceled" | "stale";
 
 /** Hands tasks back to their old places; their attempts do not count. */

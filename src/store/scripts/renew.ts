@@ -3,14 +3,14 @@ import type { Script } from "./script.ts";
 
 /** A lease to prolong. */
 export interface Renewal extends TimedLease {
-  /** By as long as it was taken for over HTTP; by `leaseMs` only where it was not. */
+  /** By its original length if it was taken over HTTP; else by `leaseMs`. */
   readonly asTaken?: boolean;
 }
 
-/** What became of it: see renew.lua. */
+/** The verdict, see renew.lua. */
 export interface Renewed {
   readonly verdict: "ok" | "cancel" | "deadline" | "stale";
-  /** From now on; 0 where it is stale. */
+  /** From now; 0 if stale. */
   readonly leaseMs: number;
 }
 

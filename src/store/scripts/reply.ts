@@ -1,13 +1,13 @@
 import type { BytesReply, Reply } from "./script.ts";
 
-/** A bulk string; "" where there is none. */
+/** A bulk string; "" if absent. */
 export const text = (reply: Reply | BytesReply | undefined): string =>
   reply === null || reply === undefined ? "" : reply.toString();
 
-/** A number that is always there. */
+/** A number that is always present. */
 export const number = (reply: Reply | BytesReply | undefined): number => Number(text(reply));
 
-/** A number; null where the script answers "". */
+/** A number; null for "". */
 export const optional = (reply: Reply | BytesReply | undefined): number | null =>
   text(reply) === "" ? null : number(reply);
 

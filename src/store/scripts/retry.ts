@@ -1,10 +1,10 @@
 import type { Call } from "./answers.ts";
 import type { Script } from "./script.ts";
 
-/** What became of a dead task that an operator wants tried again: see retry.lua. */
+/** The verdict on the retry of a dead task, see retry.lua. */
 export type RetryVerdict = "waiting" | "not-dead" | "undone" | "unknown";
 
-/** Runs dead tasks again. */
+/** Retries dead tasks. */
 export const retry =
   (script: Script) =>
   (tag: string, items: readonly ({ id: string } & Call)[]): Promise<RetryVerdict[]> =>

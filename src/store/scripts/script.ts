@@ -7,19 +7,19 @@ import { withoutNames } from "./lua-names.ts";
 
 const LUA_DIR = new URL("./lua/", import.meta.url);
 
-/** What a script's reply is made of: strings where it was asked for as text, Buffers where as bytes. */
+/** The parts of a script's reply: strings, or Buffers if bytes were requested. */
 export type Reply = string | number | null | Reply[];
 export type BytesReply = Buffer | number | null | BytesReply[];
 export type Argument = string | number | Buffer;
 
-/** The most items that one call of a script takes: no call may hold up Redis for long. */
+/** Maximum number of items in a call of a script, so that no call blocks Redis for long. */
 export const BATCH_LIMIT = 100;
 
 /** Reads a Lua file with the named parts of `lua/lib` in place of its `--#include name` lines, and its names replaced. */
 export function luaSource(name: string): string {
   const text = luaFile(`${name}.lua`);
   const body = text.replace(/^--#include (\w+)$/gm, (_, part: string) => luaFile(`lib/${part}.lua`));
-  // Flags are for Redis 7 and later; older ones know no shebang and would not load it.
+  // Flags are for Redis 7 and later; older versions refuse the shebang.
   const flags = /^-- flags: (.+)$/m.exec(text)?.[1];
   return flags === undefined ? body : `#!lua flags=${flags}\n${body}`;
 }
@@ -28,23 +28,23 @@ function luaFile(file: string): string {
   return withoutNames(readFileSync(new URL(file, LUA_DIR), "utf8"), `lua/${file}`);
 }
 
-/** A reply, and the connection that it came through. */
+/** A reply, and the connection that it came from. */
 interface Served {
   readonly reply: Reply;
   readonly node: Redis;
 }
 
-/** What the server that runs the scripts knows. */
+/** The features of the server that runs the scripts. */
 export interface ScriptOptions {
   /** Script flags: Redis 7 and later. */
   readonly flags: boolean;
-  /** Messages go to the listeners of a shard alone: a cluster of Redis 7 or later. */
+  /** Messages stay within a shard: a cluster of Redis 7 or later. */
   readonly sharded: boolean;
   /** Every result is a key of its own, which the store removes at its time also where it cannot expire a field of a hash. */
   readonly strictResultTtl: boolean;
 }
 
-/** One Lua file: sent by its digest, and whole when the server does not know it (yet, or any more). */
+/** One Lua file: called by its digest, and sent in full if the server does not know it (yet, or any more). */
 export class Script {
   readonly #nodes: Nodes;
   readonly #source: string;
@@ -62,14 +62,14 @@ export class Script {
 
   /**
    * Runs the script on a partition; the reply's strings are decoded as UTF-8.
-   * @param patienceMs how long it is tried while a cluster is changing; left out, as long as a command may take
+   * @param patienceMs how long it is retried while a cluster is changing; by default as long as a command may take
    * @throws PaihaoError, see {@link storeError}
    */
   text(tag: string, args: readonly Argument[], patienceMs?: number): Promise<Reply> {
     return this.#run(tag, patienceMs, (node) => this.#on<Reply>(node, tag, args, "utf8"));
   }
 
-  /** The same, and which connection it went through. @throws PaihaoError, see {@link storeError} */
+  /** The same, with the connection that was used. @throws PaihaoError, see {@link storeError} */
   served(tag: string, args: readonly Argument[], patienceMs?: number): Promise<Served> {
     return this.#run(tag, patienceMs, async (node) => ({
       reply: await this.#on<Reply>(node, tag, args, "utf8"),
@@ -77,12 +77,12 @@ export class Script {
     }));
   }
 
-  /** The same as `text` with the reply's strings as bytes. @throws PaihaoError, see {@link storeError} */
+  /** Like `text`, with the reply's strings as bytes. @throws PaihaoError, see {@link storeError} */
   bytes(tag: string, args: readonly Argument[], patienceMs?: number): Promise<BytesReply> {
     return this.#run(tag, patienceMs, (node) => this.#on<BytesReply>(node, tag, args, null));
   }
 
-  /** Runs a script that takes a number of items, and what holds for all of them, and answers a verdict of each. */
+  /** Runs a script with several items and common arguments, which returns a verdict for each. */
   async verdicts<V extends string, T>(
     tag: string,
     items: readonly T[],
@@ -114,15 +114,15 @@ function isUnknownScript(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith("NOSCRIPT");
 }
 
-/** Replies of a Redis that is there but cannot serve now, and ioredis's own words for a connection that is not. */
+/** Errors of a Redis that cannot serve now, and of ioredis for a missing connection. */
 const AWAY =
   /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF)|Connection is closed|no node has the slot|non local key|cluster is down|Cluster (isn't ready|is ended)|slots cache|redirections|startup nodes|sentinels are unreachable|Stream isn't writeable|Command timed out|Socket (timeout|closed)|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|max retries|MaxRetries/i;
 
-/** The catalogue's word for what the store answered: store-full, store-unavailable, or else internal. */
+/** The catalogue's error for an error of the store: store-full, store-unavailable, or else internal. */
 export function storeError(error: unknown): PaihaoError {
   if (error instanceof PaihaoError) return error;
   const message = error instanceof Error ? error.message : String(error);
-  // A script's own refusal at maxmemory comes wrapped in where it stood.
+  // At maxmemory the error of a script contains the position of the command.
   if (/(^|\W)OOM command not allowed/.test(message)) return new PaihaoError("store-full", undefined, { cause: error });
   if (AWAY.test(message)) return new PaihaoError("store-unavailable", undefined, { cause: error });
   return new PaihaoError("internal", undefined, { cause: error });

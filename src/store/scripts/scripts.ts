@@ -64,7 +64,7 @@ export type * from "./tick.ts";
 export type * from "./update.ts";
 export type * from "./write.ts";
 
-/** Each Lua file by its name, as the function that calls it. */
+/** Each Lua file by name, as the function that calls it. */
 const CALLS = {
   allocate,
   allocation,
@@ -105,7 +105,7 @@ const CALLS = {
 export type Scripts = {
   [Name in keyof typeof CALLS]: ReturnType<(typeof CALLS)[Name]>;
 } & {
-  /** The bytes of a key as they are, outside of any script; null where there are none. @throws PaihaoError, see {@link storeError} */
+  /** The bytes of a key, read outside of scripts; null if there is none. @throws PaihaoError, see {@link storeError} */
   readonly value: (tag: string, key: string) => Promise<Buffer | null>;
 };
 
@@ -113,8 +113,8 @@ interface ScriptsOptions {
   /** Whether the server knows script flags and sharded messages (Redis 7 and later). */
   readonly flags: boolean;
   /**
-   * What a submission is to reach; above `memory`, on a connection of its own: the wait for a disk or a replica holds up all that
-   * comes behind it.
+   * The durability of submissions; above `memory`, on a connection of its own, since waiting for a disk or a replica blocks
+   * everything behind it.
    */
   readonly durability?: Durability;
   /** Whether short results are keys of their own as well, see {@link Config.strictResultTtl}. Default: no. */

@@ -4,16 +4,16 @@ import type { Argument, Script } from "./script.ts";
 
 /** A durable step of a task. */
 export interface StoredStep {
-  /** Its place in the order in which the steps of the task were begun. */
+  /** Its place in the order in which the steps of the task began. */
   readonly number: number;
-  /** JSON; undefined while it is not known whether it was done. */
+  /** JSON; undefined while it is unknown whether it was done. */
   readonly json: string | undefined;
-  /** Whether it was begun as one that can be undone, and whether it has been. */
+  /** Whether it was recorded as undoable, and whether it has been undone. */
   readonly undo: "none" | "due" | "done";
 }
-/** What became of a step that is to begin, or of its value: see step.lua. */
+/** The verdict on the begin or the value of a step, see step.lua. */
 export type StepVerdict = "ok" | "stale" | "canceled" | "deadline" | "many" | "large";
-/** How many steps a task may have, and how many bytes all of them together. */
+/** Maximum number of steps of a task, and of bytes in all. */
 interface StepRoom {
   readonly most: number;
   readonly bytes: number;
@@ -30,7 +30,7 @@ class StepScript {
     this.#script = script;
   }
 
-  /** The steps of a task by name, in the order of their beginning; null when the lease is no longer the worker's. */
+  /** The steps of a task by name, in the order in which they began; null if the worker no longer has the lease. */
   async all(tag: string, { id, fence }: Pick<Lease, "id" | "fence">): Promise<Map<string, StoredStep> | null> {
     const steps = new Map<string, StoredStep>();
     let cursor = "0";
@@ -44,12 +44,12 @@ class StepScript {
     return new Map([...steps].sort(([, a], [, b]) => a.number - b.number));
   }
 
-  /** Notes that a step which can be undone begins. */
+  /** Records that an undoable step begins. */
   begin(tag: string, step: Lease & { name: string }, room: StepRoom): Promise<StepVerdict> {
     return this.#verdict(tag, [step.id, step.fence, "begin", step.name, "", "1", room.most, room.bytes]);
   }
 
-  /** Keeps the value of a step as JSON; `undo` says that the step can be undone. */
+  /** Stores the value of a step as JSON; `undo`: the step can be undone. */
   keep(
     tag: string,
     step: Lease & { name: string; value: string; undo: boolean },
@@ -59,7 +59,7 @@ class StepScript {
     return this.#verdict(tag, [id, fence, "keep", name, value, undo ? "1" : "", room.most, room.bytes]);
   }
 
-  /** Notes that a step has been undone. */
+  /** Records that a step has been undone. */
   undone(tag: string, step: Lease & { name: string }): Promise<StepVerdict> {
     return this.#verdict(tag, [step.id, step.fence, "undone", step.name, "", "", 0, 0]);
   }
@@ -70,7 +70,7 @@ class StepScript {
   }
 }
 
-/** Reads a step as step.lua stores it. */
+/** Parses a step as stored by step.lua. */
 function storedStep(stored: string): StoredStep {
   const space = stored.indexOf(" ");
   const letter = stored[space - 1];

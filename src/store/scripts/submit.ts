@@ -6,7 +6,7 @@ import { type Line, lineOf } from "./line.ts";
 import { list, optional, text } from "./reply.ts";
 import type { Argument, Script } from "./script.ts";
 
-/** A task as submit.lua takes it. */
+/** A task for submit.lua. */
 export interface SubmitItem {
   readonly id: string;
   readonly queue: string;
@@ -14,28 +14,28 @@ export interface SubmitItem {
   readonly priority: number;
   readonly delayMs: number;
   readonly input: string | Buffer;
-  /** 16 bytes as 32 hex digits for an input that is not stored in the hash, else "". */
+  /** 16 bytes as 32 hex digits if the input is not stored in the hash, else "". */
   readonly digest: string;
   /** "" for application/json. */
   readonly mediaType: string;
-  /** JSON, "" for none. */
+  /** JSON; "" if empty. */
   readonly query: string;
   readonly caller: string;
-  /** Most tasks waiting and scheduled. */
+  /** Maximum of waiting and scheduled tasks. */
   readonly limit: number;
   readonly maxIndex: number | null;
   readonly dryRun: boolean;
-  /** URL that is told of the task's end, "" for none. */
+  /** URL to notify of the task's end; "" for none. */
   readonly webhook: string;
-  /** What the task does can be undone. */
+  /** Whether the task can be undone. */
   readonly undo: boolean;
-  /** The process that is told of its end, left out or "" for none. */
+  /** The process to notify of its end; left out or "" for none. */
   readonly listener?: string;
   /** Canceled unless it has ended within this time; null for none. */
   readonly deadlineMs: number | null;
 }
 
-/** What became of it: see submit.lua. */
+/** The verdict, see submit.lua. */
 export type SubmitVerdict =
   | "new"
   | "replay"
@@ -47,26 +47,26 @@ export type SubmitVerdict =
   | "long"
   | "dry";
 
-/** What submit.lua answers of a task. */
+/** The reply of submit.lua for a task. */
 export interface Submitted {
   readonly verdict: SubmitVerdict;
   readonly state: State | null;
   readonly index: number | null;
-  /** The place in line as a score, for counting in other partitions. */
+  /** The score in the line, for counting in other partitions. */
   readonly score: string;
-  /** When the task was stored, be it by an earlier submission; 0 where there is none. */
+  /** When the task was stored, possibly by an earlier submission; 0 if there is none. */
   readonly createdMs: number;
 }
 
-/** What submit.lua answers of all of them. */
+/** The reply of submit.lua for all tasks. */
 interface SubmittedBatch {
   readonly lines: readonly Line[];
   readonly verdicts: readonly Submitted[];
-  /** All of it is as durable as asked for. */
+  /** Whether all of it has the requested durability. */
   readonly durable: boolean;
 }
 
-/** Stores tasks and puts them in line. */
+/** Stores tasks and adds them to the line. */
 export const submit =
   (script: Script, confirmation: Confirmation) =>
   async (tag: string, items: readonly SubmitItem[]): Promise<SubmittedBatch> => {
@@ -93,7 +93,7 @@ function pushSubmission(args: Argument[], t: SubmitItem): void {
   }
 }
 
-/** Whether all but its id and input has its default. */
+/** Whether everything but its id and input is the default. */
 function isPlain(t: SubmitItem): boolean {
   const usual =
     t.priority === PRIORITY.default &&

@@ -7,16 +7,16 @@ import type { FromSandbox } from "./messages.ts";
 import type { SandboxPort } from "./port.ts";
 
 const ENTRY = new URL(`./sandbox-main${extname(fileURLToPath(import.meta.url))}`, import.meta.url);
-/** A process that has ended may have said something that is not read yet; but a child of its own may keep its line open, ms. */
+/** How long to read the last messages of a process that has ended, ms: a child of its own may keep the channel open. */
 const LAST_WORDS_MS = 500;
 
 /** Starts a sandbox in a child process. */
 export function openChild(): SandboxPort {
   const child = fork(ENTRY, {
-    // Results hold bytes, which JSON does not.
+    // Results contain bytes, which JSON cannot represent.
     serialization: "advanced",
     stdio: ["ignore", "inherit", "inherit", "ipc"],
-    // The port that a debugger listens on is taken by this process.
+    // The debugger's port is in use by this process.
     execArgv: process.execArgv.filter((flag) => !flag.startsWith("--inspect")),
   });
   const gone = new Promise<string>((resolve) => {

@@ -12,46 +12,46 @@ import type { Executor } from "./executor.ts";
 import { errorRecord } from "./handler-end.ts";
 import { Sandbox } from "./sandbox.ts";
 
-/** Most child processes at once; further suspects wait for one of them. */
+/** Maximum number of child processes; further suspects wait for one of them. */
 const MOST_CHILDREN = 8;
-/** Most that start at once: each takes a CPU, and the first to be ready serves many suspects. */
+/** Maximum number that start at once: each uses a CPU, and the first to be ready serves many suspects. */
 const MOST_STARTING = 2;
-/** Most suspects that wait for a child in one process: others may take the rest sooner, and have it when this one dies. */
+/** Maximum number of suspects that wait in one process: others may run the rest sooner, even if this one dies. */
 const MOST_WAITING = 8;
-/** How long children stay when no suspect has needed one, ms. */
+/** How long unused children are kept, ms. */
 const IDLE_MS = 60_000;
-/** Pause before a suspect tries again for which no process could be started, ms. */
+/** Pause before a suspect is retried if no process could be started for it, ms. */
 const BROKEN_MS = 5000;
-/** After so many failures in a row to start a process, a suspect that waits for one has failed an attempt. */
+/** After this many failures in a row to start a process, an attempt of each waiting suspect fails. */
 const MOST_FAILURES = 3;
-/** How long a suspect waits for a child that may run beside others, ms. */
+/** How long a suspect that may run beside other tasks waits for a child, ms. */
 const PATIENCE_MS = 1200;
 
-/** Where a suspect runs: in a child, or as one that is none does. */
+/** Where a suspect runs: in a child, or like any other task. */
 type Location = Sandbox | "usual";
 
-/** A suspect that waits. */
+/** A waiting suspect. */
 interface WaitingSuspect {
   readonly attempt: Attempt;
-  /** It waits for a slot only: where no child is free, it runs beside others. */
+  /** It waits only for a slot: if no child is free, it runs beside other tasks. */
   hasty: boolean;
   done(location: Location | HandlerEnd): void;
 }
 
-/** What {@link Children} are made of. */
+/** The options of {@link Children}. */
 interface ChildrenOptions {
   readonly handlersDir: string;
   readonly limits: HandlerLimits;
   readonly log: Logger;
-  /** Where a task of a queue runs that is not suspect. */
+  /** Where other tasks of the queue run. */
   usual(task: Reserved, queue: string): Executor;
 }
 
 /**
- * Runs suspects, tasks that have lost a worker before, in child processes, one at a time in each: if one of them kills its process
- * again, it is known that it was this one, and nothing else dies with it. Children are used again by one suspect after another. One
- * that would be dead after another loss has a child that nobody has used before it: what others left behind cannot condemn it. One that
- * may run beside others does so when it would have to wait for long, or has lost its worker once more while it waited.
+ * Runs suspects (tasks that have lost a worker) in child processes, one at a time in each: if one kills its process again, it is
+ * known which one it was, and nothing else dies with it. Children are reused by one suspect after another. A suspect that would
+ * be dead after another loss gets an unused child, so that leftovers of others cannot cause that loss. A suspect that may run
+ * beside other tasks does so if it would have to wait long, or has lost another worker while it waited.
  */
 export class Children implements Executor {
   readonly #options: ChildrenOptions;
@@ -59,7 +59,7 @@ export class Children implements Executor {
   readonly #all = new Set<Sandbox>();
   readonly #waiting: WaitingSuspect[] = [];
   #starting = 0;
-  /** How often in a row none could be started. */
+  /** How often in a row starting one failed. */
   #failures = 0;
   #stopped = false;
   #idleTimer: NodeJS.Timeout | undefined;
@@ -68,13 +68,13 @@ export class Children implements Executor {
     this.#options = options;
   }
 
-  /** Whether one more suspect may wait here. */
+  /** Whether another suspect may wait here. */
   admits(task: Reserved, settings: QueueSettings): boolean {
     const most = MOST_WAITING + (mayRunBesideOthers(task, settings) ? settings.concurrency : 0);
     return this.#waiting.length < most;
   }
 
-  /** Suspects may come: one child is to be ready for them. */
+  /** Keeps one child ready, since suspects may arrive. */
   warm(): void {
     if (this.#stopped) return;
     if (this.#all.size === 0) void this.#start();
@@ -88,7 +88,7 @@ export class Children implements Executor {
       await attempt.report();
       if (attempt.aborted !== undefined) return { kind: "overdue" };
       if (location === "usual") return await this.#options.usual(attempt.task, handler.queue).execute(attempt, handler);
-      // It died before the handler has begun: not of that.
+      // It died before the handler began, so that was not the cause.
       if (!location.alive) return { kind: "later", afterMs: 0 };
       return await location.run(attempt);
     } catch (error) {
@@ -104,7 +104,7 @@ export class Children implements Executor {
     return this.#waiting.length > 0;
   }
 
-  /** A slot of some queue has become free: a suspect may be waiting for it. */
+  /** A slot of some queue is free: a suspect may be waiting for it. */
   slotFreed(): void {
     if (this.waited) this.#assign();
   }
@@ -115,7 +115,7 @@ export class Children implements Executor {
     await Promise.all([...this.#all].map((sandbox) => sandbox.kill()));
   }
 
-  /** Waits for a child and a slot, which are taken together: neither is kept from others meanwhile. */
+  /** Waits for a child and a slot, and claims both together, so that it never blocks one of them for others. */
   #turn(attempt: Attempt): Promise<Location | HandlerEnd> {
     return new Promise((resolve) => {
       const flexible = mayRunBesideOthers(attempt.task, attempt.settings);
@@ -133,7 +133,7 @@ export class Children implements Executor {
           this.#assign();
         }, PATIENCE_MS);
       }
-      // Nothing has begun: there is nothing to wait for.
+      // Nothing has begun.
       attempt.whenAborted(() => {
         const at = this.#waiting.indexOf(waiting);
         if (at >= 0) this.#waiting.splice(at, 1);

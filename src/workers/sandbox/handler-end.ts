@@ -8,15 +8,15 @@ export class PermanentError extends Error {
   override readonly name = "PermanentError";
 }
 
-/** Most causes of an error that are told, and most characters of all of them. */
+/** Maximum number of causes of an error that are logged, and their total length. */
 const CAUSES = 5;
 const STACK_LENGTH = 10_000;
-/** Most characters of a message that are told. */
+/** Maximum length of a reported message. */
 const MESSAGE_LENGTH = 2000;
 
 /**
- * How a handler ended that has thrown something. Never throws itself.
- * @param maxBytes most bytes of a problem: it is a result like any other
+ * The end of a handler that threw. Never throws itself.
+ * @param maxBytes maximum size of a problem, which is a result like any other
  */
 export function endOfThrown(thrown: unknown, maxBytes: number): HandlerEnd {
   try {
@@ -26,13 +26,13 @@ export function endOfThrown(thrown: unknown, maxBytes: number): HandlerEnd {
     if (isGiveUp(thrown)) return givenUp(thrown, maxBytes);
     if (isRetryAfter(thrown)) return { kind: "error", error: errorRecord(thrown), afterMs: within(thrown.afterMs) };
   } catch (error) {
-    // A problem that JSON cannot hold, or an object whose properties throw when they are read.
+    // A problem that JSON cannot represent, or an object with throwing getters.
     return { kind: "error", error: errorRecord(error) };
   }
   return { kind: "error", error: errorRecord(thrown) };
 }
 
-/** The parts of something thrown that can be logged and kept. Never throws itself. */
+/** The record of a thrown value, for the log and the store. Never throws itself. */
 export function errorRecord(thrown: unknown): ErrorRecord {
   const message = messageOf(thrown).slice(0, MESSAGE_LENGTH);
   try {
@@ -40,7 +40,7 @@ export function errorRecord(thrown: unknown): ErrorRecord {
       return { type: String(thrown.name), message, stack: stackOf(thrown, CAUSES).slice(0, STACK_LENGTH) };
     }
   } catch {
-    // A getter that throws: its message must do.
+    // A getter throws: only the message is used.
   }
   return { type: typeof thrown, message, stack: message };
 }
@@ -52,12 +52,12 @@ function stackOf(error: Error, causes: number): string {
   return `${stack}\ncaused by: ${cause instanceof Error ? stackOf(cause, causes - 1) : messageOf(cause)}`;
 }
 
-/** Handlers may make these errors without the functions that check their values. */
+/** Clamps the value, since handlers can create these errors without the functions that check it. */
 function within(ms: number): number {
   return Number.isFinite(ms) ? Math.min(Math.max(0, Math.round(ms)), LONGEST_MS) : 0;
 }
 
-/** @throws TypeError for what JSON cannot hold */
+/** @throws TypeError for a value that JSON cannot represent */
 function givenUp(thrown: GiveUp, maxBytes: number): HandlerEnd {
   const json = JSON.stringify(thrown.problem);
   const bytes = Buffer.byteLength(json);
@@ -74,7 +74,7 @@ function givenUp(thrown: GiveUp, maxBytes: number): HandlerEnd {
   return { kind: "give-up", problem, message: messageOf(thrown).slice(0, MESSAGE_LENGTH) };
 }
 
-/** The members that RFC 9457 §3.1 wants to be texts; a handler without types may have made something else of them. */
+/** The members that must be strings by RFC 9457 §3.1; an untyped handler may have set other values. */
 function textsOf(problem: Problem): Problem {
   const members = ["type", "title", "detail"] as const;
   return Object.fromEntries(

@@ -5,7 +5,7 @@ import { Context, type HandlerLimits } from "../task-context.ts";
 import { type Executor, withinGrace } from "./executor.ts";
 import { perform } from "./perform.ts";
 
-/** Runs handlers in this very process. One that ignores its signal cannot be ended: it is only no longer waited for. */
+/** Runs handlers in this process. One that ignores its signal cannot be ended, only abandoned. */
 export class InProcess implements Executor {
   readonly #limits: HandlerLimits;
 

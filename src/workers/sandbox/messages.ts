@@ -4,12 +4,12 @@ import type { WriteVerdict } from "../output.ts";
 import type { HandlerLimits, TaskFacts } from "../task-context.ts";
 
 /*
- * What a worker and a sandbox (a thread or a child process that runs one handler at a time) say to each other. All of it is plain
- * data. `run` numbers the attempts that a sandbox has run: what is left over from an earlier one is not taken for the present one's.
+ * The messages between a worker and a sandbox (a thread or a child process that runs one handler at a time), as plain data. `run`
+ * numbers the attempts of a sandbox, so that messages left over from an earlier one are ignored.
  */
 
 export type ToSandbox =
-  /** The first message: where the handlers are. Answered with `ready` or `broken`. */
+  /** The first message, with the location of the handlers. Answered with `ready` or `broken`. */
   | { readonly type: "open"; readonly handlersDir: string }
   | {
       readonly type: "run";
@@ -20,7 +20,7 @@ export type ToSandbox =
       readonly logLevel: string;
     }
   | { readonly type: "abort"; readonly run: number; readonly cause: AbortCause }
-  /** Answers a call; `error` is the message of what went wrong. */
+  /** The reply to a call; `error` is the message of an error. */
   | { readonly type: "reply"; readonly call: number; readonly value: Reply }
   | { readonly type: "reply"; readonly call: number; readonly error: string };
 
@@ -53,5 +53,5 @@ export type FromSandbox =
       readonly undo: boolean;
     }
   | { readonly type: "undone"; readonly run: number; readonly call: number; readonly name: string }
-  /** `spoiled` when the sandbox is in an unknown state and must not be used again. */
+  /** `spoiled`: the sandbox is in an unknown state and must not be reused. */
   | { readonly type: "done"; readonly run: number; readonly end: HandlerEnd; readonly spoiled?: boolean };

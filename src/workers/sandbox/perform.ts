@@ -5,12 +5,12 @@ import type { Context } from "../task-context.ts";
 import { endOfThrown, PermanentError } from "./handler-end.ts";
 import { toAnswer, toResult } from "./result.ts";
 
-/** Most issues of an input that are told. */
+/** Maximum number of validation issues that are reported. */
 const ISSUES = 20;
 
 /**
- * Runs a handler on an input, from the bytes stored to the bytes to store. Never throws or rejects. The end of a handler that
- * answers at once is there at once: promises would cost more than everything else about a short task.
+ * Runs a handler on an input, from the stored bytes to the bytes to store. Never throws or rejects. Returns the end of a
+ * synchronous handler without a promise: promises would cost more than everything else about a short task.
  */
 export function perform(
   handler: Handler,
@@ -43,22 +43,22 @@ async function awaited(pending: unknown, task: Context, maxResultBytes: number):
   }
 }
 
-/** What `await` waits for. */
+/** Whether `await` would wait for it. */
 function isThenable(value: unknown): boolean {
   if (value === null || (typeof value !== "object" && typeof value !== "function")) return false;
   return "then" in value && typeof value.then === "function";
 }
 
-/** The input as the handler takes it: parsed and checked JSON, or bytes. Only a schema may take its time. */
+/** The input for the handler: parsed and validated JSON, or bytes. A promise only if the schema is asynchronous. */
 function readInput(handler: Handler, { bytes, mediaType }: Input): unknown {
   if (mediaType !== "application/json") return new Uint8Array(bytes);
-  // From another thread or process they come as a plain array.
+  // From another thread or process they arrive as a plain Uint8Array.
   const buffer = Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const value: unknown = JSON.parse(buffer.toString("utf8"));
   return handler.schema ? validated(handler.schema, value) : value;
 }
 
-/** Checked when it was submitted; once more since the schema may fill in defaults, or have changed with a new version. */
+/** Validated again after submission, since the schema may add defaults, or may have changed in a new version. */
 async function validated(schema: NonNullable<Handler["schema"]>, value: unknown): Promise<unknown> {
   const checked = await schema["~standard"].validate(value);
   if (checked.issues)

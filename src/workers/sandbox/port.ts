@@ -1,13 +1,13 @@
 import type { FromSandbox, ToSandbox } from "./messages.ts";
 
-/** A line to the inside of a sandbox, and the means to end it. */
+/** The connection to a sandbox, which can also end it. */
 export interface SandboxPort {
-  /** Says something; without effect when the sandbox is gone. */
+  /** Sends a message; without effect if the sandbox is gone. */
   post(message: ToSandbox): void;
-  /** Sets who is told what the sandbox says. */
+  /** Sets the listener for messages of the sandbox. */
   listen(listener: (message: FromSandbox) => void): void;
-  /** Resolves when the sandbox is gone and has been heard to the last word, with how it ended. */
+  /** Resolves when the sandbox is gone and all its messages are read, with how it ended. */
   readonly gone: Promise<string>;
-  /** Ends the sandbox, whatever it does. Resolves when it is gone. */
+  /** Terminates the sandbox, whatever it does. Resolves when it is gone. */
   kill(): Promise<void>;
 }

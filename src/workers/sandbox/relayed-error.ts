@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import type { Logger } from "../../log.ts";
 
-/** Writes a line of another thread's or process's log into this one's. */
+/** Writes a log line of another thread or process to the log of this one. */
 export function relayLog(log: Logger, line: string): void {
   let fields: Record<string, unknown>;
   try {
@@ -19,7 +19,7 @@ export function relayLog(log: Logger, line: string): void {
   );
 }
 
-/** An error as the log shows it: without a prototype, or pino would take it for one of a class named Object. */
+/** An error for the log: without a prototype, otherwise pino would log its type as Object. */
 export function errorForLog(error: unknown): unknown {
   return typeof error === "object" && error !== null ? Object.assign(Object.create(null), error) : error;
 }

@@ -1,6 +1,6 @@
 /**
- * The inside of a sandbox: the entry of a thread (`new Worker(this)`) or of a child process (`fork(this)`), which runs one handler
- * at a time on behalf of the worker that started it. It lives as long as that worker does.
+ * The entry of a sandbox: a thread (`new Worker(this)`) or a child process (`fork(this)`) that runs one handler at a time for the
+ * worker that started it, and ends with it.
  */
 import { isMainThread, parentPort, Worker } from "node:worker_threads";
 import type { HandlerEnd } from "../../engine/attempt-end.ts";
@@ -17,7 +17,7 @@ import { errorRecord } from "./handler-end.ts";
 import type { FromSandbox, Reply, StepsReply, ToSandbox } from "./messages.ts";
 import { perform } from "./perform.ts";
 
-/** How often a child process looks whether its parent still lives, ms. */
+/** How often a child process checks whether its parent is alive, ms. */
 const PARENT_LOOK_MS = 1000;
 
 const say = (message: FromSandbox, said?: () => void): void => {
@@ -79,7 +79,7 @@ async function attempt(message: Extract<ToSandbox, { type: "run" }>, signal: Abo
   return perform(handler, { bytes: input, mediaType: facts.mediaType }, context, limits.maxResultBytes);
 }
 
-/** A body that is a view into a larger buffer would take all of it along. */
+/** A copy, since the whole underlying buffer of a view would be sent. */
 function compact(end: HandlerEnd): HandlerEnd {
   if (end.kind !== "result") return end;
   const { result } = end;
@@ -100,11 +100,11 @@ function receive(message: ToSandbox): void {
   }
 }
 
-/** A child process ends with its parent, however that ends, and heeds no signal that goes to everybody. */
+/** A child process ends with its parent, however that ends, and ignores signals sent to the process group. */
 function mindTheParent(): void {
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
   process.on("disconnect", () => process.exit(1));
-  // A handler that holds the CPU lets no event come; a thread of its own still sees that the parent has gone.
+  // A handler that uses the CPU blocks all events; a separate thread still notices that the parent is gone.
   const watch = `const { workerData } = require("node:worker_threads");
     setInterval(() => process.ppid === workerData || process.kill(process.pid, "SIGKILL"), ${PARENT_LOOK_MS});`;
   new Worker(watch, { eval: true, workerData: process.ppid, execArgv: [], stdout: false, stderr: false }).unref();
@@ -115,9 +115,9 @@ if (parentPort && !isMainThread) {
 } else {
   mindTheParent();
   process.on("message", (message) => receive(message as ToSandbox));
-  // Else the process would end without a word of what went wrong, which would count as a loss.
+  // Otherwise the process would end without reporting the error, which would count as a loss.
   process.on("uncaughtException", (error) => {
-    // What nobody is blamed for any more was left behind by an earlier run.
+    // An error without a current run was left behind by an earlier one.
     if (!current) process.exit(1);
     say({ type: "done", run: current.run, end: { kind: "error", error: errorRecord(error) }, spoiled: true });
   });

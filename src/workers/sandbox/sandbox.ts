@@ -8,12 +8,12 @@ import type { FromSandbox, Reply } from "./messages.ts";
 import type { SandboxPort } from "./port.ts";
 import { relayLog } from "./relayed-error.ts";
 
-/** Longest time that a sandbox may take to load the handlers, ms. */
+/** How long a sandbox may take to load the handlers, ms. */
 const BOOT_MS = 60_000;
 
-/** A thread or child process that runs one handler at a time, seen from the worker. */
+/** A thread or child process that runs one handler at a time, as seen by the worker. */
 export class Sandbox {
-  /** Resolves when the sandbox can run handlers; rejects when it never will. */
+  /** Resolves when the sandbox can run handlers; rejects if it never will. */
   readonly ready: Promise<void>;
   readonly #port: SandboxPort;
   readonly #limits: HandlerLimits;
@@ -33,7 +33,7 @@ export class Sandbox {
         else resolve();
       };
     });
-    // Whoever waits for it hears of it; if nobody does, the sandbox is not used.
+    // Handled where it is awaited; if it is not, the sandbox is not used.
     this.ready.catch(() => this.kill());
     void port.gone.then((how) => {
       this.#gone = true;
@@ -43,17 +43,17 @@ export class Sandbox {
     port.post({ type: "open", handlersDir: options.handlersDir });
   }
 
-  /** Whether it can be used again. */
+  /** Whether it can be reused. */
   get alive(): boolean {
     return !this.#gone;
   }
 
-  /** Whether it has run no handler yet. */
+  /** Whether it has not run any handler yet. */
   get unused(): boolean {
     return this.#runs === 0;
   }
 
-  /** Runs the handler of an attempt; one that is still at it a grace after its signal has fired ends with the sandbox. */
+  /** Runs the handler of an attempt; if it still runs a grace period after its signal fired, the sandbox is terminated. */
   async run(attempt: Attempt): Promise<HandlerEnd> {
     const { facts, input, log } = attempt;
     this.#runs += 1;
@@ -66,13 +66,13 @@ export class Sandbox {
       type: "run",
       run,
       facts,
-      // A copy of its own: the stored one may be a view into a larger buffer, all of which would travel.
+      // A copy: the original may be a view into a larger buffer, all of which would be sent.
       input: new Uint8Array(input.bytes),
       limits: this.#limits,
       logLevel: log.level,
     });
     attempt.begin();
-    // Of a run that is over the sandbox takes no notice.
+    // The sandbox ignores messages for a run that is over.
     attempt.whenAborted(() => this.#port.post({ type: "abort", run, cause: attempt.aborted ?? "shutdown" }));
     try {
       const end = await withinGrace(attempt, Promise.race([answered, lost]));
@@ -83,7 +83,7 @@ export class Sandbox {
     }
   }
 
-  /** Ends the sandbox; what runs in it is lost. */
+  /** Terminates the sandbox; a handler running in it is lost. */
   async kill(): Promise<void> {
     this.#gone = true;
     await this.#port.kill();
@@ -93,10 +93,10 @@ export class Sandbox {
     if (message.type === "ready") return this.#onBoot();
     if (message.type === "broken") return this.#onBoot(new Error(message.error.message));
     const current = this.#current;
-    // What an earlier handler left behind still speaks.
+    // A message of an earlier run.
     if (current === undefined || message.run !== current.run) return;
     const { attempt } = current;
-    // The event comes in the context in which the sandbox was started, perhaps for another task.
+    // The event fires in the async context in which the sandbox was started, perhaps that of another task.
     withRequestId(attempt.task.id, () => {
       if (message.type === "done") {
         if (message.spoiled) void this.kill();

@@ -6,21 +6,21 @@ import { messageOf } from "../../errors.ts";
 import type { FromSandbox } from "./messages.ts";
 import type { SandboxPort } from "./port.ts";
 
-/** `.ts` while the sources run (under tsx), `.js` once they are compiled. */
+/** `.ts` when run from source (with tsx), `.js` when compiled. */
 const OWN_EXTENSION = extname(fileURLToPath(import.meta.url));
 const ENTRY = new URL(`./sandbox-main${OWN_EXTENSION}`, import.meta.url);
 
-/** Node 20 gives a new thread nothing of tsx, later ones all of it; registering it twice would slow down every import. */
+/** In Node 20 a new thread does not inherit tsx, in later versions it does; registering it twice would slow down every import. */
 const BOOT_FROM_SOURCE = `
 const { entry, tsx } = require("node:worker_threads").workerData;
 import(entry).catch(async (error) => {
   if (error.code !== "ERR_UNKNOWN_FILE_EXTENSION") throw error;
   (await import(tsx)).register();
-  // By another name, for the failure is remembered.
+  // By another name, since the failure is cached.
   await import(entry + "?by-tsx");
 });`;
 
-/** Starts a sandbox in a thread of this process, whose heap has at most so many MB. */
+/** Starts a sandbox in a thread of this process, with a limit for its heap in MB. */
 export function openThread(memoryMb: number): SandboxPort {
   const options = { name: "paihao-sandbox", resourceLimits: { maxOldGenerationSizeMb: memoryMb } };
   const worker =
@@ -36,7 +36,7 @@ export function openThread(memoryMb: number): SandboxPort {
     reason ??= messageOf(error);
   });
   const gone = new Promise<string>((resolve) => {
-    // What it said before its end has been delivered by then.
+    // All its messages have been delivered by then.
     worker.once("exit", (code) => resolve(reason ?? `the thread ended with exit code ${code}`));
   });
   return {
@@ -49,7 +49,7 @@ export function openThread(memoryMb: number): SandboxPort {
   };
 }
 
-/** Of its two forms the ES module: the other one looks for its own files in the wrong place. */
+/** Its ES module: the CommonJS one looks for its files in the wrong place. */
 function tsxUrl(): string {
   const commonJs = createRequire(import.meta.url).resolve("tsx/esm/api");
   return pathToFileURL(commonJs.replace(/\.cjs$/, ".mjs")).href;

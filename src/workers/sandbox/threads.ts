@@ -8,8 +8,8 @@ import { Sandbox } from "./sandbox.ts";
 import { openThread } from "./thread-port.ts";
 
 /**
- * Runs the handlers of one queue in threads: what holds the CPU holds up nothing else, and can be ended. Threads are started when
- * they are needed and used again; there are never more than attempts under way at once, which are at most the queue's slots.
+ * Runs the handlers of one queue in threads: a handler that uses the CPU blocks nothing else, and can be terminated. Threads are
+ * started on demand and reused; there are at most as many as concurrent attempts, so at most as many as slots.
  */
 export class Threads implements Executor {
   readonly #options: { readonly handlersDir: string; readonly limits: HandlerLimits };
@@ -28,7 +28,7 @@ export class Threads implements Executor {
     try {
       sandbox = this.#take();
       const end = (await started(attempt, sandbox.ready)) ?? (await sandbox.run(attempt));
-      // No process has died, only a thread: the attempt failed.
+      // Only a thread died, not a process, so the attempt failed.
       return end.kind === "lost" ? { kind: "error", error: errorRecord(new Error(end.how)) } : end;
     } catch (error) {
       return { kind: "error", error: errorRecord(new Error(`no thread for the handler: ${messageOf(error)}`)) };
