@@ -1,8 +1,7 @@
-/**
- * `npm run bench -- NAME [--quick]`: one benchmark; `all` runs each, `plot` draws what was recorded. A quick run takes some
- * seconds, shows its figures and keeps them out of results.md.
- */
-import { parseArgs } from "node:util";
+/** `npm run bench -- --help` says what there is. */
+import { fileURLToPath } from "node:url";
+import { Command, InvalidArgumentError, Option } from "commander";
+import { runUnderNode } from "../testbed/node-release.ts";
 import { accept } from "./accept.ts";
 import { anatomy } from "./anatomy.ts";
 import { cluster } from "./cluster.ts";
@@ -30,35 +29,62 @@ const BENCHES: readonly Bench[] = [
   ...[scale, cluster, idle, estimates, recovery, anatomy, scripts],
 ];
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { quick: { type: "boolean", default: false }, pairs: { type: "string" } },
-});
+const program = new Command("npm run bench --")
+  .description("Runs benchmarks, and adds their figures to bench/results.md.")
+  .argument("<names...>", "benchmarks, or: all, plot (draws what was recorded)")
+  .option("--quick", "take some seconds each, and keep the figures out of results.md")
+  .addOption(new Option("--pairs <n>", "how often the peers take turns (default: 7, quick: 3)").argParser(wholeNumber))
+  .option("--node <major>", "run everything under another Node, such as 24, which npm fetches")
+  .addHelpText(
+    "after",
+    `\nBenchmarks:\n${BENCHES.map(({ name, title }) => `  ${name.padEnd(10)} ${title}`).join("\n")}`,
+  )
+  .parse();
+const {
+  quick = false,
+  pairs = quick ? 3 : 7,
+  node,
+} = program.opts<{ quick?: boolean; pairs?: number; node?: string }>();
 
-process.on("exit", endAll);
-process.on("SIGINT", () => process.exit(130));
-// The stores are not waited for by Node (a test that forgets one must not hang), the benches are.
-const awake = setInterval(() => undefined, 60_000);
+const known = new Map(BENCHES.map((bench) => [bench.name, bench]));
+const unknown = program.args.filter((name) => name !== "all" && name !== "plot" && !known.has(name));
+if (unknown.length > 0) program.error(`error: no benchmark is called ${unknown.join(", ")}; --help lists them`);
 
-const [name = ""] = positionals;
-const chosen = name === "all" ? BENCHES : BENCHES.filter((bench) => bench.name === name);
-if (name === "plot") {
-  console.log(plot().join("\n"));
-} else if (chosen.length === 0) {
-  const names = ["all", "plot", ...BENCHES.map((bench) => bench.name)];
-  console.error(`npm run bench -- NAME [--quick] [--pairs N], where NAME is one of\n  ${names.join(", ")}`);
-  process.exitCode = 1;
+if (node === undefined) await runBenches();
+else await runAgainUnder(node);
+
+/** The same command under another Node: the load, the subjects and their stores are children of that process. */
+async function runAgainUnder(major: string): Promise<void> {
+  const options = [...(quick ? ["--quick"] : []), "--pairs", String(pairs)];
+  const main = ["--import", "tsx", fileURLToPath(import.meta.url), ...program.args, ...options];
+  process.exitCode = await runUnderNode(major, "node", main);
 }
-for (const bench of chosen) {
-  console.log(`▸ ${bench.name}: ${bench.title}`);
-  const { quick } = values;
-  const pairs = Number(values.pairs ?? (quick ? 3 : 7));
-  try {
-    record(bench, await bench.run({ quick, pairs, say: (line) => console.log(`  ${line}`) }), quick);
-  } catch (error) {
-    // The other benches have something to say all the same.
-    console.error(`✘ ${bench.name} failed:`, error);
-    process.exitCode = 1;
+
+async function runBenches(): Promise<void> {
+  process.on("exit", endAll);
+  process.on("SIGINT", () => process.exit(130));
+  // The stores are not waited for by Node (a test that forgets one must not hang), the benches are.
+  const awake = setInterval(() => undefined, 60_000);
+  const names = program.args.flatMap((name) => (name === "all" ? [...known.keys()] : name));
+  for (const name of new Set(names)) {
+    const bench = known.get(name);
+    if (!bench) {
+      console.log(plot().join("\n"));
+      continue;
+    }
+    console.log(`▸ ${name}: ${bench.title}`);
+    try {
+      record(bench, await bench.run({ quick, pairs, say: (line) => console.log(`  ${line}`) }), quick);
+    } catch (error) {
+      // The other benches have something to say all the same.
+      console.error(`✘ ${name} failed:`, error);
+      process.exitCode = 1;
+    }
   }
+  clearInterval(awake);
 }
-clearInterval(awake);
+
+function wholeNumber(text: string): number {
+  if (!/^[1-9]\d*$/.test(text)) throw new InvalidArgumentError("expected a whole number, from 1.");
+  return Number(text);
+}

@@ -1,10 +1,10 @@
 import { readdir, stat } from "node:fs/promises";
-import { register } from "node:module";
+import * as nodeModule from "node:module";
 import path from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { messageOf, StartError } from "../errors.ts";
 import { type Handler, isHandler } from "./define.ts";
-import type { ResolveData } from "./resolve-hook.ts";
+import { type ResolveData, resolveHookSync } from "./resolve-hook.ts";
 
 /** The handlers that come with the server. */
 export const shippedHandlersDir: string = fileURLToPath(new URL("../handlers/", import.meta.url));
@@ -84,6 +84,11 @@ function reasonOf(thrown: unknown): string {
   return thrown instanceof Error && !/error/i.test(said) ? `${thrown.name}: ${said}` : said;
 }
 
+/** Node 22.15 and later have it. */
+const { registerHooks } = nodeModule as {
+  readonly registerHooks?: (hooks: { readonly resolve: ReturnType<typeof resolveHookSync> }) => void;
+};
+
 let resolvesHandlers = false;
 let readsTypeScript = OWN_EXTENSION === ".ts";
 
@@ -101,6 +106,7 @@ async function prepareImports(files: readonly string[]): Promise<void> {
   if (tsxIsNew || !resolvesHandlers) {
     resolvesHandlers = true;
     const data: ResolveData = { index: new URL(`../index${OWN_EXTENSION}`, import.meta.url).href };
-    register(`./resolve-hook${OWN_EXTENSION}`, import.meta.url, { data });
+    if (registerHooks) registerHooks({ resolve: resolveHookSync(data.index) });
+    else nodeModule.register(`./resolve-hook${OWN_EXTENSION}`, import.meta.url, { data });
   }
 }

@@ -1,8 +1,9 @@
-import type { InitializeHook, ResolveFnOutput, ResolveHook } from "node:module";
+import type { InitializeHook, ResolveFnOutput, ResolveHook, ResolveHookContext } from "node:module";
 
 /*
- * Resolve hooks for `module.register`: they run in a thread of their own, which gets only the data that the server passes. They
- * run before those of tsx, if tsx is registered.
+ * Resolve hooks, which run before those of tsx, if tsx is registered. Where Node has `module.registerHooks`, tsx uses it, and so
+ * must we: its hooks run before all others. Hooks of `module.register` run in a thread of their own, which gets only the data
+ * that the server passes.
  */
 
 /** The data for the hooks. */
@@ -27,12 +28,10 @@ export const initialize: InitializeHook<ResolveData> = (data) => {
  */
 export const resolve: ResolveHook = async (specifier, context, nextResolve) => {
   if (specifier === PACKAGE) return nextResolve(index, context);
-  // Other entry points are found by the package's own "exports".
-  const from = specifier.startsWith(`${PACKAGE}/`) ? { ...context, parentURL: index } : context;
   try {
-    return asModule(await nextResolve(specifier, from));
+    return asModule(await nextResolve(specifier, importing(specifier, context, index)));
   } catch (error) {
-    if (!BARE.test(specifier) || isDependency(context.parentURL) || !isNotFound(error)) throw error;
+    if (!isOurs(specifier, context, error)) throw error;
     try {
       return await nextResolve(specifier, { ...context, parentURL: index });
     } catch {
@@ -40,6 +39,40 @@ export const resolve: ResolveHook = async (specifier, context, nextResolve) => {
     }
   }
 };
+
+/** The hook of `module.registerHooks`, which runs in the thread that imports. */
+type ResolveHookSync = (
+  specifier: string,
+  context: ResolveHookContext,
+  nextResolve: (specifier: string, context?: Partial<ResolveHookContext>) => ResolveFnOutput,
+) => ResolveFnOutput;
+
+/** The same as {@link resolve} for `module.registerHooks`. */
+export function resolveHookSync(indexUrl: string): ResolveHookSync {
+  return (specifier, context, nextResolve) => {
+    if (specifier === PACKAGE) return nextResolve(indexUrl, context);
+    try {
+      return asModule(nextResolve(specifier, importing(specifier, context, indexUrl)));
+    } catch (error) {
+      if (!isOurs(specifier, context, error)) throw error;
+      try {
+        return nextResolve(specifier, { ...context, parentURL: indexUrl });
+      } catch {
+        throw error;
+      }
+    }
+  };
+}
+
+/** Other entry points of the package are found by its own "exports". */
+function importing(specifier: string, context: ResolveHookContext, indexUrl: string): ResolveHookContext {
+  return specifier.startsWith(`${PACKAGE}/`) ? { ...context, parentURL: indexUrl } : context;
+}
+
+/** Whether a specifier that was not found from its file is looked up among our dependencies. */
+function isOurs(specifier: string, context: ResolveHookContext, error: unknown): boolean {
+  return BARE.test(specifier) && !isDependency(context.parentURL) && isNotFound(error);
+}
 
 /**
  * Makes handler files ES modules even without a package.json with `"type": "module"`. tsx treats such files as CommonJS, with a
@@ -62,5 +95,6 @@ function isDependency(url: string | undefined): boolean {
 }
 
 function isNotFound(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).code === "ERR_MODULE_NOT_FOUND";
+  const { code } = error as NodeJS.ErrnoException;
+  return code === "ERR_MODULE_NOT_FOUND" || code === "MODULE_NOT_FOUND";
 }
