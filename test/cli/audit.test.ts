@@ -41,23 +41,22 @@ describe("paihao audit", () => {
 
   it("lists disagreements with status 1 and changes nothing; --heal repairs them", async () => {
     for (const id of ["lost", "kept"]) await t.submit({ id });
-    const tag = t.keys.tag(0);
-    await t.redis.zrem(`${tag}w:jobs`, "lost");
+    await t.redis.zrem(t.key("waiting"), "lost");
     // Of a queue that no process has a handler for.
-    await t.redis.zadd(`${tag}w:gone`, 1, "ghost");
+    await t.redis.zadd(t.key("waiting", "gone"), 1, "ghost");
 
     const { status, stdout, stderr } = run([]);
     expect(status).to.equal(1);
     expect(stdout).to.match(/^2 tasks and 2 index entries: 2 disagree; run again with --heal/);
     expect(stdout).to.include("  lost\n").and.include("  ghost\n");
     expect(stderr).to.include("store: external");
-    expect(await t.redis.zscore(`${tag}w:jobs`, "lost")).to.equal(null);
+    expect(await t.redis.zscore(t.key("waiting"), "lost")).to.equal(null);
 
     const healed = run(["--heal", "--json"]);
     expect(healed.status).to.equal(0);
     expect(JSON.parse(healed.stdout)).to.include({ tasks: 2, healed: true }).and.have.deep.property("disagreeing");
     expect(JSON.parse(healed.stdout).disagreeing).to.have.members(["lost", "ghost"]);
-    expect(await t.redis.exists(`${tag}w:gone`)).to.equal(0);
+    expect(await t.redis.exists(t.key("waiting", "gone"))).to.equal(0);
     expect((await t.reserve(2)).map((task) => task.id)).to.deep.equal(["kept", "lost"]);
     expect(run([]).status).to.equal(0);
   });

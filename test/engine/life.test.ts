@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { SHARED } from "../../src/store/constants.ts";
-import { type KEYS, STATE_LETTERS, TASK_FIELDS } from "../../src/store/keys.ts";
+import { STATE_LETTERS, TASK_FIELDS } from "../../src/store/keys.ts";
 import type { Reserved } from "../../src/store/scripts/scripts.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
@@ -15,7 +15,6 @@ describe("the life of a task", () => {
   afterEach(() => t.close());
 
   const look = (id: string) => t.look(id);
-  const key = (kind: keyof typeof KEYS, name: string) => t.keys.start(t.keys.tag(0), kind) + name;
   const take = async () => {
     const [task] = await t.reserve(1);
     if (!task) throw new Error("nothing to take");
@@ -34,7 +33,7 @@ describe("the life of a task", () => {
     expect(seen.result?.body.toString()).to.equal("done");
     expect(seen.result?.headers).to.deep.equal({ "x-made-by": "test" });
     expect((seen.expiresMs ?? 0) - (seen.finishedMs ?? 0)).to.equal(t.settings.resultTtlMs);
-    expect(await t.redis.pttl(key("task", "a"))).to.be.above(t.settings.resultTtlMs);
+    expect(await t.redis.pttl(t.key("task", "a"))).to.be.above(t.settings.resultTtlMs);
   });
 
   it("has inputs of any size and any bytes", async () => {
@@ -81,7 +80,7 @@ describe("the life of a task", () => {
     expect([await ids("first", 0), await ids("second", 1)]).to.deep.equal([["a"], ["b"]]);
     await t.engine.heartbeat("w1", 60_000, new Map([["jobs", 2]]));
     await t.engine.heartbeat("w1", 0, new Map([["jobs", 2]]));
-    expect(await t.redis.exists(key("reservations", "jobs"))).to.equal(0);
+    expect(await t.redis.exists(t.key("reservations", "jobs"))).to.equal(0);
   });
 
   it("does not return tasks again that were lost and reserved by the other lane of the same worker", async () => {
@@ -118,9 +117,9 @@ describe("the life of a task", () => {
     const seen = await look("a");
     expect(seen).to.include({ state: "failed", errorCode: "task-failed", attempts: 2 });
     expect(seen.result?.status).to.equal(500);
-    expect(await t.redis.zscore(key("dead", "jobs"), "a")).to.not.equal(null);
-    expect(await t.redis.hget(key("task", "a"), TASK_FIELDS.input[0])).to.equal('{"keep":"me"}');
-    expect(JSON.parse((await t.redis.hget(key("task", "a"), TASK_FIELDS.errors[0])) ?? "")).to.deep.equal([
+    expect(await t.redis.zscore(t.key("dead", "jobs"), "a")).to.not.equal(null);
+    expect(await t.redis.hget(t.key("task", "a"), TASK_FIELDS.input[0])).to.equal('{"keep":"me"}');
+    expect(JSON.parse((await t.redis.hget(t.key("task", "a"), TASK_FIELDS.errors[0])) ?? "")).to.deep.equal([
       "boom",
       "boom",
     ]);
@@ -135,7 +134,7 @@ describe("the life of a task", () => {
       await t.engine.tick(0);
     }
     expect(await t.engine.fail(lease(await take()), failureOf("give-up"), t.settings)).to.equal("failed");
-    expect(await t.redis.zcard(key("dead", "jobs"))).to.equal(0);
+    expect(await t.redis.zcard(t.key("dead", "jobs"))).to.equal(0);
   });
 
   it("returns to its old place if its worker is lost, and is dead if that happens too often", async () => {
@@ -209,15 +208,15 @@ describe("the life of a task", () => {
     for (let n = 0; n < total; n += 1000) {
       const pipeline = t.redis.pipeline();
       for (let k = n; k < n + 1000; k += 1) {
-        pipeline.hset(key("task", `d${k}`), stored);
-        pipeline.zadd(key("scheduled", "jobs"), 1, `d${k}`);
+        pipeline.hset(t.key("task", `d${k}`), stored);
+        pipeline.zadd(t.key("scheduled", "jobs"), 1, `d${k}`);
       }
       await pipeline.exec();
     }
     let promoted = 0;
     while (promoted < total) promoted += (await t.engine.tick(0)).promoted;
-    expect(await t.redis.zcard(key("waiting", "jobs"))).to.equal(total);
-    expect(await t.redis.zcard(key("scheduled", "jobs"))).to.equal(0);
+    expect(await t.redis.zcard(t.key("waiting", "jobs"))).to.equal(total);
+    expect(await t.redis.zcard(t.key("scheduled", "jobs"))).to.equal(0);
   });
 
   it("is refused beyond the queue's limit or the caller's longest line, and not stored", async () => {

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
+import { TASK_FIELDS } from "../../src/store/keys.ts";
 import type { Lease } from "../../src/store/scripts/scripts.ts";
 import { submissionOf } from "../../testbed/submission.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
@@ -15,15 +16,12 @@ describe("two clients at once", () => {
   let clients: TestEngine[];
   let one: TestEngine;
   let two: TestEngine;
-  /** The tag of all keys. */
-  let tag: string;
 
   beforeEach(async () => {
     const prefix = uniquePrefix();
     const settings = { attempts: 1, maxLost: 1 };
     clients = await Promise.all(Array.from({ length: CLIENTS }, () => openEngine({ prefix, settings })));
     [one, two] = clients as [TestEngine, TestEngine];
-    tag = one.keys.tag(0);
   });
   afterEach(async () => {
     const { tasks } = await dumpStates(one);
@@ -94,7 +92,7 @@ describe("two clients at once", () => {
 
   it("completing and losing leave a task done, or waiting at its place with the completion refused", async () => {
     const leases = await running();
-    await Promise.all(ids.map((id, n) => one.redis.zadd(`${tag}l:jobs`, "XX", n + 1, id)));
+    await Promise.all(ids.map((id, n) => one.redis.zadd(one.key("leases"), "XX", n + 1, id)));
     const lost: string[] = [];
     const verdicts = await Promise.all([
       ...leases.map(async (lease, n) => {
@@ -117,7 +115,7 @@ describe("two clients at once", () => {
 
   it("releasing and losing refund the attempt once", async () => {
     const leases = await running();
-    await Promise.all(ids.map((id, n) => one.redis.zadd(`${tag}l:jobs`, "XX", n + 1, id)));
+    await Promise.all(ids.map((id, n) => one.redis.zadd(one.key("leases"), "XX", n + 1, id)));
     const pairs = await meet(
       leases,
       (lease) => one.engine.release(lease, one.settings),
@@ -125,7 +123,7 @@ describe("two clients at once", () => {
     );
     expect(pairs).to.have.all.keys("released stale", "stale waiting");
     for (const id of ids) expect(await look(id)).to.include({ state: "waiting", attempts: 0 });
-    expect(await one.redis.hget(`${tag}q:jobs`, "lost")).to.equal(String(pairs["stale waiting"]));
+    expect(await one.redis.hget(one.key("queue"), "lost")).to.equal(String(pairs["stale waiting"]));
   });
 
   it("canceling and reserving leave a task canceled, or its worker asked to stop", async () => {
@@ -155,7 +153,7 @@ describe("two clients at once", () => {
 
   it("canceling wins over promoting, whichever comes first", async () => {
     await Promise.all(ids.map((id) => one.submit({ id, delayMs: 60_000 })));
-    await Promise.all(ids.map((id) => one.redis.zadd(`${tag}d:jobs`, "XX", 1, id)));
+    await Promise.all(ids.map((id) => one.redis.zadd(one.key("scheduled"), "XX", 1, id)));
     const verdicts = await Promise.all([
       ...ids.map(async (id, n) => {
         await delay(n % 4);
@@ -165,7 +163,7 @@ describe("two clients at once", () => {
     ]);
     expect(new Set(verdicts.slice(0, -1))).to.deep.equal(new Set(["canceled"]));
     expect(await two.engine.tick(0)).to.include({ promoted: 0 });
-    expect(await one.redis.exists(`${tag}w:jobs`, `${tag}d:jobs`)).to.equal(0);
+    expect(await one.redis.exists(one.key("waiting"), one.key("scheduled"))).to.equal(0);
   });
 
   it("failing and completing end an attempt once", async () => {
@@ -176,7 +174,7 @@ describe("two clients at once", () => {
       (lease) => two.engine.fail(lease, failureOf("retry"), two.settings),
     );
     expect(pairs).to.have.all.keys("done already", "already dead");
-    expect(await one.redis.zcard(`${tag}x:jobs`)).to.equal(pairs["already dead"]);
+    expect(await one.redis.zcard(one.key("dead"))).to.equal(pairs["already dead"]);
     const [lease] = leases;
     if (lease) expect(await one.engine.fail(lease, failureOf("give-up"), one.settings)).to.equal("already");
   });
@@ -185,11 +183,11 @@ describe("two clients at once", () => {
     const submit = (client: TestEngine, input: string) => (id: string) =>
       client.submit({ id, input }).then(({ verdict }) => verdict);
     expect(await meet(ids, submit(one, "1"), submit(two, "1"))).to.have.all.keys("new replay", "replay new");
-    expect(await one.redis.zcard(`${tag}w:jobs`)).to.equal(ids.length);
+    expect(await one.redis.zcard(one.key("waiting"))).to.equal(ids.length);
     const others = ids.map((id) => `other-${id}`);
     const pairs = await meet(others, submit(one, '"one"'), submit(two, '"two"'));
     expect(pairs).to.have.all.keys("new conflict", "conflict new");
-    const inputs = await Promise.all(others.map((id) => one.redis.hget(`${tag}t:${id}`, "i")));
+    const inputs = await Promise.all(others.map((id) => one.redis.hget(one.key("task", id), TASK_FIELDS.input[0])));
     expect(inputs.filter((input) => input === '"one"')).to.have.length(pairs["new conflict"] ?? 0);
   });
 
@@ -236,12 +234,12 @@ describe("two clients at once", () => {
   it("eight ticks promote each due task once and count each loss once", async () => {
     const due = Array.from({ length: 500 }, (_, n) => `d${n}`);
     await Promise.all(due.map((id) => one.submit({ id, delayMs: 60_000 })));
-    await Promise.all(due.map((id, n) => one.redis.zadd(`${tag}d:jobs`, "XX", n + 1, id)));
+    await Promise.all(due.map((id, n) => one.redis.zadd(one.key("scheduled"), "XX", n + 1, id)));
     const ticks = await Promise.all(clients.flatMap((client) => [client.engine.tick(0), client.engine.tick(0)]));
     expect(ticks.reduce((sum, tick) => sum + tick.promoted, 0)).to.equal(due.length);
-    expect(await one.redis.zrange(`${tag}w:jobs`, "0", "-1")).to.deep.equal(due);
+    expect(await one.redis.zrange(one.key("waiting"), "0", "-1")).to.deep.equal(due);
     const taken = await Promise.all(clients.map((client, n) => client.reserve(50, { worker: `w${n}` })));
-    await Promise.all(taken.flat().map((task) => one.redis.zadd(`${tag}l:jobs`, "XX", 1, task.id)));
+    await Promise.all(taken.flat().map((task) => one.redis.zadd(one.key("leases"), "XX", 1, task.id)));
     const lost = (await Promise.all(clients.map((client) => client.engine.tick(0)))).flatMap((tick) => tick.lost);
     expect(lost.map((task) => task.id).sort()).to.deep.equal(
       taken
@@ -249,7 +247,7 @@ describe("two clients at once", () => {
         .map((task) => task.id)
         .sort(),
     );
-    expect(await one.redis.zrange(`${tag}w:jobs`, "0", "-1")).to.deep.equal(due);
+    expect(await one.redis.zrange(one.key("waiting"), "0", "-1")).to.deep.equal(due);
   });
 
   it("eight reservations give each task to one worker, under its own fence", async () => {
@@ -275,13 +273,12 @@ describe("two clients at once", () => {
 });
 
 /** The ids of tasks whose state and index disagree. */
-async function dumpStates({ redis, scripts, keys }: TestEngine): Promise<{ tasks: string[] }> {
-  const tag = keys.tag(0);
-  const found = await keysLike(redis, `${tag}t:*`);
+async function dumpStates({ redis, scripts, keys, key }: TestEngine): Promise<{ tasks: string[] }> {
+  const found = await keysLike(redis, key("task", "*"));
   const tasks: string[] = [];
   for (let n = 0; n < found.length; n += 100) {
-    const ids = found.slice(n, n + 100).map((key) => key.slice(`${tag}t:`.length));
-    tasks.push(...(await scripts.audit(tag, { ids, heal: true })));
+    const ids = found.slice(n, n + 100).map((name) => name.slice(key("task", "").length));
+    tasks.push(...(await scripts.audit(keys.tag(0), { ids, heal: true })));
   }
   return { tasks };
 }

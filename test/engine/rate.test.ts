@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { Watchers } from "../../src/engine/watching/watchers.ts";
+import { TASK_FIELDS } from "../../src/store/keys.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 
 const rate = { max: 5, perMs: 60_000 };
@@ -47,7 +48,10 @@ describe("the rate of a queue", () => {
       const { taken } = await startsIn(3, perMs);
       for (const { tasks } of taken) {
         for (const { id } of tasks) {
-          const at = await t.redis.hget(`${t.keys.tag(t.keys.partitionOf(id))}t:${id}`, "b");
+          const at = await t.redis.hget(
+            t.keys.start(t.keys.tag(t.keys.partitionOf(id)), "task") + id,
+            TASK_FIELDS.begun[0],
+          );
           starts.push(Number(at));
         }
       }
@@ -78,7 +82,7 @@ describe("the rate of a queue", () => {
       await startsIn(partitions);
       const ahead = Date.now() + HOUR_MS;
       for (const tag of t.keys.tags) {
-        const [list, set] = [`${tag}y:jobs`, `${tag}g:jobs`];
+        const [list, set] = [`${t.keys.start(tag, "starts")}jobs`, `${t.keys.start(tag, "permits")}jobs`];
         const length = await t.redis.llen(list);
         for (let n = 0; n < length; n += 1) await t.redis.lset(list, n, ahead);
         for (const member of await t.redis.zrange(set, "0", "-1")) await t.redis.zadd(set, ahead, member);
@@ -90,8 +94,10 @@ describe("the rate of a queue", () => {
       }
       const times = await Promise.all(
         t.keys.tags.map(async (tag) => [
-          ...(await t.redis.lrange(`${tag}y:jobs`, 0, -1)),
-          ...(await t.redis.zrange(`${tag}g:jobs`, "0", "-1", "WITHSCORES")).filter((_, n) => n % 2 === 1),
+          ...(await t.redis.lrange(`${t.keys.start(tag, "starts")}jobs`, 0, -1)),
+          ...(await t.redis.zrange(`${t.keys.start(tag, "permits")}jobs`, "0", "-1", "WITHSCORES")).filter(
+            (_, n) => n % 2 === 1,
+          ),
         ]),
       );
       expect(times.flat()).to.have.length(rate.max);

@@ -28,7 +28,7 @@ describe("the engine's time", () => {
     Date.now = () => realNow.call(Date) + ms;
   };
   /** The score of the last place given out. */
-  const hlc = async () => Number(await t.redis.hget(`${tag}q:jobs`, "hlc"));
+  const hlc = async () => Number(await t.redis.hget(t.key("queue"), "hlc"));
 
   it("is that of Redis: clients whose clocks are an hour off change nothing", async () => {
     for (const [n, wrong] of [HOUR_MS, -HOUR_MS, 0, -HOUR_MS, HOUR_MS].entries()) {
@@ -58,7 +58,7 @@ describe("the engine's time", () => {
     const [before] = await t.reserve(1);
     // What an hour's lead of the old clock has left behind.
     const ahead = realNow() + HOUR_MS - EPOCH_MS;
-    await t.redis.hset(`${tag}q:jobs`, { hlc: String(ahead * 16), fence: String(ahead * 1024) });
+    await t.redis.hset(t.key("queue"), { hlc: String(ahead * 16), fence: String(ahead * 1024) });
     const later = Array.from({ length: 50 }, (_, n) => `t${n}`);
     for (const id of later) await t.submit({ id });
     expect(await hlc()).to.equal(ahead * 16 + later.length);
@@ -90,7 +90,7 @@ describe("the engine's time", () => {
     for (const queue of queues) {
       for (let n = 0; n < 8; n += 1) {
         await t.submit({ id: `${queue}-${n}`, queue, delayMs: HOUR_MS });
-        await t.redis.zadd(`${tag}d:${queue}`, "XX", "1", `${queue}-${n}`);
+        await t.redis.zadd(t.key("scheduled", queue), "XX", "1", `${queue}-${n}`);
       }
     }
     const keep = { maxLost: 1, deadMs: HOUR_MS, keepMs: HOUR_MS, tombstoneMs: HOUR_MS, problem: Buffer.from("x") };

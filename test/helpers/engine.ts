@@ -8,7 +8,7 @@ import type { WithInput } from "../../src/engine/take.ts";
 import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { type Connection, connect } from "../../src/store/connection.ts";
-import { Keys } from "../../src/store/keys.ts";
+import { type KEYS, Keys } from "../../src/store/keys.ts";
 import { PubSub } from "../../src/store/pubsub.ts";
 import { type Scripts, scriptsOf } from "../../src/store/scripts/scripts.ts";
 import type { Result } from "../../src/task.ts";
@@ -23,24 +23,26 @@ export interface TestEngine {
   readonly keys: Keys;
   readonly scripts: Scripts;
   readonly settings: QueueSettings;
-  /** Submits to the test's queue; the id is made up where none is given. */
+  /** A key in partition 0; by default that of the test's queue. */
+  key(kind: keyof typeof KEYS, name?: string): string;
+  /** Submits to the test's queue; by default under a new id. */
   submit(options?: Partial<Submission>): ReturnType<Engine["submit"]>;
   /** Reserves from partition 0 for a worker. */
   reserve(
     count?: number,
     options?: { worker?: string; lane?: number; reservation?: string; leaseMs?: number },
   ): Promise<readonly WithInput[]>;
-  /** What the engine says of a task, with its result; throws where it knows none. */
+  /** Reads a task with its result; throws if it is unknown. */
   look(id: string): Promise<Inspection>;
   close(): Promise<void>;
 }
 
-/** What a task that went well leaves. */
+/** The result of a successful task. */
 export const resultOf = (text: string): Result => ({
   ...{ status: 200, contentType: "text/plain", headers: { "x-made-by": "test" }, body: Buffer.from(text) },
 });
 
-/** How an attempt failed. */
+/** A failed attempt. */
 export const failureOf = <Kind extends "retry" | "later" | "give-up">(kind: Kind, delayMs = 0) => ({
   ...{ kind, delayMs, error: "boom", code: "task-failed", result: catalogueResult("task-failed") },
 });
@@ -58,11 +60,11 @@ export async function openEngine(
     settings?: Partial<QueueSettings>;
     url?: string;
     prefix?: string;
-    /** Those that it has handlers for; default: `jobs`. */
+    /** The queues with a handler; default: `jobs`. */
     queues?: readonly "jobs"[];
-    /** Scripts that fail where a test wants them to. */
+    /** Scripts that fail as a test needs. */
     makeScripts?: (redis: Connection) => Scripts;
-    /** What reads and writes large values, where that is not the same. */
+    /** Other scripts for large values. */
     makeLarge?: (redis: Connection) => Scripts;
   } = {},
 ): Promise<TestEngine> {
@@ -91,6 +93,7 @@ export async function openEngine(
     keys,
     scripts,
     settings,
+    key: (kind, name = "jobs") => keys.start(keys.tag(0), kind) + name,
     submit: (submission = {}) => engine.submit(submissionOf(fresh("task-"), "jobs", '{"n":1}', submission), settings),
     reserve: async (count = 1, { worker = "w1", lane = 0, reservation, leaseMs = 15_000 } = {}) => {
       const request = {

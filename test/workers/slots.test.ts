@@ -163,7 +163,7 @@ describe("a worker's slots", () => {
     shop = await openWorkshop([handler]);
     const ids = await Promise.all(Array.from({ length: 8 }, (_, n) => shop.submit(n)));
     const redis = await connectOnce(storeUrl());
-    await redis.unlink(...ids.slice(0, 7).map((id) => `${shop.engine.keys.tag(0)}t:${id}`));
+    await redis.unlink(...ids.slice(0, 7).map((id) => shop.engine.keys.start(shop.engine.keys.tag(0), "task") + id));
     redis.disconnect();
     const begun = performance.now();
     await shop.worker();

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { estimate, estimatedPercent } from "../../../src/engine/estimates/estimate.ts";
 import { forecastTurnovers } from "../../../src/engine/estimates/forecast.ts";
+import { TASK_FIELDS } from "../../../src/store/keys.ts";
 import type { Line } from "../../../src/store/scripts/scripts.ts";
 import {
   ARRIVALS,
@@ -186,7 +187,7 @@ describe("the statistics of service times", () => {
   it("are the same in complete.lua as in the simulation", async () => {
     const t = await openEngine();
     try {
-      const key = `${t.keys.tag(0)}q:jobs`;
+      const key = t.key("queue");
       const random = randomOf(3);
       const expected = new ServiceStatistics();
       const result = { status: 204, contentType: null, headers: {}, body: Buffer.alloc(0) };
@@ -196,7 +197,7 @@ describe("the statistics of service times", () => {
         await t.submit({ id });
         const [task] = await t.reserve(1);
         if (!task) throw new Error("nothing to take");
-        await t.redis.hset(`${t.keys.tag(0)}t:${id}`, "b", Date.now() - Math.round(random() * 5000));
+        await t.redis.hset(t.key("task", id), TASK_FIELDS.begun[0], Date.now() - Math.round(random() * 5000));
         await t.engine.complete({ queue: "jobs", id, fence: task.fence }, result, t.settings);
         // How long it took is Redis's to say.
         const sum = Number(await t.redis.hget(key, "total"));
@@ -224,11 +225,11 @@ describe("the statistics of service times", () => {
     const t = await openEngine();
     try {
       await t.engine.heartbeat("w1", 15_000, new Map([["jobs", 2]]));
-      await Promise.all(["a", "b", "c"].map((id) => t.submit({ id })));
+      await Promise.all(["a", TASK_FIELDS.begun[0], "c"].map((id) => t.submit({ id })));
       await t.reserve(1);
       expect((await t.engine.inspect("c", { result: false }))?.line.agesMs).to.deep.equal([]);
       await t.reserve(1);
-      await t.redis.hincrby(`${t.keys.tag(0)}t:a`, "b", -5000);
+      await t.redis.hincrby(t.key("task", "a"), TASK_FIELDS.begun[0], -5000);
       const seen = await t.engine.inspect("c", { result: false });
       const ages = [...(seen?.line.agesMs ?? [])].sort((x, y) => x - y);
       expect(ages).to.have.length(2);

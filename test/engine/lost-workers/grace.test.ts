@@ -26,7 +26,7 @@ describe("leases that ended while no tick ran", () => {
     await t.engine.tick(0);
     const [task] = await t.reserve(1, { leaseMs: 60_000 });
     if (!task) throw new Error("nothing to take");
-    await t.redis.zadd(`${t.keys.tag(0)}l:jobs`, Date.now() - 3000, task.id);
+    await t.redis.zadd(t.key("leases"), Date.now() - 3000, task.id);
     return task;
   };
 
@@ -58,7 +58,7 @@ describe("leases that ended while no tick ran", () => {
     const shifted = async (field: string, ms: number) => t.redis.hincrby(ticked(), field, -ms);
     // Nine seconds in which nobody could do anything, the end of the grace among them.
     for (const field of ["at", "held", "until"]) await shifted(field, 9000);
-    await t.redis.zincrby(`${t.keys.tag(0)}l:jobs`, -9000, "a");
+    await t.redis.zincrby(t.key("leases"), -9000, "a");
     expect(await lost()).to.deep.equal([]);
   });
 

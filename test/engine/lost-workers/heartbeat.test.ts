@@ -17,7 +17,7 @@ describe("a heartbeat", () => {
     const [row] = await t.engine.figures(["jobs"]);
     return { workers: row?.line.workers, slots: row?.line.slots };
   };
-  const live = () => `${t.keys.tag(0)}j:jobs`;
+  const live = () => t.key("workers");
 
   /** How often the server has run each command. */
   const commands = async () => {
@@ -57,9 +57,9 @@ describe("a heartbeat", () => {
     for (let n = 0; n < 5000; n += 1000) {
       const names = Array.from({ length: 1000 }, (_, i) => `w${n + i}`);
       await t.redis.zadd(live(), ...names.flatMap((name) => [Date.now() + TTL_MS, name]));
-      await t.redis.hset(`${t.keys.tag(0)}k:jobs`, ...names.flatMap((name) => [name, 1]));
+      await t.redis.hset(t.key("slots"), ...names.flatMap((name) => [name, 1]));
     }
-    await t.redis.hset(`${t.keys.tag(0)}q:jobs`, "slots", 5001);
+    await t.redis.hset(t.key("queue"), "slots", 5001);
     const before = await commands();
     await beat("w1", 4);
     const after = await commands();

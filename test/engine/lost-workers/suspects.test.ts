@@ -29,7 +29,7 @@ describe("a suspect (a task that has lost a worker before)", () => {
   /** How long its lease still holds, ms. */
   const held = async () => {
     const [seconds = 0, micros = 0] = (await t.redis.time()).map(Number);
-    return Number(await t.redis.zscore(`${t.keys.tag(0)}l:jobs`, "a")) - (seconds * 1000 + micros / 1000);
+    return Number(await t.redis.zscore(t.key("leases"), "a")) - (seconds * 1000 + micros / 1000);
   };
 
   it("is held for a short time until its handler begins, then as long as any other", async () => {
@@ -70,7 +70,7 @@ describe("a suspect (a task that has lost a worker before)", () => {
   it("counts no loss if the store lost the entry of its lease", async () => {
     await t.submit({ id: "a" });
     await take();
-    await t.redis.del(`${t.keys.tag(0)}l:jobs`);
+    await t.redis.del(t.key("leases"));
     expect((await audit(t.redis, t.scripts, t.keys, { heal: true })).disagreeing).to.deep.equal(["a"]);
     const { lost } = await t.engine.tick(0);
     expect(lost).to.deep.equal([{ queue: "jobs", id: "a", worker: "w1", losses: 0, fate: "released" }]);

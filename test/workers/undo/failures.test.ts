@@ -134,7 +134,7 @@ describe("a failing undo", () => {
     await shop.worker();
     const id = await shop.submit("x".repeat(100));
     await shop.ended(id);
-    await (await shop.redis()).del(`{${shop.prefix}:0}b:${id}:undo:jobs`);
+    await (await shop.redis()).del(`${shop.engine.keys.start(shop.engine.keys.tag(0), "input")}${id}:undo:jobs`);
     await shop.engine.pause("paihao.undo", false);
     const seen = await undoing(id, "failed");
     expect(monitorDocument(seen, 2).error?.steps).to.deep.equal(["car"]);

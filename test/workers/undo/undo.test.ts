@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { defineHandler, type Handler, type HandlerOptions, type UndoAllContext } from "../../../src/handler/define.ts";
 import { giveUp } from "../../../src/handler/intents.ts";
+import { TASK_FIELDS } from "../../../src/store/keys.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { deferred } from "../../helpers/deferred.ts";
 import { firing, openWorkshop, type Workshop } from "../../helpers/workshop.ts";
@@ -262,11 +263,11 @@ describe("undoing", () => {
     await shop.worker();
     const ids = [await shop.submit({ name: "0" }), await shop.submit({ name: "1" })];
     await Promise.all(begun.map(({ promise }) => promise));
-    // Nothing tells the worker: the script finds it in the store.
+    // The worker gets no message: the script finds it in the store.
     const redis = await shop.redis();
-    const [canceled, lost] = ids.map((id) => `{${shop.prefix}:0}t:${id}`);
-    await redis.hset(canceled ?? "", "k", "1");
-    await redis.hset(lost ?? "", "f", "1");
+    const [canceled, lost] = ids.map((id) => shop.engine.keys.start(shop.engine.keys.tag(0), "task") + id);
+    await redis.hset(canceled ?? "", TASK_FIELDS.cancel[0], "1");
+    await redis.hset(lost ?? "", TASK_FIELDS.fence[0], "1");
     for (const { resolve } of go) resolve();
     await shop.ended(ids[0] ?? "", "canceled");
     await undone(ids[0] ?? "");
@@ -281,8 +282,9 @@ describe("undoing", () => {
       lease: "1s",
       run: async (_, task) => {
         await task.step("first", () => 1);
-        // Another worker gets it while this process stands still.
-        await redis?.hset(`{${shop.prefix}:0}t:${task.id}`, "f", "1");
+        // Another worker gets it while this process is blocked.
+        const { keys } = shop.engine;
+        await redis?.hset(keys.start(keys.tag(0), "task") + task.id, TASK_FIELDS.fence[0], "1");
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1100);
         await task.step("look", noting("looked")).catch((error: Error) => thrown.push(error.name));
       },
