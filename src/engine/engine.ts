@@ -30,6 +30,7 @@ import { DeadLetters } from "./dead-letters.ts";
 import { Sample } from "./estimates/calibration.ts";
 import { type Failure, Failures } from "./fail.ts";
 import { figuresOf } from "./figures.ts";
+import { finishedOf } from "./finished.ts";
 import { type Inspection, type InspectOptions, Inspector } from "./inspect.ts";
 import { LargeValues } from "./large-values/large-values.ts";
 import { newCall } from "./new-call.ts";
@@ -276,6 +277,11 @@ export class Engine {
   /** The tasks of an index after a given place, over all partitions, in order. */
   page(index: PagedIndex, queue: string, after: Place | null, limit: number): Promise<Place[]> {
     return pageOf(this.#scripts, this.keys, { index, queue, after, limit });
+  }
+
+  /** The tasks of a queue that finished last, after a given place, over all partitions, the newest first. */
+  finished(queue: string, after: Place | null, limit: number): Promise<Place[]> {
+    return finishedOf(this.#scripts, this.keys, { queue, after, limit });
   }
 
   /** Keeps how far a running task is. */

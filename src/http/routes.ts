@@ -68,6 +68,7 @@ export const ROUTES = {
   waiting: { methods: GET, path: "/v1/queues/:queue/waiting", scopes: ADMIN },
   running: { methods: GET, path: "/v1/queues/:queue/running", scopes: ADMIN },
   dead: { methods: GET, path: "/v1/queues/:queue/dead", scopes: ADMIN },
+  finished: { methods: GET, path: "/v1/queues/:queue/finished", scopes: ADMIN },
   forgetDead: { methods: DELETE, path: "/v1/queues/:queue/dead", scopes: ADMIN },
   retryDead: { methods: POST, path: "/v1/queues/:queue/dead/retry", scopes: ADMIN },
   pause: { methods: POST, path: "/v1/queues/:queue/pause", scopes: ADMIN },

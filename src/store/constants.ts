@@ -10,6 +10,8 @@ export const SHARED = {
   defaultPriority: PRIORITY.default,
   webhookQueue: INTERNAL_QUEUES.webhooks,
   undoQueue: INTERNAL_QUEUES.undo,
+  /** The latest outcomes that are kept of a queue. */
+  mostFinished: 1000,
   /** Who asked for the cancel of a running task: its caller, or its deadline. */
   cancelByCaller: "1",
   cancelByDeadline: "d",

@@ -18,6 +18,7 @@ export const KEYS = {
   scheduled: ["d:<queue>", "zset", "scheduled and retrying tasks: score = due ms"],
   leases: ["l:<queue>", "zset", "leases of running tasks: score = expiry ms"],
   dead: ["x:<queue>", "zset", "dead letters: score = time of death in ms; capped"],
+  finished: ["f:<queue>", "list", "its latest outcomes, newest first: when it ended (ms), a space, id; capped"],
   deadlines: ["c:<queue>", "zset", "tasks with a deadline that have not ended: score = deadline, ms"],
   queue: ["q:<queue>", "hash", "hlc, fence, paused, statistics and counters, see QUEUE_FIELDS"],
   workers: ["j:<queue>", "zset", "live workers: score = when they count as gone, ms"],

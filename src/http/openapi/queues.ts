@@ -3,13 +3,13 @@ import { parameterRefs } from "./parameters.ts";
 import { json, problems } from "./responses.ts";
 import { nullable, type Operations, type OperationText, object, type Schema, schemaRef } from "./types.ts";
 
-const page = (summary: string, item: string): OperationText => ({
+const page = (summary: string, item: string, order = "in line order"): OperationText => ({
   summary,
   tags: ["Queues"],
   parameters: parameterRefs("limit", "cursor"),
   responses: {
     "200": json(
-      "A page, in line order.",
+      `A page, ${order}.`,
       object({ items: { type: "array", items: schemaRef(item) }, next: nullable({ type: "string" }) }),
     ),
     ...problems("unknown-queue"),
@@ -26,7 +26,7 @@ const count = (name: string): Schema => object({ [name]: { type: "integer", mini
 
 /** Operations on queues. */
 export const queueOperations: Operations<
-  | ("queues" | "queue" | "waiting" | "running" | "dead" | "forgetDead" | "retryDead" | "pause" | "resume")
+  | ("queues" | "queue" | "waiting" | "running" | "dead" | "finished" | "forgetDead" | "retryDead" | "pause" | "resume")
   | "submitBatch"
 > = {
   queues: {
@@ -41,6 +41,7 @@ export const queueOperations: Operations<
   waiting: page("Waiting tasks", "Task"),
   running: page("Running tasks", "Task"),
   dead: { ...page("Dead tasks, oldest first", "DeadTask"), tags: ["Dead letters"] },
+  finished: page("The latest outcomes: at most 1,000 are kept of a queue", "Task", "newest first"),
   forgetDead: verb("Delete all dead tasks", "Dead letters", count("forgotten")),
   retryDead: verb("Retry all dead tasks", "Dead letters", count("retried")),
   pause: verb("Pause: start no more tasks", "Queues", schemaRef("Queue")),

@@ -5,7 +5,7 @@ const HISTORY = 60;
 
 /** @typedef {import("../task/document.ts").MonitorDocument & { errors?: string[] }} Task */
 /** @typedef {import("../routes/queues.ts").QueueDocument} Queue */
-/** @typedef {"waiting" | "running" | "dead"} Kind */
+/** @typedef {"waiting" | "running" | "dead" | "finished"} Kind */
 
 /** What was waiting at the last looks, by queue. @type {Map<string, number[]>} */
 const history = new Map();
@@ -125,7 +125,10 @@ function show(queue) {
   const shown = card(queue.name);
   shown.classList.toggle("paused", queue.paused);
   part(shown, ".pause").textContent = queue.paused ? "Resume" : "Pause";
-  for (const link of links(shown)) link.textContent = String(queue[kindOf(link)]);
+  for (const link of links(shown)) {
+    const kind = kindOf(link);
+    if (kind !== "finished") link.textContent = String(queue[kind]);
+  }
   /**
    * @param {string} of
    * @param {string} text
@@ -198,7 +201,7 @@ function row(task, kind) {
   cell(
     kind === "dead"
       ? button("Retry", () => act(`/v1/requests/${task.id}/retry`, "POST"))
-      : button("Cancel", () => act(`/v1/requests/${task.id}`, "DELETE")),
+      : button(kind === "finished" ? "Delete" : "Cancel", () => act(`/v1/requests/${task.id}`, "DELETE")),
   );
   return made;
 }

@@ -12,6 +12,7 @@ import { complete } from "./complete.ts";
 import { count } from "./count.ts";
 import { deallocate } from "./deallocate.ts";
 import { fail } from "./fail.ts";
+import { finished } from "./finished.ts";
 import { forget } from "./forget.ts";
 import { heartbeat } from "./heartbeat.ts";
 import { inspect, watch } from "./inspect.ts";
@@ -76,6 +77,7 @@ const CALLS = {
   count,
   deallocate,
   fail,
+  finished,
   forget,
   heartbeat,
   inspect,

@@ -312,6 +312,9 @@ export async function play(world: World, call: Op): Promise<void> {
       expect(places, "pages one after the other").to.deep.equal(whole);
       const tasks = { waiting: model.line(of), leases: model.of(of, "running"), dead: model.dead(of) }[call.index];
       expect(places.map((p) => p.id).sort()).to.deep.equal(tasks.map((t) => t.id).sort());
+      const outcomes = model.of(of, "succeeded", "failed", "canceled").filter((t) => !t.destroyed);
+      const finished = (await engine.finished(of, null, 200)).map((p) => p.id);
+      expect(finished.sort(), "outcomes").to.deep.equal(outcomes.map((t) => t.id).sort());
       return;
     }
   }

@@ -296,7 +296,7 @@ const CASES: readonly Case[] = [
 ];
 
 /** They write nothing, and Redis holds them to that. */
-const READERS = ["inspect", "count", "queue", "page", "allocation", "output"];
+const READERS = ["inspect", "count", "queue", "page", "allocation", "output", "finished"];
 
 describe("a script sent twice, as after a lost reply", () => {
   it("is tested for every Lua file", () => {

@@ -146,7 +146,8 @@ describe("answers of the server, compared with its OpenAPI description", () => {
     expect(items.length).to.be.greaterThan(5);
     await send("GET", "/v1/queues/checked", 200);
     await send("GET", "/v1/queues/nowhere", 404);
-    for (const list of ["waiting", "running", "dead"]) await send("GET", `/v1/queues/failing/${list}?limit=1`, 200);
+    for (const list of ["waiting", "running", "dead", "finished"])
+      await send("GET", `/v1/queues/failing/${list}?limit=1`, 200);
     expect((await send("GET", "/v1/queues/failing/dead", 200)).json.items[0].errors).to.have.length(1);
     await send("GET", "/v1/queues/failing/dead?cursor=x", 400);
     await send("POST", "/v1/queues/failing/pause", 200);

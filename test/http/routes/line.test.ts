@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { giveUp } from "../../../src/handler/intents.ts";
 import { closedGate, type Gate } from "../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
@@ -61,6 +62,33 @@ describe("the line of a queue over HTTP", () => {
       expect(item.errors).to.have.length(1);
       expect(item.errors[0]).to.be.a("string");
     }
+  });
+
+  it("shows the latest outcomes, newest first, over all partitions, page by page", async () => {
+    const gate = closedGate();
+    const canceled = await server.enqueue("gated-too", gate.input, "?delay=3600");
+    await server.send(`/v1/requests/${canceled}`, { method: "DELETE" });
+    const done = await server.enqueue("gated-too", gate.input);
+    gate.open("well");
+    await server.until(done, "succeeded");
+    const broken = closedGate();
+    const failed = await server.enqueue("gated-too", broken.input);
+    await broken.entered;
+    broken.break(giveUp({ status: 422, title: "No use" }));
+    await server.until(failed, "failed");
+    const { items, sizes } = await walk("/v1/queues/gated-too/finished", 2);
+    expect(items.map(({ id, state }) => [id, state])).to.deep.equal([
+      [failed, "failed"],
+      [done, "succeeded"],
+      [canceled, "canceled"],
+    ]);
+    expect(sizes).to.deep.equal([2, 1]);
+    expect(items[0].error).to.include({ message: "No use" });
+    await server.send(`/v1/requests/${done}`, { method: "DELETE" });
+    expect((await walk("/v1/queues/gated-too/finished", 1)).items.map(({ id }) => id)).to.deep.equal([
+      failed,
+      canceled,
+    ]);
   });
 
   it("refuses an invalid limit or cursor, and names it", async () => {

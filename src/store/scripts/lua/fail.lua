@@ -17,6 +17,7 @@ local base = KEYS[1]
 --#include large
 --#include result
 --#include notify
+--#include finished
 --#include settle
 --#include unbegun
 --#include answers

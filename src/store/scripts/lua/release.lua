@@ -12,6 +12,7 @@ local base = KEYS[1]
 --#include large
 --#include result
 --#include notify
+--#include finished
 --#include settle
 --#include release
 --#include answers

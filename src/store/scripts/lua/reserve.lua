@@ -28,6 +28,7 @@ local base = KEYS[1]
 --#include large
 --#include result
 --#include notify
+--#include finished
 --#include settle
 --#include service
 --#include complete

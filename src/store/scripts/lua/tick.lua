@@ -21,6 +21,7 @@ local base = KEYS[1]
 --#include large
 --#include result
 --#include notify
+--#include finished
 --#include settle
 --#include cancel
 --#include unbegun

@@ -19,6 +19,7 @@ local base = KEYS[1]
 --#include large
 --#include result
 --#include notify
+--#include finished
 --#include settle
 --#include release
 --#include request

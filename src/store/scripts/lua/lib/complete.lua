@@ -1,9 +1,9 @@
--- Finishes tasks with their results. Needs clock, line, follow, notify, settle and service.
+-- Finishes tasks with their results. Needs clock, line, follow, notify, finished, settle and service.
 --   args  ARGV, in which from `at` on stand the process that completes them (see complete.lua) and the number of groups; of each its queue, keep (ms), tombstone (ms) and number of tasks;
 --         and of each of these id, fence and result (its stored form)
 -- Returns a verdict of each, in one string with a space between: see complete.lua.
 local function complete_groups(args, at)
-  local verdicts, ended, times = {}, {}, {}
+  local verdicts, ended, times, succeeded = {}, {}, {}, {}
   local teller = args[at]
   at = at + 1
 
@@ -34,13 +34,15 @@ local function complete_groups(args, at)
     local of_queue, time = times[queue], now - t[3]
     -- The clock may have been set back meanwhile.
     of_queue[#of_queue + 1] = time > 0 and time or 0
+    local outcomes = succeeded[queue]
+    outcomes[#outcomes + 1] = now_text .. ' ' .. id
     return attempts and 'done:' .. attempts .. ':' .. now_text or 'done'
   end
 
   for _ = 1, tonumber(args[at]) do
     local queue, keep, tombstone, count = args[at + 1], tonumber(args[at + 2]), tonumber(args[at + 3]), tonumber(args[at + 4])
     at = at + 4
-    ended[queue], times[queue] = ended[queue] or {}, times[queue] or {}
+    ended[queue], times[queue], succeeded[queue] = ended[queue] or {}, times[queue] or {}, succeeded[queue] or {}
     for _ = 1, count do
       verdicts[#verdicts + 1] = complete(queue, args[at + 1], args[at + 2], args[at + 3], keep, tombstone)
       at = at + 3
@@ -52,7 +54,10 @@ local function complete_groups(args, at)
       redis.call('ZREM', K.leases(queue), unpack(ids))
       count_rate(queue, R.finished, #ids)
     end
-    if #times[queue] > 0 then note_service(queue, times[queue]) end
+    if #times[queue] > 0 then
+      note_service(queue, times[queue])
+      note_finished(queue, succeeded[queue])
+    end
   end
   return table.concat(verdicts, ' ')
 end

@@ -1,5 +1,5 @@
 -- Makes a state terminal. The first caller wins: every script looks at the state before it comes here. Needs clock, follow,
--- notify and result, where keep and tombstone are explained.
+-- finished, notify and result, where keep and tombstone are explained.
 
 -- Ends a task with the stored form of its result. Its webhook is left to the caller.
 --   undo  what it has done can be undone, when its result is destroyed: its input and steps stay as long
@@ -30,6 +30,7 @@ local function settle(id, state, keep, tombstone, result)
   mark_ended(id, key, state, keep, tombstone, result)
   local is_late = state == S.canceled and cancel == C.cancelByDeadline
   if deadline then redis.call('ZREM', K.deadlines(queue), id) end
+  note_finished(queue, { now_text .. ' ' .. id })
   if is_late then redis.call('HSET', key, F.errorCode, C.deadlinePassed) end
   redis.call('HDEL', key, F.place, F.worker, F.progress, F.cancel)
   -- A fence says that a worker has had it: what it did is undone. One that never began has nothing to undo.
@@ -46,6 +47,7 @@ local function bury(queue, id, result, keep, tombstone, cap)
   local webhook, undo, output, deadline = unpack(redis.call('HMGET', key, F.webhook, F.undo, F.output, F.deadline))
   mark_ended(id, key, S.failed, keep, tombstone, result)
   if deadline then redis.call('ZREM', K.deadlines(queue), id) end
+  note_finished(queue, { now_text .. ' ' .. id })
   redis.call('HDEL', key, F.place, F.worker, F.progress, F.cancel)
   redis.call('PEXPIRE', K.input(id), keep_text)
   redis.call('PEXPIRE', K.steps(id), keep_text)

@@ -1,0 +1,44 @@
+-- A page of the tasks of a queue that finished last, the newest first.
+--
+-- KEYS[1]  base: the partition's tag
+-- ARGV[1]  queue
+-- ARGV[2]  ended: when the last task of the page before did, ms; "" for the first page
+-- ARGV[3]  id: of that task; "" where it is of another partition
+-- ARGV[4]  same: "1" when what ended in the same ms as a task of another partition comes after it, else ""
+-- ARGV[5]  limit: the most to return
+--
+-- Returns {before, page}: how many entries of this partition come before the page; and {id, ended, …}. What has gone from the store,
+-- was destroyed, or was run again since is left out.
+-- flags: no-writes
+local base = KEYS[1]
+
+local queue, ended, id, same, limit = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1', tonumber(ARGV[5])
+local entries = redis.call('LRANGE', K.finished(queue), 0, -1)
+
+-- Where the page begins. The last task of the page before may have left the list meanwhile.
+local function begin()
+  if ended == '' then return 1 end
+  if id ~= '' then
+    for n, entry in ipairs(entries) do
+      if entry == ended .. ' ' .. id then return n + 1 end
+    end
+  end
+  local time = tonumber(ended)
+  for n, entry in ipairs(entries) do
+    local of = tonumber(string.match(entry, '^%d+'))
+    if of < time or (same and of == time) then return n end
+  end
+  return #entries + 1
+end
+
+local first, page = begin(), {}
+for n = first, #entries do
+  if #page == limit * 2 then break end
+  local at, of = string.match(entries[n], '^(%d+) (.+)$')
+  local t = redis.call('HMGET', K.task(of), F.ended, F.destroyed)
+  if t[1] == at and not t[2] then
+    page[#page + 1] = of
+    page[#page + 1] = at
+  end
+end
+return { first - 1, page }

@@ -1,0 +1,7 @@
+-- The latest outcomes of a queue, the newest first: a list of "ended id", ended in ms. What has become of the task since is looked up
+-- by its readers.
+local function note_finished(queue, entries)
+  local key = K.finished(queue)
+  redis.call('LPUSH', key, unpack(entries))
+  redis.call('LTRIM', key, 0, C.mostFinished - 1)
+end
