@@ -5,6 +5,7 @@ import type { Part, Reserved } from "../store/scripts/scripts.ts";
 import { failureOf, INPUT_GONE, INPUT_UNREAD } from "./attempt-end.ts";
 import type { Engine } from "./engine.ts";
 import { newCall } from "./new-call.ts";
+import { Sleep } from "./sleep.ts";
 
 /** How often a waiting request polls, in addition to messages, ms. */
 const LOOK_MS = 2000;
@@ -50,11 +51,11 @@ export async function takeOrWait(
 ): Promise<Taken> {
   const { keys, pubsub } = engine;
   const take = new Take(engine, request);
-  let wake: (() => void) | undefined;
+  const idle = new Sleep();
   let announced = false;
   const onNotice = () => {
     announced = true;
-    wake?.();
+    idle.wake();
   };
   // Subscribes before it polls, so that no message is missed in between.
   const listening = keys.tags.map((_, p) => pubsub.listen(keys.workChannel(p, request.queue), onNotice));
@@ -69,17 +70,7 @@ export async function takeOrWait(
       if (again) continue;
       if (left <= 0 || signal.aborted) return { tasks: [], handBack: async () => undefined };
       if (announced) continue;
-      await new Promise<void>((resolve) => {
-        const done = () => {
-          clearTimeout(timer);
-          signal.removeEventListener("abort", done);
-          wake = undefined;
-          resolve();
-        };
-        const timer = setTimeout(done, Math.min(left, pauseMs > 0 ? pauseMs : LOOK_MS));
-        signal.addEventListener("abort", done);
-        wake = done;
-      });
+      await idle.for(Math.min(left, pauseMs > 0 ? pauseMs : LOOK_MS), signal);
     }
   } finally {
     take.closeSilent();

@@ -2,12 +2,13 @@ import type { NoticedEnd } from "../../store/notice.ts";
 import { decodeResult } from "../../store/result.ts";
 import { isOutcome } from "../../task.ts";
 import type { Inspection, Inspector, TaskEnd } from "../inspect.ts";
+import { Sleep } from "../sleep.ts";
 import type { Listening, Notices } from "./notices.ts";
 
-/** How often a waiter looks for itself, whatever it is told, ms: a notice may be lost. */
+/** How often a wait polls, ms, since a notice may be lost. */
 const LOOK_MS = 2000;
 
-/** What came of a wait: how the task ended; else the task as it was seen last, null where it is unknown. */
+/** The result of a wait: the end of the task, or else the task as last read; null if it is unknown. */
 export type Waited = { readonly end: TaskEnd } | { readonly end: null; readonly seen: Inspection | null };
 
 /** One caller's wait for one task. */
@@ -15,13 +16,13 @@ export class Wait {
   readonly #task: { readonly id: string; readonly queue: string };
   readonly #inspector: Inspector;
   readonly #listening: Listening;
-  /** How it has ended, once that was told. */
+  /** The end, once a notice has reported it. */
   #end: NoticedEnd | undefined;
-  /** Something has happened that is to be looked at. */
+  /** A notice without the end has arrived: the task must be read. */
   #changed = false;
-  #wake: (() => void) | undefined;
+  readonly #sleep = new Sleep();
 
-  /** Listens at once: the task need not have been submitted yet. */
+  /** Listens at once, even if the task is not submitted yet. */
   constructor(task: { readonly id: string; readonly queue: string }, inspector: Inspector, notices: Notices) {
     this.#task = task;
     this.#inspector = inspector;
@@ -29,19 +30,19 @@ export class Wait {
       if (notice?.ended === false) return;
       if (notice?.end) this.#end = notice.end;
       else this.#changed = true;
-      this.#wake?.();
+      this.#sleep.wake();
     });
   }
 
   /**
-   * Resolves when the task is terminal, the time is up or the signal fires. Its record must name this process by now.
+   * Resolves when the task is terminal, the time is up or the signal fires. Its record must already name this process.
    * @param deadlineMs on the clock of `Date.now()`
-   * @param isNew it was submitted after this wait had begun: there is nothing to see yet
+   * @param isNew it was submitted after this wait began, so there is nothing to read yet
    * @throws PaihaoError store-unavailable
    */
   async outcome(deadlineMs: number, signal: AbortSignal, isNew: boolean): Promise<Waited> {
     const { ready } = this.#listening;
-    // First listen, then look: else the end could slip through between.
+    // Listens first, then reads: otherwise the end could be missed in between.
     if (ready !== null) await ready;
     let look = !isNew || ready !== null;
     for (;;) {
@@ -52,12 +53,12 @@ export class Wait {
         if (seen && isOutcome(seen.state)) return { end: seen };
         if (seen === null || deadlineMs <= Date.now() || signal.aborted) return { end: null, seen };
       }
-      if (!this.#end && !this.#changed) await this.#pause(Math.min(deadlineMs - Date.now(), LOOK_MS), signal);
+      if (!this.#end && !this.#changed) await this.#sleep.for(Math.min(deadlineMs - Date.now(), LOOK_MS), signal);
       look = true;
     }
   }
 
-  /** Ends the listening; idempotent. */
+  /** Stops listening; idempotent. */
   stop(): void {
     this.#listening.stop();
   }
@@ -68,20 +69,5 @@ export class Wait {
     // Of one that its deadline has canceled no facts are told.
     const never = { expired: false, destroyed: false, pastDeadline: false };
     return { id, queue, ...end, ...never, nowMs: finishedMs, finishedMs, result: stored };
-  }
-
-  #pause(ms: number, signal: AbortSignal): Promise<void> {
-    if (ms <= 0 || signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const done = () => {
-        clearTimeout(timer);
-        signal.removeEventListener("abort", done);
-        this.#wake = undefined;
-        resolve();
-      };
-      const timer = setTimeout(done, ms);
-      signal.addEventListener("abort", done);
-      this.#wake = done;
-    });
   }
 }
