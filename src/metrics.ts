@@ -9,6 +9,8 @@ export interface QueueGauges {
   readonly dead: number;
   readonly workers: number;
   readonly slots: number;
+  /** Null if it is no gateway. */
+  readonly resting: boolean | null;
   /** Null if the handler has no target wait, or if unknown. */
   readonly slotsWanted: number | null;
 }
@@ -81,6 +83,12 @@ export class Metrics {
     labelNames: ["queue", "of"],
     registers: [this.registry],
   });
+  readonly #restingGauge = new Gauge({
+    name: "paihao_queue_resting",
+    help: "1 while the queue of a gateway rests because its API is down, else 0",
+    labelNames: ["queue"],
+    registers: [this.registry],
+  });
   readonly #slotsWantedGauge = new Gauge({
     name: "paihao_queue_slots_wanted",
     help: "Slots that would start a new task of a queue within its targetWait; absent without one, or if unknown",
@@ -112,11 +120,12 @@ export class Metrics {
 
   /** The metrics as text, with the given figures of the queues. */
   exposition(queues: readonly QueueGauges[]): Promise<string> {
-    for (const { queue, waiting, scheduled, running, dead, workers, slots, slotsWanted } of queues) {
+    for (const { queue, waiting, scheduled, running, dead, workers, slots, resting, slotsWanted } of queues) {
       for (const [state, count] of Object.entries({ waiting, scheduled, running, dead })) {
         this.#queueGauge.set({ queue, state }, count);
       }
       for (const [of, count] of Object.entries({ workers, slots })) this.#capacityGauge.set({ queue, of }, count);
+      if (resting !== null) this.#restingGauge.set({ queue }, resting ? 1 : 0);
       if (slotsWanted === null) this.#slotsWantedGauge.remove({ queue });
       else this.#slotsWantedGauge.set({ queue }, slotsWanted);
     }

@@ -1,3 +1,4 @@
+import type { TargetState } from "../handler/gateway/target-state.ts";
 import type { Problem } from "../handler/intents.ts";
 import type { Answer } from "../task.ts";
 import type { Failure } from "./fail.ts";
@@ -15,7 +16,7 @@ export interface ErrorRecord {
 }
 
 /** How a handler ended: plain data that can be sent between threads and processes. */
-export type HandlerEnd =
+export type HandlerEnd = { readonly target?: TargetState } & (
   | { readonly kind: "result"; readonly result: Answer }
   /** The handler gave up: no further attempt, and this problem is the result. */
   | { readonly kind: "give-up"; readonly problem: Problem & { readonly status: number }; readonly message: string }
@@ -28,7 +29,8 @@ export type HandlerEnd =
   /** It did not settle within the grace period after its signal fired. */
   | { readonly kind: "overdue" }
   /** Its process died. */
-  | { readonly kind: "lost"; readonly how: string };
+  | { readonly kind: "lost"; readonly how: string }
+);
 
 /** A long input could not be read at the moment: the task is reserved again a little later. */
 export const INPUT_UNREAD = { kind: "later", afterMs: 1000, message: "the input could not be read" } as const;

@@ -38,6 +38,7 @@ import { Outputs } from "./output.ts";
 import { pageOf } from "./page.ts";
 import { OtherPartitions } from "./partitions.ts";
 import { Permits } from "./permits.ts";
+import { Rests } from "./rests.ts";
 import { type QueueSettings, retentionOf } from "./settings.ts";
 import { StepRecords } from "./steps.ts";
 import type { Submission } from "./submission.ts";
@@ -96,6 +97,8 @@ export class Engine {
   readonly #fallback: QueueSettings;
   readonly #tick: Tick;
   readonly #permits: Permits;
+  /** The rests of queues whose targets are down. */
+  readonly rests: Rests;
   readonly #batched: BatchedVerbs;
 
   constructor(parts: EngineParts) {
@@ -125,6 +128,7 @@ export class Engine {
     const ending = { scripts, large, keys, metrics: this.metrics, notices: this.notices };
     this.#completions = new Completions(ending);
     this.#failures = new Failures(ending);
+    this.rests = new Rests(scripts, keys);
     this.#permits = new Permits(scripts, keys);
     this.#tick = new Tick(scripts, keys, this.queues);
     this.allocations = new Allocations(scripts, keys);
@@ -184,6 +188,11 @@ export class Engine {
    * @throws PaihaoError store-unavailable
    */
   reserve(partition: number, request: Reservation): Promise<ReservedPart> {
+    if (!this.settings(request.queue).rests) return this.#reserveNow(partition, request);
+    return this.rests.reserve(partition, request, (count) => this.#reserveNow(partition, { ...request, count }));
+  }
+
+  #reserveNow(partition: number, request: Reservation): Promise<ReservedPart> {
     const { rate } = request;
     const tag = this.keys.tag(partition);
     const from = (asked: Reservation) =>
@@ -216,7 +225,9 @@ export class Engine {
 
   /** Renews a lease; "cancel" and "deadline" ask the worker to stop, "stale" means that the lease is lost. */
   async renew(lease: Lease, leaseMs: number): Promise<Renewed["verdict"]> {
-    return (await this.#batched.renew({ ...lease, leaseMs })).verdict;
+    const { verdict } = await this.#batched.renew({ ...lease, leaseMs });
+    if (this.rests.isProbe(lease)) await this.rests.renewed(lease, leaseMs);
+    return verdict;
   }
 
   /** The same, by the length that was requested over HTTP, else the queue's lease; returns that length. */

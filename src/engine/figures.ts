@@ -25,6 +25,7 @@ function addFigures(a: QueueRow, b: QueueRow | undefined): QueueRow {
       scheduled: a.line.scheduled + b.line.scheduled,
       running: a.line.running + b.line.running,
       paused: a.line.paused || b.line.paused,
+      resting: a.line.resting || b.line.resting,
       meanMs: weighted(a.line.meanMs, b.line.meanMs),
       variance: weighted(a.line.variance, b.line.variance),
       slowMeanMs: weighted(a.line.slowMeanMs, b.line.slowMeanMs),
@@ -34,6 +35,7 @@ function addFigures(a: QueueRow, b: QueueRow | undefined): QueueRow {
     oldestWaitingMs: largest(a.oldestWaitingMs, b.oldestWaitingMs),
     acceptedLastMinute: a.acceptedLastMinute + b.acceptedLastMinute,
     finishedLastMinute: a.finishedLastMinute + b.finishedLastMinute,
+    rest: a.rest ?? b.rest,
   };
 }
 

@@ -105,11 +105,12 @@ export class OtherPartitions {
 }
 
 function sumOf(all: readonly Counted[]): Counted {
-  const sum = { waiting: 0, scheduled: 0, running: 0, before: [] as number[] };
-  for (const { waiting, scheduled, running, before } of all) {
+  const sum = { waiting: 0, scheduled: 0, running: 0, resting: false, before: [] as number[] };
+  for (const { waiting, scheduled, running, resting, before } of all) {
     sum.waiting += waiting;
     sum.scheduled += scheduled;
     sum.running += running;
+    sum.resting ||= resting;
     for (const [n, count] of before.entries()) sum.before[n] = (sum.before[n] ?? 0) + count;
   }
   return sum;
@@ -122,5 +123,6 @@ function addLine(line: Line, others: Counted | undefined): Line {
     waiting: line.waiting + others.waiting,
     scheduled: line.scheduled + others.scheduled,
     running: line.running + others.running,
+    resting: line.resting || others.resting,
   };
 }

@@ -1,5 +1,6 @@
 import type { Config } from "../config/config.ts";
 import { HANDLER_DEFAULTS, type Handler, isInternalQueue } from "../handler/define.ts";
+import { isGateway } from "../handler/gateway/gateway.ts";
 import type { Retention } from "../store/scripts/scripts.ts";
 
 /** The settings of a queue: from its handler, else from the environment. */
@@ -15,6 +16,8 @@ export interface QueueSettings {
   readonly maxLost: number;
   /** Most starts in each span, over all workers. */
   readonly rate: { readonly max: number; readonly perMs: number } | undefined;
+  /** It is a gateway: it rests while its target is down. */
+  readonly rests: boolean;
   /** How long a new task should wait at most; undefined if the handler does not say. */
   readonly targetWaitMs: number | undefined;
   /** The handler has undos. */
@@ -54,6 +57,7 @@ export function settingsOf(handler: Handler, config: Defaults): QueueSettings {
     // The server's own tasks are never given up because of lost workers.
     maxLost: isInternalQueue(handler.queue) ? UNLIMITED : (handler.maxLost ?? HANDLER_DEFAULTS.maxLost),
     rate: handler.rate,
+    rests: isGateway(handler),
     targetWaitMs: handler.targetWaitMs,
     undo: handler.undo !== undefined,
     resultTtlMs: handler.resultTtlMs ?? config.resultTtlMs,

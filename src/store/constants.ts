@@ -23,6 +23,11 @@ export const SHARED = {
   leastWeight: 0.03,
   /** The same of a block of as many tasks as the shortest has, in the slow mean, which follows only a change that lasts. */
   leastSlowWeight: 1 / 32,
+  /** After so many consecutive failures of its target a queue rests. */
+  restFailures: 5,
+  /** When the first probe of a resting queue may start, ms; the time doubles with each that fails. */
+  firstProbeMs: 1000,
+  longestProbeMs: 60_000,
   /** A stored result up to this length is in the task's hash, so that it costs no key of its own. */
   inlineResultBytes: 256,
   /** The most processes that a task's record names as listeners, so that the names stay below 64 bytes. */

@@ -4,6 +4,7 @@ import type { Failure } from "../engine/fail.ts";
 import type { QueueSettings } from "../engine/settings.ts";
 import { messageOf, reasonOf } from "../errors.ts";
 import type { Handler } from "../handler/define.ts";
+import type { TargetState } from "../handler/gateway/target-state.ts";
 import { type Logger, withRequestId } from "../log.ts";
 import type { Reserved, StoredStep } from "../store/scripts/scripts.ts";
 import { Attempt } from "./attempt.ts";
@@ -13,11 +14,18 @@ import { started } from "./sandbox/executor.ts";
 import type { Executors } from "./sandbox/executors.ts";
 import { errorRecord } from "./sandbox/handler-end.ts";
 import { errorForLog } from "./sandbox/relayed-error.ts";
+import { reportTarget } from "./target-report.ts";
 import type { HandlerLimits } from "./task-context.ts";
 import { isUndoHandler, type UndoHandler } from "./undo.ts";
 
 /** How the end of an attempt is stored. */
 type Report = Exclude<AttemptEnd, "nothing">;
+
+/** How an attempt ended, and what it has shown about the target if its queue is a gateway. */
+interface Ended {
+  readonly ending: Report;
+  readonly target: TargetState | undefined;
+}
 
 /** The dependencies of a runner. */
 export interface RunnerParts {
@@ -95,7 +103,7 @@ export class Runner {
       this.#over(attempt, run);
     };
     if (ending === "nothing") over();
-    else this.#tell(attempt, handler, ending, over);
+    else this.#tell(attempt, handler, { ending, target: end.target }, over);
   }
 
   /** Nothing awaits this; the lease expires, and the task is run again. */
@@ -115,8 +123,13 @@ export class Runner {
   }
 
   /** Stores the end of the attempt, retrying until it succeeds or no longer matters; then calls back. */
-  #tell(attempt: Attempt, handler: Handler, ending: Report, over: () => void): void {
-    const say = () => this.#say(attempt, handler, ending);
+  #tell(attempt: Attempt, handler: Handler, { ending, target }: Ended, over: () => void): void {
+    const { rests } = attempt.settings;
+    const sayOfGateway = async () => {
+      const goesBack = await reportTarget(this.#parts.engine, attempt, target);
+      return this.#say(attempt, handler, goesBack ? "release" : ending);
+    };
+    const say = rests ? sayOfGateway : () => this.#say(attempt, handler, ending);
     const told = (verdict: string) => {
       heard(attempt, ending, verdict);
       over();

@@ -26,7 +26,7 @@ function seconds(ms: number, round: (value: number) => number = Math.round): num
 
 /**
  * Estimates the start of a task from its place in line. With every slot busy, a task with index A starts when A + 1 of them
- * have become free; forecast.ts computes when. Low and high are rounded outwards. Null if unknown: the queue is paused, has no
+ * have become free; forecast.ts computes when. Low and high are rounded outwards. Null if unknown: the queue is paused or rests, has no
  * live worker, or no history yet.
  */
 export function estimate(
@@ -45,7 +45,7 @@ export function estimate(
     const due = seconds(dueInMs);
     return { seconds: due, low: due, high: seconds(dueInMs + waitMs), basis: "schedule", samples };
   }
-  if (task.index === null || line.paused || slots === 0) return null;
+  if (task.index === null || line.paused || line.resting || slots === 0) return null;
   const turnovers = task.index + line.running - slots + 1;
   if (turnovers <= 0) return { seconds: 0, low: 0, high: 0, basis: "idle", samples };
   const { meanMs, variance, misses, slowMeanMs, slowMisses, agesMs } = line;

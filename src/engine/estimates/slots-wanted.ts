@@ -1,7 +1,7 @@
 import type { Line } from "../../store/scripts/scripts.ts";
 
 /** What the number of slots depends on. */
-type LineFacts = Pick<Line, "waiting" | "running" | "paused" | "meanMs" | "samples">;
+type LineFacts = Pick<Line, "waiting" | "running" | "paused" | "resting" | "meanMs" | "samples">;
 
 /** Below this, a fraction of a slot is an error of floating-point arithmetic. */
 const NEGLIGIBLE = 1e-9;
@@ -10,10 +10,10 @@ const NEGLIGIBLE = 1e-9;
  * How many slots would start a newcomer within `targetWaitMs`, at least 1. With c busy slots one becomes free every mean/c ms,
  * and waiting + running − c + 1 must become free before the newcomer starts; this is solved for c. The present number of slots
  * does not matter, so that the answer is the same while an autoscaler is still starting workers. Null if unknown: the queue is
- * paused, or has work but no history.
+ * paused or rests, or has work but no history.
  */
 export function slotsWanted(line: LineFacts, targetWaitMs: number | undefined): number | null {
-  if (targetWaitMs === undefined || line.paused) return null;
+  if (targetWaitMs === undefined || line.paused || line.resting) return null;
   const work = line.waiting + line.running;
   // A free slot starts it at once: this is known even before the first task.
   if (work === 0) return 1;

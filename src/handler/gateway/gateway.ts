@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
 import { type Duration, parseDuration } from "../../config/duration.ts";
 import { messageOf } from "../../errors.ts";
 import { Deadline } from "../../net/deadline.ts";
@@ -14,10 +15,13 @@ import {
   gatewayRequest,
   isUnsafePath,
 } from "./request.ts";
+import { noteTarget } from "./target-state.ts";
 import { NoAnswer, Upstream } from "./upstream.ts";
 
 /** Idempotent methods, which may be retried (RFC 9110 §9.2.2). */
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "PUT", "DELETE"]);
+/** The status by which an API says that it is down (RFC 9110 §15.6.4). */
+const DOWN = 503;
 /** The name of this server in Via (RFC 9110 §7.6.3). */
 const VIA = "paihao";
 
@@ -109,10 +113,11 @@ async function forward(forwarder: Forwarder, request: GatewayRequest, task: Task
   const sent = forwardedHeaders(request.headers);
   const repeatable = IDEMPOTENT.has(request.method) || sent["idempotency-key"] !== undefined;
   // After the death of a worker, the next one must know that the request may have been sent.
-  if (!repeatable && !(await isFirst(task, "forward"))) throw unanswered("An attempt was cut off.", { sent: true });
   const exchange = new Exchange(forwarder, task, repeatable);
+  if (!repeatable && !(await exchange.connect())) throw unanswered("An attempt was cut off.", { sent: true });
   const answer = await exchange.ask(request, sent);
   const status = answer.statusCode ?? 0;
+  noteTarget(task, { state: status === DOWN ? "down" : "up", reason: `status ${status}`, repeatable });
   const again = repeatable ? await whenAgain(answer, task) : undefined;
   const isStatus = status >= 200 && status <= 599;
   if (again !== undefined || !isStatus) {
@@ -126,10 +131,14 @@ async function forward(forwarder: Forwarder, request: GatewayRequest, task: Task
   return new Response(null, { status, headers });
 }
 
-/** Whether no earlier attempt has done the step of this name; marks it as done, under the task's fence. */
-async function isFirst(task: TaskContext, step: string): Promise<boolean> {
+/**
+ * Whether no earlier attempt has done the step of this name; marks it as done, under the task's fence, unless `before`, which is
+ * called first, throws.
+ */
+async function isFirst(task: TaskContext, step: string, before?: () => Promise<void>): Promise<boolean> {
   let first = false;
-  await task.step(step, () => {
+  await task.step(step, async () => {
+    await before?.();
     first = true;
     return true;
   });
@@ -168,6 +177,8 @@ class Exchange {
   readonly #task: TaskContext;
   readonly #repeatable: boolean;
   readonly #deadline: Deadline;
+  /** A connection that has carried nothing yet; only of a request that is sent once. */
+  #socket: Socket | undefined;
 
   constructor(forwarder: Forwarder, task: TaskContext, repeatable: boolean) {
     this.#forwarder = forwarder;
@@ -176,13 +187,30 @@ class Exchange {
     this.#deadline = new Deadline(task.signal, forwarder.timeoutMs, () => undefined);
   }
 
+  /**
+   * Connects, and marks the request as sent: without a connection nothing was sent, and it may still be sent later. Returns false
+   * if an earlier attempt has marked it.
+   */
+  async connect(): Promise<boolean> {
+    try {
+      const first = await isFirst(this.#task, "forward", async () => {
+        this.#socket = await this.#forwarder.upstream.connect(this.#deadline.signal);
+      });
+      return first || this.ended(false);
+    } catch (error) {
+      if (error instanceof NoAnswer) throw this.failed(`No answer came (${error.message}).`, false, error);
+      this.#socket?.destroy();
+      throw this.ended(error);
+    }
+  }
+
   /** Sends the request; resolves with the head of the response. */
   async ask(request: GatewayRequest, headers: Record<string, string>): Promise<IncomingMessage> {
     const { method, path, body, from } = request;
     const via = `${from?.version ?? "1.1"} ${VIA}`;
     try {
       return await this.#forwarder.upstream.send({
-        ...{ method, path, signal: this.#deadline.signal, repeatable: this.#repeatable },
+        ...{ method, path, signal: this.#deadline.signal, socket: this.#socket },
         headers: {
           ...headers,
           via: headers.via === undefined ? via : `${headers.via}, ${via}`,
@@ -227,6 +255,11 @@ class Exchange {
     this.ended(undefined);
     const { signal, attempt, maxAttempts, log } = this.#task;
     if (signal.aborted) return signal.reason;
+    noteTarget(this.#task, {
+      state: sent ? "unclear" : "down",
+      reason: cause instanceof NoAnswer ? cause.message : "no answer",
+      repeatable: this.#repeatable || !sent,
+    });
     const why = this.#deadline.passed ? `No whole answer came within ${this.#forwarder.timeoutMs} ms.` : reason;
     if (this.#repeatable && attempt < maxAttempts) return new Error(`the API behind the gateway: ${why}`, { cause });
     log.warn({ err: cause, sent }, "the API behind the gateway did not answer; the task ends with 502");

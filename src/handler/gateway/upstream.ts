@@ -1,5 +1,8 @@
+import { once } from "node:events";
 import http, { type ClientRequest, type IncomingMessage } from "node:http";
 import https from "node:https";
+import net, { isIP, type Socket } from "node:net";
+import tls from "node:tls";
 import { messageOf } from "../../errors.ts";
 import { sendRequest } from "../../net/guarded-request.ts";
 
@@ -23,10 +26,10 @@ interface UpstreamRequest {
   readonly body: Buffer | undefined;
   readonly signal: AbortSignal;
   /**
-   * Whether it may be sent twice. Only then is a kept-alive connection used: the API may be about to close that, and then it
-   * would be unknown whether the request arrived.
+   * The connection for a request that is sent once, see {@link Upstream.connect}. Others use a kept-alive one, if there is one:
+   * the API may be about to close that, and then it would be unknown whether the request arrived.
    */
-  readonly repeatable: boolean;
+  readonly socket: Socket | undefined;
 }
 
 /** How long idle connections are kept open, ms, and how many. */
@@ -39,14 +42,15 @@ const IDLE = { ms: 4000, connections: 16 } as const;
 export class Upstream {
   readonly #url: URL;
   readonly #basePath: string;
+  readonly #Agent: typeof http.Agent;
   readonly #agent: http.Agent;
 
   /** @param url its path is prepended to that of each request */
   constructor(url: URL) {
     this.#url = url;
     this.#basePath = url.pathname.replace(/\/+$/, "");
-    const Agent = url.protocol === "https:" ? https.Agent : http.Agent;
-    this.#agent = new Agent({ keepAlive: true, maxFreeSockets: IDLE.connections, timeout: IDLE.ms });
+    this.#Agent = url.protocol === "https:" ? https.Agent : http.Agent;
+    this.#agent = new this.#Agent({ keepAlive: true, maxFreeSockets: IDLE.connections, timeout: IDLE.ms });
   }
 
   /**
@@ -55,17 +59,40 @@ export class Upstream {
    * @throws TypeError for a header that cannot be sent
    */
   send(request: UpstreamRequest): Promise<IncomingMessage> {
-    return this.#once(request, request.repeatable ? this.#agent : false);
+    const { socket } = request;
+    if (socket === undefined) return this.#once(request, this.#agent);
+    if (socket.destroyed) return Promise.reject(new NoAnswer("ECONNRESET", { sent: true, cause: undefined }));
+    return this.#once(request, Object.assign(new this.#Agent(), { createConnection: () => socket }));
+  }
+
+  /** A new connection, over which nothing has been sent. @throws NoAnswer */
+  async connect(signal: AbortSignal): Promise<Socket> {
+    const { protocol, port } = this.#url;
+    const host = this.#url.hostname.replace(/^\[|\]$/g, "");
+    const secure = protocol === "https:";
+    const to = { host, port: Number(port || (secure ? 443 : 80)), signal };
+    const servername = isIP(host) === 0 ? { servername: host } : {};
+    const socket = secure ? tls.connect({ ...to, ...servername }) : net.connect(to);
+    // Once it is connected, whoever uses it hears of its errors; until then it only must not end the process.
+    socket.on("error", () => undefined);
+    try {
+      await once(socket, secure ? "secureConnect" : "connect");
+      return socket;
+    } catch (error) {
+      socket.destroy();
+      const { code } = error as NodeJS.ErrnoException;
+      throw new NoAnswer(code ?? messageOf(error), { sent: false, cause: error });
+    }
   }
 
   async #once(given: UpstreamRequest, agent: http.Agent | false): Promise<IncomingMessage> {
     const { method, headers, body, signal } = given;
     let request: ClientRequest | undefined;
-    let connected = false;
+    let connected = given.socket !== undefined;
     const watch = (made: ClientRequest) => {
       request = made;
       made.on("socket", (socket) => {
-        if (made.reusedSocket) return;
+        if (made.reusedSocket || connected) return;
         socket.once(this.#url.protocol === "https:" ? "secureConnect" : "connect", () => {
           connected = true;
         });

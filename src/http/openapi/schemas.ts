@@ -119,11 +119,15 @@ export const schemas: Readonly<Record<string, Schema>> = {
     serviceTime: object({ mean: nullable(seconds), samples: count }),
     rate: object({ accepted: seconds, finished: seconds }),
     eta: nullable(schemaRef("Eta")),
+    resting: nullable({
+      ...object({ since: time, reason: text, nextProbe: time }),
+      description: "A gateway whose API is down: until `nextProbe` it takes no work, then one task as a probe.",
+    }),
     slotsWanted: {
       type: ["integer", "null"],
       minimum: 1,
       description:
-        "How many slots would start a new task within the handler's `targetWait`, for autoscaling; null without one, while the queue is paused, and with work but no history.",
+        "How many slots would start a new task within the handler's `targetWait`, for autoscaling; null without one, while the queue is paused or rests, and with work but no history.",
     },
     consumes: { type: "array", items: text },
     input: {

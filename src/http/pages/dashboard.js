@@ -140,7 +140,16 @@ function show(queue) {
   set("slots", `${queue.slots} of ${queue.workers} worker${queue.workers === 1 ? "" : "s"}`);
   set("rate", `${queue.rate.accepted.toFixed(1)} / ${queue.rate.finished.toFixed(1)}`);
   set("service", seconds(queue.serviceTime.mean));
-  set("eta", queue.paused ? "paused" : queue.eta === null ? "unknown" : `in ${seconds(queue.eta.seconds)}`);
+  set(
+    "eta",
+    queue.paused
+      ? "paused"
+      : queue.resting
+        ? "resting"
+        : queue.eta === null
+          ? "unknown"
+          : `in ${seconds(queue.eta.seconds)}`,
+  );
   const depths = history.get(queue.name) ?? [];
   depths.push(queue.waiting);
   if (depths.length > HISTORY) depths.shift();

@@ -9,8 +9,8 @@ export function metricsEndpoints(api: Pick<Api, "engine">): Endpoints<"metrics">
       const rows = await api.engine.figures([...api.engine.queues.keys()]);
       ctx.set("Cache-Control", "no-store");
       const gauges = rows.map(({ line, dead }) => {
-        const { targetWaitMs } = api.engine.settings(line.queue);
-        return { ...line, dead, slotsWanted: slotsWanted(line, targetWaitMs) };
+        const { targetWaitMs, rests } = api.engine.settings(line.queue);
+        return { ...line, dead, resting: rests ? line.resting : null, slotsWanted: slotsWanted(line, targetWaitMs) };
       });
       ctx.body = await api.engine.metrics.exposition(gauges);
       ctx.set("Content-Type", api.engine.metrics.registry.contentType);

@@ -2,6 +2,7 @@ import { type Eta, estimate } from "../../engine/estimates/estimate.ts";
 import { slotsWanted } from "../../engine/estimates/slots-wanted.ts";
 import { type Handler, inputJsonSchema } from "../../handler/define.ts";
 import type { QueueRow } from "../../store/scripts/scripts.ts";
+import { timestamp } from "../../timestamp.ts";
 import type { Api } from "../api.ts";
 import type { Endpoints } from "../routes.ts";
 import { shownHandlerOf } from "./submit.ts";
@@ -23,6 +24,8 @@ export interface QueueDocument {
   readonly rate: { readonly accepted: number; readonly finished: number };
   /** The estimate for a new task. */
   readonly eta: Eta | null;
+  /** A gateway whose API is down: it takes no work but a probe now and then. */
+  readonly resting: { readonly since: string; readonly reason: string; readonly nextProbe: string } | null;
   /** Slots that would start a new task within the handler's `targetWait`; null without one, or if unknown. */
   readonly slotsWanted: number | null;
   readonly consumes: readonly string[];
@@ -74,6 +77,11 @@ function documentOf(handler: Handler, row: QueueRow | undefined): QueueDocument[
         finished: thousandth(row.finishedLastMinute / 60),
       },
       eta: estimate(line, { state: "waiting", index: line.waiting }, Date.now()),
+      resting: row.rest && {
+        since: timestamp(row.rest.sinceMs),
+        reason: row.rest.reason,
+        nextProbe: timestamp(row.rest.nextProbeMs),
+      },
       slotsWanted: slotsWanted(line, handler.targetWaitMs),
       consumes: handler.consumes,
       input: inputJsonSchema(handler),

@@ -16,6 +16,7 @@ export interface Counted {
   readonly waiting: number;
   readonly scheduled: number;
   readonly running: number;
+  readonly resting: boolean;
 }
 
 /** Short, since the caller also has partitions that answer while a cluster is changing. */
@@ -27,7 +28,7 @@ export const count =
   async (tag: string, questions: readonly Question[]): Promise<Counted[]> => {
     const args = questions.flatMap((q) => [q.queue, q.equals ? "<=" : "<", q.scores.join(" ")]);
     return list(await script.text(tag, args, PATIENCE_MS)).map((reply) => {
-      const [waiting = 0, scheduled = 0, running = 0, ...before] = text(reply).split(" ").map(Number);
-      return { waiting, scheduled, running, before };
+      const [waiting = 0, scheduled = 0, running = 0, resting, ...before] = text(reply).split(" ").map(Number);
+      return { waiting, scheduled, running, resting: resting === 1, before };
     });
   };

@@ -8,6 +8,8 @@ export interface Line {
   readonly scheduled: number;
   readonly running: number;
   readonly paused: boolean;
+  /** Its target is down; of several partitions only one knows. */
+  readonly resting: boolean;
   readonly workers: number;
   /** Slots of all live workers. */
   readonly slots: number;
@@ -29,7 +31,7 @@ export interface Line {
 /** Parses the reply of lua/lib/line.lua. */
 export function lineOf(reply: Reply | BytesReply | undefined): Line {
   const [queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples] = list(reply);
-  const [forecast, ages] = list(reply).slice(10);
+  const [forecast, ages, resting] = list(reply).slice(10);
   const [slowMean, ...misses] = text(forecast).split(" ");
   return {
     queue: text(queue),
@@ -37,6 +39,7 @@ export function lineOf(reply: Reply | BytesReply | undefined): Line {
     scheduled: number(scheduled),
     running: number(running),
     paused: text(paused) === "1",
+    resting: text(resting) === "1",
     workers: number(workers),
     slots: number(slots),
     meanMs: optional(mean),

@@ -1,5 +1,5 @@
 import { type Line, lineOf } from "./line.ts";
-import { list, number, optional } from "./reply.ts";
+import { list, number, optional, text } from "./reply.ts";
 import type { Reply, Script } from "./script.ts";
 
 /** A queue's figures for operators. */
@@ -9,6 +9,14 @@ export interface QueueRow {
   readonly oldestWaitingMs: number | null;
   readonly acceptedLastMinute: number;
   readonly finishedLastMinute: number;
+  readonly rest: Rest | null;
+}
+
+/** The rest of a queue whose target is down; times in ms. */
+interface Rest {
+  readonly sinceMs: number;
+  readonly nextProbeMs: number;
+  readonly reason: string;
 }
 
 /** The figures of queues. */
@@ -18,12 +26,20 @@ export const queue =
     list(await script.text(tag, names)).map(queueRow);
 
 function queueRow(reply: Reply): QueueRow {
-  const [line, dead, oldest, accepted, finished] = list(reply);
+  const [line, dead, oldest, accepted, finished, rest] = list(reply);
   return {
     line: lineOf(line),
     dead: number(dead),
     oldestWaitingMs: optional(oldest),
     acceptedLastMinute: number(accepted),
     finishedLastMinute: number(finished),
+    rest: restOf(text(rest)),
   };
+}
+
+/** Reads what lua/lib/rest.lua writes. */
+function restOf(stored: string): Rest | null {
+  const [since, nextProbe, _probes, ...reason] = stored.split(" ");
+  if (!since) return null;
+  return { sinceMs: Number(since), nextProbeMs: Number(nextProbe), reason: reason.join(" ") };
 }

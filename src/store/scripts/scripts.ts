@@ -14,6 +14,7 @@ import { deallocate } from "./deallocate.ts";
 import { fail } from "./fail.ts";
 import { finished } from "./finished.ts";
 import { forget } from "./forget.ts";
+import { gate } from "./gate.ts";
 import { heartbeat } from "./heartbeat.ts";
 import { inspect, watch } from "./inspect.ts";
 import { lose } from "./lose.ts";
@@ -32,6 +33,7 @@ import { Script, storeError } from "./script.ts";
 import { secret } from "./secret.ts";
 import { step } from "./step.ts";
 import { submit } from "./submit.ts";
+import { target } from "./target.ts";
 import { tick } from "./tick.ts";
 import { unreserve } from "./unreserve.ts";
 import { update } from "./update.ts";
@@ -61,6 +63,7 @@ export { BATCH_LIMIT } from "./script.ts";
 export type * from "./settle.ts";
 export type * from "./step.ts";
 export type * from "./submit.ts";
+export type * from "./target.ts";
 export type * from "./tick.ts";
 export type * from "./update.ts";
 export type * from "./write.ts";
@@ -79,6 +82,7 @@ const CALLS = {
   fail,
   finished,
   forget,
+  gate,
   heartbeat,
   inspect,
   lose,
@@ -96,6 +100,7 @@ const CALLS = {
   secret,
   step,
   submit,
+  target,
   tick,
   unreserve,
   update,

@@ -1,5 +1,6 @@
 import type { HandlerEnd } from "../../engine/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
+import { notedTarget } from "../../handler/gateway/target-state.ts";
 import type { Input } from "../../task.ts";
 import type { Context } from "../task-context.ts";
 import { endOfThrown, PermanentError } from "./handler-end.ts";
@@ -31,6 +32,12 @@ export function perform(
 
 /** Waits for an answer, for the steps that are still at work, and until what was written is stored. */
 async function awaited(pending: unknown, task: Context, maxResultBytes: number): Promise<HandlerEnd> {
+  const end = await endOf(pending, task, maxResultBytes);
+  const target = notedTarget(task);
+  return target === undefined ? end : { ...end, target };
+}
+
+async function endOf(pending: unknown, task: Context, maxResultBytes: number): Promise<HandlerEnd> {
   try {
     const answer = await pending;
     const unsettled = task.settled();

@@ -13,6 +13,7 @@ const LINE: Line = {
   scheduled: 0,
   running: 1,
   paused: false,
+  resting: false,
   workers: 1,
   slots: 1,
   meanMs: 1000,

@@ -19,6 +19,7 @@ const line = (over: Partial<Line> = {}): Line => ({
   scheduled: 0,
   running: 4,
   paused: false,
+  resting: false,
   workers: 1,
   slots: 4,
   meanMs: 10_000,
@@ -37,6 +38,7 @@ describe("an estimate", () => {
     expect(estimate(line({ slots: 0 }), waiting(3), 0)).to.equal(null);
     expect(estimate(line({ meanMs: null, variance: null, samples: 0 }), waiting(3), 0)).to.equal(null);
     expect(estimate(line({ paused: true }), waiting(3), 0)).to.equal(null);
+    expect(estimate(line({ resting: true }), waiting(3), 0)).to.equal(null);
   });
 
   it("is now for a running task, and for one with a free slot", () => {

@@ -3,7 +3,7 @@ import { estimate } from "../../../src/engine/estimates/estimate.ts";
 import { slotsWanted } from "../../../src/engine/estimates/slots-wanted.ts";
 import { randomOf } from "../../../testbed/random.ts";
 
-const line = { waiting: 0, running: 0, paused: false, meanMs: 10_000, samples: 500 };
+const line = { waiting: 0, running: 0, paused: false, resting: false, meanMs: 10_000, samples: 500 };
 const MOST = Number.MAX_SAFE_INTEGER;
 
 describe("the slots that start a newcomer within the target wait", () => {
@@ -15,6 +15,7 @@ describe("the slots that start a newcomer within the target wait", () => {
   it("are unknown without a target, while the queue is paused, and with work but no history", () => {
     expect(slotsWanted({ ...line, waiting: 5 }, undefined)).to.equal(null);
     expect(slotsWanted({ ...line, waiting: 5, paused: true }, 10_000)).to.equal(null);
+    expect(slotsWanted({ ...line, waiting: 5, resting: true }, 10_000)).to.equal(null);
     expect(slotsWanted({ ...line, waiting: 5, meanMs: null, samples: 0 }, 10_000)).to.equal(null);
     expect(slotsWanted({ ...line, running: 1, meanMs: null, samples: 0 }, 10_000)).to.equal(null);
   });
@@ -56,7 +57,17 @@ describe("the slots that start a newcomer within the target wait", () => {
       const wanted = slotsWanted({ ...line, waiting, running, meanMs }, targetMs) ?? Number.NaN;
       const waitMs = (slots: number) => {
         const figures = { queue: "q", scheduled: 0, workers: 1, variance: 0, samples: 1e9, misses: [], slowMisses: [] };
-        const seen = { ...figures, waiting, running, paused: false, slots, meanMs, slowMeanMs: null, agesMs: [] };
+        const seen = {
+          ...figures,
+          waiting,
+          running,
+          paused: false,
+          resting: false,
+          slots,
+          meanMs,
+          slowMeanMs: null,
+          agesMs: [],
+        };
         return (estimate(seen, { state: "waiting", index: waiting }, 0)?.seconds ?? Number.NaN) * 1000;
       };
       const label = JSON.stringify({ meanMs, targetMs, waiting, running, wanted });

@@ -36,6 +36,7 @@ const submitItem = (id: string, input: string, delayMs = 0) => ({
 const slots = new Map([["jobs", 4]]);
 
 const ALLOCATION = { id: "a-1", value: "{}", ttlMs: 60_000, queue: "jobs", limit: 10 };
+const TARGET = { queue: "jobs", reference: "e@1", reason: "ECONNREFUSED" };
 const KEPT = { verdict: "kept", waiting: 0, scheduled: 0 };
 const CASES: readonly Case[] = [
   {
@@ -74,6 +75,26 @@ const CASES: readonly Case[] = [
       return tasks.map((task) => `${task.id} ${task.attempt}`);
     },
     replies: [["a 1"], ["a 1"]],
+  },
+  {
+    ...{ script: "gate", when: "of a queue whose probe is due" },
+    given: ({ t, tag }) => t.redis.hset(`${tag}q:jobs`, "rest", "1 1 0 ECONNREFUSED"),
+    call: async ({ scripts, tag }) => {
+      return (await scripts.gate(tag, { queue: "jobs", request: "r", leaseMs: 60_000, verb: "ask" })).state;
+    },
+    replies: ["probe", "probe"],
+  },
+  {
+    ...{ script: "target", when: "of the failure that begins a rest" },
+    given: ({ t, tag }) => t.redis.hset(`${tag}q:jobs`, "failures", "a@1 b@1 c@1 d@1"),
+    call: ({ scripts, tag }) => scripts.target(tag, { ...TARGET, state: "down", request: "" }),
+    replies: ["began", "began"],
+  },
+  {
+    ...{ script: "target", when: "of the probe that ends a rest" },
+    given: ({ t, tag }) => t.redis.hset(`${tag}q:jobs`, "rest", "1 1 0 ECONNREFUSED", "probe", "1 r"),
+    call: ({ scripts, tag }) => scripts.target(tag, { ...TARGET, state: "up", request: "r" }),
+    replies: ["ended", "ended"],
   },
   {
     ...{ script: "permit", when: "that is asked for" },

@@ -4,7 +4,7 @@ import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 const MEMBERS = [
   ...["name", "paused", "waiting", "scheduled", "running", "dead", "workers", "slots", "oldestWaitingSeconds"],
-  ...["serviceTime", "rate", "eta", "slotsWanted", "consumes", "input"],
+  ...["serviceTime", "rate", "eta", "resting", "slotsWanted", "consumes", "input"],
 ];
 
 describe("queues over HTTP", () => {

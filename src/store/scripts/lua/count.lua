@@ -4,7 +4,8 @@
 -- ARGV[1…] of each queue: its name, "<" or "<=" (whether equal scores stand before a task), and the scores of the tasks with a space
 --          between
 --
--- Returns of each queue, in one string with a space between: waiting, scheduled, running, and of each task how many stand before it.
+-- Returns of each queue, in one string with a space between: waiting, scheduled, running, resting ("1" or
+-- "0"), and of each task how many stand before it.
 -- flags: no-writes
 local base = KEYS[1]
 
@@ -13,7 +14,8 @@ for at = 1, #ARGV, 3 do
   local queue, sign = ARGV[at], ARGV[at + 1] == '<=' and '' or '('
   local line = K.waiting(queue)
   local waiting = redis.call('ZCARD', line)
-  local answer = { waiting, redis.call('ZCARD', K.scheduled(queue)), redis.call('ZCARD', K.leases(queue)) }
+  local resting = redis.call('HEXISTS', K.queue(queue), Q.rest)
+  local answer = { waiting, redis.call('ZCARD', K.scheduled(queue)), redis.call('ZCARD', K.leases(queue)), resting }
   for score in string.gmatch(ARGV[at + 2], '%S+') do
     -- Where nobody waits nobody stands before anyone.
     answer[#answer + 1] = waiting == 0 and 0 or redis.call('ZCOUNT', line, '-inf', sign .. score)

@@ -3,7 +3,8 @@
 -- KEYS[1]  base: the partition's tag
 -- ARGV[1…] queue: a name each
 --
--- Returns of each {line (see lib/line.lua), dead, oldest wait (ms, "" for none), accepted in the last minute, finished in it}.
+-- Returns of each {line (see lib/line.lua), dead, oldest wait (ms, "" for none), accepted in the last minute, finished in it, rest (see
+-- lib/rest.lua, "" for none)}.
 -- flags: no-writes
 local base = KEYS[1]
 --#include clock
@@ -31,6 +32,7 @@ for n, queue in ipairs(ARGV) do
     created and whole(math.max(0, now - tonumber(created))) or '',
     last_minute(redis.call('HMGET', key, 'a0', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6')),
     last_minute(redis.call('HMGET', key, 'z0', 'z1', 'z2', 'z3', 'z4', 'z5', 'z6')),
+    redis.call('HGET', key, Q.rest) or '',
   }
 end
 return answers

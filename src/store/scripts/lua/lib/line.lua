@@ -1,10 +1,11 @@
 -- What a caller needs to know of a queue to estimate its turn, as
--- {queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples, forecast (see lib/service.lua), ages}:
+-- {queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples, forecast (see lib/service.lua), ages, resting}:
 -- for how many ms some of the running tasks have been running, which matters only while every slot is busy.
 local AGES = 16
 local function line_of(queue)
   local q = redis.call(
-    'HMGET', K.queue(queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.mean, Q.variance, Q.samples, Q.forecast
+    'HMGET', K.queue(queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.mean, Q.variance, Q.samples, Q.forecast,
+    Q.rest
   )
   local live = tonumber(q[4] or 0) > now
   local leases = K.leases(queue)
@@ -28,6 +29,7 @@ local function line_of(queue)
     q[7] or '0',
     q[8] or '',
     ages,
+    q[9] and '1' or '0',
   }
 end
 
