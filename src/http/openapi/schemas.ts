@@ -119,6 +119,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
     serviceTime: object({ mean: nullable(seconds), samples: count }),
     rate: object({ accepted: seconds, finished: seconds }),
     eta: nullable(schemaRef("Eta")),
+    order: { enum: ["arrival"], description: "In which order tasks of the same priority start." },
     resting: nullable({
       ...object({ since: time, reason: text, nextProbe: time }),
       description: "A gateway whose API is down: until `nextProbe` it takes no work, then one task as a probe.",

@@ -24,6 +24,8 @@ export interface QueueDocument {
   readonly rate: { readonly accepted: number; readonly finished: number };
   /** The estimate for a new task. */
   readonly eta: Eta | null;
+  /** In which order tasks of the same priority start: by arrival. */
+  readonly order: "arrival";
   /** A gateway whose API is down: it takes no work but a probe now and then. */
   readonly resting: { readonly since: string; readonly reason: string; readonly nextProbe: string } | null;
   /** Slots that would start a new task within the handler's `targetWait`; null without one, or if unknown. */
@@ -77,6 +79,7 @@ function documentOf(handler: Handler, row: QueueRow | undefined): QueueDocument[
         finished: thousandth(row.finishedLastMinute / 60),
       },
       eta: estimate(line, { state: "waiting", index: line.waiting }, Date.now()),
+      order: "arrival",
       resting: row.rest && {
         since: timestamp(row.rest.sinceMs),
         reason: row.rest.reason,

@@ -4,7 +4,7 @@ import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 const MEMBERS = [
   ...["name", "paused", "waiting", "scheduled", "running", "dead", "workers", "slots", "oldestWaitingSeconds"],
-  ...["serviceTime", "rate", "eta", "resting", "slotsWanted", "consumes", "input"],
+  ...["serviceTime", "rate", "eta", "order", "resting", "slotsWanted", "consumes", "input"],
 ];
 
 describe("queues over HTTP", () => {
@@ -20,7 +20,10 @@ describe("queues over HTTP", () => {
     expect(answer.headers["cache-control"]).to.equal("no-store");
     const names = answer.json.items.map((queue: { name: string }) => queue.name);
     expect(names).to.include.members(["default", "gated", "checked", "images"]);
-    for (const queue of answer.json.items) expect(queue).to.have.all.keys(...MEMBERS);
+    for (const queue of answer.json.items) {
+      expect(queue).to.have.all.keys(...MEMBERS);
+      expect(queue.order).to.equal("arrival");
+    }
   });
 
   it("show depth, running, dead, workers, rates and service times", async () => {
