@@ -82,6 +82,7 @@ export class Rests {
     const request = this.#requestOf(lease);
     if (seen === undefined) {
       if (request !== "") await this.#scripts.gate(this.#home(queue), { queue, request, leaseMs: 1, verb: "return" });
+      this.#forget(queue, request);
       return "open";
     }
     if (seen.state === "up" && request === "" && !this.#failing.has(queue)) return "open";
@@ -90,8 +91,14 @@ export class Rests {
     const verdict = await this.#scripts.target(this.#home(queue), {
       ...{ queue, reference, state: seen.state, reason, request },
     });
+    this.#forget(queue, request);
     if (seen.state === "up" && verdict !== "resting") this.#failing.delete(queue);
     return verdict;
+  }
+
+  /** A probe has been reported: a late renewal of its lease must not make it one again. */
+  #forget(queue: string, request: string): void {
+    if (this.#probes.get(queue)?.request === request) this.#probes.delete(queue);
   }
 
   #home(queue: string): string {

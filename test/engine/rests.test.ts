@@ -158,6 +158,21 @@ describe("the rest of a queue whose target is down", () => {
     expect((await t.reserve(3)).map(({ id }) => id)).to.deep.equal(["b", "c"]);
   });
 
+  it("is not probed again by a late renewal of a probe that has been reported, and is as long as the lease is renewed", async () => {
+    await t.submit({ id: "a" });
+    await fail(restFailures);
+    await due();
+    const [probe] = await t.reserve(1, { leaseMs: 1000 });
+    if (!probe) throw new Error("no probe");
+    const lease = { queue: "jobs", id: probe.id, fence: probe.fence };
+    expect((await gate("other")).waitMs).to.be.at.most(1000);
+    await t.engine.renew(lease, LEASE_MS);
+    expect((await gate("other")).waitMs).to.be.above(1000);
+    await t.engine.rests.note(lease, undefined);
+    await t.engine.renew(lease, LEASE_MS);
+    expect((await gate("other")).state).to.equal("probe");
+  });
+
   it("returns a probe of a queue that has no task, or is paused", async () => {
     await fail(restFailures);
     await due();

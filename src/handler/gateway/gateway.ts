@@ -257,7 +257,7 @@ class Exchange {
     if (signal.aborted) return signal.reason;
     noteTarget(this.#task, {
       state: sent ? "unclear" : "down",
-      reason: cause instanceof NoAnswer ? cause.message : "no answer",
+      reason: this.#deadline.passed ? "timeout" : cause instanceof NoAnswer ? cause.message : "no answer",
       repeatable: this.#repeatable || !sent,
     });
     const why = this.#deadline.passed ? `No whole answer came within ${this.#forwarder.timeoutMs} ms.` : reason;

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { freePort } from "../../../src/store/servers/free-port.ts";
 import { eventually } from "../../../testbed/eventually.ts";
+import { endProcesses, type ServerProcess, startProcess } from "../../helpers/server-process.ts";
 import { uniquePrefix } from "../../helpers/store/run-store.ts";
 import { type GatewayServer, type RawUpstream, startGateways, startUpstream } from "./gateway.ts";
 
@@ -13,6 +14,7 @@ describe("a gateway whose API is down", function () {
   let port: number;
   let upstream: RawUpstream | undefined;
   let servers: GatewayServer[] = [];
+  const processes: ServerProcess[] = [];
   const declare = (options = "") =>
     `export const shop = defineGateway({ queue: "shop", target: "http://127.0.0.1:${port}", attempts: 3, ${options} });`;
   const start = async (options: string, env: Readonly<Record<string, string>> = {}) => {
@@ -115,6 +117,27 @@ describe("a gateway whose API is down", function () {
     upstream = await startUpstream(port);
     await server.until("post", "succeeded");
     expect(upstream.to("/post")).to.have.length(1);
+  });
+
+  it("sends another probe when the worker of the first one was killed", async () => {
+    upstream = await startUpstream(port);
+    const never = () => undefined;
+    for (const id of names(5)) upstream.answer(`/${id}`, DOWN, ...(id === "t0" ? [never] : []));
+    const api = await start("concurrency: 1", { ROLE: "api", LEASE: "1s" });
+    const env = { HANDLERS: api.handlers, KEY_PREFIX: api.prefix, LEASE: "1s", PORT: "0", ROLE: "worker" };
+    try {
+      processes.push(await startProcess(env));
+      for (const id of names(5)) await send(api, "GET", `/${id}`);
+      await upstream.came("/t0", 2);
+      expect((await queue(api)).resting.reason).to.equal("status 503");
+      await endProcesses(processes);
+      processes.push(await startProcess(env));
+      for (const id of names(5)) await api.until(id, "succeeded");
+      expect((await queue(api)).resting).to.equal(null);
+      expect(upstream.to("/t0")).to.have.length(3);
+    } finally {
+      await endProcesses(processes);
+    }
   });
 
   it("rests over all servers and partitions, with one probe at a time", async () => {
