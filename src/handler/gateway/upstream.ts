@@ -71,8 +71,8 @@ export class Upstream {
     const host = this.#url.hostname.replace(/^\[|\]$/g, "");
     const secure = protocol === "https:";
     const to = { host, port: Number(port || (secure ? 443 : 80)), signal };
-    const servername = isIP(host) === 0 ? { servername: host } : {};
-    const socket = secure ? tls.connect({ ...to, ...servername }) : net.connect(to);
+    const name = isIP(host) === 0 ? { servername: host } : {};
+    const socket = secure ? tls.connect({ ...to, ...name, ALPNProtocols: ["http/1.1"] }) : net.connect(to);
     // Once it is connected, whoever uses it hears of its errors; until then it only must not end the process.
     socket.on("error", () => undefined);
     try {
