@@ -53,7 +53,7 @@ export class Completions {
       const { id, keepMs, result } = item;
       const stored = typeof result === "string" ? Buffer.from(result) : result;
       const end = { state: "succeeded", finishedMs, expiresMs: finishedMs + keepMs, attempts, result: stored } as const;
-      notices.tell(id, { id, ended: true, end });
+      notices.tell(id, { id, ended: true, output: false, end });
     }
     // The answer to an earlier call was lost, and the end with it.
     for (const [n, { id }] of items.entries()) if (verdicts[n] === "already") notices.tell(id, null);

@@ -9,11 +9,17 @@ import {
   type Written,
 } from "../store/scripts/scripts.ts";
 import { Batch } from "./batch.ts";
+import { ByteBudget } from "./large-values/byte-budget.ts";
 import { newCall } from "./new-call.ts";
+
+/** Bytes of pages that are read at the same time, and how long a read waits for its turn. */
+const READ_BYTES = 8 * 1024 ** 2;
+const READ_PATIENCE_MS = 10_000;
 
 /** What handlers write while they run: kept in order until the result expires. */
 export class Outputs {
   readonly #keys: Keys;
+  readonly #budget = new ByteBudget(READ_BYTES);
   readonly #writes: Batch<OutputItem, Written>;
   readonly #reads: Batch<OutputPlace, OutputPart>;
 
@@ -48,6 +54,8 @@ export class Outputs {
 
   /** A page of the output of a task, from a value on; the reads of one turn travel together. @throws PaihaoError store-unavailable */
   read(id: string, from: number): Promise<OutputPart> {
-    return this.#reads.add(this.#keys.partitionOf(id), { id, from });
+    const read = () => this.#reads.add(this.#keys.partitionOf(id), { id, from });
+    // However many followers there are, so many pages at most are on their way from the store.
+    return this.#budget.spend(OUTPUT_PAGE_BYTES, READ_PATIENCE_MS, read);
   }
 }

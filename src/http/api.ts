@@ -12,6 +12,7 @@ export interface Api {
   readonly log: Logger;
   readonly maxBodyBytes: number;
   readonly maxResultBytes: number;
+  readonly maxOutputBytes: number;
   /** Longest time that a synchronous request waits, ms. */
   readonly syncLimitMs: number;
   /** Status for a pending result, unless the request asks for another. */

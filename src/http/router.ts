@@ -2,6 +2,7 @@ import Router from "@koa/router";
 import type { Context, Middleware } from "koa";
 import { Watchers } from "../engine/watching/watchers.ts";
 import type { Api } from "./api.ts";
+import { LiveTasks } from "./live/live-tasks.ts";
 import { PATH_OPTIONS } from "./route-match.ts";
 import { allocationEndpoints } from "./routes/allocations.ts";
 import { batchEndpoints } from "./routes/batches.ts";
@@ -15,6 +16,7 @@ import { lineEndpoints } from "./routes/line.ts";
 import { metricsEndpoints } from "./routes/metrics.ts";
 import { monitorEndpoints } from "./routes/monitor.ts";
 import { openApiEndpoints } from "./routes/openapi.ts";
+import { outputEndpoints } from "./routes/output.ts";
 import { pageEndpoints } from "./routes/pages.ts";
 import { problemEndpoints } from "./routes/problems.ts";
 import { queueEndpoints } from "./routes/queues.ts";
@@ -35,12 +37,14 @@ export function apiRouting(api: Api): Routing {
     onError: (error) =>
       api.log.debug({ err: error }, "monitor: could not look at the watched tasks; trying again later"),
   });
+  const live = new LiveTasks(api, watchers);
   const endpoints: Endpoints<RouteName> = {
-    ...submitEndpoints(api),
+    ...submitEndpoints(api, live),
     ...collectEndpoints(api),
     ...batchEndpoints(api),
     ...monitorEndpoints(api, watchers),
-    ...eventEndpoints(api, watchers),
+    ...eventEndpoints(api, live),
+    ...outputEndpoints(api, live),
     ...queueEndpoints(api),
     ...lineEndpoints(api),
     ...deadEndpoints(api),

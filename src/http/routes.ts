@@ -61,6 +61,7 @@ export const ROUTES = {
   watch: { methods: GET, path: "/v1/requests/:id/status", scopes: WATCH, signedLink: true },
   watchQueue: { methods: GET, path: "/v1/queue/requests/:id", scopes: WATCH, signedLink: true },
   follow: { methods: GET, path: "/v1/requests/:id/events", scopes: WATCH, signedLink: true },
+  output: { methods: GET, path: "/v1/requests/:id/output", scopes: WATCH, signedLink: true },
   retry: { methods: POST, path: "/v1/requests/:id/retry", scopes: ADMIN },
 
   queues: { methods: GET, path: "/v1/queues", scopes: "any" },
@@ -77,6 +78,7 @@ export const ROUTES = {
   takeLease: { methods: POST, path: "/v1/queues/:queue/leases", scopes: WORK },
   renewLease: { methods: POST, path: "/v1/leases/:id/renew", scopes: WORK },
   progressLease: { methods: POST, path: "/v1/leases/:id/progress", scopes: WORK },
+  writeLease: { methods: POST, path: "/v1/leases/:id/output", scopes: WORK },
   completeLease: { methods: POST, path: "/v1/leases/:id/complete", scopes: WORK },
   failLease: { methods: POST, path: "/v1/leases/:id/fail", scopes: WORK },
 

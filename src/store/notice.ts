@@ -16,6 +16,8 @@ export interface Notice {
   readonly id: string;
   /** Whether it has ended, or its result was destroyed. */
   readonly ended: boolean;
+  /** Whether all that has happened is that its handler has written something. */
+  readonly output: boolean;
   /** Null where it has to be looked at: nothing more was told. */
   readonly end: NoticedEnd | null;
 }
@@ -47,9 +49,10 @@ function noticeOf(notice: Buffer): Notice {
   const line = notice.indexOf(NEWLINE);
   const [letter = "", id = "", ...facts] = notice.toString("latin1", 0, line < 0 ? notice.length : line).split(" ");
   const ended = ENDS.has(letter);
+  const output = letter === TASK_NOTICES.output;
   const [finishedMs = 0, expiresMs = 0, attempts = 0] = facts.map(Number);
-  if (facts.length === 0) return { id, ended, end: null };
+  if (facts.length === 0) return { id, ended, output, end: null };
   const state = stateOf(letter) as Outcome;
   const result = line < 0 ? null : notice.subarray(line + 1);
-  return { id, ended, end: { state, finishedMs, expiresMs, attempts, result } };
+  return { id, ended, output, end: { state, finishedMs, expiresMs, attempts, result } };
 }

@@ -1,9 +1,10 @@
 import { expect } from "chai";
 import type { Inspection } from "../../src/engine/inspect.ts";
 import { catalogueResult } from "../../src/engine/problem.ts";
+import { RESULT_LIMIT } from "../../src/engine/result-json.ts";
 import { decodeResult, encodeResult } from "../../src/store/result.ts";
 import type { Result } from "../../src/task.ts";
-import { eventBody, RESULT_LIMIT, type TaskEnd } from "../../src/webhooks/event.ts";
+import { eventBody, type TaskEnd } from "../../src/webhooks/event.ts";
 
 const ENDED_MS = Date.UTC(2030, 0, 31, 12);
 const END: TaskEnd = { id: "a", state: "succeeded" };

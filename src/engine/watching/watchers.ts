@@ -134,7 +134,9 @@ export class Watchers {
       due: false,
       looking: false,
       listed: false,
-      listening: this.#engine.notices.listen(id, () => this.#noticed(entry)),
+      listening: this.#engine.notices.listen(id, (notice) => {
+        if (!notice?.output) this.#noticed(entry);
+      }),
     };
     this.#entries.set(id, entry);
     if (this.#entries.size === 1) this.#loop.start();

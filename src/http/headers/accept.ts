@@ -3,6 +3,10 @@ import { splitField, trimField } from "./fields.ts";
 // How specific a matching media range is (RFC 9110 §12.5.1).
 const FIT = { exact: 3, type: 2, any: 1 } as const;
 
+const EVENTS = "text/event-stream";
+/** The least difference between two weights (RFC 9110 §12.4.2). */
+const LEAST_WEIGHT = 0.001;
+
 /**
  * The weight of a media type in an Accept header, 0–1: that of the most specific matching range (RFC 9110 §12.4.2, §12.5.1).
  */
@@ -21,6 +25,23 @@ export function weightOf(accept: string, mediaType: string): number {
 /** Whether HTML is preferred to JSON: true for a browser, false for a client that accepts anything. */
 export function prefersHtml(accept: string): boolean {
   return weightOf(accept, "text/html") > weightOf(accept, "application/json");
+}
+
+/**
+ * Whether events are preferred to everything else that is accepted: they have to be named, and to weigh more than all other ranges; at
+ * the same weight the more specific range wins.
+ */
+export function prefersEvents(accept: string): boolean {
+  if (!accept.toLowerCase().includes(EVENTS)) return false;
+  let [events, rival] = [0, 0];
+  for (const element of splitField(accept, ",")) {
+    const [range = "", ...parameters] = splitField(element, ";").map((part) => trimField(part).toLowerCase());
+    const weight = weightIn(parameters);
+    if (range === EVENTS) events = Math.max(events, weight);
+    // A little less than its weight for a range that is less specific.
+    else if (range !== "") rival = Math.max(rival, range.endsWith("/*") ? weight - LEAST_WEIGHT / 2 : weight);
+  }
+  return events > Math.max(0, rival);
 }
 
 function weightIn(parameters: readonly string[]): number {

@@ -27,6 +27,9 @@ export const progressBody = z.strictObject({
   message: z.string().max(200).default(""),
 });
 
+/** Values that the handler writes, in order. */
+export const outputBody = z.strictObject({ fence, data: z.array(z.json()).min(1).max(1000) });
+
 /** The result: JSON, or bytes in base64 with their content type. */
 export const completeBody = z
   .strictObject({

@@ -41,10 +41,13 @@ export class EventStreams {
     return this.#wheel.reduce((sum, spoke) => sum + spoke.size, 0);
   }
 
-  /** Sends the head of a stream and keeps it alive until either side closes; `onClose` is then called, once. */
-  open(res: ServerResponse, onClose: () => void): EventStream {
+  /**
+   * Sends the head of a stream and keeps it alive until either side closes.
+   * @param on `close` is called once then; `ready` whenever the client has taken what it was sent
+   */
+  open(res: ServerResponse, on: { close(): void; ready?(): void }): EventStream {
     this.#opened += 1;
-    const stream = new EventStream(res);
+    const stream = new EventStream(res, on.ready);
     const spoke = this.#wheel[this.#opened % this.#wheel.length];
     spoke?.add(stream);
     if (this.#timer === undefined) {
@@ -54,7 +57,7 @@ export class EventStreams {
     res.once("close", () => {
       spoke?.delete(stream);
       if (this.size === 0) this.#rest();
-      onClose();
+      on.close();
     });
     if (this.#stopping.aborted) stream.end();
     return stream;
@@ -84,9 +87,12 @@ export class EventStream {
   #next = "";
   #last = false;
   #missed = 0;
+  readonly #onReady: () => void;
 
-  constructor(res: ServerResponse) {
+  /** @param onReady called when the client has taken what it was sent */
+  constructor(res: ServerResponse, onReady: () => void = () => undefined) {
     this.#res = res;
+    this.#onReady = onReady;
     res.writeHead(200, {
       "Content-Type": "text/event-stream",
       "Cache-Control": "no-cache, no-transform",
@@ -103,6 +109,12 @@ export class EventStream {
     if (this.#last) return;
     if (this.#blocked) this.#next = text;
     else this.#write(text);
+  }
+
+  /** Sends a text that no other replaces; false when the client has to take it before more is sent. */
+  push(text: string): boolean {
+    if (!this.#last) this.#write(text);
+    return !this.#blocked;
   }
 
   /** Sends a last text, if given, and closes. */
@@ -132,6 +144,9 @@ export class EventStream {
     this.#next = "";
     this.#missed = 0;
     if (this.#last) this.#res.end(text);
-    else if (text !== "") this.#write(text);
+    else {
+      if (text !== "") this.#write(text);
+      if (!this.#blocked) this.#onReady();
+    }
   }
 }

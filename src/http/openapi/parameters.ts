@@ -75,6 +75,7 @@ export const parameters = {
     // Without it, pages that fill forms with examples would send made-up parameters.
     example: {},
   },
+  after: query("after", "Go on behind the value with this `seq`.", { type: "integer", minimum: 0 }),
   pending: query("pending", "Status of the response while there is no result yet; default PENDING_STATUS.", {
     enum: ["404", "202"],
   }),

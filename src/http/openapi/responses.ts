@@ -143,6 +143,13 @@ export function results(): Responses {
   };
 }
 
+/** 200 of a submission: the result, or the events of the task with the headers of a 202. */
+export const resultOrEvents: Response = {
+  description: "The result of the task, as the handler returned it; its events if `Accept` prefers them.",
+  headers: headerRefs(...new Set([...RESULT_HEADERS, ...PENDING_HEADERS])),
+  content: { "*/*": {}, "text/event-stream": {} },
+};
+
 /** The codes of tasks that have ended and have no result to collect. */
 export const ENDED: readonly ErrorCode[] = ["canceled", "expired", "deleted"];
 /** The codes of tasks that failed. */

@@ -101,6 +101,12 @@ export const schemas: Readonly<Record<string, Schema>> = {
     links,
   }),
   Task: object(taskMembers),
+  OutputValue: object({
+    seq: { ...count, description: "Rises by one over all attempts." },
+    run: { type: "integer", minimum: 1, description: "Rises with every start of the task: read anew from there." },
+    attempt: { type: "integer", minimum: 0 },
+    data: { description: "What the handler wrote." },
+  }),
   DeadTask: object({
     ...taskMembers,
     errors: { type: "array", items: text, description: "The latest errors of its attempts, newest first." },

@@ -12,6 +12,7 @@ import {
   json,
   problems,
   problemsBesideResults,
+  resultOrEvents,
   results,
 } from "./responses.ts";
 import { type Operations, type OperationText, type RequestBody, type Responses, schemaRef } from "./types.ts";
@@ -34,8 +35,18 @@ export const submitted: Responses = {
   "202": accepted,
 };
 
+const LIVE =
+  "If `Accept` prefers text/event-stream: 200 at once, with the headers of a 202 and the events of the task (as `/events` has them); `Prefer` is not applied then.";
+
 function submit(summary: string, requestBody: RequestBody): OperationText {
-  return { summary, tags: ["Submit"], parameters: SUBMIT_PARAMETERS, requestBody, responses: submitted };
+  return {
+    summary,
+    description: LIVE,
+    tags: ["Submit"],
+    parameters: SUBMIT_PARAMETERS,
+    requestBody,
+    responses: { ...submitted, "200": resultOrEvents },
+  };
 }
 
 const CONDITIONS = parameterRefs("If-Match", "If-None-Match-write");
@@ -43,9 +54,8 @@ const CONDITIONS = parameterRefs("If-Match", "If-None-Match-write");
 function put(summary: string, requestBody: RequestBody): OperationText {
   const submission = SUBMIT_PARAMETERS.filter(({ $ref }) => !/X-Request-Id|Idempotency-Key/.test($ref));
   const parameters = [...submission, ...CONDITIONS];
-  const responses = { ...problemsBesideResults("precondition-failed"), ...submitted };
-  const description =
-    "If the task is waiting, its input is replaced; it keeps its place, and the response is its document.";
+  const responses = { ...problemsBesideResults("precondition-failed"), ...submitted, "200": resultOrEvents };
+  const description = `If the task is waiting, its input is replaced; it keeps its place, and the response is its document. ${LIVE}`;
   return { summary, description, tags: ["Submit"], parameters, requestBody, responses };
 }
 
@@ -111,46 +121,62 @@ const monitor = (summary: string): OperationText => ({
 });
 
 /** Operations on one task. */
-export const taskOperations: Operations<"collect" | "cancel" | "watch" | "watchQueue" | "follow" | "retry"> = {
-  collect: {
-    summary: "Collect the result, or see the place in line",
-    tags: ["Watch"],
-    parameters: parameterRefs("pending"),
-    responses: {
-      ...results(),
-      ...problemsBesideResults("pending", "unknown", ...ENDED, ...FAILED),
-      "202": accepted,
+export const taskOperations: Operations<"collect" | "cancel" | "watch" | "watchQueue" | "follow" | "output" | "retry"> =
+  {
+    collect: {
+      summary: "Collect the result, or see the place in line",
+      tags: ["Watch"],
+      parameters: parameterRefs("pending"),
+      responses: {
+        ...results(),
+        ...problemsBesideResults("pending", "unknown", ...ENDED, ...FAILED),
+        "202": accepted,
+      },
     },
-  },
-  cancel: {
-    summary: "Cancel the task; if it has ended, delete its result",
-    tags: ["Submit"],
-    parameters: CONDITIONS,
-    responses: {
-      "200": json("The task is canceled.", schemaRef("Task")),
-      "202": json("The task is running: its handler was asked to stop.", schemaRef("Task")),
-      "204": empty("The result is deleted, or was gone already."),
-      ...problems("unknown", "precondition-failed"),
+    cancel: {
+      summary: "Cancel the task; if it has ended, delete its result",
+      tags: ["Submit"],
+      parameters: CONDITIONS,
+      responses: {
+        "200": json("The task is canceled.", schemaRef("Task")),
+        "202": json("The task is running: its handler was asked to stop.", schemaRef("Task")),
+        "204": empty("The result is deleted, or was gone already."),
+        ...problems("unknown", "precondition-failed"),
+      },
     },
-  },
-  watch: monitor("State, place in line, progress and estimate"),
-  watchQueue: monitor("The same monitor at another path"),
-  follow: {
-    summary: "The monitor as Server-Sent Events",
-    description:
-      "`event: status` at once and on every change, finally `event: done`. The data is the document of the monitor.",
-    tags: ["Watch"],
-    parameters: parameterRefs("Last-Event-ID", "lastEventId"),
-    responses: {
-      "200": { description: "Events until the task has ended.", content: { "text/event-stream": {} } },
-      "204": empty("The caller has already received the last event."),
-      ...problems("unknown", "deleted"),
+    watch: monitor("State, place in line, progress and estimate"),
+    watchQueue: monitor("The same monitor at another path"),
+    follow: {
+      summary: "The monitor as Server-Sent Events",
+      description:
+        "`event: status` at once and on every change, `event: output` for each value that the handler writes, finally `event: done`. The data is the document of the monitor, that of `output` an OutputValue; in `done` it has the result (JSON below 20 kB) or the problem. The id of every event resumes behind it.",
+      tags: ["Watch"],
+      parameters: parameterRefs("Last-Event-ID", "lastEventId"),
+      responses: {
+        "200": { description: "Events until the task has ended.", content: { "text/event-stream": {} } },
+        "204": empty("The caller has already received the last event."),
+        ...problems("unknown", "deleted"),
+      },
     },
-  },
-  retry: {
-    summary: "Retry a dead task",
-    description: "It goes to the end of the line and gets all its attempts again.",
-    tags: ["Dead letters"],
-    responses: { "202": acceptedTask("The task is waiting again."), ...problems("unknown", "not-retryable") },
-  },
-};
+    output: {
+      summary: "What the handler writes while it runs",
+      description:
+        "A line for each value: all so far, then live until the task ends. `Prefer: wait=N` ends the response after N seconds, `wait=0` with what there is. A response that breaks off goes on with `after`.",
+      tags: ["Watch"],
+      parameters: parameterRefs("after", "Prefer-wait"),
+      responses: {
+        "200": {
+          description: "The values, in order.",
+          headers: headerRefs("Preference-Applied"),
+          content: { "application/x-ndjson": { schema: schemaRef("OutputValue") } },
+        },
+        ...problems("unknown", ...ENDED),
+      },
+    },
+    retry: {
+      summary: "Retry a dead task",
+      description: "It goes to the end of the line and gets all its attempts again.",
+      tags: ["Dead letters"],
+      responses: { "202": acceptedTask("The task is waiting again."), ...problems("unknown", "not-retryable") },
+    },
+  };

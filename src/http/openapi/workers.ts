@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { completeBody, failBody, progressBody, renewBody, takeBody } from "../input/lease-bodies.ts";
+import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../input/lease-bodies.ts";
 import { asComponents } from "./inputs.ts";
 import { parameterRefs } from "./parameters.ts";
 import { empty, json, problems, problemsBesideResults } from "./responses.ts";
@@ -14,7 +14,14 @@ import {
   schemaRef,
 } from "./types.ts";
 
-const BODIES = { take: takeBody, renew: renewBody, progress: progressBody, complete: completeBody, fail: failBody };
+const BODIES = {
+  take: takeBody,
+  renew: renewBody,
+  progress: progressBody,
+  output: outputBody,
+  complete: completeBody,
+  fail: failBody,
+};
 
 /** The schemas of the request bodies of workers, from those that validate them. */
 export const leaseSchemas: Readonly<Record<string, Schema>> = Object.assign(
@@ -54,7 +61,14 @@ const gateway: OperationText = {
 
 /** Operations for workers in any language, and of gateways. */
 export const workerOperations: Operations<
-  "takeLease" | "renewLease" | "progressLease" | "completeLease" | "failLease" | "gateway" | "gatewayPath"
+  | "takeLease"
+  | "renewLease"
+  | "progressLease"
+  | "writeLease"
+  | "completeLease"
+  | "failLease"
+  | "gateway"
+  | "gatewayPath"
 > = {
   takeLease: {
     summary: "Lease tasks",
@@ -78,6 +92,7 @@ export const workerOperations: Operations<
     ),
   }),
   progressLease: verb("progress", "Report progress", { "204": empty("The progress is stored.") }),
+  writeLease: verb("output", "Write output", { "204": empty("The values are stored, behind those written before.") }),
   completeLease: verb("complete", "Complete the task with its result", {
     "200": json("What became of the task.", verdict("done", "canceled", "already")),
   }),

@@ -11,7 +11,7 @@ import { timestamp } from "../../timestamp.ts";
 import type { Api } from "../api.ts";
 import { parsePrefer } from "../headers/prefer.ts";
 import { readJson } from "../input/body.ts";
-import { completeBody, failBody, progressBody, renewBody, takeBody } from "../input/lease-bodies.ts";
+import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../input/lease-bodies.ts";
 import { untilGone } from "../live/long-poll.ts";
 import { currentId } from "../middleware/correlate.ts";
 import { type Endpoints, pathTo } from "../routes.ts";
@@ -25,11 +25,12 @@ const WORKER_TTL_MS = 15_000;
 /** For workers in any language: get leases, renew and end them. */
 export function leaseEndpoints(
   api: Api,
-): Endpoints<"takeLease" | "renewLease" | "progressLease" | "completeLease" | "failLease"> {
+): Endpoints<"takeLease" | "renewLease" | "progressLease" | "writeLease" | "completeLease" | "failLease"> {
   return {
     takeLease: (ctx) => take(ctx, api, ctx.params.queue),
     renewLease: (ctx) => renew(ctx, api),
     progressLease: (ctx) => progress(ctx, api),
+    writeLease: (ctx) => write(ctx, api),
     completeLease: (ctx) => complete(ctx, api),
     failLease: (ctx) => fail(ctx, api),
   };
@@ -39,6 +40,7 @@ export function leaseEndpoints(
 const LINKS = Object.entries({
   renew: pathTo("renewLease"),
   progress: pathTo("progressLease"),
+  output: pathTo("writeLease"),
   complete: pathTo("completeLease"),
   fail: pathTo("failLease"),
 });
@@ -142,6 +144,19 @@ async function prolong({ engine }: Api, lease: Lease, seconds: number | undefine
 async function progress(ctx: Context, api: Api): Promise<void> {
   const { lease, asked } = await leaseOf(ctx, api, progressBody);
   if ((await api.engine.progress(lease, asked.percent, asked.message)) === "stale") throw lost(lease.id);
+  ctx.status = 204;
+}
+
+/** @throws PaihaoError payload-too-large above MAX_OUTPUT: then none of the values is stored */
+async function write(ctx: Context, api: Api): Promise<void> {
+  const { lease, asked } = await leaseOf(ctx, api, outputBody);
+  const values = asked.data.map((value) => JSON.stringify(value));
+  const maxBytes = api.maxOutputBytes;
+  const written = await api.engine.outputs.write(lease, values, { maxBytes, all: true });
+  if (written === "stale") throw lost(lease.id);
+  if (written < values.length) {
+    throw new PaihaoError("payload-too-large", `The output of a task has at most ${maxBytes} bytes (MAX_OUTPUT).`);
+  }
   ctx.status = 204;
 }
 

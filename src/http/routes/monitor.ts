@@ -3,7 +3,6 @@ import type { Inspection } from "../../engine/inspect.ts";
 import type { Watchers } from "../../engine/watching/watchers.ts";
 import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
-import { timestamp } from "../../timestamp.ts";
 import type { Api } from "../api.ts";
 import { prefersHtml } from "../headers/accept.ts";
 import { isAny, namesVersion, versionTag } from "../headers/etag.ts";
@@ -14,8 +13,8 @@ import { replyMissingPage, replyTaskPage } from "../pages/monitor-page.ts";
 import { responseOf } from "../response.ts";
 import type { Endpoints } from "../routes.ts";
 import { signatureOf } from "../task/access.ts";
-import { monitorDocument, PROBLEM_BYTES } from "../task/document.ts";
-import { findTask } from "../task/find.ts";
+import { monitorDocument } from "../task/document.ts";
+import { findTask, observe } from "../task/find.ts";
 import { paths } from "../task/links.ts";
 import { type MonitorOptions, readMonitorOptions } from "../task/monitor-options.ts";
 import { pendingTask, replyOutcome, replyPending } from "../task/reply.ts";
@@ -27,20 +26,6 @@ export function monitorEndpoints(api: Api, watchers: Watchers): Endpoints<"watch
     watch: (ctx) => monitor(ctx, api, watchers, ctx.params.id),
     watchQueue: (ctx) => monitor(ctx, api, watchers, ctx.params.id),
   };
-}
-
-/** Reads a task, with its problem if it failed. @throws PaihaoError unknown, deleted */
-export async function observe(ctx: Pick<Context, "state">, api: Api, id: string): Promise<Inspection> {
-  const seen = await findTask(ctx, api, id, { result: false });
-  if (seen.destroyed) {
-    const { queue, state, finishedMs } = seen;
-    throw new PaihaoError("deleted", undefined, {
-      extensions: { id, queue, state, finishedAt: timestamp(finishedMs) },
-    });
-  }
-  // Results can be large: only that of a failed task, a problem document, is read here.
-  const problem = { result: true, mostBytes: PROBLEM_BYTES };
-  return seen.state === "failed" ? ((await api.engine.inspect(id, problem)) ?? seen) : seen;
 }
 
 async function monitor(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {

@@ -9,6 +9,7 @@ import type { Handler } from "../../handler/define.ts";
 import { isGateway } from "../../handler/gateway/gateway.ts";
 import { isId, isOutcome, isQueueName } from "../../task.ts";
 import type { Api } from "../api.ts";
+import { prefersEvents } from "../headers/accept.ts";
 import { isAny } from "../headers/etag.ts";
 import {
   checkPreconditions,
@@ -21,25 +22,27 @@ import { type Preferences, parsePrefer } from "../headers/prefer.ts";
 import { checkIdempotencyKey } from "../headers/request-id.ts";
 import { pendingRetryAfterS } from "../headers/retry-after.ts";
 import { readInput } from "../input/body.ts";
+import type { LiveTasks } from "../live/live-tasks.ts";
 import { untilGone } from "../live/long-poll.ts";
 import { currentId } from "../middleware/correlate.ts";
 import { responseOf } from "../response.ts";
 import { DEFAULT_QUEUE, type Endpoints, pathTo } from "../routes.ts";
 import { accessOf, callerOf, maySee, signatureOf } from "../task/access.ts";
 import { monitorDocument } from "../task/document.ts";
+import { observe } from "../task/find.ts";
 import { paths } from "../task/links.ts";
 import { conflict, refusalOf } from "../task/refusal.ts";
-import { pendingTask, replyAccepted, replyOutcome } from "../task/reply.ts";
+import { pendingHeaders, pendingTask, replyAccepted, replyOutcome } from "../task/reply.ts";
 import { readSubmitOptions, searchOf, wrongParameter } from "../task/submit-options.ts";
 import { readWebhook } from "../task/webhook-option.ts";
 
 /** Submitting one task. */
-export function submitEndpoints(api: Api): Endpoints<"submit" | "submitTo" | "put" | "putTo"> {
+export function submitEndpoints(api: Api, live: LiveTasks): Endpoints<"submit" | "submitTo" | "put" | "putTo"> {
   return {
-    submit: (ctx) => submit(ctx, api, DEFAULT_QUEUE),
-    submitTo: (ctx) => submit(ctx, api, ctx.params.queue),
-    put: (ctx) => submit(ctx, api, DEFAULT_QUEUE, ctx.params.id),
-    putTo: (ctx) => submit(ctx, api, ctx.params.queue, ctx.params.id),
+    submit: (ctx) => submit(ctx, api, live, DEFAULT_QUEUE),
+    submitTo: (ctx) => submit(ctx, api, live, ctx.params.queue),
+    put: (ctx) => submit(ctx, api, live, DEFAULT_QUEUE, ctx.params.id),
+    putTo: (ctx) => submit(ctx, api, live, ctx.params.queue, ctx.params.id),
   };
 }
 
@@ -70,7 +73,7 @@ export function shownHandlerOf(api: Api, queue: string): Handler {
   return api.ownHandlers.get(queue) ?? handlerOf(api, queue);
 }
 
-async function submit(ctx: Context, api: Api, queue: string, pathId?: string): Promise<void> {
+async function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pathId?: string): Promise<void> {
   if (pathId !== undefined && !isId(pathId)) {
     throw wrongParameter("id", "expected 1–128 characters A–Z a–z 0–9 . _ ~ -, the first a letter or digit");
   }
@@ -97,13 +100,17 @@ async function submit(ctx: Context, api: Api, queue: string, pathId?: string): P
     dryRun,
     webhook,
   };
-  if (pathId === undefined) return submitAndAnswer(ctx, api, submission, { put: false });
+  const events = !dryRun && prefersEvents(String(ctx.headers.accept ?? "")) ? live : undefined;
+  if (pathId === undefined) return submitAndAnswer(ctx, api, submission, events ? { put: false, events } : PLAIN_POST);
   const conditions = readPreconditions(ctx);
   await submitAndAnswer(ctx, api, submission, {
     put: true,
+    ...(events && { events }),
     ...(conditions && (await conditioned(ctx, api, submission, conditions))),
   });
 }
+
+const PLAIN_POST: SubmitMode = { put: false };
 
 /** What the conditions of a PUT leave to the store to decide. @throws PaihaoError precondition-failed */
 async function conditioned(
@@ -128,12 +135,16 @@ interface SubmitMode {
   readonly create?: boolean;
   /** Replaces only this version of the input. */
   readonly revision?: number;
+  /** Answered with the events of the task, whatever Prefer says. */
+  readonly events?: LiveTasks;
 }
 
 /** Submits what has been read and checked, and answers as Prefer asks. */
 export function submitAndAnswer(ctx: Context, api: Api, submission: Submission, how: SubmitMode): Promise<void> {
   const prefer = parsePrefer(String(ctx.headers.prefer ?? ""));
-  const waitMs = waitOf(prefer, api.syncLimitMs);
+  const waitMs = how.events ? 0 : waitOf(prefer, api.syncLimitMs);
+  // Counted before anything is stored: too many streams are a refusal like any other.
+  if (how.events) api.streams.add(ctx);
   // Both at once: with the store away, one after the other would keep the caller for twice the time.
   const wait = waitMs > 0 && !submission.dryRun ? api.engine.wait(submission) : undefined;
   const deadline = Date.now() + waitMs;
@@ -169,11 +180,11 @@ function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: Submissio
   const { submission, wait } = asked;
   const { id, queue, caller } = submission;
   if (verdict.verdict === "dry") return replyDryRun(ctx, submission, verdict);
-  const { put, create, revision } = asked.how;
+  const { put, create } = asked.how;
   if (create && (verdict.verdict === "replay" || verdict.verdict === "conflict")) {
     throw preconditionFailed(id, "If-None-Match: the id is taken.");
   }
-  if (verdict.verdict === "conflict" && put) return replyUpdated(ctx, api, submission, revision);
+  if (verdict.verdict === "conflict" && put) return replyUpdated(ctx, api, submission, asked.how);
   const refusal = refusalOf(submission, verdict, { byKey: !put && (ctx.headers["idempotency-key"] ?? "") !== "" });
   if (refusal) throw refusal;
   if (!verdict.durable) {
@@ -183,6 +194,7 @@ function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: Submissio
     });
   }
   if (verdict.verdict === "replay") responseOf(ctx).addHeader("Idempotent-Replayed", "true");
+  if (asked.how.events) return replyEvents(ctx, api, asked.how.events, asked, verdict);
   if (wait === undefined && verdict.verdict === "new") return replyPendingTask(ctx, asked, verdict, null);
   if (wait === undefined) {
     const seen = api.engine.inspect(id, { result: true });
@@ -195,6 +207,22 @@ function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: Submissio
     .then((waited) =>
       waited.end ? replyEnd(ctx, asked, waited.end) : replyPendingTask(ctx, asked, verdict, waited.seen),
     );
+}
+
+/** Answers with the events of the task: at once, with the headers of a 202. @throws PaihaoError deleted */
+async function replyEvents(
+  ctx: Context,
+  api: Api,
+  live: LiveTasks,
+  { submission }: SubmitRequest,
+  verdict: SubmissionVerdict,
+): Promise<void> {
+  const { id, queue } = submission;
+  responseOf(ctx).varyBy("Accept");
+  const seen = verdict.verdict === "new" ? null : await observe(ctx, api, id);
+  const task = seen ? pendingTask(seen) : freshTask(id, queue, verdict, submission);
+  pendingHeaders(ctx, task);
+  live.beginEvents(ctx, { id, createdMs: task.createdMs });
 }
 
 /** Answers when the task has been waited for, or was finished before. */
@@ -245,13 +273,22 @@ function replyDryRun(ctx: Context, { queue, delayMs }: Submission, { index, line
 }
 
 /** A PUT under an id that is taken, with another input: replaces it while the task has not begun. */
-async function replyUpdated(ctx: Context, api: Api, submission: Submission, revision?: number): Promise<void> {
+async function replyUpdated(
+  ctx: Context,
+  api: Api,
+  submission: Submission,
+  { revision, events }: SubmitMode,
+): Promise<void> {
   const settings = api.engine.settings(submission.queue);
   const updated = await api.engine.update(submission, settings, revision);
   if (updated === "changed") throw preconditionFailed(submission.id, "If-Match: the input was replaced meanwhile.");
   const seen = await api.engine.inspect(submission.id, { result: true });
   if (updated !== "updated" || !seen)
     throw conflict(submission.id, "The task has begun, or is finished: its input stays.");
+  if (events) {
+    pendingHeaders(ctx, pendingTask(seen));
+    return events.beginEvents(ctx, seen);
+  }
   ctx.set("Cache-Control", "no-store");
   ctx.body = monitorDocument(seen, settings.attempts, signatureOf(ctx, seen));
 }

@@ -1,8 +1,11 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/inspect.ts";
+import { PaihaoError } from "../../errors.ts";
 import { isId } from "../../task.ts";
+import { timestamp } from "../../timestamp.ts";
 import type { Api } from "../api.ts";
 import { accessOf, maySee } from "./access.ts";
+import { PROBLEM_BYTES } from "./document.ts";
 import { unknownTask } from "./reply.ts";
 
 /**
@@ -23,4 +26,25 @@ export async function findTask(
   // With an invalid link, existing and unknown tasks get the same response.
   if (!seen || !maySee(access, seen)) throw access.link?.otherwise ?? unknownTask(id.slice(0, 128));
   return seen;
+}
+
+/** Reads a task, with its problem if it failed. @throws PaihaoError unknown, deleted */
+export async function observe(ctx: Pick<Context, "state">, api: Api, id: string): Promise<Inspection> {
+  const seen = await findTask(ctx, api, id, { result: false });
+  if (seen.destroyed) {
+    const { queue, state, finishedMs } = seen;
+    throw new PaihaoError("deleted", undefined, {
+      extensions: { id, queue, state, finishedAt: timestamp(finishedMs) },
+    });
+  }
+  // Results can be large: only that of a failed task, a problem document, is read here.
+  const problem = { result: true, mostBytes: PROBLEM_BYTES };
+  return seen.state === "failed" ? ((await api.engine.inspect(id, problem)) ?? seen) : seen;
+}
+
+/** The same of a task that has ended, with what its last event tells: its result or problem, if it is not too long. */
+export async function observeEnd(ctx: Pick<Context, "state">, api: Api, id: string): Promise<Inspection> {
+  const seen = await observe(ctx, api, id);
+  if (seen.state !== "succeeded" || seen.expired) return seen;
+  return (await api.engine.inspect(id, { result: true, mostBytes: PROBLEM_BYTES })) ?? seen;
 }

@@ -95,37 +95,54 @@ export function replyProblem(
   detail?: string,
   extensions: Readonly<Record<string, unknown>> = {},
 ): void {
-  ctx.status = errorEntry(code).status;
-  ctx.set("Cache-Control", "no-store");
-  ctx.type = PROBLEM_TYPE;
-  ctx.body = JSON.stringify(problemDocument(code, detail, extensions));
+  replyDocument(ctx, { status: errorEntry(code).status, document: problemDocument(code, detail, extensions) });
 }
 
-/** Answers as `GET /v1/requests/{id}` does for a task that is terminal. */
-export function replyOutcome(ctx: Context, seen: TaskEnd): void {
-  const { id, queue, state } = seen;
+function replyDocument(ctx: Context, { status, document }: ReplyProblem): void {
+  ctx.status = status;
+  ctx.set("Cache-Control", "no-store");
+  ctx.type = PROBLEM_TYPE;
+  ctx.body = JSON.stringify(document);
+}
+
+/** A problem document, with its status. */
+interface ReplyProblem {
+  readonly status: number;
+  readonly document: Readonly<Record<string, unknown>>;
+}
+
+/** The problem that collecting a task answers which has ended without a result; null if it has one. */
+export function outcomeProblem(seen: TaskEnd): ReplyProblem | null {
+  const { id, queue, state, result } = seen;
   const task = { id, queue, state };
   const finishedAt = timestamp(seen.finishedMs);
   if (state === "canceled") {
     const reason = seen.pastDeadline ? { reason: "deadline" } : {};
-    return replyProblem(ctx, "canceled", undefined, { ...task, finishedAt, ...reason });
+    return catalogueProblem("canceled", { ...task, finishedAt, ...reason });
   }
-  if (seen.destroyed) return replyProblem(ctx, "deleted", undefined, { ...task, finishedAt });
-  const { result } = seen;
+  if (seen.destroyed) return catalogueProblem("deleted", { ...task, finishedAt });
   if (seen.expired || !result) {
-    return replyProblem(ctx, "expired", undefined, { ...task, finishedAt, expiredAt: timestamp(seen.expiresMs) });
+    return catalogueProblem("expired", { ...task, finishedAt, expiredAt: timestamp(seen.expiresMs) });
   }
-  ctx.set("X-Task-State", state);
-  if (state === "failed") {
-    const problem = problemMembers(result);
-    ctx.status = result.status;
-    ctx.set("Cache-Control", "no-store");
-    ctx.type = PROBLEM_TYPE;
-    // The task's members are added here: the stored problem does not contain them.
-    ctx.body = JSON.stringify({ ...problem, status: result.status, ...task });
+  if (state !== "failed") return null;
+  // The task's members are added here: the stored problem does not contain them.
+  return { status: result.status, document: { ...problemMembers(result), status: result.status, ...task } };
+}
+
+function catalogueProblem(code: ErrorCode, extensions: Readonly<Record<string, unknown>>): ReplyProblem {
+  return { status: errorEntry(code).status, document: problemDocument(code, undefined, extensions) };
+}
+
+/** Answers as `GET /v1/requests/{id}` does for a task that is terminal. */
+export function replyOutcome(ctx: Context, seen: TaskEnd): void {
+  const problem = outcomeProblem(seen);
+  const isFailed = seen.state === "failed" && !seen.destroyed && !seen.expired && seen.result !== null;
+  if (problem === null || isFailed) ctx.set("X-Task-State", seen.state);
+  if (problem === null) {
+    if (seen.result) replyResult(ctx, seen, seen.result);
     return;
   }
-  replyResult(ctx, seen, result);
+  replyDocument(ctx, problem);
 }
 
 /** The error for an unknown task. */

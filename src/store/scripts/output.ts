@@ -2,7 +2,7 @@ import { list, number, text } from "./reply.ts";
 import type { Script } from "./script.ts";
 
 /** Most bytes of a page, as output.lua has it; only the last value of one may go beyond. */
-export const OUTPUT_PAGE_BYTES = 65_536;
+export const OUTPUT_PAGE_BYTES = 16_384;
 
 /** From where the output of a task is read. */
 export interface OutputPlace {

@@ -28,8 +28,15 @@ export interface EventReader {
 }
 
 /** Opens a stream of events and reads it as WHATWG HTML §9.2.6 says. */
-export async function readEvents(url: string, headers: Record<string, string> = {}): Promise<EventReader> {
-  const request = http.get(url, { agent: false, headers: { Accept: "text/event-stream", ...headers } });
+export async function readEvents(
+  url: string,
+  headers: Record<string, string> = {},
+  { method = "GET", body }: { method?: string; body?: unknown } = {},
+): Promise<EventReader> {
+  const json = body === undefined ? {} : { "Content-Type": "application/json" };
+  const accepted = { Accept: "text/event-stream", ...json, ...headers };
+  const request = http.request(url, { method, agent: false, headers: accepted });
+  request.end(body === undefined ? undefined : JSON.stringify(body));
   const [response] = (await once(request, "response")) as [http.IncomingMessage];
   response.setEncoding("utf8");
   const events: StreamEvent[] = [];

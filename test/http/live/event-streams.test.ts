@@ -91,16 +91,17 @@ describe("a stream of events", () => {
     const connections = Array.from({ length: 20 }, () => new Connection());
     let closed = 0;
     for (const connection of connections) {
-      streams.open(connection.asResponse(), () => {
+      const close = () => {
         closed += 1;
-      });
+      };
+      streams.open(connection.asResponse(), { close });
     }
     expect(streams.size).to.equal(20);
     stopping.abort();
     expect(connections.every((connection) => connection.ended)).to.equal(true);
     expect([streams.size, closed]).to.deep.equal([0, 20]);
     const late = new Connection();
-    streams.open(late.asResponse(), () => undefined);
+    streams.open(late.asResponse(), { close: () => undefined });
     expect(late.ended).to.equal(true);
   });
 

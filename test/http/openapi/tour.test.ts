@@ -39,6 +39,7 @@ describe("answers of the server, compared with its OpenAPI description", () => {
     await send("POST", "/v1/requests?delay=60", 202, { body: 1, headers: { ...ASYNC, "X-Request-Id": "tour-later" } });
     await send("POST", "/v1/requests?delay=60", 202, { body: 1, headers: { ...ASYNC, "X-Request-Id": "tour-later" } });
     await send("POST", "/v1/requests?dryRun=true", 200, { body: 1 });
+    await send("POST", "/v1/requests", 200, { body: 1, headers: { Accept: "text/event-stream" } });
     await send("POST", "/v1/requests", 400, { body: "{" });
     await send("POST", "/v1/requests?delay=x", 400, { body: 1 });
     await send("POST", "/v1/queues/checked/requests", 400, { body: { width: 0 } });
@@ -100,6 +101,9 @@ describe("answers of the server, compared with its OpenAPI description", () => {
     const events = await send("GET", `/v1/requests/${id}/events`, 200);
     const last = /^id: ?(.+)$/m.exec(events.text)?.[1];
     await send("GET", `/v1/requests/${id}/events`, 204, { headers: { "Last-Event-ID": String(last) } });
+    await send("GET", `/v1/requests/${id}/output`, 200);
+    await send("GET", `/v1/requests/${id}/output?after=x`, 400);
+    await send("GET", "/v1/requests/nobody/output", 404);
     await send("GET", "/v1/requests/nobody", 404);
     await send("GET", "/v1/requests/nobody/status", 404);
     await send("GET", "/v1/requests/nobody/events", 404);
@@ -257,12 +261,14 @@ describe("answers to workers over HTTP, compared with the description", () => {
     await send(`${base}/renew`, 200, { fence });
     await send(`${base}/progress`, 204, { fence, percent: 50 });
     await send(`${base}/progress`, 400, { fence, percent: 101 });
+    await send(`${base}/output`, 204, { fence, data: ["word"] });
+    await send(`${base}/output`, 400, { fence, data: "word" });
     await send(`${base}/complete`, 200, { fence, result: { ok: true } });
     await send(`${base}/renew`, 410, { fence });
     const failed = await take();
     await send(`/v1/leases/${failed.id}/fail`, 200, { fence: failed.fence, giveUp: { status: 422, title: "No" } });
     await send("/v1/leases/nobody/fail", 404, { fence: 1 });
-    const missing = ["take", "renew", "progress", "complete", "fail"].filter(
+    const missing = ["take", "renew", "progress", "output", "complete", "fail"].filter(
       (verb) => ![...contract.seen.keys()].some((name) => name.endsWith(verb === "take" ? "/leases" : `/${verb}`)),
     );
     expect(missing).to.deep.equal([]);

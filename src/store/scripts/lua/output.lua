@@ -9,7 +9,7 @@
 local base = KEYS[1]
 
 -- Bytes after which a page ends.
-local PAGE = 65536
+local PAGE = 16384
 -- Values that are read at once: few at first, as they may be long.
 local FEW, MANY = 4, 256
 

@@ -1,0 +1,218 @@
+import { Loop } from "../../loop.ts";
+import type { OutputPart } from "../../store/scripts/scripts.ts";
+import type { Engine } from "../engine.ts";
+import type { Listening } from "./notices.ts";
+
+/** Some values of an output that follow one another. */
+export interface OutputPage {
+  /** The number of the first one. */
+  readonly from: number;
+  /** Each as JSON: `{ "seq", "run", "attempt", "data" }`. */
+  readonly values: readonly string[];
+  /** A text made of them all, which is kept for the next follower with the same key. */
+  textOf(key: string, make: (values: readonly string[], from: number) => string): string;
+}
+
+/** A following that has begun. */
+export interface Following {
+  readonly feed: OutputFeed;
+  /** Ends it; idempotent. */
+  stop(): void;
+}
+
+/** How outputs are followed. */
+const FEED_DEFAULTS = {
+  /** Pause between two passes over the outputs that are followed, ms. */
+  passMs: 1000,
+  /** Each is looked at in one of so many passes, whatever is told of it: a notice may be lost. */
+  lookEvery: 3,
+  /** Characters of the pages that are kept for followers who need the same, over all tasks. */
+  keptLength: 16 * 1024 ** 2,
+} as const;
+
+/**
+ * Reads the outputs of tasks for all followers of this process: what several followers of a task want is read once, and nothing is
+ * kept for one who is slow. Whoever follows also watches the task (Watchers), so that its record names this process.
+ */
+export class OutputFeeds {
+  readonly #engine: Pick<Engine, "outputs" | "notices">;
+  readonly #onError: (error: unknown) => void;
+  readonly #feeds = new Map<string, OutputFeed>();
+  /** Feeds that keep a page, in the order in which they read it, with its length. */
+  readonly #kept = new Map<OutputFeed, number>();
+  #keptLength = 0;
+  #passes = 0;
+  readonly #loop: Loop;
+
+  /** @param options `onError` is told of looks that failed; they are taken again */
+  constructor(
+    engine: Pick<Engine, "outputs" | "notices">,
+    options: { onError?(error: unknown): void; passMs?: number } = {},
+  ) {
+    this.#engine = engine;
+    this.#onError = options.onError ?? (() => undefined);
+    this.#loop = new Loop({
+      tick: () => this.#pass(),
+      intervalMs: options.passMs ?? FEED_DEFAULTS.passMs,
+      onError: this.#onError,
+    });
+  }
+
+  /** How many outputs are followed. */
+  get size(): number {
+    return this.#feeds.size;
+  }
+
+  /** Begins to follow the output of a task; `wake` is called when there may be more. */
+  follow(id: string, wake: () => void): Following {
+    const feed = this.#feeds.get(id) ?? this.#open(id);
+    feed.followers.add(wake);
+    return {
+      feed,
+      stop: () => {
+        if (feed.followers.delete(wake) && feed.followers.size === 0) this.#close(id, feed);
+      },
+    };
+  }
+
+  #open(id: string): OutputFeed {
+    const { outputs, notices } = this.#engine;
+    const feed = new OutputFeed({
+      read: (from) => outputs.read(id, from),
+      keep: (length) => this.#keep(feed, length),
+    });
+    feed.listening = notices.listen(id, (notice) => {
+      if (notice === null || notice.output) feed.refresh().catch(this.#onError);
+    });
+    this.#feeds.set(id, feed);
+    if (this.#feeds.size === 1) this.#loop.start();
+    return feed;
+  }
+
+  #close(id: string, feed: OutputFeed): void {
+    this.#feeds.delete(id);
+    feed.listening?.stop();
+    this.#keep(feed, 0);
+    if (this.#feeds.size === 0) this.#loop.stop().catch(this.#onError);
+  }
+
+  /** Notes that a feed keeps a page of this length, and has those dropped that were read longest ago. */
+  #keep(feed: OutputFeed, length: number): void {
+    this.#keptLength += length - (this.#kept.get(feed) ?? 0);
+    this.#kept.delete(feed);
+    if (length > 0) this.#kept.set(feed, length);
+    for (const [oldest, its] of this.#kept) {
+      if (this.#keptLength <= FEED_DEFAULTS.keptLength) return;
+      this.#kept.delete(oldest);
+      this.#keptLength -= its;
+      oldest.drop();
+    }
+  }
+
+  async #pass(): Promise<undefined> {
+    this.#passes += 1;
+    const turn = this.#passes % FEED_DEFAULTS.lookEvery;
+    const feeds = [...this.#feeds.values()].filter((_, n) => n % FEED_DEFAULTS.lookEvery === turn);
+    await Promise.all(feeds.map((feed) => feed.refresh()));
+  }
+}
+
+/** The output of one task, for all its followers in this process. */
+export class OutputFeed {
+  /** Called when there may be more. */
+  readonly followers = new Set<() => void>();
+  listening: Listening | undefined;
+  readonly #read: (from: number) => Promise<OutputPart>;
+  readonly #keep: (length: number) => void;
+  readonly #reading = new Map<number, Promise<OutputPage>>();
+  #page: OutputPage | undefined;
+  #total = 0;
+  #looking: Promise<void> | undefined;
+  #lookingAgain: Promise<void> | undefined;
+
+  constructor(options: { read(from: number): Promise<OutputPart>; keep(length: number): void }) {
+    this.#read = options.read;
+    this.#keep = options.keep;
+  }
+
+  /** How many values there are, as far as is known. */
+  get total(): number {
+    return this.#total;
+  }
+
+  /** Drops the page that is kept. */
+  drop(): void {
+    this.#page = undefined;
+  }
+
+  /** Values from one on, at least one where there are any. @throws PaihaoError store-unavailable */
+  page(from: number): OutputPage | Promise<OutputPage> {
+    const kept = this.#page;
+    if (kept && kept.from === from) return kept;
+    if (kept && kept.from < from && from < kept.from + kept.values.length) {
+      return pageOf(from, kept.values.slice(from - kept.from));
+    }
+    const underway = this.#reading.get(from);
+    if (underway !== undefined) return underway;
+    const reading = this.#fetch(from).finally(() => this.#reading.delete(from));
+    this.#reading.set(from, reading);
+    return reading;
+  }
+
+  /**
+   * Looks whether there is more. What was stored before the call is known once the promise resolves.
+   * @throws PaihaoError store-unavailable
+   */
+  refresh(): Promise<void> {
+    if (this.#looking === undefined) {
+      this.#looking = this.#look().finally(() => {
+        this.#looking = undefined;
+      });
+      return this.#looking;
+    }
+    // A look that has begun may have missed it.
+    this.#lookingAgain ??= this.#looking
+      .catch(() => undefined)
+      .then(() => {
+        this.#lookingAgain = undefined;
+        return this.refresh();
+      });
+    return this.#lookingAgain;
+  }
+
+  async #look(): Promise<void> {
+    const from = this.#total;
+    const before = this.#total;
+    await this.#fetch(from);
+    if (this.#total !== before) for (const wake of [...this.followers]) wake();
+  }
+
+  async #fetch(from: number): Promise<OutputPage> {
+    const { total, values } = await this.#read(from);
+    // Fewer than before: another task has the id now, or the store has lost some.
+    if (total > this.#total || total < from) this.#total = total;
+    const page = pageOf(
+      from,
+      values.map(({ run, attempt, json }, n) => {
+        return `{"seq":${from + n},"run":${run},"attempt":${attempt},"data":${json}}`;
+      }),
+    );
+    if (values.length > 0) {
+      this.#page = page;
+      this.#keep(page.values.reduce((sum, value) => sum + value.length, 0));
+    }
+    return page;
+  }
+}
+
+function pageOf(from: number, values: readonly string[]): OutputPage {
+  let made: { key: string; text: string } | undefined;
+  return {
+    from,
+    values,
+    textOf(key, make) {
+      if (made?.key !== key) made = { key, text: make(values, from) };
+      return made.text;
+    },
+  };
+}

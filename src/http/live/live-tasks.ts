@@ -1,0 +1,107 @@
+import type { Context } from "koa";
+import type { Inspection } from "../../engine/inspect.ts";
+import { OutputFeeds } from "../../engine/watching/output-feeds.ts";
+import type { Watchers, WatchListener } from "../../engine/watching/watchers.ts";
+import type { Api } from "../api.ts";
+import { EventStreams } from "./event-streams.ts";
+import type { FollowedTask } from "./followed-task.ts";
+import { type OutputReader, OutputReaders } from "./output-readers.ts";
+import { TaskEvents } from "./task-events.ts";
+
+/** Everything that is sent of tasks while they go on. */
+export class LiveTasks {
+  readonly #api: Api;
+  readonly #watchers: Watchers;
+  readonly #feeds: OutputFeeds;
+  readonly #streams: EventStreams;
+  readonly #readers: OutputReaders;
+
+  constructor(api: Api, watchers: Watchers) {
+    this.#api = api;
+    this.#watchers = watchers;
+    this.#feeds = new OutputFeeds(api.engine, {
+      onError: (error) =>
+        api.log.debug({ err: error }, "output: could not read what tasks have written; trying again later"),
+    });
+    this.#streams = new EventStreams(api.stopping);
+    this.#readers = new OutputReaders(api.stopping);
+  }
+
+  /**
+   * Answers with the events of a task, from behind the one that the client knows.
+   * @throws PaihaoError store-unavailable
+   */
+  async followEvents(ctx: Context, task: FollowedTask, known: string): Promise<void> {
+    const events = this.#eventsOf(ctx, task, known);
+    const watched = await this.#watch(
+      task.id,
+      (seen) => events.tell(seen),
+      () => events.stop(),
+    );
+    if (ctx.res.destroyed) return watched.stop();
+    ctx.respond = false;
+    ctx.status = 200;
+    events.open(this.#streams, ctx.res, () => watched.stop());
+    events.begin(watched.first);
+  }
+
+  /** The same of a task that was just submitted: the head goes at once, and what fails then ends the stream. */
+  beginEvents(ctx: Context, task: FollowedTask): void {
+    const events = this.#eventsOf(ctx, task, "");
+    let stop: (() => void) | undefined;
+    let closed = false;
+    ctx.respond = false;
+    ctx.status = 200;
+    events.open(this.#streams, ctx.res, () => {
+      closed = true;
+      stop?.();
+    });
+    this.#watchers
+      .watch(task.id, (seen) => events.tell(seen))
+      .then(
+        (watched) => {
+          stop = watched.stop;
+          if (closed) stop();
+          else events.begin(watched.first);
+        },
+        (error: unknown) => events.fail(error),
+      );
+  }
+
+  /**
+   * Answers with the output of a task as lines of JSON.
+   * @param from the number of the first value
+   * @throws PaihaoError store-unavailable
+   */
+  async followOutput(ctx: Context, task: FollowedTask, from: number): Promise<OutputReader | undefined> {
+    let reader: OutputReader | undefined;
+    let early: Inspection | null | undefined;
+    const watched = await this.#watchers.watch(task.id, (seen) => {
+      if (reader) reader.tell(seen);
+      else early = seen;
+    });
+    if (ctx.res.destroyed) {
+      watched.stop();
+      return undefined;
+    }
+    ctx.respond = false;
+    ctx.status = 200;
+    reader = this.#readers.open(ctx.res, { task, from, feeds: this.#feeds, onClose: watched.stop });
+    reader.tell(early === undefined ? watched.first : early);
+    return reader;
+  }
+
+  #eventsOf(ctx: Context, task: FollowedTask, known: string): TaskEvents {
+    // Only the caller's state, not the whole request, since a stream may be open for hours.
+    return new TaskEvents({ ctx: { state: ctx.state }, api: this.#api, feeds: this.#feeds, task, known });
+  }
+
+  async #watch(id: string, listener: WatchListener, onError: () => void) {
+    try {
+      return await this.#watchers.watch(id, listener);
+    } catch (error) {
+      onError();
+      throw error;
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import type { ServerResponse } from "node:http";
+import type { Inspection } from "../../engine/inspect.ts";
+import type { OutputFeeds } from "../../engine/watching/output-feeds.ts";
+import { isOutcome } from "../../task.ts";
+import type { FollowedTask } from "./followed-task.ts";
+import { OutputPump } from "./output-pump.ts";
+
+/** What a reader is made of. */
+interface ReaderParts {
+  readonly task: FollowedTask;
+  /** The number of the first value. */
+  readonly from: number;
+  readonly feeds: OutputFeeds;
+  /** Called once when either side has closed. */
+  onClose(): void;
+}
+
+/** All readers of outputs of this process; they share one listener for the stop of the server. */
+export class OutputReaders {
+  readonly #stopping: AbortSignal;
+  readonly #open = new Set<OutputReader>();
+
+  constructor(stopping: AbortSignal) {
+    this.#stopping = stopping;
+    stopping.addEventListener("abort", () => {
+      for (const reader of this.#open) reader.stopping();
+    });
+  }
+
+  /** Sends the head of the response, and begins. */
+  open(res: ServerResponse, parts: ReaderParts): OutputReader {
+    const reader = new OutputReader(res, parts);
+    this.#open.add(reader);
+    res.once("close", () => this.#open.delete(reader));
+    if (this.#stopping.aborted) reader.stopping();
+    return reader;
+  }
+}
+
+/** The output of a task on its way to one client, as lines of JSON. */
+export class OutputReader {
+  readonly #res: ServerResponse;
+  readonly #createdMs: number;
+  readonly #pump: OutputPump;
+  /** It is to end in time: what stops the server lets it go on until then. */
+  #limited = false;
+
+  constructor(res: ServerResponse, { task, from, feeds, onClose }: ReaderParts) {
+    this.#res = res;
+    this.#createdMs = task.createdMs;
+    this.#pump = new OutputPump(feeds, task.id, from, {
+      write: (page) => res.write(page.textOf("lines", lines)),
+      end: () => res.end(),
+      // The client knows by the broken answer that it is not all.
+      fail: () => res.destroy(),
+    });
+    res.writeHead(200, {
+      "Content-Type": "application/x-ndjson",
+      "Cache-Control": "no-store, no-transform",
+      "X-Accel-Buffering": "no",
+    });
+    res.flushHeaders();
+    res.on("drain", () => this.#pump.resume());
+    // A write to a connection that has just closed; its "close" event follows.
+    res.on("error", () => undefined);
+    res.once("close", () => {
+      this.#pump.stop();
+      onClose();
+    });
+    this.#pump.start();
+  }
+
+  /** Takes note of what the task has become. */
+  tell(seen: Inspection | null): void {
+    // Gone, destroyed, or another task with the same id: a client that asks again gets the right answer.
+    if (!seen || seen.destroyed || seen.createdMs !== this.#createdMs) this.#res.destroy();
+    else if (isOutcome(seen.state)) this.#pump.finish();
+  }
+
+  /** Ends once what there is after so long is sent, or when the signal fires. */
+  endAfter(ms: number, signal: AbortSignal): void {
+    this.#limited = true;
+    const finish = () => this.#pump.finish();
+    if (ms <= 0 || signal.aborted) return finish();
+    const timer = setTimeout(finish, Math.min(ms, LONGEST_TIMER_MS));
+    signal.addEventListener("abort", finish);
+    this.#res.once("close", () => clearTimeout(timer));
+  }
+
+  /** The server stops: the client is to go on elsewhere, and a complete answer would tell it that the task has ended. */
+  stopping(): void {
+    if (!this.#limited) this.#res.destroy();
+  }
+}
+
+/** The most that a timer of Node counts. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+function lines(values: readonly string[]): string {
+  return `${values.join("\n")}\n`;
+}

@@ -1,0 +1,168 @@
+import type { ServerResponse } from "node:http";
+import type { Context } from "koa";
+import type { Inspection } from "../../engine/inspect.ts";
+import type { OutputFeeds, OutputPage } from "../../engine/watching/output-feeds.ts";
+import { PaihaoError } from "../../errors.ts";
+import { isOutcome } from "../../task.ts";
+import type { Api } from "../api.ts";
+import { versionId } from "../headers/etag.ts";
+import { signatureOf } from "../task/access.ts";
+import { monitorDocument } from "../task/document.ts";
+import { doneDocument } from "../task/done-document.ts";
+import { observeEnd } from "../task/find.ts";
+import { type EventStream, type EventStreams, eventText } from "./event-streams.ts";
+import type { FollowedTask } from "./followed-task.ts";
+import { OutputPump } from "./output-pump.ts";
+
+/** What the events of a task are made of. */
+interface EventsParts {
+  readonly ctx: Pick<Context, "state">;
+  readonly api: Api;
+  readonly feeds: OutputFeeds;
+  readonly task: FollowedTask;
+  /** The id of the last event that the client has; "" for none. */
+  readonly known: string;
+}
+
+/**
+ * The events of one task on one stream. The id of each is the version of the task that the client has seen last, and, once it has
+ * seen output, a point and the number of the next value: so that any of them says where to go on. That of `done` is the version
+ * alone.
+ */
+export class TaskEvents {
+  readonly #parts: EventsParts;
+  readonly #pump: OutputPump;
+  #stream: EventStream | undefined;
+  /** The version that was sent last, so that the same is not sent twice. */
+  #version = "";
+  #ended = false;
+  /** What is sent behind all output. */
+  #last = "";
+  #begun = false;
+  /** A change that arrived before the beginning. */
+  #early: Inspection | null | undefined;
+
+  constructor(parts: EventsParts) {
+    this.#parts = parts;
+    const { feeds, task, known } = parts;
+    this.#pump = new OutputPump(feeds, task.id, nextOf(known), {
+      write: (page) => this.#stream?.push(page.textOf(this.#version, eventsOf(this.#version))) ?? false,
+      end: () => this.#finish(),
+      fail: (error) => this.fail(error),
+    });
+  }
+
+  /** Sends the head. */
+  open(streams: EventStreams, res: ServerResponse, onClose: () => void): void {
+    this.#stream = streams.open(res, {
+      ready: () => this.#pump.resume(),
+      close: () => {
+        this.#pump.stop();
+        onClose();
+      },
+    });
+  }
+
+  /** Begins with the task as it was when its watch began, or as it has changed since. */
+  begin(first: Inspection | null): void {
+    this.#begun = true;
+    this.tell(this.#early === undefined ? first : this.#early);
+    if (!this.#ended) this.#pump.start();
+  }
+
+  /** There will be no stream. */
+  stop(): void {
+    this.#pump.stop();
+  }
+
+  /** Sends what the task has become; null if it no longer exists. Never throws: on an error the stream ends. */
+  tell(seen: Inspection | null): void {
+    if (!this.#begun) {
+      this.#early = seen;
+      return;
+    }
+    try {
+      this.#tell(seen);
+    } catch (error) {
+      this.fail(error);
+    }
+  }
+
+  /** Ends the stream: a client that connects again gets the right answer. */
+  fail(error: unknown): void {
+    const { log } = this.#parts.api;
+    if (!(error instanceof PaihaoError))
+      log.error({ err: error }, "events: could not describe the task; closing its stream");
+    this.#pump.stop();
+    this.#stream?.end();
+  }
+
+  #tell(seen: Inspection | null): void {
+    const stream = this.#stream;
+    if (!stream) return;
+    // Gone, destroyed, or another task with the same id: a client that reconnects gets the right answer.
+    if (!seen || seen.destroyed || seen.createdMs !== this.#parts.task.createdMs) {
+      this.#pump.stop();
+      return stream.end();
+    }
+    const version = versionId(seen);
+    if (version === this.#version || this.#ended) return;
+    if (isOutcome(seen.state)) {
+      this.#ended = true;
+      return this.#settle(stream, seen.id);
+    }
+    this.#version = version;
+    const { next } = this.#pump;
+    stream.send(eventText({ name: "status", id: idOf(version, next), data: this.#documentOf(seen) }));
+  }
+
+  /**
+   * The task has ended: sends the output that is left, then the last state and `done`. A client that has not had any state gets
+   * that first. The last state has no id, so that a client that was disconnected before `done` gets both again.
+   */
+  #settle(stream: EventStream, id: string): void {
+    const { ctx, api } = this.#parts;
+    observeEnd(ctx, api, id)
+      .then((seen) => {
+        const status = eventText({ name: "status", data: this.#documentOf(seen) });
+        const version = versionId(seen);
+        const done = eventText({ name: "done", id: version, data: doneDocument(seen, this.#documentOf(seen)) });
+        if (this.#version === "") {
+          stream.send(status);
+          this.#last = done;
+          this.#version = version;
+        } else {
+          this.#last = status + done;
+        }
+        this.#pump.finish();
+      })
+      // The store is unavailable, or the task was just destroyed.
+      .catch((error: unknown) => this.fail(error));
+  }
+
+  #finish(): void {
+    this.#stream?.end(this.#last);
+  }
+
+  #documentOf(seen: Inspection): string {
+    const { attempts } = this.#parts.api.engine.settings(seen.queue);
+    return JSON.stringify(monitorDocument(seen, attempts, signatureOf(this.#parts.ctx, seen)));
+  }
+}
+
+/** The id of an event that is followed by a value of this number. */
+function idOf(version: string, next: number): string {
+  return next === 0 ? version : `${version}.${next}`;
+}
+
+/** The number of the first value behind the event of an id. */
+function nextOf(id: string): number {
+  const next = /\.(\d{1,15})$/.exec(id)?.[1];
+  return next === undefined ? 0 : Number(next);
+}
+
+/** Writes values as events. */
+function eventsOf(version: string): (values: readonly string[], from: OutputPage["from"]) => string {
+  return (values, from) =>
+    values.map((data, n) => eventText({ name: "output", id: idOf(version, from + n + 1), data })).join("");
+}

@@ -1,0 +1,20 @@
+import type { Inspection } from "../../engine/inspect.ts";
+import { resultJson } from "../../engine/result-json.ts";
+import { outcomeProblem } from "./reply.ts";
+
+/**
+ * The document of the event `done`: that of the monitor, with the result, if it is JSON and short, or the problem that collecting it
+ * answers.
+ * @param seen the task, with its result
+ * @param document the monitor's document of it, as JSON
+ */
+export function doneDocument(seen: Inspection, document: string): string {
+  // A result that was not read is too long, and not gone.
+  const isLong = seen.result === null && !seen.expired && seen.state !== "canceled";
+  const problem = isLong ? null : outcomeProblem(seen);
+  const json = problem ? JSON.stringify(problem.document) : seen.result && resultJson(seen.result);
+  if (!json) return document;
+  // Inserted as text: parsing and serializing it might change a number.
+  const member = `"${problem ? "problem" : "result"}":${json.replace(/[\r\n]+/g, " ")}`;
+  return `${document.slice(0, -1)},${member}}`;
+}
