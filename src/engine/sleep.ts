@@ -8,17 +8,17 @@ export class Sleep {
   }
 
   /** Resolves after `ms`, at {@link wake}, or when the signal fires. */
-  for(ms: number, signal: AbortSignal): Promise<void> {
-    if (ms <= 0 || signal.aborted) return Promise.resolve();
+  for(ms: number, signal?: AbortSignal): Promise<void> {
+    if (ms <= 0 || signal?.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const done = () => {
         clearTimeout(timer);
-        signal.removeEventListener("abort", done);
+        signal?.removeEventListener("abort", done);
         this.#wake = undefined;
         resolve();
       };
       const timer = setTimeout(done, ms);
-      signal.addEventListener("abort", done);
+      signal?.addEventListener("abort", done);
       this.#wake = done;
     });
   }

@@ -25,7 +25,7 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage> ext
 
   /**
    * Sends the whole answer at once, the fastest way Node has.
-   * @param body ASCII only, so that its length in characters is that in bytes
+   * @param body each character is a byte: ASCII, or bytes read as Latin-1
    */
   answer(status: number, body: string): void {
     this.#closeWhenStopping();

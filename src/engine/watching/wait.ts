@@ -20,6 +20,8 @@ export class Wait {
   #end: NoticedEnd | undefined;
   /** A notice without the end has arrived: the task must be read. */
   #changed = false;
+  /** The caller has left. */
+  #left = false;
   readonly #sleep = new Sleep();
 
   /** Listens at once, even if the task is not submitted yet. */
@@ -35,12 +37,12 @@ export class Wait {
   }
 
   /**
-   * Resolves when the task is terminal, the time is up or the signal fires. Its record must already name this process.
+   * Resolves when the task is terminal, the time is up or the caller {@link leave}s. Its record must already name this process.
    * @param deadlineMs on the clock of `Date.now()`
    * @param isNew it was submitted after this wait began, so there is nothing to read yet
    * @throws PaihaoError store-unavailable
    */
-  async outcome(deadlineMs: number, signal: AbortSignal, isNew: boolean): Promise<Waited> {
+  async outcome(deadlineMs: number, isNew: boolean): Promise<Waited> {
     const { ready } = this.#listening;
     // Listens first, then reads: otherwise the end could be missed in between.
     if (ready !== null) await ready;
@@ -51,11 +53,19 @@ export class Wait {
         this.#changed = false;
         const seen = await this.#inspector.inspect(this.#task.id, { result: true });
         if (seen && isOutcome(seen.state)) return { end: seen };
-        if (seen === null || deadlineMs <= Date.now() || signal.aborted) return { end: null, seen };
+        if (seen === null || deadlineMs <= Date.now() || this.#left) return { end: null, seen };
       }
-      if (!this.#end && !this.#changed) await this.#sleep.for(Math.min(deadlineMs - Date.now(), LOOK_MS), signal);
+      if (!this.#end && !this.#changed && !this.#left) {
+        await this.#sleep.for(Math.min(deadlineMs - Date.now(), LOOK_MS));
+      }
       look = true;
     }
+  }
+
+  /** The caller waits no longer: the task is read once more. */
+  leave(): void {
+    this.#left = true;
+    this.#sleep.wake();
   }
 
   /** Stops listening; idempotent. */

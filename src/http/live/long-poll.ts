@@ -4,35 +4,42 @@ import type { Watchers } from "../../engine/watching/watchers.ts";
 import type { Api } from "../api.ts";
 
 /**
- * The waiting callers by the signal that ends their wait: each signal has only one listener, however many callers there are.
+ * What ends the wait of each waiting caller, by the signal that ends all of them: each signal has only one listener, however many
+ * callers there are.
  */
-const waiting = new WeakMap<AbortSignal, Set<AbortController>>();
+const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
- * Fires when a waiting caller must be answered: it has disconnected, or the server stops and its time for answers is over. What
- * it waits for goes on. Not `AbortSignal.any`: the signals of all requests would pile up on one that lives as long as the process.
+ * Calls back when a waiting caller must be answered: it has disconnected, or the server stops and its time for answers is over.
+ * What it waits for goes on. Not `AbortSignal.any`: the signals of all requests would pile up on one that lives as long as the process.
  */
-export function untilGone(ctx: Context, { closing }: Pick<Api, "closing">): AbortSignal {
-  const gone = new AbortController();
-  if (closing.aborted || ctx.res.destroyed) {
-    gone.abort();
-    return gone.signal;
-  }
-  let all = waiting.get(closing);
-  if (!all) {
-    const callers = new Set<AbortController>();
-    closing.addEventListener("abort", () => {
-      for (const caller of callers) caller.abort();
-    });
-    waiting.set(closing, callers);
-    all = callers;
-  }
-  const callers = all.add(gone);
-  ctx.res.once("close", () => {
-    callers.delete(gone);
-    gone.abort();
+export function whenGone(ctx: Context, { closing }: Pick<Api, "closing">, leave: () => void): void {
+  const { res } = ctx;
+  if (closing.aborted || res.destroyed) return leave();
+  const callers = callersUntil(closing);
+  callers.add(leave);
+  res.once("close", () => {
+    callers.delete(leave);
+    if (!res.writableFinished) leave();
   });
+}
+
+/** The same as a signal. A callback costs less, which counts where every request waits. */
+export function untilGone(ctx: Context, api: Pick<Api, "closing">): AbortSignal {
+  const gone = new AbortController();
+  whenGone(ctx, api, () => gone.abort());
   return gone.signal;
+}
+
+function callersUntil(closing: AbortSignal): Set<() => void> {
+  const known = waiting.get(closing);
+  if (known) return known;
+  const callers = new Set<() => void>();
+  closing.addEventListener("abort", () => {
+    for (const leave of callers) leave();
+  });
+  waiting.set(closing, callers);
+  return callers;
 }
 
 /** The condition and time limit of a long poll. */
@@ -56,10 +63,9 @@ export async function longPoll(ctx: Context, api: Api, watchers: Watchers, { id,
   const watched = await watchers.watch(id, (seen) => {
     if (ready(seen)) release();
   });
-  const gone = untilGone(ctx, api);
-  gone.addEventListener("abort", release);
   const timer = setTimeout(release, ms);
-  if (ready(watched.first) || gone.aborted) release();
+  whenGone(ctx, api, release);
+  if (ready(watched.first)) release();
   await over;
   clearTimeout(timer);
   watched.stop();

@@ -23,7 +23,7 @@ import { checkIdempotencyKey } from "../headers/request-id.ts";
 import { pendingRetryAfterS } from "../headers/retry-after.ts";
 import { readInput } from "../input/body.ts";
 import type { LiveTasks } from "../live/live-tasks.ts";
-import { untilGone } from "../live/long-poll.ts";
+import { whenGone } from "../live/long-poll.ts";
 import { currentId } from "../middleware/correlate.ts";
 import { responseOf } from "../response.ts";
 import { DEFAULT_QUEUE, type Endpoints, pathTo } from "../routes.ts";
@@ -202,8 +202,9 @@ function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: Submissio
       task && isOutcome(task.state) ? replyEnd(ctx, asked, task) : replyPendingTask(ctx, asked, verdict, task),
     );
   }
+  whenGone(ctx, api, () => wait.leave());
   return wait
-    .outcome(asked.deadline, untilGone(ctx, api), verdict.verdict === "new")
+    .outcome(asked.deadline, verdict.verdict === "new")
     .then((waited) =>
       waited.end ? replyEnd(ctx, asked, waited.end) : replyPendingTask(ctx, asked, verdict, waited.seen),
     );

@@ -137,7 +137,7 @@ function catalogueProblem(code: ErrorCode, extensions: Readonly<Record<string, u
 export function replyOutcome(ctx: Context, seen: TaskEnd): void {
   const problem = outcomeProblem(seen);
   const isFailed = seen.state === "failed" && !seen.destroyed && !seen.expired && seen.result !== null;
-  if (problem === null || isFailed) ctx.set("X-Task-State", seen.state);
+  if (problem === null || isFailed) responseOf(ctx).addHeader("X-Task-State", seen.state);
   if (problem === null) {
     if (seen.result) replyResult(ctx, seen, seen.result);
     return;

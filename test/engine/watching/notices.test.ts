@@ -1,12 +1,12 @@
 import { expect } from "chai";
 import type { Wait } from "../../../src/engine/watching/wait.ts";
+import { isCluster, mastersOf } from "../../../src/store/connection.ts";
 import { SHARED } from "../../../src/store/constants.ts";
 import type { Notice } from "../../../src/store/notice.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 
 const LATER = () => Date.now() + 60_000;
-const never = new AbortController().signal;
 
 describe("notices", () => {
   /** Engines on the same keys: as many processes. */
@@ -38,21 +38,25 @@ describe("notices", () => {
     const submission = { id, queue: "jobs", input: '{"n":1}', mediaType: "application/json", query: {}, caller: null };
     const rest = { priority: 3, delayMs: 0, deadlineMs: null, maxIndex: null, dryRun: false, webhook: null };
     const { verdict } = await t.engine.submit({ ...submission, ...rest }, t.settings, true);
-    return wait.outcome(LATER(), never, verdict === "new");
+    return wait.outcome(LATER(), verdict === "new");
   };
   const leased = async (t: TestEngine = worker) => {
     const [task] = await t.reserve();
     return { queue: "jobs", id: task?.id ?? "", fence: task?.fence ?? "" };
   };
   const listed = async (id: string) => (await api.redis.hget(`${api.keys.tag(0)}t:${id}`, "t"))?.split(" ") ?? [];
-  const channels = async (of: string) => (await api.redis.call("PUBSUB", "CHANNELS", of)) as string[];
+  /** On every server that has keys. Channels of a cluster belong to a shard. */
+  const channels = async (of: string) => {
+    const kind = isCluster(api.redis) ? "SHARDCHANNELS" : "CHANNELS";
+    const found = await Promise.all(mastersOf(api.redis).map((server) => server.call("PUBSUB", kind, of)));
+    return (found as string[][]).flat();
+  };
   const published = async (work: () => Promise<unknown>) => {
-    const calls = async () =>
-      Number(
-        /cmdstat_publish:calls=(\d+)/.exec(
-          await (api.redis as { info(s: string): Promise<string> }).info("commandstats"),
-        )?.[1] ?? 0,
-      );
+    const calls = async () => {
+      const stats = await Promise.all(mastersOf(api.redis).map((server) => server.info("commandstats")));
+      const counts = stats.map((text) => Number(/cmdstat_s?publish:calls=(\d+)/.exec(text)?.[1] ?? 0));
+      return counts.reduce((sum, count) => sum + count, 0);
+    };
     const before = await calls();
     await work();
     return (await calls()) - before;
@@ -164,6 +168,28 @@ describe("notices", () => {
     listening.stop();
     waits[0]?.stop();
     void ending.catch(() => undefined);
+  });
+
+  it("report that a result was deleted, to be read", async () => {
+    await api.submit({ id: "a" });
+    await worker.engine.complete(await leased(), resultOf("done"), worker.settings);
+    const heard: (Notice | null)[] = [];
+    const listening = api.engine.notices.listen("a", (notice) => heard.push(notice));
+    await listening.ready;
+    await api.engine.inspect("a", { result: false, listen: true });
+    expect(await worker.engine.cancel("a", "jobs")).to.equal("destroyed");
+    await eventually(() => heard.length === 1);
+    expect(heard).to.deep.equal([{ id: "a", ended: true, end: null }]);
+    expect(await api.look("a")).to.deep.include({ state: "succeeded", destroyed: true, result: null });
+    listening.stop();
+  });
+
+  it("end a wait whose task was deleted before it was submitted again", async () => {
+    await api.submit({ id: "a" });
+    await worker.engine.complete(await leased(), resultOf("done"), worker.settings);
+    await worker.engine.cancel("a", "jobs");
+    const { end } = await submitAndWait("a");
+    expect(end).to.deep.include({ state: "succeeded", destroyed: true, result: null });
   });
 
   it("go to all processes if more listen than a record can name", async () => {

@@ -45,6 +45,19 @@ describe("the headers of a result", () => {
     "www-authenticate": "Basic",
   };
 
+  it("do not change the bytes: a caller who waits gets those that are collected", async () => {
+    for (const body of ["größer als 世界", "", "a".repeat(16_384), "ü".repeat(20_000)]) {
+      for (const type of ["text/plain; charset=utf-8", "application/json", "text/html"]) {
+        const [waited, collected] = await answersOf({ "content-type": type }, { body });
+        expect(waited?.body.toString()).to.equal(body);
+        expect(collected?.body.toString()).to.equal(body);
+        for (const name of ["content-type", "content-length", "etag", "expires", "content-security-policy"]) {
+          expect(waited?.headers[name], name).to.equal(collected?.headers[name]);
+        }
+      }
+    }
+  });
+
   it("are the handler's: Location, Link, Last-Modified, Retry-After and custom ones", async () => {
     for (const answer of await answersOf(OWN, { status: 201 })) {
       expect(answer.status).to.equal(201);
