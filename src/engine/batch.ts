@@ -113,10 +113,12 @@ export class Batch<Item, Verdict> {
    * in flight wait for its reply, since the caller will probably make another call then, which carries them. So they cost no
    * call of their own, and the store processes them while this process handles the reply.
    * @param call gets the items, perhaps none; resolves with their verdicts and its own reply
+   * @param onReply called with both before anyone learns of a verdict
    */
   escort<T extends { readonly verdicts: readonly Verdict[] }>(
     partition: number,
     call: (items: readonly Item[]) => Promise<T>,
+    onReply: (items: readonly Item[], reply: T) => void,
   ): Promise<T> {
     const part = this.#part(partition);
     const end = this.#endOfCall(part.gathered, 0);
@@ -128,10 +130,12 @@ export class Batch<Item, Verdict> {
     };
     part.escorted += 1;
     part.underway += 1;
-    // One promise, not one for each who waits: this is done for every task where one is run at a time.
-    return call(itemsOf(chunk)).then(
+    const items = itemsOf(chunk);
+    // One promise, with and without items: replies must reach their callers in the order in which they came.
+    return call(items).then(
       (answer) => {
         over();
+        onReply(items, answer);
         this.#answered(part, chunk, answer.verdicts);
         return answer;
       },

@@ -70,13 +70,6 @@ export class Completions {
 
   /** Lets a call to a partition carry the completions that have not been sent, see {@link Batch.escort}. */
   escort<T extends Completed>(partition: number, call: (completions: readonly Completion[]) => Promise<T>): Promise<T> {
-    return this.#batch.escort(partition, (items) => {
-      const answer = call(items);
-      if (items.length === 0) return answer;
-      return answer.then((completed) => {
-        this.#note(items, completed);
-        return completed;
-      });
-    });
+    return this.#batch.escort(partition, call, (items, reply) => this.#note(items, reply));
   }
 }

@@ -19,11 +19,15 @@ describe("a batch", () => {
   const call = () => {
     const { promise, resolve, reject } = withResolvers<void>();
     let taken: readonly number[] = [];
-    const answer = batch.escort(0, async (items) => {
-      taken = items;
-      await promise;
-      return { verdicts: items.map((item) => `escorted ${item}`) };
-    });
+    const answer = batch.escort(
+      0,
+      async (items) => {
+        taken = items;
+        await promise;
+        return { verdicts: items.map((item) => `escorted ${item}`) };
+      },
+      () => undefined,
+    );
     return { answer, resolve, reject, taken: () => taken };
   };
 
