@@ -13,7 +13,7 @@ export interface Completion extends Lease, Retention {
 export type CompleteVerdict = "done" | "canceled" | "already" | "stale" | "unknown";
 
 /** An end that this process reports to its own listeners: Redis does not send it a notice. */
-export interface OwnEnd {
+interface OwnEnd {
   /** The index of the completion. */
   readonly nth: number;
   readonly attempts: number;
