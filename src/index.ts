@@ -1,9 +1,11 @@
 export {
   type DoneStep,
   defineHandler,
+  type FairOptions,
   type Handler,
   type HandlerOptions,
   type HandlerResult,
+  type SubmittedTask,
   type TaskContext,
   type UndoAllContext,
   type UndoContext,

@@ -26,6 +26,14 @@ export interface Submission {
   readonly dryRun: boolean;
   /** URL to notify when the task ends; null: none. */
   readonly webhook: string | null;
+  /** Whose share of a fair line it takes; undefined in any other line. */
+  readonly share?: Share | undefined;
+}
+
+/** A share of a fair line. */
+export interface Share {
+  readonly key: string;
+  readonly weight: number;
 }
 
 /**
@@ -51,7 +59,19 @@ export function itemOf(s: Submission, settings: QueueSettings, partitions: numbe
     undo: settings.undo,
     listener,
     deadlineMs: s.deadlineMs,
+    share: s.share && storedShare(s.share),
   };
+}
+
+/** Weights beyond these count as these: a single task must not use up the span of the virtual time. */
+const WEIGHTS = { least: 0.001, most: 1000 } as const;
+/** A longer key is stored as its digest, so that a task's hash keeps its compact encoding. */
+const KEY_BYTES = 36;
+
+function storedShare({ key, weight }: Share): string {
+  const known = Number.isFinite(weight) && weight > 0 ? weight : 1;
+  const short = Buffer.byteLength(key) < KEY_BYTES ? `=${key}` : `#${digestOf(key)}`;
+  return `${Math.min(WEIGHTS.most, Math.max(WEIGHTS.least, known))} ${short}`;
 }
 
 function digestOf(identity: string | Buffer): string {

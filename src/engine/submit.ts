@@ -85,6 +85,11 @@ export class Submitter {
   }
 
   async #submitBelow(partition: number, item: SubmitItem, maxIndex: number): Promise<SubmissionVerdict> {
+    if (item.share !== undefined) {
+      // Its place in a fair line is known only to its own partition.
+      const { index } = await this.#add(partition, { ...item, dryRun: true });
+      return await this.#add(partition, { ...item, maxIndex: index === null || index <= maxIndex ? null : -1 });
+    }
     const elsewhere = await this.#parts.others.before(partition, item.queue, endOfClass(item));
     return await this.#add(partition, { ...item, maxIndex: maxIndex - elsewhere });
   }
@@ -106,10 +111,10 @@ const endOfClass = (item: SubmitItem): string => String((item.priority + 1) * SH
 
 /**
  * The score that gives a task its place among those of other partitions; a task that was not stored would be the last of its
- * class.
+ * class, but in a fair line.
  */
 function scoreOf({ verdict, score }: Submitted, item: SubmitItem): string {
-  return verdict === "dry" || verdict === "long" ? endOfClass(item) : score;
+  return (verdict === "dry" || verdict === "long") && score === "" ? endOfClass(item) : score;
 }
 
 function at<T>(list: readonly T[], n: number): T {

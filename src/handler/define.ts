@@ -81,6 +81,17 @@ export interface Undos<I = unknown> {
   [step: string]: ((value: any, context: UndoContext<I>) => Promise<unknown> | unknown) | undefined;
 }
 
+/** What is known of a task when it is submitted. */
+export type SubmittedTask = Pick<TaskContext, "id" | "queue" | "query" | "mediaType" | "caller">;
+
+/** How a line is shared out, see {@link HandlerOptions.fair}. */
+export interface FairOptions<I = unknown> {
+  /** The key of a task: at most 256 bytes. Called with the validated input when the task is submitted, so it must be fast. */
+  by: (input: I, task: SubmittedTask) => string;
+  /** The share of a key, from 0.001 to 1000; default 1, also for what is no positive number. */
+  weight?: (key: string) => number;
+}
+
 /** What a handler may return: a JSON value, bytes, a WHATWG Response, or nothing (204). */
 export type HandlerResult = Response | Uint8Array | unknown;
 
@@ -110,6 +121,11 @@ export interface HandlerOptions<I> {
   maxLost?: number;
   /** Most tasks that may start in each span, over all workers; default: no limit. */
   rate?: { max: number; per: Duration };
+  /**
+   * Shares the line out among keys in proportion to their weights, instead of strictly by arrival. `true`: among callers (API
+   * keys; without them, addresses).
+   */
+  fair?: boolean | FairOptions<I>;
   /** How long a new task should wait at most; for autoscaling: the queue's `slotsWanted` says how many slots that takes. */
   targetWait?: Duration;
   /**
@@ -141,6 +157,8 @@ export interface Handler<I = unknown> {
   readonly concurrency: number | undefined;
   readonly maxLost: number | undefined;
   readonly rate: { readonly max: number; readonly perMs: number } | undefined;
+  /** `caller`: among callers. Undefined: by arrival. Called only with inputs of this handler. */
+  readonly fair: "caller" | FairOptions | undefined;
   readonly targetWaitMs: number | undefined;
   readonly isolate: { readonly memoryMb: number } | undefined;
   run(input: I, task: TaskContext): Promise<HandlerResult> | HandlerResult;
@@ -228,6 +246,19 @@ export function defineHandler<I = unknown>(options: HandlerOptions<I>): Handler<
     return { memoryMb: count("isolate.memoryMb", value.memoryMb, 16) ?? HANDLER_DEFAULTS.isolateMemoryMb };
   };
 
+  const fairness = (value: HandlerOptions<I>["fair"]): Handler["fair"] => {
+    if (value === undefined || value === false) return undefined;
+    if (value === true) return "caller";
+    if (typeof value !== "object" || value === null || typeof value.by !== "function") {
+      throw wrong("fair", value, "true, false or { by: (input, task) => key, weight?: (key) => number }");
+    }
+    const { by, weight } = value;
+    if (weight !== undefined && typeof weight !== "function")
+      throw wrong("fair.weight", weight, "a function of the key");
+    // The handler's schema makes its input.
+    return { by: (input, task) => by(input as I, task), ...(weight && { weight }) };
+  };
+
   const undos = (value: HandlerOptions<I>["undo"]): Undos | undefined => {
     if (value === undefined) return undefined;
     if (typeof value !== "object" || value === null) {
@@ -265,6 +296,7 @@ export function defineHandler<I = unknown>(options: HandlerOptions<I>): Handler<
       max: count("rate.max", options.rate.max, 1, RATE_MOST) ?? 1,
       perMs: duration("rate.per", options.rate.per) ?? 1000,
     },
+    fair: fairness(options.fair),
     targetWaitMs: duration("targetWait", options.targetWait),
     isolate: isolation(options.isolate),
     run: (input, task) => options.run(input, task),

@@ -14,11 +14,17 @@ export const KEYS = {
   result: ["r:<id>", "string", "its result, see result.ts, when longer than SHARED.inlineResultBytes; PX = result TTL"],
   steps: ["s:<id>", "hash", "its durable steps: name → number, a letter, a space, JSON: see lua/step.lua"],
   output: ["o:<id>", "list", 'what its handler has written: "run attempt JSON" for each value, in order'],
-  waiting: ["w:<queue>", "zset", "waiting tasks: score = class·2^45 + hlc"],
+  waiting: ["w:<queue>", "zset", "waiting tasks: score = class·2^45 + hlc; in a fair line see lua/lib/fair.lua"],
   scheduled: ["d:<queue>", "zset", "scheduled and retrying tasks: score = due ms"],
   leases: ["l:<queue>", "zset", "leases of running tasks: score = expiry ms"],
   dead: ["x:<queue>", "zset", "dead letters: score = time of death in ms; capped"],
   finished: ["f:<queue>", "list", "its latest outcomes, newest first: when it ended (ms), a space, id; capped"],
+  shares: ["u:<queue>", "hash", 'of a fair line, "class key" → "charge place id", see lua/lib/fair.lua'],
+  shareEnds: [
+    "z:<queue>",
+    "zset",
+    "its members: score = class·2^45 + the virtual time that ends what is kept of the key",
+  ],
   deadlines: ["c:<queue>", "zset", "tasks with a deadline that have not ended: score = deadline, ms"],
   queue: ["q:<queue>", "hash", "hlc, fence, paused, statistics and counters, see QUEUE_FIELDS"],
   workers: ["j:<queue>", "zset", "live workers: score = when they count as gone, ms"],
@@ -97,6 +103,8 @@ export const TASK_FIELDS = {
   ],
   progress: ["p", "progress: percent, a space, message"],
   lease: ["L", "lease, ms, as it was last taken over HTTP"],
+  share: ["G", 'in a fair line, "weight key"'],
+  before: ["B", 'in a fair line, "place id" of the task of its key that joined before it'],
   answers: ["V", "the answers to the last calls that changed it, newest first, see lua/lib/answers.lua"],
   listeners: ["t", "the processes that are notified of its changes, see lua/lib/notify.lua; default none"],
   webhook: ["W", "URL that is told of its end"],
@@ -150,6 +158,14 @@ export const QUEUE_FIELDS = {
   dead: ["dead", "tasks that died"],
   answers: ["V", "how many dead tasks the last calls of forget.lua deleted, newest first, see lua/lib/answers.lua"],
   handedUntil: ["handedUntil", "until when allocated ids may wait for their tasks, ms"],
+  virtual: [
+    "virtual",
+    "of a fair line, with the class behind it: the place of what was taken last, see lua/lib/fair.lua",
+  ],
+  room: [
+    "room",
+    "of a fair line, with the class behind it: the start at which newcomers find room when many have come",
+  ],
   healed: ["healed", "entries without a task that were removed from the line"],
 } as const;
 

@@ -85,6 +85,8 @@ describe("defineHandler", () => {
       [{ attempts: 0 }, "attempts is 0, expected a whole number from 1"],
       [{ attempts: 1.5 }, "attempts is 1.5, expected a whole number"],
       [{ concurrency: "4" }, 'concurrency is "4", expected a whole number'],
+      [{ fair: {} as never }, "fair is {}, expected true, false or { by: (input, task) => key"],
+      [{ fair: { by: () => "", weight: 3 as never } }, "fair.weight is 3, expected a function"],
       [{ targetWait: "0s" }, 'targetWait is "0s", expected a duration'],
       [{ maxLost: -1 }, "maxLost is -1, expected a whole number from 0"],
       [{ consumes: [] }, "consumes is [], expected media types"],

@@ -15,6 +15,8 @@ const JSON_TYPE = "application/json";
 export interface CheckedInput {
   readonly input: string | Buffer;
   readonly mediaType: string;
+  /** What the handler gets: the output of its schema, the JSON value, or the bytes. */
+  readonly value: unknown;
 }
 
 /**
@@ -24,10 +26,12 @@ export interface CheckedInput {
 export function readInput(req: IncomingMessage, handler: Handler, maxBytes: number): Promise<CheckedInput> {
   const mediaType = acceptedType(req, handler);
   return readBody(req, maxBytes, (bytes) => {
-    if (mediaType !== JSON_TYPE) return { input: bytes, mediaType };
+    if (mediaType !== JSON_TYPE) return { input: bytes, mediaType, value: bytes };
     const input = jsonText(bytes);
     const checked = checkJson(input, handler);
-    return checked === undefined ? { input, mediaType } : checked.then(() => ({ input, mediaType }));
+    return checked instanceof Promise
+      ? checked.then((value) => ({ input, mediaType, value }))
+      : { input, mediaType, value: checked };
   });
 }
 
@@ -41,12 +45,12 @@ export function readJson<T>(req: IncomingMessage, schema: StandardSchemaV1<unkno
 }
 
 /**
- * Parses JSON text and checks it with the handler's schema, where it has one: only then is there something to wait for.
+ * Parses JSON text and checks it with the handler's schema, where it has one: only then is there a promise to wait for.
  * @throws PaihaoError malformed-json, invalid-input
  */
-export function checkJson(text: string, handler: Handler): Promise<unknown> | undefined {
+export function checkJson(text: string, handler: Handler): unknown {
   const value = parseJson(text);
-  return handler.schema && checked(handler.schema, value);
+  return handler.schema ? checked(handler.schema, value) : value;
 }
 
 /** Validates a value; returns the output of the schema. @throws PaihaoError invalid-input with pointers to the errors */

@@ -125,7 +125,11 @@ export const schemas: Readonly<Record<string, Schema>> = {
     serviceTime: object({ mean: nullable(seconds), samples: count }),
     rate: object({ accepted: seconds, finished: seconds }),
     eta: nullable(schemaRef("Eta")),
-    order: { enum: ["arrival"], description: "In which order tasks of the same priority start." },
+    order: {
+      enum: ["arrival", "fair"],
+      description:
+        "`fair`: keys (such as callers) take turns, so the index of a waiting task may rise; its estimate is for a place behind all others.",
+    },
     resting: nullable({
       ...object({ since: time, reason: text, nextProbe: time }),
       description: "A gateway whose API is down: until `nextProbe` it takes no work, then one task as a probe.",

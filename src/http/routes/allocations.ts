@@ -29,6 +29,7 @@ import { findTask } from "../task/find.ts";
 import { paths } from "../task/links.ts";
 import { conflict, refusalOf } from "../task/refusal.ts";
 import { unknownTask } from "../task/reply.ts";
+import { shareOf } from "../task/share.ts";
 import { oneParameter, readSubmitOptions, searchOf, wrongParameter } from "../task/submit-options.ts";
 import { readWebhook } from "../task/webhook-option.ts";
 import { inputHandlerOf } from "./submit.ts";
@@ -104,14 +105,11 @@ async function readSubmission(ctx: Context, api: Api, id: string, queue: string)
   const search = searchOf(ctx);
   const options = readSubmitOptions(search, ctx.headers, Date.now());
   if (options.dryRun) throw wrongParameter("dryRun", "an allocated id cannot be tried without being used");
-  return {
-    ...options,
-    ...(await readInput(ctx.req, inputHandlerOf(api, queue), api.maxBodyBytes)),
-    id,
-    queue,
-    caller: callerOf(ctx),
-    webhook: await readWebhook(search, api, id),
-  };
+  const handler = inputHandlerOf(api, queue);
+  const { value, ...input } = await readInput(ctx.req, handler, api.maxBodyBytes);
+  const task = { ...options, ...input, id, queue, caller: callerOf(ctx) };
+  const webhook = await readWebhook(search, api, id);
+  return { ...task, webhook, share: shareOf(ctx, handler, task, value, api.log) };
 }
 
 /** Stores a task, unless it is already stored; `conflict` if that has another input. @throws PaihaoError */

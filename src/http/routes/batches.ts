@@ -18,6 +18,7 @@ import type { Endpoints } from "../routes.ts";
 import { callerOf, signatureOf } from "../task/access.ts";
 import { paths } from "../task/links.ts";
 import { refusalOf } from "../task/refusal.ts";
+import { shareOf } from "../task/share.ts";
 import {
   booleanParameter,
   checkDeadline,
@@ -54,6 +55,8 @@ interface BatchRequest {
   readonly envelopes: boolean;
   /** Options that a line does not set itself: priority, delay, query … */
   readonly defaults: Omit<Submission, "id" | "input">;
+  /** Whose share of the line a task takes; undefined if the line is not fair. @throws PaihaoError invalid-input */
+  readonly shareOf: ((task: Omit<Submission, "share">, value: unknown) => Submission["share"]) | undefined;
   /** The signature of links to a task; "" if links are not signed. */
   signature(task: Parameters<typeof signatureOf>[1]): string;
   /** The store did not answer in time: further lines are refused, since each would wait as long. */
@@ -86,6 +89,7 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
     settings: api.engine.settings(queue),
     envelopes,
     defaults: { ...options, queue, mediaType: "application/json", caller: callerOf(ctx), webhook },
+    shareOf: handler.fair && ((task, value) => shareOf(ctx, handler, task, value, api.log)),
     signature: (task) => signatureOf(ctx, task),
     storeAway: false,
   };
@@ -198,7 +202,9 @@ function checkLine(request: BatchRequest, line: BodyLine): Submission | Promise<
     dryRun,
     webhook,
   };
-  return checked === undefined ? submission : checked.then(() => submission);
+  const complete = (value: unknown) =>
+    request.shareOf ? { ...submission, share: request.shareOf(submission, value) } : submission;
+  return checked instanceof Promise ? checked.then(complete) : complete(checked);
 }
 
 /** Submits a checked line and reports its verdict; never fails. */

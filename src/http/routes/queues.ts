@@ -22,10 +22,10 @@ export interface QueueDocument {
   readonly serviceTime: { readonly mean: number | null; readonly samples: number };
   /** Per second, over the last minute. */
   readonly rate: { readonly accepted: number; readonly finished: number };
-  /** The estimate for a new task. */
+  /** The estimate for a new task; in a fair line, for one behind all others. */
   readonly eta: Eta | null;
-  /** In which order tasks of the same priority start: by arrival. */
-  readonly order: "arrival";
+  /** Whether tasks of the same priority start by arrival, or keys take turns. */
+  readonly order: "arrival" | "fair";
   /** A gateway whose API is down: it takes no work but a probe now and then. */
   readonly resting: { readonly since: string; readonly reason: string; readonly nextProbe: string } | null;
   /** Slots that would start a new task within the handler's `targetWait`; null without one, or if unknown. */
@@ -79,7 +79,7 @@ function documentOf(handler: Handler, row: QueueRow | undefined): QueueDocument[
         finished: thousandth(row.finishedLastMinute / 60),
       },
       eta: estimate(line, { state: "waiting", index: line.waiting }, Date.now()),
-      order: "arrival",
+      order: handler.fair ? "fair" : "arrival",
       resting: row.rest && {
         since: timestamp(row.rest.sinceMs),
         reason: row.rest.reason,

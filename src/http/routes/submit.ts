@@ -33,6 +33,7 @@ import { observe } from "../task/find.ts";
 import { paths } from "../task/links.ts";
 import { conflict, refusalOf } from "../task/refusal.ts";
 import { pendingHeaders, pendingTask, replyAccepted, replyOutcome } from "../task/reply.ts";
+import { shareOf } from "../task/share.ts";
 import { readSubmitOptions, searchOf, wrongParameter } from "../task/submit-options.ts";
 import { readWebhook } from "../task/webhook-option.ts";
 
@@ -82,9 +83,10 @@ async function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pa
   const search = searchOf(ctx);
   const { priority, delayMs, deadlineMs, maxIndex, dryRun, query } = readSubmitOptions(search, ctx.headers, Date.now());
   const id = pathId ?? currentId();
-  const { input, mediaType } = await readInput(ctx.req, handler, api.maxBodyBytes);
+  const { input, mediaType, value } = await readInput(ctx.req, handler, api.maxBodyBytes);
   const webhook = search.size === 0 ? null : await readWebhook(search, api, id);
   const caller = callerOf(ctx);
+  const share = handler.fair && shareOf(ctx, handler, { id, queue, query, mediaType, caller }, value, api.log);
   // Member by member: copying objects into one another takes far longer, and this is done for every task.
   const submission = {
     id,
@@ -99,6 +101,7 @@ async function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pa
     maxIndex,
     dryRun,
     webhook,
+    share,
   };
   const events = !dryRun && prefersEvents(String(ctx.headers.accept ?? "")) ? live : undefined;
   if (pathId === undefined) return submitAndAnswer(ctx, api, submission, events ? { put: false, events } : PLAIN_POST);

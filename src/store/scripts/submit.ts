@@ -33,6 +33,8 @@ export interface SubmitItem {
   readonly listener?: string;
   /** Canceled unless it has ended within this time; null for none. */
   readonly deadlineMs: number | null;
+  /** "weight key" in a fair line; left out in any other. */
+  readonly share?: string | undefined;
 }
 
 /** The verdict, see submit.lua. */
@@ -86,14 +88,25 @@ function submitArguments(items: readonly SubmitItem[]): Argument[] {
 
 function pushSubmission(args: Argument[], t: SubmitItem): void {
   if (isPlain(t)) {
-    args.push(t.id, t.input, "");
+    args.push(t.id, t.input, t.share === undefined ? "" : "2");
   } else {
-    args.push(t.id, t.input, "1", t.digest, t.priority, t.delayMs, t.mediaType, t.query, t.caller);
+    args.push(
+      t.id,
+      t.input,
+      t.share === undefined ? "1" : "3",
+      t.digest,
+      t.priority,
+      t.delayMs,
+      t.mediaType,
+      t.query,
+      t.caller,
+    );
     args.push(t.maxIndex ?? "", t.dryRun ? "1" : "", t.webhook, t.undo ? "1" : "", t.deadlineMs ?? "");
   }
+  if (t.share !== undefined) args.push(t.share);
 }
 
-/** Whether everything but its id and input is the default. */
+/** Whether everything but its id, input and share is the default. */
 function isPlain(t: SubmitItem): boolean {
   const usual =
     t.priority === PRIORITY.default &&

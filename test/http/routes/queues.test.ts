@@ -22,7 +22,7 @@ describe("queues over HTTP", () => {
     expect(names).to.include.members(["default", "gated", "checked", "images"]);
     for (const queue of answer.json.items) {
       expect(queue).to.have.all.keys(...MEMBERS);
-      expect(queue.order).to.equal("arrival");
+      expect(queue.order).to.equal(queue.name.startsWith("fair-") ? "fair" : "arrival");
     }
   });
 

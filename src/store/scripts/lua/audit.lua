@@ -10,19 +10,25 @@
 -- Returns the ids of those that disagreed.
 local base = KEYS[1]
 --#include clock
+--#include fair
+--#include share
 
 local HOME = { [S.waiting] = P.waiting, [S.scheduled] = P.scheduled, [S.retrying] = P.scheduled, [S.running] = P.leases }
 local of, index_queue, heal = ARGV[1], ARGV[2], ARGV[3] == '1'
 local wrong = {}
 
 -- Puts a task into the index that it is missing from.
-local function enter(id, queue, index, state, place, priority, fence)
+local function enter(id, queue, index, state, place, priority, fence, share)
   local class = tonumber(priority or C.defaultPriority)
   if index == P.waiting then
     -- Its place is lost with its entry, unless it was noted: it joins at the end.
     local hlc = tick_hlc(tonumber(redis.call('HGET', K.queue(queue), Q.hlc) or 0))
     redis.call('HSET', K.queue(queue), Q.hlc, whole(hlc))
-    redis.call('ZADD', K.waiting(queue), whole(class * CLASS + hlc), id)
+    if share then
+      rejoin_fair(queue, id, class, share)
+    else
+      redis.call('ZADD', K.waiting(queue), whole(class * CLASS + hlc), id)
+    end
     redis.call('PUBLISH', K.work(queue), '')
   else
     -- Due now: a lease is reclaimed, and a task of unknown time does not wait longer.
@@ -36,15 +42,15 @@ local function enter(id, queue, index, state, place, priority, fence)
 end
 
 local function check_task(id)
-  local queue, state, place, priority, fence, deadline, cancel =
-    unpack(redis.call('HMGET', K.task(id), F.queue, F.state, F.place, F.priority, F.fence, F.deadline, F.cancel))
+  local queue, state, place, priority, fence, deadline, cancel, share =
+    unpack(redis.call('HMGET', K.task(id), F.queue, F.state, F.place, F.priority, F.fence, F.deadline, F.cancel, F.share))
   if not queue or not state then return end
   local home, disagrees = HOME[state], false
   for _, index in ipairs({ P.waiting, P.scheduled, P.leases, P.dead }) do
     local there = redis.call('ZSCORE', base .. index .. queue, id)
     if index == home and not there then
       disagrees = true
-      if heal then enter(id, queue, index, state, place, priority, fence) end
+      if heal then enter(id, queue, index, state, place, priority, fence, share) end
     elseif there and index ~= home and not (index == P.dead and state == S.failed) then
       disagrees = true
       if heal then redis.call('ZREM', base .. index .. queue, id) end

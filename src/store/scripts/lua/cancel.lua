@@ -15,6 +15,8 @@ local base = KEYS[1]
 --#include notify
 --#include finished
 --#include settle
+--#include fair
+--#include share
 --#include cancel
 --#include answers
 

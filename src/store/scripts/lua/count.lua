@@ -8,6 +8,7 @@
 -- "0"), and of each task how many stand before it.
 -- flags: no-writes
 local base = KEYS[1]
+--#include relative
 
 local answers = {}
 for at = 1, #ARGV, 3 do
@@ -18,7 +19,7 @@ for at = 1, #ARGV, 3 do
   local answer = { waiting, redis.call('ZCARD', K.scheduled(queue)), redis.call('ZCARD', K.leases(queue)), resting }
   for score in string.gmatch(ARGV[at + 2], '%S+') do
     -- Where nobody waits nobody stands before anyone.
-    answer[#answer + 1] = waiting == 0 and 0 or redis.call('ZCOUNT', line, '-inf', sign .. score)
+    answer[#answer + 1] = waiting == 0 and 0 or redis.call('ZCOUNT', line, '-inf', sign .. own_score(queue, score))
   end
   answers[#answers + 1] = table.concat(answer, ' ')
 end

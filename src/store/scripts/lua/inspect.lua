@@ -13,6 +13,7 @@ local base = KEYS[1]
 --#include line
 --#include large
 --#include result
+--#include relative
 --#include look
 
 return look(ARGV, 1)

@@ -34,6 +34,7 @@ local base = KEYS[1]
 --#include complete
 --#include lane
 --#include request
+--#include fair
 
 -- Most bytes of an input that travels in the answer.
 local INSIDE = 16384
@@ -181,6 +182,8 @@ for n = 1, #entries, 2 do
     healed = healed + 1
   end
 end
+-- Only scores of fair lines have a fraction.
+if #entries > 0 and (entries[2] % 1 ~= 0 or entries[#entries] % 1 ~= 0) then pass_fair(queue, entries) end
 if #ids > 0 then
   redis.call('ZADD', leases, unpack(leased))
   redis.call('HSET', counters, Q.fence, whole(fence))

@@ -1,4 +1,4 @@
--- Runs dead tasks again: each goes to the end of its class with fresh attempts and without its deadline. What was to undo its work is taken back as long
+-- Runs dead tasks again: each goes to the end of its class (in a fair line of its key) with fresh attempts and without its deadline. What was to undo its work is taken back as long
 -- as it has not begun: its steps return to the task, which goes on behind them.
 --
 -- KEYS[1]  base: the partition's tag
@@ -13,6 +13,8 @@ local base = KEYS[1]
 --#include result
 --#include answers
 --#include notify
+--#include fair
+--#include share
 
 -- The task that undoes the work of another, where there is one and no worker has had it.
 local function waiting_undo(id, queue, called, fence)
@@ -33,8 +35,8 @@ local verdicts, woken = {}, {}
 for n = 1, tonumber(ARGV[1]) do
   local id, call = ARGV[n * 2], ARGV[n * 2 + 1]
   local key = K.task(id)
-  local queue, state, digest, priority, answers, undoing, fence =
-    unpack(redis.call('HMGET', key, F.queue, F.state, F.digest, F.priority, F.answers, F.undoing, F.fence))
+  local queue, state, digest, priority, answers, undoing, fence, share =
+    unpack(redis.call('HMGET', key, F.queue, F.state, F.digest, F.priority, F.answers, F.undoing, F.fence, F.share))
   local known = answered(answers, A.retry .. call)
   local undo = undoing and waiting_undo(id, queue, undoing, fence)
   if not queue then
@@ -60,7 +62,12 @@ for n = 1, tonumber(ARGV[1]) do
     redis.call('HINCRBY', key, F.restarts, 1)
     drop_result(id, key)
     redis.call('ZREM', K.dead(queue), id)
-    redis.call('ZADD', K.waiting(queue), whole(tonumber(priority or C.defaultPriority) * CLASS + hlc), id)
+    local class = tonumber(priority or C.defaultPriority)
+    if share then
+      rejoin_fair(queue, id, class, share)
+    else
+      redis.call('ZADD', K.waiting(queue), whole(class * CLASS + hlc), id)
+    end
     notify(id, S.waiting)
     woken[queue] = true
     verdicts[n] = 'waiting'

@@ -4,10 +4,10 @@
 -- ARGV[1]  groups: of tasks with the same queue, limit and listener that follow one another
 -- ARGV[2…] of each group: queue, limit (most tasks waiting and scheduled and ids handed out), listener (the process that is told of
 --          their ends, also of those that are there already; "" for none), number of its tasks; then of each of these: id, input,
---          more ("" when all else has its default, else "1" and the eleven that follow): digest ("" when the input is stored in the
+--          more ("" when all else has its default, "1" and the eleven that follow, "2" and the share, "3" and all twelve): digest ("" when the input is stored in the
 --          hash), class (0 most urgent … 7), delay (ms), media type ("" for JSON), query ("" for none), caller ("" for none), most
 --          (largest index the caller accepts, "" for any), dry ("1" stores nothing), webhook (URL, "" for none), undo ("1" when
---          what the task does can be undone), deadline (ms from now, "" for none)
+--          what the task does can be undone), deadline (ms from now, "" for none), share ("weight key", of a fair line)
 --
 -- Returns {lines, verdicts}: a line of each queue (see lib/line.lua) as it is afterwards; and in one string a line of text for
 -- each task, "verdict state index score created": "new", "replay" (the same submission), "conflict" (another input), "elsewhere"
@@ -17,6 +17,9 @@ local base = KEYS[1]
 --#include clock
 --#include line
 --#include listen
+--#include fair
+--#include share
+--#include relative
 
 local verdicts, queues, seen = {}, {}, {}
 -- A task of which all else has its default; one table serves them all.
@@ -105,7 +108,10 @@ local function store(key, task, input, listener)
   if task.media ~= '' then put(F.mediaType, task.media) end
   if task.query ~= '' then put(F.query, task.query) end
   if task.caller ~= '' then put(F.caller, task.caller) end
-  if task.delay > 0 then put(F.place, whole(task.class * CLASS)) end
+  -- The fraction says that it is to join a fair line.
+  if task.delay > 0 then put(F.place, whole(task.class * CLASS) .. (task.share and '.5' or '')) end
+  if task.share then put(F.share, task.share) end
+  if task.before then put(F.before, task.before) end
   if task.class ~= C.defaultPriority then put(F.priority, task.class) end
   if task.webhook ~= '' then put(F.webhook, task.webhook) end
   if task.undo == '1' then put(F.undo, '1') end
@@ -113,7 +119,7 @@ local function store(key, task, input, listener)
     put(F.deadline, whole(now + task.deadline))
     redis.call('ZADD', K.deadlines(task.queue), whole(now + task.deadline), task.id)
   end
-  put(F.extra, '1')
+  if task.rare then put(F.extra, '1') end
   if listener then put(F.listeners, listener) end
   redis.call('HSET', key, unpack(fields))
 end
@@ -127,11 +133,16 @@ local function submit(queue, state, limit, listener)
   local id, input = argument(), argument()
   local task = PLAIN
   task.id, task.queue = id, queue
-  if argument() == '1' then
-    task = { id = id, queue = queue, digest = argument(), class = tonumber(argument()), delay = tonumber(argument()) }
+  local more = argument()
+  if more == '1' or more == '3' then
+    task = { id = id, queue = queue, rare = true, digest = argument(), class = tonumber(argument()), delay = tonumber(argument()) }
     task.media, task.query, task.caller, task.most = argument(), argument(), argument(), tonumber(argument())
     task.dry, task.webhook, task.undo, task.deadline = argument() == '1', argument(), argument(), tonumber(argument())
+  elseif more == '2' then
+    task = { id = id, queue = queue }
+    for name, value in pairs(PLAIN) do task[name] = task[name] or value end
   end
+  if more == '2' or more == '3' then task.share = argument() end
   local class = task.class
   local key = K.task(id)
 
@@ -146,16 +157,26 @@ local function submit(queue, state, limit, listener)
     local rank = letter == S.waiting and redis.call('ZRANK', K.waiting(known[1]), id)
     local score = rank and redis.call('ZSCORE', K.waiting(known[1]), id)
     local index = rank and whole(rank) or (letter == S.running and '0' or '')
-    return verdict .. ' ' .. letter .. ' ' .. index .. ' ' .. (score or '') .. ' ' .. (known[8] or '')
+    return verdict .. ' ' .. letter .. ' ' .. index .. ' ' .. (score and told_score(known[1], score) or '') .. ' ' .. (known[8] or '')
   end
 
-  local index = places_before(queue, state, class)
-  if task.dry then return 'dry ' .. S.waiting .. ' ' .. index .. ' ' end
+  local index, found
+  if task.share and task.delay == 0 then
+    join_line(queue, state)
+    found = fair_place(queue, class, task.share)
+    index = redis.call('ZCOUNT', K.waiting(queue), '-inf', '(' .. found.score)
+    task.before = found.before
+  else
+    index = places_before(queue, state, class)
+  end
+  if task.dry then return 'dry ' .. S.waiting .. ' ' .. index .. ' ' .. (found and told_score(queue, found.score) or '') end
   local was_handed = state.handed > 0 and redis.call('ZSCORE', K.allocated(queue), id)
   local others = state.handed - (was_handed and 1 or 0)
   if state.waiting + state.scheduled + others >= limit then return 'full   ' end
   if task.webhook ~= '' and untold_ends() >= limit then return 'untold   ' end
-  if task.most and index > task.most and task.delay == 0 then return 'long  ' .. index .. ' ' end
+  if task.most and index > task.most and task.delay == 0 then
+    return 'long  ' .. index .. ' ' .. (found and told_score(queue, found.score) or '')
+  end
 
   store(key, task, input, listener)
   if was_handed then
@@ -168,16 +189,22 @@ local function submit(queue, state, limit, listener)
     state.scheduled = state.scheduled + 1
     return 'new ' .. S.scheduled .. '   ' .. now_text
   end
-  state.hlc = tick_hlc(state.hlc)
-  local score = whole(class * CLASS + state.hlc)
-  state.entries[#state.entries + 1] = score
-  state.entries[#state.entries + 1] = id
+  local score
+  if found then
+    join_fair(queue, id, found)
+    score = found.score
+  else
+    state.hlc = tick_hlc(state.hlc)
+    score = whole(class * CLASS + state.hlc)
+    state.entries[#state.entries + 1] = score
+    state.entries[#state.entries + 1] = id
+  end
   for other, before in pairs(state.before) do
     if other >= class then state.before[other] = before + 1 end
   end
   state.waiting = state.waiting + 1
   state.joined = state.joined + 1
-  return 'new ' .. S.waiting .. ' ' .. index .. ' ' .. score .. ' ' .. now_text
+  return 'new ' .. S.waiting .. ' ' .. index .. ' ' .. told_score(queue, score) .. ' ' .. now_text
 end
 
 for _ = 1, tonumber(ARGV[1]) do

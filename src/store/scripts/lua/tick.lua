@@ -23,6 +23,8 @@ local base = KEYS[1]
 --#include notify
 --#include finished
 --#include settle
+--#include fair
+--#include share
 --#include cancel
 --#include unbegun
 --#include lose
@@ -80,9 +82,15 @@ local function promote(queue)
         hlc = tick_hlc(hlc)
         score = whole(math.floor(tonumber(place) / CLASS) * CLASS + hlc)
       end
+      -- In a fair line a scheduled task joins at the end of its key.
+      local share = state == S.scheduled and place % 1 ~= 0 and redis.call('HGET', key, F.share)
       redis.call('HDEL', key, F.place)
       redis.call('HSET', key, F.state, S.waiting)
-      redis.call('ZADD', K.waiting(queue), score, id)
+      if share then
+        rejoin_fair(queue, id, floor(place / CLASS), share)
+      else
+        redis.call('ZADD', K.waiting(queue), score, id)
+      end
       notify(id, S.waiting, listeners)
       promoted = promoted + 1
     end

@@ -12,6 +12,7 @@ local base = KEYS[1]
 --#include line
 --#include large
 --#include result
+--#include relative
 --#include look
 --#include listen
 

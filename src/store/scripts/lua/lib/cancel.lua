@@ -1,5 +1,5 @@
 -- Cancels a task that has not ended: at once, or, while it runs, by a flag that its worker is told of. The first reason stays.
--- Needs clock, follow, notify and settle.
+-- Needs clock, follow, notify, settle and share.
 --   by  C.cancelByCaller or C.cancelByDeadline
 -- Returns "canceled" or "requested".
 local function cancel_pending(id, state, queue, by, keep, tombstone)
@@ -13,6 +13,7 @@ local function cancel_pending(id, state, queue, by, keep, tombstone)
     return 'requested'
   end
   redis.call('ZREM', base .. (state == S.waiting and P.waiting or P.scheduled) .. queue, id)
+  if state == S.waiting then leave_fair(queue, id) end
   settle(id, S.canceled, keep, tombstone)
   return 'canceled'
 end

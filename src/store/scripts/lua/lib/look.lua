@@ -1,4 +1,4 @@
--- What a look at tasks returns, see inspect.lua. Needs clock, line, large and result.
+-- What a look at tasks returns, see inspect.lua. Needs clock, line, large and result and relative.
 --   args  ARGV, in which from `at` on stand the number of tasks; and of each id and result ("1" to have it, "0" not to)
 local INSIDE = 4096
 
@@ -20,7 +20,8 @@ local function look(args, at)
       if state == S.waiting then
         local rank = redis.call('ZRANK', K.waiting(queue), id)
         index = rank and whole(rank) or ''
-        score = redis.call('ZSCORE', K.waiting(queue), id) or ''
+        score = redis.call('ZSCORE', K.waiting(queue), id)
+        score = score and told_score(queue, score) or ''
       elseif state == S.running then
         index = '0'
       elseif state == S.scheduled or state == S.retrying then
