@@ -41,6 +41,7 @@ async function written(redis: Connection, key: string, tag: string): Promise<unk
     others.map(([name, value]) => {
       if (kind === "v") return [name, value.replace(/ \d+/, " some")];
       if (key === `${tag}queues`) return [name, value.replace(/^\d+/, "some")];
+      if (name === "rest" || name === "probe") return [name, value.replaceAll(/\d{13}/g, "some")];
       if (name === "V") return [name, value.replaceAll(/([frl])\d{14,}=/g, "$1 some=")];
       if (kind === "t" && (name === "f" || name === "o")) return [name, "some"];
       return [name, value];
