@@ -19,6 +19,10 @@ const KEPT = { keepMs: 3_600_000, tombstoneMs: 86_400_000 } as const;
 const RESULT = { status: 200, contentType: "application/json", headers: {}, body: '{"ok":true}' } as const;
 /** Redis CPU of a task through reserve and complete, against BullMQ's. */
 const TARGET = { atMost: 0.35 } as const;
+/** The same of a fair line, against a plain one. */
+const FAIR_TARGET = { atMost: 1.3 } as const;
+/** The keys that share a fair line. */
+const KEYS = 10;
 
 /** What is measured apart. "look" asks for tasks that wait, "result" for finished ones with their results. */
 const PARTS = ["submit", "look", "reserve", "complete", "result"] as const;
@@ -47,6 +51,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
     const ours = await openScripts(store);
     const turns = await inTurns(options.pairs, {
       paihao: () => paihaoTurn(store, ours, count),
+      fair: () => paihaoTurn(store, ours, count, { fair: true }),
       bullmq: () => bullmqTurn(store, bullmq, count),
     });
     const figureOf = (figure: string, target: Target | null, pick: (turn: Turn) => number): Figure =>
@@ -64,6 +69,15 @@ async function measure(store: BenchStore, options: BenchOptions) {
         figureOf("reserve and complete, CPU of Redis a task", TARGET, (turn) => turn.cpuMicros),
         // By the clock: on a machine where Redis is not alone with its core this counts the waiting too.
         figureOf("the same, time in scripts", null, (turn) => turn.scriptMicros),
+        compare({
+          figure: `reserve and complete in a fair line of ${KEYS} keys, CPU of Redis a task`,
+          against: "a plain line",
+          store: store.mode,
+          ours: turns.fair.map((turn) => turn.cpuMicros),
+          theirs: turns.paihao.map((turn) => turn.cpuMicros),
+          show: micros,
+          target: FAIR_TARGET,
+        }),
       ],
       notes: [costTable(turns.paihao, turns.bullmq, count), ...callTables(turns.paihao, turns.bullmq, count)],
       raw: Object.fromEntries(
@@ -109,7 +123,12 @@ function reservation(count: number) {
   return { queue: QUEUE, worker: "bench", reservation: randomUUID(), count, leaseMs: LEASE_MS, rate: undefined };
 }
 
-async function paihaoTurn(store: BenchStore, { calls, completion }: OurScripts, count: number): Promise<Turn> {
+async function paihaoTurn(
+  store: BenchStore,
+  { calls, completion }: OurScripts,
+  count: number,
+  { fair = false } = {},
+): Promise<Turn> {
   await store.clear();
   const parts = new Map<Part, ScriptCosts>(PARTS.map((part) => [part, new ScriptCosts()]));
   const counted = async <T>(part: Part, work: Promise<T>): Promise<T> => {
@@ -122,7 +141,7 @@ async function paihaoTurn(store: BenchStore, { calls, completion }: OurScripts, 
   const submitBatch = (ids: readonly string[]) =>
     calls.submit(
       TAG,
-      ids.map((id) => itemOf(id, bodyOf(56))),
+      ids.map((id, n) => ({ ...itemOf(id, bodyOf(56)), share: fair ? `1 =key${n % KEYS}` : undefined })),
     );
   const inBatches = async (work: (ids: readonly string[]) => Promise<unknown>) => {
     for (let n = 0; n < count; n += BATCH) await work(Array.from({ length: BATCH }, () => randomUUID()));
