@@ -82,6 +82,16 @@ export async function audit(
         }
       }
     }
+    for (const name of ["shares", "shareEnds"] as const) {
+      const scan = name === "shares" ? "hscan" : "zscan";
+      for await (const queues of namesOf(connection, keys.start(tag, name))) {
+        for (const queue of queues) {
+          for await (const members of entriesOf(connection, keys.start(tag, name) + queue, scan)) {
+            await check(tag, { name, queue }, members);
+          }
+        }
+      }
+    }
   }
   return { tasks, entries, disagreeing: [...disagreeing] };
 }
@@ -97,10 +107,14 @@ async function* namesOf(connection: Connection, prefix: string): AsyncIterable<s
   }
 }
 
-/** The members of a sorted set, page by page. */
-async function* entriesOf(connection: Connection, key: string): AsyncIterable<string[]> {
+/** The members of a sorted set, or the fields of a hash, page by page. */
+async function* entriesOf(
+  connection: Connection,
+  key: string,
+  scan: "hscan" | "zscan" = "zscan",
+): AsyncIterable<string[]> {
   for (let cursor = "0", first = true; first || cursor !== "0"; first = false) {
-    const [next, found] = await connection.zscan(key, cursor, "COUNT", 1000);
+    const [next, found] = await connection[scan](key, cursor, "COUNT", 1000);
     cursor = next;
     yield found.filter((_, i) => i % 2 === 0);
   }

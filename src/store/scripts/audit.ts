@@ -5,7 +5,7 @@ import type { Script } from "./script.ts";
 /** What one call of an audit checks. */
 export interface AuditItems {
   /** The index that is checked; if left out, the tasks. */
-  readonly index?: { readonly name: Index; readonly queue: string } | undefined;
+  readonly index?: { readonly name: Index | "shares" | "shareEnds"; readonly queue: string } | undefined;
   readonly ids: readonly string[];
   /** Repair disagreements. */
   readonly heal: boolean;

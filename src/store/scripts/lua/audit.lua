@@ -1,8 +1,9 @@
 -- Checks tasks against the indexes of their queues, and heals what disagrees where that is asked for: a task belongs in exactly
--- the one index that its state names, and an entry belongs to a task.
+-- the one index that its state names, and an entry belongs to a task; a key of a fair line is in both of its tables.
 --
 -- KEYS[1]  base: the partition's tag
--- ARGV[1]  of: what the keys of tasks begin with, or those of the index whose entries are checked against their tasks
+-- ARGV[1]  of: what the keys of tasks begin with, or those of the index whose entries are checked against their
+--          tasks, or of the table of a fair line whose keys are checked against the other one
 -- ARGV[2]  queue: of the index; "" for tasks
 -- ARGV[3]  heal: "1" to make them agree, "0" only to look
 -- ARGV[4…] id: of a task or entry each
@@ -73,7 +74,20 @@ local function check_entry(id)
   end
 end
 
-for n = 4, #ARGV do
-  if of == P.task then check_task(ARGV[n]) else check_entry(ARGV[n]) end
+-- Without both entries a key is as one that has not waited.
+local function check_share(member)
+  local kept, found = redis.call('HEXISTS', K.shares(index_queue), member) == 1, redis.call('ZSCORE', K.shareEnds(index_queue), member)
+  if kept and found then return end
+  -- It has been forgotten meanwhile.
+  if not kept and not found then return end
+  if heal then
+    redis.call('HDEL', K.shares(index_queue), member)
+    redis.call('ZREM', K.shareEnds(index_queue), member)
+  end
+  wrong[#wrong + 1] = member
 end
+
+local check = check_entry
+if of == P.task then check = check_task elseif of == P.shares or of == P.shareEnds then check = check_share end
+for n = 4, #ARGV do check(ARGV[n]) end
 return wrong
