@@ -179,7 +179,7 @@ describe("notices", () => {
     await api.engine.inspect("a", { result: false, listen: true });
     expect(await worker.engine.cancel("a", "jobs")).to.equal("destroyed");
     await eventually(() => heard.length === 1);
-    expect(heard).to.deep.equal([{ id: "a", ended: true, end: null }]);
+    expect(heard).to.deep.equal([{ id: "a", ended: true, output: false, end: null }]);
     expect(await api.look("a")).to.deep.include({ state: "succeeded", destroyed: true, result: null });
     listening.stop();
   });
