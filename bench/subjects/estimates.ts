@@ -83,8 +83,8 @@ async function feed(
   for (let n = 0; n < tasks; n += WAVE) {
     for (let k = n; k < Math.min(n + WAVE, tasks); k += 1) {
       const id = `${queue}-${k}`;
-      const { index, line } = await engine.submit(submissionOf(id, queue, "{}"), engine.settings(queue));
-      const eta = estimate(line, { state: "waiting", index }, 0);
+      const { index, snapshot } = await engine.submit(submissionOf(id, queue, "{}"), engine.settings(queue));
+      const eta = estimate(snapshot, { state: "waiting", index }, 0);
       if (eta?.basis === "history") given.push({ id, eta });
     }
     await delay(((WAVE * meanMs) / slots) * 2 * random());

@@ -15,20 +15,20 @@ export async function figuresOf(scripts: Scripts, keys: Keys, queues: readonly s
 
 function addFigures(a: QueueRow, b: QueueRow | undefined): QueueRow {
   if (!b) return a;
-  const samples = a.line.samples + b.line.samples;
+  const samples = a.snapshot.samples + b.snapshot.samples;
   const weighted = (x: number | null, y: number | null): number | null =>
-    x === null || y === null ? (x ?? y) : (x * a.line.samples + y * b.line.samples) / samples;
+    x === null || y === null ? (x ?? y) : (x * a.snapshot.samples + y * b.snapshot.samples) / samples;
   return {
-    line: {
-      ...a.line,
-      waiting: a.line.waiting + b.line.waiting,
-      scheduled: a.line.scheduled + b.line.scheduled,
-      running: a.line.running + b.line.running,
-      paused: a.line.paused || b.line.paused,
-      resting: a.line.resting || b.line.resting,
-      meanMs: weighted(a.line.meanMs, b.line.meanMs),
-      variance: weighted(a.line.variance, b.line.variance),
-      slowMeanMs: weighted(a.line.slowMeanMs, b.line.slowMeanMs),
+    snapshot: {
+      ...a.snapshot,
+      waiting: a.snapshot.waiting + b.snapshot.waiting,
+      scheduled: a.snapshot.scheduled + b.snapshot.scheduled,
+      running: a.snapshot.running + b.snapshot.running,
+      paused: a.snapshot.paused || b.snapshot.paused,
+      resting: a.snapshot.resting || b.snapshot.resting,
+      meanMs: weighted(a.snapshot.meanMs, b.snapshot.meanMs),
+      variance: weighted(a.snapshot.variance, b.snapshot.variance),
+      slowMeanMs: weighted(a.snapshot.slowMeanMs, b.snapshot.slowMeanMs),
       samples,
     },
     dead: a.dead + b.dead,

@@ -1,7 +1,7 @@
 import { SHARED } from "../store/constants.ts";
 import type { Keys } from "../store/keys.ts";
 import { decodeResult } from "../store/result.ts";
-import type { Inspected, Line, Look, Scripts, TaskRow } from "../store/scripts/scripts.ts";
+import type { Inspected, Look, QueueSnapshot, Scripts, TaskRow } from "../store/scripts/scripts.ts";
 import { isOutcome, type Result, type State } from "../task.ts";
 import { Batch } from "./batch.ts";
 import { type Eta, estimate } from "./estimates/estimate.ts";
@@ -19,7 +19,7 @@ export interface Inspection {
   readonly index: number | null;
   /** `index` plus the running tasks: all the work in front of it; 0 while running; null without a place in line. */
   readonly ahead: number | null;
-  readonly line: Line;
+  readonly snapshot: QueueSnapshot;
   readonly eta: Eta | null;
   /** Number of attempts begun. */
   readonly attempts: number;
@@ -70,7 +70,7 @@ export type TaskEnd = Pick<
 interface PlacedTask {
   readonly row: TaskRow | null;
   readonly index: number | null;
-  readonly line: Line | null;
+  readonly snapshot: QueueSnapshot | null;
   readonly nowMs: number;
 }
 
@@ -116,14 +116,14 @@ export class Inspector {
     const home = this.#keys.partitionOf(id);
     for (let looks = 1; ; looks += 1) {
       const batch = options.listen ? this.#watches : this.#looks;
-      const { row, index, line, nowMs } = await batch.add(home, { id, result: options.result });
-      if (!row || !line) return null;
+      const { row, index, snapshot, nowMs } = await batch.add(home, { id, result: options.result });
+      if (!row || !snapshot) return null;
       const { resultBytes } = row;
-      const without = view(id, row, index, line, nowMs);
+      const without = view(id, row, index, snapshot, nowMs);
       if (resultBytes === 0 || resultBytes > (options.mostBytes ?? resultBytes)) return without;
       if (options.allowed && !options.allowed(without)) return without;
       const result = await this.#values.read("result", id, resultBytes);
-      if (result?.length === resultBytes) return view(id, { ...row, result }, index, line, nowMs);
+      if (result?.length === resultBytes) return view(id, { ...row, result }, index, snapshot, nowMs);
       // The result is gone or was replaced: return the task without it, or read it again.
       if (looks === LOOKS) return without;
     }
@@ -136,22 +136,22 @@ function batchOf(
 ): Batch<Look, PlacedTask> {
   return new Batch({
     send: async (partition, items) => {
-      const { nowMs, lines, tasks } = await look(partition, items);
-      const byQueue = new Map(lines.map((line) => [line.queue, line]));
-      const seen = tasks.map((row) => ({ row, nowMs, line: row ? (byQueue.get(row.queue) ?? null) : null }));
-      const known = seen.flatMap(({ row, line }) =>
-        row && line ? [{ index: row.index, score: row.score, line }] : [],
+      const { nowMs, snapshots, tasks } = await look(partition, items);
+      const byQueue = new Map(snapshots.map((snapshot) => [snapshot.queue, snapshot]));
+      const seen = tasks.map((row) => ({ row, nowMs, snapshot: row ? (byQueue.get(row.queue) ?? null) : null }));
+      const known = seen.flatMap(({ row, snapshot }) =>
+        row && snapshot ? [{ index: row.index, score: row.score, snapshot }] : [],
       );
       const places = (await others.widen(partition, known)).values();
       return seen.map((one): PlacedTask => {
-        const place = one.row && one.line ? places.next().value : undefined;
-        return { ...one, index: place?.index ?? null, line: place?.line ?? null };
+        const place = one.row && one.snapshot ? places.next().value : undefined;
+        return { ...one, index: place?.index ?? null, snapshot: place?.snapshot ?? null };
       });
     },
   });
 }
 
-function view(id: string, row: TaskRow, index: number | null, line: Line, nowMs: number): Inspection {
+function view(id: string, row: TaskRow, index: number | null, snapshot: QueueSnapshot, nowMs: number): Inspection {
   const terminal = isOutcome(row.state);
   const { state, dueMs } = row;
   return {
@@ -160,9 +160,9 @@ function view(id: string, row: TaskRow, index: number | null, line: Line, nowMs:
     state,
     nowMs,
     index,
-    ahead: state === "waiting" && index !== null ? index + line.running : index,
-    line,
-    eta: terminal ? null : estimate(line, { state, index, dueMs }, nowMs),
+    ahead: state === "waiting" && index !== null ? index + snapshot.running : index,
+    snapshot,
+    eta: terminal ? null : estimate(snapshot, { state, index, dueMs }, nowMs),
     attempts: row.attempts,
     lost: row.lost,
     cancelRequested: row.cancelRequested,

@@ -1,6 +1,6 @@
 import { PaihaoError, StartError } from "../errors.ts";
 import type { Keys } from "../store/keys.ts";
-import type { Counted, Line, Scripts } from "../store/scripts/scripts.ts";
+import type { Counted, QueueSnapshot, Scripts } from "../store/scripts/scripts.ts";
 
 /**
  * Writes the number of partitions to the store at the first start, and checks it at every later start: with another number,
@@ -22,19 +22,19 @@ export interface LocalPlace {
   readonly index: number | null;
   /** "" if it is not in line: then the other partitions do not matter. */
   readonly score: string;
-  readonly line: Line;
+  readonly snapshot: QueueSnapshot;
 }
 
 /** The place of a task over all partitions. */
 export interface GlobalPlace {
   /** Also null if a partition is unavailable: an uncertain number is not reported. */
   readonly index: number | null;
-  readonly line: Line;
+  readonly snapshot: QueueSnapshot;
 }
 
 /** Places of one queue. */
 interface Group {
-  readonly line: Line;
+  readonly snapshot: QueueSnapshot;
   readonly scores: string[];
 }
 
@@ -55,11 +55,11 @@ export class OtherPartitions {
   async widen(home: number, places: readonly LocalPlace[]): Promise<readonly GlobalPlace[]> {
     if (this.#keys.partitions === 1) return places;
     const groups = new Map<string, Group>();
-    for (const { line, score } of places) {
-      let group = groups.get(line.queue);
+    for (const { snapshot, score } of places) {
+      let group = groups.get(snapshot.queue);
       if (!group) {
-        group = { line, scores: [] };
-        groups.set(line.queue, group);
+        group = { snapshot, scores: [] };
+        groups.set(snapshot.queue, group);
       }
       if (score !== "") group.scores.push(score);
     }
@@ -70,12 +70,14 @@ export class OtherPartitions {
       // The tasks themselves have been read or stored: they must be returned even if another partition is unavailable.
       if (!(error instanceof PaihaoError)) throw error;
       // The index of a task outside the line, such as a running one, does not depend on other partitions.
-      return places.map(({ index, score, line }) => ({ index: score === "" ? index : null, line }));
+      return places.map(({ index, score, snapshot }) => ({ index: score === "" ? index : null, snapshot }));
     }
-    const lines = new Map([...groups].map(([queue, { line }]) => [queue, addLine(line, counted.get(queue))]));
+    const snapshots = new Map(
+      [...groups].map(([queue, { snapshot }]) => [queue, withCounts(snapshot, counted.get(queue))]),
+    );
     const next = new Map<string, number>();
-    return places.map(({ index, score, line: { queue }, line }) => {
-      const wide = { line: lines.get(queue) ?? line };
+    return places.map(({ index, score, snapshot: { queue }, snapshot }) => {
+      const wide = { snapshot: snapshots.get(queue) ?? snapshot };
       if (score === "") return { ...wide, index };
       const n = next.get(queue) ?? 0;
       next.set(queue, n + 1);
@@ -116,13 +118,13 @@ function sumOf(all: readonly Counted[]): Counted {
   return sum;
 }
 
-function addLine(line: Line, others: Counted | undefined): Line {
-  if (!others) return line;
+function withCounts(snapshot: QueueSnapshot, others: Counted | undefined): QueueSnapshot {
+  if (!others) return snapshot;
   return {
-    ...line,
-    waiting: line.waiting + others.waiting,
-    scheduled: line.scheduled + others.scheduled,
-    running: line.running + others.running,
-    resting: line.resting || others.resting,
+    ...snapshot,
+    waiting: snapshot.waiting + others.waiting,
+    scheduled: snapshot.scheduled + others.scheduled,
+    running: snapshot.running + others.running,
+    resting: snapshot.resting || others.resting,
   };
 }

@@ -2,7 +2,7 @@ import { PaihaoError } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
 import { SHARED } from "../store/constants.ts";
 import type { Keys } from "../store/keys.ts";
-import type { Line, Scripts, SubmitItem, Submitted, SubmitVerdict } from "../store/scripts/scripts.ts";
+import type { QueueSnapshot, Scripts, SubmitItem, Submitted, SubmitVerdict } from "../store/scripts/scripts.ts";
 import type { State } from "../task.ts";
 import { Batch } from "./batch.ts";
 import { isLarge } from "./large-values/large-values.ts";
@@ -15,7 +15,7 @@ export interface SubmissionVerdict {
   readonly verdict: SubmitVerdict;
   readonly state: State | null;
   readonly index: number | null;
-  readonly line: Line;
+  readonly snapshot: QueueSnapshot;
   /** When the task was stored, perhaps by an earlier submission; 0 if there is no task. */
   readonly createdMs: number;
   /** Whether the configured durability was confirmed; if not, the task is stored anyway and may run. */
@@ -33,7 +33,7 @@ export interface SubmitterParts {
   readonly others: OtherPartitions;
   readonly metrics: Metrics;
   /** Called for each accepted task. */
-  accepted(task: Pick<Submission, "id" | "delayMs">, index: number | null, line: Line): void;
+  accepted(task: Pick<Submission, "id" | "delayMs">, index: number | null, snapshot: QueueSnapshot): void;
 }
 
 /** Submits tasks. Submissions of one turn of the event loop are sent together. */
@@ -56,18 +56,18 @@ export class Submitter {
       sizeOf: (item) => item.input.length,
       queueOf: (item) => item.queue,
       send: async (partition, items) => {
-        const { lines, verdicts, durable } = await scripts.submit(keys.tag(partition), items);
-        const byQueue = new Map(lines.map((line) => [line.queue, line]));
+        const { snapshots, verdicts, durable } = await scripts.submit(keys.tag(partition), items);
+        const byQueue = new Map(snapshots.map((snapshot) => [snapshot.queue, snapshot]));
         const places = verdicts.map((submitted, i) => {
           const item = items[i];
-          const line = item && byQueue.get(item.queue);
-          if (!line) throw new PaihaoError("internal", "the store's answer lacks the queue");
-          return { index: submitted.index, score: scoreOf(submitted, item), line };
+          const snapshot = item && byQueue.get(item.queue);
+          if (!snapshot) throw new PaihaoError("internal", "the store's answer lacks the queue");
+          return { index: submitted.index, score: scoreOf(submitted, item), snapshot };
         });
         const wide = await others.widen(partition, places);
         return verdicts.map(({ verdict, state, createdMs }, i) => {
-          const { index, line } = at(wide, i);
-          const accepted = { verdict, state, index, line, createdMs, durable };
+          const { index, snapshot } = at(wide, i);
+          const accepted = { verdict, state, index, snapshot, createdMs, durable };
           this.#note(at(items, i), accepted);
           return accepted;
         });
@@ -98,11 +98,11 @@ export class Submitter {
     return (isLarge(item.input) ? this.#large : this.#batch).add(partition, item);
   }
 
-  #note(item: SubmitItem, { verdict, index, line, durable }: SubmissionVerdict): void {
+  #note(item: SubmitItem, { verdict, index, snapshot, durable }: SubmissionVerdict): void {
     const { metrics, accepted } = this.#parts;
     metrics.submissions.count(item.queue, verdict);
     if (!durable) metrics.submissions.count(item.queue, "not-durable");
-    if (verdict === "new") accepted(item, index, line);
+    if (verdict === "new") accepted(item, index, snapshot);
   }
 }
 

@@ -132,7 +132,7 @@ export const TASK_FIELDS = {
   errors: ["E", "last errors, JSON array, newest first, truncated"],
 } as const;
 
-/** The fields of a queue, beside the rate buckets of lua/lib/line.lua. */
+/** The fields of a queue, beside the rate buckets of lua/lib/rate.lua. */
 export const QUEUE_FIELDS = {
   hlc: ["hlc", "last hybrid clock value: unique, grows, 16 a millisecond"],
   fence: ["fence", "last fence"],
@@ -169,7 +169,7 @@ export const QUEUE_FIELDS = {
   healed: ["healed", "entries without a task that were removed from the line"],
 } as const;
 
-/** Prefixes of the numbers of a queue's rate buckets, see lua/lib/line.lua. */
+/** Prefixes of the numbers of a queue's rate buckets, see lua/lib/rate.lua. */
 export const RATE_LETTERS = { accepted: "a", finished: "z" } as const;
 
 /** Prefixes of the call or fence of a verb whose answer is remembered, see lua/lib/answers.lua. */

@@ -16,7 +16,7 @@ describe("the line of a queue", () => {
     await t.reserve(2);
     const later = await t.engine.inspect("a4", { result: false });
     expect(later).to.include({ index: 2, ahead: 4, state: "waiting" });
-    expect(later?.line).to.include({ waiting: 3, running: 2 });
+    expect(later?.snapshot).to.include({ waiting: 3, running: 2 });
   });
 
   it("stays first in, first out for ten thousand tasks of the same instant", async () => {
@@ -66,7 +66,7 @@ describe("the line of a queue", () => {
       for (const [n, id] of ids.entries()) {
         const seen = await p.engine.inspect(id, { result: false });
         expect(seen).to.include({ index: n });
-        expect(seen?.line.waiting).to.equal(30);
+        expect(seen?.snapshot.waiting).to.equal(30);
       }
     } finally {
       await p.close();

@@ -33,7 +33,7 @@ describe("the rate of a queue", () => {
     const all = await Promise.all([startsIn(8), startsIn(8), startsIn(8)]);
     await startsIn(8);
     const [row] = await t.engine.figures(["jobs"]);
-    expect(row?.line.running).to.equal(5);
+    expect(row?.snapshot.running).to.equal(5);
     for (const { pauseMs, tasks } of all.flatMap(({ taken }) => taken)) {
       if (tasks.length === 0) expect(pauseMs).to.be.within(1, rate.perMs);
     }

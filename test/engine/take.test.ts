@@ -80,7 +80,7 @@ describe("a request for work that is sent again", () => {
   };
   const running = async () => {
     const [row] = await t.engine.figures(["jobs"]);
-    return row?.line.running;
+    return row?.snapshot.running;
   };
 
   it("is answered with the very same tasks, whichever partitions they are in", async () => {

@@ -37,7 +37,7 @@ describe("a server that is told to stop", function () {
       body: { journal, ms: 1 },
     });
   const inLine = (count: number) =>
-    eventually(async () => (await shop.engine.figures(["slow"]))[0]?.line.waiting === count);
+    eventually(async () => (await shop.engine.figures(["slow"]))[0]?.snapshot.waiting === count);
   /** Resolves when a worker asks for work there, and whatever was sent before this call has arrived. */
   const allHeld = async (url: string) => {
     const redis = await connectOnce(storeUrl());

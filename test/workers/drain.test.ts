@@ -139,6 +139,6 @@ describe("a worker that stops", () => {
     // Whoever listened would ask now, on the connection that the look travels on.
     await announced.promise;
     expect([runs, (await shop.look(id)).state]).to.deep.equal([0, "waiting"]);
-    expect((await shop.engine.figures(["jobs"]))[0]?.line).to.include({ workers: 0, slots: 0 });
+    expect((await shop.engine.figures(["jobs"]))[0]?.snapshot).to.include({ workers: 0, slots: 0 });
   });
 });

@@ -83,11 +83,11 @@ describe("a worker's slots", () => {
     const { handler } = counting(Promise.resolve(), 3);
     shop = await openWorkshop([handler]);
     const [one] = await Promise.all([shop.worker(), shop.worker()]);
-    const line = async () => (await shop.engine.figures(["counted"]))[0]?.line;
-    await eventually(async () => (await line())?.slots === 6);
-    expect((await line())?.workers).to.equal(2);
+    const snapshot = async () => (await shop.engine.figures(["counted"]))[0]?.snapshot;
+    await eventually(async () => (await snapshot())?.slots === 6);
+    expect((await snapshot())?.workers).to.equal(2);
     await one?.stop();
-    expect(await line()).to.include({ workers: 1, slots: 3 });
+    expect(await snapshot()).to.include({ workers: 1, slots: 3 });
   });
 
   it("use two requests for work at once if there are many slots, without exceeding the total", async () => {

@@ -2,7 +2,7 @@ import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import { Loop, type Role } from "../../loop.ts";
 import type { Metrics } from "../../metrics.ts";
-import type { Line } from "../../store/scripts/scripts.ts";
+import type { QueueSnapshot } from "../../store/scripts/scripts.ts";
 import type { Inspector } from "../inspect.ts";
 import { estimate } from "./estimate.ts";
 
@@ -28,12 +28,12 @@ export class Sample {
   #offered = 0;
 
   /** Remembers the estimate of an accepted task if it is part of the sample. */
-  offer(id: string, index: number | null, line: Line): void {
+  offer(id: string, index: number | null, snapshot: QueueSnapshot): void {
     this.#offered += 1;
     if (this.#offered % ONE_IN !== 0 || this.given.size >= REMEMBERED) return;
-    const eta = estimate(line, { state: "waiting", index }, 0);
+    const eta = estimate(snapshot, { state: "waiting", index }, 0);
     if (eta?.basis !== "history") return;
-    this.given.set(id, { queue: line.queue, lowMs: eta.low * 1000, highMs: eta.high * 1000 });
+    this.given.set(id, { queue: snapshot.queue, lowMs: eta.low * 1000, highMs: eta.high * 1000 });
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Line } from "../../store/scripts/scripts.ts";
+import type { QueueSnapshot } from "../../store/scripts/scripts.ts";
 import type { State } from "../../task.ts";
 import { forecastTurnovers } from "./forecast.ts";
 
@@ -30,25 +30,25 @@ function seconds(ms: number, round: (value: number) => number = Math.round): num
  * live worker, or no history yet.
  */
 export function estimate(
-  line: Line,
+  snapshot: QueueSnapshot,
   task: { state: State; index: number | null; dueMs?: number | null },
   nowMs: number,
 ): Eta | null {
-  const { samples, slots } = line;
+  const { samples, slots } = snapshot;
   if (task.state === "running") return { seconds: 0, low: 0, high: 0, basis: "running", samples };
   if (task.state === "scheduled" || task.state === "retrying") {
     if (task.dueMs === undefined || task.dueMs === null) return null;
     // It joins the line when it is due; the line at that time is unknown, so only the earliest start is certain.
     const dueInMs = Math.max(0, task.dueMs - nowMs);
-    const behind = estimate(line, { state: "waiting", index: line.waiting }, nowMs);
+    const behind = estimate(snapshot, { state: "waiting", index: snapshot.waiting }, nowMs);
     const waitMs = task.state === "scheduled" && behind ? behind.high * 1000 : 0;
     const due = seconds(dueInMs);
     return { seconds: due, low: due, high: seconds(dueInMs + waitMs), basis: "schedule", samples };
   }
-  if (task.index === null || line.paused || line.resting || slots === 0) return null;
-  const turnovers = task.index + line.running - slots + 1;
+  if (task.index === null || snapshot.paused || snapshot.resting || slots === 0) return null;
+  const turnovers = task.index + snapshot.running - slots + 1;
   if (turnovers <= 0) return { seconds: 0, low: 0, high: 0, basis: "idle", samples };
-  const { meanMs, variance, misses, slowMeanMs, slowMisses, agesMs } = line;
+  const { meanMs, variance, misses, slowMeanMs, slowMisses, agesMs } = snapshot;
   if (meanMs === null || variance === null || samples === 0) return null;
   const forecast = forecastTurnovers({
     turnovers,
@@ -71,7 +71,7 @@ export function estimate(
 }
 
 /** The probable progress of a running task, from the service times of others: 0–99; null without history. */
-export function estimatedPercent(line: Line, startedMs: number, nowMs: number): number | null {
-  if (line.meanMs === null || line.meanMs <= 0) return null;
-  return Math.max(0, Math.min(99, Math.floor(((nowMs - startedMs) / line.meanMs) * 100)));
+export function estimatedPercent(snapshot: QueueSnapshot, startedMs: number, nowMs: number): number | null {
+  if (snapshot.meanMs === null || snapshot.meanMs <= 0) return null;
+  return Math.max(0, Math.min(99, Math.floor(((nowMs - startedMs) / snapshot.meanMs) * 100)));
 }

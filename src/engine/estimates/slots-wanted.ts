@@ -1,7 +1,7 @@
-import type { Line } from "../../store/scripts/scripts.ts";
+import type { QueueSnapshot } from "../../store/scripts/scripts.ts";
 
 /** What the number of slots depends on. */
-type LineFacts = Pick<Line, "waiting" | "running" | "paused" | "resting" | "meanMs" | "samples">;
+type QueueFacts = Pick<QueueSnapshot, "waiting" | "running" | "paused" | "resting" | "meanMs" | "samples">;
 
 /** Below this, a fraction of a slot is an error of floating-point arithmetic. */
 const NEGLIGIBLE = 1e-9;
@@ -12,13 +12,13 @@ const NEGLIGIBLE = 1e-9;
  * does not matter, so that the answer is the same while an autoscaler is still starting workers. Null if unknown: the queue is
  * paused or rests, or has work but no history.
  */
-export function slotsWanted(line: LineFacts, targetWaitMs: number | undefined): number | null {
-  if (targetWaitMs === undefined || line.paused || line.resting) return null;
-  const work = line.waiting + line.running;
+export function slotsWanted(snapshot: QueueFacts, targetWaitMs: number | undefined): number | null {
+  if (targetWaitMs === undefined || snapshot.paused || snapshot.resting) return null;
+  const work = snapshot.waiting + snapshot.running;
   // A free slot starts it at once: this is known even before the first task.
   if (work === 0) return 1;
-  const { meanMs } = line;
-  if (meanMs === null || line.samples === 0) return null;
+  const { meanMs } = snapshot;
+  if (meanMs === null || snapshot.samples === 0) return null;
   const slots = ((work + 1) * meanMs) / (meanMs + targetWaitMs);
   return Math.max(1, Math.ceil(slots - NEGLIGIBLE));
 }

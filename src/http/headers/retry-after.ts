@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import type { Eta } from "../../engine/estimates/estimate.ts";
 import type { PaihaoError } from "../../errors.ts";
-import type { Line } from "../../store/scripts/scripts.ts";
+import type { QueueSnapshot } from "../../store/scripts/scripts.ts";
 
 /** Bounds of computed values, seconds. */
 const BOUNDS = { least: 1, most: 300 } as const;
@@ -28,19 +28,19 @@ export function retryAfterOf({ status, retryAfterS }: PaihaoError): number | und
  */
 export function pendingRetryAfterS(
   eta: Eta | null,
-  line: Line,
+  snapshot: QueueSnapshot,
   runningForMs: number | null,
   chance = Math.random(),
 ): number {
   let seconds: number = UNKNOWN_NEWS_S;
-  if (runningForMs !== null && line.meanMs !== null) seconds = (line.meanMs - runningForMs) / 1000;
+  if (runningForMs !== null && snapshot.meanMs !== null) seconds = (snapshot.meanMs - runningForMs) / 1000;
   else if (eta && eta.basis !== "running") seconds = eta.seconds;
   const spread = seconds > 5 ? seconds * 0.1 * chance : 0;
   return bounded(Math.round(seconds + spread));
 }
 
 /** When a place in a full queue should become free: after a mean service time, divided by the slots. */
-export function fullRetryAfterS({ meanMs, slots }: Pick<Line, "meanMs" | "slots">): number {
+export function fullRetryAfterS({ meanMs, slots }: Pick<QueueSnapshot, "meanMs" | "slots">): number {
   return meanMs !== null && slots > 0 ? bounded(Math.ceil(meanMs / slots / 1000)) : UNKNOWN_PLACE_S;
 }
 

@@ -8,9 +8,14 @@ export function metricsEndpoints(api: Pick<Api, "engine">): Endpoints<"metrics">
     metrics: async (ctx) => {
       const rows = await api.engine.figures([...api.engine.queues.keys()]);
       ctx.set("Cache-Control", "no-store");
-      const gauges = rows.map(({ line, dead }) => {
-        const { targetWaitMs, rests } = api.engine.settings(line.queue);
-        return { ...line, dead, resting: rests ? line.resting : null, slotsWanted: slotsWanted(line, targetWaitMs) };
+      const gauges = rows.map(({ snapshot, dead }) => {
+        const { targetWaitMs, rests } = api.engine.settings(snapshot.queue);
+        return {
+          ...snapshot,
+          dead,
+          resting: rests ? snapshot.resting : null,
+          slotsWanted: slotsWanted(snapshot, targetWaitMs),
+        };
       });
       ctx.body = await api.engine.metrics.exposition(gauges);
       ctx.set("Content-Type", api.engine.metrics.registry.contentType);

@@ -61,31 +61,34 @@ const thousandth = (value: number): number => Math.round(value * 1000) / 1000;
 
 function documentOf(handler: Handler, row: QueueRow | undefined): QueueDocument[] {
   if (!row) return [];
-  const { line } = row;
+  const { snapshot } = row;
   return [
     {
       name: handler.queue,
-      paused: line.paused,
-      waiting: line.waiting,
-      scheduled: line.scheduled,
-      running: line.running,
+      paused: snapshot.paused,
+      waiting: snapshot.waiting,
+      scheduled: snapshot.scheduled,
+      running: snapshot.running,
       dead: row.dead,
-      workers: line.workers,
-      slots: line.slots,
+      workers: snapshot.workers,
+      slots: snapshot.slots,
       oldestWaitingSeconds: row.oldestWaitingMs === null ? null : thousandth(row.oldestWaitingMs / 1000),
-      serviceTime: { mean: line.meanMs === null ? null : thousandth(line.meanMs / 1000), samples: line.samples },
+      serviceTime: {
+        mean: snapshot.meanMs === null ? null : thousandth(snapshot.meanMs / 1000),
+        samples: snapshot.samples,
+      },
       rate: {
         accepted: thousandth(row.acceptedLastMinute / 60),
         finished: thousandth(row.finishedLastMinute / 60),
       },
-      eta: estimate(line, { state: "waiting", index: line.waiting }, Date.now()),
+      eta: estimate(snapshot, { state: "waiting", index: snapshot.waiting }, Date.now()),
       order: handler.fair ? "fair" : "arrival",
       resting: row.rest && {
         since: timestamp(row.rest.sinceMs),
         reason: row.rest.reason,
         nextProbe: timestamp(row.rest.nextProbeMs),
       },
-      slotsWanted: slotsWanted(line, handler.targetWaitMs),
+      slotsWanted: slotsWanted(snapshot, handler.targetWaitMs),
       consumes: handler.consumes,
       input: inputJsonSchema(handler),
     },

@@ -259,21 +259,30 @@ function replyPendingTask(
 function freshTask(id: string, queue: string, verdict: SubmissionVerdict, submission: Submission) {
   const state = verdict.state ?? "waiting";
   const nowMs = Date.now();
-  const eta = estimate(verdict.line, { state, index: verdict.index, dueMs: nowMs + submission.delayMs }, nowMs);
+  const eta = estimate(verdict.snapshot, { state, index: verdict.index, dueMs: nowMs + submission.delayMs }, nowMs);
   const { caller } = submission;
   const { createdMs, index } = verdict;
-  return { id, caller, createdMs, queue, state, index, eta, retryAfterS: pendingRetryAfterS(eta, verdict.line, null) };
+  return {
+    id,
+    caller,
+    createdMs,
+    queue,
+    state,
+    index,
+    eta,
+    retryAfterS: pendingRetryAfterS(eta, verdict.snapshot, null),
+  };
 }
 
 /** Tells where the task would stand; one for later has no place in line before it is due. */
-function replyDryRun(ctx: Context, { queue, delayMs }: Submission, { index, line }: SubmissionVerdict): void {
+function replyDryRun(ctx: Context, { queue, delayMs }: Submission, { index, snapshot }: SubmissionVerdict): void {
   const nowMs = Date.now();
   const task =
     delayMs > 0
       ? ({ state: "scheduled", index: null, dueMs: nowMs + delayMs } as const)
       : ({ state: "waiting", index } as const);
   ctx.set("Cache-Control", "no-store");
-  ctx.body = { queue, index: task.index, eta: estimate(line, task, nowMs) };
+  ctx.body = { queue, index: task.index, eta: estimate(snapshot, task, nowMs) };
 }
 
 /** A PUT under an id that is taken, with another input: replaces it while the task has not begun. */

@@ -91,7 +91,7 @@ export function allocatedTask(task: Inspection): AllocatedTask {
 function percentOf(task: Inspection): number {
   if (task.state === "succeeded") return 100;
   if (task.state !== "running" || task.startedMs === null) return 0;
-  const percent = task.progress?.percent ?? estimatedPercent(task.line, task.startedMs, task.nowMs) ?? 0;
+  const percent = task.progress?.percent ?? estimatedPercent(task.snapshot, task.startedMs, task.nowMs) ?? 0;
   return Math.max(0, Math.min(99, Math.floor(percent)));
 }
 

@@ -48,8 +48,8 @@ export function monitorDocument(seen: Inspection, maxAttempts: number, signature
     status: state,
     index: seen.index,
     ahead: seen.ahead,
-    running: seen.line.running,
-    waiting: seen.line.waiting,
+    running: seen.snapshot.running,
+    waiting: seen.snapshot.waiting,
     attempt: seen.attempts,
     maxAttempts,
     cancelRequested: seen.cancelRequested,
@@ -69,7 +69,7 @@ function progressOf(seen: Inspection): MonitorDocument["progress"] {
   if (seen.state === "succeeded") return { percent: 100, message: null, estimated: false };
   if (seen.state !== "running") return null;
   if (seen.progress) return { ...seen.progress, estimated: false };
-  const percent = seen.startedMs === null ? null : estimatedPercent(seen.line, seen.startedMs, seen.nowMs);
+  const percent = seen.startedMs === null ? null : estimatedPercent(seen.snapshot, seen.startedMs, seen.nowMs);
   return percent === null ? null : { percent, message: null, estimated: true };
 }
 

@@ -7,7 +7,7 @@ import { fullRetryAfterS, pendingRetryAfterS, UNKNOWN_PLACE_S } from "../headers
 /** Why a submission was not accepted; undefined if it was. `byKey`: its id was derived from an Idempotency-Key. */
 export function refusalOf(
   { id, queue }: { readonly id: string; readonly queue: string },
-  { verdict, index, line }: SubmissionVerdict,
+  { verdict, index, snapshot }: SubmissionVerdict,
   options: { byKey: boolean },
 ): PaihaoError | undefined {
   switch (verdict) {
@@ -22,8 +22,8 @@ export function refusalOf(
       return new PaihaoError("id-conflict");
     case "full":
       return new PaihaoError("queue-full", undefined, {
-        extensions: { queue, waiting: line.waiting, scheduled: line.scheduled },
-        retryAfterS: fullRetryAfterS(line),
+        extensions: { queue, waiting: snapshot.waiting, scheduled: snapshot.scheduled },
+        retryAfterS: fullRetryAfterS(snapshot),
       });
     case "untold":
       return new PaihaoError("queue-full", "Too many deliveries of webhooks wait. Without a webhook it is accepted.", {
@@ -31,10 +31,10 @@ export function refusalOf(
         retryAfterS: UNKNOWN_PLACE_S,
       });
     case "long": {
-      const eta = estimate(line, { state: "waiting", index }, Date.now());
+      const eta = estimate(snapshot, { state: "waiting", index }, Date.now());
       return new PaihaoError("line-too-long", undefined, {
         extensions: { queue, index, eta },
-        retryAfterS: pendingRetryAfterS(eta, line, null),
+        retryAfterS: pendingRetryAfterS(eta, snapshot, null),
       });
     }
     default:

@@ -27,9 +27,18 @@ export interface PendingTask {
 
 /** A task that was read, as a pending one. */
 export function pendingTask(seen: Inspection): PendingTask {
-  const { id, caller, createdMs, queue, state, index, eta, line } = seen;
+  const { id, caller, createdMs, queue, state, index, eta, snapshot } = seen;
   const runningFor = state === "running" && seen.startedMs !== null ? seen.nowMs - seen.startedMs : null;
-  return { id, caller, createdMs, queue, state, index, eta, retryAfterS: pendingRetryAfterS(eta, line, runningFor) };
+  return {
+    id,
+    caller,
+    createdMs,
+    queue,
+    state,
+    index,
+    eta,
+    retryAfterS: pendingRetryAfterS(eta, snapshot, runningFor),
+  };
 }
 
 /**

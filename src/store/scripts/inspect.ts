@@ -1,8 +1,8 @@
 import type { State } from "../../task.ts";
 import { stateOf } from "../keys.ts";
-import { type Line, lineOf } from "./line.ts";
 import { list, number, optional, text } from "./reply.ts";
 import type { Argument, BytesReply, Script } from "./script.ts";
+import { type QueueSnapshot, snapshotOf } from "./snapshot.ts";
 
 /** A task as returned by inspect.lua. Times are ms; null if not reached. */
 export interface TaskRow {
@@ -36,7 +36,7 @@ export interface TaskRow {
 /** Tasks and the figures of their queues, all at the same instant. */
 export interface Inspected {
   readonly nowMs: number;
-  readonly lines: readonly Line[];
+  readonly snapshots: readonly QueueSnapshot[];
   readonly tasks: readonly (TaskRow | null)[];
 }
 
@@ -64,8 +64,8 @@ function lookArguments(looks: readonly Look[]): Argument[] {
 }
 
 function inspected(reply: BytesReply): Inspected {
-  const [now, lines, tasks] = list(reply);
-  return { nowMs: number(now), lines: list(lines).map(lineOf), tasks: list(tasks).map(taskRow) };
+  const [now, snapshots, tasks] = list(reply);
+  return { nowMs: number(now), snapshots: list(snapshots).map(snapshotOf), tasks: list(tasks).map(taskRow) };
 }
 
 function taskRow(reply: BytesReply): TaskRow | null {

@@ -1,10 +1,10 @@
-import { type Line, lineOf } from "./line.ts";
 import { list, number, optional, text } from "./reply.ts";
 import type { Reply, Script } from "./script.ts";
+import { type QueueSnapshot, snapshotOf } from "./snapshot.ts";
 
 /** A queue's figures for operators. */
 export interface QueueRow {
-  readonly line: Line;
+  readonly snapshot: QueueSnapshot;
   readonly dead: number;
   readonly oldestWaitingMs: number | null;
   readonly acceptedLastMinute: number;
@@ -26,9 +26,9 @@ export const queue =
     list(await script.text(tag, names)).map(queueRow);
 
 function queueRow(reply: Reply): QueueRow {
-  const [line, dead, oldest, accepted, finished, rest] = list(reply);
+  const [snapshot, dead, oldest, accepted, finished, rest] = list(reply);
   return {
-    line: lineOf(line),
+    snapshot: snapshotOf(snapshot),
     dead: number(dead),
     oldestWaitingMs: optional(oldest),
     acceptedLastMinute: number(accepted),

@@ -2,9 +2,9 @@ import { PRIORITY, type State } from "../../task.ts";
 import type { Confirmation } from "../durability.ts";
 import { stateOf } from "../keys.ts";
 import { grouped } from "./grouped.ts";
-import { type Line, lineOf } from "./line.ts";
 import { list, optional, text } from "./reply.ts";
 import type { Argument, Script } from "./script.ts";
+import { type QueueSnapshot, snapshotOf } from "./snapshot.ts";
 
 /** A task for submit.lua. */
 export interface SubmitItem {
@@ -62,7 +62,7 @@ export interface Submitted {
 
 /** The reply of submit.lua for all tasks. */
 interface SubmittedBatch {
-  readonly lines: readonly Line[];
+  readonly snapshots: readonly QueueSnapshot[];
   readonly verdicts: readonly Submitted[];
   /** Whether all of it has the requested durability. */
   readonly durable: boolean;
@@ -74,8 +74,8 @@ export const submit =
   async (tag: string, items: readonly SubmitItem[]): Promise<SubmittedBatch> => {
     const { reply, node } = await script.served(tag, submitArguments(items));
     const durable = await confirmation.confirm(node);
-    const [lines, verdicts] = list(reply);
-    return { durable, lines: list(lines).map(lineOf), verdicts: text(verdicts).split("\n").map(submitted) };
+    const [snapshots, verdicts] = list(reply);
+    return { durable, snapshots: list(snapshots).map(snapshotOf), verdicts: text(verdicts).split("\n").map(submitted) };
   };
 
 function submitArguments(items: readonly SubmitItem[]): Argument[] {
@@ -118,8 +118,8 @@ function isPlain(t: SubmitItem): boolean {
   return usual && t.digest === "" && t.mediaType === "" && t.query === "" && t.caller === "" && t.webhook === "";
 }
 
-function submitted(line: string): Submitted {
-  const [verdict = "", state = "", index = "", score = "", created = ""] = line.split(" ");
+function submitted(snapshot: string): Submitted {
+  const [verdict = "", state = "", index = "", score = "", created = ""] = snapshot.split(" ");
   return {
     verdict: verdict as SubmitVerdict,
     state: stateOf(state),

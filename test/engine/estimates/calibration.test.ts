@@ -3,11 +3,11 @@ import { Calibration, Sample } from "../../../src/engine/estimates/calibration.t
 import type { Inspection } from "../../../src/engine/inspect.ts";
 import { createLog } from "../../../src/log.ts";
 import { Metrics } from "../../../src/metrics.ts";
-import type { Line } from "../../../src/store/scripts/scripts.ts";
+import type { QueueSnapshot } from "../../../src/store/scripts/scripts.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 
 /** Of even tasks of one second behind one slot: a newcomer at index 0 starts in a second. */
-const LINE: Line = {
+const LINE: QueueSnapshot = {
   queue: "jobs",
   waiting: 0,
   scheduled: 0,
@@ -51,8 +51,8 @@ describe("the calibration of estimates", () => {
     } finally {
       await calibration.stop();
     }
-    const lines = (await metrics.registry.getSingleMetricAsString("paihao_estimates_total")).split("\n");
-    expect(lines).to.include.members([
+    const snapshots = (await metrics.registry.getSingleMetricAsString("paihao_estimates_total")).split("\n");
+    expect(snapshots).to.include.members([
       'paihao_estimates_total{queue="jobs",start="sooner"} 1',
       'paihao_estimates_total{queue="jobs",start="within"} 3',
       'paihao_estimates_total{queue="jobs",start="later"} 1',

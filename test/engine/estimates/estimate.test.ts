@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { estimate, estimatedPercent } from "../../../src/engine/estimates/estimate.ts";
 import { forecastTurnovers } from "../../../src/engine/estimates/forecast.ts";
 import { TASK_FIELDS } from "../../../src/store/keys.ts";
-import type { Line } from "../../../src/store/scripts/scripts.ts";
+import type { QueueSnapshot } from "../../../src/store/scripts/scripts.ts";
 import {
   ARRIVALS,
   ServiceStatistics,
@@ -13,7 +13,7 @@ import {
 import { randomOf } from "../../../testbed/random.ts";
 import { openEngine } from "../../helpers/engine.ts";
 
-const line = (over: Partial<Line> = {}): Line => ({
+const snapshot = (over: Partial<QueueSnapshot> = {}): QueueSnapshot => ({
   queue: "jobs",
   waiting: 10,
   scheduled: 0,
@@ -35,33 +35,37 @@ const waiting = (index: number) => ({ state: "waiting", index }) as const;
 
 describe("an estimate", () => {
   it("is null without workers, without history and while the queue is paused", () => {
-    expect(estimate(line({ slots: 0 }), waiting(3), 0)).to.equal(null);
-    expect(estimate(line({ meanMs: null, variance: null, samples: 0 }), waiting(3), 0)).to.equal(null);
-    expect(estimate(line({ paused: true }), waiting(3), 0)).to.equal(null);
-    expect(estimate(line({ resting: true }), waiting(3), 0)).to.equal(null);
+    expect(estimate(snapshot({ slots: 0 }), waiting(3), 0)).to.equal(null);
+    expect(estimate(snapshot({ meanMs: null, variance: null, samples: 0 }), waiting(3), 0)).to.equal(null);
+    expect(estimate(snapshot({ paused: true }), waiting(3), 0)).to.equal(null);
+    expect(estimate(snapshot({ resting: true }), waiting(3), 0)).to.equal(null);
   });
 
   it("is now for a running task, and for one with a free slot", () => {
-    expect(estimate(line(), { state: "running", index: 0 }, 0)).to.include({ seconds: 0, high: 0, basis: "running" });
-    expect(estimate(line({ running: 2, waiting: 0 }), waiting(1), 0)).to.include({ seconds: 0, basis: "idle" });
+    expect(estimate(snapshot(), { state: "running", index: 0 }, 0)).to.include({
+      seconds: 0,
+      high: 0,
+      basis: "running",
+    });
+    expect(estimate(snapshot({ running: 2, waiting: 0 }), waiting(1), 0)).to.include({ seconds: 0, basis: "idle" });
   });
 
   it("takes into account how long the running tasks have run", () => {
-    const early = estimate(line({ slots: 1, running: 1, agesMs: [1000] }), waiting(0), 0);
-    const late = estimate(line({ slots: 1, running: 1, agesMs: [9000] }), waiting(0), 0);
+    const early = estimate(snapshot({ slots: 1, running: 1, agesMs: [1000] }), waiting(0), 0);
+    const late = estimate(snapshot({ slots: 1, running: 1, agesMs: [9000] }), waiting(0), 0);
     expect(early?.seconds).to.be.within(8, 10);
     expect(late?.seconds).to.be.within(0.5, 2.5);
   });
 
   it("follows the order in which tasks of equal length end", () => {
-    const even = line({ variance: 1, agesMs: [9000, 9000, 2000, 2000], samples: 5000 });
+    const even = snapshot({ variance: 1, agesMs: [9000, 9000, 2000, 2000], samples: 5000 });
     const seconds = [0, 1, 2, 3, 4].map((index) => estimate(even, waiting(index), 0)?.seconds);
     expect(seconds).to.deep.equal([1, 1, 8, 8, 11]);
   });
 
   it("is wider with few samples", () => {
     const width = (samples: number) => {
-      const eta = estimate(line({ samples }), waiting(20), 0);
+      const eta = estimate(snapshot({ samples }), waiting(20), 0);
       return (eta?.high ?? 0) - (eta?.low ?? 0);
     };
     expect(width(2)).to.be.above(2 * width(50));
@@ -69,7 +73,8 @@ describe("an estimate", () => {
   });
 
   it("uses the slow mean or the recent one, whichever forecast better", () => {
-    const seconds = (over: Partial<Line>) => estimate(line({ slowMeanMs: 20_000, ...over }), waiting(200), 0)?.seconds;
+    const seconds = (over: Partial<QueueSnapshot>) =>
+      estimate(snapshot({ slowMeanMs: 20_000, ...over }), waiting(200), 0)?.seconds;
     const latest = seconds({ slowMeanMs: null }) ?? 0;
     const misses = { good: [0, 0, 0, 0], bad: [1e8, 1e8, 1e8, 1e8] };
     expect(seconds({ misses: misses.bad, slowMisses: misses.good })).to.be.within(1.9 * latest, 2.1 * latest);
@@ -77,8 +82,8 @@ describe("an estimate", () => {
   });
 
   it("is narrower where the slow mean is known to hold", () => {
-    const width = (over: Partial<Line>) => {
-      const eta = estimate(line({ samples: 5000, misses: [1e5, 4e4, 3e4, 3e4], ...over }), waiting(400), 0);
+    const width = (over: Partial<QueueSnapshot>) => {
+      const eta = estimate(snapshot({ samples: 5000, misses: [1e5, 4e4, 3e4, 3e4], ...over }), waiting(400), 0);
       return (eta?.high ?? 0) - (eta?.low ?? 0);
     };
     const steady = { slowMeanMs: 10_000, slowMisses: [6e4, 1.6e4, 4e3, 1e3] };
@@ -86,7 +91,7 @@ describe("an estimate", () => {
   });
 
   it("is no sooner than the due time of a scheduled task", () => {
-    const eta = estimate(line(), { state: "scheduled", index: null, dueMs: 60_000 }, 0);
+    const eta = estimate(snapshot(), { state: "scheduled", index: null, dueMs: 60_000 }, 0);
     expect(eta).to.include({ seconds: 60, low: 60, basis: "schedule" });
     expect(eta?.high).to.be.above(60);
   });
@@ -97,7 +102,7 @@ describe("an estimate", () => {
         for (const samples of [1, 2, 17, 5000]) {
           const none = { meanMs: 0, variance: 0, samples, slots, running: slots };
           for (const agesMs of [[], Array.from({ length: slots }, () => 0)]) {
-            const eta = estimate(line({ ...none, agesMs }), waiting(index), 0);
+            const eta = estimate(snapshot({ ...none, agesMs }), waiting(index), 0);
             expect(
               [eta?.low, eta?.seconds, eta?.high].every(Number.isFinite),
               JSON.stringify({ index, ...none }),
@@ -110,12 +115,12 @@ describe("an estimate", () => {
 
   it("is rounded to a millisecond below ten seconds, else to a tenth of a second", () => {
     const even = { variance: 0, samples: 1_000_000, agesMs: [0], slots: 1, running: 1 };
-    expect(estimate(line({ ...even, meanMs: 1234.4 }), waiting(0), 0)).to.include({
+    expect(estimate(snapshot({ ...even, meanMs: 1234.4 }), waiting(0), 0)).to.include({
       seconds: 1.234,
       low: 1.234,
       high: 1.235,
     });
-    expect(estimate(line({ ...even, meanMs: 12_344 }), waiting(0), 0)).to.include({
+    expect(estimate(snapshot({ ...even, meanMs: 12_344 }), waiting(0), 0)).to.include({
       seconds: 12.3,
       low: 12.3,
       high: 12.4,
@@ -128,7 +133,7 @@ describe("an estimate", () => {
       const slots = 1 + Math.floor(random() * 20);
       const meanMs = 10 ** (random() * 6);
       const eta = estimate(
-        line({
+        snapshot({
           slots,
           running: slots,
           meanMs,
@@ -150,9 +155,9 @@ describe("an estimate", () => {
   });
 
   it("estimates the progress of a running task, never as done", () => {
-    expect(estimatedPercent(line(), 0, 2500)).to.equal(25);
-    expect(estimatedPercent(line(), 0, 99_000)).to.equal(99);
-    expect(estimatedPercent(line({ meanMs: null }), 0, 5000)).to.equal(null);
+    expect(estimatedPercent(snapshot(), 0, 2500)).to.equal(25);
+    expect(estimatedPercent(snapshot(), 0, 99_000)).to.equal(99);
+    expect(estimatedPercent(snapshot({ meanMs: null }), 0, 5000)).to.equal(null);
   });
 });
 
@@ -209,11 +214,11 @@ describe("the statistics of service times", () => {
       const kept = await t.redis.hgetall(key);
       expect(Number(kept.mean)).to.be.closeTo(expected.mean, 1);
       expect(Number(kept.variance)).to.be.closeTo(expected.variance, expected.variance / 1000);
-      const { line } = (await t.engine.inspect("s149", { result: false })) ?? {};
-      expect(line?.slowMeanMs).to.be.closeTo(expected.slowMean ?? Number.NaN, 1);
+      const { snapshot } = (await t.engine.inspect("s149", { result: false })) ?? {};
+      expect(snapshot?.slowMeanMs).to.be.closeTo(expected.slowMean ?? Number.NaN, 1);
       for (const [kept, wanted] of [
-        [line?.misses, expected.misses],
-        [line?.slowMisses, expected.slowMisses],
+        [snapshot?.misses, expected.misses],
+        [snapshot?.slowMisses, expected.slowMisses],
       ] as const) {
         expect(kept).to.have.length(2);
         for (const [i, miss] of wanted.entries()) expect(kept?.[i]).to.be.closeTo(miss, miss / 1000 + 1);
@@ -229,11 +234,11 @@ describe("the statistics of service times", () => {
       await t.engine.heartbeat("w1", 15_000, new Map([["jobs", 2]]));
       await Promise.all(["a", TASK_FIELDS.begun[0], "c"].map((id) => t.submit({ id })));
       await t.reserve(1);
-      expect((await t.engine.inspect("c", { result: false }))?.line.agesMs).to.deep.equal([]);
+      expect((await t.engine.inspect("c", { result: false }))?.snapshot.agesMs).to.deep.equal([]);
       await t.reserve(1);
       await t.redis.hincrby(t.key("task", "a"), TASK_FIELDS.begun[0], -5000);
       const seen = await t.engine.inspect("c", { result: false });
-      const ages = [...(seen?.line.agesMs ?? [])].sort((x, y) => x - y);
+      const ages = [...(seen?.snapshot.agesMs ?? [])].sort((x, y) => x - y);
       expect(ages).to.have.length(2);
       expect(ages[0]).to.be.within(0, 1000);
       expect(ages[1]).to.be.within(5000, 6000);

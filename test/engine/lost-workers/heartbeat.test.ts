@@ -15,7 +15,7 @@ describe("a heartbeat", () => {
     t.engine.heartbeat(worker, ttlMs, new Map([["jobs", slots]]));
   const line = async () => {
     const [row] = await t.engine.figures(["jobs"]);
-    return { workers: row?.line.workers, slots: row?.line.slots };
+    return { workers: row?.snapshot.workers, slots: row?.snapshot.slots };
   };
   const live = () => t.key("workers");
 
@@ -78,6 +78,6 @@ describe("a heartbeat", () => {
     await t.engine.heartbeat("w1", TTL_MS, slots);
     expect((await scripts()) - before).to.equal(3);
     const rows = await t.engine.figures([...slots.keys()]);
-    expect(rows.map(({ line: { workers } }) => workers)).to.deep.equal(Array.from(slots, () => 1));
+    expect(rows.map(({ snapshot: { workers } }) => workers)).to.deep.equal(Array.from(slots, () => 1));
   });
 });

@@ -354,7 +354,7 @@ async function submit({ model, engine }: World, items: readonly SubmitOp[]): Pro
   );
   expect(verdicts.map(({ verdict, state, index }) => ({ verdict, state, index }))).to.deep.equal(expected);
   for (const [i, s] of items.entries()) {
-    expect(verdicts[i]?.line).to.include({ queue: home(s), waiting: model.line(home(s)).length });
+    expect(verdicts[i]?.snapshot).to.include({ queue: home(s), waiting: model.line(home(s)).length });
   }
 }
 

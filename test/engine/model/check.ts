@@ -81,7 +81,7 @@ export class Checker {
     expect(seen?.deadlineMs !== null, `deadline of ${id}`).to.equal(task.dated);
     expect(seen?.result?.body.toString() ?? null, `result of ${id}`).to.equal(task.result);
     expect(seen?.progress?.message ?? null, `progress of ${id}`).to.equal(task.progress);
-    expect(seen?.line, `line of ${id}`).to.include({
+    expect(seen?.snapshot, `line of ${id}`).to.include({
       ...{ waiting: line.length, running, paused: this.#model.queue(task.queue).paused },
       scheduled: this.#model.of(task.queue, "scheduled", "retrying").length,
     });

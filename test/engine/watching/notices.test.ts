@@ -111,7 +111,7 @@ describe("notices", () => {
   it("need one subscription for each process, however many callers wait", async () => {
     const own = `${api.keys.tag(0)}e:*`;
     const waited = Promise.all(Array.from({ length: 1000 }, (_, n) => submitAndWait(`w${n}`)));
-    await eventually(async () => (await api.engine.figures(["jobs"]))[0]?.line.waiting === 1000);
+    await eventually(async () => (await api.engine.figures(["jobs"]))[0]?.snapshot.waiting === 1000);
     expect((await channels(own)).length).to.equal(2);
     for (let left = 1000; left > 0; ) {
       const tasks = await worker.reserve(100);

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import { PaihaoError } from "../../../src/errors.ts";
 import { fullRetryAfterS, pendingRetryAfterS, retryAfterOf } from "../../../src/http/headers/retry-after.ts";
-import type { Line } from "../../../src/store/scripts/scripts.ts";
+import type { QueueSnapshot } from "../../../src/store/scripts/scripts.ts";
 
-const line = (meanMs: number | null, slots = 1) => ({ meanMs, slots }) as Line;
+const snapshot = (meanMs: number | null, slots = 1) => ({ meanMs, slots }) as QueueSnapshot;
 const eta = (seconds: number) => ({ seconds, basis: "queue" }) as unknown as Parameters<typeof pendingRetryAfterS>[0];
 
 describe("Retry-After", () => {
@@ -14,27 +14,27 @@ describe("Retry-After", () => {
       [100, 100],
       [9999, 300],
     ] as const) {
-      expect(pendingRetryAfterS(eta(seconds), line(null), null, 0)).to.equal(expected);
+      expect(pendingRetryAfterS(eta(seconds), snapshot(null), null, 0)).to.equal(expected);
     }
   });
 
   it("is jittered by up to a tenth if it is long", () => {
-    expect(pendingRetryAfterS(eta(100), line(null), null, 1)).to.equal(110);
-    expect(pendingRetryAfterS(eta(5), line(null), null, 1)).to.equal(5);
+    expect(pendingRetryAfterS(eta(100), snapshot(null), null, 1)).to.equal(110);
+    expect(pendingRetryAfterS(eta(5), snapshot(null), null, 1)).to.equal(5);
   });
 
   it("is the estimated end of a running task, or 2 s without an estimate", () => {
-    expect(pendingRetryAfterS(null, line(8000), 3000, 0)).to.equal(5);
-    expect(pendingRetryAfterS(null, line(8000), 9000, 0)).to.equal(1);
-    expect(pendingRetryAfterS(null, line(null), 3000, 0)).to.equal(2);
+    expect(pendingRetryAfterS(null, snapshot(8000), 3000, 0)).to.equal(5);
+    expect(pendingRetryAfterS(null, snapshot(8000), 9000, 0)).to.equal(1);
+    expect(pendingRetryAfterS(null, snapshot(null), 3000, 0)).to.equal(2);
   });
 
   it("is the estimated time until a full queue has room, or 5 s without an estimate", () => {
-    expect(fullRetryAfterS(line(9000, 2))).to.equal(5);
-    expect(fullRetryAfterS(line(10, 8))).to.equal(1);
-    expect(fullRetryAfterS(line(3_600_000))).to.equal(300);
-    expect(fullRetryAfterS(line(null))).to.equal(5);
-    expect(fullRetryAfterS(line(9000, 0))).to.equal(5);
+    expect(fullRetryAfterS(snapshot(9000, 2))).to.equal(5);
+    expect(fullRetryAfterS(snapshot(10, 8))).to.equal(1);
+    expect(fullRetryAfterS(snapshot(3_600_000))).to.equal(300);
+    expect(fullRetryAfterS(snapshot(null))).to.equal(5);
+    expect(fullRetryAfterS(snapshot(9000, 0))).to.equal(5);
   });
 
   it("is on every 503, and on no error that a retry cannot solve", () => {

@@ -229,7 +229,7 @@ describe("a handler that asks for isolate", function () {
     expect(used.size).to.be.at.most(2);
     expect(threads()).to.be.within(1, 8);
     await submit("forever");
-    await eventually(() => shop.engine.figures(["isolated"]).then(([row]) => row?.line.running === 1));
+    await eventually(() => shop.engine.figures(["isolated"]).then(([row]) => row?.snapshot.running === 1));
     await worker.stop();
     expect(threads()).to.equal(0);
   });

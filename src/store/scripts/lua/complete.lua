@@ -9,7 +9,7 @@
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
---#include line
+--#include rate
 --#include follow
 --#include large
 --#include result

@@ -3,12 +3,12 @@
 -- KEYS[1]  base: the partition's tag
 -- ARGV[1…] queue: a name each
 --
--- Returns of each {line (see lib/line.lua), dead, oldest wait (ms, "" for none), accepted in the last minute, finished in it, rest (see
+-- Returns of each {line (see lib/snapshot.lua), dead, oldest wait (ms, "" for none), accepted in the last minute, finished in it, rest (see
 -- lib/rest.lua, "" for none)}.
 -- flags: no-writes
 local base = KEYS[1]
 --#include clock
---#include line
+--#include snapshot
 
 local function last_minute(values)
   local bucket, total = math.floor(now / BUCKET_MS), 0
@@ -27,7 +27,7 @@ for n, queue in ipairs(ARGV) do
   local first = redis.call('ZRANGE', K.waiting(queue), 0, 0)
   local created = first[1] and redis.call('HGET', K.task(first[1]), F.created)
   answers[n] = {
-    line_of(queue),
+    snapshot_of(queue),
     redis.call('ZCARD', K.dead(queue)),
     created and whole(math.max(0, now - tonumber(created))) or '',
     last_minute(redis.call('HMGET', key, 'a0', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6')),

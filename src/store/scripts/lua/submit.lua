@@ -9,13 +9,14 @@
 --          (largest index the caller accepts, "" for any), dry ("1" stores nothing), webhook (URL, "" for none), undo ("1" when
 --          what the task does can be undone), deadline (ms from now, "" for none), share ("weight key", of a fair line)
 --
--- Returns {lines, verdicts}: a line of each queue (see lib/line.lua) as it is afterwards; and in one string a line of text for
+-- Returns {lines, verdicts}: a line of each queue (see lib/snapshot.lua) as it is afterwards; and in one string a line of text for
 -- each task, "verdict state index score created": "new", "replay" (the same submission), "conflict" (another input), "elsewhere"
 -- (another queue), "foreign" (another caller's), "full", "untold" (it has a webhook, and as many deliveries wait as tasks may),
 -- "long" (index above most), "dry"; nothing for what there is not.
 local base = KEYS[1]
 --#include clock
---#include line
+--#include snapshot
+--#include rate
 --#include listen
 --#include fair
 --#include share
@@ -224,6 +225,6 @@ for n, queue in ipairs(queues) do
     if state.waiting == state.joined then redis.call('PUBLISH', K.work(queue), '') end
   end
   if state.accepted > 0 then count_rate(queue, R.accepted, state.accepted) end
-  lines[n] = line_of(queue)
+  lines[n] = snapshot_of(queue)
 end
 return { lines, table.concat(verdicts, '\n') }

@@ -16,7 +16,7 @@
 local base = KEYS[1]
 --#include clock
 --#include grace
---#include line
+--#include rate
 --#include follow
 --#include large
 --#include result

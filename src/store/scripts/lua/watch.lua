@@ -9,7 +9,7 @@
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
---#include line
+--#include snapshot
 --#include large
 --#include result
 --#include relative

@@ -1,4 +1,4 @@
--- Finishes tasks with their results. Needs clock, line, follow, notify, finished, settle and service.
+-- Finishes tasks with their results. Needs clock, rate, follow, notify, finished, settle and service.
 --   args  ARGV, in which from `at` on stand the process that completes them (see complete.lua) and the number of groups; of each its queue, keep (ms), tombstone (ms) and number of tasks;
 --         and of each of these id, fence and result (its stored form)
 -- Returns a verdict of each, in one string with a space between: see complete.lua.

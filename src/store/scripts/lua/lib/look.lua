@@ -1,4 +1,4 @@
--- What a look at tasks returns, see inspect.lua. Needs clock, line, large and result and relative.
+-- What a look at tasks returns, see inspect.lua. Needs clock, snapshot, large and result and relative.
 --   args  ARGV, in which from `at` on stand the number of tasks; and of each id and result ("1" to have it, "0" not to)
 local INSIDE = 4096
 
@@ -14,7 +14,7 @@ local function look(args, at)
     else
       if not seen[queue] then
         seen[queue] = true
-        lines[#lines + 1] = line_of(queue)
+        lines[#lines + 1] = snapshot_of(queue)
       end
       local index, score, due, result, errors = '', '', '', '', ''
       if state == S.waiting then

@@ -1,5 +1,5 @@
 -- A running task has lost its worker: a loss is counted apart from attempts, and one too many is its end. What counts is a process
--- that died while the handler ran in it: where the worker has yet to say that it begins, nothing is counted. Needs settle, line and unbegun.
+-- that died while the handler ran in it: where the worker has yet to say that it begins, nothing is counted. Needs settle, rate and unbegun.
 --   ends  how its queue ends tasks: {most_lost, problem, keep, tombstone, dead, cap}
 -- Returns what became of it ("waiting", "released" where nothing was counted, "dead", "canceled") and its losses.
 local function lose(queue, id, ends)

@@ -1,8 +1,8 @@
 import { list, number, optional, text } from "./reply.ts";
 import type { BytesReply, Reply } from "./script.ts";
 
-/** The figures of a queue at one instant, as returned by lua/lib/line.lua. */
-export interface Line {
+/** The figures of a queue at one instant, as returned by lua/lib/snapshot.lua. */
+export interface QueueSnapshot {
   readonly queue: string;
   readonly waiting: number;
   readonly scheduled: number;
@@ -28,8 +28,8 @@ export interface Line {
   readonly agesMs: readonly number[];
 }
 
-/** Parses the reply of lua/lib/line.lua. */
-export function lineOf(reply: Reply | BytesReply | undefined): Line {
+/** Parses the reply of lua/lib/snapshot.lua. */
+export function snapshotOf(reply: Reply | BytesReply | undefined): QueueSnapshot {
   const [queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples] = list(reply);
   const [forecast, ages, resting] = list(reply).slice(10);
   const [slowMean, ...misses] = text(forecast).split(" ");

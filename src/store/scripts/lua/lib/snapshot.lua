@@ -2,7 +2,7 @@
 -- {queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples, forecast (see lib/service.lua), ages, resting}:
 -- for how many ms some of the running tasks have been running, which matters only while every slot is busy.
 local AGES = 16
-local function line_of(queue)
+local function snapshot_of(queue)
   local q = redis.call(
     'HMGET', K.queue(queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.mean, Q.variance, Q.samples, Q.forecast,
     Q.rest
@@ -31,15 +31,4 @@ local function line_of(queue)
     ages,
     q[9] and '1' or '0',
   }
-end
-
--- Counts n events of a kind ('a' accepted, 'z' finished) in the ten-second bucket of now. A bucket's number and its count
--- share one value, so that an old one is known as old.
-local BUCKET_MS, BUCKETS, BUCKET_SHIFT = 10000, 7, 16777216
-local function count_rate(queue, kind, n)
-  local bucket = math.floor(now / BUCKET_MS)
-  local field = kind .. bucket % BUCKETS
-  local value = tonumber(redis.call('HGET', K.queue(queue), field) or 0)
-  local count = math.floor(value / BUCKET_SHIFT) == bucket and value % BUCKET_SHIFT or 0
-  redis.call('HSET', K.queue(queue), field, whole(bucket * BUCKET_SHIFT + count + n))
 end
