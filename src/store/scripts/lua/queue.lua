@@ -3,12 +3,13 @@
 -- KEYS[1]  base: the partition's tag
 -- ARGV[1…] queue: a name each
 --
--- Returns of each {line (see lib/snapshot.lua), dead, oldest wait (ms, "" for none), accepted in the last minute, finished in it, rest (see
+-- Returns of each {snapshot (see lib/snapshot.lua), dead, oldest wait (ms, "" for none), accepted in the last minute, finished in it, rest (see
 -- lib/rest.lua, "" for none)}.
 -- flags: no-writes
 local base = KEYS[1]
 --#include clock
 --#include snapshot
+--#include rate
 
 local function last_minute(values)
   local bucket, total = math.floor(now / BUCKET_MS), 0
