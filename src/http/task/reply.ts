@@ -123,6 +123,8 @@ interface ReplyProblem {
 /** The problem that collecting a task answers which has ended without a result; null if it has one. */
 export function outcomeProblem(seen: TaskEnd): ReplyProblem | null {
   const { id, queue, state, result } = seen;
+  // The most frequent case: nothing is built for it.
+  if (state === "succeeded" && !seen.destroyed && !seen.expired && result) return null;
   const task = { id, queue, state };
   const finishedAt = timestamp(seen.finishedMs);
   if (state === "canceled") {
@@ -133,7 +135,6 @@ export function outcomeProblem(seen: TaskEnd): ReplyProblem | null {
   if (seen.expired || !result) {
     return catalogueProblem("expired", { ...task, finishedAt, expiredAt: timestamp(seen.expiresMs) });
   }
-  if (state !== "failed") return null;
   // The task's members are added here: the stored problem does not contain them.
   return { status: result.status, document: { ...problemMembers(result), status: result.status, ...task } };
 }
