@@ -20,7 +20,6 @@ import {
 } from "../headers/preconditions.ts";
 import { type Preferences, parsePrefer } from "../headers/prefer.ts";
 import { checkIdempotencyKey } from "../headers/request-id.ts";
-import { pendingRetryAfterS } from "../headers/retry-after.ts";
 import { readInput } from "../input/body.ts";
 import type { LiveTasks } from "../live/live-tasks.ts";
 import { whenGone } from "../live/long-poll.ts";
@@ -32,7 +31,7 @@ import { monitorDocument } from "../task/document.ts";
 import { observe } from "../task/find.ts";
 import { paths } from "../task/links.ts";
 import { conflict, refusalOf } from "../task/refusal.ts";
-import { pendingHeaders, pendingTask, replyAccepted, replyOutcome } from "../task/reply.ts";
+import { pendingHeaders, pendingTask, replyAccepted, replyOutcome, storedTask } from "../task/reply.ts";
 import { shareOf } from "../task/share.ts";
 import { readSubmitOptions, searchOf, wrongParameter } from "../task/submit-options.ts";
 import { readWebhook } from "../task/webhook-option.ts";
@@ -221,10 +220,10 @@ async function replyEvents(
   { submission }: SubmitRequest,
   verdict: SubmissionVerdict,
 ): Promise<void> {
-  const { id, queue } = submission;
+  const { id } = submission;
   responseOf(ctx).varyBy("Accept");
   const seen = verdict.verdict === "new" ? null : await observe(ctx, api, id);
-  const task = seen ? pendingTask(seen) : freshTask(id, queue, verdict, submission);
+  const task = seen ? pendingTask(seen) : storedTask(submission, verdict);
   pendingHeaders(ctx, task);
   live.beginEvents(ctx, { id, createdMs: task.createdMs });
 }
@@ -246,32 +245,13 @@ function replyPendingTask(
   const { id, queue, caller } = submission;
   if (prefer.respondAsync || prefer.wait !== undefined) {
     responseOf(ctx).addHeader("Preference-Applied", appliedOf(prefer));
-    return replyAccepted(ctx, seen ? pendingTask(seen) : freshTask(id, queue, verdict, submission));
+    return replyAccepted(ctx, seen ? pendingTask(seen) : storedTask(submission, verdict));
   }
   throw new PaihaoError("sync-timeout", "The task goes on: collect its result at Location.", {
     extensions: { id, queue, state: seen?.state ?? verdict.state },
     headers: { Location: paths.result(id, signatureOf(ctx, { id, caller, createdMs: verdict.createdMs })) },
     retryAfterS: seen ? pendingTask(seen).retryAfterS : 1,
   });
-}
-
-/** A task that was just stored, without a second look at it. */
-function freshTask(id: string, queue: string, verdict: SubmissionVerdict, submission: Submission) {
-  const state = verdict.state ?? "waiting";
-  const nowMs = Date.now();
-  const eta = estimate(verdict.snapshot, { state, index: verdict.index, dueMs: nowMs + submission.delayMs }, nowMs);
-  const { caller } = submission;
-  const { createdMs, index } = verdict;
-  return {
-    id,
-    caller,
-    createdMs,
-    queue,
-    state,
-    index,
-    eta,
-    retryAfterS: pendingRetryAfterS(eta, verdict.snapshot, null),
-  };
 }
 
 /** Tells where the task would stand; one for later has no place in line before it is due. */

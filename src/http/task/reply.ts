@@ -1,7 +1,9 @@
 import type { Context } from "koa";
-import type { Eta } from "../../engine/estimates/estimate.ts";
+import { type Eta, estimate } from "../../engine/estimates/estimate.ts";
 import type { Inspection, TaskEnd } from "../../engine/inspect.ts";
 import { PROBLEM_TYPE } from "../../engine/problem.ts";
+import type { Submission } from "../../engine/submission.ts";
+import type { SubmissionVerdict } from "../../engine/submit.ts";
 import { type ErrorCode, errorEntry, PaihaoError } from "../../errors.ts";
 import type { State } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
@@ -27,18 +29,27 @@ export interface PendingTask {
 
 /** A task that was read, as a pending one. */
 export function pendingTask(seen: Inspection): PendingTask {
-  const { id, caller, createdMs, queue, state, index, eta, snapshot } = seen;
-  const runningFor = state === "running" && seen.startedMs !== null ? seen.nowMs - seen.startedMs : null;
-  return {
-    id,
-    caller,
-    createdMs,
-    queue,
-    state,
-    index,
-    eta,
-    retryAfterS: pendingRetryAfterS(eta, snapshot, runningFor),
-  };
+  const runningForMs = seen.state === "running" && seen.startedMs !== null ? seen.nowMs - seen.startedMs : null;
+  return pending(seen, seen.state, seen.eta, runningForMs);
+}
+
+/** A task that was just stored, as a pending one, without reading it. */
+export function storedTask({ id, queue, caller, delayMs }: Submission, verdict: SubmissionVerdict): PendingTask {
+  const { createdMs, index, snapshot, state } = verdict;
+  const nowMs = Date.now();
+  const eta = estimate(snapshot, { state: state ?? "waiting", index, dueMs: nowMs + delayMs }, nowMs);
+  return pending({ id, caller, createdMs, queue, index, snapshot }, state ?? "waiting", eta, null);
+}
+
+function pending(
+  task: Pick<Inspection, "id" | "caller" | "createdMs" | "queue" | "index" | "snapshot">,
+  state: State,
+  eta: Eta | null,
+  runningForMs: number | null,
+): PendingTask {
+  const { id, caller, createdMs, queue, index, snapshot } = task;
+  const retryAfterS = pendingRetryAfterS(eta, snapshot, runningForMs);
+  return { id, caller, createdMs, queue, state, index, eta, retryAfterS };
 }
 
 /**
