@@ -19,14 +19,14 @@ export interface Eta {
 const FINE_BELOW_MS = 10_000;
 
 /** A time in seconds, as it is told. */
-function seconds(ms: number, round: (value: number) => number = Math.round): number {
+function seconds(ms: number): number {
   const step = ms < FINE_BELOW_MS ? 1 : 100;
-  return (round(ms / step) * step) / 1000;
+  return (Math.round(ms / step) * step) / 1000;
 }
 
 /**
  * Estimates the start of a task from its place in line. With every slot busy, a task with index A starts when A + 1 of them
- * have become free; forecast.ts computes when. Low and high are rounded outwards. Null if unknown: the queue is paused or rests, has no
+ * have become free; forecast.ts computes when. Null if unknown: the queue is paused or rests, has no
  * live worker, or no history yet.
  */
 export function estimate(
@@ -63,8 +63,8 @@ export function estimate(
   });
   return {
     seconds: seconds(forecast.middleMs),
-    low: seconds(forecast.lowMs, Math.floor),
-    high: seconds(forecast.highMs, Math.ceil),
+    low: seconds(forecast.lowMs),
+    high: seconds(forecast.highMs),
     basis: "history",
     samples,
   };

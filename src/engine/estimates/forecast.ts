@@ -29,8 +29,11 @@ const BLOCKS = SHARED.forecastBlocks;
 /** The number of equally weighted samples that determine a mean as well as the exponentially weighted ones. */
 const MOST_EFFECTIVE_SAMPLES = Math.round(2 / SHARED.leastWeight - 1);
 const MOST_SLOW_SAMPLES = BLOCKS[0] * Math.round(2 / SHARED.leastSlowWeight - 1);
-/** A normal distribution lies within this many standard deviations of its mean in 80 of 100 cases. */
-const Z80 = 1.2816;
+/**
+ * Low and high are this many standard deviations from the middle. A normal distribution would need 1.28 for 80 of 100 cases; the
+ * parts of the spread are each a little too large, and `npm run bench -- estimates` comes nearest to 80 with this.
+ */
+const Z80 = 1.18;
 /** If no task took a millisecond, the mean is 0; divisions by it, and by its square, must still give a number. */
 const LEAST_MEAN_MS = 0.001;
 /** If the time when a slot becomes free varies by less than this many mean service times, the slots keep their order. */
