@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { readConfig } from "../config/config.ts";
 import { auditStore } from "../engine/audit.ts";
 import { createLog } from "../log.ts";
@@ -12,8 +11,7 @@ const NAMED = 20;
  * @returns the exit code: 0 if everything is consistent or was healed, else 1
  * @throws StartError if the store cannot be used
  */
-export async function auditCommand({ heal = false, json = false }: { heal?: boolean; json?: boolean }): Promise<0 | 1> {
-  if (existsSync(".env")) process.loadEnvFile(".env");
+export async function audit({ heal = false, json = false }: { heal?: boolean; json?: boolean }): Promise<0 | 1> {
   const config = readConfig();
   const log = createLog("error");
   const store = await provisionStore(config, log);

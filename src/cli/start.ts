@@ -1,4 +1,3 @@
-import { existsSync } from "node:fs";
 import { readConfig } from "../config/config.ts";
 import { createLog } from "../log.ts";
 import { type Running, start } from "../server.ts";
@@ -9,8 +8,7 @@ import { surviveRejections } from "./last-resort.ts";
  * `paihao start`: runs the server until SIGINT or SIGTERM, then drains. A second signal ends it at once.
  * @param overrides variables given as options; they win over the environment, which wins over `.env`
  */
-export async function startCommand(overrides: Readonly<Record<string, string | undefined>>): Promise<void> {
-  if (existsSync(".env")) process.loadEnvFile(".env");
+export async function startServer(overrides: Readonly<Record<string, string | undefined>>): Promise<void> {
   const config = readConfig(undefined, overrides);
   const log = createLog(config.logLevel);
   surviveRejections(log);

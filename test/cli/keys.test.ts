@@ -64,18 +64,18 @@ describe("paihao keys", () => {
     expect(readKeyFile(file).keys.map(({ name }) => name)).to.deep.equal(["a", "b"]);
   });
 
-  it("create refuses a taken name, an unknown scope and an unwritable file with status 1", () => {
+  it("create refuses a taken name, an unknown scope and an unwritable file", () => {
     writeFileSync(file, `a:read:${HASH}\n`);
-    const wrong: readonly [args: string[], message: RegExp][] = [
-      [["create", "a", "--scopes", "read", "--file", file], /has a key named a already/],
-      [["create", "b", "--scopes", "write"], /scope that is none of submit, read, admin, work/],
-      [["create", "no way", "--scopes", "read"], /the name of a key has 1–64 characters/],
-      [["create", "b", "--scopes", "read", "--file", path.join(dir, "nowhere/keys")], /nowhere\/keys: ENOENT/],
-      [["create", "b", "--file", file], /required option '--scopes/],
+    const wrong: readonly [args: string[], code: number, message: RegExp][] = [
+      [["create", "a", "--scopes", "read", "--file", file], 6, /has a key named a already/],
+      [["create", "b", "--scopes", "write"], 2, /scope that is none of submit, read, admin, work/],
+      [["create", "no way", "--scopes", "read"], 2, /the name of a key has 1–64 characters/],
+      [["create", "b", "--scopes", "read", "--file", path.join(dir, "nowhere/keys")], 1, /nowhere\/keys: ENOENT/],
+      [["create", "b", "--file", file], 2, /required option '--scopes/],
     ];
-    for (const [args, message] of wrong) {
+    for (const [args, code, message] of wrong) {
       const { status, lines, stderr } = run(args);
-      expect([status, lines], args.join(" ")).to.deep.equal([1, []]);
+      expect([status, lines], args.join(" ")).to.deep.equal([code, []]);
       expect(stderr).to.match(message);
     }
     expect(run(["create", "e", "--scopes", "read"], { API_KEYS: `e:read:${HASH}` }).stderr).to.match(
@@ -89,7 +89,7 @@ describe("paihao keys", () => {
     expect(run(["revoke", "a", "--file", file]).status).to.equal(0);
     expect(readKeyFile(file).keys.map(({ name }) => name)).to.deep.equal(["b"]);
     expect(run(["revoke", "a", "--file", file])).to.include({
-      status: 1,
+      status: 3,
       stderr: `paihao: ${file} has no key named a\n`,
     });
     expect(run(["revoke", "a"]).stderr).to.match(/expected --file, or API_KEYS_FILE/);
