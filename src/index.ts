@@ -16,3 +16,4 @@ export { fetchPage } from "./handler/fetch/fetch-page.ts";
 export { FetchError, type FetchFailure, type Page } from "./handler/fetch/guarded-fetch.ts";
 export { defineGateway, type Gateway, type GatewayOptions } from "./handler/gateway/gateway.ts";
 export { giveUp, type Problem, retryLater } from "./handler/intents.ts";
+export { type Server, type StartOptions, start } from "./library.ts";

@@ -38,7 +38,13 @@ class WordCounter<Word extends string> {
   }
 }
 
-/** The metrics of a process, in a registry of its own. Labels are queues and fixed words, never ids or values from callers. */
+/**
+ * Node's metrics of the process: memory, event loop, garbage collection. One registry for all servers of the process, since its
+ * observers cannot be stopped.
+ */
+let processRegistry: Registry | undefined;
+
+/** The metrics of a server, in a registry of its own. Labels are queues and fixed words, never ids or values from callers. */
 export class Metrics {
   readonly registry = new Registry();
   readonly submissions = new WordCounter<string>(
@@ -113,13 +119,15 @@ export class Metrics {
     this.#overdueGauge.inc({ queue }, by);
   }
 
-  /** Adds Node's metrics of the process: memory, event loop, garbage collection. */
+  /** Begins to observe the process, whose metrics then follow those of the server. */
   observeProcess(): void {
-    collectDefaultMetrics({ register: this.registry });
+    if (processRegistry !== undefined) return;
+    processRegistry = new Registry();
+    collectDefaultMetrics({ register: processRegistry });
   }
 
   /** The metrics as text, with the given figures of the queues. */
-  exposition(queues: readonly QueueGauges[]): Promise<string> {
+  async exposition(queues: readonly QueueGauges[]): Promise<string> {
     for (const { queue, waiting, scheduled, running, dead, workers, slots, resting, slotsWanted } of queues) {
       for (const [state, count] of Object.entries({ waiting, scheduled, running, dead })) {
         this.#queueGauge.set({ queue, state }, count);
@@ -129,6 +137,6 @@ export class Metrics {
       if (slotsWanted === null) this.#slotsWantedGauge.remove({ queue });
       else this.#slotsWantedGauge.set({ queue }, slotsWanted);
     }
-    return this.registry.metrics();
+    return `${await this.registry.metrics()}${(await processRegistry?.metrics()) ?? ""}`;
   }
 }

@@ -38,10 +38,12 @@ export interface Running {
 
 /**
  * Starts the store, the engine and the roles of this process, as configured.
+ * @param given handlers that are not loaded from files
  * @throws StartError with a message for a person
  */
-export async function start(config: Config, log: Logger): Promise<Running> {
-  const handlers = await loadHandlers(config.handlersDir ?? shippedHandlersDir);
+export async function start(config: Config, log: Logger, given?: ReadonlyMap<string, Handler>): Promise<Running> {
+  const handlersDir = given === undefined ? (config.handlersDir ?? shippedHandlersDir) : undefined;
+  const handlers = given ?? (await loadHandlers(config.handlersDir ?? shippedHandlersDir));
   const undoing = undoHandler(handlers);
   const guard = new AddressGuard(config.webhookAllow, { plainHttp: "listed" });
   const signer = config.urlSigningKey === undefined ? undefined : new LinkSigner(config.urlSigningKey, config.urlTtlMs);
@@ -82,7 +84,7 @@ export async function start(config: Config, log: Logger): Promise<Running> {
             handlers: all,
             log,
             ...config,
-            handlersDir: config.handlersDir ?? shippedHandlersDir,
+            handlersDir,
           });
     let server: HttpServer | undefined;
     let reload = () => {};

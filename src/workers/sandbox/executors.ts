@@ -33,7 +33,7 @@ export class Executors {
       if (isolate === undefined) continue;
       if (handlersDir === undefined) {
         throw new StartError(
-          `the handler of queue "${queue}" asks for isolate, but a thread can only load handlers from files: name their directory (handlersDir)`,
+          `the handler of queue "${queue}" asks for isolate, but a thread can only load handlers from files: give the path of their directory`,
         );
       }
       this.#threads.set(queue, new Threads({ handlersDir, limits }, isolate.memoryMb));

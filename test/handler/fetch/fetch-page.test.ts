@@ -2,6 +2,7 @@ import { once } from "node:events";
 import net from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { expect } from "chai";
+import { fetchPage as fetchAsHandler } from "../../../src/handler/fetch/fetch-page.ts";
 import { FetchError, type FetchOptions, fetchPage } from "../../../src/handler/fetch/guarded-fetch.ts";
 import { AddressGuard, parseAllowList } from "../../../src/net/ssrf-guard.ts";
 import { thrownBy } from "../../handlers/context.ts";
@@ -28,6 +29,15 @@ describe("fetching a page", () => {
   it("returns the page, its final URL and its language", async () => {
     const url = pages.at("/a?b", "<p>hé", { "content-type": "text/html; charset=utf-8", "content-language": "fr" });
     expect(await get(url)).to.deep.equal({ url, html: "<p>hé", language: "fr" });
+  });
+
+  it("by a handler reaches what its `allow` lists", async () => {
+    const url = pages.at("/inside", "<p>inside");
+    const { signal } = new AbortController();
+    expect((await fetchAsHandler(url, { signal, allow: ["127.0.0.0/8"] })).html).to.equal("<p>inside");
+    for (const allow of [[], ["10.0.0.1"]]) {
+      expect(await thrownBy(() => fetchAsHandler(url, { signal, allow }))).to.include({ failure: "refused" });
+    }
   });
 
   it("accepts HTML, XHTML and a page without a type, and nothing else", async () => {

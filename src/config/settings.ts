@@ -1,0 +1,64 @@
+import { StartError } from "../errors.ts";
+import { VARIABLES } from "./config.ts";
+import type { Variable } from "./values.ts";
+
+type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
+  ? `${Lowercase<First>}${Capitalize<CamelCase<Rest>>}`
+  : Lowercase<Name>;
+
+/** What may be given for a variable: its text as in `.env.example`, or what it stands for. */
+type Given<Value> = Value extends boolean
+  ? boolean
+  : Value extends number
+    ? number | string
+    : Value extends string
+      ? Value | (Value extends `${infer Digits extends number}` ? Digits : never)
+      : Value extends readonly unknown[] | { readonly hosts: unknown }
+        ? string | readonly string[]
+        : string;
+
+/** Handlers are given as such, and the other two concern a process as a whole. */
+type NotSettings = "HANDLERS" | "WEB_CONCURRENCY" | "FETCH_ALLOW";
+
+/**
+ * The settings of `.env.example` in camelCase, with the same defaults: `resultTtl: "10m"`, `maxBody: "2mb"`, `rateLimit: "100/1m"`.
+ * Durations may also be milliseconds, sizes bytes, and lists arrays.
+ */
+export type Settings = {
+  readonly [Name in Exclude<keyof typeof VARIABLES, NotSettings> as CamelCase<Name>]?:
+    | ((typeof VARIABLES)[Name] extends Variable<infer Value> ? Given<Value> : never)
+    | undefined;
+};
+
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  webConcurrency: "start() runs one process; several are started by the command `paihao start`",
+  fetchAllow: "pass `allow` to fetchPage()",
+};
+
+const camelCase = (name: string): string =>
+  name.toLowerCase().replaceAll(/_(.)/g, (_, letter: string) => letter.toUpperCase());
+const variableOf = new Map(Object.keys(VARIABLES).map((name) => [camelCase(name), name]));
+
+/** Settings as environment variables, which {@link readConfig} checks. @throws StartError for an unknown or unusable one */
+export function variablesOf(settings: Readonly<Record<string, unknown>>): Record<string, string> {
+  const variables: Record<string, string> = {};
+  for (const [key, value] of Object.entries(settings)) {
+    if (value === undefined) continue;
+    if (Object.hasOwn(ELSEWHERE, key)) throw new StartError(`${key} is not a setting here: ${ELSEWHERE[key]}`);
+    const name = variableOf.get(key);
+    if (name === undefined) throw new StartError(`there is no setting ${JSON.stringify(key)}`);
+    const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+    if (!items.every((item) => ["string", "number", "boolean"].includes(typeof item))) {
+      throw new StartError(
+        `${key} is ${JSON.stringify(value)}, expected ${VARIABLES[name as keyof typeof VARIABLES].expected}`,
+      );
+    }
+    variables[name] = items.join(",");
+  }
+  return variables;
+}
+
+/** A message about variables, with the names of the settings in their place. */
+export function inSettings(message: string): string {
+  return message.replaceAll(/\b[A-Z][A-Z_]+\b/g, (word) => (Object.hasOwn(VARIABLES, word) ? camelCase(word) : word));
+}
