@@ -9,8 +9,10 @@ export interface DemoOptions {
   readonly deliveries: number;
   readonly workers: number;
   readonly faults: Faults;
-  /** So many workers are killed, spread over the deliveries. */
+  /** So many workers are killed, spread over the deliveries; with `killEveryMs` as many as that takes. */
   readonly kills: number;
+  /** A worker is killed this often, ms, until all deliveries are done. */
+  readonly killEveryMs?: number | undefined;
   readonly redisUrl?: string | undefined;
   /** Told how far it is, about once a second. */
   onProgress?(done: number, kills: number): void;
@@ -32,18 +34,23 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const services = new Services(options.faults);
   const env = await services.start();
   const servers = new Servers({ workers: options.workers, redisUrl: options.redisUrl, env });
+  let killing: NodeJS.Timeout | undefined;
   try {
     await servers.start();
     const ids = await order(servers.url, options.deliveries);
+    if (options.killEveryMs !== undefined) killing = setInterval(() => servers.killWorker(), options.killEveryMs);
+    const kills = options.killEveryMs === undefined ? options.kills : 0;
     await allDone(servers.url, (open) => {
       const done = ids.length - open;
-      if (servers.kills < options.kills && done >= (servers.kills / options.kills) * ids.length) servers.killWorker();
+      if (servers.kills < kills && done >= (servers.kills / kills) * ids.length) servers.killWorker();
       options.onProgress?.(done, servers.kills);
     });
+    clearInterval(killing);
     const outcomes = await outcomesOf(servers.url, ids);
     const journal = services.all.flatMap((service) => service.journal).sort((a, b) => a.at - b.at);
     return { ...tally(services.all, outcomes), kills: servers.kills, journal };
   } finally {
+    clearInterval(killing);
     await servers.stop();
     await services.stop();
   }

@@ -1,6 +1,6 @@
 /**
- * The drone delivery: `npm run drone -- [--deliveries 1000] [--workers 3] [--transient 0.05] [--lasting 0.01] [--kills 10]`.
- * Prints the requests of one delivery, and what all of them have come to; exit code 1 when a promise was broken.
+ * The drone delivery: `npm run drone -- [--deliveries 1000] [--workers 3] [--transient 0.05] [--lasting 0.01] [--kills 10]
+ * [--kill-every SECONDS]`. Prints the requests of one delivery, and what all of them have come to; exit code 1 when a promise was broken.
  */
 import { parseArgs } from "node:util";
 import { type DemoResult, runDemo } from "./demo.ts";
@@ -12,17 +12,22 @@ const { values } = parseArgs({
     transient: { type: "string", default: "0.05" },
     lasting: { type: "string", default: "0.01" },
     kills: { type: "string", default: "10" },
+    "kill-every": { type: "string" },
     redis: { type: "string" },
   },
 });
 
 const deliveries = Number(values.deliveries);
-console.error(`${deliveries} deliveries, ${values.workers} workers, ${values.kills} of them killed on the way`);
+const killEvery = values["kill-every"];
+const killed =
+  killEvery === undefined ? `${values.kills} of them killed on the way` : `one killed every ${killEvery} s`;
+console.error(`${deliveries} deliveries, ${values.workers} workers, ${killed}`);
 const result = await runDemo({
   deliveries,
   workers: Number(values.workers),
   faults: { transient: Number(values.transient), lasting: Number(values.lasting) },
   kills: Number(values.kills),
+  killEveryMs: killEvery === undefined ? undefined : Number(killEvery) * 1000,
   redisUrl: values.redis ?? process.env.REDIS_URL,
   onProgress: (done, kills) => console.error(`${done} of ${deliveries} done, ${kills} workers killed`),
 });

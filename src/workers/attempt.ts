@@ -15,6 +15,9 @@ import type { StepStore } from "./steps.ts";
 import { suspectLeaseMs } from "./suspects.ts";
 import type { HandlerLimits, TaskActions, TaskFacts } from "./task-context.ts";
 
+/** Claims a slot if one is free, or with "alone" the whole process if nothing runs in it. */
+export type ClaimSlot = (how: "slot" | "alone") => boolean;
+
 /** The options of an attempt. */
 export interface AttemptParts {
   readonly engine: Engine;
@@ -23,7 +26,7 @@ export interface AttemptParts {
   /** Latest start of the lease, monotonic ms. */
   readonly takenAt: number;
   /** If left out, the attempt has its slot already. */
-  readonly claimSlot?: (() => boolean) | undefined;
+  readonly claimSlot?: ClaimSlot | undefined;
 }
 
 /** One attempt at one task: its lease, its signal, its timeout, and its connection to the store. */
@@ -38,7 +41,7 @@ export class Attempt implements TaskActions {
   /** Resolves when an abandoned handler ends; undefined if it was not abandoned. */
   goingOn: Promise<unknown> | undefined;
   /** Claims a slot for it if one is free; undefined if it has one. */
-  readonly claimSlot: (() => boolean) | undefined;
+  readonly claimSlot: ClaimSlot | undefined;
   readonly #parts: Pick<AttemptParts, "engine" | "log" | "limits">;
   #log: Logger | undefined;
   #aborted: AbortCause | undefined;

@@ -6,7 +6,9 @@ import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
 import type { Reserved } from "../store/scripts/scripts.ts";
+import type { ClaimSlot } from "./attempt.ts";
 import type { LeaseRenewer } from "./lease-renewer.ts";
+import type { Occupancy } from "./occupancy.ts";
 import type { Runner } from "./runner.ts";
 import type { Children } from "./sandbox/children.ts";
 import type { Executors } from "./sandbox/executors.ts";
@@ -31,6 +33,7 @@ export class Pool implements Role, Slots {
   readonly #engine: Engine;
   readonly #runner: Runner;
   readonly #renewer: LeaseRenewer;
+  readonly #occupancy: Occupancy;
   readonly #log: Logger;
   /** Runs suspects outside of this process; undefined if they run in it. */
   readonly #suspects: Children | undefined;
@@ -52,7 +55,14 @@ export class Pool implements Role, Slots {
   constructor(
     worker: string,
     handler: Handler,
-    parts: { engine: Engine; runner: Runner; renewer: LeaseRenewer; executors: Executors; log: Logger },
+    parts: {
+      engine: Engine;
+      runner: Runner;
+      renewer: LeaseRenewer;
+      executors: Executors;
+      occupancy: Occupancy;
+      log: Logger;
+    },
   ) {
     const settings = parts.engine.settings(handler.queue);
     this.queue = handler.queue;
@@ -62,6 +72,8 @@ export class Pool implements Role, Slots {
     this.#engine = parts.engine;
     this.#runner = parts.runner;
     this.#renewer = parts.renewer;
+    this.#occupancy = parts.occupancy;
+    this.#occupancy.onRelease(() => this.#wake());
     this.#log = parts.log.child({ queue: handler.queue });
     this.#suspects = parts.executors.suspectsOf(handler.queue);
     const suspectLease = this.#suspects && suspectLeaseMs(settings);
@@ -116,6 +128,7 @@ export class Pool implements Role, Slots {
    * store, at most as many tasks again are reserved.
    */
   get free(): number {
+    if (this.#occupancy.claimed) return 0;
     const kept = Math.max(0, this.#overdue - this.slots);
     return Math.max(0, Math.min(this.slots - this.#busy - kept, 2 * this.slots - this.#inHand) - this.#claimed);
   }
@@ -132,8 +145,7 @@ export class Pool implements Role, Slots {
 
   run(task: Reserved, takenAt: number): void {
     if (task.lost > 0 && this.#suspects) return this.#runSuspect(task, takenAt, this.#suspects);
-    this.#busy += 1;
-    this.#inHand += 1;
+    this.#began();
     let free = false;
     const settled = (goingOn?: Promise<unknown>) => {
       if (free) return;
@@ -147,16 +159,18 @@ export class Pool implements Role, Slots {
   #runSuspect(task: Reserved, takenAt: number, suspects: Children): void {
     if (!suspects.admits(task, this.#settings)) return this.#putOff(task);
     let slot: "none" | "held" | "free" = "none";
-    const claimSlot = () => {
-      if (this.free < 1) return false;
-      this.#busy += 1;
-      this.#inHand += 1;
+    let alone = false;
+    const claimSlot: ClaimSlot = (how) => {
+      if (this.free < 1 || (how === "alone" && !this.#occupancy.claim())) return false;
+      alone = how === "alone";
+      this.#began();
       slot = "held";
       return true;
     };
     const settled = (goingOn?: Promise<unknown>) => {
       if (slot !== "held") return;
       slot = "free";
+      if (alone) this.#occupancy.release();
       this.#freed(goingOn);
     };
     const over = () => {
@@ -166,10 +180,17 @@ export class Pool implements Role, Slots {
     this.#wake();
   }
 
+  #began(): void {
+    this.#busy += 1;
+    this.#inHand += 1;
+    this.#occupancy.begin();
+  }
+
   /** A handler has ended. Tasks that already have a lease and wait for a slot come before those in the line. */
   #freed(goingOn?: Promise<unknown>): void {
     this.#busy -= 1;
-    if (goingOn !== undefined) this.#leave(goingOn);
+    if (goingOn === undefined) this.#occupancy.end();
+    else this.#leave(goingOn);
     this.#suspects?.slotFreed();
     this.#wake();
   }
@@ -188,6 +209,7 @@ export class Pool implements Role, Slots {
     }
     void goingOn.then(() => {
       this.#overdue -= 1;
+      this.#occupancy.end();
       metrics.countOverdue(this.queue, -1);
       this.#suspects?.slotFreed();
       this.#wake();

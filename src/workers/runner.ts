@@ -7,7 +7,7 @@ import type { Handler } from "../handler/define.ts";
 import type { TargetState } from "../handler/gateway/target-state.ts";
 import { type Logger, withRequestId } from "../log.ts";
 import type { Reserved, StoredStep } from "../store/scripts/scripts.ts";
-import { Attempt } from "./attempt.ts";
+import { Attempt, type ClaimSlot } from "./attempt.ts";
 import type { LeaseRenewer } from "./lease-renewer.ts";
 import { type RetryOptions, sayAgain } from "./retry.ts";
 import { started } from "./sandbox/executor.ts";
@@ -45,7 +45,7 @@ export interface Run {
   /** Called when the attempt is over for this worker: its end is stored, or need not be. */
   readonly over: () => void;
   /** Claims a slot when its handler can begin, if one is free; if left out, it has one. */
-  readonly claimSlot?: () => boolean;
+  readonly claimSlot?: ClaimSlot;
 }
 
 /** Runs attempts: calls the handler, and stores how it ended. */

@@ -15,8 +15,16 @@ const SPARE_LOSSES = 2;
 /**
  * Whether a suspect may run beside other tasks if no child process is free. Most suspects only shared a process with the task
  * that killed it, and many are lost at once, so they should not wait for processes to start. A suspect that does kill its process
- * takes others with it at most twice: after its second loss it runs only in child processes.
+ * takes others with it at most twice: after its second loss it never runs beside others.
  */
 export function mayRunBesideOthers({ lost }: Reserved, { maxLost }: QueueSettings): boolean {
   return lost === 1 && maxLost - lost >= SPARE_LOSSES;
+}
+
+/**
+ * Whether a suspect may run in its worker if nothing else runs there and no child process is free: a worker has died while it
+ * waited for one, so workers may live for less time than a child process takes to start, and it would wait forever.
+ */
+export function mayRunAlone({ unbegun }: Reserved): boolean {
+  return unbegun > 0;
 }

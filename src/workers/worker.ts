@@ -6,6 +6,7 @@ import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { LeaseRenewer } from "./lease-renewer.ts";
+import { Occupancy } from "./occupancy.ts";
 import { Pool } from "./pool.ts";
 import { Runner } from "./runner.ts";
 import { Executors } from "./sandbox/executors.ts";
@@ -47,10 +48,9 @@ export class Worker implements Role {
     this.#renewer = new LeaseRenewer(engine, log);
     this.#executors = new Executors({ handlers, handlersDir, limits, log });
     const runner = new Runner({ engine, renewer: this.#renewer, executors: this.#executors, log, limits });
-    this.#pools = [...handlers.values()].map(
-      (handler) =>
-        new Pool(this.id, handler, { engine, runner, renewer: this.#renewer, executors: this.#executors, log }),
-    );
+    const occupancy = new Occupancy(() => this.#executors.slotFreed());
+    const parts = { engine, runner, renewer: this.#renewer, executors: this.#executors, occupancy, log };
+    this.#pools = [...handlers.values()].map((handler) => new Pool(this.id, handler, parts));
     const slots = new Map(this.#pools.map((pool) => [pool.queue, pool.slots]));
     const onBeat = (sinceLossMs: number) => {
       if (sinceLossMs < LATELY_MS && this.#stopped === undefined) this.#executors.expectSuspects();

@@ -5,7 +5,7 @@ import type { Handler } from "../../handler/define.ts";
 import type { Logger } from "../../log.ts";
 import type { Reserved } from "../../store/scripts/scripts.ts";
 import type { Attempt } from "../attempt.ts";
-import { mayRunBesideOthers } from "../suspects.ts";
+import { mayRunAlone, mayRunBesideOthers } from "../suspects.ts";
 import type { HandlerLimits } from "../task-context.ts";
 import { openChild } from "./child-port.ts";
 import type { Executor } from "./executor.ts";
@@ -24,17 +24,20 @@ const IDLE_MS = 60_000;
 const BROKEN_MS = 5000;
 /** After this many failures in a row to start a process, an attempt of each waiting suspect fails. */
 const MOST_FAILURES = 3;
-/** How long a suspect that may run beside other tasks waits for a child, ms. */
+/** How long a suspect that may run without a child waits for one, ms. */
 const PATIENCE_MS = 1200;
 
 /** Where a suspect runs: in a child, or like any other task. */
 type Location = Sandbox | "usual";
 
+/** How a suspect may run without a child: in any slot of its worker, or when nothing else runs there. */
+type Otherwise = "beside others" | "alone";
+
 /** A waiting suspect. */
 interface WaitingSuspect {
   readonly attempt: Attempt;
-  /** It waits only for a slot: if no child is free, it runs beside other tasks. */
-  hasty: boolean;
+  /** How it runs if no child is free; undefined while it waits for one. */
+  otherwise: Otherwise | undefined;
   done(location: Location | HandlerEnd): void;
 }
 
@@ -51,7 +54,8 @@ interface ChildrenOptions {
  * Runs suspects (tasks that have lost a worker) in child processes, one at a time in each: if one kills its process again, it is
  * known which one it was, and nothing else dies with it. Children are reused by one suspect after another. A suspect that would
  * be dead after another loss gets an unused child, so that leftovers of others cannot cause that loss. A suspect that may run
- * beside other tasks does so if it would have to wait long, or has lost another worker while it waited.
+ * beside other tasks does so if it would have to wait long, or has lost another worker while it waited. After such a loss any
+ * other suspect runs in its worker when nothing else does, so that none waits forever where workers die before a child has started.
  */
 export class Children implements Executor {
   readonly #options: ChildrenOptions;
@@ -118,18 +122,18 @@ export class Children implements Executor {
   /** Waits for a child and a slot, and claims both together, so that it never blocks one of them for others. */
   #turn(attempt: Attempt): Promise<Location | HandlerEnd> {
     return new Promise((resolve) => {
-      const flexible = mayRunBesideOthers(attempt.task, attempt.settings);
-      const hasty = flexible && (attempt.task.unbegun > 0 || this.#waiting.length >= MOST_WAITING);
+      const otherwise = otherwiseOf(attempt);
+      const hasty = otherwise === "beside others" && (attempt.task.unbegun > 0 || this.#waiting.length >= MOST_WAITING);
       let patience: NodeJS.Timeout | undefined;
       const done = (location: Location | HandlerEnd) => {
         clearTimeout(patience);
         resolve(location);
       };
-      const waiting: WaitingSuspect = { attempt, hasty, done };
+      const waiting: WaitingSuspect = { attempt, otherwise: hasty ? otherwise : undefined, done };
       this.#waiting.push(waiting);
-      if (flexible && !hasty) {
+      if (otherwise !== undefined && !hasty) {
         patience = setTimeout(() => {
-          waiting.hasty = true;
+          waiting.otherwise = otherwise;
           this.#assign();
         }, PATIENCE_MS);
       }
@@ -149,8 +153,9 @@ export class Children implements Executor {
     for (const sandbox of [...this.#idle]) if (!sandbox.alive) this.#end(sandbox);
     for (const waiting of [...this.#waiting]) {
       const sandbox = this.#ready(waiting.attempt);
-      if (sandbox === undefined && !waiting.hasty) continue;
-      if (waiting.attempt.claimSlot?.() === false) continue;
+      if (sandbox === undefined && waiting.otherwise === undefined) continue;
+      const how = sandbox === undefined && waiting.otherwise === "alone" ? "alone" : "slot";
+      if (waiting.attempt.claimSlot?.(how) === false) continue;
       if (sandbox) this.#idle.splice(this.#idle.indexOf(sandbox), 1);
       this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
       waiting.done(sandbox ?? "usual");
@@ -164,7 +169,9 @@ export class Children implements Executor {
   }
 
   #grow(): void {
-    const missing = this.#waiting.filter(({ attempt, hasty }) => !hasty && this.#ready(attempt) === undefined).length;
+    const needsChild = ({ attempt, otherwise }: WaitingSuspect) =>
+      otherwise !== "beside others" && this.#ready(attempt) === undefined;
+    const missing = this.#waiting.filter(needsChild).length;
     while (!this.#stopped && this.#starting < Math.min(MOST_STARTING, missing)) {
       if (this.#all.size >= MOST_CHILDREN) {
         // One that has been used makes room for a new one; where all are busy, the next to be free is waited for.
@@ -201,10 +208,10 @@ export class Children implements Executor {
       { reason: messageOf(error) },
       "sandbox: could not start a child process for a suspect; retrying while suspects wait",
     );
-    const waiting = this.#waiting.find(({ hasty }) => !hasty);
+    const waiting = this.#waiting.find(({ otherwise }) => otherwise !== "beside others");
     if (!waiting) return;
     if (mayRunBesideOthers(waiting.attempt.task, waiting.attempt.settings)) {
-      waiting.hasty = true;
+      waiting.otherwise = "beside others";
       return;
     }
     this.#waiting.splice(this.#waiting.indexOf(waiting), 1);
@@ -238,4 +245,10 @@ export class Children implements Executor {
       for (const sandbox of [...this.#idle]) this.#end(sandbox);
     }, IDLE_MS).unref();
   }
+}
+
+/** How a suspect may run if it has waited for a child in vain. */
+function otherwiseOf({ task, settings }: Attempt): Otherwise | undefined {
+  if (mayRunBesideOthers(task, settings)) return "beside others";
+  return mayRunAlone(task) ? "alone" : undefined;
 }

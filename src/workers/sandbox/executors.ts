@@ -63,6 +63,11 @@ export class Executors {
     this.#children?.warm();
   }
 
+  /** Nothing runs in this process any more: a suspect may be waiting for that. */
+  slotFreed(): void {
+    this.#children?.slotFreed();
+  }
+
   async stop(): Promise<void> {
     const all = [this.#inProcess, ...this.#threads.values(), ...(this.#children ? [this.#children] : [])];
     await Promise.all(all.map((executor) => executor.stop()));

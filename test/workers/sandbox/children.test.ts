@@ -104,6 +104,20 @@ describe("a task that has lost its worker", function () {
     expect(await begun(id)).to.deep.equal([worker.pid]);
   });
 
+  it("runs alone in its worker, between other tasks, when workers die before a process could start for it", async () => {
+    const [id = ""] = await losers("slow", 1);
+    await dieInVain(id);
+    const last = await start({ TEST_CHILDREN_LOAD_MS: "60000" });
+    const others = [await shop.submit({ journal, ms: 2000 })];
+    await eventually(async () => (await begun(id)).length + (await begun(others[0] ?? "")).length > 0);
+    others.push(await shop.submit({ journal, ms: 1 }, { queue: "spare" }));
+    expect(await shop.ended(id)).to.include({ state: "succeeded", lost: 1, attempts: 1 });
+    expect(await begun(id)).to.deep.equal([last.pid]);
+    for (const other of others) expect(await shop.ended(other)).to.include({ state: "succeeded", lost: 0 });
+    const slowOnes = (await group.lines()).filter((line) => !line.startsWith(String(others[1])) && line !== "");
+    expect(slowOnes.map((line) => line.split(" ")[1])).to.deep.equal(["begins", "ends", "begins", "ends"]);
+  });
+
   it("uses up its attempts if no child process can be started", async () => {
     const [id = ""] = await losers("slow", 1);
     await start({ TEST_CHILDREN_BROKEN: "1" });
