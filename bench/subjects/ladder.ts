@@ -13,6 +13,7 @@ import getRawBody from "raw-body";
 import { built } from "../harness/built.ts";
 import { RUNGS, type Rung, type Usual } from "../harness/rungs.ts";
 
+const { Application } = await built<typeof import("../../src/http/application.ts")>("http/application.js");
 const { HttpResponse, responseOf } = await built<typeof import("../../src/http/response.ts")>("http/response.js");
 const { readBytes } = await built<typeof import("../../src/http/input/body.ts")>("http/input/body.js");
 const { pendingLinks, pendingLinksJson, taskPaths } =
@@ -79,7 +80,7 @@ function listenPlain() {
 }
 
 function listenKoa() {
-  const app = new Koa();
+  const app = usual === "Koa's listeners on every response" ? new Koa() : new Application();
   if (has("correlation")) app.use(correlate());
   const handle: Middleware = async (ctx) => {
     let input: unknown = {};

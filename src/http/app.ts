@@ -1,6 +1,7 @@
-import Koa from "koa";
+import type Koa from "koa";
 import type { ServedHosts } from "../config/config.ts";
 import type { Api } from "./api.ts";
+import { Application } from "./application.ts";
 import { readForwarded } from "./headers/forwarded.ts";
 import type { IdSecret } from "./headers/request-id.ts";
 import { accessLog } from "./middleware/access-log.ts";
@@ -44,7 +45,7 @@ function assemble(
   api: Pick<Api, "log">,
   { trustProxy, servedHosts, security, idSecret }: AppOptions,
 ): Koa {
-  const app = new Koa({ proxy: trustProxy });
+  const app = new Application({ proxy: trustProxy });
   readForwarded(app);
   app.use(identify(security));
   app.use(correlate(idSecret));
