@@ -147,7 +147,8 @@ describe("fetching a page", () => {
       });
       const url = pages.at("/", (response) => {
         response.writeHead(200, { "content-type": "text/html" });
-        const more = () => response.write(Buffer.alloc(10_000), () => response.destroyed || more());
+        const more = () =>
+          response.write(Buffer.alloc(10_000), (error) => error ?? (response.destroyed || setImmediate(more)));
         response.on("close", hungUp);
         more();
       });
