@@ -6,6 +6,7 @@ import { accept } from "./accept.ts";
 import { anatomy } from "./anatomy.ts";
 import { cluster } from "./cluster.ts";
 import { depth } from "./depth.ts";
+import { drone } from "./drone.ts";
 import { estimates } from "./estimates.ts";
 import type { Bench } from "./harness/bench.ts";
 import { endAll } from "./harness/process.ts";
@@ -25,7 +26,7 @@ import { sync } from "./sync.ts";
 import { syncLoad } from "./sync-load.ts";
 
 const BENCHES: readonly Bench[] = [
-  ...[accept, run, submit, depth, memory, sustained, spike, sync, syncLoad, pickup],
+  ...[accept, run, submit, depth, memory, sustained, spike, drone, sync, syncLoad, pickup],
   ...[scale, cluster, idle, estimates, recovery, anatomy, scripts],
 ];
 

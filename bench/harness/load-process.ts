@@ -24,6 +24,7 @@ class Generator {
   #latencies = new Float64Array(1 << 16);
   #count = 0;
   #open = 0;
+  #sent = 0;
   #problems = 0;
   readonly #statuses = new Map<string, number>();
   #from = Number.POSITIVE_INFINITY;
@@ -91,6 +92,7 @@ class Generator {
   #send(connection: Connection, due: number): void {
     const { ids } = this.plan;
     this.#open += 1;
+    this.#sent += 1;
     connection.due = due;
     connection.socket.write(
       ids === 0 ? this.#whole : this.#head + benchId(Math.floor(Math.random() * ids)) + this.#tail,
@@ -127,6 +129,7 @@ class Generator {
     const { seconds } = this.plan;
     return {
       requests: this.#count,
+      sent: this.#sent,
       seconds,
       perSecond: this.#count / seconds,
       latency: { p50: at(0.5), p90: at(0.9), p99: at(0.99), p999: at(0.999), max: at(1) },

@@ -25,6 +25,8 @@ export interface LoadPlan {
 /** What came of it. Latencies are ms. */
 export interface Load {
   readonly requests: number;
+  /** All requests that were sent, also before it was measured. */
+  readonly sent: number;
   readonly seconds: number;
   readonly perSecond: number;
   readonly latency: {

@@ -3,6 +3,12 @@ import { type Load, type LoadPlan, makeLoad } from "./load.ts";
 import { startPaihao } from "./process.ts";
 import { type BenchStore, withEachStore } from "./store.ts";
 
+/** CPU time of a request, µs. */
+export interface RequestCpu {
+  readonly serverMicros: number;
+  readonly storeMicros: number;
+}
+
 /** A benchmark of an API process that is sent requests at a fixed rate, whether or not it keeps up. */
 export interface OpenLoop {
   readonly name: string;
@@ -10,23 +16,32 @@ export interface OpenLoop {
   readonly seconds: number;
   /** The same with `--quick`. */
   readonly quickSeconds: number;
+  /** Settings of the server beside its own. */
+  readonly env?: Readonly<Record<string, string>>;
   readonly load: Partial<LoadPlan> & { readonly rate: number };
   /** What the load is, in words. */
   readonly against: string;
   figures(
     load: Load,
     store: BenchStore,
+    cpu: RequestCpu,
   ): Promise<readonly Pick<Figure, "figure" | "ours" | "value" | "unit" | "target">[]>;
 }
 
 /** Makes it run once with each way of persisting. */
-export function openLoop({ name, title, seconds, quickSeconds, load: plan, against, figures }: OpenLoop): Bench {
+export function openLoop({ name, title, seconds, quickSeconds, env, load: plan, against, figures }: OpenLoop): Bench {
   const measure = async (store: BenchStore, forSeconds: number) => {
-    const server = await startPaihao({ REDIS_URL: store.url, ROLE: "api", MAX_WAITING: "100000000" });
+    const server = await startPaihao({ REDIS_URL: store.url, ROLE: "api", MAX_WAITING: "100000000", ...env });
     try {
+      const before = { server: server.cpuSeconds(), store: store.cpuSeconds() };
       const load = await makeLoad({ port: server.port, seconds: forSeconds, ...plan });
+      const micros = (used: number) => (used * 1e6) / load.sent;
+      const cpu = {
+        serverMicros: micros(server.cpuSeconds() - before.server),
+        storeMicros: micros(store.cpuSeconds() - before.store),
+      };
       const common = { against: `${against} for ${forSeconds} s`, store: store.mode, theirs: "" };
-      const found = await figures(load, store);
+      const found = await figures(load, store, cpu);
       return { figures: found.map((one): Figure => ({ ...common, ...one })), raw: { store: store.mode, load } };
     } finally {
       await server.stop();

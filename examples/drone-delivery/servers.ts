@@ -22,6 +22,8 @@ export interface ServerOptions {
 export class Servers {
   readonly #options: ServerOptions;
   readonly #workers: ChildProcess[] = [];
+  /** Those that have started and take tasks. */
+  readonly #ready = new Set<ChildProcess>();
   #store: ChildProcess | undefined;
   #dir: string | undefined;
   #api: ChildProcess | undefined;
@@ -49,10 +51,16 @@ export class Servers {
     await Promise.all(Array.from({ length: this.#options.workers }, () => this.#startWorker()));
   }
 
-  /** Kills a worker as a crash would, and starts another in its place. */
+  /**
+   * Kills a worker as a crash would; another is started in its place. The last of several that take tasks is spared: on a busy
+   * machine workers might otherwise never live long enough to run anything.
+   */
   killWorker(): void {
-    const worker = this.#workers[Math.floor(Math.random() * this.#workers.length)];
+    const ready = [...this.#ready];
+    if (ready.length < Math.min(2, this.#options.workers)) return;
+    const worker = ready[Math.floor(Math.random() * ready.length)];
     if (!worker?.kill("SIGKILL")) return;
+    this.#ready.delete(worker);
     this.kills += 1;
   }
 
@@ -77,9 +85,10 @@ export class Servers {
     this.#workers.push(worker);
     worker.once("exit", () => {
       this.#workers.splice(this.#workers.indexOf(worker), 1);
+      this.#ready.delete(worker);
       if (!this.#stopping) void this.#startWorker();
     });
-    await lineWith(worker, "stderr", /is ready/);
+    if ((await lineWith(worker, "stderr", /worker is (ready)/)) !== undefined) this.#ready.add(worker);
   }
 }
 
