@@ -3,7 +3,7 @@ import { inSettings, type Settings, variablesOf } from "./config/settings.ts";
 import { StartError } from "./errors.ts";
 import { type Handler, isHandler } from "./handler/define.ts";
 import type { Logger } from "./log.ts";
-import type { Running } from "./server.ts";
+import type { Started } from "./server.ts";
 
 /** The options of {@link start}. */
 export interface StartOptions extends Settings {
@@ -34,12 +34,14 @@ export interface Server<Url extends string | undefined = string> {
  */
 export function start(options: StartOptions & { readonly role: "worker" }): Promise<Server<string | undefined>>;
 export function start(options: StartOptions): Promise<Server>;
-export async function start({
-  handlers,
-  env = {},
-  log,
-  ...settings
-}: StartOptions): Promise<Server<string | undefined>> {
+export async function start(options: StartOptions): Promise<Server<string | undefined>> {
+  const running = await startServer(options);
+  const stop = () => running.stop();
+  return { url: running.url, queues: running.queues, store: running.store, stop, [Symbol.asyncDispose]: stop };
+}
+
+/** Like {@link start}, for `paihao/testing`, which also looks at the queues. */
+export async function startServer({ handlers, env = {}, log, ...settings }: StartOptions): Promise<Started> {
   try {
     const overrides = {
       HANDLERS: typeof handlers === "string" ? handlers : "",
@@ -49,11 +51,8 @@ export async function start({
     const config = readConfig(env, overrides);
     const given = typeof handlers === "string" ? undefined : byQueue(handlers);
     // Loaded only now: a handler file imports this package too, and needs no server.
-    const { start: startServer } = await import("./server.ts");
-    const { createLog } = await import("./log.ts");
-    const running: Running = await startServer(config, log ?? createLog(config.logLevel), given);
-    const stop = () => running.stop();
-    return { url: running.url, queues: running.queues, store: running.store, stop, [Symbol.asyncDispose]: stop };
+    const [server, { createLog }] = await Promise.all([import("./server.ts"), import("./log.ts")]);
+    return await server.start(config, log ?? createLog(config.logLevel), given);
   } catch (error) {
     // By its name: the server may have been loaded as another copy of the class, e.g. by a test runner.
     if (!(error instanceof Error) || error.name !== "StartError") throw error;

@@ -12,6 +12,7 @@ import { HttpServer } from "./http/server.ts";
 import { monitorDocument, PROBLEM_BYTES } from "./http/task/document.ts";
 import type { Logger } from "./log.ts";
 import { AddressGuard } from "./net/ssrf-guard.ts";
+import type { QueueRow } from "./store/scripts/scripts.ts";
 import { provisionStore } from "./store/servers/provision.ts";
 import { deliverer } from "./webhooks/delivery.ts";
 import { checkTarget } from "./webhooks/target.ts";
@@ -36,12 +37,18 @@ export interface Running {
   stop(withinMs?: number): Promise<void>;
 }
 
+/** A server in this process. */
+export interface Started extends Running {
+  /** The figures of all its queues, also of its own ones for webhooks and undo. */
+  figures(): Promise<readonly QueueRow[]>;
+}
+
 /**
  * Starts the store, the engine and the roles of this process, as configured.
  * @param given handlers that are not loaded from files
  * @throws StartError with a message for a person
  */
-export async function start(config: Config, log: Logger, given?: ReadonlyMap<string, Handler>): Promise<Running> {
+export async function start(config: Config, log: Logger, given?: ReadonlyMap<string, Handler>): Promise<Started> {
   const handlersDir = given === undefined ? (config.handlersDir ?? shippedHandlersDir) : undefined;
   const handlers = given ?? (await loadHandlers(config.handlersDir ?? shippedHandlersDir));
   const undoing = undoHandler(handlers);
@@ -123,6 +130,7 @@ export async function start(config: Config, log: Logger, given?: ReadonlyMap<str
       queues: [...handlers.keys()],
       store: store.description,
       reload,
+      figures: () => engine.figures([...all.keys()]),
       stop: unwind,
     };
   } catch (error) {

@@ -3,11 +3,23 @@ const LEAST_MS = 100;
 /** Longest message kept. */
 const MESSAGE_LENGTH = 200;
 
+/** A progress as it is kept: within 0–100, with a message of limited length. */
+export interface Progress {
+  readonly percent: number;
+  readonly message: string;
+}
+
+/** @param percent values outside 0–100 are clamped, and anything that is not a number is 0 */
+export function progressOf(percent: number, message: string): Progress {
+  const within = Number.isFinite(percent) ? Math.round(Math.max(0, Math.min(100, percent)) * 10) / 10 : 0;
+  return { percent: within, message: String(message).slice(0, MESSAGE_LENGTH) };
+}
+
 /** Sends the progress of one task: one report at a time, at most ten a second, and always the last one. */
 export class Reporter {
   readonly #send: (percent: number, message: string) => Promise<unknown> | unknown;
   readonly #onError: (error: unknown) => void;
-  #latest: { percent: number; message: string } | undefined;
+  #latest: Progress | undefined;
   #sentAt = Number.NEGATIVE_INFINITY;
   #timer: NodeJS.Timeout | undefined;
   #busy = false;
@@ -21,10 +33,8 @@ export class Reporter {
     this.#onError = onError;
   }
 
-  /** @param percent 0–100; values outside are clamped, and anything that is not a number is 0 */
   report(percent: number, message: string): void {
-    const within = Number.isFinite(percent) ? Math.round(Math.max(0, Math.min(100, percent)) * 10) / 10 : 0;
-    this.#latest = { percent: within, message: String(message).slice(0, MESSAGE_LENGTH) };
+    this.#latest = progressOf(percent, message);
     this.#go();
   }
 

@@ -1,0 +1,21 @@
+import { createLog, type Logger } from "../log.ts";
+
+/** A line of a log. */
+export interface LogEntry {
+  /** `info`, `warn` … */
+  readonly level: string;
+  readonly msg: string;
+  readonly [field: string]: unknown;
+}
+
+/** A log whose lines are kept, those of every level. */
+export function recordedLog(): { readonly log: Logger; readonly entries: readonly LogEntry[] } {
+  const entries: LogEntry[] = [];
+  const write = (line: string): void => {
+    // The number of the process and the time are not what a test is about.
+    const { level, pid: _pid, time: _time, msg = "", ...fields } = JSON.parse(line);
+    entries.push({ level: log.levels.labels[level] ?? String(level), msg, ...fields });
+  };
+  const log: Logger = createLog("trace", { write });
+  return { log, entries };
+}

@@ -1,0 +1,93 @@
+import { execFileSync } from "node:child_process";
+import { readdirSync } from "node:fs";
+import { expect } from "chai";
+import { defineHandler, giveUp } from "paihao";
+import { testServer } from "paihao/testing";
+import { thrownBy } from "../handlers/context.ts";
+import { deferred } from "../helpers/deferred.ts";
+
+const submit = (url: string, queue: string, input: unknown, search = "") =>
+  fetch(`${url}/v1/queues/${queue}/requests${search}`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Prefer: "respond-async" },
+    body: JSON.stringify(input),
+  });
+
+/** The processes that this one has started. */
+const children = () =>
+  execFileSync("ps", ["-o", "pid=", "--ppid", String(process.pid)], { encoding: "utf8" }).split("\n").length;
+
+describe("testServer", function () {
+  this.timeout(30_000);
+
+  it("runs tasks on a store of its own, and says when nothing is left to do", async () => {
+    let [runs, undone] = [0, 0];
+    const flaky = defineHandler({
+      queue: "flaky",
+      backoff: { base: "10ms" },
+      run(_, task) {
+        runs += 1;
+        if (task.attempt === 1) throw new Error("not yet");
+        return "done";
+      },
+    });
+    const booking = defineHandler({
+      queue: "booking",
+      async run(_, task) {
+        await task.step("book", () => 1);
+        throw giveUp({ status: 409, title: "Full" });
+      },
+      undo: {
+        book: () => {
+          undone += 1;
+        },
+      },
+    });
+    await using server = await testServer({ handlers: [flaky, booking] });
+    expect(server.store).to.contain("embedded");
+    expect(server.queues).to.deep.equal(["flaky", "booking"]);
+    for (const queue of server.queues) expect((await submit(server.url, queue, {})).status).to.equal(202);
+    await server.drained();
+    expect([runs, undone]).to.deep.equal([2, 1]);
+  });
+
+  it("names what is left if it is not drained in time", async () => {
+    const gate = deferred();
+    const slow = defineHandler({ queue: "slow", concurrency: 1, run: () => gate.promise });
+    await using server = await testServer({ handlers: [slow] });
+    await submit(server.url, "slow", {});
+    await submit(server.url, "slow", {});
+    await submit(server.url, "slow", {}, "?delay=3600");
+    const thrown = await thrownBy(() => server.drained({ within: "300ms" }));
+    expect(thrown).to.have.property("message", "not drained within 300ms: slow: 1 waiting, 1 scheduled, 1 running");
+    gate.resolve();
+  });
+
+  it("takes the settings of a server", async () => {
+    const echo = defineHandler({ queue: "echo", run: (input) => input });
+    await using server = await testServer({ handlers: [echo], maxBody: 10 });
+    expect((await submit(server.url, "echo", "a long text")).status).to.equal(413);
+  });
+
+  it("leaves no process, no file and nothing that keeps the process running", async () => {
+    const echo = defineHandler({ queue: "echo", run: (input) => input });
+    const run = async () => {
+      const server = await testServer({ handlers: [echo] });
+      await submit(server.url, "echo", {});
+      await server.drained();
+      const busy = children();
+      await server.stop();
+      return busy;
+    };
+    await run();
+    const before = {
+      children: children(),
+      files: readdirSync("."),
+      resources: process.getActiveResourcesInfo().length,
+    };
+    expect(await run()).to.be.greaterThan(before.children);
+    expect(children()).to.equal(before.children);
+    expect(readdirSync(".")).to.deep.equal(before.files);
+    expect(process.getActiveResourcesInfo().length).to.be.at.most(before.resources);
+  });
+});
