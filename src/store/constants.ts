@@ -7,6 +7,8 @@ export const SHARED = {
   epochMs: Date.UTC(2026, 0, 1),
   /** The distance between two priority classes in a score. */
   classSpan: 2 ** 45,
+  /** The last decimal digits of a fence; those before are its time, ms since {@link SHARED.epochMs}. */
+  fenceDigits: 3,
   defaultPriority: PRIORITY.default,
   webhookQueue: INTERNAL_QUEUES.webhooks,
   undoQueue: INTERNAL_QUEUES.undo,

@@ -237,6 +237,18 @@ describe("the life of a task", () => {
     expect(await t.submit({ id: "dry", dryRun: true })).to.include({ verdict: "dry", index: 3 });
     expect(await t.engine.inspect("dry", { result: false })).to.equal(null);
   });
+
+  it("returns to the line after a loss or a failure even if the record of its run cannot be read", async () => {
+    for (const id of ["lost", "failed"]) await t.submit({ id });
+    const [, failed] = await t.reserve(2);
+    await t.engine.fail({ queue: "jobs", id: "failed", fence: failed?.fence ?? "" }, failureOf("retry"), t.settings);
+    for (const id of ["lost", "failed"]) await t.redis.hset(t.key("task", id), TASK_FIELDS.run[0], "29000000000000");
+    await t.redis.zadd(t.key("leases"), "XX", 1, "lost");
+    await t.redis.zadd(t.key("scheduled"), "XX", 1, "failed");
+    await t.engine.tick(0);
+    const taken = await t.reserve(2);
+    expect(taken.map(({ id }) => id).sort()).to.deep.equal(["failed", "lost"]);
+  });
 });
 
 async function untilLost(t: TestEngine) {

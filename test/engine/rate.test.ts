@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { Watchers } from "../../src/engine/watching/watchers.ts";
 import { TASK_FIELDS } from "../../src/store/keys.ts";
+import { runOf } from "../../src/store/run.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 
 const rate = { max: 5, perMs: 60_000 };
@@ -48,11 +49,11 @@ describe("the rate of a queue", () => {
       const { taken } = await startsIn(3, perMs);
       for (const { tasks } of taken) {
         for (const { id } of tasks) {
-          const at = await t.redis.hget(
+          const run = await t.redis.hget(
             t.keys.start(t.keys.tag(t.keys.partitionOf(id)), "task") + id,
-            TASK_FIELDS.begun[0],
+            TASK_FIELDS.run[0],
           );
-          starts.push(Number(at));
+          starts.push(runOf(run ?? "").startedMs ?? Number.NaN);
         }
       }
     }

@@ -78,7 +78,7 @@ describe("the result of a task in the store", () => {
     expect(await inHash(destroyed)).to.deep.equal([]);
 
     const { id } = await jobs.submit().then(async () => (await jobs.reserve())[0] ?? { id: "" });
-    const fence = (await jobs.redis.hget(keyOf("t", id), TASK_FIELDS.fence[0])) ?? "";
+    const [fence = ""] = (await jobs.redis.hget(keyOf("t", id), TASK_FIELDS.run[0]))?.split(" ") ?? [];
     const failure = { kind: "retry", delayMs: 0, error: "again", code: "task-failed" } as const;
     await jobs.engine.fail(
       { queue: "jobs", id, fence },

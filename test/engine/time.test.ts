@@ -3,7 +3,7 @@ import { isId } from "../../src/task.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 
 const HOUR_MS = 3_600_000;
-/** As lua/lib/clock.lua counts: milliseconds since 2026, sixteen places and 1024 fences in each. */
+/** As lua/lib/clock.lua and run.lua count: milliseconds since 2026, sixteen places and 1000 fences in each. */
 const EPOCH_MS = Date.UTC(2026, 0, 1);
 
 describe("the engine's time", () => {
@@ -58,14 +58,14 @@ describe("the engine's time", () => {
     const [before] = await t.reserve(1);
     // What an hour's lead of the old clock has left behind.
     const ahead = realNow() + HOUR_MS - EPOCH_MS;
-    await t.redis.hset(t.key("queue"), { hlc: String(ahead * 16), fence: String(ahead * 1024) });
+    await t.redis.hset(t.key("queue"), { hlc: String(ahead * 16), fence: String(ahead * 1000) });
     const later = Array.from({ length: 50 }, (_, n) => `t${n}`);
     for (const id of later) await t.submit({ id });
     expect(await hlc()).to.equal(ahead * 16 + later.length);
     const taken = await t.reserve(50);
     expect(ids(taken)).to.deep.equal(later);
     const fences = taken.map((task) => Number(task.fence));
-    expect(fences[0]).to.be.above(ahead * 1024);
+    expect(fences[0]).to.be.above(ahead * 1000);
     expect(fences).to.deep.equal([...fences].sort((a, b) => a - b));
     expect(new Set(fences).size).to.equal(fences.length);
     expect(fences[0]).to.be.above(Number(before?.fence));

@@ -1,5 +1,6 @@
 import type { State } from "../../task.ts";
 import { stateOf } from "../keys.ts";
+import { runOf } from "../run.ts";
 import { list, number, optional, text } from "./reply.ts";
 import type { Argument, BytesReply, Script } from "./script.ts";
 import { type QueueSnapshot, snapshotOf } from "./snapshot.ts";
@@ -70,10 +71,10 @@ function inspected(reply: BytesReply): Inspected {
 
 function taskRow(reply: BytesReply): TaskRow | null {
   if (!Array.isArray(reply)) return null;
-  const [facts, progress, caller, result, errors] = reply;
+  const [facts, progress, caller, result, errors, run] = reply;
   const words = text(facts).split(" ");
-  const [queue = "", letter = "", created, attempts, begun, ended, expiry, lost, cancel, destroyed, code] = words;
-  const [index, score = "", due, revision, deadline] = words.slice(11);
+  const [queue = "", letter = "", created, ended, expiry, lost, cancel, destroyed, code] = words;
+  const [index, score = "", due, revision, deadline] = words.slice(9);
   const state = stateOf(letter);
   if (state === null) return null;
   return {
@@ -82,8 +83,7 @@ function taskRow(reply: BytesReply): TaskRow | null {
     // NaN becomes 0, since NaN does not equal itself.
     createdMs: number(created) || 0,
     revision: Number(revision),
-    attempts: Number(attempts),
-    startedMs: optional(begun),
+    ...runOf(text(run)),
     finishedMs: optional(ended),
     expiresMs: optional(expiry),
     lost: number(lost),

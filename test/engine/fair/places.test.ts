@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import { TASK_FIELDS } from "../../../src/store/keys.ts";
 import type { Lease } from "../../../src/store/scripts/scripts.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 
@@ -82,8 +83,8 @@ async function play(run: Run, step: Op): Promise<void> {
   const [lease] = leases.splice(step.nth % Math.max(1, leases.length), 1);
   if (lease === undefined) return;
   const before = await lineOf(run);
-  const place = async () => await t.redis.hget(`${t.keys.tag(0)}t:${lease.id}`, "o");
-  const old = await place();
+  const running = await t.redis.hget(t.key("task", lease.id), TASK_FIELDS.run[0]);
+  const old = running?.split(" ")[3];
   if (step.op === "complete") await t.engine.complete(lease, resultOf("x"), t.settings);
   if (step.op === "release") await t.engine.release(lease, t.settings);
   if (step.op === "lose") await t.engine.lose(lease, t.settings);

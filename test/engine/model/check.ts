@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { Inspection } from "../../../src/engine/inspect.ts";
 import { SHARED } from "../../../src/store/constants.ts";
 import { INDEXES, INLINE_BYTES, type Index, stateOf } from "../../../src/store/keys.ts";
+import { runOf } from "../../../src/store/run.ts";
 import { isOutcome, type State, TRANSITIONS } from "../../../src/task.ts";
 import type { Model } from "./model.ts";
 import type { Dump, StoredQueue, StoredTask } from "./store.ts";
@@ -57,8 +58,9 @@ export class Checker {
     const { id } = task;
     const { fields } = stored;
     expect(stateOf(fields.state ?? ""), `state of ${id}`).to.equal(task.state);
-    const { queue, attempts = 0, lost = 0 } = fields;
-    expect({ queue, attempts: Number(attempts), lost: Number(lost) }, `counters of ${id}`).to.deep.equal({
+    const { queue, lost = 0 } = fields;
+    const { attempts } = runOf(fields.run ?? "");
+    expect({ queue, attempts, lost: Number(lost) }, `counters of ${id}`).to.deep.equal({
       ...{ queue: task.queue, attempts: task.attempts, lost: task.lost },
     });
     this.#checkHistory(task, fields);
@@ -91,13 +93,14 @@ export class Checker {
   #checkHistory(task: ModelTask, fields: StoredTask["fields"]): void {
     const created = fields.created ?? "";
     const before = this.#states.get(task.id);
-    const fence = Number(fields.fence ?? 0);
+    const [held] = fields.run?.split(" ") ?? [];
+    const fence = Number(held ?? 0);
     if (before && before.created === created && before.state !== task.state) {
       expect(TRANSITIONS[before.state], `after ${before.state} of ${task.id}`).to.include(task.state);
     }
     if (before && before.created === created && fence !== 0) expect(fence).to.be.at.least(before.fence);
     this.#states.set(task.id, { created, state: task.state, fence: Math.max(fence, before?.fence ?? 0) });
-    if (fields.fence !== undefined) expect(fields.fence, `fence of ${task.id}`).to.equal(task.fence);
+    if (held !== undefined) expect(held, `fence of ${task.id}`).to.equal(task.fence);
   }
 
   #checkQueue(name: string, stored: StoredQueue): void {

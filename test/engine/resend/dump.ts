@@ -2,7 +2,7 @@ import type { Connection } from "../../../src/store/connection.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
 
 /** Fields that hold a time, or what follows from the times of calls. */
-const OF_TIME = /^(?:c|b|e|x|D|at|hlc|fence|mean|variance|total|liveUntil|lostAt|handedUntil)$/;
+const OF_TIME = /^(?:c|e|x|D|at|hlc|fence|mean|variance|total|liveUntil|lostAt|handedUntil)$/;
 /** A rate bucket holds its number above its count. */
 const BUCKET = /^[az]\d$/;
 const BUCKET_SHIFT = 2 ** 24;
@@ -43,7 +43,9 @@ async function written(redis: Connection, key: string, tag: string): Promise<unk
       if (key === `${tag}queues`) return [name, value.replace(/^\d+/, "some")];
       if (name === "rest" || name === "probe") return [name, value.replaceAll(/\d{13}/g, "some")];
       if (name === "V") return [name, value.replaceAll(/([frl])\d{14,}=/g, "$1 some=")];
-      if (kind === "t" && (name === "f" || name === "o")) return [name, "some"];
+      if (kind === "t" && name === "o") return [name, "some"];
+      // A run holds fence, begin and place.
+      if (kind === "t" && name === "f") return [name, value.replace(/^\d+ (?:(-)|\S+) (\d+) \S+/, "some $1 $2 some")];
       return [name, value];
     }),
   );

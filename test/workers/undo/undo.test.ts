@@ -267,7 +267,7 @@ describe("undoing", () => {
     const redis = await shop.redis();
     const [canceled, lost] = ids.map((id) => shop.engine.keys.start(shop.engine.keys.tag(0), "task") + id);
     await redis.hset(canceled ?? "", TASK_FIELDS.cancel[0], "1");
-    await redis.hset(lost ?? "", TASK_FIELDS.fence[0], "1");
+    await redis.hset(lost ?? "", TASK_FIELDS.run[0], "1 0 1 1 w");
     for (const { resolve } of go) resolve();
     await shop.ended(ids[0] ?? "", "canceled");
     await undone(ids[0] ?? "");
@@ -284,7 +284,7 @@ describe("undoing", () => {
         await task.step("first", () => 1);
         // Another worker gets it while this process is blocked.
         const { keys } = shop.engine;
-        await redis?.hset(keys.start(keys.tag(0), "task") + task.id, TASK_FIELDS.fence[0], "1");
+        await redis?.hset(keys.start(keys.tag(0), "task") + task.id, TASK_FIELDS.run[0], "1 0 1 1 w");
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1100);
         await task.step("look", noting("looked")).catch((error: Error) => thrown.push(error.name));
       },

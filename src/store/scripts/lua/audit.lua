@@ -11,6 +11,7 @@
 -- Returns the ids of those that disagreed.
 local base = KEYS[1]
 --#include clock
+--#include run
 --#include fair
 --#include share
 
@@ -19,7 +20,7 @@ local of, index_queue, heal = ARGV[1], ARGV[2], ARGV[3] == '1'
 local wrong = {}
 
 -- Puts a task into the index that it is missing from.
-local function enter(id, queue, index, state, place, priority, fence, share)
+local function enter(id, queue, index, state, run, priority, share)
   local class = tonumber(priority or C.defaultPriority)
   if index == P.waiting then
     -- Its place is lost with its entry, unless it was noted: it joins at the end.
@@ -34,24 +35,24 @@ local function enter(id, queue, index, state, place, priority, fence, share)
   else
     -- Due now: a lease is reclaimed, and a task of unknown time does not wait longer.
     if state == S.running then
-      if not place then redis.call('HSET', K.task(id), F.place, whole(class * CLASS + tick_hlc(0))) end
+      local fence, late, attempts, place, worker = readable_run(run, whole(class * CLASS + tick_hlc(0)))
       -- No worker was lost, but an entry of the store: that is a release.
-      redis.call('HSET', K.task(id), F.unbegun, fence or '', F.extra, '1')
+      redis.call('HSET', K.task(id), F.run, run_text(fence, late, attempts, place, worker), F.unbegun, fence, F.extra, '1')
     end
     redis.call('ZADD', base .. index .. queue, now_text, id)
   end
 end
 
 local function check_task(id)
-  local queue, state, place, priority, fence, deadline, cancel, share =
-    unpack(redis.call('HMGET', K.task(id), F.queue, F.state, F.place, F.priority, F.fence, F.deadline, F.cancel, F.share))
+  local queue, state, run, priority, deadline, cancel, share =
+    unpack(redis.call('HMGET', K.task(id), F.queue, F.state, F.run, F.priority, F.deadline, F.cancel, F.share))
   if not queue or not state then return end
   local home, disagrees = HOME[state], false
   for _, index in ipairs({ P.waiting, P.scheduled, P.leases, P.dead }) do
     local there = redis.call('ZSCORE', base .. index .. queue, id)
     if index == home and not there then
       disagrees = true
-      if heal then enter(id, queue, index, state, place, priority, fence, share) end
+      if heal then enter(id, queue, index, state, run, priority, share) end
     elseif there and index ~= home and not (index == P.dead and state == S.failed) then
       disagrees = true
       if heal then redis.call('ZREM', base .. index .. queue, id) end

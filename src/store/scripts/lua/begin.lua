@@ -9,12 +9,14 @@
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
+--#include run
 
 local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local queue, id, fence, lease = unpack(ARGV, 2 + n * 4, 5 + n * 4)
   local key = K.task(id)
-  local state, held_under, cancel, unbegun = unpack(redis.call('HMGET', key, F.state, F.fence, F.cancel, F.unbegun))
+  local state, run, cancel, unbegun = unpack(redis.call('HMGET', key, F.state, F.run, F.cancel, F.unbegun))
+  local held_under, _, attempts, place, of_worker = run_of(run)
   if state ~= S.running or held_under ~= fence then
     verdicts[n + 1] = 'stale'
   elseif cancel then
@@ -22,7 +24,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
   else
     if unbegun then
       redis.call('HDEL', key, F.unbegun, F.unbegunReleases)
-      redis.call('HSET', key, F.begun, now_text)
+      redis.call('HSET', key, F.run, run_text(fence, whole(now - time_of_fence(fence)), attempts, place, of_worker))
     end
     redis.call('ZADD', K.leases(queue), whole(now + tonumber(lease)), id)
     verdicts[n + 1] = 'ok'

@@ -9,6 +9,7 @@
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
+--#include run
 --#include rate
 --#include follow
 --#include large

@@ -12,6 +12,7 @@
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
+--#include run
 --#include rate
 --#include follow
 --#include large
@@ -29,8 +30,9 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     unpack(ARGV, 2 + n * 12, 13 + n * 12)
   keep, tombstone, dead = tonumber(keep), tonumber(tombstone), tonumber(dead)
   local key = K.task(id)
-  local state, held_under, cancel, begun, answers, unbegun, restarts =
-    unpack(redis.call('HMGET', key, F.state, F.fence, F.cancel, F.attempts, F.answers, F.unbegun, F.restarts))
+  local state, run, cancel, answers, unbegun, restarts =
+    unpack(redis.call('HMGET', key, F.state, F.run, F.cancel, F.answers, F.unbegun, F.restarts))
+  local held_under, late, begun, place, worker = run_of(run)
   local known = answered(answers, A.fail .. fence)
   if not state then
     verdicts[n + 1] = 'unknown'
@@ -47,11 +49,11 @@ for n = 0, tonumber(ARGV[1]) - 1 do
       settle(id, S.canceled, keep, tombstone)
       verdicts[n + 1] = 'canceled'
     elseif again then
-      redis.call('HDEL', key, F.worker, F.progress, F.unbegun)
+      redis.call('HDEL', key, F.progress, F.unbegun)
       redis.call('HSET', key, F.state, S.retrying, F.restarts, (restarts or 0) + 1, F.extra, '1')
       if kind == 'later' then
         if unbegun == fence then forget_start(queue, key) end
-        redis.call('HINCRBY', key, F.attempts, -1)
+        redis.call('HSET', key, F.run, run_text(fence, late, whole(begun - 1), place, worker))
       else
         note_error(id, text)
       end

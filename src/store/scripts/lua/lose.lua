@@ -11,6 +11,7 @@
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
+--#include run
 --#include rate
 --#include follow
 --#include large
@@ -26,7 +27,8 @@ local cap = tonumber(ARGV[#ARGV])
 local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local queue, id, fence, most_lost, problem, keep, tombstone, dead = unpack(ARGV, 2 + n * 8, 9 + n * 8)
-  local state, held_under, answers = unpack(redis.call('HMGET', K.task(id), F.state, F.fence, F.answers))
+  local state, run, answers = unpack(redis.call('HMGET', K.task(id), F.state, F.run, F.answers))
+  local held_under = run_of(run)
   local known = answered(answers, A.lose .. fence)
   if known then
     verdicts[n + 1] = known

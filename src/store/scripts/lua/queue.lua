@@ -8,6 +8,7 @@
 -- flags: no-writes
 local base = KEYS[1]
 --#include clock
+--#include run
 --#include snapshot
 --#include rate
 

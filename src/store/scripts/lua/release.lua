@@ -8,6 +8,7 @@
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
+--#include run
 --#include follow
 --#include large
 --#include result
@@ -21,7 +22,8 @@ local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local queue, id, fence, keep, tombstone = unpack(ARGV, 2 + n * 5, 6 + n * 5)
   local key = K.task(id)
-  local state, held_under, answers = unpack(redis.call('HMGET', key, F.state, F.fence, F.answers))
+  local state, run, answers = unpack(redis.call('HMGET', key, F.state, F.run, F.answers))
+  local held_under = run_of(run)
   local known = answered(answers, A.release .. fence)
   if known then
     verdicts[n + 1] = known

@@ -10,11 +10,13 @@
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
+--#include run
 
 local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
   local queue, id, fence, lease, as_taken = unpack(ARGV, 2 + n * 5, 6 + n * 5)
-  local state, held_under, cancel, taken_for = unpack(redis.call('HMGET', K.task(id), F.state, F.fence, F.cancel, F.lease))
+  local state, run, cancel, taken_for = unpack(redis.call('HMGET', K.task(id), F.state, F.run, F.cancel, F.lease))
+  local held_under = run_of(run)
   if state == S.running and held_under == fence then
     if as_taken == '1' then lease = taken_for or lease end
     redis.call('ZADD', K.leases(queue), whole(now + tonumber(lease)), id)

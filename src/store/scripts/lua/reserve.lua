@@ -23,6 +23,7 @@
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
+--#include run
 --#include rate
 --#include follow
 --#include large
@@ -55,14 +56,14 @@ local starts = K.starts(queue)
 local tasks = {}
 -- The fields that few tasks have, of one that has none.
 local NONE = {}
--- Hands out a task with its fields {input, fence, attempts, lost, created, media type, query, caller}.
+-- Hands out a task with {input, fence, attempts, lost, created, media type, query, caller}.
 local function hand(id, t)
   local lost = t[4] or '0'
   if t[4] and suspect_lease > 0 then
     local unbegun = redis.call('HGET', K.task(id), F.unbegunReleases)
     if unbegun then lost = lost .. '/' .. unbegun end
   end
-  local facts = id .. ' ' .. t[2] .. ' ' .. (t[3] or '0') .. ' ' .. lost .. ' ' .. (t[5] or '0')
+  local facts = id .. ' ' .. t[2] .. ' ' .. t[3] .. ' ' .. lost .. ' ' .. (t[5] or '0')
   local more = t[6] or t[7] or t[8]
   local at = #tasks
   tasks[at + 1] = more and facts .. ' +' or facts
@@ -75,7 +76,9 @@ end
 -- Hands out once more what is still held of a reservation, of which the fences follow one another.
 local function hand_again(nth, ids)
   for id in string.gmatch(ids, '%S+') do
-    local t = redis.call('HMGET', K.task(id), F.input, F.fence, F.attempts, F.lost, F.created, F.mediaType, F.query, F.caller, F.state, F.unbegun)
+    local t = redis.call('HMGET', K.task(id), F.input, F.run, F.run, F.lost, F.created, F.mediaType, F.query, F.caller, F.state, F.unbegun)
+    local _
+    t[2], _, t[3] = run_of(t[2])
     -- One that has been lost and taken once more meanwhile, be it by this worker in another lane, has another fence.
     if t[9] == S.running and t[2] == whole(nth) then
       hand(id, t)
@@ -161,20 +164,25 @@ local entries = count > 0 and redis.call('ZPOPMIN', line, count) or {}
 for n = 1, #entries, 2 do
   local id, score = entries[n], entries[n + 1]
   local key = K.task(id)
-  local known = redis.call('HMGET', key, F.input, F.state, F.attempts, F.created, F.extra, F.listeners)
+  local known = redis.call('HMGET', key, F.input, F.state, F.created, F.extra, F.listeners)
   if known[2] == S.waiting then
-    fence = math.max(fence + 1, (now - EPOCH) * 1024)
+    fence = next_fence(fence)
     first_fence = first_fence or fence
-    local extra = known[5] and redis.call('HMGET', key, F.lost, F.mediaType, F.query, F.caller) or NONE
-    local t = { known[1], whole(fence), often((known[3] or 0) + 1), extra[1], known[4], extra[2], extra[3], extra[4] }
-    redis.call('HSET', key, F.state, S.running, F.fence, t[2], F.attempts, t[3], F.place, score, F.begun, now_text, F.worker, worker)
+    local fence_text, attempts, extra = whole(fence), '1', NONE
+    if known[4] then
+      extra = redis.call('HMGET', key, F.lost, F.mediaType, F.query, F.caller, F.run)
+      local _, _, before = run_of(extra[5])
+      attempts = often((before or 0) + 1)
+    end
+    local t = { known[1], fence_text, attempts, extra[1], known[3], extra[2], extra[3], extra[4] }
+    redis.call('HSET', key, F.state, S.running, F.run, new_run(fence_text, attempts, score, worker))
     -- Whoever renews over HTTP need not say again for how long.
     if holder then redis.call('HSET', key, F.lease, lease) end
     local suspect = suspect_lease > 0 and t[4]
     if suspect then redis.call('HSET', key, F.unbegun, t[2]) end
     leased[#leased + 1] = suspect and whole(now + suspect_lease) or expiry
     leased[#leased + 1] = id
-    notify(id, S.running, known[6])
+    notify(id, S.running, known[5])
     hand(id, t)
     ids[#ids + 1] = id
   else

@@ -9,6 +9,7 @@
 -- or is just being undone), "unknown".
 local base = KEYS[1]
 --#include clock
+--#include run
 --#include large
 --#include result
 --#include answers
@@ -20,8 +21,8 @@ local base = KEYS[1]
 local function waiting_undo(id, queue, called, fence)
   local undo = id .. ':undo:' .. queue
   if called == '2' then undo = undo .. ':' .. fence end
-  local state, held = unpack(redis.call('HMGET', K.task(undo), F.state, F.fence))
-  return state == S.waiting and not held and undo
+  local state, run = unpack(redis.call('HMGET', K.task(undo), F.state, F.run))
+  return state == S.waiting and not run and undo
 end
 
 local function take_back(id, undo)
@@ -35,8 +36,9 @@ local verdicts, woken = {}, {}
 for n = 1, tonumber(ARGV[1]) do
   local id, call = ARGV[n * 2], ARGV[n * 2 + 1]
   local key = K.task(id)
-  local queue, state, digest, priority, answers, undoing, fence, share =
-    unpack(redis.call('HMGET', key, F.queue, F.state, F.digest, F.priority, F.answers, F.undoing, F.fence, F.share))
+  local queue, state, digest, priority, answers, undoing, run, share =
+    unpack(redis.call('HMGET', key, F.queue, F.state, F.digest, F.priority, F.answers, F.undoing, F.run, F.share))
+  local fence = run_of(run)
   local known = answered(answers, A.retry .. call)
   local undo = undoing and waiting_undo(id, queue, undoing, fence)
   if not queue then
@@ -49,11 +51,16 @@ for n = 1, tonumber(ARGV[1]) do
   elseif undoing and not undo then
     verdicts[n] = 'undone'
   else
-    -- The fence says that a worker has had it: as long as its work stands, a cancel has it undone and its input stays.
-    if undo then take_back(id, undo) else redis.call('HDEL', key, F.fence) end
+    -- A run says that a worker has had it: as long as its work stands, a cancel has it undone and its input stays.
+    if undo then
+      take_back(id, undo)
+      redis.call('HSET', key, F.run, handed_back(fence, 0))
+    else
+      redis.call('HDEL', key, F.run)
+    end
     local hlc = tick_hlc(tonumber(redis.call('HGET', K.queue(queue), Q.hlc) or 0))
     redis.call('HSET', K.queue(queue), Q.hlc, whole(hlc))
-    redis.call('HDEL', key, F.attempts, F.lost, F.unbegunReleases, F.ended, F.expires, F.errorCode, F.errors, F.begun, F.deadline)
+    redis.call('HDEL', key, F.lost, F.unbegunReleases, F.ended, F.expires, F.errorCode, F.errors, F.deadline)
     redis.call('HSET', key, F.state, S.waiting)
     redis.call('PERSIST', key)
     redis.call('PERSIST', K.input(id))

@@ -19,13 +19,15 @@
 -- is no room for the step.
 -- flags: allow-oom
 local base = KEYS[1]
+--#include run
 
 local id, fence, verb, name, value, undo = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local most, room = tonumber(ARGV[7]), tonumber(ARGV[8])
 -- A page of steps: all at once would hold up Redis for long.
 local PAGE = 200
 local key, steps = K.task(id), K.steps(id)
-local state, held_under, cancel, all_bytes = unpack(redis.call('HMGET', key, F.state, F.fence, F.cancel, F.stepBytes))
+local state, run, cancel, all_bytes = unpack(redis.call('HMGET', key, F.state, F.run, F.cancel, F.stepBytes))
+local held_under = run_of(run)
 if state ~= S.running or held_under ~= fence then return { 'stale' } end
 
 if verb == 'read' then

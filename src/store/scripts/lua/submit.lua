@@ -15,6 +15,7 @@
 -- "long" (index above most), "dry"; nothing for what there is not.
 local base = KEYS[1]
 --#include clock
+--#include run
 --#include snapshot
 --#include rate
 --#include listen

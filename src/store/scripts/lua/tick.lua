@@ -15,6 +15,7 @@
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
+--#include run
 --#include grace
 --#include rate
 --#include follow
@@ -72,19 +73,19 @@ local function promote(queue)
   local hlc = tonumber(redis.call('HGET', K.queue(queue), Q.hlc) or 0)
   for _, id in ipairs(due) do
     local key = K.task(id)
-    local state, place, listeners = unpack(redis.call('HMGET', key, F.state, F.place, F.listeners))
+    local state, place, run, listeners = unpack(redis.call('HMGET', key, F.state, F.place, F.run, F.listeners))
     redis.call('ZREM', K.scheduled(queue), id)
     if state == S.scheduled or state == S.retrying then
-      local score = place
+      local _, _, _, score = readable_run(run, place)
       -- A scheduled task joins at the end of its class; a retrying one has stood in line before and keeps its place, but for
       -- a webhook's: a receiver that hangs must not come before those that answer, again and again.
       if state == S.scheduled or queue == WEBHOOKS then
         hlc = tick_hlc(hlc)
-        score = whole(math.floor(tonumber(place) / CLASS) * CLASS + hlc)
+        score = whole(math.floor(tonumber(place or score) / CLASS) * CLASS + hlc)
       end
       -- In a fair line a scheduled task joins at the end of its key.
       local share = state == S.scheduled and place % 1 ~= 0 and redis.call('HGET', key, F.share)
-      redis.call('HDEL', key, F.place)
+      if place then redis.call('HDEL', key, F.place) end
       redis.call('HSET', key, F.state, S.waiting)
       if share then
         rejoin_fair(queue, id, floor(place / CLASS), share)
@@ -103,8 +104,9 @@ local function reclaim(queue, ends)
   local expired = redis.call('ZRANGEBYSCORE', K.leases(queue), '-inf', whole(ended_by), 'LIMIT', 0, to_reclaim)
   to_reclaim = to_reclaim - #expired
   for _, id in ipairs(expired) do
-    local state, worker = unpack(redis.call('HMGET', K.task(id), F.state, F.worker))
+    local state, run = unpack(redis.call('HMGET', K.task(id), F.state, F.run))
     if state == S.running then
+      local _, _, _, _, worker = run_of(run)
       local fate, losses = lose(queue, id, ends)
       lost[#lost + 1] = { queue, id, worker or '', losses, fate }
     else

@@ -15,6 +15,7 @@
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
+--#include run
 --#include follow
 --#include large
 --#include result
@@ -31,7 +32,8 @@ local of, stored, _, nth, ids = string.match(part, '^(%S+) (%d+) (%d+) (%d+) (.*
 if of and of ~= holder then return 'shared' end
 nth = tonumber(nth or 0)
 for id in string.gmatch(ids or '', '%S+') do
-  local state, fence = unpack(redis.call('HMGET', K.task(id), F.state, F.fence))
+  local state, run = unpack(redis.call('HMGET', K.task(id), F.state, F.run))
+  local fence = run_of(run)
   if state == S.running and fence == whole(nth) then release(queue, id, keep, tombstone) end
   nth = nth + 1
 end

@@ -12,17 +12,18 @@
 -- Returns "updated", "conflict" (a worker has or had it, or it is finished), "changed" (it is of
 -- another revision) or "unknown".
 local base = KEYS[1]
+--#include run
 --#include answers
 --#include notify
 
 local id, input, digest, media, query = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local call, revision = ARGV[6], ARGV[7]
 local key = K.task(id)
-local state, fence, answers, replaced = unpack(redis.call('HMGET', key, F.state, F.fence, F.answers, F.revision))
+local state, run, answers, replaced = unpack(redis.call('HMGET', key, F.state, F.run, F.answers, F.revision))
 if not state then return 'unknown' end
 if answered(answers, A.update .. call) then return 'updated' end
 -- A fence says that a worker has had it: what it has done for the old input must not be taken for done for the new one.
-if (state ~= S.waiting and state ~= S.scheduled) or fence then return 'conflict' end
+if (state ~= S.waiting and state ~= S.scheduled) or run then return 'conflict' end
 if revision ~= '' and (replaced or '0') ~= revision then return 'changed' end
 
 local function put(field, value)

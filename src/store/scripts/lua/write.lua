@@ -8,6 +8,7 @@
 -- Returns of each "stale", or how many of its values were stored: what did not fit and all behind it is refused. The same call sent
 -- again is answered the same.
 local base = KEYS[1]
+--#include run
 --#include notify
 
 -- Of so many calls the answers are remembered: several requests of one worker may be underway.
@@ -15,8 +16,9 @@ local ANSWERS = 3
 
 local function write(id, fence, call, most, all, values)
   local key = K.task(id)
-  local state, held_under, attempt, output, restarts, listeners =
-    unpack(redis.call('HMGET', key, F.state, F.fence, F.attempts, F.output, F.restarts, F.listeners))
+  local state, run, output, restarts, listeners =
+    unpack(redis.call('HMGET', key, F.state, F.run, F.output, F.restarts, F.listeners))
+  local held_under, _, attempt = run_of(run)
   local known = output and string.match(output, ' ' .. call .. '=(%d+)')
   if known then return known end
   if state ~= S.running or held_under ~= fence then return 'stale' end

@@ -20,7 +20,8 @@ end
 -- Has undone what the task has done: its steps move to the undoing task, its input is copied there.
 -- Returns how that one is called: see the field Y in keys.ts.
 local function undo_work(id)
-  local queue, digest, fence = unpack(redis.call('HMGET', K.task(id), F.queue, F.digest, F.fence))
+  local queue, digest, run = unpack(redis.call('HMGET', K.task(id), F.queue, F.digest, F.run))
+  local fence = run_of(run)
   local follower, called = id .. ':undo:' .. queue, '1'
   -- An earlier task had the same id, and what undoes its work is still there.
   if redis.call('EXISTS', K.task(follower)) == 1 then

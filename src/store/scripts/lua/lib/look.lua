@@ -28,28 +28,29 @@ local function look(args, at)
         due = redis.call('ZSCORE', K.scheduled(queue), id) or ''
       end
       local expires, first
+      local run = ''
       local facts, progress, caller = queue .. ' ' .. state .. ' ' .. (known[3] or ''), '', ''
       local place = ' ' .. index .. ' ' .. score .. ' ' .. due
       if known[4] or state == S.failed then
-        local t = redis.call('HMGET', key, F.attempts, F.begun, F.ended, F.expires, F.lost, F.cancel, F.destroyed, F.errorCode, F.revision, F.progress, F.caller, F.result, F.deadline)
-        expires, first = t[4], t[12]
-        for field = 1, 11 do t[field] = t[field] or '' end
-        facts = facts .. ' ' .. table.concat(t, ' ', 1, 8) .. place .. ' ' .. t[9] .. ' ' .. (t[13] or '')
-        progress, caller = t[10], t[11]
+        local t = redis.call('HMGET', key, F.ended, F.expires, F.lost, F.cancel, F.destroyed, F.errorCode, F.revision, F.progress, F.caller, F.run, F.result, F.deadline)
+        expires, first = t[2], t[11]
+        for field = 1, 10 do t[field] = t[field] or '' end
+        facts = facts .. ' ' .. table.concat(t, ' ', 1, 6) .. place .. ' ' .. t[7] .. ' ' .. (t[12] or '')
+        progress, caller, run = t[8], t[9], t[10]
       elseif state == S.waiting or state == S.scheduled then
         -- Without the rarer fields it has never been out of the line for longer than a release.
-        facts = facts .. '        ' .. place .. '  '
+        facts = facts .. '      ' .. place .. '  '
       else
-        local t = redis.call('HMGET', key, F.attempts, F.begun, F.ended, F.expires, F.result)
-        expires, first = t[4], t[5]
-        facts = facts .. ' ' .. (t[1] or '') .. ' ' .. (t[2] or '') .. ' ' .. (t[3] or '') .. ' ' .. (t[4] or '') .. '    ' .. place .. '  '
+        local t = redis.call('HMGET', key, F.run, F.ended, F.expires, F.result)
+        run, expires, first = t[1] or '', t[3], t[4]
+        facts = facts .. ' ' .. (t[2] or '') .. ' ' .. (t[3] or '') .. '    ' .. place .. '  '
       end
       if wanted and expires then
         -- One in the hash may still be there when its time is over.
         if (tonumber(expires) or now + 1) > now then result = read_result(id, key, first, INSIDE) end
         if state == S.failed then errors = redis.call('HGET', key, F.errors) or '' end
       end
-      tasks[n + 1] = { facts, progress, caller, result, errors }
+      tasks[n + 1] = { facts, progress, caller, result, errors, run }
     end
   end
   return { now_text, lines, tasks }

@@ -4,8 +4,9 @@
 -- Returns what became of it ("waiting", "released" where nothing was counted, "dead", "canceled") and its losses.
 local function lose(queue, id, ends)
   local key = K.task(id)
-  local cancel, place, lost, fence, unbegun, restarts =
-    unpack(redis.call('HMGET', key, F.cancel, F.place, F.lost, F.fence, F.unbegun, F.restarts))
+  local cancel, run, lost, unbegun, restarts, noted =
+    unpack(redis.call('HMGET', key, F.cancel, F.run, F.lost, F.unbegun, F.restarts, F.place))
+  local fence, _, attempts, place = readable_run(run, noted)
   local losses, begun = tonumber(lost or 0), not (unbegun and unbegun == fence)
   redis.call('ZREM', K.leases(queue), id)
   if begun then
@@ -30,9 +31,8 @@ local function lose(queue, id, ends)
     count_rate(queue, R.finished, 1)
     return 'dead', losses
   end
-  redis.call('HDEL', key, F.place, F.worker, F.progress, F.begun, F.unbegun)
-  redis.call('HSET', key, F.state, S.waiting)
-  redis.call('HINCRBY', key, F.attempts, -1)
+  redis.call('HDEL', key, F.progress, F.unbegun)
+  redis.call('HSET', key, F.state, S.waiting, F.run, handed_back(fence, attempts))
   redis.call('ZADD', K.waiting(queue), place, id)
   notify(id, S.waiting)
   return begun and 'waiting' or 'released', losses

@@ -24,12 +24,14 @@ end
 -- Tells of an end, with the result where that is short (nil where there is none).
 --   ended, expires  ms, as text; nil for an end of which there is more to say, so that it is looked at
 --   teller  the process that tells its own listeners itself, or nil
+--   run  the field of the record; nil where the caller has not read it
 -- Returns the attempts where the record names the teller, else nil.
-local function notify_end(id, letter, ended, expires, result, listeners, teller)
+local function notify_end(id, letter, ended, expires, result, listeners, teller, run)
   if listeners == nil then listeners = redis.call('HGET', K.task(id), F.listeners) end
   if not listeners then return end
-  local attempts, text = redis.call('HGET', K.task(id), F.attempts) or '0', nil
-  local by_teller
+  local _, _, attempts = run_of(run or redis.call('HGET', K.task(id), F.run))
+  attempts = attempts or '0'
+  local by_teller, text
   for name in string.gmatch(listeners, '[^ .]+') do
     if name == teller then
       by_teller = attempts

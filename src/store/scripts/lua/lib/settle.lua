@@ -4,17 +4,17 @@
 -- Ends a task with the stored form of its result. Its webhook is left to the caller.
 --   undo  what it has done can be undone, when its result is destroyed: its input and steps stay as long
 --   bare  it is known to have no progress, no input of its own key and no steps
---   listeners, teller  see lib/notify.lua, whose answer is returned
-local function succeed(id, key, result, keep, tombstone, undo, bare, listeners, teller)
+--   listeners, teller, run  see lib/notify.lua, whose answer is returned
+local function succeed(id, key, result, keep, tombstone, undo, bare, listeners, teller, run)
   mark_ended(id, key, S.succeeded, keep, tombstone, result)
-  if bare then redis.call('HDEL', key, F.place, F.worker) else redis.call('HDEL', key, F.place, F.worker, F.progress) end
+  if not bare then redis.call('HDEL', key, F.progress) end
   if undo then
     redis.call('PEXPIRE', K.input(id), often(keep))
     redis.call('PEXPIRE', K.steps(id), often(keep))
   elseif not bare then
     redis.call('UNLINK', K.input(id), K.steps(id))
   end
-  return notify_end(id, S.succeeded, now_text, often(now + keep), result, listeners, teller)
+  return notify_end(id, S.succeeded, now_text, often(now + keep), result, listeners, teller, run)
 end
 
 -- What a task has written stays as long as its result; of a canceled one nothing can be collected.
@@ -25,16 +25,16 @@ end
 -- Ends a task that was canceled or has failed; result: the stored form of its answer, or nil for none.
 local function settle(id, state, keep, tombstone, result)
   local key = K.task(id)
-  local t = redis.call('HMGET', key, F.webhook, F.undo, F.fence, F.output, F.deadline, F.cancel, F.queue)
-  local webhook, undo, fence, output, deadline, cancel, queue = unpack(t)
+  local t = redis.call('HMGET', key, F.webhook, F.undo, F.run, F.output, F.deadline, F.cancel, F.queue)
+  local webhook, undo, run, output, deadline, cancel, queue = unpack(t)
   mark_ended(id, key, state, keep, tombstone, result)
   local is_late = state == S.canceled and cancel == C.cancelByDeadline
   if deadline then redis.call('ZREM', K.deadlines(queue), id) end
   note_finished(queue, { now_text .. ' ' .. id })
   if is_late then redis.call('HSET', key, F.errorCode, C.deadlinePassed) end
-  redis.call('HDEL', key, F.place, F.worker, F.progress, F.cancel)
-  -- A fence says that a worker has had it: what it did is undone. One that never began has nothing to undo.
-  if undo and fence then undo_work(id) end
+  redis.call('HDEL', key, F.place, F.progress, F.cancel)
+  -- A run says that a worker has had it: what it did is undone. One that never began has nothing to undo.
+  if undo and run then undo_work(id) end
   redis.call('UNLINK', K.input(id), K.steps(id))
   if output then keep_output(id, state, keep) end
   if webhook then tell_webhook(id, state, webhook) end
@@ -48,7 +48,7 @@ local function bury(queue, id, result, keep, tombstone, cap)
   mark_ended(id, key, S.failed, keep, tombstone, result)
   if deadline then redis.call('ZREM', K.deadlines(queue), id) end
   note_finished(queue, { now_text .. ' ' .. id })
-  redis.call('HDEL', key, F.place, F.worker, F.progress, F.cancel)
+  redis.call('HDEL', key, F.place, F.progress, F.cancel)
   redis.call('PEXPIRE', K.input(id), keep_text)
   redis.call('PEXPIRE', K.steps(id), keep_text)
   if output then keep_output(id, S.failed, keep) end

@@ -98,8 +98,8 @@ local function before_canceled(share, before)
   for _ = 1, MOST_CANCELED do
     local id = before and string.match(before, '^%S+ (.+)$')
     if not id then return before end
-    local state, fence, other, further = unpack(redis.call('HMGET', K.task(id), F.state, F.fence, F.share, F.before))
-    if state ~= S.canceled or fence or other ~= share then return before end
+    local state, run, other, further = unpack(redis.call('HMGET', K.task(id), F.state, F.run, F.share, F.before))
+    if state ~= S.canceled or run or other ~= share then return before end
     before = further
   end
   return before
@@ -107,12 +107,12 @@ end
 
 -- A task leaves the line without having been started: its key is not charged for it. Before it is settled.
 local function leave_fair(queue, id)
-  local share, fence, before, priority = unpack(redis.call('HMGET', K.task(id), F.share, F.fence, F.before, F.priority))
+  local share, run, before, priority = unpack(redis.call('HMGET', K.task(id), F.share, F.run, F.before, F.priority))
   if not share then return end
   local class = tonumber(priority or C.defaultPriority)
   local cost, member = share_of(class, share)
   local stored = redis.call('HGET', K.shares(queue), member)
-  if stored and not fence then
+  if stored and not run then
     local charge, last, last_id = string.match(stored, '^(%S+) (%S+ (.+))$')
     local known = before
     before = before_canceled(share, before)

@@ -13,7 +13,8 @@ local function snapshot_of(queue)
   local ages = {}
   if live and running > 0 and running >= tonumber(q[3] or 0) then
     for n, id in ipairs(redis.call('ZRANDMEMBER', leases, AGES)) do
-      ages[n] = whole(math.max(0, now - tonumber(redis.call('HGET', K.task(id), F.begun) or now)))
+      local fence, late = run_of(redis.call('HGET', K.task(id), F.run))
+      ages[n] = whole(math.max(0, now - (begun_of(fence, late) or now)))
     end
   end
   return {

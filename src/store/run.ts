@@ -1,0 +1,18 @@
+import { SHARED } from "./constants.ts";
+
+const FENCES_A_MS = 10 ** SHARED.fenceDigits;
+
+/** What readers need of the last run of a task. */
+interface Run {
+  /** How many attempts have begun. */
+  readonly attempts: number;
+  /** When the last one began; null if none has, or if it was handed back. */
+  readonly startedMs: number | null;
+}
+
+/** Reads the field `run`, see scripts/lua/lib/run.lua; "" if the task was never reserved. */
+export function runOf(run: string): Run {
+  const [fence, late = "-", attempts] = run.split(" ", 3);
+  const startedMs = SHARED.epochMs + Math.floor(Number(fence) / FENCES_A_MS) + Number(late);
+  return { attempts: Number(attempts) || 0, startedMs: Number.isFinite(startedMs) ? startedMs : null };
+}

@@ -1,0 +1,59 @@
+-- The last run of a task, in one field: "fence late attempts place worker". All but run_of needs clock.
+--   fence     of its reservation; the time when it was given out is in it, see next_fence
+--   late      how many ms after that time its handler began; "-" where it was handed back
+--   attempts  attempts begun
+--   place     in line: its score there, to which a release or a loss returns it; "-" where it has returned
+--   worker    the end of the name of its worker, for the report of a loss
+-- All of it is about 64 bytes at most, see TASK_FIELDS in keys.ts. It is kept when the task has ended.
+local FENCE_DIGITS = C.fenceDigits
+local WORKER_BYTES = 20
+
+-- The fence after `last`, which never goes back, even where the clock was set back.
+local function next_fence(last)
+  return math.max(last + 1, (now - EPOCH) * 10 ^ FENCE_DIGITS)
+end
+
+-- When a fence was given out, ms; of a batch they are nearly always the same.
+local fence_times = {}
+local function time_of_fence(fence)
+  local ms = string.sub(fence, 1, -1 - FENCE_DIGITS)
+  local time = fence_times[ms]
+  if not time then
+    time = EPOCH + (tonumber(ms) or 0)
+    fence_times[ms] = time
+  end
+  return time
+end
+
+local function run_text(fence, late, attempts, place, worker)
+  return fence .. ' ' .. late .. ' ' .. attempts .. ' ' .. place .. ' ' .. worker
+end
+
+-- The run that begins with a reservation.
+local function new_run(fence_text, attempts, place, worker)
+  local late = now - time_of_fence(fence_text)
+  return run_text(fence_text, late == 0 and '0' or whole(late), attempts, place, string.sub(worker, -WORKER_BYTES))
+end
+
+-- The same of a run that is handed back: the task waits at its old place, and the attempt does not count.
+local function handed_back(fence, attempts)
+  return fence .. ' - ' .. whole(math.max(0, attempts - 1)) .. ' -'
+end
+
+-- Returns fence, late, attempts, place ("-" where it has none) and worker; nothing of a task that was never reserved.
+local function run_of(run)
+  return string.match(run or '', '^(%d+) (%S+) (%d+) (%S+) ?(.*)$')
+end
+
+-- The same of a running task, or of one to be retried, that must return to its place also where its record cannot be read.
+--   noted  where that is then; nil for the end of the usual class
+local function readable_run(run, noted)
+  local fence, late, attempts, place, worker = run_of(run)
+  if fence then return fence, late, attempts, place, worker end
+  return '0', '-', '1', noted or whole(C.defaultPriority * CLASS + tick_hlc(0)), ''
+end
+
+-- When a run began, ms; nil where it was handed back.
+local function begun_of(fence, late)
+  return tonumber(late) and time_of_fence(fence) + late
+end
