@@ -1,9 +1,9 @@
-import type { Bench, BenchOptions, Figure } from "./harness/bench.ts";
+import type { Bench, BenchOptions, CpuUse, Figure } from "./harness/bench.ts";
 import { compare, micros, milliseconds, perSecond } from "./harness/judge.ts";
 import { bodyOf, type Load, makeLoad } from "./harness/load.ts";
 import { type ServerSubject, startPaihao, startServerSubject } from "./harness/process.ts";
 import { type BenchStore, withEachStore } from "./harness/store.ts";
-import { inTurns } from "./harness/turns.ts";
+import { inTurns, median } from "./harness/turns.ts";
 
 /** As long as the inputs that other figures are about. */
 const BODY = bodyOf(56);
@@ -27,7 +27,11 @@ export const accept: Bench = {
   title: "HTTP accept: POST, respond-async, 64 connections",
   async run(options) {
     const all = await withEachStore((store) => measure(store, options));
-    return { figures: all.flatMap((one) => one.figures), raw: all.map((one) => one.raw) };
+    return {
+      figures: all.flatMap((one) => one.figures),
+      cpu: all[0]?.cpu ?? [],
+      raw: all.map((one) => one.raw),
+    };
   },
 };
 
@@ -44,7 +48,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
       paihao: turn(paihao),
       bullmq: turn(bullmq),
     });
-    return { figures: figuresOf(turns, store.mode), raw: { mode: store.mode, turns } };
+    return { figures: figuresOf(turns, store.mode), cpu: cpuOf(turns), raw: { mode: store.mode, turns } };
   } finally {
     await Promise.all([echo.stop(), bullmq.stop(), paihao.stop()]);
   }
@@ -63,6 +67,16 @@ async function oneTurn(server: ServerSubject, store: BenchStore, seconds: number
     redisMicros: ((store.cpuSeconds() - redisCpu) / requests) * 1e6,
     load,
   };
+}
+
+function cpuOf(turns: Record<"echo" | "paihao" | "bullmq", Turn[]>): CpuUse[] {
+  const names = { paihao: "paihao", bullmq: "Koa + BullMQ", echo: "Koa echo, no Redis" } as const;
+  return (["paihao", "bullmq", "echo"] as const).map((name) => ({
+    work: "a request, accepted",
+    name: names[name],
+    process: median(turns[name].map((turn) => turn.serverMicros)),
+    redis: name === "echo" ? 0 : median(turns[name].map((turn) => turn.redisMicros)),
+  }));
 }
 
 function figuresOf(turns: Record<"echo" | "paihao" | "bullmq", Turn[]>, store: string): Figure[] {

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
+import { drawBars } from "./harness/bars.ts";
 import type { Series } from "./harness/bench.ts";
 import { drawChart } from "./harness/chart.ts";
 import { machineLine } from "./harness/machine.ts";
@@ -24,13 +25,34 @@ const PLOTS = [
 
 /** Draws the newest measurements of each curve, those for the record before quick ones; returns what was written. */
 export function plot(): string[] {
+  return [...plotCurves(), plotCpu()];
+}
+
+/** The benchmarks whose CPU use is drawn, in this order. */
+const CPU = ["accept", "sync-load", "run"] as const;
+
+function plotCpu(): string {
+  const recorded = CPU.map((bench) => newest(bench)).filter((one) => one?.cpu !== undefined);
+  const [first] = recorded;
+  if (!first) return `no measurements yet: npm run bench -- ${CPU.join(" ")}`;
+  const file = path.join(RESULTS_DIR, "cpu.svg");
+  const uses = recorded.flatMap((one) => one?.cpu ?? []);
+  const title = "CPU time of one request or task, by process";
+  writeFileSync(file, drawBars(uses, { title, caption: captionOf(first) }));
+  return path.relative(process.cwd(), file);
+}
+
+function captionOf({ quick, machine }: Recorded): string {
+  return `${quick ? "quick run, not for the record · " : ""}${machineLine(machine).split(", koa")[0]}`;
+}
+
+function plotCurves(): string[] {
   return PLOTS.flatMap(({ plot: kind, bench, ...labels }) => {
     const recorded = newest(bench);
     const series = recorded?.series?.filter((one: Series) => one.plot === kind) ?? [];
     if (!recorded || series.length === 0) return [`no measurements yet: npm run bench -- ${bench}`];
     const file = path.join(RESULTS_DIR, `${kind}.svg`);
-    const caption = `${recorded.quick ? "quick run, not for the record · " : ""}${machineLine(recorded.machine).split(", koa")[0]}`;
-    writeFileSync(file, drawChart(series, { ...labels, caption }));
+    writeFileSync(file, drawChart(series, { ...labels, caption: captionOf(recorded) }));
     return [path.relative(process.cwd(), file)];
   });
 }

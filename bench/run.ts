@@ -1,4 +1,4 @@
-import type { Bench, BenchOptions, Figure, Series } from "./harness/bench.ts";
+import type { Bench, BenchOptions, CpuUse, Figure, Series } from "./harness/bench.ts";
 import { perSecond } from "./harness/judge.ts";
 import type { Peer, PeerCalls } from "./harness/peers.ts";
 import { startCallable } from "./harness/rpc.ts";
@@ -22,6 +22,7 @@ const TARGETS: Readonly<Record<number, { readonly [peer in "bullmq" | "bee"]?: n
 };
 
 type PeerName = "paihao" | "bullmq" | "bee";
+const NAMES: Readonly<Record<PeerName, string>> = { paihao: "paihao", bullmq: "BullMQ", bee: "bee-queue" };
 
 interface Turn {
   readonly tasksPerSecond: number;
@@ -39,6 +40,7 @@ export const run: Bench = {
     return {
       figures: all.flatMap((one) => one.figures),
       series: all[0]?.series ?? [],
+      cpu: all[0]?.cpu ?? [],
       raw: all.map((one) => one.raw),
     };
   },
@@ -52,6 +54,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
   };
   const figures: Figure[] = [];
   const raw: unknown[] = [];
+  const cpu: CpuUse[] = [];
   const points: Record<PeerName, { x: number; y: number }[]> = { paihao: [], bullmq: [], bee: [] };
   try {
     for (const concurrency of Object.keys(TASKS).map(Number)) {
@@ -88,6 +91,10 @@ async function measure(store: BenchStore, options: BenchOptions) {
       for (const name of Object.keys(points) as PeerName[])
         points[name].push({ x: concurrency, y: median(of(name, "tasksPerSecond")) });
       if (targets === undefined) continue;
+      for (const name of Object.keys(NAMES) as PeerName[]) {
+        const [process, redis] = [median(of(name, "micros")), median(of(name, "redisMicros"))];
+        cpu.push({ work: `a task, at concurrency ${concurrency}`, name: NAMES[name], process, redis });
+      }
       for (const [name, against] of [
         ["bullmq", "BullMQ Worker"],
         ["bee", "bee-queue"],
@@ -110,9 +117,9 @@ async function measure(store: BenchStore, options: BenchOptions) {
   }
   const series: Series[] = Object.entries(points).map(([name, of]) => ({
     plot: "concurrency",
-    name,
+    name: NAMES[name as PeerName],
     unit: "tasks/s",
     points: of,
   }));
-  return { figures, series, raw };
+  return { figures, series, cpu, raw };
 }

@@ -37,10 +37,19 @@ export interface Series {
   readonly points: readonly { readonly x: number; readonly y: number }[];
 }
 
+/** µs of CPU for one request or task: of the server or worker process, and of Redis. A bar for the plot. */
+export interface CpuUse {
+  readonly work: string;
+  readonly name: string;
+  readonly process: number;
+  readonly redis: number;
+}
+
 /** What a benchmark found. */
 export interface Measured {
   readonly figures: readonly Figure[];
   readonly series?: readonly Series[];
+  readonly cpu?: readonly CpuUse[];
   /** Sentences that belong to the figures. */
   readonly notes?: readonly string[];
   /** Every single measurement, as it was. */

@@ -1,4 +1,5 @@
 import type { Series } from "./bench.ts";
+import { at, COLOURS, drawing, escapeText, niceTicks, text, WIDTH } from "./svg.ts";
 
 /** What a chart is called, and how its axes run. */
 export interface ChartOptions {
@@ -9,11 +10,8 @@ export interface ChartOptions {
   readonly caption: string;
 }
 
-const WIDTH = 760;
 const HEIGHT = 420;
 const BOX = { left: 84, right: 170, top: 48, bottom: 76 } as const;
-/** Told apart by those who see colours differently as well (Okabe and Ito), and by the shape of their marks. */
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7"] as const;
 
 /** Draws curves as an SVG: x by powers of ten, y from zero. */
 export function drawChart(series: readonly Series[], options: ChartOptions): string {
@@ -45,28 +43,13 @@ export function drawChart(series: readonly Series[], options: ChartOptions): str
       `<text x="${at(right + 12)}" y="${at(y(last.y) + 4)}" fill="${colour}">${escapeText(one.name)}</text>`,
     ].join("\n");
   });
-  return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" role="img" aria-label="${escapeText(options.title)}">`,
-    "<style>text{font:13px system-ui,sans-serif;fill:#333}.title{font-weight:600;font-size:15px}.small{font-size:10.5px;fill:#666}.grid{stroke:#ddd}</style>",
-    `<rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>`,
-    `<text x="${BOX.left}" y="26" class="title">${escapeText(options.title)}</text>`,
+  return drawing({ ...options, height: HEIGHT, left: BOX.left }, [
     ...grid,
     ...labels,
     text((BOX.left + right) / 2, bottom + 40, options.xLabel, "middle"),
     `<text transform="translate(18 ${at((BOX.top + bottom) / 2)}) rotate(-90)" text-anchor="middle">${escapeText(options.yLabel)}</text>`,
     ...curves,
-    `<text x="${BOX.left}" y="${HEIGHT - 10}" class="small">${escapeText(options.caption)}</text>`,
-    "</svg>",
-    "",
-  ].join("\n");
-}
-
-/** Steps of 1, 2 or 5 times a power of ten, from zero to above the largest value. */
-function niceTicks(largest: number): number[] {
-  const rough = largest / 5 || 1;
-  const power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * ([1, 2, 5, 10].find((factor) => factor * power >= rough) ?? 10);
-  return Array.from({ length: Math.ceil(largest / step) + 1 }, (_, n) => n * step);
+  ]);
 }
 
 function mark(kind: number, x: number, y: number, colour: string): string {
@@ -75,14 +58,4 @@ function mark(kind: number, x: number, y: number, colour: string): string {
   if (kind % 3 === 1)
     return `<rect x="${at(x - r)}" y="${at(y - r)}" width="${2 * r}" height="${2 * r}" fill="${colour}"/>`;
   return `<path d="M${at(x)} ${at(y - r - 1)}l${r + 1} ${2 * r + 1}h-${2 * r + 2}z" fill="${colour}"/>`;
-}
-
-function text(x: number, y: number, value: string, anchor: "middle" | "end"): string {
-  return `<text x="${at(x)}" y="${at(y)}" text-anchor="${anchor}">${escapeText(value)}</text>`;
-}
-
-const at = (value: number): string => value.toFixed(1);
-
-function escapeText(value: string): string {
-  return value.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/"/g, "&quot;");
 }
