@@ -2,7 +2,7 @@
 #   docker build -t paihao .
 #   docker run --rm -p 127.0.0.1:3000:3000 -e REDIS_URL=redis://redis.example:6379 -e AUTH=none paihao
 # An exact version of Node; pin it by digest as well, once you have pulled it: FROM node:…@sha256:… (docker images --digests).
-# Debian, not Alpine: sharp and the embedded store are tested on glibc.
+# Debian, not Alpine: the embedded store is tested on glibc.
 
 FROM node:24.11.0-bookworm-slim AS build
 WORKDIR /app
@@ -26,7 +26,8 @@ ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 WORKDIR /app
 COPY --from=production /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
-# Handler files mounted at /app/handlers (HANDLERS=/app/handlers) resolve "paihao" and its packages from here.
+# Handler files mounted at /app/handlers (HANDLERS=/app/handlers) resolve "paihao" and its packages from here. TypeScript is
+# read by Node itself, which leaves out the types.
 COPY package.json LICENSE ./
 USER node
 EXPOSE 3000

@@ -5,6 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { messageOf, StartError } from "../errors.ts";
 import { type Handler, isHandler } from "./define.ts";
 import { type ResolveData, resolveHookSync } from "./resolve-hook.ts";
+import { readTypeScript } from "./typescript.ts";
 
 /** The handlers that come with the server. */
 export const shippedHandlersDir: string = fileURLToPath(new URL("../handlers/", import.meta.url));
@@ -97,13 +98,12 @@ let readsTypeScript = OWN_EXTENSION === ".ts";
  * those of tsx.
  */
 async function prepareImports(files: readonly string[]): Promise<void> {
-  const tsxIsNew = !readsTypeScript && files.some((file) => /\.m?ts$/.test(file));
-  if (tsxIsNew) {
-    const tsx = await import("tsx/esm/api");
-    tsx.register();
+  const typescript = readsTypeScript ? undefined : files.find((file) => /\.m?ts$/.test(file));
+  if (typescript !== undefined) {
+    await readTypeScript(typescript);
     readsTypeScript = true;
   }
-  if (tsxIsNew || !resolvesHandlers) {
+  if (typescript !== undefined || !resolvesHandlers) {
     resolvesHandlers = true;
     const data: ResolveData = { index: new URL(`../index${OWN_EXTENSION}`, import.meta.url).href };
     if (registerHooks) registerHooks({ resolve: resolveHookSync(data.index) });

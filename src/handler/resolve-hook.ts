@@ -79,8 +79,11 @@ function isOurs(specifier: string, context: ResolveHookContext, error: unknown):
  * mark in the query of their URL; imports of CommonJS modules would not use these hooks.
  */
 function asModule(resolved: ResolveFnOutput): ResolveFnOutput {
-  if (resolved.format !== "commonjs" || !resolved.url.startsWith("file:") || isDependency(resolved.url))
-    return resolved;
+  if (!resolved.url.startsWith("file:") || isDependency(resolved.url)) return resolved;
+  // Without tsx, Node itself leaves out the types; its own types know these formats only from version 22 on.
+  const format: string | null | undefined = resolved.format;
+  if (format === "commonjs-typescript") return { ...resolved, format: "module-typescript" as "module" };
+  if (resolved.format !== "commonjs") return resolved;
   const url = new URL(resolved.url);
   url.search = "";
   url.pathname = url.pathname.replace(/%3f.*$/i, "");

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { copyFile, cp, mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import path from "node:path";
@@ -39,8 +39,7 @@ describe("the loader of handler files", () => {
 
   it("loads the handlers that are shipped", async () => {
     const handlers = await loadHandlers(shippedHandlersDir);
-    expect([...handlers.keys()]).to.deep.equal(["countdown", "default", "thumbnails"]);
-    expect(handlers.get("thumbnails")?.consumes).to.deep.equal(["image/*"]);
+    expect([...handlers.keys()]).to.deep.equal(["countdown", "default"]);
   });
 
   it("makes each export of defineHandler a queue, file by file in order", async () => {
@@ -218,7 +217,7 @@ describe("the loader of handler files", () => {
 
       it("loads the handlers that are shipped", async () => {
         const { told } = await compiled(path.join(installed, "dist/handlers"));
-        expect(told).to.deep.equal([["countdown", "default", "thumbnails"]]);
+        expect(told).to.deep.equal([["countdown", "default"]]);
       });
 
       it("loads JavaScript, then TypeScript, with or without a package.json", async () => {
@@ -241,6 +240,32 @@ describe("the loader of handler files", () => {
           ],
           same: true,
         });
+      });
+
+      it("reads TypeScript without tsx as Node does, from 22.18 on, and says what is missing before that", async () => {
+        const bare = path.join(dir, "bare");
+        await mkdir(path.join(bare, "node_modules"), { recursive: true });
+        for (const name of await readdir(path.join(root, "node_modules"))) {
+          if (name !== "tsx")
+            await symlink(path.join(root, "node_modules", name), path.join(bare, "node_modules", name));
+        }
+        await copyFile(path.join(root, "package.json"), path.join(bare, "package.json"));
+        await cp(path.join(installed, "dist"), path.join(bare, "dist"), { recursive: true });
+        const stripped = typed("c").replace("enum E {", "const E = {").replace("Queue =", "Queue:");
+        await write({
+          "ts/c.ts": `import { word } from "./lib/word.ts";\n${stripped}${seen}void word;`,
+          "ts/lib/word.ts": "export const word: string = 'w';",
+          "package/package.json": '{ "type": "commonjs" }',
+          "package/d.ts": stripped.replace('"c"', '"d"'),
+        });
+        const dirs = ["ts", "package"].map((name) => path.join(dir, name));
+        const { told } = await load([], path.join(bare, "dist"), ".js", ...dirs);
+        const reads = process.features as { readonly typescript?: unknown };
+        if (reads.typescript) expect(told).to.deep.equal([["c"], ["d"]]);
+        else {
+          const missing = `is TypeScript, which Node ${process.version} cannot read: `;
+          expect(told[0]).to.contain(path.join(dir, "ts/c.ts")).and.contain(missing).and.contain("npm install tsx");
+        }
       });
 
       it("reports what is wrong with a TypeScript file", async () => {

@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { countdown } from "../../src/handlers/countdown.ts";
 import { digest } from "../../src/handlers/default.ts";
-import { thumbnails } from "../../src/handlers/thumbnails.ts";
 import { taskContext, thrownBy } from "./context.ts";
 
 const count = async (seconds: number, given: Parameters<typeof taskContext>[0] = {}) => {
@@ -38,7 +37,7 @@ describe("the handler of the queue countdown", () => {
   });
 
   it("has its own timeout, like every shipped handler", () => {
-    for (const handler of [countdown, digest, thumbnails]) expect(handler.timeoutMs, handler.queue).to.be.a("number");
+    for (const handler of [countdown, digest]) expect(handler.timeoutMs, handler.queue).to.be.a("number");
     // What may be asked for can be done.
     expect(countdown.timeoutMs).to.be.above(3_600_000);
   });

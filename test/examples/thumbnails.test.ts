@@ -1,9 +1,13 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import path from "node:path";
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import sharp from "sharp";
+import { thumbnails } from "../../examples/thumbnails/handlers/thumbnails.ts";
 import { isGiveUp, type Problem } from "../../src/handler/intents.ts";
-import { thumbnails } from "../../src/handlers/thumbnails.ts";
-import { taskContext, thrownBy } from "./context.ts";
+import { ROOT } from "../../testbed/root.ts";
+import { taskContext, thrownBy } from "../handlers/context.ts";
 
 /** A picture whose left half is red and whose right half is blue. */
 const picture = (width: number, height: number) =>
@@ -25,7 +29,34 @@ const problem = async (input: Uint8Array, query: Record<string, string> = {}): P
   return thrown.problem;
 };
 
-describe("the handler of the queue thumbnails", () => {
+describe("examples/thumbnails", () => {
+  it("is a program that makes them, until it is interrupted", async function () {
+    this.timeout(60_000);
+    const main = path.join(ROOT, "examples/thumbnails/main.ts");
+    const program = spawn(process.execPath, ["--import", "tsx", main], {
+      cwd: ROOT,
+      stdio: ["ignore", "pipe", "inherit"],
+    });
+    const ended = once(program, "exit");
+    try {
+      const url = await new Promise<string>((resolve) => {
+        let said = "";
+        program.stdout.setEncoding("utf8").on("data", (text: string) => {
+          said += text;
+          const [, found] = /'(http\S+)'/.exec(said) ?? [];
+          if (found !== undefined) resolve(found);
+        });
+      });
+      const body = new Uint8Array(await picture(400, 200).png().toBuffer());
+      const answer = await fetch(url, { method: "POST", headers: { "Content-Type": "image/png" }, body });
+      expect(await sizeOf(answer)).to.include({ format: "webp", width: 200, height: 100 });
+      program.kill("SIGINT");
+      expect(await ended).to.deep.equal([0, null]);
+    } finally {
+      program.kill("SIGKILL");
+    }
+  });
+
   it("accepts images only", () => {
     expect(thumbnails.consumes).to.deep.equal(["image/*"]);
   });
