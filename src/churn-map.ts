@@ -1,5 +1,5 @@
-/** Least number of entries set between two renewals. */
-const RENEW_AFTER = 1000;
+/** Least number of entries set between two renewals: fewer than are set between two minor collections. */
+const RENEW_AFTER = 64;
 
 /**
  * A Map whose entries change many thousand times a second. When a Map outgrows its table, or fills it with deleted entries, V8

@@ -1,4 +1,5 @@
 import type { Context } from "koa";
+import { ChurnMap } from "../../churn-map.ts";
 import type { Inspection } from "../../engine/inspect.ts";
 import type { Watchers } from "../../engine/watching/watchers.ts";
 import type { Api } from "../api.ts";
@@ -7,7 +8,7 @@ import type { Api } from "../api.ts";
  * What ends the wait of each waiting caller, by the signal that ends all of them: each signal has only one listener, however many
  * callers there are.
  */
-const waiting = new WeakMap<AbortSignal, Set<() => void>>();
+const waiting = new WeakMap<AbortSignal, ChurnMap<() => void, true>>();
 
 /**
  * Calls back when a waiting caller must be answered: it has disconnected, or the server stops and its time for answers is over.
@@ -17,7 +18,7 @@ export function whenGone(ctx: Context, { closing }: Pick<Api, "closing">, leave:
   const { res } = ctx;
   if (closing.aborted || res.destroyed) return leave();
   const callers = callersUntil(closing);
-  callers.add(leave);
+  callers.set(leave, true);
   res.once("close", () => {
     callers.delete(leave);
     if (!res.writableFinished) leave();
@@ -31,12 +32,12 @@ export function untilGone(ctx: Context, api: Pick<Api, "closing">): AbortSignal 
   return gone.signal;
 }
 
-function callersUntil(closing: AbortSignal): Set<() => void> {
+function callersUntil(closing: AbortSignal): ChurnMap<() => void, true> {
   const known = waiting.get(closing);
   if (known) return known;
-  const callers = new Set<() => void>();
+  const callers = new ChurnMap<() => void, true>();
   closing.addEventListener("abort", () => {
-    for (const leave of callers) leave();
+    for (const leave of callers.keys()) leave();
   });
   waiting.set(closing, callers);
   return callers;
