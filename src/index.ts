@@ -5,6 +5,7 @@ export {
   type Handler,
   type HandlerOptions,
   type HandlerResult,
+  type KeyedOptions,
   type SubmittedTask,
   type TaskContext,
   type UndoAllContext,

@@ -82,7 +82,7 @@ export async function audit(
         }
       }
     }
-    for (const name of ["shares", "shareEnds"] as const) {
+    for (const name of ["shares", "shareEnds", "startable", "keyLine"] as const) {
       const scan = name === "shares" ? "hscan" : "zscan";
       for await (const queues of namesOf(connection, keys.start(tag, name))) {
         for (const queue of queues) {

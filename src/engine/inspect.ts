@@ -36,6 +36,8 @@ export interface Inspection {
   readonly dueMs: number | null;
   /** When it is canceled unless it has ended. */
   readonly deadlineMs: number | null;
+  /** It has not started, and its key is at its limit: as many other tasks hold it as may. */
+  readonly held: boolean;
   /** Finished, and the result has expired. */
   readonly expired: boolean;
   /** Finished, and the result was destroyed. */
@@ -174,6 +176,7 @@ function view(id: string, row: TaskRow, index: number | null, snapshot: QueueSna
     expiresMs: row.expiresMs,
     dueMs,
     deadlineMs: row.deadlineMs,
+    held: row.held,
     expired: terminal && !row.destroyed && row.expiresMs !== null && row.expiresMs <= nowMs,
     destroyed: row.destroyed,
     errorCode: row.errorCode,

@@ -20,6 +20,8 @@ export interface QueueSettings {
   readonly rests: boolean;
   /** How long a new task should wait at most; undefined if the handler does not say. */
   readonly targetWaitMs: number | undefined;
+  /** How many tasks of one key run at once; undefined if the line is not keyed. */
+  readonly keyedConcurrency: number | undefined;
   /** The handler has undos. */
   readonly undo: boolean;
   readonly resultTtlMs: number;
@@ -59,6 +61,7 @@ export function settingsOf(handler: Handler, config: Defaults): QueueSettings {
     rate: handler.rate,
     rests: isGateway(handler),
     targetWaitMs: handler.targetWaitMs,
+    keyedConcurrency: handler.keyed?.concurrency,
     undo: handler.undo !== undefined,
     resultTtlMs: handler.resultTtlMs ?? config.resultTtlMs,
     tombstoneTtlMs: handler.tombstoneTtlMs ?? config.tombstoneTtlMs,

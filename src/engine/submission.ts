@@ -28,6 +28,8 @@ export interface Submission {
   readonly webhook: string | null;
   /** Whose share of a fair line it takes; undefined in any other line. */
   readonly share?: Share | undefined;
+  /** Its key in a keyed line, null for none; undefined in any other line. */
+  readonly key?: string | null | undefined;
 }
 
 /** A share of a fair line. */
@@ -60,6 +62,7 @@ export function itemOf(s: Submission, settings: QueueSettings, partitions: numbe
     listener,
     deadlineMs: s.deadlineMs,
     share: s.share && storedShare(s.share),
+    key: s.key === undefined ? undefined : storedKey(s.key, settings),
   };
 }
 
@@ -70,8 +73,15 @@ const KEY_BYTES = 36;
 
 function storedShare({ key, weight }: Share): string {
   const known = Number.isFinite(weight) && weight > 0 ? weight : 1;
-  const short = Buffer.byteLength(key) < KEY_BYTES ? `=${key}` : `#${digestOf(key)}`;
-  return `${Math.min(WEIGHTS.most, Math.max(WEIGHTS.least, known))} ${short}`;
+  return `${Math.min(WEIGHTS.most, Math.max(WEIGHTS.least, known))} ${nameOf(key)}`;
+}
+
+function storedKey(key: string | null, { keyedConcurrency = 1 }: QueueSettings): string {
+  return key === null ? String(keyedConcurrency) : `${keyedConcurrency} ${nameOf(key)}`;
+}
+
+function nameOf(key: string): string {
+  return Buffer.byteLength(key) < KEY_BYTES ? `=${key}` : `#${digestOf(key)}`;
 }
 
 function digestOf(identity: string | Buffer): string {

@@ -95,6 +95,17 @@ export interface FairOptions<I = unknown> {
 /** What a handler may return: a JSON value, bytes, a WHATWG Response, or nothing (204). */
 export type HandlerResult = Response | Uint8Array | unknown;
 
+/** Which tasks may not run beside each other, see {@link HandlerOptions.keyed}. */
+export interface KeyedOptions<I = unknown> {
+  /**
+   * The key of a task: at most 256 bytes; null for none, so that it waits for no other. Called with the validated input when the task
+   * is submitted, so it must be fast.
+   */
+  by: (input: I, task: SubmittedTask) => string | null;
+  /** How many tasks of one key may run at once, over all workers; default 1. */
+  concurrency?: number;
+}
+
 /** The options of {@link defineHandler}. Only `queue` and `run` are required. */
 export interface HandlerOptions<I> {
   /** Name of the queue: `a–z 0–9 . _ -`, 1–64 characters. */
@@ -126,6 +137,11 @@ export interface HandlerOptions<I> {
    * keys; without them, addresses).
    */
   fair?: boolean | FairOptions<I>;
+  /**
+   * Runs the tasks of one key one after the other, in the order of submission, also through retries; others pass them. With a
+   * `concurrency` above 1, so many at once.
+   */
+  keyed?: KeyedOptions<I>;
   /** How long a new task should wait at most; for autoscaling: the queue's `slotsWanted` says how many slots that takes. */
   targetWait?: Duration;
   /**
@@ -159,6 +175,8 @@ export interface Handler<I = unknown> {
   readonly rate: { readonly max: number; readonly perMs: number } | undefined;
   /** `caller`: among callers. Undefined: by arrival. Called only with inputs of this handler. */
   readonly fair: "caller" | FairOptions | undefined;
+  /** Undefined: no task waits for others. Called only with inputs of this handler. */
+  readonly keyed: Required<KeyedOptions> | undefined;
   readonly targetWaitMs: number | undefined;
   readonly isolate: { readonly memoryMb: number } | undefined;
   run(input: I, task: TaskContext): Promise<HandlerResult> | HandlerResult;
@@ -176,6 +194,9 @@ export const HANDLER_DEFAULTS = {
 
 /** The store remembers at most this many starts of a queue. */
 const RATE_MOST = 10_000;
+
+/** Most tasks of one key that run at once. */
+const MOST_OF_A_KEY = 10_000;
 
 const MEDIA_RANGE = /^(?:\*\/\*|[a-z0-9!#$&^_.+-]+\/(?:\*|[a-z0-9!#$&^_.+-]+))$/;
 /** The prefix of the server's own queues. */
@@ -259,6 +280,18 @@ export function defineHandler<I = unknown>(options: HandlerOptions<I>): Handler<
     return { by: (input, task) => by(input as I, task), ...(weight && { weight }) };
   };
 
+  const keys = (value: HandlerOptions<I>["keyed"]): Handler["keyed"] => {
+    if (value === undefined) return undefined;
+    if (typeof value !== "object" || value === null || typeof value.by !== "function") {
+      throw wrong("keyed", value, "{ by: (input, task) => key or null, concurrency?: 1 }");
+    }
+    const { by, concurrency } = value;
+    return {
+      by: (input, task) => by(input as I, task),
+      concurrency: count("keyed.concurrency", concurrency, 1, MOST_OF_A_KEY) ?? 1,
+    };
+  };
+
   const undos = (value: HandlerOptions<I>["undo"]): Undos | undefined => {
     if (value === undefined) return undefined;
     if (typeof value !== "object" || value === null) {
@@ -297,6 +330,7 @@ export function defineHandler<I = unknown>(options: HandlerOptions<I>): Handler<
       perMs: duration("rate.per", options.rate.per) ?? 1000,
     },
     fair: fairness(options.fair),
+    keyed: keys(options.keyed),
     targetWaitMs: duration("targetWait", options.targetWait),
     isolate: isolation(options.isolate),
     run: (input, task) => options.run(input, task),

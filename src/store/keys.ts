@@ -25,6 +25,12 @@ export const KEYS = {
     "zset",
     "its members: score = class·2^45 + the virtual time that ends what is kept of the key",
   ],
+  startable: ["p:<queue>", "zset", "of a keyed queue, the waiting tasks that may start: score as in the line"],
+  keyLine: [
+    "pk:<queue> <key>",
+    "zset",
+    "of a keyed queue, the tasks that wait for a key or hold it, see lua/lib/keyed.lua: score = arrival, hlc; of a holder -hlc",
+  ],
   deadlines: ["c:<queue>", "zset", "tasks with a deadline that have not ended: score = deadline, ms"],
   queue: ["q:<queue>", "hash", "hlc, fence, paused, statistics and counters, see QUEUE_FIELDS"],
   workers: ["j:<queue>", "zset", "live workers: score = when they count as gone, ms"],
@@ -102,6 +108,7 @@ export const TASK_FIELDS = {
   lease: ["L", "lease, ms, as it was last taken over HTTP"],
   share: ["G", 'in a fair line, "weight key"'],
   before: ["B", 'in a fair line, "place id" of the task of its key that joined before it'],
+  key: ["K", 'in a keyed line, "arrival key", see lua/lib/keyed.lua'],
   answers: ["V", "the answers to the last calls that changed it, newest first, see lua/lib/answers.lua"],
   listeners: ["t", "the processes that are notified of its changes, see lua/lib/notify.lua; default none"],
   webhook: ["W", "URL that is told of its end"],
@@ -163,6 +170,8 @@ export const QUEUE_FIELDS = {
     "room",
     "of a fair line, with the class behind it: the start at which newcomers find room when many have come",
   ],
+  keyed: ["keyed", "of a keyed line, how many tasks of one key may run at once"],
+  rekey: ["rekey", "from which score on it has yet to be decided who may start, since the limit was changed"],
   healed: ["healed", "entries without a task that were removed from the line"],
 } as const;
 

@@ -55,6 +55,11 @@ const taskMembers = {
   finishedAt: nullable(time),
   expiresAt: nullable(time),
   deadlineAt: { ...nullable(time), description: "When the task is canceled unless it has ended." },
+  held: {
+    ...flag,
+    description:
+      "The key of the task is at its limit: it starts when another task of the same key has ended, whatever else it waits for.",
+  },
   error: nullable(schemaRef("TaskError")),
   links,
 } satisfies Record<string, Schema>;

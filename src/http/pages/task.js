@@ -63,6 +63,10 @@
     return task.index === 0 ? "Next in line" : `${task.index} before this one`;
   }
 
+  function heldText() {
+    return task.held && task.state === "waiting" ? "Waits for a task of the same key to end" : "";
+  }
+
   function headline() {
     return task.cancelRequested && task.state === "running" ? "Stopping" : (headlines[task.state] ?? task.state);
   }
@@ -75,7 +79,7 @@
     element("place").classList.toggle("long", place.length > 4);
     say("ahead", aheadText());
     say("wait", waitText());
-    say("detail", task.error?.message ?? task.progress?.message ?? "");
+    say("detail", task.error?.message ?? task.progress?.message ?? heldText());
     const bar = find("progress", HTMLProgressElement);
     if (task.progress) bar.value = task.progress.percent;
     else bar.removeAttribute("value");

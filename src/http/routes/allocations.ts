@@ -26,10 +26,10 @@ import {
   replyAllocated,
 } from "../task/allocated-document.ts";
 import { findTask } from "../task/find.ts";
+import { keyOf, shareOf } from "../task/line-keys.ts";
 import { paths } from "../task/links.ts";
 import { conflict, refusalOf } from "../task/refusal.ts";
 import { unknownTask } from "../task/reply.ts";
-import { shareOf } from "../task/share.ts";
 import { oneParameter, readSubmitOptions, searchOf, wrongParameter } from "../task/submit-options.ts";
 import { readWebhook } from "../task/webhook-option.ts";
 import { inputHandlerOf } from "./submit.ts";
@@ -109,7 +109,8 @@ async function readSubmission(ctx: Context, api: Api, id: string, queue: string)
   const { value, ...input } = await readInput(ctx.req, handler, api.maxBodyBytes);
   const task = { ...options, ...input, id, queue, caller: callerOf(ctx) };
   const webhook = await readWebhook(search, api, id);
-  return { ...task, webhook, share: shareOf(ctx, handler, task, value, api.log) };
+  const [share, key] = [shareOf(ctx, handler, task, value, api.log), keyOf(handler, task, value, api.log)];
+  return { ...task, webhook, share, key };
 }
 
 /** Stores a task, unless it is already stored; `conflict` if that has another input. @throws PaihaoError */

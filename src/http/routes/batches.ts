@@ -16,9 +16,9 @@ import { checkJson } from "../input/body.ts";
 import { type ProblemDocument, problemDocument, problemOf } from "../problems/problem.ts";
 import type { Endpoints } from "../routes.ts";
 import { callerOf, signatureOf } from "../task/access.ts";
+import { keyOf, shareOf } from "../task/line-keys.ts";
 import { paths } from "../task/links.ts";
 import { refusalOf } from "../task/refusal.ts";
-import { shareOf } from "../task/share.ts";
 import {
   booleanParameter,
   checkDeadline,
@@ -55,8 +55,10 @@ interface BatchRequest {
   readonly envelopes: boolean;
   /** Options that a line does not set itself: priority, delay, query … */
   readonly defaults: Omit<Submission, "id" | "input">;
-  /** Whose share of the line a task takes; undefined if the line is not fair. @throws PaihaoError invalid-input */
-  readonly shareOf: ((task: Omit<Submission, "share">, value: unknown) => Submission["share"]) | undefined;
+  /** Its share of a fair line and its key in a keyed one; undefined if the line is neither. @throws PaihaoError invalid-input */
+  readonly keysOf:
+    | ((task: Omit<Submission, "share" | "key">, value: unknown) => Pick<Submission, "share" | "key">)
+    | undefined;
   /** The signature of links to a task; "" if links are not signed. */
   signature(task: Parameters<typeof signatureOf>[1]): string;
   /** The store did not answer in time: further lines are refused, since each would wait as long. */
@@ -89,7 +91,13 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
     settings: api.engine.settings(queue),
     envelopes,
     defaults: { ...options, queue, mediaType: "application/json", caller: callerOf(ctx), webhook },
-    shareOf: handler.fair && ((task, value) => shareOf(ctx, handler, task, value, api.log)),
+    keysOf:
+      handler.fair || handler.keyed
+        ? (task, value) => ({
+            share: shareOf(ctx, handler, task, value, api.log),
+            key: keyOf(handler, task, value, api.log),
+          })
+        : undefined,
     signature: (task) => signatureOf(ctx, task),
     storeAway: false,
   };
@@ -203,7 +211,7 @@ function checkLine(request: BatchRequest, line: BodyLine): Submission | Promise<
     webhook,
   };
   const complete = (value: unknown) =>
-    request.shareOf ? { ...submission, share: request.shareOf(submission, value) } : submission;
+    request.keysOf ? { ...submission, ...request.keysOf(submission, value) } : submission;
   return checked instanceof Promise ? checked.then(complete) : complete(checked);
 }
 

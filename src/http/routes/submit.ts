@@ -29,10 +29,10 @@ import { DEFAULT_QUEUE, type Endpoints, pathTo } from "../routes.ts";
 import { accessOf, callerOf, maySee, signatureOf } from "../task/access.ts";
 import { monitorDocument } from "../task/document.ts";
 import { observe } from "../task/find.ts";
+import { keyOf, shareOf } from "../task/line-keys.ts";
 import { paths } from "../task/links.ts";
 import { conflict, refusalOf } from "../task/refusal.ts";
 import { pendingHeaders, pendingTask, replyAccepted, replyOutcome, storedTask } from "../task/reply.ts";
-import { shareOf } from "../task/share.ts";
 import { readSubmitOptions, searchOf, wrongParameter } from "../task/submit-options.ts";
 import { readWebhook } from "../task/webhook-option.ts";
 
@@ -85,7 +85,9 @@ async function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pa
   const { input, mediaType, value } = await readInput(ctx.req, handler, api.maxBodyBytes);
   const webhook = search.size === 0 ? null : await readWebhook(search, api, id);
   const caller = callerOf(ctx);
-  const share = handler.fair && shareOf(ctx, handler, { id, queue, query, mediaType, caller }, value, api.log);
+  const derivable = { id, queue, query, mediaType, caller };
+  const share = handler.fair && shareOf(ctx, handler, derivable, value, api.log);
+  const key = handler.keyed && keyOf(handler, derivable, value, api.log);
   // Member by member: copying objects into one another takes far longer, and this is done for every task.
   const submission = {
     id,
@@ -101,6 +103,7 @@ async function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pa
     dryRun,
     webhook,
     share,
+    key,
   };
   const events = !dryRun && prefersEvents(String(ctx.headers.accept ?? "")) ? live : undefined;
   if (pathId === undefined) return submitAndAnswer(ctx, api, submission, events ? { put: false, events } : PLAIN_POST);

@@ -31,6 +31,7 @@ export interface MonitorDocument {
   readonly finishedAt: string | null;
   readonly expiresAt: string | null;
   readonly deadlineAt: string | null;
+  readonly held: boolean;
   readonly error: { code: string; message: string; steps?: readonly string[] } | null;
   readonly links: readonly Link[];
 }
@@ -60,6 +61,7 @@ export function monitorDocument(seen: Inspection, maxAttempts: number, signature
     finishedAt: timestamp(seen.finishedMs),
     expiresAt: state === "canceled" ? null : timestamp(seen.expiresMs),
     deadlineAt: timestamp(seen.deadlineMs),
+    held: seen.held,
     error: errorOf(seen),
     links: linksOf(seen, signature),
   };

@@ -4,8 +4,10 @@ import type { Script } from "./script.ts";
 
 /** What one call of an audit checks. */
 export interface AuditItems {
-  /** The index that is checked; if left out, the tasks. */
-  readonly index?: { readonly name: Index | "shares" | "shareEnds"; readonly queue: string } | undefined;
+  /** The index that is checked; if left out, the tasks. Of the line of a key, `queue` is the queue and the key. */
+  readonly index?:
+    | { readonly name: Index | "shares" | "shareEnds" | "startable" | "keyLine"; readonly queue: string }
+    | undefined;
   readonly ids: readonly string[];
   /** Repair disagreements. */
   readonly heal: boolean;

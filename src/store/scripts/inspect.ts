@@ -26,6 +26,8 @@ export interface TaskRow {
   readonly score: string;
   readonly dueMs: number | null;
   readonly deadlineMs: number | null;
+  /** As many others hold its key as may. */
+  readonly held: boolean;
   /** If requested and short. */
   readonly result: Buffer | null;
   /** The length of a requested result that is too long to be included; else 0. */
@@ -74,7 +76,7 @@ function taskRow(reply: BytesReply): TaskRow | null {
   const [facts, progress, caller, result, errors, run] = reply;
   const words = text(facts).split(" ");
   const [queue = "", letter = "", created, ended, expiry, lost, cancel, destroyed, code] = words;
-  const [index, score = "", due, revision, deadline] = words.slice(9);
+  const [index, score = "", due, revision, deadline, held] = words.slice(9);
   const state = stateOf(letter);
   if (state === null) return null;
   return {
@@ -96,6 +98,7 @@ function taskRow(reply: BytesReply): TaskRow | null {
     score,
     dueMs: optional(due),
     deadlineMs: optional(deadline),
+    held: held === "1",
     result: Buffer.isBuffer(result) && result.length > 0 ? result : null,
     resultBytes: typeof result === "number" ? result : 0,
     errors: texts(text(errors)),

@@ -35,6 +35,8 @@ export interface SubmitItem {
   readonly deadlineMs: number | null;
   /** "weight key" in a fair line; left out in any other. */
   readonly share?: string | undefined;
+  /** "limit key" in a keyed line, "limit" if it has no key; left out in any other. */
+  readonly key?: string | undefined;
 }
 
 /** The verdict, see submit.lua. */
@@ -87,26 +89,18 @@ function submitArguments(items: readonly SubmitItem[]): Argument[] {
 }
 
 function pushSubmission(args: Argument[], t: SubmitItem): void {
+  const behind = (t.share === undefined ? 0 : 2) + (t.key === undefined ? 0 : 4);
   if (isPlain(t)) {
-    args.push(t.id, t.input, t.share === undefined ? "" : "2");
+    args.push(t.id, t.input, behind || "");
   } else {
-    args.push(
-      t.id,
-      t.input,
-      t.share === undefined ? "1" : "3",
-      t.digest,
-      t.priority,
-      t.delayMs,
-      t.mediaType,
-      t.query,
-      t.caller,
-    );
+    args.push(t.id, t.input, behind + 1, t.digest, t.priority, t.delayMs, t.mediaType, t.query, t.caller);
     args.push(t.maxIndex ?? "", t.dryRun ? "1" : "", t.webhook, t.undo ? "1" : "", t.deadlineMs ?? "");
   }
   if (t.share !== undefined) args.push(t.share);
+  if (t.key !== undefined) args.push(t.key);
 }
 
-/** Whether everything but its id, input and share is the default. */
+/** Whether everything but its id, input, share and key is the default. */
 function isPlain(t: SubmitItem): boolean {
   const usual =
     t.priority === PRIORITY.default &&

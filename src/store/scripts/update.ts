@@ -4,7 +4,7 @@ import type { Script } from "./script.ts";
 import type { SubmitItem } from "./submit.ts";
 
 /** The new input of a task. */
-interface Replacement extends Call, Pick<SubmitItem, "id" | "input" | "digest" | "mediaType" | "query"> {
+interface Replacement extends Call, Pick<SubmitItem, "id" | "input" | "digest" | "mediaType" | "query" | "key"> {
   /** Only where it has been replaced so often before; left out: any number. */
   readonly revision?: number | undefined;
 }
@@ -16,6 +16,6 @@ export type UpdateVerdict = "updated" | "conflict" | "changed" | "unknown";
 export const update =
   (script: Script) =>
   async (tag: string, t: Replacement): Promise<UpdateVerdict> => {
-    const args = [t.id, t.input, t.digest, t.mediaType, t.query, t.call, t.revision ?? ""];
+    const args = [t.id, t.input, t.digest, t.mediaType, t.query, t.call, t.revision ?? "", t.key ?? ""];
     return text(await script.text(tag, args)) as UpdateVerdict;
   };

@@ -15,6 +15,8 @@ export const IDS = ["a", "b", "c", "__proto__", "constructor", "F"] as const;
 export const QUEUES = ["jobs", "other", UNDO_QUEUE] as const;
 const WORKERS = ["w1", "w2"] as const;
 const INPUTS = ["1", '{"n":2}', `"${"x".repeat(80)}"`, `"${"y".repeat(300)}"`] as const;
+/** Of the tasks of keyed queues; mostly the same one, so that tasks wait for each other. */
+const KEYS = [null, "key", "key", "other"] as const;
 const MEDIA_TYPES = ["application/json", "text/plain"] as const;
 const HOUR_MS = 3_600_000;
 
@@ -36,7 +38,7 @@ type LeaseOp = "renew" | "complete" | "release" | "begin" | "lose" | "progress";
 /** One call of one verb, with as many items as travel in it. Items name what they are about by number. */
 export type Op =
   | { op: "submit"; items: readonly SubmitOp[] }
-  | { op: "update"; id: number; input: number; media: number }
+  | { op: "update"; id: number; input: number; media: number; key: number }
   | { op: "reserve"; queue: number; worker: number; lane: number; count: number; again: boolean; reports: boolean }
   | { op: LeaseOp; leases: readonly number[] }
   | { op: "fail"; items: readonly { lease: number; kind: FailKind; delayed: boolean }[] }
@@ -63,6 +65,7 @@ interface SubmitOp {
   readonly dryRun: boolean;
   readonly webhook: boolean;
   readonly dated: boolean;
+  readonly key: number;
 }
 
 const rarely = <T>(often: T, seldom: fc.Arbitrary<T>): fc.Arbitrary<T> =>
@@ -86,6 +89,7 @@ const submission: fc.Arbitrary<SubmitOp> = fc.record({
   dryRun: rarely(false, fc.constant(true)),
   webhook: rarely(false, fc.constant(true)),
   dated: fc.boolean(),
+  key: fc.nat({ max: KEYS.length - 1 }),
 });
 
 /** A step: one call, now and then sent twice because its first reply was lost. */
@@ -95,7 +99,10 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
     { weight: 8, arbitrary: fc.record({ op: fc.constant("submit"), items: few(submission) }) },
     {
       weight: 1,
-      arbitrary: fc.record({ op: fc.constant("update"), id, input: fc.nat({ max: 3 }), media: rarely(0, fc.nat(1)) }),
+      arbitrary: fc.record({
+        ...{ op: fc.constant("update"), id, input: fc.nat({ max: 3 }), media: rarely(0, fc.nat(1)) },
+        key: fc.nat({ max: KEYS.length - 1 }),
+      }),
     },
     {
       weight: 7,
@@ -189,10 +196,10 @@ export async function play(world: World, call: Op): Promise<void> {
     case "update": {
       const [input = "", mediaType = ""] = [INPUTS[call.input], MEDIA_TYPES[call.media]];
       const verdict = await engine.update(
-        { ...submissionOf(call), id: idOf(call.id), input, mediaType },
+        { ...submissionOf(world, call), id: idOf(call.id), input, mediaType },
         engine.settings(queueOf(0)),
       );
-      expect(verdict).to.equal(model.update(idOf(call.id), input, mediaType));
+      expect(verdict).to.equal(model.update(idOf(call.id), input, mediaType, KEYS[call.key] ?? null));
       return;
     }
     case "reserve":
@@ -329,8 +336,10 @@ function leaseOf(world: World, n: number): Lease {
   return world.leases.at(-1 - n) ?? { queue: queueOf(0), id: idOf(n), fence: String(n + 1) };
 }
 
-function submissionOf(s: Partial<SubmitOp>) {
+function submissionOf({ model }: World, s: Partial<SubmitOp>) {
+  const isKeyed = model.queue(home(s)).keyed !== undefined;
   return {
+    ...(isKeyed && { key: KEYS[s.key ?? 0] ?? null }),
     ...{ id: idOf(s.id ?? 0), queue: home(s), input: INPUTS[s.input ?? 0] ?? "", query: {} },
     ...{ mediaType: MEDIA_TYPES[s.media ?? 0] ?? "", caller: s.caller === true ? "bob" : null },
     ...{ priority: s.priority ?? 3, delayMs: s.delayed === true ? HOUR_MS : 0 },
@@ -339,12 +348,13 @@ function submissionOf(s: Partial<SubmitOp>) {
   };
 }
 
-async function submit({ model, engine }: World, items: readonly SubmitOp[]): Promise<void> {
+async function submit(world: World, items: readonly SubmitOp[]): Promise<void> {
+  const { model, engine } = world;
   const settings = (s: SubmitOp): QueueSettings => ({ ...engine.settings(home(s)), maxWaiting: s.limit });
-  const verdicts = await Promise.all(items.map((s) => engine.submit(submissionOf(s), settings(s))));
+  const verdicts = await Promise.all(items.map((s) => engine.submit(submissionOf(world, s), settings(s))));
   const expected = items.map((s) =>
     model.submit({
-      ...submissionOf(s),
+      ...submissionOf(world, s),
       caller: s.caller ? "bob" : "",
       delayed: s.delayed,
       limit: s.limit,

@@ -80,6 +80,7 @@ export class Checker {
       ...{ destroyed: task.destroyed, expired: task.expired, errorCode: task.errorCode, caller: task.caller || null },
       ...{ errors: task.state === "failed" ? task.errors : [] },
     });
+    expect(seen?.held, `held: ${id}`).to.equal(this.#model.isHeld(task));
     expect(seen?.deadlineMs !== null, `deadline of ${id}`).to.equal(task.dated);
     expect(seen?.result?.body.toString() ?? null, `result of ${id}`).to.equal(task.result);
     expect(seen?.progress?.message ?? null, `progress of ${id}`).to.equal(task.progress);
@@ -112,6 +113,10 @@ export class Checker {
       const place = task.place ?? 0;
       expect(this.#scores.get(place) ?? score, `place of ${task.id}`).to.equal(score);
       this.#scores.set(place, score);
+    }
+    if (this.#model.queue(name).keyed !== undefined) {
+      const startable = this.#model.startable(name).map(({ id }) => id);
+      expect(names(stored.startable), `those of ${name} that may start`).to.deep.equal(startable);
     }
     expect(names(stored.indexes.dead).sort(), `dead of ${name}`).to.deep.equal(
       this.#model

@@ -12,4 +12,9 @@ describe("the engine, compared with a plain model", () => {
     this.timeout(LIMIT_MS + 60_000);
     await holdAgainstModel(storeUrl(), { runs: RUNS, steps: STEPS, limitMs: LIMIT_MS });
   });
+
+  it("does so when the queues are keyed", async function () {
+    this.timeout(LIMIT_MS + 60_000);
+    await holdAgainstModel(storeUrl(), { runs: RUNS, steps: STEPS, limitMs: LIMIT_MS, keyed: true });
+  });
 });

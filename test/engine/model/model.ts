@@ -57,11 +57,12 @@ export class Model extends ModelTasks {
     return { verdict: "new", state: task.state, index: this.indexOf(task) };
   }
 
-  update(id: string, input: string, mediaType: string): UpdateVerdict {
+  update(id: string, input: string, mediaType: string, key: string | null): UpdateVerdict {
     const task = this.tasks.get(id);
     if (!task) return "unknown";
     if ((task.state !== "waiting" && task.state !== "scheduled") || task.begun) return "conflict";
     Object.assign(task, { input, mediaType });
+    if (this.queue(task.queue).keyed !== undefined) task.key = key;
     // What a dead task kept of its steps until it was retried belongs to the input that is gone.
     task.steps.clear();
     return this.#answered(id, "updated");
@@ -88,9 +89,10 @@ export class Model extends ModelTasks {
     }
     if (q.paused) return { ids: [], waiting: null };
     const allowed = q.rate ? Math.min(count, q.rate.max - q.starts) : count;
-    const taken = this.line(queue).slice(0, allowed);
+    const taken = this.startable(queue).slice(0, allowed);
     for (const task of taken) {
       Object.assign(task, { state: "running", worker, lapsed: Infinity, attempts: task.attempts + 1, begun: true });
+      task.holds = true;
       task.unreported = reports && task.lost > 0;
       this.#takings += 1;
       task.taking = this.#takings;
@@ -99,7 +101,7 @@ export class Model extends ModelTasks {
     q.starts += ids.length;
     const takings = new Map(taken.map((task) => [task.id, task.taking]));
     if (ids.length > 0) q.reservations.set(`${worker} ${lane}`, { reservation, takings });
-    return { ids, waiting: this.line(queue).length };
+    return { ids, waiting: this.startable(queue).length };
   }
 
   fenced(id: string, fence: string): void {
@@ -137,6 +139,7 @@ export class Model extends ModelTasks {
       if (kind === "later") task.attempts -= 1;
       else this.#note(task, options.error);
       task.restarts += 1;
+      task.holds = this.queue(task.queue).keyed === 1;
       Object.assign(task, { state: "retrying", due: options.delayed ? Infinity : LONG_AGO, progress: null });
       return "retrying";
     }
@@ -359,10 +362,12 @@ export class Model extends ModelTasks {
   }
 
   #backInLine(task: ModelTask): void {
+    task.holds = false;
     Object.assign(task, { state: "waiting", attempts: task.attempts - 1, progress: null, lapsed: Infinity });
   }
 
   #settle(task: ModelTask, state: "succeeded" | "failed" | "canceled", result: string | null = null): "canceled" {
+    task.holds = false;
     Object.assign(task, { state, result, kept: "result", cancelRequested: false, progress: null, deadline: null });
     if (state === "canceled") task.output = null;
     if (state === "canceled" && task.late) task.errorCode = "deadline-passed";
@@ -376,6 +381,7 @@ export class Model extends ModelTasks {
   }
 
   #bury(task: ModelTask, result: string): void {
+    task.holds = false;
     // When exactly is the store's clock's to say: until it is asked, after all others.
     Object.assign(task, { state: "failed", result, kept: "dead", died: Infinity, progress: null, deadline: null });
     task.undoneBy = this.#undo(task);

@@ -16,7 +16,7 @@ import { IDS, type Op, play, QUEUES, stepArbitrary, type World } from "./calls.t
 import { Checker, KEPT, WEBHOOK_QUEUE } from "./check.ts";
 import { Model } from "./model.ts";
 import { dump, sendingTwice, TimeTravel } from "./store.ts";
-import { MODEL_DEAD_CAP, UNDO_QUEUE } from "./task.ts";
+import { MODEL_DEAD_CAP, type ModelTask, UNDO_QUEUE } from "./task.ts";
 
 /** The scripts with a smaller cap on dead letters, which a short run meets. */
 function cappedScripts(redis: Connection): Scripts {
@@ -29,17 +29,24 @@ function cappedScripts(redis: Connection): Scripts {
   };
 }
 
-const RULES = [
-  { name: "jobs", attempts: 2, maxLost: 1, rate: undefined, undo: false },
-  { name: "other", attempts: 1, maxLost: 0, rate: { max: 4, perMs: 3_600_000 }, undo: true },
-  { name: UNDO_QUEUE, attempts: 2, maxLost: 1, rate: undefined, undo: false },
+/** The queues; those of callers are plain, or keyed: one runs the tasks of a key one by one, the other two at once. */
+const rulesOf = (keyed: boolean) => [
+  { name: "jobs", attempts: 2, maxLost: 1, rate: undefined, undo: false, keyed: keyed ? 1 : undefined },
+  {
+    ...{ name: "other", attempts: keyed ? 2 : 1, maxLost: 0, rate: { max: 4, perMs: 3_600_000 }, undo: true },
+    keyed: keyed ? 2 : undefined,
+  },
+  { name: UNDO_QUEUE, attempts: 2, maxLost: 1, rate: undefined, undo: false, keyed: undefined },
 ];
+type Rule = ReturnType<typeof rulesOf>[number];
 
 /** How many runs, of how many calls each, and for how long at most; a seed and a path play one failure again. */
 export interface PropertyOptions {
   readonly runs: number;
   readonly steps: number;
   readonly limitMs?: number;
+  /** The queues of callers are keyed; default: they are not. */
+  readonly keyed?: boolean;
   readonly seed?: number;
   readonly path?: string;
   /** Told of each run that went well. */
@@ -65,7 +72,7 @@ export async function holdAgainstModel(
     const property = fc.asyncProperty(
       fc.array(stepArbitrary, { minLength: 1, maxLength: options.steps, size: "max" }),
       async (steps) => {
-        await runOnce(parts, steps, options.onCall);
+        await runOnce(parts, steps, options);
         played.runs += 1;
         played.steps += steps.length;
         options.onRun?.(played.runs);
@@ -81,7 +88,8 @@ export async function holdAgainstModel(
     if (details.failed) {
       const { seed, counterexamplePath: path } = details;
       // The number of steps shapes what is drawn from the seed: another one plays other calls.
-      const command = `npm run properties -- --steps=${options.steps} --seed=${seed} --path=${path}`;
+      const queues = options.keyed ? " --keyed" : "";
+      const command = `npm run properties --${queues} --steps=${options.steps} --seed=${seed} --path=${path}`;
       throw new Error(`${await fc.asyncDefaultReportMessage(details)}\nTo play it again: ${command}`, {
         cause: details.errorInstance,
       });
@@ -96,14 +104,15 @@ export async function holdAgainstModel(
 async function runOnce(
   { redis, pubsub }: { redis: Connection; pubsub: PubSub },
   steps: readonly { twice: boolean; call: Op }[],
-  onCall: PropertyOptions["onCall"],
+  { keyed = false, onCall }: PropertyOptions,
 ): Promise<void> {
   const keys = new Keys(uniquePrefix(), 1);
   const tag = keys.tag(0);
   let twice = false;
   const scripts = cappedScripts(sendingTwice(redis, () => twice));
-  const model = new Model(RULES);
-  const engine = new Engine({ scripts, keys, pubsub, queues: new Map(RULES.map(settings)), fallback: fallback() });
+  const rules = rulesOf(keyed);
+  const model = new Model(rules);
+  const engine = new Engine({ scripts, keys, pubsub, queues: new Map(rules.map(settings)), fallback: fallback() });
   const world: World = {
     ...{ model, engine, time: new TimeTravel(redis, keys, model) },
     ...{ leases: [], reservations: new Map(), serial: 0 },
@@ -143,14 +152,18 @@ async function checkAll(redis: Connection, scripts: Scripts, keys: Keys, model: 
     return !model.tasks.has(id.join(":")) && !id.includes("webhook");
   });
   expect(ownerless, "keys of no task").to.deep.equal([]);
+  const stands = (task: ModelTask) => task.holds || (task.state === "waiting" && task.key !== null);
+  const lines = new Set([...model.tasks.values()].filter(stands).map(({ queue, key }) => key && `pk:${queue} =${key}`));
+  const stored = (await keysOf(redis, `${tag}pk:`)).map((key) => key.slice(tag.length));
+  expect(stored.sort(), "lines of keys").to.deep.equal([...lines].filter((line) => line !== null).sort());
 }
 
 async function keysOf(redis: Connection, tag: string): Promise<string[]> {
   return await keysLike(redis, `${tag}*`);
 }
 
-function settings(rule: (typeof RULES)[number]) {
-  return [rule.name, { ...fallback(), queue: rule.name, ...rule }] as const;
+function settings(rule: Rule) {
+  return [rule.name, { ...fallback(), queue: rule.name, ...rule, keyedConcurrency: rule.keyed }] as const;
 }
 
 function fallback() {

@@ -25,6 +25,8 @@ export interface StoredQueue {
   /** Each is [id, score, …] in its order. */
   readonly indexes: Readonly<Record<Index, readonly string[]>>;
   readonly fields: Readonly<Record<string, string>>;
+  /** [id, score, …] of the tasks that may start, if the queue is keyed. */
+  readonly startable: readonly string[];
   /** [id, score, …] of the tasks with a deadline to come. */
   readonly deadlines: readonly string[];
 }
@@ -61,7 +63,8 @@ for _, queue in ipairs(queues) do
     indexes[name] = { '', unpack(redis.call('ZRANGE', base .. start .. queue, 0, -1, 'WITHSCORES')) }
   end
   local deadlines = { '', unpack(redis.call('ZRANGE', K.deadlines(queue), 0, -1, 'WITHSCORES')) }
-  out.queues[queue] = { fields = hash(K.queue(queue)), indexes = indexes, deadlines = deadlines }
+  local startable = { '', unpack(redis.call('ZRANGE', K.startable(queue), 0, -1, 'WITHSCORES')) }
+  out.queues[queue] = { fields = hash(K.queue(queue)), indexes = indexes, startable = startable, deadlines = deadlines }
 end
 local time = redis.call('TIME')
 out.now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -97,10 +100,10 @@ export async function dump(
       ]),
     ),
     queues: new Map(
-      [...named(of)].map(([name, { fields, indexes, deadlines }]) => {
+      [...named(of)].map(([name, { fields, indexes, startable, deadlines }]) => {
         const entries = INDEXES.map((index) => [index, indexes[index].slice(1)]);
         const read = { fields: withoutMark(fields), indexes: Object.fromEntries(entries) };
-        return [name, { ...read, deadlines: deadlines.slice(1) }];
+        return [name, { ...read, startable: startable.slice(1), deadlines: deadlines.slice(1) }];
       }),
     ),
   };

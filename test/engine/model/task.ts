@@ -7,6 +7,10 @@ export interface ModelTask {
   readonly queue: string;
   readonly caller: string;
   readonly priority: number;
+  /** Null without a key, as in a queue that is not keyed. */
+  key: string | null;
+  /** No more of its key may start while it has not ended. */
+  holds: boolean;
   state: State;
   input: string;
   mediaType: string;
@@ -76,6 +80,8 @@ export interface ModelQueue {
   readonly maxLost: number;
   readonly rate: { readonly max: number; readonly perMs: number } | undefined;
   readonly undo: boolean;
+  /** How many tasks of one key run at once; undefined if it is not keyed. */
+  readonly keyed: number | undefined;
   paused: boolean;
   /** Starts that the rate still counts. */
   starts: number;
@@ -99,6 +105,7 @@ export interface ModelSubmission {
   readonly dryRun: boolean;
   readonly webhook: boolean;
   readonly dated: boolean;
+  readonly key?: string | null | undefined;
 }
 export interface ModelLease {
   readonly id: string;
@@ -118,12 +125,13 @@ export const LONG_AGO = 1;
 export type NewTask = Pick<
   ModelTask,
   "id" | "queue" | "caller" | "priority" | "input" | "mediaType" | "webhook" | "dated"
->;
+> & { readonly key?: string | null | undefined };
 
 /** A task that has just been submitted. */
 export function newTask(s: NewTask, begin: Pick<ModelTask, "state" | "place" | "undoable">): ModelTask {
   return {
     ...{ id: s.id, queue: s.queue, caller: s.caller, priority: s.priority, input: s.input, mediaType: s.mediaType },
+    ...{ key: s.key ?? null, holds: false },
     ...{ dated: s.dated, deadline: s.dated ? Infinity : null, late: false },
     ...{
       webhook: s.webhook,

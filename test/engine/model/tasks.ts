@@ -1,4 +1,4 @@
-import type { State } from "../../../src/task.ts";
+import { isOutcome, type State } from "../../../src/task.ts";
 import type { ModelQueue, ModelTask } from "./task.ts";
 
 /** What the model holds, and what can be asked of it without changing anything. */
@@ -6,7 +6,7 @@ export class ModelTasks {
   readonly tasks = new Map<string, ModelTask>();
   readonly queues: ReadonlyMap<string, ModelQueue>;
 
-  constructor(queues: readonly Pick<ModelQueue, "name" | "attempts" | "maxLost" | "rate" | "undo">[]) {
+  constructor(queues: readonly Pick<ModelQueue, "name" | "attempts" | "maxLost" | "rate" | "undo" | "keyed">[]) {
     this.queues = new Map(
       queues.map((q) => [
         q.name,
@@ -24,6 +24,31 @@ export class ModelTasks {
   /** The line of a queue, the next first. */
   line(queue: string): ModelTask[] {
     return this.of(queue, "waiting").sort((a, b) => a.priority - b.priority || (a.place ?? 0) - (b.place ?? 0));
+  }
+
+  /** Those of the line that may start: all that wait for no other of their key. */
+  startable(queue: string): ModelTask[] {
+    const limit = this.queue(queue).keyed;
+    return this.line(queue).filter(
+      (task) => task.holds || task.key === null || limit === undefined || this.#before(task) < limit,
+    );
+  }
+
+  /** Whether as many others hold the key of a task that has not started as may. */
+  isHeld(task: ModelTask): boolean {
+    const limit = this.queue(task.queue).keyed;
+    if (task.key === null || limit === undefined || task.holds || isOutcome(task.state)) return false;
+    return this.#ofKey(task).filter((other) => other.holds).length >= limit;
+  }
+
+  /** How many of its key hold it or have waited for longer. */
+  #before(task: ModelTask): number {
+    const waits = (other: ModelTask) => other.state === "waiting" && (other.place ?? 0) < (task.place ?? 0);
+    return this.#ofKey(task).filter((other) => other.holds || waits(other)).length;
+  }
+
+  #ofKey({ queue, key, id }: ModelTask): ModelTask[] {
+    return [...this.tasks.values()].filter((other) => other.queue === queue && other.key === key && other.id !== id);
   }
 
   /** The tasks of a queue in any of some states. */

@@ -14,6 +14,7 @@ const MEMBERS = [
     "finishedAt",
     "expiresAt",
     "deadlineAt",
+    "held",
     "error",
     "links",
   ],

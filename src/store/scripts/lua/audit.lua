@@ -1,10 +1,12 @@
 -- Checks tasks against the indexes of their queues, and heals what disagrees where that is asked for: a task belongs in exactly
--- the one index that its state names, and an entry belongs to a task; a key of a fair line is in both of its tables.
+-- the one index that its state names, and an entry belongs to a task; a key of a fair line is in both of its tables; and in a keyed line
+-- those may start that lib/keyed.lua says.
 --
 -- KEYS[1]  base: the partition's tag
 -- ARGV[1]  of: what the keys of tasks begin with, or those of the index whose entries are checked against their
---          tasks, or of the table of a fair line whose keys are checked against the other one
--- ARGV[2]  queue: of the index; "" for tasks
+--          tasks, or of the table of a fair line whose keys are checked against the other one, or of the
+--          line of a key
+-- ARGV[2]  queue: of the index, of a key's line with its key; "" for tasks
 -- ARGV[3]  heal: "1" to make them agree, "0" only to look
 -- ARGV[4…] id: of a task or entry each
 --
@@ -12,6 +14,7 @@
 local base = KEYS[1]
 --#include clock
 --#include run
+--#include keyed
 --#include fair
 --#include share
 
@@ -20,17 +23,19 @@ local of, index_queue, heal = ARGV[1], ARGV[2], ARGV[3] == '1'
 local wrong = {}
 
 -- Puts a task into the index that it is missing from.
-local function enter(id, queue, index, state, run, priority, share)
+local function enter(id, queue, index, state, run, priority, share, of_key)
   local class = tonumber(priority or C.defaultPriority)
   if index == P.waiting then
     -- Its place is lost with its entry, unless it was noted: it joins at the end.
     local hlc = tick_hlc(tonumber(redis.call('HGET', K.queue(queue), Q.hlc) or 0))
     redis.call('HSET', K.queue(queue), Q.hlc, whole(hlc))
+    local score = whole(class * CLASS + hlc)
     if share then
-      rejoin_fair(queue, id, class, share)
+      score = rejoin_fair(queue, id, class, share)
     else
-      redis.call('ZADD', K.waiting(queue), whole(class * CLASS + hlc), id)
+      redis.call('ZADD', K.waiting(queue), score, id)
     end
+    rejoin_key(queue, id, of_key, score, whole(hlc))
     redis.call('PUBLISH', K.work(queue), '')
   else
     -- Due now: a lease is reclaimed, and a task of unknown time does not wait longer.
@@ -43,16 +48,46 @@ local function enter(id, queue, index, state, run, priority, share)
   end
 end
 
+-- Whether a task stands where it should in the line of its key, and may start where it should.
+local function agrees_with_key(id, queue, state, of_key)
+  local limit = key_limit(queue)
+  if not limit then return true end
+  local arrival, name = parts_of_key(of_key)
+  local line, agrees = key_line(queue, name), true
+  local stands = name ~= '' and redis.call('ZSCORE', line, id)
+  if name ~= '' and (state == S.running or (state == S.retrying and limit == 1)) then
+    agrees = stands and tonumber(stands) < 0
+    if heal and not agrees then
+      hold_key(queue, id, of_key)
+      local pushed = redis.call('ZRANGE', line, limit, limit)
+      if pushed[1] then redis.call('ZREM', K.startable(queue), pushed[1]) end
+    end
+  elseif name ~= '' and state ~= S.waiting then
+    agrees = not stands
+    if heal and stands then free_key(queue, id, of_key) end
+  elseif state == S.waiting then
+    local score, found = redis.call('ZSCORE', K.waiting(queue), id), redis.call('ZSCORE', K.startable(queue), id)
+    if stands and math.abs(tonumber(stands)) ~= tonumber(arrival) then
+      if heal then redis.call('ZREM', line, id) end
+      stands = false
+    end
+    local starts = name == '' or (stands and redis.call('ZRANK', line, id) < limit)
+    agrees = (name == '' or stands) and (starts and score or false) == found
+    if heal and not agrees then join_key(queue, id, of_key, score, true) end
+  end
+  return agrees
+end
+
 local function check_task(id)
-  local queue, state, run, priority, deadline, cancel, share =
-    unpack(redis.call('HMGET', K.task(id), F.queue, F.state, F.run, F.priority, F.deadline, F.cancel, F.share))
+  local queue, state, run, priority, deadline, cancel, share, of_key =
+    unpack(redis.call('HMGET', K.task(id), F.queue, F.state, F.run, F.priority, F.deadline, F.cancel, F.share, F.key))
   if not queue or not state then return end
   local home, disagrees = HOME[state], false
   for _, index in ipairs({ P.waiting, P.scheduled, P.leases, P.dead }) do
     local there = redis.call('ZSCORE', base .. index .. queue, id)
     if index == home and not there then
       disagrees = true
-      if heal then enter(id, queue, index, state, run, priority, share) end
+      if heal then enter(id, queue, index, state, run, priority, share, of_key) end
     elseif there and index ~= home and not (index == P.dead and state == S.failed) then
       disagrees = true
       if heal then redis.call('ZREM', base .. index .. queue, id) end
@@ -63,6 +98,7 @@ local function check_task(id)
     disagrees = true
     if heal then redis.call('ZADD', K.deadlines(queue), deadline, id) end
   end
+  if home and not disagrees then disagrees = not agrees_with_key(id, queue, state, of_key or NO_KEY) end
   if disagrees then wrong[#wrong + 1] = id end
 end
 
@@ -73,6 +109,23 @@ local function check_entry(id)
     if heal then redis.call('ZREM', base .. of .. index_queue, id) end
     wrong[#wrong + 1] = id
   end
+end
+
+-- One that may start waits, and one in the line of a key waits for it or holds it; where it is and how is checked with its task.
+local function check_start(id)
+  local queue, state = unpack(redis.call('HMGET', K.task(id), F.queue, F.state))
+  if queue == index_queue and state == S.waiting then return end
+  if heal then redis.call('ZREM', K.startable(index_queue), id) end
+  wrong[#wrong + 1] = id
+end
+
+local function check_member(id)
+  local of_queue, name = string.match(index_queue, '^(%S+) (.*)$')
+  local queue, state, of_key = unpack(redis.call('HMGET', K.task(id), F.queue, F.state, F.key))
+  local belongs = queue == of_queue and of_key and HOME[state] and state ~= S.scheduled
+  if belongs and select(2, parts_of_key(of_key)) == name then return end
+  if heal then free_key(of_queue, id, '0 ' .. name) end
+  wrong[#wrong + 1] = id
 end
 
 -- Without both entries a key is as one that has not waited.
@@ -89,6 +142,8 @@ local function check_share(member)
 end
 
 local check = check_entry
+if of == P.startable then check = check_start elseif of == P.keyLine then check = check_member end
 if of == P.task then check = check_task elseif of == P.shares or of == P.shareEnds then check = check_share end
 for n = 4, #ARGV do check(ARGV[n]) end
+tell_freed()
 return wrong

@@ -10,6 +10,7 @@
 local base = KEYS[1]
 --#include clock
 --#include run
+--#include keyed
 --#include follow
 --#include large
 --#include result
@@ -50,4 +51,5 @@ for n = 0, tonumber(ARGV[1]) - 1 do
   if state and not known and verdicts[n + 1] ~= 'already' then note_answer(key, answers, A.cancel .. call, verdicts[n + 1]) end
 end
 send_notices()
+tell_freed()
 return verdicts

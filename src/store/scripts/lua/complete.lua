@@ -10,6 +10,7 @@
 local base = KEYS[1]
 --#include clock
 --#include run
+--#include keyed
 --#include rate
 --#include follow
 --#include large
@@ -22,4 +23,5 @@ local base = KEYS[1]
 
 local verdicts = complete_groups(ARGV, 1)
 send_notices()
+tell_freed()
 return verdicts

@@ -13,6 +13,7 @@
 local base = KEYS[1]
 --#include clock
 --#include run
+--#include keyed
 --#include rate
 --#include follow
 --#include large
@@ -30,8 +31,8 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     unpack(ARGV, 2 + n * 12, 13 + n * 12)
   keep, tombstone, dead = tonumber(keep), tonumber(tombstone), tonumber(dead)
   local key = K.task(id)
-  local state, run, cancel, answers, unbegun, restarts =
-    unpack(redis.call('HMGET', key, F.state, F.run, F.cancel, F.answers, F.unbegun, F.restarts))
+  local state, run, cancel, answers, unbegun, restarts, of_key =
+    unpack(redis.call('HMGET', key, F.state, F.run, F.cancel, F.answers, F.unbegun, F.restarts, F.key))
   local held_under, late, begun, place, worker = run_of(run)
   local known = answered(answers, A.fail .. fence)
   if not state then
@@ -58,6 +59,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
         note_error(id, text)
       end
       redis.call('ZADD', K.scheduled(queue), whole(now + tonumber(delay)), id)
+      if of_key and key_limit(queue) ~= 1 then free_key(queue, id, of_key) end
       notify(id, S.retrying)
       verdicts[n + 1] = 'retrying'
     else
@@ -76,4 +78,5 @@ for n = 0, tonumber(ARGV[1]) - 1 do
   end
 end
 send_notices()
+tell_freed()
 return verdicts

@@ -4,13 +4,14 @@
 -- ARGV[1…] count: number of tasks; of each id, result ("1" to have the stored result of a finished task, "0" not to)
 --
 -- Returns {now, lines, tasks}: ms; a line of each queue (see lib/snapshot.lua); and of each task
--- {"queue state created ended expiry lost cancel-requested destroyed error-code index score due revision deadline",
+-- {"queue state created ended expiry lost cancel-requested destroyed error-code index score due revision deadline held",
 -- progress, caller, result, last errors, run (see lib/run.lua)} with nothing for what it does not have, or "" for an unknown task. Of a result longer
 -- than INSIDE the length, as a number: see lib/large.lua.
 -- flags: no-writes
 local base = KEYS[1]
 --#include clock
 --#include run
+--#include keyed
 --#include snapshot
 --#include large
 --#include result

@@ -12,6 +12,7 @@
 local base = KEYS[1]
 --#include clock
 --#include run
+--#include keyed
 --#include rate
 --#include follow
 --#include large
@@ -44,4 +45,5 @@ for n = 0, tonumber(ARGV[1]) - 1 do
   end
 end
 send_notices()
+tell_freed()
 return verdicts

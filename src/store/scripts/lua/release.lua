@@ -9,6 +9,7 @@
 local base = KEYS[1]
 --#include clock
 --#include run
+--#include keyed
 --#include follow
 --#include large
 --#include result
@@ -36,4 +37,5 @@ for n = 0, tonumber(ARGV[1]) - 1 do
   end
 end
 send_notices()
+tell_freed()
 return verdicts

@@ -18,12 +18,13 @@
 -- Returns {tasks, waiting, pause, verdicts}: of each task "id fence attempt lost created" and its input, in one list; "lost" is
 -- "lost/unbegun" where it was handed out in vain since its last loss, so often. Where it has one of
 -- media type, query and caller the first ends in " +" and these three come behind, "" for what it does not have. Then how many
--- still wait, -1 while the queue is paused; for how many ms the rate allows no more; what complete.lua returns; and of a request
+-- still wait (in a keyed queue, how many that may start), -1 while the queue is paused; for how many ms the rate allows no more; what complete.lua returns; and of a request
 -- that is remembered by itself "generation given replayed".
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
 --#include run
+--#include keyed
 --#include rate
 --#include follow
 --#include large
@@ -39,6 +40,8 @@ local base = KEYS[1]
 
 -- Most bytes of an input that travels in the answer.
 local INSIDE = 16384
+-- Of how many tasks at most it is decided anew in one call whether they may start.
+local REKEYED = 200
 
 local verdicts = complete_groups(ARGV, 10)
 
@@ -89,9 +92,26 @@ local function hand_again(nth, ids)
   end
 end
 
+-- Who may start has yet to be decided of the tasks in line from a score on, as the limit for each key has changed: of some of them in each call.
+local function rekey(from)
+  local some = redis.call('ZRANGEBYSCORE', line, from, '+inf', 'WITHSCORES', 'LIMIT', 0, REKEYED)
+  for n = 1, #some, 2 do
+    join_key(queue, some[n], redis.call('HGET', K.task(some[n]), F.key), some[n + 1], true)
+  end
+  if #some < 2 * REKEYED then
+    redis.call('HDEL', counters, Q.rekey)
+    return false
+  end
+  local last = some[#some]
+  redis.call('HSET', counters, Q.rekey, (last == from and '(' or '') .. last)
+  return true
+end
+
 local part
 local function answer(waiting, pause)
   send_notices()
+  -- Whoever asks need not be told of what it has taken, or is told of in the answer.
+  tell_freed(waiting == 0 and queue)
   return { tasks, waiting, pause == 0 and 0 or whole(pause), verdicts, part or '' }
 end
 
@@ -122,11 +142,14 @@ local function remember(first, ids)
   end
 end
 
-local q = redis.call('HMGET', counters, Q.paused, Q.fence)
+local q = redis.call('HMGET', counters, Q.paused, Q.fence, Q.keyed, Q.rekey)
 if q[1] == '1' then
   remember(nil, {})
   return answer(-1, 0)
 end
+local keyed = key_limit(queue, q[3])
+local startable = keyed and K.startable(queue) or line
+local undecided = q[4] and rekey(q[4])
 
 -- The times of the last starts, as many as the rate allows in a span: one more may start when the oldest of them is a span
 -- ago. This holds for every span, where counting by the clock would let twice as many through around its edges.
@@ -153,14 +176,19 @@ if rate > 0 then
   count = allowed
   if count == 0 then
     remember(nil, {})
-    return answer(redis.call('ZCARD', line), pause)
+    return answer(redis.call('ZCARD', startable), pause)
   end
 end
 
 local fence, first_fence = tonumber(q[2] or 0), nil
 local ids, leased, healed = {}, {}, 0
 local expiry = whole(now + lease)
-local entries = count > 0 and redis.call('ZPOPMIN', line, count) or {}
+local entries = count > 0 and redis.call('ZPOPMIN', startable, count) or {}
+if keyed and #entries > 0 then
+  local taken = {}
+  for n = 1, #entries, 2 do taken[#taken + 1] = entries[n] end
+  redis.call('ZREM', line, unpack(taken))
+end
 for n = 1, #entries, 2 do
   local id, score = entries[n], entries[n + 1]
   local key = K.task(id)
@@ -170,7 +198,7 @@ for n = 1, #entries, 2 do
     first_fence = first_fence or fence
     local fence_text, attempts, extra = whole(fence), '1', NONE
     if known[4] then
-      extra = redis.call('HMGET', key, F.lost, F.mediaType, F.query, F.caller, F.run)
+      extra = redis.call('HMGET', key, F.lost, F.mediaType, F.query, F.caller, F.run, F.key)
       local _, _, before = run_of(extra[5])
       attempts = often((before or 0) + 1)
     end
@@ -180,6 +208,7 @@ for n = 1, #entries, 2 do
     if holder then redis.call('HSET', key, F.lease, lease) end
     local suspect = suspect_lease > 0 and t[4]
     if suspect then redis.call('HSET', key, F.unbegun, t[2]) end
+    if extra[6] then hold_key(queue, id, extra[6]) end
     leased[#leased + 1] = suspect and whole(now + suspect_lease) or expiry
     leased[#leased + 1] = id
     notify(id, S.running, known[5])
@@ -203,4 +232,5 @@ if #ids > 0 then
 end
 remember(first_fence, ids)
 if healed > 0 then redis.call('HINCRBY', counters, Q.healed, healed) end
-return answer(redis.call('ZCARD', line), pause)
+local left = redis.call('ZCARD', startable)
+return answer(undecided and math.max(1, left) or left, pause)

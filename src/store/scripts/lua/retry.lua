@@ -1,4 +1,4 @@
--- Runs dead tasks again: each goes to the end of its class (in a fair line of its key) with fresh attempts and without its deadline. What was to undo its work is taken back as long
+-- Runs dead tasks again: each goes to the end of its class (in a fair or keyed line also of its key) with fresh attempts and without its deadline. What was to undo its work is taken back as long
 -- as it has not begun: its steps return to the task, which goes on behind them.
 --
 -- KEYS[1]  base: the partition's tag
@@ -10,6 +10,7 @@
 local base = KEYS[1]
 --#include clock
 --#include run
+--#include keyed
 --#include large
 --#include result
 --#include answers
@@ -36,8 +37,8 @@ local verdicts, woken = {}, {}
 for n = 1, tonumber(ARGV[1]) do
   local id, call = ARGV[n * 2], ARGV[n * 2 + 1]
   local key = K.task(id)
-  local queue, state, digest, priority, answers, undoing, run, share =
-    unpack(redis.call('HMGET', key, F.queue, F.state, F.digest, F.priority, F.answers, F.undoing, F.run, F.share))
+  local queue, state, digest, priority, answers, undoing, run, share, of_key =
+    unpack(redis.call('HMGET', key, F.queue, F.state, F.digest, F.priority, F.answers, F.undoing, F.run, F.share, F.key))
   local fence = run_of(run)
   local known = answered(answers, A.retry .. call)
   local undo = undoing and waiting_undo(id, queue, undoing, fence)
@@ -58,7 +59,9 @@ for n = 1, tonumber(ARGV[1]) do
     else
       redis.call('HDEL', key, F.run)
     end
-    local hlc = tick_hlc(tonumber(redis.call('HGET', K.queue(queue), Q.hlc) or 0))
+    local last, limit = unpack(redis.call('HMGET', K.queue(queue), Q.hlc, Q.keyed))
+    local hlc = tick_hlc(tonumber(last or 0))
+    key_limit(queue, limit)
     redis.call('HSET', K.queue(queue), Q.hlc, whole(hlc))
     redis.call('HDEL', key, F.lost, F.unbegunReleases, F.ended, F.expires, F.errorCode, F.errors, F.deadline)
     redis.call('HSET', key, F.state, S.waiting)
@@ -70,11 +73,13 @@ for n = 1, tonumber(ARGV[1]) do
     drop_result(id, key)
     redis.call('ZREM', K.dead(queue), id)
     local class = tonumber(priority or C.defaultPriority)
+    local score = whole(class * CLASS + hlc)
     if share then
-      rejoin_fair(queue, id, class, share)
+      score = rejoin_fair(queue, id, class, share)
     else
-      redis.call('ZADD', K.waiting(queue), whole(class * CLASS + hlc), id)
+      redis.call('ZADD', K.waiting(queue), score, id)
     end
+    rejoin_key(queue, id, of_key, score, whole(hlc))
     notify(id, S.waiting)
     woken[queue] = true
     verdicts[n] = 'waiting'

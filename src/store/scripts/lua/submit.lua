@@ -4,10 +4,10 @@
 -- ARGV[1]  groups: of tasks with the same queue, limit and listener that follow one another
 -- ARGV[2…] of each group: queue, limit (most tasks waiting and scheduled and ids handed out), listener (the process that is told of
 --          their ends, also of those that are there already; "" for none), number of its tasks; then of each of these: id, input,
---          more ("" when all else has its default, "1" and the eleven that follow, "2" and the share, "3" and all twelve): digest ("" when the input is stored in the
+--          more ("" when all else has its default; else the sum of 1: the eleven that follow, 2: the share, 4: the key): digest ("" when the input is stored in the
 --          hash), class (0 most urgent … 7), delay (ms), media type ("" for JSON), query ("" for none), caller ("" for none), most
 --          (largest index the caller accepts, "" for any), dry ("1" stores nothing), webhook (URL, "" for none), undo ("1" when
---          what the task does can be undone), deadline (ms from now, "" for none), share ("weight key", of a fair line)
+--          what the task does can be undone), deadline (ms from now, "" for none), share ("weight key", of a fair line), key ("limit key" of a keyed line, "limit" for none)
 --
 -- Returns {lines, verdicts}: a line of each queue (see lib/snapshot.lua) as it is afterwards; and in one string a line of text for
 -- each task, "verdict state index score created": "new", "replay" (the same submission), "conflict" (another input), "elsewhere"
@@ -16,6 +16,7 @@
 local base = KEYS[1]
 --#include clock
 --#include run
+--#include keyed
 --#include snapshot
 --#include rate
 --#include listen
@@ -30,10 +31,11 @@ local PLAIN = { digest = '', class = C.defaultPriority, delay = 0, media = '', q
 local function queue_state(queue)
   local state = seen[queue]
   if not state then
-    local known = redis.call('HMGET', K.queue(queue), Q.hlc, Q.handedUntil)
+    local known = redis.call('HMGET', K.queue(queue), Q.hlc, Q.handedUntil, Q.keyed)
     local handed = tonumber(known[2] or 0) > now and redis.call('ZCOUNT', K.allocated(queue), '(' .. now_text, '+inf')
     state = {
       hlc = tonumber(known[1] or 0),
+      limit = key_limit(queue, known[3]),
       -- Ids that were handed out for tasks to come: they count as if they had.
       handed = handed or 0,
       waiting = redis.call('ZCARD', K.waiting(queue)),
@@ -44,6 +46,9 @@ local function queue_state(queue)
       before = {},
       -- Scores and ids that are still to be put in line: all of a call at once.
       entries = {},
+      -- The same of a keyed line, of those that may start.
+      startable = {},
+      opened = 0,
     }
     seen[queue] = state
     queues[#queues + 1] = queue
@@ -74,7 +79,23 @@ end
 
 local function join_line(queue, state)
   if #state.entries > 0 then redis.call('ZADD', K.waiting(queue), unpack(state.entries)) end
-  state.entries = {}
+  if #state.startable > 0 then redis.call('ZADD', K.startable(queue), unpack(state.startable)) end
+  state.entries, state.startable = {}, {}
+end
+
+-- A submission brings the limit of its queue: where that has changed, who may start is decided anew by reserve.lua.
+local function align_limit(queue, state, limit)
+  -- Without keys, it becomes a plain line again when it has come to an end.
+  if not limit and (state.waiting + state.scheduled > 0 or redis.call('EXISTS', K.leases(queue)) == 1) then return end
+  state.limit = key_limit(queue, limit)
+  if not limit then
+    redis.call('HDEL', K.queue(queue), Q.keyed, Q.rekey)
+    redis.call('UNLINK', K.startable(queue))
+  elseif state.waiting > 0 then
+    redis.call('HSET', K.queue(queue), Q.keyed, limit, Q.rekey, '-inf')
+  else
+    redis.call('HSET', K.queue(queue), Q.keyed, limit)
+  end
 end
 
 local function known_verdict(known, task, input)
@@ -114,6 +135,7 @@ local function store(key, task, input, listener)
   if task.delay > 0 then put(F.place, whole(task.class * CLASS) .. (task.share and '.5' or '')) end
   if task.share then put(F.share, task.share) end
   if task.before then put(F.before, task.before) end
+  if task.key then put(F.key, task.key) end
   if task.class ~= C.defaultPriority then put(F.priority, task.class) end
   if task.webhook ~= '' then put(F.webhook, task.webhook) end
   if task.undo == '1' then put(F.undo, '1') end
@@ -136,15 +158,21 @@ local function submit(queue, state, limit, listener)
   local task = PLAIN
   task.id, task.queue = id, queue
   local more = argument()
-  if more == '1' or more == '3' then
+  local parts = tonumber(more) or 0
+  if parts % 2 == 1 then
     task = { id = id, queue = queue, rare = true, digest = argument(), class = tonumber(argument()), delay = tonumber(argument()) }
     task.media, task.query, task.caller, task.most = argument(), argument(), argument(), tonumber(argument())
     task.dry, task.webhook, task.undo, task.deadline = argument() == '1', argument(), argument(), tonumber(argument())
-  elseif more == '2' then
-    task = { id = id, queue = queue }
+  elseif parts > 0 then
+    task = { id = id, queue = queue, rare = parts > 2 }
     for name, value in pairs(PLAIN) do task[name] = task[name] or value end
   end
-  if more == '2' or more == '3' then task.share = argument() end
+  if parts % 4 > 1 then task.share = argument() end
+  local at_once, name = false, ''
+  if parts > 3 then
+    at_once, name = string.match(argument(), '^(%d+) ?(.*)$')
+    at_once = tonumber(at_once)
+  end
   local class = task.class
   local key = K.task(id)
 
@@ -180,6 +208,17 @@ local function submit(queue, state, limit, listener)
     return 'long  ' .. index .. ' ' .. (found and told_score(queue, found.score) or '')
   end
 
+  if at_once ~= state.limit then align_limit(queue, state, at_once) end
+  if state.limit then
+    state.hlc = tick_hlc(state.hlc)
+    if task == PLAIN then
+      -- Of a process that does not know the queue as keyed.
+      task = { id = id, queue = queue, rare = true }
+      for field, value in pairs(PLAIN) do task[field] = task[field] or value end
+    end
+    task.rare = true
+    task.key = (task.delay > 0 and '0' or whole(state.hlc)) .. (name == '' and '' or ' ' .. name)
+  end
   store(key, task, input, listener)
   if was_handed then
     redis.call('ZREM', K.allocated(queue), id)
@@ -196,10 +235,15 @@ local function submit(queue, state, limit, listener)
     join_fair(queue, id, found)
     score = found.score
   else
-    state.hlc = tick_hlc(state.hlc)
+    if not state.limit then state.hlc = tick_hlc(state.hlc) end
     score = whole(class * CLASS + state.hlc)
     state.entries[#state.entries + 1] = score
     state.entries[#state.entries + 1] = id
+  end
+  if state.limit and enter_key(queue, id, name, whole(state.hlc), state.limit) then
+    state.startable[#state.startable + 1] = score
+    state.startable[#state.startable + 1] = id
+    state.opened = state.opened + 1
   end
   for other, before in pairs(state.before) do
     if other >= class then state.before[other] = before + 1 end
@@ -223,7 +267,9 @@ for n, queue in ipairs(queues) do
     join_line(queue, state)
     redis.call('HSET', K.queue(queue), Q.hlc, whole(state.hlc))
     -- Whoever has free slots has emptied the line: only its first tasks are news.
-    if state.waiting == state.joined then redis.call('PUBLISH', K.work(queue), '') end
+    local waiting, joined = state.waiting, state.joined
+    if state.limit then waiting, joined = redis.call('ZCARD', K.startable(queue)), state.opened end
+    if waiting == joined and joined > 0 then redis.call('PUBLISH', K.work(queue), '') end
   end
   if state.accepted > 0 then count_rate(queue, R.accepted, state.accepted) end
   lines[n] = snapshot_of(queue)

@@ -16,6 +16,7 @@
 local base = KEYS[1]
 --#include clock
 --#include run
+--#include keyed
 --#include grace
 --#include rate
 --#include follow
@@ -70,10 +71,13 @@ local function promote(queue)
   local due = redis.call('ZRANGEBYSCORE', K.scheduled(queue), '-inf', now_text, 'LIMIT', 0, to_promote)
   if #due == 0 then return end
   to_promote = to_promote - #due
-  local hlc = tonumber(redis.call('HGET', K.queue(queue), Q.hlc) or 0)
+  local last, limit = unpack(redis.call('HMGET', K.queue(queue), Q.hlc, Q.keyed))
+  local hlc = tonumber(last or 0)
+  key_limit(queue, limit)
   for _, id in ipairs(due) do
     local key = K.task(id)
-    local state, place, run, listeners = unpack(redis.call('HMGET', key, F.state, F.place, F.run, F.listeners))
+    local state, place, run, listeners, of_key =
+      unpack(redis.call('HMGET', key, F.state, F.place, F.run, F.listeners, F.key))
     redis.call('ZREM', K.scheduled(queue), id)
     if state == S.scheduled or state == S.retrying then
       local _, _, _, score = readable_run(run, place)
@@ -88,9 +92,15 @@ local function promote(queue)
       if place then redis.call('HDEL', key, F.place) end
       redis.call('HSET', key, F.state, S.waiting)
       if share then
-        rejoin_fair(queue, id, floor(place / CLASS), share)
+        score = rejoin_fair(queue, id, floor(place / CLASS), share)
       else
         redis.call('ZADD', K.waiting(queue), score, id)
+      end
+      if state == S.scheduled then
+        rejoin_key(queue, id, of_key, score, whole(hlc))
+      else
+        -- While it waited for its next attempt it may have held its key, and does so until that has ended.
+        join_key(queue, id, of_key, score, true)
       end
       notify(id, S.waiting, listeners)
       promoted = promoted + 1
@@ -139,4 +149,5 @@ for turn = 0, queues - 1 do
   consider(lease_end and lease_end > ended_by and math.max(lease_end, ended_until) or lease_end)
 end
 send_notices()
+tell_freed()
 return { promoted, soonest and whole(math.max(0, soonest - now)) or '', lost, late }

@@ -16,6 +16,7 @@
 local base = KEYS[1]
 --#include clock
 --#include run
+--#include keyed
 --#include follow
 --#include large
 --#include result
@@ -39,4 +40,5 @@ for id in string.gmatch(ids or '', '%S+') do
 end
 note_part(queue, worker, reservation, holder, math.max(generation, tonumber(stored or 0)), 0, {}, lease)
 send_notices()
+tell_freed()
 return 'handed-back'

@@ -1,4 +1,4 @@
--- Replaces the input of a task that has not begun; it keeps its place.
+-- Replaces the input of a task that has not begun; it keeps its place, in a keyed line also behind those of its new key that came before it.
 --
 -- KEYS[1]  base: the partition's tag
 -- ARGV[1]  id
@@ -8,18 +8,21 @@
 -- ARGV[5]  query: query parameters for the handler, "" for none
 -- ARGV[6]  call: a word that only this call has
 -- ARGV[7]  revision: how often it may have been replaced before, "" for any number
+-- ARGV[8]  key: of the new input in a keyed line, as submit.lua takes it; "" in any other
 --
 -- Returns "updated", "conflict" (a worker has or had it, or it is finished), "changed" (it is of
 -- another revision) or "unknown".
 local base = KEYS[1]
 --#include run
+--#include keyed
 --#include answers
 --#include notify
 
 local id, input, digest, media, query = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
-local call, revision = ARGV[6], ARGV[7]
+local call, revision, new_key = ARGV[6], ARGV[7], ARGV[8]
 local key = K.task(id)
-local state, run, answers, replaced = unpack(redis.call('HMGET', key, F.state, F.run, F.answers, F.revision))
+local state, run, answers, replaced, queue, of_key =
+  unpack(redis.call('HMGET', key, F.state, F.run, F.answers, F.revision, F.queue, F.key))
 if not state then return 'unknown' end
 if answered(answers, A.update .. call) then return 'updated' end
 -- A fence says that a worker has had it: what it has done for the old input must not be taken for done for the new one.
@@ -39,6 +42,7 @@ end
 put(F.digest, digest)
 put(F.mediaType, media)
 put(F.query, query)
+if new_key ~= '' then change_key(queue, id, state, of_key or NO_KEY, string.match(new_key, '^%d+ ?(.*)$')) end
 note_answer(key, answers, A.update .. call, 'updated')
 redis.call('HINCRBY', key, F.revision, 1)
 redis.call('HSET', key, F.extra, '1')
@@ -46,4 +50,5 @@ redis.call('HSET', key, F.extra, '1')
 redis.call('UNLINK', K.steps(id))
 notify(id, state)
 send_notices()
+tell_freed()
 return 'updated'

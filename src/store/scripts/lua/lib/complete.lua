@@ -1,4 +1,4 @@
--- Finishes tasks with their results. Needs clock, run, rate, follow, notify, finished, settle and service.
+-- Finishes tasks with their results. Needs clock, run, keyed, rate, follow, notify, finished, settle and service.
 --   args  ARGV, in which from `at` on stand the process that completes them (see complete.lua) and the number of groups; of each its queue, keep (ms), tombstone (ms) and number of tasks;
 --         and of each of these id, fence and result (its stored form)
 -- Returns a verdict of each, in one string with a space between: see complete.lua.
@@ -25,7 +25,7 @@ local function complete_groups(args, at)
     ids[#ids + 1] = id
     local attempts
     if t[3] then
-      local extra = redis.call('HMGET', key, F.cancel, F.webhook, F.undo, F.digest, F.stepBytes, F.progress, F.output, F.deadline)
+      local extra = redis.call('HMGET', key, F.cancel, F.webhook, F.undo, F.digest, F.stepBytes, F.progress, F.output, F.deadline, F.key)
       if extra[1] then
         settle(id, S.canceled, keep, tombstone)
         return 'canceled'
@@ -33,6 +33,7 @@ local function complete_groups(args, at)
       attempts = succeed(id, key, result, keep, tombstone, extra[3], not (extra[4] or extra[5] or extra[6]), t[4], teller, run)
       if extra[7] then redis.call('PEXPIRE', K.output(id), often(keep)) end
       if extra[8] then redis.call('ZREM', K.deadlines(queue), id) end
+      if extra[9] then free_key(queue, id, extra[9]) end
       if extra[2] then tell_webhook(id, S.succeeded, extra[2]) end
     else
       attempts = succeed(id, key, result, keep, tombstone, nil, true, t[4], teller, run)

@@ -1,4 +1,4 @@
--- What a look at tasks returns, see inspect.lua. Needs clock, snapshot, large and result and relative.
+-- What a look at tasks returns, see inspect.lua. Needs clock, keyed, snapshot, large, result and relative.
 --   args  ARGV, in which from `at` on stand the number of tasks; and of each id and result ("1" to have it, "0" not to)
 local INSIDE = 4096
 
@@ -32,10 +32,10 @@ local function look(args, at)
       local facts, progress, caller = queue .. ' ' .. state .. ' ' .. (known[3] or ''), '', ''
       local place = ' ' .. index .. ' ' .. score .. ' ' .. due
       if known[4] or state == S.failed then
-        local t = redis.call('HMGET', key, F.ended, F.expires, F.lost, F.cancel, F.destroyed, F.errorCode, F.revision, F.progress, F.caller, F.run, F.result, F.deadline)
+        local t = redis.call('HMGET', key, F.ended, F.expires, F.lost, F.cancel, F.destroyed, F.errorCode, F.revision, F.progress, F.caller, F.run, F.result, F.deadline, F.key)
         expires, first = t[2], t[11]
         for field = 1, 10 do t[field] = t[field] or '' end
-        facts = facts .. ' ' .. table.concat(t, ' ', 1, 6) .. place .. ' ' .. t[7] .. ' ' .. (t[12] or '')
+        facts = facts .. ' ' .. table.concat(t, ' ', 1, 6) .. place .. ' ' .. t[7] .. ' ' .. (t[12] or '') .. ' ' .. (t[13] and key_is_full(queue, id, state, t[13]) and '1' or '')
         progress, caller, run = t[8], t[9], t[10]
       elseif state == S.waiting or state == S.scheduled then
         -- Without the rarer fields it has never been out of the line for longer than a release.

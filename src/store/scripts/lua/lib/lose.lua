@@ -1,11 +1,11 @@
 -- A running task has lost its worker: a loss is counted apart from attempts, and one too many is its end. What counts is a process
--- that died while the handler ran in it: where the worker has yet to say that it begins, nothing is counted. Needs settle, rate and unbegun.
+-- that died while the handler ran in it: where the worker has yet to say that it begins, nothing is counted. Needs keyed, settle, rate and unbegun.
 --   ends  how its queue ends tasks: {most_lost, problem, keep, tombstone, dead, cap}
 -- Returns what became of it ("waiting", "released" where nothing was counted, "dead", "canceled") and its losses.
 local function lose(queue, id, ends)
   local key = K.task(id)
-  local cancel, run, lost, unbegun, restarts, noted =
-    unpack(redis.call('HMGET', key, F.cancel, F.run, F.lost, F.unbegun, F.restarts, F.place))
+  local cancel, run, lost, unbegun, restarts, noted, of_key =
+    unpack(redis.call('HMGET', key, F.cancel, F.run, F.lost, F.unbegun, F.restarts, F.place, F.key))
   local fence, _, attempts, place = readable_run(run, noted)
   local losses, begun = tonumber(lost or 0), not (unbegun and unbegun == fence)
   redis.call('ZREM', K.leases(queue), id)
@@ -34,6 +34,7 @@ local function lose(queue, id, ends)
   redis.call('HDEL', key, F.progress, F.unbegun)
   redis.call('HSET', key, F.state, S.waiting, F.run, handed_back(fence, attempts))
   redis.call('ZADD', K.waiting(queue), place, id)
+  join_key(queue, id, of_key, place)
   notify(id, S.waiting)
   return begun and 'waiting' or 'released', losses
 end

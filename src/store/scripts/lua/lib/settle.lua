@@ -1,5 +1,5 @@
 -- Makes a state terminal. The first caller wins: every script looks at the state before it comes here. Needs clock, follow,
--- finished, notify and result, where keep and tombstone are explained.
+-- finished, keyed, notify and result, where keep and tombstone are explained.
 
 -- Ends a task with the stored form of its result. Its webhook is left to the caller.
 --   undo  what it has done can be undone, when its result is destroyed: its input and steps stay as long
@@ -25,9 +25,10 @@ end
 -- Ends a task that was canceled or has failed; result: the stored form of its answer, or nil for none.
 local function settle(id, state, keep, tombstone, result)
   local key = K.task(id)
-  local t = redis.call('HMGET', key, F.webhook, F.undo, F.run, F.output, F.deadline, F.cancel, F.queue)
-  local webhook, undo, run, output, deadline, cancel, queue = unpack(t)
+  local t = redis.call('HMGET', key, F.webhook, F.undo, F.run, F.output, F.deadline, F.cancel, F.queue, F.key)
+  local webhook, undo, run, output, deadline, cancel, queue, of_key = unpack(t)
   mark_ended(id, key, state, keep, tombstone, result)
+  if of_key then leave_key(queue, id, of_key) end
   local is_late = state == S.canceled and cancel == C.cancelByDeadline
   if deadline then redis.call('ZREM', K.deadlines(queue), id) end
   note_finished(queue, { now_text .. ' ' .. id })
@@ -44,8 +45,10 @@ end
 -- Ends a task that is dead: a failed one whose input stays, to be run again. The oldest leave when there are more than cap.
 local function bury(queue, id, result, keep, tombstone, cap)
   local key, dead, keep_text = K.task(id), K.dead(queue), often(keep)
-  local webhook, undo, output, deadline = unpack(redis.call('HMGET', key, F.webhook, F.undo, F.output, F.deadline))
+  local webhook, undo, output, deadline, of_key =
+    unpack(redis.call('HMGET', key, F.webhook, F.undo, F.output, F.deadline, F.key))
   mark_ended(id, key, S.failed, keep, tombstone, result)
+  if of_key then free_key(queue, id, of_key) end
   if deadline then redis.call('ZREM', K.deadlines(queue), id) end
   note_finished(queue, { now_text .. ' ' .. id })
   redis.call('HDEL', key, F.place, F.progress, F.cancel)
