@@ -107,11 +107,11 @@ export interface KeyedOptions<I = unknown> {
 }
 
 /** The options of {@link defineHandler}. Only `queue` and `run` are required. */
-export interface HandlerOptions<I> {
+export interface HandlerOptions<I, R = HandlerResult, Q extends string = string, In = I> {
   /** Name of the queue: `a–z 0–9 . _ -`, 1–64 characters. */
-  queue: string;
+  queue: Q;
   /** Any Standard Schema; without one, any JSON is accepted. Not used for inputs that are bytes. */
-  input?: StandardSchemaV1<unknown, I>;
+  input?: StandardSchemaV1<In, I>;
   /** Media types accepted; for others than JSON the input is a Uint8Array. Default `["application/json"]`. */
   consumes?: readonly string[];
   /** Longest time of one attempt; default: no limit. */
@@ -150,7 +150,7 @@ export interface HandlerOptions<I> {
    * files.
    */
   isolate?: boolean | { memoryMb: number };
-  run(input: I, task: TaskContext): Promise<HandlerResult> | HandlerResult;
+  run(input: I, task: TaskContext): Promise<R> | R;
   /** How to undo what the task did if it fails, is canceled, or its result is destroyed. */
   undo?: Undos<I>;
 }
@@ -159,9 +159,11 @@ export interface HandlerOptions<I> {
 const HANDLER = Symbol.for("paihao.handler");
 
 /** A handler as the server uses it: checked, with durations in ms, and omitted options undefined. */
-export interface Handler<I = unknown> {
+export interface Handler<I = unknown, R = HandlerResult, Q extends string = string, In = I> {
   readonly [HANDLER]: true;
-  readonly queue: string;
+  readonly queue: Q;
+  /** Never set: tells the compiler what `paihao/client` sends and gets. */
+  readonly types?: { readonly input: In; readonly result: R };
   readonly schema: StandardSchemaV1<unknown, I> | undefined;
   readonly consumes: readonly string[];
   readonly timeoutMs: number | undefined;
@@ -179,7 +181,7 @@ export interface Handler<I = unknown> {
   readonly keyed: Required<KeyedOptions> | undefined;
   readonly targetWaitMs: number | undefined;
   readonly isolate: { readonly memoryMb: number } | undefined;
-  run(input: I, task: TaskContext): Promise<HandlerResult> | HandlerResult;
+  run(input: I, task: TaskContext): Promise<R> | R;
   /** Undefined if nothing can be undone. Called only for tasks of this handler, so that their input has its type. */
   readonly undo: Undos | undefined;
 }
@@ -218,10 +220,13 @@ export function defineInternalHandler<I>(options: HandlerOptions<I>): Handler<I>
 }
 
 /**
- * Declares the handler of a queue.
+ * Declares the handler of a queue. Its types are inferred: the input that callers send (`In`) and `run` gets (`I`), the result
+ * (`R`) and the queue's name (`Q`), so that a client can be typed by it.
  * @throws TypeError that names the option, its value and what was expected
  */
-export function defineHandler<I = unknown>(options: HandlerOptions<I>): Handler<I> {
+export function defineHandler<I = unknown, R = HandlerResult, Q extends string = string, In = I>(
+  options: HandlerOptions<I, R, Q, In>,
+): Handler<I, R, Q, In> {
   const { queue } = options;
   const wrong = (option: string, value: unknown, expected: string) =>
     new TypeError(
@@ -260,7 +265,7 @@ export function defineHandler<I = unknown>(options: HandlerOptions<I>): Handler<
     throw wrong("consumes", consumes, 'media types such as ["application/json"] or ["image/*"]');
   }
 
-  const isolation = (value: HandlerOptions<I>["isolate"]): Handler["isolate"] => {
+  const isolation = (value: HandlerOptions<I, R>["isolate"]): Handler["isolate"] => {
     if (value === undefined || value === false) return undefined;
     if (value === true) return { memoryMb: HANDLER_DEFAULTS.isolateMemoryMb };
     if (typeof value !== "object" || value === null) throw wrong("isolate", value, "true, false or { memoryMb }");

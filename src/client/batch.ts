@@ -1,0 +1,93 @@
+import type { Connection } from "./connection.ts";
+import { linesOf } from "./event-stream.ts";
+import { unreachable } from "./problem.ts";
+import type { Verdict } from "./status.ts";
+import { headersOf, newId, type SubmitOptions, searchOf } from "./submission.ts";
+import { sleep } from "./time.ts";
+
+const DEFAULTS = {
+  /** Most lines and characters of one request. */
+  lines: 500,
+  length: 1_000_000,
+  /** Inputs that are there are sent when the next one takes longer. */
+  patienceMs: 50,
+} as const;
+
+/** What all tasks of a batch share. */
+export type BatchOptions = Omit<SubmitOptions, "id" | "idempotencyKey" | "type">;
+
+/**
+ * Submits many inputs as they come, and yields a verdict for each, in order. They are sent in parts, each line under an id
+ * chosen here: browsers cannot send a body as a stream, and what got no verdict can be sent again without running twice.
+ * @throws PaihaoError, if a whole part is refused; the signal's reason
+ */
+export async function* submitAll(
+  connection: Connection,
+  queue: string,
+  inputs: Iterable<unknown> | AsyncIterable<unknown>,
+  options: BatchOptions,
+): AsyncGenerator<Verdict, void> {
+  const { signal } = options;
+  const path = `/v1/queues/${encodeURIComponent(queue)}/batches${searchOf(options, { envelope: "true" })}`;
+  const headers = { ...headersOf(options), "Content-Type": "application/x-ndjson" };
+  let line = 0;
+  for await (const part of partsOf(inputs, signal)) {
+    for (let failures = 0; part.length > 0; ) {
+      const body = part.join("\n");
+      const verdicts = await connection.send(path, { method: "POST", headers, body, signal }, verdictsOf);
+      part.splice(0, verdicts.length);
+      failures = verdicts.length > 0 ? 0 : failures + 1;
+      if (failures > 0) await connection.pause(unreachable("the answer broke off"), failures, signal);
+      for (const verdict of verdicts) {
+        yield { ...verdict, line };
+        line += 1;
+      }
+    }
+  }
+}
+
+/** The verdicts that arrived, also if the answer broke off behind them. @throws if there is none */
+async function verdictsOf(response: Response): Promise<Verdict[]> {
+  const verdicts: Verdict[] = [];
+  try {
+    for await (const text of linesOf(response)) if (text !== "") verdicts.push(JSON.parse(text));
+  } catch (error) {
+    if (verdicts.length === 0) throw error;
+  }
+  return verdicts;
+}
+
+/** The lines of the inputs, in parts that are sent when they are full, or when the next input is long in coming. */
+async function* partsOf(
+  inputs: Iterable<unknown> | AsyncIterable<unknown>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<string[], void> {
+  const isLive = Symbol.asyncIterator in inputs;
+  const iterator = isLive ? inputs[Symbol.asyncIterator]() : inputs[Symbol.iterator]();
+  let part: string[] = [];
+  let length = 0;
+  let late: Promise<void> | undefined;
+  let next = iterator.next();
+  try {
+    for (;;) {
+      signal?.throwIfAborted();
+      const found = await (late !== undefined ? Promise.race([next, late]) : next);
+      if (found && !found.done) {
+        const text = JSON.stringify({ id: newId(), input: found.value ?? null });
+        part.push(text);
+        length += text.length;
+        if (isLive) late ??= sleep(DEFAULTS.patienceMs);
+        next = iterator.next();
+      }
+      if (part.length > 0 && (!found || found.done || part.length >= DEFAULTS.lines || length >= DEFAULTS.length)) {
+        yield part;
+        part = [];
+        length = 0;
+        late = undefined;
+      }
+      if (found?.done) return;
+    }
+  } finally {
+    await iterator.return?.();
+  }
+}

@@ -1,0 +1,153 @@
+import { errorOf, PaihaoError, type Problem, unreachable } from "./problem.ts";
+import { Limit, sleep } from "./time.ts";
+
+const DEFAULTS = {
+  /** How often a request is tried. */
+  attempts: 8,
+  /** The pause before attempt n + 1 is `base`·2^(n−1), at most `max`, half of it random. */
+  pauseMs: { base: 250, max: 10_000 },
+  /** A longer Retry-After is not waited for: the caller gets the error. */
+  longestRetryAfterS: 60,
+  /** For an answer to begin, and to arrive. */
+  answerMs: 35_000,
+} as const;
+
+/** Problems that another attempt cannot solve, whatever their status: the caller must know of them. */
+const FINAL = new Set(["queue-full", "line-too-long", "store-full", "queue-paused", "sync-timeout"]);
+/** Statuses of an overloaded server, and of proxies before one that is away. */
+const TRANSIENT = new Set([408, 425, 429, 502, 503, 504]);
+
+/** What fetch sends. */
+export type Body = NonNullable<RequestInit["body"]>;
+
+/** A request. */
+export interface Request {
+  readonly method?: string;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: Body;
+  readonly signal?: AbortSignal | undefined;
+  /** Without an answer it is not tried again; but where the server says so. */
+  readonly once?: boolean;
+  /** How long the answer may take beyond the usual, ms. */
+  readonly waitMs?: number;
+}
+
+/** How a server is reached. */
+export interface ConnectionOptions {
+  readonly url: string;
+  readonly key: string | undefined;
+  readonly fetch: typeof fetch;
+  readonly attempts: number | undefined;
+}
+
+/** Requests to a server, tried again where that helps. */
+export class Connection {
+  readonly url: string;
+  readonly #key: string | undefined;
+  readonly #fetch: typeof fetch;
+  readonly #attempts: number;
+
+  constructor({ url, key, fetch, attempts = DEFAULTS.attempts }: ConnectionOptions) {
+    this.url = url.replace(/\/+$/, "");
+    this.#key = key;
+    this.#fetch = fetch;
+    this.#attempts = attempts;
+  }
+
+  /** The same without the key, of another server perhaps. */
+  without(url: string): Connection {
+    return new Connection({ url, key: undefined, fetch: this.#fetch, attempts: this.#attempts });
+  }
+
+  /**
+   * Sends a request that may be sent again, and reads the answer. An answer that breaks off counts as none.
+   * @throws PaihaoError; the signal's reason
+   */
+  async send<T>(path: string, request: Request, read: (response: Response) => Promise<T> | T): Promise<T> {
+    const { signal, once = false, waitMs = 0 } = request;
+    for (let attempt = 1; ; attempt += 1) {
+      const limit = new Limit(signal, DEFAULTS.answerMs + waitMs);
+      try {
+        return await read(await this.open(path, request, limit));
+      } catch (thrown) {
+        signal?.throwIfAborted();
+        const error = thrown instanceof PaihaoError ? thrown : unreachable("the answer broke off", thrown);
+        if (once && error.kind === "unreachable") throw error;
+        await this.pause(error, attempt, signal);
+      } finally {
+        limit.release();
+      }
+    }
+  }
+
+  /** Waits before the next attempt. @throws the error, if another attempt is of no use; the signal's reason */
+  async pause(error: unknown, attempt: number, signal: AbortSignal | undefined): Promise<void> {
+    if (!(error instanceof PaihaoError)) throw error;
+    const { kind, code, problem, retryAfter } = error;
+    const helps = kind === "unreachable" || (TRANSIENT.has(problem.status) && !FINAL.has(code));
+    if (!helps || attempt >= this.#attempts || (retryAfter ?? 0) > DEFAULTS.longestRetryAfterS) throw error;
+    await sleep(pauseMs(attempt, retryAfter), signal);
+  }
+
+  /**
+   * The answer, once its head is there; tried once. The caller releases the limit, which then is over the body.
+   * @throws PaihaoError; the limit's reason
+   */
+  async open(path: string, { method = "GET", headers = {}, body }: Request, limit: Limit): Promise<Response> {
+    const init = {
+      method,
+      headers: { ...(this.#key !== undefined && { Authorization: `Bearer ${this.#key}` }), ...headers },
+      ...(body !== undefined && { body }),
+      signal: limit.signal,
+      // Conditional requests are the client's own; and a status that a cache keeps is none.
+      cache: "no-store",
+    } as RequestInit;
+    const url = this.url + path;
+    let response: Response;
+    try {
+      response = await this.#fetch(url, init);
+    } catch (error) {
+      throw unreachable(`no answer from ${this.url}`, error);
+    }
+    // The end of a task, or a task that is pending, has the status of its own answer.
+    if (response.ok || response.status === 304 || isAboutTask(response)) return response;
+    throw await refusal(response);
+  }
+}
+
+/** Whether an answer is about a task that exists, whatever its HTTP status. */
+function isAboutTask({ headers }: Response): boolean {
+  return headers.has("X-Task-State") || headers.has("Idempotent-Replayed");
+}
+
+/** The error of an answer that is no success. */
+async function refusal(response: Response): Promise<PaihaoError> {
+  const retryAfter = retryAfterOf(response.headers.get("Retry-After"));
+  const problem = (await response.json().catch(() => undefined)) as Partial<Problem> | undefined;
+  if (typeof problem?.type === "string" && typeof problem.title === "string") {
+    return errorOf({ ...problem, type: problem.type, title: problem.title, status: response.status }, retryAfter);
+  }
+  const { status } = response;
+  const own = { type: "about:blank", title: `HTTP ${status}`, status, detail: "not an answer of a Paihao server" };
+  if (status < 500) return errorOf(own, retryAfter);
+  return new PaihaoError("unreachable", own, { retryAfter });
+}
+
+/** The pause before the next attempt, ms. What the server says is the least; callers that were told the same come apart. */
+export function pauseMs(attempt: number, retryAfterS: number | undefined, chance = Math.random()): number {
+  if (retryAfterS !== undefined) return retryAfterS * 1000 * (1 + chance / 4);
+  const { base, max } = DEFAULTS.pauseMs;
+  return Math.min(max, base * 2 ** (attempt - 1)) * (0.5 + chance / 2);
+}
+
+/** Seconds of a Retry-After (RFC 9110 §10.2.3): a number, or a date. */
+export function retryAfterOf(value: string | null, nowMs = Date.now()): number | undefined {
+  if (value === null) return undefined;
+  const seconds = /^\d+$/.test(value) ? Number(value) : (Date.parse(value) - nowMs) / 1000;
+  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
+}
+
+/** Whether the error says that the task has not ended: for servers whose header on that a proxy has removed. */
+export function isPending(error: unknown): boolean {
+  return error instanceof PaihaoError && error.code === "pending";
+}

@@ -1,0 +1,24 @@
+/** The client of a Paihao server, for Node and browsers. */
+export type { BatchOptions } from "./batch.ts";
+export {
+  type ClientOptions,
+  PaihaoClient,
+  type ResultOptions,
+  type RunOptions,
+  type TaskRef,
+  type WaitOptions,
+} from "./client.ts";
+export type { Bytes, InputOf, QueueName, ResultOf } from "./handler-types.ts";
+export {
+  type ErrorKind,
+  PaihaoError,
+  type Problem,
+  TaskCanceled,
+  TaskExpired,
+  TaskFailed,
+  TaskUnknown,
+} from "./problem.ts";
+export type { Accepted, Eta, Link, Output, Progress, Queue, Quote, Status, Verdict } from "./status.ts";
+export type { SubmitOptions } from "./submission.ts";
+export type { Duration } from "./time.ts";
+export { verifyWebhook, type WebhookEvent, type WebhookRequest } from "./webhook.ts";

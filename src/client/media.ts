@@ -1,0 +1,38 @@
+import type { Body } from "./connection.ts";
+
+/** A body with its media type. */
+export interface Encoded {
+  readonly body: Body;
+  readonly type: string;
+}
+
+const JSON_TYPE = /^application\/(?:json|[\w!#$&^.+-]+\+json)\s*(?:;|$)/i;
+
+/**
+ * An input as a body: bytes as they are, anything else as JSON, and a string as text if its type says so.
+ * @param type media type; by default that of a Blob, `application/octet-stream` or `application/json`
+ */
+export function encode(input: unknown, type?: string): Encoded {
+  if (input instanceof Blob) return { body: input, type: type ?? (input.type || "application/octet-stream") };
+  if (input instanceof ArrayBuffer || ArrayBuffer.isView(input)) {
+    return { body: input as Body, type: type ?? "application/octet-stream" };
+  }
+  if (typeof input === "string" && type !== undefined && !JSON_TYPE.test(type)) return { body: input, type };
+  return { body: JSON.stringify(input ?? null), type: type ?? "application/json" };
+}
+
+/** A result: JSON as its value, bytes as bytes, nothing as undefined, and anything else as a Response. */
+export async function decode(response: Response): Promise<unknown> {
+  const { status, headers } = response;
+  const type = headers.get("Content-Type");
+  if (status === 204 || status === 205 || type === null) return undefined;
+  if (/^application\/octet-stream\b/i.test(type)) return new Uint8Array(await response.arrayBuffer());
+  if (!JSON_TYPE.test(type)) return response;
+  const text = await response.text();
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The body of a handler's Response need not match its media type.
+    return new Response(text, { status, headers });
+  }
+}

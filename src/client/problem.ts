@@ -1,0 +1,108 @@
+/** A problem document (RFC 9457): why a request was refused, or why a task has no result. */
+export interface Problem {
+  /** `/problems/{code}` for problems of the server; the path explains the code. */
+  readonly type: string;
+  readonly title: string;
+  /** HTTP status. */
+  readonly status: number;
+  readonly detail?: string;
+  /** Which parts of the input are invalid, each with a JSON Pointer such as `#/width`. */
+  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
+  /** Further members, e.g. `id`. */
+  readonly [extension: string]: unknown;
+}
+
+/**
+ * What a caller can do about an error. `failed`, `canceled`, `expired` and `unknown` are about the task; `refused`: the request
+ * was not accepted (invalid input, full queue, conflict …); `unauthorized`: the key is missing, wrong, or may not do this;
+ * `unreachable`: there was no answer, or none of use, however often it was tried.
+ */
+export type ErrorKind = "failed" | "canceled" | "expired" | "unknown" | "refused" | "unauthorized" | "unreachable";
+
+/** Every error of the client. */
+export class PaihaoError extends Error {
+  override readonly name: string = "PaihaoError";
+  readonly kind: ErrorKind;
+  readonly problem: Problem;
+  /** When the same request may succeed, seconds; undefined if the server did not say. */
+  readonly retryAfter: number | undefined;
+
+  constructor(kind: ErrorKind, problem: Problem, options: { retryAfter?: number | undefined; cause?: unknown } = {}) {
+    super(messageOf(problem), options.cause === undefined ? undefined : { cause: options.cause });
+    this.kind = kind;
+    this.problem = problem;
+    this.retryAfter = options.retryAfter;
+  }
+
+  /** The code of the problem, e.g. `invalid-input`; "" for a problem that the server does not define. */
+  get code(): string {
+    return codeOf(this.problem);
+  }
+}
+
+/** The task failed: `problem` is the one that its handler gave, or `task-failed`, `task-timeout` or `worker-lost`. */
+export class TaskFailed extends PaihaoError {
+  override readonly name = "TaskFailed";
+}
+/** The task was canceled, by someone or by its deadline (`problem.reason`). */
+export class TaskCanceled extends PaihaoError {
+  override readonly name = "TaskCanceled";
+}
+/** The result was there, and has expired or been deleted. */
+export class TaskExpired extends PaihaoError {
+  override readonly name = "TaskExpired";
+}
+/** There is no such task, or it is not the caller's. */
+export class TaskUnknown extends PaihaoError {
+  override readonly name = "TaskUnknown";
+}
+
+/** The code of a problem of the server's catalogue; else "". */
+function codeOf({ type }: Problem): string {
+  return /^\/problems\/([\w-]+)$/.exec(type)?.[1] ?? "";
+}
+
+const KINDS: Readonly<Record<string, ErrorKind>> = {
+  canceled: "canceled",
+  expired: "expired",
+  deleted: "expired",
+  unknown: "unknown",
+  unauthenticated: "unauthorized",
+  forbidden: "unauthorized",
+  "store-unavailable": "unreachable",
+};
+
+const CLASSES: Partial<Record<ErrorKind, typeof PaihaoError>> = {
+  failed: TaskFailed,
+  canceled: TaskCanceled,
+  expired: TaskExpired,
+  unknown: TaskUnknown,
+};
+
+/** The error of a problem that the server answered. */
+export function errorOf(problem: Problem, retryAfter?: number): PaihaoError {
+  const known = KINDS[codeOf(problem)];
+  const kind = known ?? (problem.status === 401 || problem.status === 403 ? "unauthorized" : "refused");
+  return new (CLASSES[kind] ?? PaihaoError)(kind, problem, { retryAfter });
+}
+
+/** The error of a task that has ended without a result. */
+export function taskError(problem: Problem): PaihaoError {
+  const { kind } = errorOf(problem);
+  const ended = kind === "canceled" || kind === "expired" ? kind : "failed";
+  return new (CLASSES[ended] ?? PaihaoError)(ended, problem);
+}
+
+/** The error of a request without an answer. */
+export function unreachable(detail: string, cause?: unknown): PaihaoError {
+  return new PaihaoError(
+    "unreachable",
+    { type: "about:blank", title: "The server cannot be reached", status: 0, detail },
+    { cause },
+  );
+}
+
+function messageOf({ title, detail, errors }: Problem): string {
+  const fields = errors?.map((field) => `${field.pointer}: ${field.detail}`).join("; ");
+  return [title, detail, fields].filter((part) => part).join(": ");
+}

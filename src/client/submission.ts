@@ -1,0 +1,101 @@
+import type { Connection } from "./connection.ts";
+import { encode } from "./media.ts";
+import type { Accepted } from "./status.ts";
+import { type Duration, msOf } from "./time.ts";
+
+/** How a task is submitted. */
+export interface SubmitOptions {
+  /** Its id; by default a new one. The same id with another input is refused. */
+  readonly id?: string;
+  /** Instead of an id: the same key with the same input is the same task, whoever made the request. */
+  readonly idempotencyKey?: string;
+  /** 0 (most urgent) to 7; default 3. */
+  readonly priority?: number;
+  /** Not before this has passed, or before this time. */
+  readonly delay?: Duration | Date;
+  /** Canceled if it has not ended when this has passed since its submission. */
+  readonly deadline?: Duration;
+  /** Refused (`line-too-long`) if more tasks than this stand before it. */
+  readonly maxIndex?: number;
+  /** URL that is told of the end. */
+  readonly webhook?: string;
+  /** Parameters for the handler, its `task.query`. */
+  readonly query?: Readonly<Record<string, string>>;
+  /** Media type of the input, if it is not JSON. */
+  readonly type?: string;
+  /** Stops waiting for the answer: whether the task was submitted is unknown then. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/**
+ * Submits a task, under the same id however often it has to be sent.
+ * @param fresh the id of a task that is given neither an id nor a key
+ * @throws PaihaoError; the signal's reason
+ */
+export async function submit(
+  connection: Connection,
+  queue: string,
+  input: unknown,
+  options: SubmitOptions,
+  fresh = newId(),
+): Promise<Accepted> {
+  const { id, idempotencyKey, signal } = options;
+  const { body, type } = encode(input, options.type);
+  const headers: Record<string, string> = { ...headersOf(options), "Content-Type": type, Prefer: "respond-async" };
+  let path = requestsOf(queue);
+  let method = "POST";
+  if (idempotencyKey !== undefined) headers["Idempotency-Key"] = idempotencyKey;
+  // Not PUT: that would replace the input of a task that has the caller's id.
+  else if (id !== undefined) headers["X-Request-Id"] = id;
+  else {
+    // In the path, since proxies replace X-Request-Id.
+    path += `/${fresh}`;
+    method = "PUT";
+  }
+  const request = { method, headers, body, signal };
+  const own = idempotencyKey === undefined ? (id ?? fresh) : undefined;
+  return connection.send(path + searchOf(options), request, (response) => acceptedOf(response, queue, own));
+}
+
+/** Where tasks of a queue are submitted. */
+export function requestsOf(queue: string): string {
+  return `/v1/queues/${encodeURIComponent(queue)}/requests`;
+}
+
+/** An id that nobody else has. `crypto.randomUUID` is only there on secure origins. */
+export function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** Headers of the options. */
+export function headersOf({ priority }: SubmitOptions): Record<string, string> {
+  return priority === undefined ? {} : { Priority: `u=${priority}` };
+}
+
+/** The query of the options; "" without any. */
+export function searchOf(options: SubmitOptions, more: Readonly<Record<string, string>> = {}): string {
+  const { delay, deadline, maxIndex, webhook, query } = options;
+  const search = new URLSearchParams({ ...query, ...more });
+  if (delay instanceof Date) search.set("notBefore", delay.toISOString());
+  else if (delay !== undefined) search.set("delay", `${msOf(delay) / 1000}`);
+  if (deadline !== undefined) search.set("deadline", `${msOf(deadline) / 1000}`);
+  if (maxIndex !== undefined) search.set("maxIndex", `${maxIndex}`);
+  if (webhook !== undefined) search.set("webhook", webhook);
+  const text = search.toString();
+  return text && `?${text}`;
+}
+
+async function acceptedOf(response: Response, queue: string, own: string | undefined): Promise<Accepted> {
+  const { status, headers } = response;
+  const replayed = headers.has("Idempotent-Replayed");
+  const state = headers.get("X-Task-State");
+  if (status === 202 && state !== "succeeded") {
+    const { id, index, eta, href, ...accepted } = (await response.json()) as Accepted;
+    return { id, queue, state: accepted.state, index, eta, href, replayed };
+  }
+  // It was submitted before and has ended: the answer is its result, or the problem that says why it has none.
+  const ended = state === null ? ((await response.json()) as Pick<Accepted, "state">).state : state;
+  const id = own ?? headers.get("X-Request-Id") ?? "";
+  return { id, queue, state: ended as Accepted["state"], index: null, eta: null, href: `/v1/requests/${id}`, replayed };
+}

@@ -1,0 +1,68 @@
+import { PaihaoError } from "./problem.ts";
+import type { SucceededStatus, UnsuccessfulStatus } from "./status.ts";
+
+/** How old, or how far in the future, an event may be (Standard Webhooks 1.0). */
+const TOLERANCE_S = 300;
+
+/** An event that a webhook got. */
+export interface WebhookEvent {
+  /** The same in every attempt to deliver it: to drop those that come twice. */
+  readonly id: string;
+  readonly type: "task.succeeded" | "task.failed" | "task.canceled";
+  /** When the task ended, RFC 3339. */
+  readonly timestamp: string;
+  /** The task; only `id`, `queue` and `state`, if nothing more is left of it. */
+  readonly data: Pick<SucceededStatus | UnsuccessfulStatus, "id" | "state"> &
+    Partial<SucceededStatus | UnsuccessfulStatus>;
+}
+
+/** A request as a server has it: the body must be as it came, byte for byte. */
+export interface WebhookRequest {
+  readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>;
+  readonly body: string | Uint8Array;
+}
+
+/**
+ * The event of a webhook, if it was signed with the secret within the last five minutes (Standard Webhooks 1.0).
+ * @param secret `whsec_…`; several while it is changed
+ * @throws PaihaoError `unauthorized`
+ */
+export async function verifyWebhook(
+  request: Request | WebhookRequest,
+  secret: string | readonly string[],
+): Promise<WebhookEvent> {
+  const { headers } = request;
+  const header = (name: string) => String((headers instanceof Headers ? headers.get(name) : headers[name]) ?? "");
+  const body = request instanceof Request ? new Uint8Array(await request.arrayBuffer()) : request.body;
+  const text = typeof body === "string" ? body : new TextDecoder().decode(body);
+  const [id, timestamp] = [header("webhook-id"), header("webhook-timestamp")];
+  if (!/^\d+$/.test(timestamp) || Math.abs(Date.now() / 1000 - Number(timestamp)) > TOLERANCE_S) {
+    throw unverified("webhook-timestamp is missing, or not of the last five minutes");
+  }
+  const message = new TextEncoder().encode(`${id}.${timestamp}.${text}`);
+  const signatures = header("webhook-signature").split(" ");
+  for (const one of [secret].flat()) {
+    const raw = bytesOf(one.replace(/^whsec_/, ""));
+    if (!raw) throw new TypeError("the secret is not base64");
+    const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
+    for (const signature of signatures) {
+      const bytes = signature.startsWith("v1,") ? bytesOf(signature.slice(3)) : undefined;
+      // In constant time.
+      if (bytes && (await crypto.subtle.verify("HMAC", key, bytes, message))) return { id, ...JSON.parse(text) };
+    }
+  }
+  throw unverified("webhook-signature does not match the secret");
+}
+
+function unverified(detail: string): PaihaoError {
+  return new PaihaoError("unauthorized", { type: "about:blank", title: "Not a valid webhook", status: 401, detail });
+}
+
+/** Bytes of base64; undefined if it is none. */
+function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+  } catch {
+    return undefined;
+  }
+}
