@@ -38,7 +38,10 @@ export class LiveTasks {
       (seen) => events.tell(seen),
       () => events.stop(),
     );
-    if (ctx.res.destroyed) return watched.stop();
+    if (ctx.res.destroyed) {
+      events.stop();
+      return watched.stop();
+    }
     ctx.respond = false;
     ctx.status = 200;
     events.open(this.#streams, ctx.res, () => watched.stop());
