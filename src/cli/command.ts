@@ -1,4 +1,7 @@
 import { Command, Option } from "commander";
+import { PaihaoError } from "../client/problem.ts";
+import { EXIT, type ExitCode } from "./exit.ts";
+import { printJson } from "./terminal/print.ts";
 
 /** Where the server is that a command talks to, and as whom. */
 export interface ServerOptions {
@@ -22,9 +25,13 @@ const DEFAULT_URL = "http://127.0.0.1:3000";
 export function command(form: string, summary: string, examples: readonly string[]): Command {
   const [name = "", ...args] = form.split(" ");
   const made = new Command(name).description(summary).exitOverride().showHelpAfterError("(--help shows examples)");
-  if (args.length > 0) made.arguments(args.join(" "));
-  const lines = examples.map((example) => `  ${example}`);
-  return made.addHelpText("after", `\nExamples:\n${lines.join("\n")}`);
+  for (const arg of args) made.argument(arg);
+  return withExamples(made.helpCommand(false), examples);
+}
+
+/** Examples at the end of the help. */
+export function withExamples(made: Command, examples: readonly string[]): Command {
+  return made.addHelpText("after", `\nExamples:\n${examples.map((example) => `  ${example}`).join("\n")}`);
 }
 
 /** A command that talks to a server. */
@@ -37,9 +44,27 @@ export function clientCommand(form: string, summary: string, examples: readonly 
 
 /**
  * Options that may stand before the name of a command as well as behind it: the program takes them wherever they stand. Commands
- * declare them again for their help, and read them with `optsWithGlobals()`.
+ * declare them again for their help.
  */
 export const globalOptions: readonly Option[] = [
   new Option(URL_FLAGS).env("PAIHAO_URL").default(DEFAULT_URL).hideHelp(),
   new Option(KEY_FLAGS).env("PAIHAO_KEY").hideHelp(),
 ];
+
+/**
+ * The action of a command that talks to a server. With --json, what the server refuses is printed as well.
+ * @param run gets all options and then the arguments; its result is the exit code, 0 without one
+ */
+export function clientAction<Options extends ClientOptions, Args extends unknown[]>(
+  run: (options: Options, ...args: Args) => Promise<ExitCode | undefined>,
+): (this: Command) => Promise<void> {
+  return async function (this: Command) {
+    const options = this.optsWithGlobals<Options>();
+    try {
+      process.exitCode = (await run(options, ...(this.processedArgs as Args))) ?? EXIT.done;
+    } catch (error) {
+      if (options.json && error instanceof PaihaoError) printJson(error.problem);
+      throw error;
+    }
+  };
+}

@@ -1,5 +1,7 @@
 import { CommanderError } from "commander";
+import { type ErrorKind, PaihaoError } from "../client/problem.ts";
 import { StartError } from "../errors.ts";
+import { plain } from "./terminal/print.ts";
 
 /** The exit codes of all commands. */
 export const EXIT = {
@@ -38,11 +40,52 @@ export function wrongUsage(message: string): CommandError {
  * What an error means for the process: its exit code, and a line for the person unless one was printed already.
  * @throws the error itself if it is none that a command expects
  */
-export function failureOf(error: unknown): { exitCode: number; message: string | undefined } {
+export function failureOf(error: unknown): { exitCode: ExitCode; message: string | undefined } {
   // The library has printed the help, the version, or what is wrong.
-  if (error instanceof CommanderError)
+  if (error instanceof CommanderError) {
     return { exitCode: error.exitCode === 0 ? EXIT.done : EXIT.usage, message: undefined };
+  }
   if (error instanceof CommandError) return { exitCode: error.exitCode, message: error.message };
   if (error instanceof StartError) return { exitCode: EXIT.failed, message: error.message };
+  if (error instanceof PaihaoError) return { exitCode: exitCodeOf(error), message: messageOf(error) };
   throw error;
+}
+
+const BY_KIND = {
+  failed: EXIT.failed,
+  canceled: EXIT.gone,
+  expired: EXIT.gone,
+  unknown: EXIT.gone,
+  unauthorized: EXIT.notAllowed,
+  unreachable: EXIT.unreachable,
+} as const satisfies Record<Exclude<ErrorKind, "refused">, ExitCode>;
+
+/** Problems of the kind `refused` that mean something else to a script. */
+const BY_CODE: Readonly<Record<string, ExitCode>> = {
+  "unknown-queue": EXIT.gone,
+  "wrong-host": EXIT.notAllowed,
+  "malformed-json": EXIT.usage,
+  "invalid-input": EXIT.usage,
+  "invalid-parameter": EXIT.usage,
+  "payload-too-large": EXIT.usage,
+  "uri-too-long": EXIT.usage,
+  "unsupported-media-type": EXIT.usage,
+};
+
+function exitCodeOf({ kind, code }: PaihaoError): ExitCode {
+  return kind === "refused" ? (BY_CODE[code] ?? EXIT.refused) : BY_KIND[kind];
+}
+
+/** What went wrong, and what to do about it. */
+function messageOf({ kind, code, problem }: PaihaoError): string {
+  const { title, detail = "", errors = [] } = problem;
+  const fields = errors.map((field) => `${field.pointer}: ${field.detail}`).join("; ");
+  // The detail often repeats one of the others.
+  const parts = [title, detail === title || detail === fields ? "" : detail, fields];
+  const hints: Partial<Record<ErrorKind, string>> = {
+    unreachable: "is it running? --url or PAIHAO_URL says where",
+    ...(code === "unauthenticated" && { unauthorized: "--key or PAIHAO_KEY gives one" }),
+  };
+  const said = parts.filter((part) => part !== "").join(": ");
+  return plain(hints[kind] === undefined ? said : `${said} (${hints[kind]})`);
 }

@@ -1,9 +1,22 @@
 import { readFileSync } from "node:fs";
 import { Command } from "commander";
-import { globalOptions } from "./command.ts";
+import { globalOptions, withExamples } from "./command.ts";
 import { auditCommand } from "./commands/audit.ts";
+import { cancelCommand } from "./commands/cancel.ts";
+import { completeCommand, completionCommand } from "./commands/completion.ts";
+import { deadCommand } from "./commands/dead.ts";
+import { doctorCommand } from "./commands/doctor.ts";
+import { getCommand } from "./commands/get.ts";
 import { keysCommand } from "./commands/keys.ts";
+import { lsCommand } from "./commands/ls.ts";
+import { outputCommand } from "./commands/output.ts";
+import { pauseCommands } from "./commands/pause.ts";
+import { queuesCommand } from "./commands/queues.ts";
 import { startCommand } from "./commands/start.ts";
+import { statusCommand } from "./commands/status.ts";
+import { submitCommand } from "./commands/submit.ts";
+import { topCommand } from "./commands/top.ts";
+import { watchCommand } from "./commands/watch.ts";
 
 /**
  * All commands. Their files declare options and help; what needs the server or the store is imported when a command runs, so that
@@ -15,11 +28,35 @@ export function createProgram(): Command {
     .version(versionOf(new URL("../../package.json", import.meta.url)))
     .exitOverride()
     .showHelpAfterError("(--help lists all commands)");
+  // Arguments and options are in the help of each command.
+  program.configureHelp({ subcommandTerm: (made) => made.name() }).helpCommand(false);
   for (const option of globalOptions) program.addOption(option);
 
   program.commandsGroup("The server:");
-  for (const made of [startCommand(), auditCommand(), keysCommand()]) program.addCommand(made);
-  return program;
+  for (const made of [startCommand(), doctorCommand(), auditCommand(), keysCommand()]) program.addCommand(made);
+  program.commandsGroup("Tasks:");
+  for (const made of [
+    submitCommand(),
+    watchCommand(),
+    getCommand(),
+    statusCommand(),
+    outputCommand(),
+    cancelCommand(),
+  ]) {
+    program.addCommand(made);
+  }
+  program.commandsGroup("Queues:");
+  for (const made of [queuesCommand(), lsCommand(), ...pauseCommands(), deadCommand(), topCommand()])
+    program.addCommand(made);
+  program
+    .commandsGroup("Other:")
+    .addCommand(completionCommand())
+    .addCommand(completeCommand(program), { hidden: true });
+  return withExamples(program, [
+    "paihao start",
+    `paihao submit countdown '{"seconds":3}' --watch`,
+    "paihao submit --help",
+  ]);
 }
 
 function versionOf(manifest: URL): string {

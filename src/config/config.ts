@@ -21,7 +21,7 @@ import {
   whole,
 } from "./values.ts";
 
-export const ROLES = ["all", "api", "worker"] as const;
+const ROLES = ["all", "api", "worker"] as const;
 export type ServerRole = (typeof ROLES)[number];
 export const STORES = ["external", "native", "embedded"] as const;
 export type StoreKind = (typeof STORES)[number];

@@ -3,7 +3,7 @@ import { command } from "../command.ts";
 
 /** `paihao audit`: the index of the store. */
 export function auditCommand(): Command {
-  return command("audit", "check every task in the store against the indexes of its queue, also while servers run", [
+  return command("audit", "check all tasks in the store against the index", [
     "paihao audit",
     "REDIS_URL=redis://localhost:6379 paihao audit --heal",
   ])

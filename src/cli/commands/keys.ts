@@ -6,7 +6,7 @@ const FILE = ["--file <file>", "file of keys (API_KEYS_FILE)"] as const;
 
 /** `paihao keys`: API keys. */
 export function keysCommand(): Command {
-  return command("keys", "manage API keys; the server stores only their hashes", [
+  return command("keys", "create, revoke and list API keys", [
     "paihao keys create ci --scopes submit,read --file keys",
     "paihao keys ls --file keys",
   ])
@@ -31,7 +31,7 @@ function createCommand(): Command {
 
 function revokeCommand(): Command {
   return command("revoke <name>", "remove a key from its file; running servers notice within a second", [
-    "paihao keys revoke ci --file keys",
+    "paihao keys revoke old --file keys",
   ])
     .option(...FILE)
     .action(async (name: string, options: { file?: string }) => {

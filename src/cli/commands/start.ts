@@ -7,7 +7,7 @@ const ROLES: readonly ServerRole[] = ["all", "api", "worker"];
 
 /** `paihao start`: the server. */
 export function startCommand(): Command {
-  return command("start", "start the server; settings come from the environment and .env", [
+  return command("start", "start the server (settings: environment, .env)", [
     "paihao start",
     "paihao start --handlers ./handlers --port 8080",
     "REDIS_URL=redis://localhost:6379 paihao start --role worker",

@@ -81,7 +81,8 @@ function policyWarnings(policy: string): string[] {
   ];
 }
 
-async function readInfo(redis: Redis): Promise<Map<string, string>> {
+/** All that a server reports of itself. @throws StartError if this user may not ask */
+export async function readInfo(redis: Redis): Promise<Map<string, string>> {
   let text: string;
   try {
     // Without arguments, since several sections are only accepted since 7.0.

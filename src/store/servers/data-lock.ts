@@ -17,6 +17,16 @@ interface Holder {
   readonly pid: number;
 }
 
+/** Another server uses the directory. */
+export class DirectoryInUseError extends StartError {
+  readonly pid: number;
+
+  constructor(pid: number, message: string) {
+    super(message);
+    this.pid = pid;
+  }
+}
+
 /** Directories locked by this process: its own lock file cannot show a second use in the same process. */
 const lockedHere = new Set<string>();
 
@@ -122,10 +132,11 @@ function fileOf(kind: Holder["kind"], pid: number): string {
   return `lock-${kind}-${pid}-${birthOf(pid)}`;
 }
 
-function inUse(dir: string, pid: number, file = ""): StartError {
+function inUse(dir: string, pid: number, file = ""): DirectoryInUseError {
   // Without a start time we cannot tell it from another process that got the same id, but the operator can.
   const doubt = file.endsWith(`-${UNKNOWN_BIRTH}`) ? `, or, if that is another program, remove ${file} there` : "";
-  return new StartError(
+  return new DirectoryInUseError(
+    pid,
     `the data directory ${dir} is in use by process ${pid}; stop that, or set DATA_DIR to another directory${doubt}`,
   );
 }

@@ -1,0 +1,47 @@
+import { Argument, Command } from "commander";
+import { isQueueName } from "../../task.ts";
+import { command, type ServerOptions } from "../command.ts";
+import { candidatesFor } from "../completion/candidates.ts";
+import { COMPLETION_SCRIPTS } from "../completion/scripts.ts";
+import { ask, connectionTo } from "../server.ts";
+import { print } from "../terminal/print.ts";
+
+type Shell = keyof typeof COMPLETION_SCRIPTS;
+
+/** Longer than this nobody waits for a Tab. */
+const PATIENCE_MS = 1500;
+
+/** `paihao completion`: the script that completes commands in a shell. */
+export function completionCommand(): Command {
+  return command("completion", "print a script for completion with Tab", [
+    "source <(paihao completion bash)",
+    "paihao completion zsh > _paihao",
+    "paihao completion fish > paihao.fish",
+  ])
+    .addArgument(new Argument("<shell>", "which one").choices(Object.keys(COMPLETION_SCRIPTS)))
+    .action((shell: Shell) => {
+      process.stdout.write(COMPLETION_SCRIPTS[shell]);
+    });
+}
+
+/** What the scripts call; not for people. @param program with all commands */
+export function completeCommand(program: Command): Command {
+  return new Command("__complete").argument("[words...]").action(async function (this: Command, words: string[]) {
+    const options = this.optsWithGlobals<ServerOptions>();
+    const queueNames = async (url = options.url) => {
+      try {
+        const signal = AbortSignal.timeout(PATIENCE_MS);
+        const { items } = await ask<{ items: { name: string }[] }>(connectionTo({ ...options, url }), "/v1/queues", {
+          signal,
+        });
+        return items.map(({ name }) => name).filter(isQueueName);
+      } catch {
+        // There is nobody to tell.
+        return [];
+      }
+    };
+    for (const { word, description } of await candidatesFor(program, words, queueNames)) {
+      print(`${word}\t${description}`);
+    }
+  });
+}

@@ -1,0 +1,114 @@
+import type { Command } from "commander";
+import type { Connection } from "../../client/connection.ts";
+import type { Queue, Status } from "../../client/status.ts";
+import { type ClientOptions, clientAction, clientCommand, command } from "../command.ts";
+import { CommandError, EXIT, type ExitCode, wrongUsage } from "../exit.ts";
+import { ask, connectionTo, queuePath, taskPath } from "../server.ts";
+import { confirm } from "../terminal/confirm.ts";
+import { note, print, printJson, printJsonLine } from "../terminal/print.ts";
+import { count } from "../terminal/words.ts";
+import { wholeWithin } from "../values.ts";
+import { forEachId } from "./for-each-id.ts";
+import { type ListOptions, list } from "./ls.ts";
+
+interface DeadOptions extends ClientOptions {
+  readonly all?: boolean;
+  readonly yes?: boolean;
+}
+
+/** `paihao dead`: tasks whose attempts are used up. */
+export function deadCommand(): Command {
+  return command("dead", "show dead tasks, run them again, or delete them", [
+    "paihao dead ls greet",
+    "paihao dead retry greet --all",
+    "paihao dead rm greet --all --yes",
+  ])
+    .addCommand(lsCommand())
+    .addCommand(retryCommand())
+    .addCommand(rmCommand());
+}
+
+function lsCommand(): Command {
+  return clientCommand("ls <queue>", "list dead tasks with their errors", [
+    "paihao dead ls greet",
+    "paihao dead ls greet --json",
+  ])
+    .option("--limit <n>", "how many at most", wholeWithin(1, 1_000_000), 50)
+    .action(clientAction((options: ListOptions, queue: string) => list(options, queue, "dead")));
+}
+
+function retryCommand(): Command {
+  return clientCommand(
+    "retry <queue> [id...]",
+    "run dead tasks again, at the end of the line, with all their attempts",
+    ["paihao dead retry greet greet-1", "paihao dead retry greet --all"],
+  )
+    .option("--all", "all of the queue")
+    .action(
+      clientAction(async (options: DeadOptions, queue: string, ids: readonly string[]) => {
+        checkChoice(options, ids);
+        const connection = connectionTo(options);
+        if (!options.all) return forEachId(ids, options, (id) => retry(connection, queue, id, options));
+        const path = `${queuePath(queue)}/dead/retry`;
+        const { retried } = await ask<{ retried: number }>(connection, path, { method: "POST" });
+        if (options.json) printJson({ retried });
+        note(`${count(retried, "task")} of ${queue} will run again`);
+        return undefined;
+      }),
+    );
+}
+
+function rmCommand(): Command {
+  return clientCommand("rm <queue> [id...]", "delete dead tasks with their inputs and errors, for good", [
+    "paihao dead rm greet greet-2 --yes",
+    "paihao dead rm greet --all --yes",
+  ])
+    .option("--all", "all of the queue")
+    .option("--yes", "do not ask")
+    .action(
+      clientAction(async (options: DeadOptions, queue: string, ids: readonly string[]) => {
+        checkChoice(options, ids);
+        const connection = connectionTo(options);
+        const path = queuePath(queue);
+        if (!options.yes) {
+          const n = options.all ? (await ask<Queue>(connection, path)).dead : ids.length;
+          if (!(await confirm(`Delete ${count(n, "dead task")} of ${queue} for good?`))) {
+            throw new CommandError(EXIT.failed, "nothing was deleted");
+          }
+        }
+        if (!options.all) return forEachId(ids, options, (id) => remove(connection, queue, id, options));
+        const { forgotten } = await ask<{ forgotten: number }>(connection, `${path}/dead`, { method: "DELETE" });
+        if (options.json) printJson({ forgotten });
+        note(`${count(forgotten, "task")} of ${queue} deleted`);
+        return undefined;
+      }),
+    );
+}
+
+function checkChoice({ all = false }: DeadOptions, ids: readonly string[]): void {
+  if (all === ids.length > 0) throw wrongUsage(all ? "expected ids or --all, not both" : "expected ids, or --all");
+}
+
+async function retry(connection: Connection, queue: string, id: string, { json }: DeadOptions): Promise<ExitCode> {
+  await statusIn(connection, queue, id);
+  const task = await ask<Status>(connection, `${taskPath(id)}/retry`, { method: "POST" });
+  if (json) printJsonLine(task);
+  else print(id);
+  return EXIT.done;
+}
+
+async function remove(connection: Connection, queue: string, id: string, { json }: DeadOptions): Promise<ExitCode> {
+  const { state } = await statusIn(connection, queue, id);
+  if (state !== "failed") throw new CommandError(EXIT.refused, `${id} is ${state}, not dead`);
+  await connection.send(taskPath(id), { method: "DELETE" }, () => undefined);
+  if (json) printJsonLine({ id, deleted: true });
+  else print(id);
+  return EXIT.done;
+}
+
+/** @throws CommandError if the task is of another queue */
+async function statusIn(connection: Connection, queue: string, id: string): Promise<Status> {
+  const status = await ask<Status>(connection, `${taskPath(id)}/status`);
+  if (status.queue === queue) return status;
+  throw new CommandError(EXIT.gone, `${id} is not in ${queue} but in ${status.queue}`);
+}

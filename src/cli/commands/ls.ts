@@ -1,0 +1,79 @@
+import { type Command, Option } from "commander";
+import type { Status } from "../../client/status.ts";
+import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
+import { connectionTo, itemsOf, queuePath } from "../server.ts";
+import { note, printJsonLine } from "../terminal/print.ts";
+import { type Column, printTable } from "../terminal/table.ts";
+import { ageText, durationText, spanText } from "../terminal/words.ts";
+import { wholeWithin } from "../values.ts";
+
+const LISTS = ["waiting", "running", "dead", "finished"] as const;
+type ListName = (typeof LISTS)[number];
+
+const ID: Column<Status> = { title: "ID", value: ({ id }) => id };
+const ATTEMPT: Column<Status> = {
+  title: "ATTEMPT",
+  value: ({ attempt, maxAttempts }) => `${attempt} of ${maxAttempts}`,
+};
+const TOOK: Column<Status> = { title: "TOOK", value: ({ startedAt, finishedAt }) => spanText(startedAt, finishedAt) };
+const ENDED: Column<Status> = { title: "ENDED", value: ({ finishedAt }) => ago(finishedAt) };
+const ERROR: Column<Status> = { title: "ERROR", value: ({ error }) => error && `${error.code}: ${error.message}` };
+
+const COLUMNS: Readonly<Record<ListName, readonly Column<Status>[]>> = {
+  waiting: [
+    ID,
+    { title: "PLACE", value: ({ index }) => (index === null ? null : index + 1) },
+    { title: "SUBMITTED", value: ({ createdAt }) => ago(createdAt) },
+    { title: "STARTS IN", value: ({ eta }) => eta && durationText(eta.seconds) },
+  ],
+  running: [
+    ID,
+    { title: "STARTED", value: ({ startedAt }) => ago(startedAt) },
+    ATTEMPT,
+    { title: "PROGRESS", value: ({ progress }) => progress && `${progress.estimated ? "~" : ""}${progress.percent} %` },
+    { title: "", value: ({ progress, cancelRequested }) => (cancelRequested ? "stopping" : (progress?.message ?? "")) },
+  ],
+  dead: [ID, ENDED, ATTEMPT, ERROR],
+  finished: [ID, { title: "STATE", value: ({ state }) => state }, ENDED, TOOK, ERROR],
+};
+
+const ago = (time: string | null): string | null => (time === null ? null : `${ageText(time)} ago`);
+
+/** `paihao ls`: the tasks of a queue. */
+export function lsCommand(): Command {
+  return clientCommand("ls <queue>", "list the tasks of a queue", [
+    "paihao ls countdown",
+    "paihao ls countdown --state running",
+    "paihao ls countdown --state finished --limit 10 --json",
+  ])
+    .addOption(new Option("--state <state>", "which ones").choices(LISTS).default("waiting"))
+    .option("--limit <n>", "how many at most", wholeWithin(1, 1_000_000), 50)
+    .action(
+      clientAction((options: ListOptions & { readonly state: ListName }, queue: string) =>
+        list(options, queue, options.state),
+      ),
+    );
+}
+
+/** The options of a command that lists tasks. */
+export interface ListOptions extends ClientOptions {
+  readonly limit: number;
+}
+
+/** Prints the tasks of a list as they come, at most `limit`. */
+export async function list(options: ListOptions, queue: string, name: ListName): Promise<undefined> {
+  const rows: Status[] = [];
+  let printed = 0;
+  for await (const task of itemsOf<Status>(connectionTo(options), `${queuePath(queue)}/${name}`)) {
+    if (printed === options.limit) {
+      note(`there are more; --limit ${options.limit * 10} shows them`);
+      break;
+    }
+    printed += 1;
+    if (options.json) printJsonLine(task);
+    else rows.push(task);
+  }
+  if (!options.json && rows.length > 0) printTable(COLUMNS[name], rows);
+  if (printed === 0) note(`${queue} has no ${name} tasks`);
+  return undefined;
+}

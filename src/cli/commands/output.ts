@@ -1,0 +1,43 @@
+import type { Command } from "commander";
+import { taskError } from "../../client/problem.ts";
+import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
+import { waitFor } from "../interrupt.ts";
+import { connectionTo, taskPath } from "../server.ts";
+import { note, plainLines, printJsonLine } from "../terminal/print.ts";
+import { anewText, outputText } from "../terminal/progress.ts";
+import { eventsOf } from "../watching.ts";
+
+/** `paihao output`: what the handler of a task writes. */
+export function outputCommand(): Command {
+  return clientCommand("output <id>", "print what a task writes, until it ends", [
+    "paihao output report-7",
+    "paihao output report-7 --json",
+  ]).action(
+    clientAction(async (options: ClientOptions, id: string) => {
+      taskPath(id);
+      const waiting = waitFor(() => `the task goes on; to read it again: paihao output ${id}`);
+      try {
+        let run = 1;
+        let midLine = false;
+        for await (const { name, data } of eventsOf(connectionTo(options, "watching"), id, waiting)) {
+          if (name === "output") {
+            if (options.json) printJsonLine(data);
+            else {
+              if (data.run > run) note(`${midLine ? "\n" : ""}paihao: ${anewText(data.attempt)}`);
+              const text = outputText(data.data);
+              process.stdout.write(process.stdout.isTTY ? plainLines(text) : text);
+              midLine = !text.endsWith("\n");
+            }
+            run = data.run;
+          } else if ("problem" in data && data.problem) {
+            throw taskError(data.problem);
+          }
+        }
+        if (midLine && process.stdout.isTTY) process.stdout.write("\n");
+      } finally {
+        waiting.end();
+      }
+      return undefined;
+    }),
+  );
+}

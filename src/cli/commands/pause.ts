@@ -1,0 +1,29 @@
+import type { Command } from "commander";
+import type { Queue } from "../../client/status.ts";
+import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
+import { ask, connectionTo, queuePath } from "../server.ts";
+import { note, printJson } from "../terminal/print.ts";
+import { count } from "../terminal/words.ts";
+
+/** `paihao pause` and `paihao resume`. */
+export function pauseCommands(): Command[] {
+  return [
+    clientCommand("pause <queue>", "start no more tasks of a queue", ["paihao pause countdown"]).action(
+      clientAction((options: ClientOptions, queue: string) => act(options, queue, "pause")),
+    ),
+    clientCommand("resume <queue>", "start tasks of a paused queue again", ["paihao resume countdown"]).action(
+      clientAction((options: ClientOptions, queue: string) => act(options, queue, "resume")),
+    ),
+  ];
+}
+
+async function act(options: ClientOptions, queue: string, verb: "pause" | "resume"): Promise<undefined> {
+  const path = `${queuePath(queue)}/${verb}`;
+  const found = await ask<Queue>(connectionTo(options), path, { method: "POST" });
+  if (options.json) printJson(found);
+  const waiting = `${count(found.waiting, "task")} ${found.waiting === 1 ? "waits" : "wait"}`;
+  if (found.paused)
+    note(`${queue} is paused: ${waiting}, and ${found.running} still run; go on: paihao resume ${queue}`);
+  else note(`${queue} is running: ${waiting}`);
+  return undefined;
+}

@@ -1,0 +1,41 @@
+import type { Command } from "commander";
+import type { Status } from "../../client/status.ts";
+import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
+import { ask, connectionTo, taskPath } from "../server.ts";
+import { plain, print, printJson } from "../terminal/print.ts";
+import { fieldLines } from "../terminal/queue-text.ts";
+import { ageText, statusText } from "../terminal/words.ts";
+
+/** `paihao status`: what is known of a task. */
+export function statusCommand(): Command {
+  return clientCommand("status <id>", "show state, place in line and progress of a task", [
+    "paihao status report-7",
+    "paihao status report-7 --json",
+  ]).action(
+    clientAction(async (options: ClientOptions, id: string) => {
+      const status = await ask<Status>(connectionTo(options), `${taskPath(id)}/status`);
+      if (options.json) printJson(status);
+      else for (const line of statusLines(status)) print(line);
+      return undefined;
+    }),
+  );
+}
+
+function statusLines(status: Status): string[] {
+  const { progress, state } = status;
+  const percent = progress && state === "running" ? `${progress.estimated ? "about " : ""}${progress.percent} %` : null;
+  return fieldLines([
+    ["id", status.id],
+    ["queue", status.queue],
+    ["state", plain(statusText(status))],
+    ["progress", percent && plain([percent, progress?.message ?? ""].join(" ").trim())],
+    ["attempt", status.attempt === 0 ? null : `${status.attempt} of ${status.maxAttempts}`],
+    ["submitted", timeText(status.createdAt)],
+    ["started", timeText(status.startedAt)],
+    ["finished", timeText(status.finishedAt)],
+    ["result until", status.state === "succeeded" ? status.expiresAt : null],
+    ["deadline", status.finishedAt === null ? status.deadlineAt : null],
+  ]);
+}
+
+const timeText = (time: string | null): string | null => (time === null ? null : `${time} (${ageText(time)} ago)`);

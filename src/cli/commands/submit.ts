@@ -1,0 +1,85 @@
+import { type Command, Option } from "commander";
+import { type SubmitOptions, submit } from "../../client/submission.ts";
+import { PRIORITY } from "../../task.ts";
+import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
+import { readInput } from "../input.ts";
+import { waitFor } from "../interrupt.ts";
+import { connectionTo, queuePath, taskPath } from "../server.ts";
+import { note, print, printJson } from "../terminal/print.ts";
+import { startText } from "../terminal/words.ts";
+import { DURATION_HELP, readDuration, readTimeout, wholeWithin } from "../values.ts";
+import { waitForTask, watchTask } from "../watching.ts";
+
+interface Options extends ClientOptions {
+  readonly wait?: boolean;
+  readonly watch?: boolean;
+  readonly id?: string;
+  readonly priority?: number;
+  readonly delay?: number;
+  readonly deadline?: number;
+  readonly type?: string;
+  readonly timeout?: number;
+}
+
+/** `paihao submit`: hands a task in, and waits for it if asked to. */
+export function submitCommand(): Command {
+  return clientCommand("submit <queue> [input]", "submit a task: JSON, @file, or - for stdin", [
+    `paihao submit countdown '{"seconds":3}'`,
+    `paihao submit countdown '{"seconds":3}' --watch`,
+    `echo '{"seconds":1}' | paihao submit countdown - --wait --timeout 1m`,
+    `paihao submit countdown @input.json --id report-10 --priority 0 --delay 5m`,
+  ])
+    .addOption(new Option("--wait", "wait for the task and print its result").conflicts("watch"))
+    .option("--watch", "the same, with place in line, progress and output meanwhile")
+    .option("--timeout <time>", `stop waiting after this; the task goes on: ${DURATION_HELP}`, readTimeout)
+    .option("--id <id>", "the task's id; the same id and input again is the same task")
+    .option("--priority <n>", "0, the most urgent, to 7 (default: 3)", wholeWithin(PRIORITY.most, PRIORITY.least))
+    .option("--delay <time>", "start it no earlier than in this time", readDuration)
+    .option("--deadline <time>", "cancel it if it has not ended after this time", readDuration)
+    .option("--type <type>", "media type of an input that is not JSON, e.g. image/png")
+    .action(clientAction(run));
+}
+
+async function run(options: Options, queue: string, argument: string | undefined): Promise<undefined> {
+  const { json, wait = false, watch = false } = options;
+  queuePath(queue);
+  if (options.id !== undefined) taskPath(options.id);
+  const input = await readInput(argument, options.type);
+  let id: string | undefined;
+  const goOn = () => {
+    if (id !== undefined) return `the task goes on; to watch it: paihao watch ${id}`;
+    return "it is not known whether the task was submitted";
+  };
+  const waiting = waitFor(goOn, options.timeout);
+  const { signal } = waiting;
+  try {
+    const accepted = await submit(connectionTo(options), queue, input, { ...submission(options), signal });
+    id = accepted.id;
+    if (accepted.replayed) note(`${id} was submitted before; nothing runs twice`);
+    if (watch) {
+      note(`submitted as ${id}`);
+      await watchTask(connectionTo(options, "watching"), id, { json, signal });
+    } else if (wait) {
+      note(`submitted as ${id}`);
+      await waitForTask(connectionTo(options, "watching"), id, { json, signal });
+    } else if (json) {
+      printJson(accepted);
+    } else {
+      print(id);
+      if (accepted.index !== null) note(`place ${accepted.index + 1} in line, ${startText(accepted.eta)}`);
+    }
+  } finally {
+    waiting.end();
+  }
+  return undefined;
+}
+
+function submission({ id, priority, delay, deadline, type }: Options): SubmitOptions {
+  return {
+    ...(id !== undefined && { id }),
+    ...(priority !== undefined && { priority }),
+    ...(delay !== undefined && { delay }),
+    ...(deadline !== undefined && { deadline }),
+    type: type ?? "application/json",
+  };
+}

@@ -1,0 +1,95 @@
+import { existsSync } from "node:fs";
+import { type Config, readConfig } from "../../config/config.ts";
+import { auditStore } from "../../engine/audit.ts";
+import { messageOf, StartError } from "../../errors.ts";
+import { createLog, type Logger } from "../../log.ts";
+import { DirectoryInUseError } from "../../store/servers/data-lock.ts";
+import { connectOnce } from "../../store/servers/probe.ts";
+import { type ProvisionedStore, provisionStore } from "../../store/servers/provision.ts";
+import { findServerBinary } from "../../store/servers/server-binary.ts";
+import { type Finding, failure, ok, warning } from "./finding.ts";
+import { checkHandlers } from "./handlers.ts";
+import { checkNode } from "./node.ts";
+import { checkPort } from "./port.ts";
+import { checkPartitions, checkStore } from "./store.ts";
+
+/** All checks, in order; each finding as soon as it is known. */
+export async function* examine({ heal }: { readonly heal: boolean }): AsyncGenerator<Finding> {
+  yield checkNode(process.versions.node);
+  let config: Config;
+  try {
+    config = readConfig();
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    yield failure("settings", messageOf(error), "correct it in the environment or in .env");
+    return;
+  }
+  yield ok("settings", "read");
+  yield await checkHandlers(config);
+  yield await checkPort(config);
+  yield* examineStore(config, heal);
+}
+
+async function* examineStore(config: Config, heal: boolean): AsyncGenerator<Finding> {
+  const log = createLog("silent");
+  const { finding, store } = await openStore(config, log);
+  yield finding;
+  if (!store) return;
+  try {
+    const connection = await connectOnce(store.url);
+    try {
+      yield* await checkStore(connection, config);
+      const partitions = await checkPartitions(connection, config);
+      if (partitions) yield partitions;
+      yield partitions ? await checkIndex(store.url, config, heal, log) : ok("index", "nothing is stored yet");
+    } finally {
+      connection.disconnect();
+    }
+  } catch (error) {
+    yield failure("store", `the store stopped answering: ${messageOf(error)}`, "see its log, and run this again");
+  } finally {
+    await store.stop();
+  }
+}
+
+/** The store that the server would use; undefined if there is none to examine. */
+async function openStore(config: Config, log: Logger): Promise<{ finding: Finding; store?: ProvisionedStore }> {
+  const check = "store";
+  const kind = config.store ?? (config.redisUrl === undefined ? "native" : "external");
+  if (kind !== "external") {
+    const { binary } = kind === "native" ? await findServerBinary(log) : { binary: undefined };
+    if (!binary) {
+      const required = config.store === "native";
+      const advice = "install redis-server (apt-get install redis-server, brew install redis), or set REDIS_URL";
+      const message = required
+        ? "STORE is native, but there is no usable redis-server or valkey-server on PATH"
+        : "embedded: fit to try things out, its data is in memory only";
+      return { finding: (required ? failure : warning)(check, message, advice) };
+    }
+    const text = `native: ${binary.name} ${binary.version}, started with the server, data in ${config.dataDir}`;
+    // Starting it would create the directory.
+    if (!existsSync(config.dataDir)) return { finding: ok(check, `${text} (not there yet)`) };
+  }
+  try {
+    const store = await provisionStore(config, log);
+    return { finding: ok(check, store.description.replace(/^store: /, "")), store };
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    if (error instanceof DirectoryInUseError) {
+      const text = `native, data in ${config.dataDir}, in use by process ${error.pid}; not examined while that runs`;
+      return { finding: ok(check, text) };
+    }
+    return { finding: failure(check, messageOf(error), "see the settings of the store in .env.example") };
+  }
+}
+
+/** The index of every queue, by the audit of the engine. */
+async function checkIndex(url: string, config: Config, heal: boolean, log: Logger): Promise<Finding> {
+  const { tasks, entries, disagreeing } = await auditStore(url, config.keyPrefix, { heal }, log);
+  const looked = `${tasks} tasks and ${entries} index entries`;
+  if (disagreeing.length === 0) return ok("index", `${looked} agree`);
+  const some = `${disagreeing.slice(0, 3).join(", ")}${disagreeing.length > 3 ? " …" : ""}`;
+  if (heal) return ok("index", `${disagreeing.length} of ${looked} disagreed, and were repaired: ${some}`);
+  const advice = "paihao doctor --heal repairs them, also while servers run";
+  return failure("index", `${disagreeing.length} of ${looked} disagree: ${some}`, advice);
+}

@@ -1,0 +1,24 @@
+/** What a check has found. */
+export interface Finding {
+  /** What was looked at, in a word or two. */
+  readonly check: string;
+  readonly level: "ok" | "warning" | "error";
+  readonly message: string;
+  /** What to do about it; undefined where nothing is. */
+  readonly advice?: string;
+}
+
+/** A finding that needs no advice. */
+export function ok(check: string, message: string): Finding {
+  return { check, level: "ok", message };
+}
+
+/** Works, but not as well as it should, or not for ever. */
+export function warning(check: string, message: string, advice: string): Finding {
+  return { check, level: "warning", message, advice };
+}
+
+/** Keeps the server from starting or from working. */
+export function failure(check: string, message: string, advice: string): Finding {
+  return { check, level: "error", message, advice };
+}

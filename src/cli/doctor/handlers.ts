@@ -1,0 +1,18 @@
+import type { Config } from "../../config/config.ts";
+import { messageOf, StartError } from "../../errors.ts";
+import { loadHandlers, shippedHandlersDir } from "../../handler/load.ts";
+import { type Finding, failure, ok } from "./finding.ts";
+
+const CHECK = "handlers";
+
+/** Whether the handlers can be loaded, as the server loads them. */
+export async function checkHandlers({ handlersDir }: Pick<Config, "handlersDir">): Promise<Finding> {
+  const where = handlersDir ?? "those that ship with the server; HANDLERS names others";
+  try {
+    const queues = [...(await loadHandlers(handlersDir ?? shippedHandlersDir)).keys()];
+    return ok(CHECK, `${queues.join(", ")} (${where})`);
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    return failure(CHECK, messageOf(error), "fix that file, or set HANDLERS to another directory");
+  }
+}

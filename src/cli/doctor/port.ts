@@ -1,0 +1,53 @@
+import { once } from "node:events";
+import { createServer } from "node:net";
+import type { Config } from "../../config/config.ts";
+import { messageOf } from "../../errors.ts";
+import { type Finding, failure, ok, warning } from "./finding.ts";
+
+const CHECK = "port";
+const PROBE_MS = 3000;
+
+/** Whether the server can listen where it should, or does so already. */
+export async function checkPort({ host, port }: Pick<Config, "host" | "port">): Promise<Finding> {
+  if (port === undefined) return ok(CHECK, "none: a worker without PORT does not listen");
+  const place = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  try {
+    const server = createServer().listen(port, host);
+    await once(server, "listening");
+    server.close();
+    await once(server, "close");
+    return ok(CHECK, port === 0 ? `any free one on ${host}` : `${place} is free`);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EADDRINUSE") return checkListener(place);
+    if (code === "EACCES") return failure(CHECK, `this user may not listen on ${place}`, "set PORT to one above 1023");
+    if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
+      return failure(CHECK, `${host} is no address of this machine`, "set HOST to 127.0.0.1, or to 0.0.0.0 for all");
+    }
+    return failure(CHECK, `nothing can listen on ${place}: ${messageOf(error)}`, "set HOST and PORT to others");
+  }
+}
+
+/** What it is that listens there. */
+async function checkListener(place: string): Promise<Finding> {
+  // A wildcard is no address to connect to.
+  const url = `http://${place.replace(/^(0\.0\.0\.0|\[::\])/, "127.0.0.1")}`;
+  const answer = await readiness(url);
+  if (answer === undefined)
+    return failure(CHECK, `${place} is taken by another program`, "stop it, or set PORT to another");
+  if (answer.reasons.length === 0) return ok(CHECK, `a Paihao server listens on ${place}, and is ready`);
+  const advice = "see its log, and the findings on the store";
+  return warning(CHECK, `a Paihao server listens on ${place}, but is not ready: ${answer.reasons.join("; ")}`, advice);
+}
+
+/** What a server says of itself; undefined if it is none of ours. */
+async function readiness(url: string): Promise<{ reasons: readonly string[] } | undefined> {
+  try {
+    const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(PROBE_MS) });
+    const { status, reasons } = (await response.json()) as { status?: unknown; reasons?: unknown };
+    return typeof status === "string" && Array.isArray(reasons) ? { reasons: reasons.map(String) } : undefined;
+  } catch {
+    // It does not speak HTTP, or says something else.
+    return undefined;
+  }
+}

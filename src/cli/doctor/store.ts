@@ -1,0 +1,130 @@
+import type { Redis } from "ioredis";
+import type { Config } from "../../config/config.ts";
+import { messageOf, StartError } from "../../errors.ts";
+import { type Connection, mastersOf } from "../../store/connection.ts";
+import { checkDurability } from "../../store/durability.ts";
+import { Keys } from "../../store/keys.ts";
+import { checkServer, readInfo } from "../../store/servers/check-server.ts";
+import { type Finding, failure, ok, warning } from "./finding.ts";
+
+/** From where on something is reported. */
+const LIMITS = {
+  /** Of the store's memory limit, or of the machine's memory without one. */
+  memory: { warning: 0.8, error: 0.95 },
+  clockMs: 1000,
+  latencyMs: 5,
+} as const;
+const PINGS = 20;
+const MIB = 1024 * 1024;
+
+/**
+ * Checks a store that can be connected to: version, eviction, persistence, memory, clock and latency, of each master in a cluster.
+ */
+export async function checkStore(connection: Connection, config: Config): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  try {
+    const { version, policy, warnings } = await checkServer(connection);
+    findings.push(ok("version", version), evictionOf(policy, warnings));
+    await checkDurability(connection, config.durability, version);
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    findings.push(failure("store", messageOf(error), "the server does not start with it"));
+    // Without a version it is none that the rest applies to.
+    if (findings.length === 1) return findings;
+  }
+  const masters = mastersOf(connection);
+  for (const node of masters) {
+    const place = masters.length > 1 ? ` of ${node.options.host}:${node.options.port}` : "";
+    const info = await readInfo(node);
+    const ofNode = [roleOf(info), persistenceOf(info), memoryOf(info), await clockOf(node), await latencyOf(node)];
+    findings.push(...ofNode.flatMap((finding) => (finding ? [{ ...finding, check: `${finding.check}${place}` }] : [])));
+  }
+  return findings;
+}
+
+/** Whether the settings name the number of partitions that the store was made with. Undefined if nothing is stored yet. */
+export async function checkPartitions(connection: Connection, config: Config): Promise<Finding | undefined> {
+  const stored = await connection.get(new Keys(config.keyPrefix, 1).claim);
+  if (stored === null) return undefined;
+  if (Number(stored) === config.partitions) return ok("partitions", stored);
+  return failure(
+    "partitions",
+    `PARTITIONS is ${config.partitions}, but the store has ${stored} under KEY_PREFIX ${config.keyPrefix}`,
+    `set PARTITIONS to ${stored}`,
+  );
+}
+
+function evictionOf(policy: string, warnings: readonly string[]): Finding {
+  const [problem] = warnings;
+  if (problem === undefined) return ok("eviction", policy);
+  const [what = "", ...advice] = problem.split("; ");
+  return (policy === "unknown" ? warning : failure)("eviction", what, advice.join("; "));
+}
+
+type Info = ReadonlyMap<string, string>;
+
+function roleOf(info: Info): Finding | undefined {
+  if (info.get("role") !== "slave") return undefined;
+  return failure(
+    "role",
+    "the store is a replica, which takes no writes",
+    "set REDIS_URL to its master, or use sentinels",
+  );
+}
+
+function persistenceOf(info: Info): Finding {
+  const check = "persistence";
+  if (info.get("aof_enabled") === "1") {
+    if (info.get("aof_last_write_status") === "ok") return ok(check, "append-only file");
+    return failure(check, "the append-only file cannot be written", "make room on the store's disk, and see its log");
+  }
+  if (info.get("rdb_last_bgsave_status") === "err") {
+    return failure(check, "the last snapshot failed", "make room on the store's disk, and see its log");
+  }
+  const savedS = Number(info.get("rdb_last_save_time"));
+  const age = Number.isFinite(savedS) ? `, of ${new Date(savedS * 1000).toISOString()}` : "";
+  return warning(
+    check,
+    `no append-only file: a crash of the store loses what came after its last snapshot${age}`,
+    "CONFIG SET appendonly yes, or appendonly yes in redis.conf, or your provider's setting",
+  );
+}
+
+function memoryOf(info: Info): Finding {
+  const number = (name: string) => Number(info.get(name) ?? 0);
+  const [used, limit, machine] = [number("used_memory"), number("maxmemory"), number("total_system_memory")];
+  const most = limit || machine;
+  const whole = limit ? "its limit" : "the machine's memory";
+  const text = `${Math.ceil(used / MIB)} MiB used${most ? `, ${Math.round((used / most) * 100)} % of ${whole}` : ""}`;
+  if (most === 0 || used < most * LIMITS.memory.warning) return ok("memory", text);
+  const advice =
+    "raise maxmemory, give the store more memory, or lower RESULT_TTL; when it is full, submissions get 503";
+  return (used < most * LIMITS.memory.error ? warning : failure)("memory", text, advice);
+}
+
+async function clockOf(node: Redis): Promise<Finding> {
+  const before = Date.now();
+  const [seconds = 0, micros = 0] = (await node.time()).map(Number);
+  const aheadMs = seconds * 1000 + micros / 1000 - (before + Date.now()) / 2;
+  const size = Math.abs(aheadMs);
+  if (size < LIMITS.clockMs) return ok("clock", `within ${Math.max(1, Math.round(size))} ms of this machine's`);
+  return warning(
+    "clock",
+    `the store's clock is ${(size / 1000).toFixed(1)} s ${aheadMs > 0 ? "ahead of" : "behind"} this machine's`,
+    "synchronise both by NTP; delays and deadlines follow the store's, signed links and log lines this machine's",
+  );
+}
+
+async function latencyOf(node: Redis): Promise<Finding> {
+  const times: number[] = [];
+  for (let n = 0; n < PINGS; n += 1) {
+    const began = performance.now();
+    await node.ping();
+    times.push(performance.now() - began);
+  }
+  times.sort((a, b) => a - b);
+  const [median = 0, slowest = 0] = [times[PINGS / 2], times.at(-1)];
+  const text = `${median.toFixed(1)} ms a round trip, ${slowest.toFixed(1)} ms the slowest of ${PINGS}`;
+  if (median < LIMITS.latencyMs) return ok("latency", text);
+  return warning("latency", text, "run the server near its store: each task needs a few round trips");
+}

@@ -1,0 +1,50 @@
+import { readFile } from "node:fs/promises";
+import { messageOf } from "../errors.ts";
+import { wrongUsage } from "./exit.ts";
+
+/** The largest input that is read: more than any server takes. */
+const MOST_BYTES = 256 * 1024 * 1024;
+
+/**
+ * The input that an argument names: JSON itself, `@file`, or `-` for stdin; `null` without one. It is sent as it is written.
+ * @param type its media type; undefined: JSON, which is checked here, where a shell's quotes went wrong
+ * @throws CommandError
+ */
+export async function readInput(argument: string | undefined, type: string | undefined): Promise<Uint8Array> {
+  const bytes = await bytesOf(argument);
+  if (type === undefined) checkJson(bytes, argument);
+  return bytes;
+}
+
+async function bytesOf(argument = "null"): Promise<Uint8Array> {
+  if (argument === "-") return readStdin();
+  if (!argument.startsWith("@")) return Buffer.from(argument);
+  const file = argument.slice(1);
+  try {
+    return await readFile(file);
+  } catch (error) {
+    throw wrongUsage(`${file} cannot be read: ${messageOf(error)}`);
+  }
+}
+
+async function readStdin(): Promise<Uint8Array> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  for await (const part of process.stdin as AsyncIterable<Buffer>) {
+    parts.push(part);
+    bytes += part.length;
+    if (bytes > MOST_BYTES) throw wrongUsage(`the input on stdin is longer than ${MOST_BYTES} bytes`);
+  }
+  return Buffer.concat(parts);
+}
+
+function checkJson(bytes: Uint8Array, argument = "null"): void {
+  try {
+    JSON.parse(new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes));
+  } catch (error) {
+    const [what, hint] = argument.startsWith("@")
+      ? [argument.slice(1), "; --type says what it is"]
+      : [argument === "-" ? "stdin" : "the input", argument === "-" ? "; --type says what it is" : `, e.g. '{"n":1}'`];
+    throw wrongUsage(`${what} is not JSON: ${messageOf(error)}${hint}`);
+  }
+}

@@ -1,0 +1,68 @@
+import type { Connection } from "../client/connection.ts";
+import { PaihaoError, type Problem, taskError } from "../client/problem.ts";
+import { CommandError, EXIT } from "./exit.ts";
+import { taskPath } from "./server.ts";
+import { note, plainLines } from "./terminal/print.ts";
+
+const JSON_TYPE = /^application\/(?:json|[\w!#$&^.+-]+\+json)\b/i;
+const TEXT_TYPE = /^text\/|[/+]xml\b|\bcharset=/i;
+
+/**
+ * Collects the result of a task and prints it: its bytes as they are, and a line break behind JSON; on a terminal JSON is indented, and what is no text is not
+ * shown. With --json one JSON value: text as a string, other bytes as `{ contentType, base64 }`.
+ * @throws PaihaoError if it has none; CommandError if it has none yet
+ */
+export async function printResult(
+  connection: Connection,
+  id: string,
+  { json = false, signal }: { json?: boolean | undefined; signal?: AbortSignal } = {},
+): Promise<void> {
+  const result = await collect(connection, id, signal);
+  const type = result.type ?? "";
+  if (json) write(asJson(type, result.bytes));
+  else if (!process.stdout.isTTY) process.stdout.write(JSON_TYPE.test(type) ? endingLine(result.bytes) : result.bytes);
+  else if (result.bytes.length === 0) note("done; the task has an empty result");
+  else if (JSON_TYPE.test(type)) write(indented(textOf(result.bytes)));
+  else if (TEXT_TYPE.test(type)) write(plainLines(textOf(result.bytes)));
+  else note(`the result is ${type || "of no type"}, ${result.bytes.length} bytes; to keep it: paihao get ${id} > FILE`);
+}
+
+async function collect(connection: Connection, id: string, signal?: AbortSignal) {
+  try {
+    return await connection.send(taskPath(id), { signal }, async (response) => {
+      if (!response.ok) throw taskError((await response.json()) as Problem);
+      return { type: response.headers.get("Content-Type"), bytes: Buffer.from(await response.arrayBuffer()) };
+    });
+  } catch (error) {
+    const pending = error instanceof PaihaoError && error.code === "pending";
+    if (!pending) throw error;
+    const { state } = error.problem;
+    throw new CommandError(EXIT.refused, `${id} is ${state}, without a result yet; wait for it: paihao watch ${id}`);
+  }
+}
+
+/** With a line break, for programs that read lines. */
+const endingLine = (bytes: Buffer): Buffer =>
+  bytes.at(-1) === 0x0a ? bytes : Buffer.concat([bytes, Buffer.from("\n")]);
+
+function asJson(type: string, bytes: Buffer): string {
+  if (bytes.length === 0) return "null";
+  // As it was sent: parsing might change a number.
+  if (JSON_TYPE.test(type)) return textOf(bytes).trim();
+  return JSON.stringify(TEXT_TYPE.test(type) ? textOf(bytes) : { contentType: type, base64: bytes.toString("base64") });
+}
+
+function indented(text: string): string {
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    // The body of a handler's own Response need not match its type.
+    return plainLines(text);
+  }
+}
+
+function write(text: string): void {
+  process.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
+}
+
+const textOf = (bytes: Buffer): string => bytes.toString("utf8");

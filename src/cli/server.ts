@@ -1,0 +1,61 @@
+import { Connection } from "../client/connection.ts";
+import { isId, isQueueName } from "../task.ts";
+import type { ServerOptions } from "./command.ts";
+import { wrongUsage } from "./exit.ts";
+
+/**
+ * How often a request is tried: a person wants to know soon that there is no server, and one who has waited for a task for an hour
+ * does not want to lose it to a restart.
+ */
+const ATTEMPTS = { first: 2, watching: 8 } as const;
+
+/** A connection to the server that the options name. @throws CommandError for options that cannot be used */
+export function connectionTo(options: ServerOptions, patience: keyof typeof ATTEMPTS = "first"): Connection {
+  const { url } = options;
+  // PAIHAO_KEY= in an environment means none.
+  const key = options.key === "" ? undefined : options.key;
+  if (!URL.canParse(url) || !/^https?:$/.test(new URL(url).protocol)) {
+    throw wrongUsage(`--url is ${JSON.stringify(url)}, expected http://host:port or https://…`);
+  }
+  const { username, search, hash } = new URL(url);
+  if (username !== "" || search !== "" || hash !== "") {
+    throw wrongUsage("--url has a user, a query or a fragment, expected http://host:port or https://…");
+  }
+  // Its value is not repeated: it may be a key.
+  if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) throw wrongUsage("--key has characters that no key has");
+  return new Connection({ url, key, fetch, attempts: ATTEMPTS[patience] });
+}
+
+/** The path of a task. @throws CommandError if it is not an id */
+export function taskPath(id: string): string {
+  if (!isId(id)) throw wrongUsage(`${JSON.stringify(id)} is no id: 1–128 characters of A–Z a–z 0–9 . _ ~ -`);
+  return `/v1/requests/${id}`;
+}
+
+/** The path of a queue. @throws CommandError if it is not a name */
+export function queuePath(queue: string): string {
+  if (!isQueueName(queue)) {
+    throw wrongUsage(`${JSON.stringify(queue)} is no queue: 1–64 characters of a–z 0–9 . _ -`);
+  }
+  return `/v1/queues/${queue}`;
+}
+
+/** Sends a request, and reads the JSON of its answer. */
+export function ask<T>(
+  connection: Connection,
+  path: string,
+  request: { method?: string; headers?: Readonly<Record<string, string>>; signal?: AbortSignal } = {},
+): Promise<T> {
+  return connection.send(path, request, (response) => response.json() as Promise<T>);
+}
+
+/** The items of a list, page by page. */
+export async function* itemsOf<T>(connection: Connection, path: string): AsyncGenerator<T> {
+  let cursor: string | null = null;
+  do {
+    const after: string = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
+    const page: { items: T[]; next: string | null } = await ask(connection, `${path}?limit=200${after}`);
+    yield* page.items;
+    cursor = page.next;
+  } while (cursor !== null);
+}

@@ -1,0 +1,18 @@
+import { createInterface } from "node:readline/promises";
+import { wrongUsage } from "../exit.ts";
+
+/** Asks a person; anything but yes is no. @throws CommandError if there is no person to ask */
+export async function confirm(question: string): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) throw wrongUsage("this destroys; add --yes if that is meant");
+  const prompt = createInterface({ input: process.stdin, output: process.stderr });
+  const gone = new AbortController();
+  // The end of the input, or Ctrl-C, is no yes either.
+  prompt.once("close", () => gone.abort());
+  try {
+    return /^y(es)?$/i.test((await prompt.question(`${question} [y/N] `, { signal: gone.signal })).trim());
+  } catch {
+    return false;
+  } finally {
+    prompt.close();
+  }
+}

@@ -1,0 +1,105 @@
+import type { Output, Status } from "../../client/status.ts";
+import { LiveLine } from "./live-line.ts";
+import { note, paint, plain, plainLines, printJsonLine } from "./print.ts";
+import { statusText } from "./words.ts";
+
+/** How a task is shown while a person or a program waits for it. */
+export interface ProgressView {
+  status(status: Status): void;
+  output(value: Output): void;
+  /** Before anything else is printed. */
+  end(): void;
+}
+
+/** The view for where the output goes: NDJSON, a live line on a terminal, or one line for each change. */
+export function openView({ json = false }: { json?: boolean | undefined }): ProgressView {
+  if (json) return { status: printJsonLine, output: printJsonLine, end: () => undefined };
+  return process.stderr.isTTY ? new LiveView(process.stderr) : new LineView();
+}
+
+const BAR = { width: 24, done: "█", left: "░" } as const;
+
+/** A bar and its percentage; with ~ if that is an estimate. */
+function barText({ percent, estimated }: { percent: number; estimated: boolean }): string {
+  const done = Math.round((Math.min(100, Math.max(0, percent)) / 100) * BAR.width);
+  return `${BAR.done.repeat(done)}${BAR.left.repeat(BAR.width - done)} ${estimated ? "~" : ""}${Math.round(percent)} %`;
+}
+
+/** The text of a value that a handler has written: a string as it is, anything else as a line of JSON. */
+export function outputText(data: unknown): string {
+  return typeof data === "string" ? data : `${JSON.stringify(data)}\n`;
+}
+
+/** What to say when a task starts anew: what it wrote before no longer counts. */
+export const anewText = (attempt: number): string => `started anew, attempt ${attempt}`;
+
+/** One line at the bottom of the terminal, and above it what the handler writes. */
+class LiveView implements ProgressView {
+  readonly #stream: NodeJS.WriteStream;
+  readonly #line: LiveLine;
+  readonly #clock: NodeJS.Timeout;
+  #status: Status | undefined;
+  #since = 0;
+  #run = 1;
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream;
+    this.#line = new LiveLine(stream);
+    // Estimates are told with a change only, and run down in between.
+    this.#clock = setInterval(() => this.#draw(), 1000);
+  }
+
+  status(status: Status): void {
+    this.#status = status;
+    this.#since = performance.now();
+    this.#draw();
+  }
+
+  output({ data, run, attempt }: Output): void {
+    if (run > this.#run) this.#line.write(`\n${paint("yellow", anewText(attempt), this.#stream)}\n`);
+    this.#run = run;
+    this.#line.write(plainLines(outputText(data)));
+  }
+
+  end(): void {
+    clearInterval(this.#clock);
+    this.#line.clear();
+    const status = this.#status;
+    // Of a failure the command says more.
+    if (status?.state === "succeeded") this.#stream.write(`${paint("green", statusText(status), this.#stream)}\n`);
+  }
+
+  #draw(): void {
+    const status = this.#status;
+    if (!status) return;
+    const text = plain(statusText(status, (performance.now() - this.#since) / 1000));
+    const { progress } = status;
+    const bar = status.state === "running" && progress ? `${paint("cyan", barText(progress), this.#stream)}  ` : "";
+    const message = status.state === "running" && progress?.message ? plain(progress.message) : text;
+    this.#line.show(`${bar}${message}`);
+  }
+}
+
+/** One line on stderr for each change. */
+class LineView implements ProgressView {
+  #last = "";
+  #run = 1;
+
+  status(status: Status): void {
+    const { progress } = status;
+    const percent =
+      status.state === "running" && progress ? `${progress.estimated ? "~" : ""}${progress.percent} %` : "";
+    const words = [statusText(status), percent, status.state === "running" ? (progress?.message ?? "") : ""];
+    const line = plain(words.filter((word) => word !== "").join(", "));
+    if (line !== this.#last) note(`${status.id}: ${line}`);
+    this.#last = line;
+  }
+
+  output({ data, run, attempt }: Output): void {
+    if (run > this.#run) note(anewText(attempt));
+    this.#run = run;
+    process.stderr.write(outputText(data));
+  }
+
+  end(): void {}
+}

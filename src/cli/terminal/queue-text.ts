@@ -1,0 +1,62 @@
+import type { Queue } from "../../client/status.ts";
+import { plain } from "./print.ts";
+import type { Column } from "./table.ts";
+import { durationText } from "./words.ts";
+
+/** A queue as `/v1/queues` shows it. */
+export interface QueueFigures extends Queue {
+  /** Of a gateway whose API is down. */
+  readonly resting: { readonly reason: string } | null;
+}
+
+/** The figures of queues in a table. */
+export const QUEUE_COLUMNS: readonly Column<QueueFigures>[] = [
+  { title: "QUEUE", value: ({ name }) => name },
+  { title: "WAITING", value: ({ waiting }) => waiting },
+  { title: "RUNNING", value: ({ running }) => running },
+  { title: "SLOTS", value: ({ slots }) => slots },
+  { title: "SCHEDULED", value: ({ scheduled }) => scheduled },
+  { title: "DEAD", value: ({ dead }) => dead },
+  { title: "DONE/S", value: ({ rate }) => round(rate.finished) },
+  { title: "TAKES", value: ({ serviceTime }) => optionalDuration(serviceTime.mean) },
+  { title: "NEW STARTS IN", value: ({ eta }) => optionalDuration(eta?.seconds ?? null) },
+  { title: "", value: (queue) => remark(queue) },
+];
+
+/** One queue in lines. */
+export function queueLines(queue: QueueFigures): string[] {
+  const { rate, serviceTime, eta } = queue;
+  const rows: readonly [string, string | number | null][] = [
+    ["queue", [queue.name, remark(queue)].filter((part) => part !== "").join(": ")],
+    ["waiting", queue.waiting],
+    ["running", `${queue.running} in ${queue.slots} slots of ${queue.workers} workers`],
+    ["scheduled", queue.scheduled],
+    ["dead", queue.dead],
+    ["oldest waits", optionalDuration(queue.oldestWaitingSeconds)],
+    ["last minute", `${round(rate.accepted)} accepted and ${round(rate.finished)} done per second`],
+    ["a task takes", serviceTime.mean === null ? null : `${durationText(serviceTime.mean)} on average`],
+    ["a new one starts in", optionalDuration(eta?.seconds ?? null)],
+    ["order", queue.order],
+    ["slots wanted", queue.slotsWanted],
+    ["takes", queue.consumes.join(", ")],
+    ["input", queue.input === null ? "anything" : plain(JSON.stringify(queue.input))],
+  ];
+  return fieldLines(rows);
+}
+
+/** Names and values, one a line; those without a value are left out. */
+export function fieldLines(rows: readonly (readonly [name: string, value: string | number | null])[]): string[] {
+  const shown = rows.filter(([, value]) => value !== null);
+  const width = Math.max(0, ...shown.map(([name]) => name.length));
+  return shown.map(([name, value]) => `${name.padEnd(width)}  ${value}`);
+}
+
+function remark({ paused, resting, workers }: QueueFigures): string {
+  if (paused) return "paused";
+  if (resting) return `resting: ${plain(resting.reason)}`;
+  return workers === 0 ? "no worker" : "";
+}
+
+const round = (value: number): number => Math.round(value * 100) / 100;
+
+const optionalDuration = (seconds: number | null): string | null => (seconds === null ? null : durationText(seconds));

@@ -1,0 +1,32 @@
+/** The whole terminal, drawn again and again; what was there before comes back when it closes. */
+export class Screen {
+  readonly #stream: NodeJS.WriteStream;
+  #open = true;
+  readonly #onExit = (): void => this.close();
+
+  constructor(stream: NodeJS.WriteStream) {
+    this.#stream = stream;
+    // The alternate screen, without a cursor.
+    stream.write("\x1b[?1049h\x1b[?25l");
+    process.once("exit", this.#onExit);
+  }
+
+  get width(): number {
+    return this.#stream.columns;
+  }
+
+  /** Shows lines from the top; those that do not fit are cut. */
+  draw(lines: readonly string[]): void {
+    if (!this.#open) return;
+    const shown = lines.slice(0, this.#stream.rows).map((line) => `${line}\x1b[K`);
+    this.#stream.write(`\x1b[H\x1b[?7l${shown.join("\r\n")}\x1b[?7h\x1b[J`);
+  }
+
+  /** Idempotent. */
+  close(): void {
+    if (!this.#open) return;
+    this.#open = false;
+    process.removeListener("exit", this.#onExit);
+    this.#stream.write("\x1b[?25h\x1b[?1049l");
+  }
+}

@@ -1,0 +1,65 @@
+import type { Eta, Status } from "../../client/status.ts";
+
+/** A time for a person: `0.4 s`, `12 s`, `3 min`, `2 h 5 min`, `4 days`. */
+export function durationText(seconds: number): string {
+  if (seconds < 10) return `${Math.max(0, Math.round(seconds * 10) / 10)} s`;
+  if (seconds < 60) return `${Math.round(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return minutes % 60 ? `${hours} h ${minutes % 60} min` : `${hours} h`;
+  return `${Math.round(hours / 24)} days`;
+}
+
+/** How long ago something was. */
+export function ageText(time: string | null, nowMs = Date.now()): string | null {
+  return time === null ? null : durationText(Math.max(0, nowMs - Date.parse(time)) / 1000);
+}
+
+/** How long something took. */
+export function spanText(from: string | null, to: string | null): string | null {
+  return from === null || to === null ? null : durationText((Date.parse(to) - Date.parse(from)) / 1000);
+}
+
+/** When a task starts, by an estimate of some seconds ago. */
+export function startText(eta: Eta | null, agoS = 0): string {
+  if (eta === null) return "no estimate yet";
+  const left = eta.seconds - agoS;
+  if (left <= 0) return "starts any moment";
+  const [low, high] = [Math.max(0, eta.low - agoS), eta.high - agoS];
+  // A range as narrow as this says nothing.
+  const range = high - low > Math.max(2, left / 5) ? ` (${durationText(low)} to ${durationText(high)})` : "";
+  return `starts in about ${durationText(left)}${range}`;
+}
+
+/** What happens to a task, in a few words; the progress of a running one aside. */
+export function statusText(status: Status, agoS = 0): string {
+  switch (status.state) {
+    case "waiting": {
+      const before = status.index === 0 ? "next" : `${status.index} before it`;
+      return `waiting, place ${status.index + 1} in line (${before}), ${startText(status.eta, agoS)}`;
+    }
+    case "scheduled":
+      return `scheduled, ${dueText(status.eta, agoS)}`;
+    case "retrying":
+      return `attempt ${status.attempt} of ${status.maxAttempts} failed, ${dueText(status.eta, agoS)}`;
+    case "running": {
+      if (status.cancelRequested) return "stopping";
+      return status.attempt > 1 ? `running, attempt ${status.attempt} of ${status.maxAttempts}` : "running";
+    }
+    case "succeeded":
+      return `succeeded in ${spanText(status.startedAt, status.finishedAt) ?? "no time"}`;
+    case "failed":
+    case "canceled":
+      return `${status.state}: ${status.error.message}`;
+  }
+}
+
+function dueText(eta: Eta | null, agoS: number): string {
+  return eta === null ? "due later" : `due in ${durationText(Math.max(0, eta.seconds - agoS))}`;
+}
+
+/** The same for several: `1 task`, `2 tasks`. */
+export function count(n: number, noun: string): string {
+  return `${n} ${noun}${n === 1 ? "" : "s"}`;
+}

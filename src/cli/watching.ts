@@ -1,0 +1,53 @@
+import type { Connection } from "../client/connection.ts";
+import { follow, type TaskEvent } from "../client/follow.ts";
+import { type PaihaoError, taskError } from "../client/problem.ts";
+import { CommandError, failureOf } from "./exit.ts";
+import { printResult } from "./result.ts";
+import { taskPath } from "./server.ts";
+import { openView } from "./terminal/progress.ts";
+
+/** The events of a task, with what its handler writes unless that is not wanted. */
+export function eventsOf(
+  connection: Connection,
+  id: string,
+  { signal, output = true }: { signal: AbortSignal; output?: boolean },
+): AsyncGenerator<TaskEvent, void> {
+  return follow({ connection, path: taskPath(id), query: "" }, { signal, output });
+}
+
+interface WatchOptions {
+  readonly json?: boolean | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Waits until a task has ended, and prints its result.
+ * @throws PaihaoError if it has none; the signal's reason
+ */
+export async function waitForTask(connection: Connection, id: string, { json, signal }: WatchOptions): Promise<void> {
+  for await (const _ of eventsOf(connection, id, { signal, output: false }));
+  await printResult(connection, id, { json, signal });
+}
+
+/**
+ * Shows a task until it has ended, and then prints its result; with --json the last line has it, unless it is long.
+ * @throws PaihaoError if it has none; the signal's reason
+ */
+export async function watchTask(connection: Connection, id: string, { json, signal }: WatchOptions): Promise<void> {
+  const view = openView({ json });
+  let problem: PaihaoError | undefined;
+  try {
+    for await (const { name, data } of eventsOf(connection, id, { signal })) {
+      if (name === "output") view.output(data);
+      else view.status(data);
+      if ("problem" in data && data.problem) problem = taskError(data.problem);
+    }
+  } finally {
+    view.end();
+  }
+  if (problem === undefined) return json ? undefined : printResult(connection, id, { signal });
+  if (!json) throw problem;
+  // It has been printed.
+  const { exitCode, message = "" } = failureOf(problem);
+  throw new CommandError(exitCode, message);
+}

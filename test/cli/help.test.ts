@@ -1,0 +1,100 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { expect } from "chai";
+import type { Command } from "commander";
+import { createProgram } from "../../src/cli/program.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import { ROOT } from "../../testbed/root.ts";
+import { runLine } from "../helpers/cli.ts";
+import { startServer, type TestServer } from "../helpers/http/server.ts";
+import { storeUrl } from "../helpers/store/run-store.ts";
+
+const HANDLERS = path.join(ROOT, "test/fixtures/handlers/cli");
+
+/** A command of the program, and its examples. */
+interface Documented {
+  readonly name: string;
+  readonly help: string;
+  readonly examples: readonly string[];
+}
+
+function documented(command: Command, before = ""): Documented[] {
+  let help = "";
+  command.configureOutput({ writeOut: (text) => (help += text) }).outputHelp();
+  const name = `${before}${command.name()}`;
+  const examples = help.split("\nExamples:\n")[1]?.trimEnd().split("\n") ?? [];
+  const shown = command.createHelp().visibleCommands(command);
+  return [
+    { name, help, examples: examples.map((line) => line.trim()) },
+    ...shown.flatMap((sub) => documented(sub, `${name} `)),
+  ];
+}
+
+describe("the help of each command", () => {
+  const all = documented(createProgram());
+  let server: TestServer;
+  let dir: string;
+  beforeEach(async () => {
+    server = await startServer({ HANDLERS });
+    dir = mkdtempSync(path.join(tmpdir(), "paihao-help-"));
+    mkdirSync(path.join(dir, "handlers"));
+    writeFileSync(
+      path.join(dir, "handlers/hello.ts"),
+      'import { defineHandler } from "paihao";\nexport const hello = defineHandler({ queue: "hello", run: () => 1 });\n',
+    );
+    writeFileSync(path.join(dir, "input.json"), '{"seconds":0}');
+    writeFileSync(path.join(dir, "keys"), `old:read:${"0".repeat(64)}\n`);
+  });
+  afterEach(async () => {
+    rmSync(dir, { recursive: true });
+    await server.stop();
+  });
+
+  /** The tasks that the examples name. */
+  const prepare = async () => {
+    const submit = async (queue: string, input: unknown, id: string, search = "") => {
+      const headers = { "X-Request-Id": id, Prefer: "respond-async" };
+      const at = `/v1/queues/${queue}/requests${search}`;
+      expect((await server.send(at, { method: "POST", headers, body: input })).status).to.equal(202);
+    };
+    for (const id of ["report-7", "photo-7"]) await submit("countdown", { seconds: 0 }, id);
+    for (const id of ["report-8", "report-9"]) await submit("countdown", { seconds: 0 }, id, "?delay=3600");
+    for (const id of ["greet-1", "greet-2"]) await submit("greet", 1, id);
+    for (const id of ["report-7", "photo-7"]) await server.until(id, "succeeded");
+    await eventually(async () => (await server.send("/v1/queues/greet")).json.dead === 2);
+  };
+
+  const run = (example: string) =>
+    runLine(example.replace("redis://localhost:6379", storeUrl()).replace("--port 8080", "--port 0"), {
+      cwd: dir,
+      env: {
+        PAIHAO_URL: server.url,
+        REDIS_URL: storeUrl(),
+        KEY_PREFIX: server.prefix,
+        PORT: "0",
+        LOG_LEVEL: "error",
+      },
+    });
+
+  for (const { name, help, examples } of all) {
+    it(`${name} ends with examples that work`, async function () {
+      this.timeout(120_000);
+      expect(examples, help).to.have.length.above(0);
+      for (const example of examples) expect(example).to.include(name);
+      await prepare();
+      for (const example of examples) {
+        const { code, printed } = await run(example);
+        expect(code, `${example}\n${printed}`).to.equal(0);
+      }
+    });
+  }
+});
+
+describe("the help of a command", () => {
+  for (const { name, help } of documented(createProgram())) {
+    it(`${name} fits on a terminal of 80 columns`, () => {
+      for (const line of help.split("\n")) expect(line.length, line).to.be.at.most(80);
+    });
+  }
+});

@@ -1,0 +1,116 @@
+import { expect } from "chai";
+import { eventually } from "../../testbed/eventually.ts";
+import { runCli } from "../helpers/cli.ts";
+import { closedGate } from "../helpers/gates.ts";
+import { testKeys } from "../helpers/http/api-keys.ts";
+import { startServer, type TestServer } from "../helpers/http/server.ts";
+
+describe("paihao and the queues", function () {
+  this.timeout(60_000);
+  const keys = testKeys({ admin: ["admin"], user: ["submit"] });
+  const keyOf = (name: "admin" | "user") => keys.as(name).Authorization?.replace("Bearer ", "") ?? "";
+  let server: TestServer;
+  beforeEach(async () => {
+    server = await startServer({ ...keys.env });
+  });
+  afterEach(() => server.stop());
+  const paihao = (line: string, key = keyOf("admin")) =>
+    runCli(line.split(" "), { env: { PAIHAO_URL: server.url, PAIHAO_KEY: key } });
+  const post = async (queue: string, input: unknown, id: string) => {
+    const headers = keys.as("admin", { "X-Request-Id": id, Prefer: "respond-async" });
+    expect((await server.post(queue, input, headers)).status).to.equal(202);
+  };
+  const queue = async (name: string) => (await server.send(`/v1/queues/${name}`, { headers: keys.as("admin") })).json;
+  const linesOf = (text: string) => text.split("\n").slice(0, -1);
+  const killTwo = async () => {
+    await post("failing", 1, "one");
+    await post("failing", 2, "two");
+    await eventually(async () => (await queue("failing")).dead === 2);
+  };
+
+  it("lists them, tab-separated and without a heading, and shows one", async () => {
+    const all = await paihao("queues");
+    expect(all.code).to.equal(0);
+    const rows = linesOf(all.stdout).map((line) => line.split("\t"));
+    expect(rows.find(([name]) => name === "gated")?.slice(0, 6)).to.deep.equal(["gated", "0", "0", "1", "0", "0"]);
+    const json = linesOf((await paihao("queues --json")).stdout).map((line) => JSON.parse(line));
+    expect(json.map(({ name }) => name)).to.deep.equal(rows.map(([name]) => name));
+    const one = await paihao("queues checked");
+    expect(one.stdout)
+      .to.match(/^queue +checked\nwaiting +0\n/)
+      .and.match(/^input +\{.*"width"/m);
+    expect(JSON.parse((await paihao("queues checked --json")).stdout)).to.include({ name: "checked", paused: false });
+    expect((await paihao("queues nowhere")).code).to.equal(3);
+    const top = JSON.parse((await paihao("top --once --json")).stdout);
+    expect(top.items.map(({ name }: { name: string }) => name)).to.include("gated");
+    expect((await paihao("top")).stdout, "once where it is no terminal").to.equal(all.stdout);
+  });
+
+  it("need a key that may do it: 5 without", async () => {
+    const without = await paihao("queues", "");
+    expect(without).to.include({ code: 5, stdout: "" });
+    expect(without.stderr).to.equal("paihao: A valid API key is required (--key or PAIHAO_KEY gives one)\n");
+    for (const line of ["ls gated", "pause gated", "dead rm gated --all --yes", "dead retry gated --all"]) {
+      expect((await paihao(line, keyOf("user"))).code, line).to.equal(5);
+    }
+    const first = await runCli(["--key", keyOf("admin"), "--url", server.url, "queues", "gated"]);
+    expect(first.code, "before the command as well as behind it").to.equal(0);
+    expect((await paihao(`queues gated --key ${keyOf("admin")}`, "wrong")).code).to.equal(0);
+  });
+
+  it("are paused and resumed", async () => {
+    const paused = await paihao("pause default");
+    expect(paused).to.include({ code: 0, stdout: "" });
+    expect(paused.stderr).to.equal("default is paused: 0 tasks wait, and 0 still run; go on: paihao resume default\n");
+    await post("default", 1, "one");
+    expect((await paihao("pause default")).stderr).to.include("1 task waits");
+    expect(JSON.parse((await paihao("resume default --json")).stdout)).to.include({ name: "default", paused: false });
+    await eventually(async () => (await queue("default")).waiting === 0);
+  });
+
+  it("list their tasks by state, in pages that nobody sees", async () => {
+    const gate = closedGate();
+    await post("gated", gate.input, "first");
+    await gate.entered;
+    for (let n = 0; n < 205; n += 1) await post("gated", closedGate().input, `task-${n}`);
+    const waiting = linesOf((await paihao("ls gated --limit 1000")).stdout).map((line) => line.split("\t"));
+    expect(waiting.map(([id, place]) => [id, place])).to.deep.equal(
+      Array.from({ length: 205 }, (_, n) => [`task-${n}`, String(n + 1)]),
+    );
+    const some = await paihao("ls gated --limit 201 --json");
+    expect(linesOf(some.stdout).map((line) => JSON.parse(line).index)).to.have.lengthOf(201);
+    expect(some.stderr).to.match(/^there are more; --limit/);
+    expect((await paihao("ls gated --state running")).stdout).to.match(/^first\t[\d.]+ s ago\t1 of 1\t/);
+    const none = await paihao("ls gated --state finished");
+    expect(none).to.deep.equal({ code: 0, stdout: "", stderr: "gated has no finished tasks\n" });
+    await post("default", 1, "done");
+    await eventually(async () => (await paihao("ls default --state finished")).stdout.startsWith("done\tsucceeded\t"));
+  });
+
+  it("list their dead tasks with errors, and run some or all of them again", async () => {
+    await killTwo();
+    const { stdout } = await paihao("dead ls failing");
+    expect(linesOf(stdout).map((line) => line.split("\t")[0])).to.have.members(["one", "two"]);
+    expect(stdout).to.match(/1 of 1\ttask-failed: /);
+    expect(await paihao("dead retry default one")).to.include({ code: 3, stdout: "" });
+    const some = await paihao("dead retry failing nobody one");
+    expect(some).to.include({ code: 3, stdout: "one\n" });
+    await eventually(async () => (await queue("failing")).dead === 2);
+    const all = await paihao("dead retry failing --all --json");
+    expect(JSON.parse(all.stdout)).to.deep.equal({ retried: 2 });
+    expect(all.stderr).to.equal("2 tasks of failing will run again\n");
+  });
+
+  it("delete dead tasks, but without a person to ask only with --yes, and no others", async () => {
+    await killTwo();
+    const asked = await paihao("dead rm failing --all");
+    expect(asked).to.deep.equal({ code: 2, stdout: "", stderr: "paihao: this destroys; add --yes if that is meant\n" });
+    await post("default", 1, "fine");
+    expect(await paihao("dead rm default fine --yes")).to.include({ code: 6, stdout: "" });
+    expect(await paihao("dead rm failing one --yes")).to.include({ code: 0, stdout: "one\n" });
+    expect((await queue("failing")).dead).to.equal(1);
+    const all = await paihao("dead rm failing --all --yes");
+    expect(all).to.deep.equal({ code: 0, stdout: "", stderr: "1 task of failing deleted\n" });
+    expect(await paihao("dead rm failing --all --yes --json")).to.include({ code: 0, stdout: '{"forgotten":0}\n' });
+  });
+});

@@ -1,0 +1,42 @@
+import { spawnSync } from "node:child_process";
+import { expect } from "chai";
+import { PROGRAM } from "../helpers/server-process.ts";
+
+/** Writes the URL of every module that is loaded, a line each. */
+const HOOKS = `
+import { writeSync } from "node:fs";
+export async function load(url, context, next) {
+  writeSync(2, "loaded " + url + "\\n");
+  return next(url, context);
+}`;
+const REGISTER = `import { register } from "node:module"; register("data:text/javascript,${encodeURIComponent(HOOKS)}");`;
+
+/** What a command loads: files of the project, and names of packages. */
+function loadedBy(args: readonly string[]): string[] {
+  const preload = ["--import", `data:text/javascript,${encodeURIComponent(REGISTER)}`];
+  const run = spawnSync(process.execPath, [...preload, ...PROGRAM, ...args], {
+    env: { PATH: process.env.PATH ?? "" },
+    encoding: "utf8",
+    timeout: 60_000,
+  });
+  const urls = [...run.stderr.matchAll(/^loaded (\S+)$/gm)].map(([, url = ""]) => url);
+  return urls.map((url) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? url.replace(/^.*\/src\//, "src/"));
+}
+
+describe("a command that talks to a server", () => {
+  for (const args of [
+    ["status", "--help"],
+    ["queues", "--url", "http://127.0.0.1:1"],
+    ["submit", "default", "1", "--url", "http://127.0.0.1:1"],
+  ]) {
+    it(`loads no part of the server: ${args.join(" ")}`, () => {
+      const loaded = loadedBy(args);
+      expect(loaded).to.include("src/cli/commands/status.ts").and.include("commander");
+      // tsx and its esbuild are not there once it is built.
+      const others = loaded.filter((name) => !/^(node:|data:|(tsx|esbuild)$|src\/|file:)/.test(name));
+      expect([...new Set(others)], "packages").to.deep.equal(["commander"]);
+      const rooms = new Set(loaded.flatMap((name) => /^src\/([\w-]+)\//.exec(name)?.[1] ?? []));
+      expect([...rooms].sort(), "folders of src").to.deep.equal(["auth", "cli", "client", "config"]);
+    });
+  }
+});
