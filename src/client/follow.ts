@@ -17,8 +17,8 @@ const DEFAULTS = {
   pollS: 25,
   /** How long one for output lasts. */
   outputPollS: 2,
-  /** Answers that come faster are followed by a pause. */
-  pauseMs: 500,
+  /** An answer that comes faster is followed by a pause, and a failure that comes faster is not that of a proxy. */
+  quickMs: 500,
 } as const;
 
 /** A task at its server. */
@@ -97,8 +97,8 @@ class Follower {
         }
       } catch (error) {
         this.#signal?.throwIfAborted();
-        // A proxy keeps it back, and would do the same with the next one.
-        if (limit.signal.aborted && !heard) return;
+        // A proxy keeps it back, or cut it before it let anything through, and would do the same with the next one.
+        if (!heard && Date.now() - began > DEFAULTS.quickMs) return;
         if (!isOpen) {
           failures += 1;
           await this.#task.connection.pause(error, failures, this.#signal);
@@ -116,12 +116,14 @@ class Follower {
   async *polls(): AsyncGenerator<TaskEvent, void> {
     let waitS: number = DEFAULTS.pollS;
     let tag = "";
+    let failures = 0;
     for (;;) {
       const began = Date.now();
       try {
         if (this.#output && tag !== "") yield* this.#outputs(Math.min(waitS, DEFAULTS.outputPollS));
         const answer = await this.#poll(tag, this.#output ? 0 : waitS);
         const { status } = answer;
+        failures = 0;
         if (status && hasEnded(status)) {
           if (this.#output) yield* this.#outputs(0);
           return yield { name: "done", data: status };
@@ -133,11 +135,13 @@ class Follower {
           tag = answer.tag;
         }
         // A server or a proxy that answers at once is not asked all the time.
-        if (Date.now() - began < DEFAULTS.pauseMs) await sleep(pauseMs(1, answer.retryAfterS ?? 2), this.#signal);
+        if (Date.now() - began < DEFAULTS.quickMs) await sleep(pauseMs(1, answer.retryAfterS ?? 2), this.#signal);
       } catch (error) {
+        if (!(error instanceof PaihaoError && error.kind === "unreachable")) throw error;
+        failures += 1;
         // A proxy may cut what takes long: a shorter poll gets through.
-        if (!(error instanceof PaihaoError && error.kind === "unreachable") || waitS === 0) throw error;
-        waitS = Math.floor(waitS / 3);
+        if (waitS > 0 && Date.now() - began > DEFAULTS.quickMs) waitS = Math.floor(waitS / 3);
+        else await this.#task.connection.pause(error, failures, this.#signal);
       }
     }
   }
@@ -145,7 +149,7 @@ class Follower {
   #poll(tag: string, waitS: number) {
     const headers: Record<string, string> = { Accept: "application/json", Prefer: `wait=${waitS}` };
     if (tag !== "") headers["If-None-Match"] = tag;
-    const request = { headers, signal: this.#signal, waitMs: waitS * 1000, once: waitS > 0 };
+    const request = { headers, signal: this.#signal, waitMs: waitS * 1000, once: true };
     return this.#task.connection.send(this.#pathOf("/status"), request, async (response) => ({
       status: response.status === 304 ? undefined : ((await response.json()) as Status),
       tag: response.headers.get("ETag") ?? "",
@@ -184,7 +188,7 @@ class Follower {
       headers: { Prefer: `wait=${waitS}` },
       signal: this.#signal,
       waitMs: waitS * 1000,
-      once: waitS > 0,
+      once: true,
     };
     const text = await this.#task.connection.send(path, request, (response) => response.text());
     for (const line of text.split("\n").filter((part) => part !== "")) {

@@ -25,18 +25,19 @@ export interface WebhookRequest {
 /**
  * The event of a webhook, if it was signed with the secret within the last five minutes (Standard Webhooks 1.0).
  * @param secret `whsec_…`; several while it is changed
- * @throws PaihaoError `unauthorized`
+ * @throws PaihaoError `unauthorized`; TypeError for a secret that is none
  */
 export async function verifyWebhook(
   request: Request | WebhookRequest,
   secret: string | readonly string[],
+  nowMs = Date.now(),
 ): Promise<WebhookEvent> {
   const { headers } = request;
   const header = (name: string) => String((headers instanceof Headers ? headers.get(name) : headers[name]) ?? "");
   const body = request instanceof Request ? new Uint8Array(await request.arrayBuffer()) : request.body;
   const text = typeof body === "string" ? body : new TextDecoder().decode(body);
   const [id, timestamp] = [header("webhook-id"), header("webhook-timestamp")];
-  if (!/^\d+$/.test(timestamp) || Math.abs(Date.now() / 1000 - Number(timestamp)) > TOLERANCE_S) {
+  if (!/^\d+$/.test(timestamp) || Math.abs(nowMs / 1000 - Number(timestamp)) > TOLERANCE_S) {
     throw unverified("webhook-timestamp is missing, or not of the last five minutes");
   }
   const message = new TextEncoder().encode(`${id}.${timestamp}.${text}`);

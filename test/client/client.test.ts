@@ -5,16 +5,7 @@ import { eventually } from "../../testbed/eventually.ts";
 import type * as handlers from "../fixtures/handlers/client/handlers.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
-
-/** The error that a promise is rejected with. */
-async function failure(promise: Promise<unknown>): Promise<unknown> {
-  try {
-    await promise;
-  } catch (error) {
-    return error;
-  }
-  throw new Error("it was not rejected");
-}
+import { failure } from "./failure.ts";
 
 describe("the client", () => {
   let server: TestServer;

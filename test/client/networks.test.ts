@@ -1,0 +1,158 @@
+import path from "node:path";
+import { expect } from "chai";
+import { PaihaoClient, PaihaoError } from "paihao/client";
+import { freePort } from "../../src/store/servers/free-port.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import type * as handlers from "../fixtures/handlers/client/handlers.ts";
+import { closedGate } from "../helpers/gates.ts";
+import { type HttpProxy, startHttpProxy } from "../helpers/http/http-proxy.ts";
+import { startServer, type TestServer } from "../helpers/http/server.ts";
+import { failure } from "./failure.ts";
+
+describe("the client on bad networks", () => {
+  let server: TestServer;
+  let proxy: HttpProxy;
+  let client: PaihaoClient<typeof handlers>;
+  before(async () => {
+    server = await startServer({ HANDLERS: path.join(import.meta.dirname, "../fixtures/handlers/client") });
+  });
+  beforeEach(async () => {
+    proxy = await startHttpProxy(server.url);
+    client = new PaihaoClient<typeof handlers>({ url: proxy.url });
+  });
+  afterEach(() => proxy.stop());
+  after(() => server.stop());
+
+  const submissions = () => proxy.seen.filter(({ method }) => method === "PUT" || method === "POST");
+
+  for (const id of [undefined, "chosen"]) {
+    it(`submits again after a lost answer, ${id ? "under the caller's id" : "under its own id"}, and runs once`, async () => {
+      const gate = closedGate();
+      const ended = async () => (await server.send("/v1/queues/gated/finished")).json.items.length;
+      const before = await ended();
+      proxy.treat(({ method }) => (method !== "GET" && submissions().length < 3 ? "lose" : "pass"));
+      const task = await client.submit("gated", gate.input, id ? { id } : {});
+      expect(submissions()).to.have.length(3);
+      expect(task.replayed).to.equal(true);
+      if (id) expect(task.id).to.equal(id);
+      gate.open("done");
+      expect(await client.result(task)).to.equal("done");
+      expect(await ended()).to.equal(before + 1);
+    });
+  }
+
+  it("submits again under an Idempotency-Key, and knows a task that has ended meanwhile", async () => {
+    proxy.treat(({ method }) => (method === "POST" && submissions().length === 1 ? "lose" : "pass"));
+    const task = await client.submit("greet", { name: "Ada" }, { idempotencyKey: "once-only" });
+    expect(await client.result(task)).to.have.property("greeting", "Hello, Ada");
+    const again = await client.submit("greet", { name: "Ada" }, { idempotencyKey: "once-only" });
+    expect(again).to.include({ id: task.id, state: "succeeded", replayed: true, index: null });
+    const failed = await client.submit("refusing", { status: 422 }, { id: "failed-before" });
+    await failure(client.result(failed));
+    expect((await client.submit("refusing", { status: 422 }, { id: "failed-before" })).state).to.equal("failed");
+  });
+
+  it("asks again where an answer breaks off half-way", async () => {
+    proxy.treat(() => (proxy.seen.length % 2 === 1 ? "break" : "pass"));
+    const bytes = Uint8Array.from({ length: 100_000 }, (_, n) => n % 251);
+    const result = await client.run("mirror", bytes);
+    expect(Buffer.from(result).equals(Buffer.from(bytes.toReversed()))).to.equal(true);
+  });
+
+  it("waits as long as Retry-After says, and a little longer", async () => {
+    const busy = { status: 503, headers: { "Retry-After": "1" }, body: "<h1>Service Unavailable</h1>" };
+    proxy.treat(() => (proxy.seen.length === 1 ? busy : "pass"));
+    await client.submit("greet", { name: "Ada" });
+    const [first, second] = proxy.seen;
+    const pausedMs = (second?.atMs ?? 0) - (first?.atMs ?? 0);
+    expect(pausedMs).to.be.within(995, 5000);
+  });
+
+  it("does not wait for what will not help, and tells what the server said", async () => {
+    const problem = { type: "/problems/queue-full", title: "The queue is full", status: 503 };
+    const full = { status: 503, headers: { "Retry-After": "7" }, body: JSON.stringify(problem) };
+    proxy.treat(() => full);
+    const error = await failure(client.submit("greet", { name: "Ada" }));
+    expect(error).to.include({ kind: "refused", code: "queue-full", retryAfter: 7 });
+    expect(proxy.seen).to.have.length(1);
+    proxy.treat(() => ({ status: 429, headers: { "Retry-After": "3600" }, body: "" }));
+    expect(await failure(client.queues())).to.include({ kind: "refused", retryAfter: 3600 });
+    expect(proxy.seen).to.have.length(2);
+  });
+
+  it("gives up on a server that cannot be reached, or is none of ours", async () => {
+    const nobody = new PaihaoClient({ url: `http://127.0.0.1:${await freePort()}`, attempts: 2 });
+    expect(await failure(nobody.submit("greet", 1)))
+      .to.be.instanceOf(PaihaoError)
+      .and.include({ kind: "unreachable" });
+    expect(await failure(nobody.watch("some-id").next())).to.include({ kind: "unreachable" });
+    const brief = new PaihaoClient({ url: proxy.url, attempts: 2 });
+    proxy.treat(() => ({ status: 502, body: "<html>" }));
+    expect(await failure(brief.queues())).to.include({ kind: "unreachable" });
+    proxy.treat(() => ({ status: 404, body: "<html>" }));
+    expect(await failure(brief.queues())).to.include({ kind: "refused" });
+    proxy.treat(() => ({ status: 200, body: "<html>" }));
+    expect(await failure(brief.queues())).to.include({ kind: "unreachable" });
+  });
+
+  it("stops trying when it is aborted", async () => {
+    proxy.treat(() => "hang");
+    const abort = new AbortController();
+    const hanging = client.submit("greet", { name: "Ada" }, { signal: abort.signal });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    abort.abort(new Error("enough"));
+    expect(String(await failure(hanging))).to.equal("Error: enough");
+  });
+
+  it("goes on behind the last event when a stream is cut", async () => {
+    const gate = closedGate();
+    const input = { words: ["one", "two"], gate: gate.name };
+    const heard: unknown[] = [];
+    const seen: string[] = [];
+    const running = client.run("words", input, {
+      onUpdate: ({ state }) => seen.push(state),
+      onOutput: (data) => {
+        heard.push(data);
+        if (heard.length === 2) proxy.cut("/events");
+      },
+      id: "cut-short",
+    });
+    await eventually(async () => proxy.seen.some(({ headers }) => headers["last-event-id"] !== undefined));
+    gate.open();
+    expect(await running).to.equal(2);
+    expect(heard).to.deep.equal(input.words);
+    expect(new Set(seen).size).to.equal(seen.length);
+    expect(proxy.seen.some(({ url }) => url.includes("/status"))).to.equal(false);
+  });
+
+  it("asks by long polls where a proxy keeps events back and cuts what takes long", async function () {
+    this.timeout(60_000);
+    proxy.treat(({ url }) => (/events|status|output/.test(url) ? { keepMs: 1500 } : "pass"));
+    const [first, second] = [closedGate(), closedGate()];
+    const blocking = await client.submit("gated", first.input);
+    const states: string[] = [];
+    const running = client.run("gated", second.input, {
+      onUpdate: ({ state }) => {
+        states.push(state);
+        if (state === "waiting") first.open();
+        if (state === "running") second.open("through");
+      },
+    });
+    expect(await running).to.equal("through");
+    expect(states.at(0)).to.equal("waiting");
+    expect(states.at(-1)).to.equal("succeeded");
+    const polls = proxy.seen.filter(({ url }) => url.includes("/status"));
+    expect(polls.some(({ headers }) => headers["if-none-match"] !== undefined)).to.equal(true);
+    await client.result(blocking);
+
+    const gate = closedGate();
+    const heard: unknown[] = [];
+    const spoken = client.run(
+      "words",
+      { words: ["a", "b"], gate: gate.name },
+      { onOutput: (data) => heard.push(data) && heard.length === 2 && gate.open() },
+    );
+    expect(await spoken).to.equal(2);
+    expect(heard).to.deep.equal(["a", "b"]);
+  });
+});

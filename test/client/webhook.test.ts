@@ -1,0 +1,88 @@
+import { expect } from "chai";
+import { verifyWebhook } from "paihao/client";
+import { Webhook } from "standardwebhooks";
+import { closedGate } from "../helpers/gates.ts";
+import { startServer } from "../helpers/http/server.ts";
+import { startReceiver } from "../webhooks/receiver.ts";
+import { failure } from "./failure.ts";
+
+/** The example in the tests of the reference library. */
+const VECTOR = {
+  secret: "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw",
+  atMs: 1614265330_000,
+  body: '{"test": 2432232314}',
+  headers: {
+    "webhook-id": "msg_p5jXN8AQM9LWM0D4loKWxJek",
+    "webhook-timestamp": "1614265330",
+    "webhook-signature": "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=",
+  },
+};
+const OTHER = `whsec_${Buffer.alloc(32, 1).toString("base64")}`;
+
+describe("verifyWebhook (Standard Webhooks 1.0)", () => {
+  const { secret, atMs, body, headers } = VECTOR;
+
+  it("accepts the example of the reference library, in every form that a request has", async () => {
+    const expected = { id: headers["webhook-id"], test: 2432232314 };
+    const url = "http://127.0.0.1/hook";
+    for (const request of [
+      { headers, body },
+      { headers, body: new TextEncoder().encode(body) },
+      { headers: new Headers(headers), body },
+      new Request(url, { method: "POST", headers, body }),
+    ]) {
+      expect(await verifyWebhook(request, secret, atMs)).to.deep.equal(expected);
+    }
+    const bare = secret.slice("whsec_".length);
+    expect(await verifyWebhook({ headers, body }, [OTHER, bare], atMs)).to.deep.equal(expected);
+    const several = { ...headers, "webhook-signature": `v1a,x v1,AAAA ${headers["webhook-signature"]}` };
+    expect(await verifyWebhook({ headers: several, body }, secret, atMs)).to.deep.equal(expected);
+  });
+
+  it("accepts what the reference library signs", async () => {
+    const text = JSON.stringify({ type: "task.succeeded", data: { id: "ü" } });
+    const now = new Date();
+    const signed = {
+      "webhook-id": "msg_1",
+      "webhook-timestamp": String(Math.floor(now.getTime() / 1000)),
+      "webhook-signature": new Webhook(OTHER).sign("msg_1", now, text),
+    };
+    expect((await verifyWebhook({ headers: signed, body: text }, OTHER)).data.id).to.equal("ü");
+  });
+
+  it("refuses another body, id, time, secret or signature, and what is too old or too new", async () => {
+    for (const [wrong, at = atMs, by = secret] of [
+      [{ headers, body: `${body} ` }],
+      [{ headers: { ...headers, "webhook-id": "msg_2" }, body }],
+      [{ headers: { ...headers, "webhook-timestamp": "1614265331" }, body }],
+      [{ headers: { ...headers, "webhook-timestamp": "soon" }, body }],
+      [{ headers: { ...headers, "webhook-signature": "v1,!!" }, body }],
+      [{ headers: { ...headers, "webhook-signature": headers["webhook-signature"].replace("v1", "v2") }, body }],
+      [{ headers: {}, body }],
+      [{ headers, body }, atMs + 301_000],
+      [{ headers, body }, atMs - 301_000],
+      [{ headers, body }, atMs, OTHER],
+    ] as const) {
+      expect(await failure(verifyWebhook(wrong, by, at))).to.include({ kind: "unauthorized", name: "PaihaoError" });
+    }
+    expect(await failure(verifyWebhook({ headers, body }, "whsec_!", atMs))).to.be.instanceOf(TypeError);
+  });
+
+  it("accepts what a server sends", async () => {
+    const receiver = await startReceiver();
+    const server = await startServer({ WEBHOOK_ALLOW: "127.0.0.1", WEBHOOK_SECRET: OTHER });
+    try {
+      const gate = closedGate();
+      const id = await server.enqueue("gated", gate.input, `?webhook=${encodeURIComponent(receiver.url)}`);
+      gate.open("the end");
+      const [event] = await receiver.count(1);
+      if (!event) throw new Error("no event");
+      const { type, data } = await verifyWebhook({ headers: event.headers, body: event.body }, OTHER);
+      expect([type, data.id]).to.deep.equal(["task.succeeded", id]);
+      if (data.state === "succeeded") expect(data).to.have.property("result", "the end");
+    } finally {
+      await server.stop();
+      await receiver.close();
+    }
+  });
+});

@@ -1,0 +1,98 @@
+import { once } from "node:events";
+import http from "node:http";
+import type { AddressInfo } from "node:net";
+
+/** What a proxy does with one request. */
+export type Treatment =
+  /** Forwards it, and its answer as it comes. */
+  | "pass"
+  /** Forwards it, and loses the answer: the client's connection is reset. */
+  | "lose"
+  /** Forwards it, and lets a part of the answer's body through before it resets the connection. */
+  | "break"
+  /** Never answers. */
+  | "hang"
+  /** Keeps the answer until it is complete, and resets the connection when that takes too long. */
+  | { readonly keepMs: number }
+  /** Answers itself. */
+  | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string };
+
+/** A request as the proxy saw it. */
+export interface SeenRequest {
+  readonly method: string;
+  readonly url: string;
+  readonly headers: http.IncomingHttpHeaders;
+  readonly atMs: number;
+}
+
+/** An HTTP proxy between a client and a server, as bad as those that people have. */
+export interface HttpProxy {
+  readonly url: string;
+  readonly seen: readonly SeenRequest[];
+  /** Decides what is done with each request; to begin with all pass. */
+  treat(how: (request: SeenRequest) => Treatment): void;
+  /** Resets the connections of open requests for URLs with this in them. */
+  cut(part: string): void;
+  stop(): Promise<void>;
+}
+
+/** Starts a proxy before a server. */
+export async function startHttpProxy(target: string): Promise<HttpProxy> {
+  const seen: SeenRequest[] = [];
+  const open = new Map<http.ServerResponse, SeenRequest>();
+  let decide: (request: SeenRequest) => Treatment = () => "pass";
+  const server = http.createServer((req, res) => {
+    const request = { method: req.method ?? "", url: req.url ?? "", headers: req.headers, atMs: performance.now() };
+    seen.push(request);
+    open.set(res, request);
+    res.on("close", () => open.delete(res));
+    const how = decide(request);
+    if (how === "hang") return;
+    if (typeof how === "object" && "status" in how) {
+      req.resume();
+      res.writeHead(how.status, how.headers).end(how.body);
+      return;
+    }
+    const upstream = http.request(new URL(req.url ?? "", target), { method: req.method, headers: req.headers });
+    upstream.on("error", () => res.destroy());
+    res.on("close", () => upstream.destroy());
+    req.pipe(upstream);
+    upstream.on("response", (answer) => {
+      const head = () => res.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.on("error", () => res.destroy());
+      if (how === "lose") return answer.resume().on("end", () => res.destroy());
+      if (how === "pass") return answer.pipe(head());
+      if (how === "break") {
+        answer.once("data", (part: Buffer) => {
+          head().write(part.subarray(0, Math.ceil(part.length / 2)), () => res.destroy());
+        });
+        return;
+      }
+      const kept: Buffer[] = [];
+      answer.on("data", (part: Buffer) => kept.push(part));
+      answer.on("end", () => head().end(Buffer.concat(kept)));
+      return;
+    });
+    if (typeof how === "object") {
+      const timer = setTimeout(() => res.destroy(), how.keepMs);
+      res.on("close", () => clearTimeout(timer));
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    seen,
+    treat(how) {
+      decide = how;
+    },
+    cut(part) {
+      for (const [res, { url }] of open) if (url.includes(part)) res.destroy();
+    },
+    async stop() {
+      server.closeAllConnections();
+      server.close();
+      await once(server, "close");
+    },
+  };
+}
