@@ -39,7 +39,7 @@ export type ResultOf<M, Q extends QueueName<M>> = Received<TypesOf<ByQueue<M>[Q]
  * A result as the client gets it: bytes as bytes, nothing as nothing, a JSON value as it is after JSON. What a Response becomes
  * depends on its media type, which the compiler does not know.
  */
-type Received<R> = 0 extends 1 & R
+export type Received<R> = 0 extends 1 & R
   ? R
   : unknown extends R
     ? unknown

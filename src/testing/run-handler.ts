@@ -1,3 +1,4 @@
+import type { Received } from "../client/handler-types.ts";
 import { readConfig } from "../config/config.ts";
 import { type AbortCause, type AttemptEnd, attemptEnd, type HandlerEnd } from "../engine/attempt-end.ts";
 import { settingsOf } from "../engine/settings.ts";
@@ -34,11 +35,13 @@ export interface RunOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** What a handler returned, as a caller gets it. */
+type ResultOf<R> = R extends Response ? Response : Received<R>;
+
 /** A successful attempt. */
-export interface HandlerRun extends AttemptRecord {
-  /** As a caller gets it: a value as it is after JSON, bytes, undefined, or a Response with the headers that are kept. */
-  // biome-ignore lint/suspicious/noExplicitAny: a test asserts what it is
-  readonly result: any;
+export interface HandlerRun<R = unknown> extends AttemptRecord {
+  /** A value as it is after JSON, bytes, undefined, or a Response with the headers that are kept. */
+  readonly result: R;
 }
 
 /**
@@ -46,15 +49,17 @@ export interface HandlerRun extends AttemptRecord {
  * worker with the default settings; `isolate`, `rate`, `undo` and what else concerns several tasks have no effect.
  * @throws AttemptFailed if the handler threw, gave up or was too slow, or if its input or result is invalid
  */
-export async function runHandler<I>(
-  handler: Handler<I>,
-  input: NoInfer<I>,
+export async function runHandler<I, R, Q extends string, In>(
+  typed: Handler<I, R, Q, In>,
+  input: NoInfer<In>,
   options: RunOptions = {},
-): Promise<HandlerRun> {
+): Promise<HandlerRun<ResultOf<R>>> {
+  // From here on the types of the caller's handler do not matter.
+  const handler = typed as Handler<unknown, unknown, string, unknown>;
   const config = readConfig({});
-  const settings = settingsOf(handler as Handler, config);
+  const settings = settingsOf(handler, config);
   const { id = "test", attempt = 1, signal } = options;
-  const given = inputOf(handler as Handler, input, options.mediaType);
+  const given = inputOf(handler, input, options.mediaType);
   const facts = {
     ...{ id, queue: handler.queue, attempt, maxAttempts: settings.attempts, fence: "1", mediaType: given.mediaType },
     query: options.query === undefined ? "" : JSON.stringify(options.query),
@@ -86,10 +91,10 @@ export async function runHandler<I>(
   let returned: unknown;
   let thrown: unknown;
   const observed: Handler = {
-    ...(handler as Handler),
+    ...handler,
     async run(value, task) {
       try {
-        returned = await handler.run(value as I, task);
+        returned = await handler.run(value, task);
         return returned;
       } catch (error) {
         thrown = error;
@@ -102,7 +107,7 @@ export async function runHandler<I>(
   const record: AttemptRecord = { progress, output, steps: steps.values, log: entries };
   const outcome = attemptEnd(end, { settings, attempt, aborted: abort.cause }, 0);
   if (abort.cause !== "canceled" && typeof outcome === "object" && "result" in outcome) {
-    return { result: received(returned, outcome.result), ...record };
+    return { result: received(returned, outcome.result) as ResultOf<R>, ...record };
   }
   const cause = abort.cause === undefined ? thrown : abort.signal.reason;
   throw failed(abort.cause === "canceled" ? "canceled" : outcome, settings.attempts - attempt, { record, cause });

@@ -1,20 +1,30 @@
 import { setTimeout as delay } from "node:timers/promises";
+import { PaihaoClient } from "../client/client.ts";
+import type { AnyHandlers } from "../client/handler-types.ts";
 import { type Duration, parseDuration } from "../config/duration.ts";
-import type { Settings } from "../config/settings.ts";
 import type { Handler } from "../handler/define.ts";
 import { type Server, type StartOptions, startServer } from "../library.ts";
 
 const DRAIN = { everyMs: 20, within: "10s" } as const;
 
-/** The options of {@link testServer}: handlers, and any setting of the server. */
-export interface TestServerOptions<Handlers extends readonly Handler[] | string>
-  extends Settings,
-    Omit<StartOptions, "handlers"> {
-  readonly handlers: Handlers;
+type Handlers = readonly Handler[] | string;
+
+/** The handlers of a list by their queues, for the types of the client; those of a directory are not known. */
+type ByQueue<H extends Handlers> = H extends readonly Handler[]
+  ? { readonly [Q in H[number]["queue"]]: Extract<H[number], { readonly queue: Q }> }
+  : AnyHandlers;
+
+/** The options of {@link testServer}: handlers, and any option of `start()`. */
+export interface TestServerOptions<H extends Handlers = Handlers> extends StartOptions {
+  readonly handlers: H;
+  /** The API key that the client sends, for a server with `apiKeys`. */
+  readonly key?: string | undefined;
 }
 
 /** A server for tests; `await using` stops it. */
-export interface TestServer extends Server {
+export interface TestServer<H extends Handlers = Handlers> extends Server {
+  /** A client of the server, typed by the handlers. */
+  readonly client: PaihaoClient<ByQueue<H>>;
   /**
    * Resolves when nothing waits, is scheduled, waits for another attempt, or runs, including webhooks and undo.
    * @throws Error that names what is left if that takes longer than `within`, default 10 s
@@ -27,9 +37,10 @@ export interface TestServer extends Server {
  * logs nothing unless `logLevel` or `log` is given, and stops without waiting for running tasks unless `drainTimeout` is.
  * @throws StartError that names the setting, its value and what was expected
  */
-export async function testServer<const Handlers extends readonly Handler[] | string>(
-  options: TestServerOptions<Handlers>,
-): Promise<TestServer> {
+export async function testServer<const H extends Handlers>({
+  key,
+  ...options
+}: TestServerOptions<H>): Promise<TestServer<H>> {
   const running = await startServer({ store: "embedded", port: 0, logLevel: "silent", drainTimeout: 0, ...options });
   const { url = "", queues, store } = running;
   const stop = () => running.stop();
@@ -39,6 +50,7 @@ export async function testServer<const Handlers extends readonly Handler[] | str
   };
   return {
     ...{ url, queues, store, stop, [Symbol.asyncDispose]: stop },
+    client: new PaihaoClient({ url, key }),
     async drained({ within = DRAIN.within } = {}) {
       const deadline = performance.now() + (parseDuration(within) ?? 0);
       for (let rows = await left(); rows.length > 0; rows = await left()) {

@@ -3,6 +3,7 @@ import { readdirSync } from "node:fs";
 import { expect } from "chai";
 import { defineHandler, giveUp } from "paihao";
 import { testServer } from "paihao/testing";
+import { formatApiKey, makeKey, parseScopes } from "../../src/auth/api-key.ts";
 import { thrownBy } from "../handlers/context.ts";
 import { deferred } from "../helpers/deferred.ts";
 
@@ -49,6 +50,27 @@ describe("testServer", function () {
     for (const queue of server.queues) expect((await submit(server.url, queue, {})).status).to.equal(202);
     await server.drained();
     expect([runs, undone]).to.deep.equal([2, 1]);
+  });
+
+  it("has a client that is typed by the handlers", async () => {
+    const greet = defineHandler({ queue: "greet", run: ({ name }: { name: string }) => ({ text: `Hello, ${name}!` }) });
+    const count = defineHandler({ queue: "count", run: (words: string[]) => words.length });
+    await using server = await testServer({ handlers: [greet, count] });
+    const { text } = await server.client.run("greet", { name: "Ada" });
+    const words: number = await server.client.run("count", ["one", "two"]);
+    expect([text, words]).to.deep.equal(["Hello, Ada!", 2]);
+    // @ts-expect-error: no such queue
+    expect(await thrownBy(() => server.client.run("shout", {}))).to.have.nested.property("problem.status", 404);
+    // @ts-expect-error: not the input of this queue
+    await server.client.submit("count", { name: "Ada" });
+  });
+
+  it("has a client with a key, for a server with keys", async () => {
+    const { key, entry } = makeKey("test", parseScopes("admin", ",", "test"));
+    const echo = defineHandler({ queue: "echo", run: (input: string) => input });
+    await using server = await testServer({ handlers: [echo], apiKeys: [formatApiKey(entry)], key });
+    expect(await server.client.run("echo", "hello")).to.equal("hello");
+    expect((await submit(server.url, "echo", "hello")).status).to.equal(401);
   });
 
   it("names what is left if it is not drained in time", async () => {
