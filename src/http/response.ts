@@ -1,5 +1,17 @@
 import { type IncomingMessage, type OutgoingHttpHeader, type OutgoingHttpHeaders, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { Context } from "koa";
+
+const LATEST = Symbol("latest");
+
+/** A connection, with the response to its last request until it is sent: kept longer, it would survive minor collections. */
+type AnsweredSocket = Duplex & { [LATEST]?: HttpResponse | undefined };
+
+/** The response to the last request of a connection; undefined if it has been sent. */
+export function latestOn(socket: Duplex): HttpResponse | undefined {
+  return (socket as AnsweredSocket)[LATEST];
+}
 
 /**
  * A response whose added headers are sent however its head is written: by Koa, by a stream, or at once by {@link answer}. Node
@@ -12,6 +24,16 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage> ext
   #vary = "";
   /** Aborted when the server stops: a head written after that ends the connection. */
   stopping: AbortSignal | undefined;
+
+  /** Makes it the latest response of a connection. */
+  follow(socket: AnsweredSocket): void {
+    socket[LATEST] = this;
+  }
+
+  override detachSocket(socket: Socket): void {
+    if (latestOn(socket) === this) (socket as AnsweredSocket)[LATEST] = undefined;
+    super.detachSocket(socket);
+  }
 
   /** Adds a header to the answer, whatever it will be; the value must be valid in a header. */
   addHeader(name: string, value: string): void {

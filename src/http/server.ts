@@ -1,13 +1,12 @@
-import { createServer, type Server, type ServerResponse } from "node:http";
+import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import type { Duplex } from "node:stream";
 import type Koa from "koa";
 import { StartError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
 import { HEAD_BYTES, refuse } from "./problems/client-error.ts";
 import { HttpRequest } from "./request.ts";
-import { HttpResponse } from "./response.ts";
+import { HttpResponse, latestOn } from "./response.ts";
 import { cutStalledReaders, STALLED_DEFAULTS } from "./stalled-readers.ts";
 
 /** Time limits of connections and requests, ms. */
@@ -44,11 +43,6 @@ export interface HttpServerOptions {
   readonly closing?: AbortController;
 }
 
-const LATEST = Symbol("latest");
-
-/** A connection, with the response to its last request. */
-type AnsweredSocket = Duplex & { [LATEST]?: ServerResponse };
-
 /** An HTTP server that stops gracefully: it answers pending requests and closes idle connections. */
 export class HttpServer implements Role {
   readonly #server: Server;
@@ -65,7 +59,7 @@ export class HttpServer implements Role {
     const handle = app.callback();
     const limits = { ...HTTP_DEFAULTS, ...options.limits };
     const onRequest = (req: HttpRequest, res: HttpResponse<HttpRequest>) => {
-      (req.socket as AnsweredSocket)[LATEST] = res;
+      res.follow(req.socket);
       // Otherwise a busy keep-alive connection could delay the stop forever.
       res.stopping = stopping.signal;
       void handle(req, res);
@@ -91,7 +85,7 @@ export class HttpServer implements Role {
       req.continueWhenRead(res);
       onRequest(req, res);
     });
-    this.#server.on("clientError", (error, socket) => refuse(error, socket, (socket as AnsweredSocket)[LATEST]));
+    this.#server.on("clientError", (error, socket) => refuse(error, socket, latestOn(socket)));
     this.#host = options.host;
     this.#port = options.port;
   }
