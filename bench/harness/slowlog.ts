@@ -59,7 +59,8 @@ export function isSlowItself({ micros, pause }: SlowScript): boolean {
 
 /** The scripts' names by their digests. */
 async function scriptNames(): Promise<ReadonlyMap<string, string>> {
-  const { luaSource } = await built<typeof import("../../src/store/scripts/script.ts")>("store/scripts/script.js");
+  const { luaSource } =
+    await built<typeof import("../../src/store/scripts/lua-source.ts")>("store/scripts/lua-source.js");
   const files = readdirSync(path.resolve(import.meta.dirname, "../../dist/store/scripts/lua"));
   const names = files.flatMap((file) => (file.endsWith(".lua") ? [file.slice(0, -4)] : []));
   return new Map(names.map((name) => [createHash("sha1").update(luaSource(name)).digest("hex"), name]));

@@ -1,11 +1,8 @@
 import { createHash } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { Command, type Redis } from "ioredis";
 import { PaihaoError } from "../../errors.ts";
 import type { Nodes } from "../cluster-routing.ts";
-import { withoutNames } from "./lua-names.ts";
-
-const LUA_DIR = new URL("./lua/", import.meta.url);
+import { luaSource } from "./lua-source.ts";
 
 /** The parts of a script's reply: strings, or Buffers if bytes were requested. */
 export type Reply = string | number | null | Reply[];
@@ -14,19 +11,6 @@ export type Argument = string | number | Buffer;
 
 /** Maximum number of items in a call of a script, so that no call blocks Redis for long. */
 export const BATCH_LIMIT = 100;
-
-/** Reads a Lua file with the named parts of `lua/lib` in place of its `--#include name` lines, and its names replaced. */
-export function luaSource(name: string): string {
-  const text = luaFile(`${name}.lua`);
-  const body = text.replace(/^--#include (\w+)$/gm, (_, part: string) => luaFile(`lib/${part}.lua`));
-  // Flags are for Redis 7 and later; older versions refuse the shebang.
-  const flags = /^-- flags: (.+)$/m.exec(text)?.[1];
-  return flags === undefined ? body : `#!lua flags=${flags}\n${body}`;
-}
-
-function luaFile(file: string): string {
-  return withoutNames(readFileSync(new URL(file, LUA_DIR), "utf8"), `lua/${file}`);
-}
 
 /** A reply, and the connection that it came from. */
 interface Served {

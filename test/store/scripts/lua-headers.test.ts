@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect } from "chai";
-import { luaSource } from "../../../src/store/scripts/script.ts";
+import { luaSource } from "../../../src/store/scripts/lua-source.ts";
 
 const DIR = new URL("../../../src/store/scripts/lua/", import.meta.url);
 const names = readdirSync(DIR).flatMap((file) => (file.endsWith(".lua") ? [file.slice(0, -4)] : []));

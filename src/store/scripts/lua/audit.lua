@@ -14,6 +14,7 @@
 local base = KEYS[1]
 --#include clock
 --#include run
+--#include freed
 --#include keyed
 --#include fair
 --#include share

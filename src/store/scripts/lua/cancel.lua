@@ -10,6 +10,7 @@
 local base = KEYS[1]
 --#include clock
 --#include run
+--#include freed
 --#include keyed
 --#include follow
 --#include large

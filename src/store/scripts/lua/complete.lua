@@ -10,14 +10,15 @@
 local base = KEYS[1]
 --#include clock
 --#include run
---#include keyed
+--#include freed
+--#include keyed when called
 --#include rate
---#include follow
+--#include follow when called
 --#include large
 --#include result
 --#include notify
 --#include finished
---#include settle
+--#include settle when called
 --#include service
 --#include complete
 

@@ -13,6 +13,7 @@
 local base = KEYS[1]
 --#include clock
 --#include run
+--#include freed
 --#include keyed
 --#include rate
 --#include follow

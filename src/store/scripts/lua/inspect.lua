@@ -10,8 +10,9 @@
 -- flags: no-writes
 local base = KEYS[1]
 --#include clock
---#include run
---#include keyed
+--#include run when called
+--#include freed
+--#include keyed when called
 --#include snapshot
 --#include large
 --#include result

@@ -24,19 +24,20 @@
 local base = KEYS[1]
 --#include clock
 --#include run
---#include keyed
+--#include freed
+--#include keyed when called
 --#include rate
---#include follow
+--#include follow when called
 --#include large
 --#include result
 --#include notify
 --#include finished
---#include settle
+--#include settle when called
 --#include service
 --#include complete
 --#include lane
---#include request
---#include fair
+--#include request when called
+--#include fair when called
 
 -- Most bytes of an input that travels in the answer.
 local INSIDE = 16384
@@ -56,37 +57,36 @@ local counters = K.queue(queue)
 local reservations = K.reservations(queue)
 local starts = K.starts(queue)
 
-local tasks = {}
+local tasks, told = {}, 0
 -- The fields that few tasks have, of one that has none.
 local NONE = {}
--- Hands out a task with {input, fence, attempts, lost, created, media type, query, caller}.
-local function hand(id, t)
-  local lost = t[4] or '0'
-  if t[4] and suspect_lease > 0 then
+-- Hands out a task.
+local function hand(id, fence, attempts, lost, created, input, media, query, caller)
+  if lost and suspect_lease > 0 then
     local unbegun = redis.call('HGET', K.task(id), F.unbegunReleases)
     if unbegun then lost = lost .. '/' .. unbegun end
   end
-  local facts = id .. ' ' .. t[2] .. ' ' .. t[3] .. ' ' .. lost .. ' ' .. (t[5] or '0')
-  local more = t[6] or t[7] or t[8]
-  local at = #tasks
-  tasks[at + 1] = more and facts .. ' +' or facts
-  tasks[at + 2] = t[1] or value_or_length(K.input(id), INSIDE)
+  local more = media or query or caller
+  tasks[told + 1] = id .. ' ' .. fence .. ' ' .. attempts .. ' ' .. (lost or '0') .. ' ' .. (created or '0') .. (more and ' +' or '')
+  tasks[told + 2] = input or value_or_length(K.input(id), INSIDE)
+  told = told + 2
   if more then
-    for n = 6, 8 do tasks[#tasks + 1] = t[n] or '' end
+    tasks[told + 1], tasks[told + 2], tasks[told + 3] = media or '', query or '', caller or ''
+    told = told + 3
   end
 end
 
 -- Hands out once more what is still held of a reservation, of which the fences follow one another.
 local function hand_again(nth, ids)
   for id in string.gmatch(ids, '%S+') do
-    local t = redis.call('HMGET', K.task(id), F.input, F.run, F.run, F.lost, F.created, F.mediaType, F.query, F.caller, F.state, F.unbegun)
-    local _
-    t[2], _, t[3] = run_of(t[2])
+    local state, run, unbegun, input, lost, created, media, query, caller =
+      unpack(redis.call('HMGET', K.task(id), F.state, F.run, F.unbegun, F.input, F.lost, F.created, F.mediaType, F.query, F.caller))
+    local fence, _, attempts = run_of(run)
     -- One that has been lost and taken once more meanwhile, be it by this worker in another lane, has another fence.
-    if t[9] == S.running and t[2] == whole(nth) then
-      hand(id, t)
+    if state == S.running and fence == whole(nth) then
+      hand(id, fence, attempts, lost, created, input, media, query, caller)
       -- The worker counts the lease from this answer; much of the first one has gone while the reply was lost.
-      redis.call('ZADD', leases, whole(now + (t[10] == t[2] and suspect_lease > 0 and suspect_lease or lease)), id)
+      redis.call('ZADD', leases, whole(now + (unbegun == fence and suspect_lease > 0 and suspect_lease or lease)), id)
     end
     nth = nth + 1
   end
@@ -147,7 +147,7 @@ if q[1] == '1' then
   remember(nil, {})
   return answer(-1, 0)
 end
-local keyed = key_limit(queue, q[3])
+local keyed = q[3] and key_limit(queue, q[3])
 local startable = keyed and K.startable(queue) or line
 local undecided = q[4] and rekey(q[4])
 
@@ -181,47 +181,45 @@ if rate > 0 then
 end
 
 local fence, first_fence = tonumber(q[2] or 0), nil
-local ids, leased, healed = {}, {}, 0
-local expiry = whole(now + lease)
+local ids, leased, taken = {}, {}, 0
+local expiry, worker_end = whole(now + lease), end_of_worker(worker)
 local entries = count > 0 and redis.call('ZPOPMIN', startable, count) or {}
 if keyed and #entries > 0 then
-  local taken = {}
-  for n = 1, #entries, 2 do taken[#taken + 1] = entries[n] end
-  redis.call('ZREM', line, unpack(taken))
+  local started = {}
+  for n = 1, #entries, 2 do started[#started + 1] = entries[n] end
+  redis.call('ZREM', line, unpack(started))
 end
 for n = 1, #entries, 2 do
   local id, score = entries[n], entries[n + 1]
   local key = K.task(id)
-  local known = redis.call('HMGET', key, F.input, F.state, F.created, F.extra, F.listeners)
-  if known[2] == S.waiting then
+  local known = redis.call('HMGET', key, F.state, F.input, F.created, F.extra, F.listeners)
+  -- An entry whose task is gone or is not waiting (memory evicted, a key deleted by hand) must not block the line.
+  if known[1] == S.waiting then
     fence = next_fence(fence)
-    first_fence = first_fence or fence
-    local fence_text, attempts, extra = whole(fence), '1', NONE
+    taken = taken + 1
+    if taken == 1 then first_fence = fence end
+    local fence_text, attempts, extra, until_when = whole(fence), '1', NONE, expiry
     if known[4] then
       extra = redis.call('HMGET', key, F.lost, F.mediaType, F.query, F.caller, F.run, F.key)
       local _, _, before = run_of(extra[5])
       attempts = often((before or 0) + 1)
+      if extra[6] then hold_key(queue, id, extra[6]) end
     end
-    local t = { known[1], fence_text, attempts, extra[1], known[3], extra[2], extra[3], extra[4] }
-    redis.call('HSET', key, F.state, S.running, F.run, new_run(fence_text, attempts, score, worker))
+    redis.call('HSET', key, F.state, S.running, F.run, new_run(fence, fence_text, attempts, score, worker_end))
     -- Whoever renews over HTTP need not say again for how long.
     if holder then redis.call('HSET', key, F.lease, lease) end
-    local suspect = suspect_lease > 0 and t[4]
-    if suspect then redis.call('HSET', key, F.unbegun, t[2]) end
-    if extra[6] then hold_key(queue, id, extra[6]) end
-    leased[#leased + 1] = suspect and whole(now + suspect_lease) or expiry
-    leased[#leased + 1] = id
-    notify(id, S.running, known[5])
-    hand(id, t)
-    ids[#ids + 1] = id
-  else
-    -- An entry whose task is gone or is not waiting (memory evicted, a key deleted by hand) must not block the line.
-    healed = healed + 1
+    if extra[1] and suspect_lease > 0 then
+      redis.call('HSET', key, F.unbegun, fence_text)
+      until_when = whole(now + suspect_lease)
+    end
+    ids[taken], leased[2 * taken - 1], leased[2 * taken] = id, until_when, id
+    if known[5] then notify(id, S.running, known[5]) end
+    hand(id, fence_text, attempts, extra[1], known[3], known[2], extra[2], extra[3], extra[4])
   end
 end
 -- Only scores of fair lines have a fraction.
 if #entries > 0 and (entries[2] % 1 ~= 0 or entries[#entries] % 1 ~= 0) then pass_fair(queue, entries) end
-if #ids > 0 then
+if taken > 0 then
   redis.call('ZADD', leases, unpack(leased))
   redis.call('HSET', counters, Q.fence, whole(fence))
   if rate > 0 then
@@ -231,6 +229,6 @@ if #ids > 0 then
   end
 end
 remember(first_fence, ids)
-if healed > 0 then redis.call('HINCRBY', counters, Q.healed, healed) end
+if taken < #entries / 2 then redis.call('HINCRBY', counters, Q.healed, #entries / 2 - taken) end
 local left = redis.call('ZCARD', startable)
 return answer(undecided and math.max(1, left) or left, pause)

@@ -15,13 +15,13 @@
 -- "long" (index above most), "dry"; nothing for what there is not.
 local base = KEYS[1]
 --#include clock
---#include run
---#include keyed
+--#include run when called
+--#include freed
+--#include keyed when called
 --#include snapshot
 --#include rate
---#include listen
---#include fair
---#include share
+--#include listen when called
+--#include fair share when called
 --#include relative
 
 local verdicts, queues, seen = {}, {}, {}
@@ -35,7 +35,7 @@ local function queue_state(queue)
     local handed = tonumber(known[2] or 0) > now and redis.call('ZCOUNT', K.allocated(queue), '(' .. now_text, '+inf')
     state = {
       hlc = tonumber(known[1] or 0),
-      limit = key_limit(queue, known[3]),
+      limit = known[3] and key_limit(queue, known[3]),
       -- Ids that were handed out for tasks to come: they count as if they had.
       handed = handed or 0,
       waiting = redis.call('ZCARD', K.waiting(queue)),

@@ -14,6 +14,7 @@
 -- another revision) or "unknown".
 local base = KEYS[1]
 --#include run
+--#include freed
 --#include keyed
 --#include answers
 --#include notify

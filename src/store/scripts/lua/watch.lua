@@ -9,8 +9,9 @@
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
---#include run
---#include keyed
+--#include run when called
+--#include freed
+--#include keyed when called
 --#include snapshot
 --#include large
 --#include result

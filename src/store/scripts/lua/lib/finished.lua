@@ -2,6 +2,5 @@
 -- by its readers.
 local function note_finished(queue, entries)
   local key = K.finished(queue)
-  redis.call('LPUSH', key, unpack(entries))
-  redis.call('LTRIM', key, 0, C.mostFinished - 1)
+  if redis.call('LPUSH', key, unpack(entries)) > C.mostFinished then redis.call('LTRIM', key, 0, C.mostFinished - 1) end
 end

@@ -26,9 +26,6 @@ local function key_line(queue, name)
   return K.keyLine(queue) .. ' ' .. name
 end
 
--- The queues of which tasks may start that could not before: true where nobody else could, so that free slots wait for them.
-local freed = {}
-
 -- Lets a task start that waits in line at a score.
 local function add_startable(queue, id, score)
   redis.call('ZADD', K.startable(queue), score, id)
@@ -39,13 +36,6 @@ end
 local function let_start(queue, id)
   local score = id and redis.call('ZSCORE', K.waiting(queue), id)
   if score then add_startable(queue, id, score) end
-end
-
--- Tells workers of tasks that may start now; but: a queue of which they need not be told.
-local function tell_freed(but)
-  for queue, alone in pairs(freed) do
-    if alone and queue ~= but then redis.call('PUBLISH', K.work(queue), '') end
-  end
 end
 
 -- A task that has not waited before joins the line of its key, behind all others. Returns whether it may start.

@@ -5,10 +5,19 @@ local PARTS, PART_BYTES = { F.result, F.result2, F.result3, F.result4 }, 64
 -- Redis since 7.4 and Valkey since 9 can expire a field. Elsewhere readers compare the time of expiry, and the fields go with the hash.
 local FIELDS_EXPIRE = (redis.REDIS_VERSION_NUM or 0) >= 0x070400 or (redis.VALKEY_VERSION_NUM or 0) >= 0x090000
 
--- Makes a state terminal, with its result where it has one (else nil).
+-- The times of what ends now, as text; they are the same for most tasks of a call.
+local kept, entombed, expires, keep_text, ttl_text
+local function set_times(keep, tombstone)
+  if keep == kept and tombstone == entombed then return end
+  kept, entombed = keep, tombstone
+  expires, keep_text, ttl_text = whole(now + keep), whole(keep), whole(keep + tombstone)
+end
+
+-- Makes a state terminal, with its result where it has one (else nil). Returns when that expires, as text.
 --   keep  how long the result stays, ms; tombstone: how much longer "expired" is told from "unknown", ms
 local function mark_ended(id, key, state, keep, tombstone, result)
-  local expires, keep_text, length = often(now + keep), often(keep), result and #result
+  set_times(keep, tombstone)
+  local length = result and #result
   if not length or length > INLINE_BYTES then
     redis.call('HSET', key, F.state, state, F.ended, now_text, F.expires, expires)
     if result then redis.call('SET', K.result(id), result, 'PX', keep_text) end
@@ -21,10 +30,11 @@ local function mark_ended(id, key, state, keep, tombstone, result)
     end
     redis.call('HSET', key, unpack(fields))
   end
-  redis.call('PEXPIRE', key, often(keep + tombstone))
+  redis.call('PEXPIRE', key, ttl_text)
   if FIELDS_EXPIRE and length and length <= INLINE_BYTES then
     redis.call('HPEXPIRE', key, keep_text, 'FIELDS', #PARTS, unpack(PARTS))
   end
+  return expires
 end
 
 -- The result, or of one that is longer than `most` its length, as a number; first: what the field of its first part holds.

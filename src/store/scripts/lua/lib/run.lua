@@ -5,12 +5,13 @@
 --   place     in line: its score there, to which a release or a loss returns it; "-" where it has returned
 --   worker    the end of the name of its worker, for the report of a loss
 -- All of it is about 64 bytes at most, see TASK_FIELDS in keys.ts. It is kept when the task has ended.
-local FENCE_DIGITS = C.fenceDigits
+local FENCE_DIGITS, FENCES_A_MS = C.fenceDigits, 10 ^ C.fenceDigits
 local WORKER_BYTES = 20
 
 -- The fence after `last`, which never goes back, even where the clock was set back.
 local function next_fence(last)
-  return math.max(last + 1, (now - EPOCH) * 10 ^ FENCE_DIGITS)
+  local earliest = (now - EPOCH) * FENCES_A_MS
+  return last < earliest and earliest or last + 1
 end
 
 -- When a fence was given out, ms; of a batch they are nearly always the same.
@@ -29,10 +30,15 @@ local function run_text(fence, late, attempts, place, worker)
   return fence .. ' ' .. late .. ' ' .. attempts .. ' ' .. place .. ' ' .. worker
 end
 
+local function end_of_worker(worker)
+  return string.sub(worker, -WORKER_BYTES)
+end
+
 -- The run that begins with a reservation.
-local function new_run(fence_text, attempts, place, worker)
-  local late = now - time_of_fence(fence_text)
-  return run_text(fence_text, late == 0 and '0' or whole(late), attempts, place, string.sub(worker, -WORKER_BYTES))
+local function new_run(fence, fence_text, attempts, place, worker_end)
+  local late = now - EPOCH - (fence - fence % FENCES_A_MS) / FENCES_A_MS
+  if late ~= 0 then return run_text(fence_text, whole(late), attempts, place, worker_end) end
+  return fence_text .. ' 0 ' .. attempts .. ' ' .. place .. ' ' .. worker_end
 end
 
 -- The same of a run that is handed back: the task waits at its old place, and the attempt does not count.

@@ -52,13 +52,16 @@ local function note_service(queue, times)
   local mean, variance, samples = tonumber(q[1] or 0), tonumber(q[2] or 0), tonumber(q[3] or 0)
   local total = tonumber(q[4] or 0)
   local blocks, forecast
-  for _, time in ipairs(times) do
+  local shortest = BLOCKS[1]
+  for nth = 1, #times do
+    local time = times[nth]
     samples, total = samples + 1, total + time
-    local weight = math.max(1 / samples, LEAST_WEIGHT)
+    local weight = 1 / samples
+    if weight < LEAST_WEIGHT then weight = LEAST_WEIGHT end
     local distance = time - mean
     mean = mean + weight * distance
     variance = (1 - weight) * (variance + weight * distance * distance)
-    if samples % BLOCKS[1] == 0 then
+    if samples % shortest == 0 then
       if not blocks then
         local kept = redis.call('HMGET', key, Q.blocks, Q.forecast)
         blocks, forecast = words_of(kept[1]), words_of(kept[2])

@@ -1,22 +1,6 @@
 -- Makes a state terminal. The first caller wins: every script looks at the state before it comes here. Needs clock, follow,
 -- finished, keyed, notify and result, where keep and tombstone are explained.
 
--- Ends a task with the stored form of its result. Its webhook is left to the caller.
---   undo  what it has done can be undone, when its result is destroyed: its input and steps stay as long
---   bare  it is known to have no progress, no input of its own key and no steps
---   listeners, teller, run  see lib/notify.lua, whose answer is returned
-local function succeed(id, key, result, keep, tombstone, undo, bare, listeners, teller, run)
-  mark_ended(id, key, S.succeeded, keep, tombstone, result)
-  if not bare then redis.call('HDEL', key, F.progress) end
-  if undo then
-    redis.call('PEXPIRE', K.input(id), often(keep))
-    redis.call('PEXPIRE', K.steps(id), often(keep))
-  elseif not bare then
-    redis.call('UNLINK', K.input(id), K.steps(id))
-  end
-  return notify_end(id, S.succeeded, now_text, often(now + keep), result, listeners, teller, run)
-end
-
 -- What a task has written stays as long as its result; of a canceled one nothing can be collected.
 local function keep_output(id, state, keep)
   if state == S.canceled then redis.call('UNLINK', K.output(id)) else redis.call('PEXPIRE', K.output(id), often(keep)) end
