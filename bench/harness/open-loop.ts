@@ -4,7 +4,7 @@ import { startPaihao } from "./process.ts";
 import { type BenchStore, withEachStore } from "./store.ts";
 
 /** CPU time of a request, µs. */
-export interface RequestCpu {
+interface RequestCpu {
   readonly serverMicros: number;
   readonly storeMicros: number;
 }

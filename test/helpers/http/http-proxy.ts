@@ -3,7 +3,7 @@ import http from "node:http";
 import type { AddressInfo } from "node:net";
 
 /** What a proxy does with one request. */
-export type Treatment =
+type Treatment =
   /** Forwards it, and its answer as it comes. */
   | "pass"
   /** Forwards it, and loses the answer: the client's connection is reset. */
@@ -18,7 +18,7 @@ export type Treatment =
   | { readonly status: number; readonly headers?: Readonly<Record<string, string>>; readonly body?: string };
 
 /** A request as the proxy saw it. */
-export interface SeenRequest {
+interface SeenRequest {
   readonly method: string;
   readonly url: string;
   readonly headers: http.IncomingHttpHeaders;
