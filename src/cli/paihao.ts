@@ -1,6 +1,7 @@
 #!/usr/bin/env node
 import { existsSync } from "node:fs";
-import { failureOf } from "./exit.ts";
+import { messageOf } from "../errors.ts";
+import { CommandError, EXIT, failureOf } from "./exit.ts";
 import { createProgram } from "./program.ts";
 
 // The reader of a pipe has gone, as with `| head`.
@@ -10,10 +11,19 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 
 try {
-  if (existsSync(".env")) process.loadEnvFile(".env");
+  loadEnvironment(".env");
   await createProgram().parseAsync();
 } catch (error) {
   const { exitCode, message } = failureOf(error);
   if (message !== undefined) console.error(`paihao: ${message}`);
   process.exitCode = exitCode;
+}
+
+/** Variables that are set already win. @throws CommandError */
+function loadEnvironment(file: string): void {
+  try {
+    if (existsSync(file)) process.loadEnvFile(file);
+  } catch (error) {
+    throw new CommandError(EXIT.failed, `${file} cannot be read: ${messageOf(error)}`);
+  }
 }

@@ -1,5 +1,5 @@
-import type { Connection } from "../client/connection.ts";
-import { PaihaoError, type Problem, taskError } from "../client/problem.ts";
+import { type Connection, isPending } from "../client/connection.ts";
+import { type Problem, taskError } from "../client/problem.ts";
 import { CommandError, EXIT } from "./exit.ts";
 import { taskPath } from "./server.ts";
 import { note, plainLines } from "./terminal/print.ts";
@@ -27,18 +27,31 @@ export async function printResult(
   else note(`the result is ${type || "of no type"}, ${result.bytes.length} bytes; to keep it: paihao get ${id} > FILE`);
 }
 
-async function collect(connection: Connection, id: string, signal?: AbortSignal) {
+/** The result; read whole before anything is printed. */
+interface Collected {
+  readonly type: string | null;
+  readonly bytes: Buffer;
+}
+
+async function collect(connection: Connection, id: string, signal?: AbortSignal): Promise<Collected> {
+  let answer: Collected | { problem: Problem } | { pending: string };
   try {
-    return await connection.send(taskPath(id), { signal }, async (response) => {
-      if (!response.ok) throw taskError((await response.json()) as Problem);
+    // Nothing is thrown in here: it would count as an answer that broke off.
+    answer = await connection.send(taskPath(id), { signal }, async (response) => {
+      const state = response.headers.get("X-Task-State");
+      if (state === "failed") return { problem: (await response.json()) as Problem };
+      if (state !== null && state !== "succeeded") return { pending: state };
       return { type: response.headers.get("Content-Type"), bytes: Buffer.from(await response.arrayBuffer()) };
     });
   } catch (error) {
-    const pending = error instanceof PaihaoError && error.code === "pending";
-    if (!pending) throw error;
-    const { state } = error.problem;
-    throw new CommandError(EXIT.refused, `${id} is ${state}, without a result yet; wait for it: paihao watch ${id}`);
+    // Of a server whose header on the state a proxy has removed.
+    if (!isPending(error)) throw error;
+    answer = { pending: "pending" };
   }
+  if ("problem" in answer) throw taskError(answer.problem);
+  if (!("pending" in answer)) return answer;
+  const wait = `wait for it: paihao watch ${id}`;
+  throw new CommandError(EXIT.refused, `${id} is ${answer.pending}, without a result yet; ${wait}`);
 }
 
 /** With a line break, for programs that read lines. */

@@ -1,4 +1,4 @@
-import { Connection } from "../client/connection.ts";
+import { Connection, type Request } from "../client/connection.ts";
 import { isId, isQueueName } from "../task.ts";
 import type { ServerOptions } from "./command.ts";
 import { wrongUsage } from "./exit.ts";
@@ -41,11 +41,7 @@ export function queuePath(queue: string): string {
 }
 
 /** Sends a request, and reads the JSON of its answer. */
-export function ask<T>(
-  connection: Connection,
-  path: string,
-  request: { method?: string; headers?: Readonly<Record<string, string>>; signal?: AbortSignal } = {},
-): Promise<T> {
+export function ask<T>(connection: Connection, path: string, request: Request = {}): Promise<T> {
   return connection.send(path, request, (response) => response.json() as Promise<T>);
 }
 

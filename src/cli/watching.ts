@@ -1,18 +1,29 @@
 import type { Connection } from "../client/connection.ts";
 import { follow, type TaskEvent } from "../client/follow.ts";
-import { type PaihaoError, taskError } from "../client/problem.ts";
-import { CommandError, failureOf } from "./exit.ts";
+import { PaihaoError, taskError } from "../client/problem.ts";
+import { CommandError, EXIT, failureOf } from "./exit.ts";
 import { printResult } from "./result.ts";
 import { taskPath } from "./server.ts";
 import { openView } from "./terminal/progress.ts";
 
-/** The events of a task, with what its handler writes unless that is not wanted. */
-export function eventsOf(
+/** How a person goes on when a command stops and the task does not. */
+export const goOnText = (id: string): string => `the task goes on; to watch it: paihao watch ${id}`;
+
+/**
+ * The events of a task, with what its handler writes unless that is not wanted.
+ * @throws CommandError that says how to go on if the server is away for too long; PaihaoError; the signal's reason
+ */
+export async function* eventsOf(
   connection: Connection,
   id: string,
   { signal, output = true }: { signal: AbortSignal; output?: boolean },
 ): AsyncGenerator<TaskEvent, void> {
-  return follow({ connection, path: taskPath(id), query: "" }, { signal, output });
+  try {
+    yield* follow({ connection, path: taskPath(id), query: "" }, { signal, output });
+  } catch (error) {
+    if (!(error instanceof PaihaoError) || error.kind !== "unreachable") throw error;
+    throw new CommandError(EXIT.unreachable, `${error.message}; ${goOnText(id)}`);
+  }
 }
 
 interface WatchOptions {

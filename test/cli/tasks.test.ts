@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
@@ -117,7 +119,11 @@ describe("paihao in a script", function () {
       const json = await paihao("get bad --json");
       expect(JSON.parse(json.stdout)).to.include({ status: 422, title: "Not an image" });
 
-      await server.enqueue("gated", closedGate().input, "?delay=3600");
+      // The status of a failure is that of the task, not of a server that is away.
+      const busy = await paihao(["submit", "giving-up", '{"status":503,"title":"Busy"}', "--id", "busy", "--watch"]);
+      expect(busy).to.include({ code: 1, stdout: "" });
+      expect(await paihao("get busy")).to.include({ code: 1, stderr: "paihao: Busy\n" });
+
       const id = await server.enqueue("gated", 1, "?delay=3600");
       await server.send(`/v1/requests/${id}`, { method: "DELETE" });
       for (const line of [`get ${id}`, `watch ${id}`, "get nobody", "status nobody", "watch nobody", "output nobody"]) {
@@ -268,6 +274,25 @@ describe("paihao in a script", function () {
         await second.stop();
       }
     });
+  });
+
+  it("says that it does not know whether a task was submitted, if there was no answer", async () => {
+    const silent = createServer().listen(0, "127.0.0.1");
+    await once(silent, "listening");
+    try {
+      const { port } = silent.address() as AddressInfo;
+      const run = startCli(["submit", "default", "1", "--id", "mine", "--url", `http://127.0.0.1:${port}`]);
+      const [socket] = (await once(silent, "connection")) as [Socket];
+      run.child.kill("SIGINT");
+      const { code, stderr } = await run.ended;
+      socket.destroy();
+      expect(code).to.equal(130);
+      expect(stderr).to.equal(
+        "paihao: interrupted; it is not known whether the task was submitted: paihao status mine\n",
+      );
+    } finally {
+      silent.close();
+    }
   });
 
   it("ends without a word when the reader of its output has gone", async () => {

@@ -50,7 +50,7 @@ function retryCommand(): Command {
         const connection = connectionTo(options);
         if (!options.all) return forEachId(ids, options, (id) => retry(connection, queue, id, options));
         const path = `${queuePath(queue)}/dead/retry`;
-        const { retried } = await ask<{ retried: number }>(connection, path, { method: "POST" });
+        const { retried } = await ask<{ retried: number }>(connection, path, { method: "POST", once: true });
         if (options.json) printJson({ retried });
         note(`${count(retried, "task")} of ${queue} will run again`);
         return undefined;
@@ -91,7 +91,7 @@ function checkChoice({ all = false }: DeadOptions, ids: readonly string[]): void
 
 async function retry(connection: Connection, queue: string, id: string, { json }: DeadOptions): Promise<ExitCode> {
   await statusIn(connection, queue, id);
-  const task = await ask<Status>(connection, `${taskPath(id)}/retry`, { method: "POST" });
+  const task = await ask<Status>(connection, `${taskPath(id)}/retry`, { method: "POST", once: true });
   if (json) printJsonLine(task);
   else print(id);
   return EXIT.done;

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import { type SubmitOptions, submit } from "../../client/submission.ts";
+import { newId, type SubmitOptions, submit } from "../../client/submission.ts";
 import { PRIORITY } from "../../task.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { readInput } from "../input.ts";
@@ -8,7 +8,7 @@ import { connectionTo, queuePath, taskPath } from "../server.ts";
 import { note, print, printJson } from "../terminal/print.ts";
 import { startText } from "../terminal/words.ts";
 import { DURATION_HELP, readDuration, readTimeout, wholeWithin } from "../values.ts";
-import { waitForTask, watchTask } from "../watching.ts";
+import { goOnText, waitForTask, watchTask } from "../watching.ts";
 
 interface Options extends ClientOptions {
   readonly wait?: boolean;
@@ -45,16 +45,15 @@ async function run(options: Options, queue: string, argument: string | undefined
   queuePath(queue);
   if (options.id !== undefined) taskPath(options.id);
   const input = await readInput(argument, options.type);
-  let id: string | undefined;
-  const goOn = () => {
-    if (id !== undefined) return `the task goes on; to watch it: paihao watch ${id}`;
-    return "it is not known whether the task was submitted";
-  };
-  const waiting = waitFor(goOn, options.timeout);
+  // Chosen here, so that it can be named before there is an answer.
+  const id = options.id ?? newId();
+  let isAccepted = false;
+  const unknown = `it is not known whether the task was submitted: paihao status ${id}`;
+  const waiting = waitFor(() => (isAccepted ? goOnText(id) : unknown), options.timeout);
   const { signal } = waiting;
   try {
-    const accepted = await submit(connectionTo(options), queue, input, { ...submission(options), signal });
-    id = accepted.id;
+    const accepted = await submit(connectionTo(options), queue, input, { ...submission(options), signal }, id);
+    isAccepted = true;
     if (accepted.replayed) note(`${id} was submitted before; nothing runs twice`);
     if (watch) {
       note(`submitted as ${id}`);

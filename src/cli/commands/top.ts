@@ -122,10 +122,12 @@ function keyPressed(): { signal: AbortSignal; end(): void } {
     if (data.includes("\x03")) controller.abort(EXIT.interrupted);
   };
   const onInterrupt = () => controller.abort(EXIT.interrupted);
-  process.once("SIGINT", onInterrupt);
+  // Whatever ends it: the terminal has to be as before.
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const name of signals) process.once(name, onInterrupt);
   if (stdin.isTTY) stdin.setRawMode(true).resume().on("data", onData);
   const end = () => {
-    process.removeListener("SIGINT", onInterrupt);
+    for (const name of signals) process.removeListener(name, onInterrupt);
     if (stdin.isTTY) stdin.setRawMode(false).removeListener("data", onData).pause();
   };
   return { signal: controller.signal, end };

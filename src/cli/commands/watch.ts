@@ -3,7 +3,7 @@ import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { waitFor } from "../interrupt.ts";
 import { connectionTo, taskPath } from "../server.ts";
 import { DURATION_HELP, readTimeout } from "../values.ts";
-import { watchTask } from "../watching.ts";
+import { goOnText, watchTask } from "../watching.ts";
 
 /** `paihao watch`: place in line, progress and output of a task, then its result. */
 export function watchCommand(): Command {
@@ -15,7 +15,7 @@ export function watchCommand(): Command {
     .action(
       clientAction(async (options: ClientOptions & { readonly timeout?: number }, id: string) => {
         taskPath(id);
-        const waiting = waitFor(() => `the task goes on; to watch it again: paihao watch ${id}`, options.timeout);
+        const waiting = waitFor(() => goOnText(id), options.timeout);
         try {
           await watchTask(connectionTo(options, "watching"), id, { ...options, signal: waiting.signal });
         } finally {
