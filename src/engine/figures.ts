@@ -36,6 +36,7 @@ function addFigures(a: QueueRow, b: QueueRow | undefined): QueueRow {
     acceptedLastMinute: a.acceptedLastMinute + b.acceptedLastMinute,
     finishedLastMinute: a.finishedLastMinute + b.finishedLastMinute,
     rest: a.rest ?? b.rest,
+    newcomerIndex: a.newcomerIndex + b.newcomerIndex,
   };
 }
 

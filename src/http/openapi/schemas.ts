@@ -133,7 +133,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
     order: {
       enum: ["arrival", "fair"],
       description:
-        "`fair`: keys (such as callers) take turns, so the index of a waiting task may rise; its estimate is for a place behind all others.",
+        "`fair`: keys (such as callers) take turns, so the index of a waiting task may rise; `eta` of the queue is then that of a key of which none waits.",
     },
     resting: nullable({
       ...object({ since: time, reason: text, nextProbe: time }),

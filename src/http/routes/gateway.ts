@@ -10,6 +10,7 @@ import { readBytes } from "../input/body.ts";
 import { currentId } from "../middleware/correlate.ts";
 import { type Endpoints, pathTo } from "../routes.ts";
 import { callerOf } from "../task/access.ts";
+import { shareOf } from "../task/line-keys.ts";
 import { cancelAfterOf } from "../task/submit-options.ts";
 import { handlerOf, submitAndAnswer } from "./submit.ts";
 
@@ -41,17 +42,15 @@ async function enter(ctx: Context, api: Api): Promise<void> {
     ...(body.length > 0 && { body: body.toString("base64") }),
     from: originOf(ctx),
   };
+  const task = { id: currentId(), queue, mediaType: "application/json", query: {}, caller: callerOf(ctx) };
   await submitAndAnswer(
     ctx,
     api,
     {
-      id: currentId(),
-      queue,
+      ...task,
       input: JSON.stringify(request),
       identity: identityOf(request),
-      mediaType: "application/json",
-      query: {},
-      caller: callerOf(ctx),
+      share: shareOf(ctx, handler, task, request, api.log),
       priority: urgencyOf(ctx.get("Priority")),
       delayMs: 0,
       deadlineMs: cancelAfterOf(ctx.headers),

@@ -22,7 +22,7 @@ export interface QueueDocument {
   readonly serviceTime: { readonly mean: number | null; readonly samples: number };
   /** Per second, over the last minute. */
   readonly rate: { readonly accepted: number; readonly finished: number };
-  /** The estimate for a new task; in a fair line, for one behind all others. */
+  /** The estimate for a new task; in a fair line, for one whose key has no other waiting. */
   readonly eta: Eta | null;
   /** Whether tasks of the same priority start by arrival, or keys take turns. */
   readonly order: "arrival" | "fair";
@@ -81,7 +81,7 @@ function documentOf(handler: Handler, row: QueueRow | undefined): QueueDocument[
         accepted: thousandth(row.acceptedLastMinute / 60),
         finished: thousandth(row.finishedLastMinute / 60),
       },
-      eta: estimate(snapshot, { state: "waiting", index: snapshot.waiting }, Date.now()),
+      eta: estimate(snapshot, { state: "waiting", index: row.newcomerIndex }, Date.now()),
       order: handler.fair ? "fair" : "arrival",
       resting: row.rest && {
         since: timestamp(row.rest.sinceMs),

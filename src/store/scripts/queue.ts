@@ -10,6 +10,8 @@ export interface QueueRow {
   readonly acceptedLastMinute: number;
   readonly finishedLastMinute: number;
   readonly rest: Rest | null;
+  /** How many stand before a newcomer; in a fair line, before one of usual priority whose key does not wait. */
+  readonly newcomerIndex: number;
 }
 
 /** The rest of a queue whose target is down; times in ms. */
@@ -26,14 +28,16 @@ export const queue =
     list(await script.text(tag, names)).map(queueRow);
 
 function queueRow(reply: Reply): QueueRow {
-  const [snapshot, dead, oldest, accepted, finished, rest] = list(reply);
+  const [snapshot, dead, oldest, accepted, finished, rest, newcomer] = list(reply);
+  const figures = snapshotOf(snapshot);
   return {
-    snapshot: snapshotOf(snapshot),
+    snapshot: figures,
     dead: number(dead),
     oldestWaitingMs: optional(oldest),
     acceptedLastMinute: number(accepted),
     finishedLastMinute: number(finished),
     rest: restOf(text(rest)),
+    newcomerIndex: optional(newcomer) ?? figures.waiting,
   };
 }
 

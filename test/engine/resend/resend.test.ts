@@ -7,16 +7,13 @@ import { scriptsOf } from "../../../src/store/scripts/scripts.ts";
 import { openEngine } from "../../helpers/engine.ts";
 import { onCluster, storeUrl, storeUrlAt } from "../../helpers/store/run-store.ts";
 import { startTcpProxy } from "../../helpers/tcp-proxy.ts";
-import { contents } from "./dump.ts";
 import { answer, CAP, KEEP, LONG, PERMIT, REQUEST, ROOM, Scene } from "./scene.ts";
+import { type Resent, sentTwice } from "./twice.ts";
 
-/** A call of one script in one situation; both of its replies where they are told apart. */
-interface Case {
+/** A call of one script in one situation. */
+interface Case extends Resent {
   readonly script: string;
   readonly when: string;
-  given(scene: Scene): Promise<unknown>;
-  call(scene: Scene): Promise<unknown>;
-  readonly replies?: readonly [first: unknown, second: unknown];
 }
 
 const item = {
@@ -327,20 +324,7 @@ describe("a script sent twice, as after a lost reply", () => {
   });
 
   for (const { script, when, given, call, replies } of CASES) {
-    it(`has the effect of one call: ${script} ${when}`, async () => {
-      const [once, twice] = await Promise.all([openEngine(), openEngine()]);
-      try {
-        const [single, double] = [new Scene(once), new Scene(twice)];
-        await given(single);
-        await given(double);
-        const alone = await call(single);
-        const both = await Promise.all([call(double), call(double)]);
-        if (replies) expect([alone, ...both]).to.deep.equal([replies[0], ...replies]);
-        expect(await contents(twice.redis, double.tag)).to.deep.equal(await contents(once.redis, single.tag));
-      } finally {
-        await Promise.all([once.close(), twice.close()]);
-      }
-    });
+    it(`has the effect of one call: ${script} ${when}`, () => sentTwice({ given, call, replies }));
   }
 
   it("answers an update the same if a worker took the task, or another update came, between the two", async () => {

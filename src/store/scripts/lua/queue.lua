@@ -4,13 +4,14 @@
 -- ARGV[1…] queue: a name each
 --
 -- Returns of each {snapshot (see lib/snapshot.lua), dead, oldest wait (ms, "" for none), accepted in the last minute, finished in it, rest (see
--- lib/rest.lua, "" for none)}.
+-- lib/rest.lua, "" for none), newcomer (how many of a fair line would stand before a newcomer whose key does not wait; "" of any other)}.
 -- flags: no-writes
 local base = KEYS[1]
 --#include clock
 --#include run
 --#include snapshot
 --#include rate
+--#include fair
 
 local function last_minute(values)
   local bucket, total = math.floor(now / BUCKET_MS), 0
@@ -23,10 +24,17 @@ local function last_minute(values)
   return total
 end
 
+-- It would start at the virtual time, behind all who start then.
+local function before_newcomer(queue)
+  local time = tonumber(redis.call('HGET', K.queue(queue), Q.virtual .. C.defaultPriority) or -1)
+  local behind = fair_score(C.defaultPriority, (start_of(time) + 1) * TURNS - 0.5)
+  return redis.call('ZCOUNT', K.waiting(queue), '-inf', '(' .. behind)
+end
+
 local answers = {}
 for n, queue in ipairs(ARGV) do
   local key = K.queue(queue)
-  local first = redis.call('ZRANGE', K.waiting(queue), 0, 0)
+  local first = redis.call('ZRANGE', K.waiting(queue), 0, 0, 'WITHSCORES')
   local created = first[1] and redis.call('HGET', K.task(first[1]), F.created)
   answers[n] = {
     snapshot_of(queue),
@@ -35,6 +43,8 @@ for n, queue in ipairs(ARGV) do
     last_minute(redis.call('HMGET', key, 'a0', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6')),
     last_minute(redis.call('HMGET', key, 'z0', 'z1', 'z2', 'z3', 'z4', 'z5', 'z6')),
     redis.call('HGET', key, Q.rest) or '',
+    -- Only scores of fair lines have a fraction.
+    first[2] and first[2] % 1 ~= 0 and before_newcomer(queue) or '',
   }
 end
 return answers
