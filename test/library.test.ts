@@ -3,6 +3,7 @@ import { pathToFileURL } from "node:url";
 import { expect } from "chai";
 import { defineHandler, type StartOptions, start } from "paihao";
 import { VARIABLES } from "../src/config/config.ts";
+import { eventually } from "../testbed/eventually.ts";
 import { ROOT } from "../testbed/root.ts";
 import { recordingLog } from "./helpers/recording-log.ts";
 import { expectStartError } from "./helpers/start-error.ts";
@@ -142,7 +143,7 @@ describe("start() of the package", () => {
     const server = await start(options());
     expect(listeners()).to.deep.equal(before);
     await server.stop();
-    expect(process.getActiveResourcesInfo().length).to.be.at.most(resources);
+    await eventually(() => process.getActiveResourcesInfo().length <= resources);
   });
 
   it("costs nothing to import: no effect, and no server loaded before start() is called", () => {

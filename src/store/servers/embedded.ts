@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { messageOf, StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import { withTimeout } from "../../net/with-timeout.ts";
+import { inheritedFlags } from "../../node-flags.ts";
 import { checkServer } from "./check-server.ts";
 import type { EmbeddedMessage, EmbeddedOrder } from "./embedded-server.ts";
 import { PortTakenError, startOnFreePort } from "./free-port.ts";
@@ -105,7 +106,7 @@ async function startEmbeddedChild(port: number, options: ChildOptions): Promise<
 function forkServer(port: number, beatMs: number): ChildProcess {
   const extension = extname(fileURLToPath(import.meta.url));
   // TypeScript needs the loader of this process; compiled code needs none of its flags.
-  const loader = extension === ".ts" ? process.execArgv.filter((arg) => !arg.startsWith("--inspect")) : [];
+  const loader = extension === ".ts" ? inheritedFlags() : [];
   return fork(
     fileURLToPath(new URL(`./embedded-server${extension}`, import.meta.url)),
     [String(port), String(beatMs)],

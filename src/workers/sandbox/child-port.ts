@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { messageOf } from "../../errors.ts";
+import { inheritedFlags } from "../../node-flags.ts";
 import type { FromSandbox } from "./messages.ts";
 import type { SandboxPort } from "./port.ts";
 
@@ -16,8 +17,7 @@ export function openChild(): SandboxPort {
     // Results contain bytes, which JSON cannot represent.
     serialization: "advanced",
     stdio: ["ignore", "inherit", "inherit", "ipc"],
-    // The debugger's port is in use by this process.
-    execArgv: process.execArgv.filter((flag) => !flag.startsWith("--inspect")),
+    execArgv: inheritedFlags(),
   });
   const gone = new Promise<string>((resolve) => {
     child.once("exit", (code, signal) => {
