@@ -131,6 +131,14 @@ describe("paihao on a terminal", function () {
     );
   });
 
+  it("shows whole lines on a terminal that does not know its size", async () => {
+    const command = [process.execPath, ...PROGRAM, "queues"];
+    const terminal = new Terminal(command, { PAIHAO_URL: server.url }, { columns: 0, rows: 0 });
+    open.push(terminal);
+    expect(await terminal.ended).to.equal(0);
+    expect(terminal.screen.text).to.match(/^QUEUE +WAITING/m);
+  });
+
   it("shows all queues in one screen with top, follows them, and leaves the terminal as it was", async () => {
     const terminal = start(["top", "--interval", "100ms"]);
     await terminal.until(/gated +0 +0 /);

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { eventually } from "../../testbed/eventually.ts";
 import { TerminalScreen } from "./terminal-screen.ts";
 
-const SIZE = { columns: 100, rows: 24 } as const;
+const SIZE = { columns: 100, rows: 24 };
 
 /** Whether this machine has `script` of util-linux, which gives a command a terminal of its own. */
 export function hasTerminal(): boolean {
@@ -18,9 +18,12 @@ export class Terminal {
   readonly #child: ChildProcess;
   #open = true;
 
-  /** @param command the words of a command line */
-  constructor(command: readonly string[], env: Readonly<Record<string, string>> = {}) {
-    const line = `stty cols ${SIZE.columns} rows ${SIZE.rows}; exec ${command.map(quoted).join(" ")}`;
+  /**
+   * @param command the words of a command line
+   * @param size what the terminal says of its size
+   */
+  constructor(command: readonly string[], env: Readonly<Record<string, string>> = {}, size = SIZE) {
+    const line = `stty cols ${size.columns} rows ${size.rows}; exec ${command.map(quoted).join(" ")}`;
     const child = spawn("script", ["--quiet", "--flush", "--return", "--command", line, "/dev/null"], {
       env: { PATH: process.env.PATH ?? "", TERM: "xterm-256color", SHELL: "/bin/sh", LANG: "C.UTF-8", ...env },
       stdio: ["pipe", "pipe", "inherit"],

@@ -1,4 +1,5 @@
 import { paint, plain, print } from "./print.ts";
+import { sizeOf } from "./size.ts";
 
 /** A column of a table; numbers stand at its right. */
 export interface Column<Row> {
@@ -13,7 +14,7 @@ const GAP = "  ";
 /** Prints rows: as a table on a terminal, else the values of each row in a line, separated by tabs. */
 export function printTable<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): void {
   if (process.stdout.isTTY) {
-    for (const line of tableLines(columns, rows, process.stdout.columns)) print(line);
+    for (const line of tableLines(columns, rows, sizeOf(process.stdout).columns)) print(line);
     return;
   }
   for (const row of rows) print(columns.map(({ value }) => plain(String(value(row) ?? ""))).join("\t"));
