@@ -4,6 +4,7 @@ import { encodeResult } from "../store/result.ts";
 import type { Completed, CompleteVerdict, Completion, Lease, Scripts } from "../store/scripts/scripts.ts";
 import type { Answer } from "../task.ts";
 import { Batch } from "./batch.ts";
+import type { Homes } from "./homes.ts";
 import { isLarge } from "./large-values/large-values.ts";
 import type { QueueSettings } from "./settings.ts";
 import type { Notices } from "./watching/notices.ts";
@@ -14,9 +15,12 @@ export interface EndingParts {
   /** On the connection of large values. */
   readonly large: Scripts;
   readonly keys: Keys;
+  readonly homes: Homes;
   readonly metrics: Metrics;
   readonly notices: Notices;
 }
+
+const isUnknown = (verdict: CompleteVerdict): boolean => verdict === "unknown";
 
 /** Completes tasks. Completions of one turn of the event loop are sent together. */
 export class Completions {
@@ -65,7 +69,7 @@ export class Completions {
     // Member by member, since spreading objects is much slower, and this runs for every task.
     const item = { queue, id, fence, result: encodeResult(result), keepMs: resultTtlMs, tombstoneMs: tombstoneTtlMs };
     const batch = isLarge(item.result) ? this.#large : this.#batch;
-    return batch.add(this.#parts.keys.partitionOf(id), item);
+    return this.#parts.homes.at(id, (partition) => batch.add(partition, item), isUnknown);
   }
 
   /** Lets a call to a partition carry the completions that have not been sent, see {@link Batch.escort}. */

@@ -9,13 +9,13 @@ import { newCall } from "./new-call.ts";
 export class DeadLetters {
   readonly #scripts: Pick<Scripts, "page" | "queue" | "forget">;
   readonly #keys: Keys;
-  readonly #retry: (id: string) => Promise<RetryVerdict>;
+  readonly #retry: (id: string, partition: number) => Promise<RetryVerdict>;
 
-  /** @param retry runs one dead task again */
+  /** @param retry runs one dead task of a partition again */
   constructor(
     scripts: Pick<Scripts, "page" | "queue" | "forget">,
     keys: Keys,
-    retry: (id: string) => Promise<RetryVerdict>,
+    retry: (id: string, partition: number) => Promise<RetryVerdict>,
   ) {
     this.#scripts = scripts;
     this.#keys = keys;
@@ -25,7 +25,7 @@ export class DeadLetters {
   /** Runs them all again; returns how many. Stops when the signal fires. @throws PaihaoError store-unavailable */
   async retryAll(queue: string, signal?: AbortSignal): Promise<number> {
     let retried = 0;
-    for (const tag of this.#keys.tags) {
+    for (const [partition, tag] of this.#keys.tags.entries()) {
       const seen = new Set<string>();
       let left = await this.#deadIn(tag, queue);
       for (let after: Place | null = null; left > 0 && !signal?.aborted; ) {
@@ -36,7 +36,7 @@ export class DeadLetters {
         left -= page.length;
         const ids = page.map(({ id }) => id).filter((id) => !seen.has(id));
         for (const id of ids) seen.add(id);
-        const verdicts = await Promise.all(ids.map(this.#retry));
+        const verdicts = await Promise.all(ids.map((id) => this.#retry(id, partition)));
         retried += verdicts.filter((verdict) => verdict === "waiting").length;
       }
     }

@@ -31,6 +31,7 @@ import { Sample } from "./estimates/calibration.ts";
 import { type Failure, Failures } from "./fail.ts";
 import { figuresOf } from "./figures.ts";
 import { finishedOf } from "./finished.ts";
+import { Homes } from "./homes.ts";
 import { type Inspection, type InspectOptions, Inspector } from "./inspect.ts";
 import { LargeValues } from "./large-values/large-values.ts";
 import { newCall } from "./new-call.ts";
@@ -95,6 +96,7 @@ export class Engine {
   readonly #deadLetters: DeadLetters;
   readonly #values: LargeValues;
   readonly #fallback: QueueSettings;
+  readonly #homes: Homes;
   readonly #tick: Tick;
   readonly #permits: Permits;
   /** The rests of queues whose targets are down. */
@@ -105,7 +107,8 @@ export class Engine {
     const { scripts, keys, pubsub, large = scripts } = parts;
     this.keys = keys;
     this.pubsub = pubsub;
-    this.notices = new Notices(pubsub, keys);
+    const keyed = [...parts.queues.values()].filter(({ keyedConcurrency }) => keyedConcurrency !== undefined);
+    this.notices = new Notices(pubsub, keys, new Set(keyed.map(({ queue }) => keys.partitionOf(queue))));
     this.queues = parts.queues;
     this.metrics = parts.metrics ?? new Metrics();
     this.#scripts = scripts;
@@ -113,9 +116,12 @@ export class Engine {
     this.sample = new Sample();
     const others = new OtherPartitions(scripts, keys);
     this.#submissions = { keys, scripts: parts.submissions ?? scripts, large: parts.submissions ?? large };
+    const homes = new Homes(scripts, keys);
+    this.#homes = homes;
     this.#submitter = new Submitter({
       ...this.#submissions,
       process: this.notices.process,
+      homes,
       others,
       metrics: this.metrics,
       accepted: ({ id, delayMs }, index, line) => {
@@ -124,18 +130,21 @@ export class Engine {
       },
     });
     this.#values = new LargeValues(large, keys);
-    this.#inspector = new Inspector(scripts, keys, others, this.#values, this.notices.process);
-    const ending = { scripts, large, keys, metrics: this.metrics, notices: this.notices };
+    this.#inspector = new Inspector({ scripts, keys, homes, others, values: this.#values }, this.notices.process);
+    const ending = { scripts, large, keys, homes, metrics: this.metrics, notices: this.notices };
     this.#completions = new Completions(ending);
     this.#failures = new Failures(ending);
     this.rests = new Rests(scripts, keys);
     this.#permits = new Permits(scripts, keys);
     this.#tick = new Tick(scripts, keys, this.queues);
     this.allocations = new Allocations(scripts, keys);
-    this.steps = new StepRecords(scripts, keys);
-    this.outputs = new Outputs(scripts, keys);
-    this.#deadLetters = new DeadLetters(scripts, keys, (id) => this.retry(id));
-    this.#batched = batchedVerbs(scripts, keys, this.metrics);
+    this.steps = new StepRecords(scripts, keys, homes);
+    this.outputs = new Outputs(scripts, keys, homes);
+    this.#deadLetters = new DeadLetters(scripts, keys, (id, partition) => {
+      homes.note(id, partition);
+      return this.retry(id);
+    });
+    this.#batched = batchedVerbs(scripts, keys, homes, this.metrics);
   }
 
   /** Calls the listener when this process makes a task due in the future; returns a function that removes the listener. */
@@ -145,7 +154,7 @@ export class Engine {
   }
 
   #dueIn(id: string, delayMs: number): void {
-    const partition = this.keys.partitionOf(id);
+    const partition = this.#homes.of(id);
     for (const listener of this.#dueListeners) listener(partition, delayMs);
   }
 
@@ -169,7 +178,7 @@ export class Engine {
    * @throws PaihaoError store-unavailable
    */
   update(submission: Submission, settings: QueueSettings, revision?: number): Promise<UpdateVerdict> {
-    return update(this.#submissions, submission, settings, revision);
+    return update({ ...this.#submissions, homes: this.#homes }, submission, settings, revision);
   }
 
   /** The task, or null if it is unknown. @throws PaihaoError store-unavailable */
@@ -195,15 +204,23 @@ export class Engine {
   #reserveNow(partition: number, request: Reservation): Promise<ReservedPart> {
     const { rate } = request;
     const tag = this.keys.tag(partition);
-    const from = (asked: Reservation) =>
+    const take = (asked: Reservation) =>
       this.#completions.escort(partition, (items) => this.#scripts.reserve(tag, asked, items, this.notices.process));
-    if (!rate || this.keys.partitions === 1) return from(request);
+    if (this.keys.partitions === 1) return take(request);
+    const from = async (asked: Reservation) => {
+      const reserved = await take(asked);
+      for (const { id } of reserved.tasks) this.#homes.note(id, partition);
+      return reserved;
+    };
+    if (!rate) return from(request);
     return this.#permits.reserve(partition, request, rate, (count) => from({ ...request, count, rate: undefined }));
   }
 
   /** The input of a reserved task; null if it is no longer in the store. @throws PaihaoError store-unavailable */
   async inputOf({ id, input, inputBytes }: Reserved): Promise<Buffer | null> {
-    return input ?? (await this.#values.read("input", id, inputBytes));
+    if (input) return input;
+    const read = (partition: number) => this.#values.read("input", id, inputBytes, partition);
+    return await this.#homes.at(id, read, (value) => value === null);
   }
 
   /** Stores the result of an attempt. Idempotent. @throws PaihaoError store-unavailable */
@@ -287,12 +304,12 @@ export class Engine {
 
   /** The tasks of an index after a given place, over all partitions, in order. */
   page(index: PagedIndex, queue: string, after: Place | null, limit: number): Promise<Place[]> {
-    return pageOf(this.#scripts, this.keys, { index, queue, after, limit });
+    return pageOf(this.#scripts, this.keys, this.#homes, { index, queue, after, limit });
   }
 
   /** The tasks of a queue that finished last, after a given place, over all partitions, the newest first. */
   finished(queue: string, after: Place | null, limit: number): Promise<Place[]> {
-    return finishedOf(this.#scripts, this.keys, { queue, after, limit });
+    return finishedOf(this.#scripts, this.keys, this.#homes, { queue, after, limit });
   }
 
   /** Keeps how far a running task is. */
@@ -306,6 +323,7 @@ export class Engine {
    */
   async tick(partition: number): Promise<Ticked> {
     const ticked = await this.#tick.run(partition);
+    if (this.keys.partitions > 1) await this.#homes.checkNowAndThen(partition);
     for (const { queue, fate } of ticked.lost) this.metrics.lost.count(queue, fate);
     return ticked;
   }

@@ -50,7 +50,7 @@ export class Failures {
   add(lease: Lease, failure: Failure, settings: QueueSettings): Promise<FailVerdict> {
     const result = encodeResult(failure.result);
     const batch = isLarge(result) ? this.#large : this.#batch;
-    return batch.add(this.#parts.keys.partitionOf(lease.id), {
+    const item = {
       ...lease,
       kind: failure.kind,
       attempts: settings.attempts,
@@ -61,6 +61,11 @@ export class Failures {
       ...retentionOf(settings),
       // A dead task is kept longer than a result, to be inspected and retried.
       deadMs: settings.deadTtlMs,
-    });
+    };
+    return this.#parts.homes.at(
+      item.id,
+      (partition) => batch.add(partition, item),
+      (verdict) => verdict === "unknown",
+    );
   }
 }

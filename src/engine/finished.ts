@@ -1,6 +1,7 @@
 import { SHARED } from "../store/constants.ts";
 import type { Keys } from "../store/keys.ts";
 import type { Place, Scripts } from "../store/scripts/scripts.ts";
+import type { Homes } from "./homes.ts";
 
 /** A request for a page of finished tasks. */
 interface FinishedRequest {
@@ -17,9 +18,10 @@ interface FinishedRequest {
 export async function finishedOf(
   scripts: Scripts,
   keys: Keys,
+  homes: Homes,
   { queue, after, limit }: FinishedRequest,
 ): Promise<Place[]> {
-  const home = after === null ? -1 : keys.partitionOf(after.id);
+  const home = after === null ? -1 : keys.partitions === 1 ? 0 : await homes.find(after.id);
   const pages = await Promise.all(
     keys.tags.map((tag, partition) => {
       const side = partition === home ? "own" : partition < home ? "before" : "after";
@@ -28,6 +30,7 @@ export async function finishedOf(
   );
   // Each partition keeps as many as the queue shows.
   const left = SHARED.mostFinished - pages.reduce((sum, { before }) => sum + before, 0);
+  for (const [partition, { places }] of pages.entries()) for (const { id } of places) homes.note(id, partition);
   const merged = merge(pages.map(({ places }) => places));
   return merged.slice(0, Math.max(0, Math.min(limit, left)));
 }

@@ -5,6 +5,7 @@ import type { Inspected, Look, QueueSnapshot, Scripts, TaskRow } from "../store/
 import { isOutcome, type Result, type State } from "../task.ts";
 import { Batch } from "./batch.ts";
 import { type Eta, estimate } from "./estimates/estimate.ts";
+import type { Homes } from "./homes.ts";
 import type { LargeValues } from "./large-values/large-values.ts";
 import type { OtherPartitions } from "./partitions.ts";
 
@@ -74,6 +75,8 @@ interface PlacedTask {
   readonly index: number | null;
   readonly snapshot: QueueSnapshot | null;
   readonly nowMs: number;
+  /** Its partition; null if that is not known where it was looked for. */
+  readonly home: number | null;
 }
 
 /** What to read in addition to the task itself. */
@@ -94,17 +97,26 @@ export interface InspectOptions {
 /** How often a task is read again if its result was replaced meanwhile. */
 const LOOKS = 3;
 
+/** What an inspector needs. */
+export interface InspectorParts {
+  readonly scripts: Scripts;
+  readonly keys: Keys;
+  readonly homes: Homes;
+  readonly others: OtherPartitions;
+  readonly values: LargeValues;
+}
+
 /** Reads tasks. Reads of one turn of the event loop are sent together. */
 export class Inspector {
-  readonly #keys: Keys;
+  readonly #homes: Homes;
   readonly #values: LargeValues;
   readonly #looks: Batch<Look, PlacedTask>;
   /** Looks that add this process to the listeners of a task. */
   readonly #watches: Batch<Look, PlacedTask>;
 
   /** @param process what records call this process */
-  constructor(scripts: Scripts, keys: Keys, others: OtherPartitions, values: LargeValues, process: string) {
-    this.#keys = keys;
+  constructor({ scripts, keys, homes, others, values }: InspectorParts, process: string) {
+    this.#homes = homes;
     this.#values = values;
     this.#looks = batchOf(others, (partition, items) => scripts.inspect(keys.tag(partition), items));
     this.#watches = batchOf(others, (partition, items) => scripts.watch(keys.tag(partition), process, items));
@@ -115,20 +127,30 @@ export class Inspector {
    * @throws PaihaoError store-unavailable
    */
   async inspect(id: string, options: InspectOptions): Promise<Inspection | null> {
-    const home = this.#keys.partitionOf(id);
     for (let looks = 1; ; looks += 1) {
       const batch = options.listen ? this.#watches : this.#looks;
-      const { row, index, snapshot, nowMs } = await batch.add(home, { id, result: options.result });
-      if (!row || !snapshot) return null;
+      const { row, index, snapshot, nowMs, home } = await this.#look(batch, { id, result: options.result });
+      if (!row || !snapshot || home === null) return null;
       const { resultBytes } = row;
       const without = view(id, row, index, snapshot, nowMs);
       if (resultBytes === 0 || resultBytes > (options.mostBytes ?? resultBytes)) return without;
       if (options.allowed && !options.allowed(without)) return without;
-      const result = await this.#values.read("result", id, resultBytes);
+      const result = await this.#values.read("result", id, resultBytes, home);
       if (result?.length === resultBytes) return view(id, { ...row, result }, index, snapshot, nowMs);
       // The result is gone or was replaced: return the task without it, or read it again.
       if (looks === LOOKS) return without;
     }
+  }
+
+  async #look(batch: Batch<Look, PlacedTask>, look: Look): Promise<PlacedTask> {
+    const partition = this.#homes.of(look.id);
+    const placed = await batch.add(partition, look);
+    if (placed.row) return placed;
+    // Unknown where it was thought to be; the partition of its id knows where it is.
+    const home = placed.home ?? (await this.#homes.findUnless(look.id, partition));
+    if (home === null) return placed;
+    this.#homes.note(look.id, home);
+    return await batch.add(home, look);
   }
 }
 
@@ -138,9 +160,12 @@ function batchOf(
 ): Batch<Look, PlacedTask> {
   return new Batch({
     send: async (partition, items) => {
-      const { nowMs, snapshots, tasks } = await look(partition, items);
+      const { nowMs, snapshots, tasks, homes } = await look(partition, items);
       const byQueue = new Map(snapshots.map((snapshot) => [snapshot.queue, snapshot]));
-      const seen = tasks.map((row) => ({ row, nowMs, snapshot: row ? (byQueue.get(row.queue) ?? null) : null }));
+      const seen = tasks.map((row, n) => {
+        const snapshot = row ? (byQueue.get(row.queue) ?? null) : null;
+        return { row, nowMs, snapshot, home: row ? partition : (homes.get(n) ?? null) };
+      });
       const known = seen.flatMap(({ row, snapshot }) =>
         row && snapshot ? [{ index: row.index, score: row.score, snapshot }] : [],
       );

@@ -9,6 +9,7 @@ import {
   type Written,
 } from "../store/scripts/scripts.ts";
 import { Batch } from "./batch.ts";
+import type { Homes } from "./homes.ts";
 import { ByteBudget } from "./large-values/byte-budget.ts";
 import { newCall } from "./new-call.ts";
 
@@ -18,13 +19,13 @@ const READ_PATIENCE_MS = 10_000;
 
 /** What handlers write while they run: kept in order until the result expires. */
 export class Outputs {
-  readonly #keys: Keys;
+  readonly #homes: Homes;
   readonly #budget = new ByteBudget(READ_BYTES);
   readonly #writes: Batch<OutputItem, Written>;
   readonly #reads: Batch<OutputPlace, OutputPart>;
 
-  constructor(scripts: Scripts, keys: Keys) {
-    this.#keys = keys;
+  constructor(scripts: Scripts, keys: Keys, homes: Homes) {
+    this.#homes = homes;
     this.#writes = new Batch({
       send: (partition, items) => scripts.write(keys.tag(partition), items),
       sizeOf: ({ values }) => values.reduce((sum, value) => sum + value.length, 0),
@@ -49,12 +50,22 @@ export class Outputs {
     options: { readonly maxBytes: number; readonly all?: boolean; readonly call?: string },
   ): Promise<Written> {
     const { maxBytes, all = false, call = newCall() } = options;
-    return this.#writes.add(this.#keys.partitionOf(id), { id, fence, call, maxBytes, all, values });
+    const item = { id, fence, call, maxBytes, all, values };
+    return this.#homes.at(
+      id,
+      (partition) => this.#writes.add(partition, item),
+      (written) => written === "stale",
+    );
   }
 
   /** A page of the output of a task, from a value on; the reads of one turn travel together. @throws PaihaoError store-unavailable */
   read(id: string, from: number): Promise<OutputPart> {
-    const read = () => this.#reads.add(this.#keys.partitionOf(id), { id, from });
+    const read = () =>
+      this.#homes.at(
+        id,
+        (partition) => this.#reads.add(partition, { id, from }),
+        ({ total }) => total === 0,
+      );
     // However many followers there are, so many pages at most are on their way from the store.
     return this.#budget.spend(OUTPUT_PAGE_BYTES, READ_PATIENCE_MS, read);
   }

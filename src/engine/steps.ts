@@ -1,5 +1,6 @@
 import type { Keys } from "../store/keys.ts";
 import type { Lease, Scripts, StepVerdict, StoredStep } from "../store/scripts/scripts.ts";
+import type { Homes } from "./homes.ts";
 
 /** Most steps that a task may have. */
 const MOST_STEPS = 10_000;
@@ -10,34 +11,44 @@ const STEPS_ROOM = 4;
 export class StepRecords {
   readonly #scripts: Scripts;
   readonly #keys: Keys;
+  readonly #homes: Homes;
 
-  constructor(scripts: Scripts, keys: Keys) {
+  constructor(scripts: Scripts, keys: Keys, homes: Homes) {
     this.#scripts = scripts;
     this.#keys = keys;
+    this.#homes = homes;
   }
 
   /** The steps of a task by name, in the order in which they began; null if the lease is stale. */
   all(lease: Lease): Promise<Map<string, StoredStep> | null> {
-    return this.#scripts.step.all(this.#tag(lease), lease);
+    return this.#at(
+      lease,
+      (tag) => this.#scripts.step.all(tag, lease),
+      (steps) => steps === null,
+    );
   }
 
   /** Records that a step that can be undone begins. */
   begin(lease: Lease, name: string, maxBytes: number): Promise<StepVerdict> {
-    return this.#scripts.step.begin(this.#tag(lease), { ...lease, name }, room(maxBytes));
+    return this.#at(lease, (tag) => this.#scripts.step.begin(tag, { ...lease, name }, room(maxBytes)));
   }
 
   /** Stores the value of a step as JSON; `undo`: whether the step can be undone. */
   keep(lease: Lease, step: { name: string; value: string; undo: boolean }, maxBytes: number): Promise<StepVerdict> {
-    return this.#scripts.step.keep(this.#tag(lease), { ...lease, ...step }, room(maxBytes));
+    return this.#at(lease, (tag) => this.#scripts.step.keep(tag, { ...lease, ...step }, room(maxBytes)));
   }
 
   /** Records that a step was undone. */
   undone(lease: Lease, name: string): Promise<StepVerdict> {
-    return this.#scripts.step.undone(this.#tag(lease), { ...lease, name });
+    return this.#at(lease, (tag) => this.#scripts.step.undone(tag, { ...lease, name }));
   }
 
-  #tag({ id }: Lease): string {
-    return this.#keys.tag(this.#keys.partitionOf(id));
+  #at<Answer>(
+    { id }: Lease,
+    call: (tag: string) => Promise<Answer>,
+    isAbsent = (answer: Answer): boolean => answer === "stale",
+  ): Promise<Answer> {
+    return this.#homes.at(id, (partition) => call(this.#keys.tag(partition)), isAbsent);
   }
 }
 

@@ -5,10 +5,12 @@ import type { Keys } from "../store/keys.ts";
 import type { QueueSnapshot, Scripts, SubmitItem, Submitted, SubmitVerdict } from "../store/scripts/scripts.ts";
 import type { State } from "../task.ts";
 import { Batch } from "./batch.ts";
+import { type Homes, pointerBatch } from "./homes.ts";
 import { isLarge } from "./large-values/large-values.ts";
 import type { OtherPartitions } from "./partitions.ts";
 import type { QueueSettings } from "./settings.ts";
 import { itemOf, type Submission } from "./submission.ts";
+import { Turns } from "./turns.ts";
 
 /** The result of a submission. */
 export interface SubmissionVerdict {
@@ -30,6 +32,7 @@ export interface SubmitterParts {
   readonly keys: Keys;
   /** What records call this process where it listens. */
   readonly process: string;
+  readonly homes: Homes;
   readonly others: OtherPartitions;
   readonly metrics: Metrics;
   /** Called for each accepted task. */
@@ -42,12 +45,15 @@ export class Submitter {
   readonly #parts: SubmitterParts;
   readonly #batch: Batch<SubmitItem, SubmissionVerdict>;
   readonly #large: Batch<SubmitItem, SubmissionVerdict>;
+  readonly #pointers: ReturnType<typeof pointerBatch>;
+  readonly #turns = new Turns();
 
   constructor(parts: SubmitterParts) {
     this.#parts = parts;
     this.#keys = parts.keys;
     this.#batch = this.#batchOn(parts.scripts);
     this.#large = this.#batchOn(parts.large);
+    this.#pointers = pointerBatch(parts.scripts, parts.keys);
   }
 
   #batchOn(scripts: Scripts): Batch<SubmitItem, SubmissionVerdict> {
@@ -76,12 +82,48 @@ export class Submitter {
   }
 
   submit(submission: Submission, settings: QueueSettings, listen: boolean): Promise<SubmissionVerdict> {
-    const partition = this.#keys.partitionOf(submission.id);
-    const item = itemOf(submission, settings, this.#keys.partitions, listen ? this.#parts.process : "");
+    const { partitions } = this.#keys;
+    const isKeyed = settings.keyedConcurrency !== undefined;
+    const item = itemOf(submission, settings, isKeyed ? 1 : partitions, listen ? this.#parts.process : "");
+    if (partitions === 1) return this.#add(0, item);
+    return isKeyed ? this.#submitKeyed(item) : this.#submitUnkeyed(item);
+  }
+
+  async #submitUnkeyed(item: SubmitItem): Promise<SubmissionVerdict> {
+    const verdict = await this.#submitTo(this.#keys.partitionOf(item.id), item);
+    if (verdict.verdict !== "moved") return verdict;
+    // Of the time when its queue was keyed.
+    const found = await this.#submitTo(await this.#parts.homes.find(item.id), item);
+    if (found.verdict === "moved") throw new PaihaoError("store-unavailable");
+    return found;
+  }
+
+  /** All tasks of a keyed queue are in one partition; that of the id says so before the task is there. */
+  #submitKeyed(item: SubmitItem): Promise<SubmissionVerdict> {
+    const { id, queue, caller, key = "" } = item;
+    const [own, home] = [this.#keys.partitionOf(id), this.#keys.partitionOf(queue)];
+    const pointed = own === home || item.dryRun ? null : this.#pointers.add(own, { id, queue, caller, home });
+    const submitHome = async () => {
+      const { verdict, durable } = (await pointed) ?? { verdict: "noted", durable: true };
+      if (verdict === "taken") return await this.#submitTaken(own, item);
+      this.#parts.homes.note(id, home);
+      const submitted = await this.#submitTo(home, item);
+      return durable ? submitted : { ...submitted, durable };
+    };
+    // Without a key there is no order to be kept.
+    return key.includes(" ") ? this.#turns.take(`${queue} ${key}`, pointed, submitHome) : submitHome();
+  }
+
+  /** The id has a task, in the partition of the id or of another queue: nothing is stored. */
+  async #submitTaken(own: number, item: SubmitItem): Promise<SubmissionVerdict> {
+    const verdict = await this.#submitTo(own, { ...item, limit: 0 });
+    // It has gone meanwhile.
+    return verdict.verdict === "full" ? await this.#submitKeyed(item) : verdict;
+  }
+
+  #submitTo(partition: number, item: SubmitItem): Promise<SubmissionVerdict> {
     // The script only knows its own partition.
-    return item.maxIndex !== null && this.#keys.partitions > 1
-      ? this.#submitBelow(partition, item, item.maxIndex)
-      : this.#add(partition, item);
+    return item.maxIndex === null ? this.#add(partition, item) : this.#submitBelow(partition, item, item.maxIndex);
   }
 
   async #submitBelow(partition: number, item: SubmitItem, maxIndex: number): Promise<SubmissionVerdict> {
@@ -100,6 +142,7 @@ export class Submitter {
 
   #note(item: SubmitItem, { verdict, index, snapshot, durable }: SubmissionVerdict): void {
     const { metrics, accepted } = this.#parts;
+    if (verdict === "moved") return;
     metrics.submissions.count(item.queue, verdict);
     if (!durable) metrics.submissions.count(item.queue, "not-durable");
     if (verdict === "new") accepted(item, index, snapshot);

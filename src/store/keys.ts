@@ -54,6 +54,11 @@ export const KEYS = {
   ],
   allocation: ["i:<id>", "string", "an id allocated for a future task: JSON of queue and caller; PX"],
   allocated: ["h:<queue>", "zset", "the allocated ids of a queue: score = when they expire, ms"],
+  moved: [
+    "moved",
+    "zset",
+    "the ids whose tasks are in another partition, see lua/point.lua: score = when that is checked, ms",
+  ],
   queues: ["queues", "hash", 'all queues: queue → "registered ms, losses a task survives, and three TTLs"'],
   partitions: ["partitions", "string", "number of partitions, in partition 0 only"],
   secret: ["secret", "string", "the deployment's secret, made at its first start, in partition 0 only"],
@@ -108,6 +113,10 @@ export const TASK_FIELDS = {
   lease: ["L", "lease, ms, as it was last taken over HTTP"],
   share: ["G", 'in a fair line, "weight key"'],
   before: ["B", 'in a fair line, "place id" of the task of its key that joined before it'],
+  home: [
+    "H",
+    "of an id whose task is in another partition, that partition; the record has only queue and caller beside it",
+  ],
   key: ["K", 'in a keyed line, "arrival key", see lua/lib/keyed.lua'],
   answers: ["V", "the answers to the last calls that changed it, newest first, see lua/lib/answers.lua"],
   listeners: ["t", "the processes that are notified of its changes, see lua/lib/notify.lua; default none"],
@@ -253,8 +262,8 @@ export class Keys {
   }
 
   /** The result or the long input of a task. */
-  value(value: LargeValue, id: string): string {
-    return this.#of(value, this.partitionOf(id), id);
+  value(value: LargeValue, partition: number, id: string): string {
+    return this.#of(value, partition, id);
   }
 
   /** The channel for the notices of a partition to a process. */

@@ -46,7 +46,7 @@ describe("a task with a large input", () => {
   it("fails for good if the store no longer has it", async () => {
     const id = await shop.submit("x".repeat(900_000));
     const store = await connectOnce(storeUrl());
-    await store.del(new Keys(shop.prefix, 1).value("input", id));
+    await store.del(new Keys(shop.prefix, 1).value("input", 0, id));
     store.disconnect();
     await shop.worker();
     const seen = await shop.ended(id);

@@ -36,13 +36,14 @@ export class LargeValues {
   /**
    * The value of a task; null if it is gone.
    * @param bytes its length, as the script returned it
+   * @param partition that of the task
    * @throws PaihaoError store-unavailable
    */
-  read(value: LargeValue, id: string, bytes: number): Promise<Buffer | null> {
-    const key = this.#keys.value(value, id);
+  read(value: LargeValue, id: string, bytes: number, partition: number): Promise<Buffer | null> {
+    const key = this.#keys.value(value, partition, id);
     let reading = this.#underway.get(key);
     if (reading === undefined) {
-      const tag = this.#keys.tag(this.#keys.partitionOf(id));
+      const tag = this.#keys.tag(partition);
       reading = this.#budget
         .spend(bytes, LARGE_DEFAULTS.patienceMs, () => this.#scripts.value(tag, key))
         .finally(() => this.#underway.delete(key));

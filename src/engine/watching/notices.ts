@@ -24,24 +24,29 @@ export class Notices {
   /** What records call this process; short, so that several fit. */
   readonly process: string = randomBytes(6).toString("base64url");
   readonly #keys: Keys;
+  readonly #keyed: ReadonlySet<number>;
   readonly #pubsub: PubSub;
   readonly #listeners = new ChurnMap<string, NoticeListener[]>();
   /** By partition: undefined where nobody has listened yet, null where notices arrive. */
   readonly #opening: (Promise<void> | null | undefined)[] = [];
 
-  constructor(pubsub: PubSub, keys: Keys) {
+  /** @param keyed the partitions of keyed queues, whose tasks are not in those of their ids */
+  constructor(pubsub: PubSub, keys: Keys, keyed: ReadonlySet<number> = new Set()) {
     this.#pubsub = pubsub;
+    this.#keyed = keyed;
     this.#keys = keys;
   }
 
   /** Listens to a task, known or to come; that its record names this process is left to the caller. */
   listen(id: string, listener: NoticeListener): Listening {
     const partition = this.#keys.partitionOf(id);
-    if (this.#opening[partition] === undefined) this.#opening[partition] = this.#open(partition);
+    const opening = this.#opened(partition);
+    const others = [...this.#keyed].flatMap((other) => (other === partition ? [] : (this.#opened(other) ?? [])));
     const before = this.#listeners.get(id);
     if (before) before.push(listener);
     else this.#listeners.set(id, [listener]);
-    return { ready: this.#opening[partition] ?? null, stop: () => this.#forget(id, listener) };
+    const ready = others.length === 0 ? opening : Promise.all([opening, ...others]).then(() => undefined);
+    return { ready, stop: () => this.#forget(id, listener) };
   }
 
   /** Whether anyone here listens to a task. */
@@ -54,6 +59,15 @@ export class Notices {
     const listeners = this.#listeners.get(id);
     if (listeners === undefined) return;
     for (const listener of listeners) listener(notice);
+  }
+
+  /** Listens to a partition; null where it does already. */
+  #opened(partition: number): Promise<void> | null {
+    const opening = this.#opening[partition];
+    if (opening !== undefined) return opening;
+    const begun = this.#open(partition);
+    this.#opening[partition] = begun;
+    return begun;
   }
 
   async #open(partition: number): Promise<void> {
@@ -69,7 +83,8 @@ export class Notices {
   }
 
   #missed(partition: number): void {
-    for (const id of [...this.#listeners.keys()]) if (this.#keys.partitionOf(id) === partition) this.tell(id, null);
+    const isThere = (id: string) => this.#keyed.has(partition) || this.#keys.partitionOf(id) === partition;
+    for (const id of [...this.#listeners.keys()]) if (isThere(id)) this.tell(id, null);
   }
 
   #forget(id: string, listener: NoticeListener): void {

@@ -41,6 +41,8 @@ export interface Inspected {
   readonly nowMs: number;
   readonly snapshots: readonly QueueSnapshot[];
   readonly tasks: readonly (TaskRow | null)[];
+  /** By the place of a null: the partition of a task that is in another one. */
+  readonly homes: ReadonlyMap<number, number>;
 }
 
 /** A task to read. */
@@ -68,7 +70,16 @@ function lookArguments(looks: readonly Look[]): Argument[] {
 
 function inspected(reply: BytesReply): Inspected {
   const [now, snapshots, tasks] = list(reply);
-  return { nowMs: number(now), snapshots: list(snapshots).map(snapshotOf), tasks: list(tasks).map(taskRow) };
+  const rows = list(tasks).map(taskRow);
+  const homes = rows.includes(null) ? homesOf(list(tasks)) : NO_HOMES;
+  return { nowMs: number(now), snapshots: list(snapshots).map(snapshotOf), tasks: rows, homes };
+}
+
+const NO_HOMES: Inspected["homes"] = new Map();
+
+function homesOf(tasks: readonly BytesReply[]): Inspected["homes"] {
+  const told = tasks.map((reply) => (Array.isArray(reply) ? "" : text(reply)));
+  return new Map([...told.entries()].flatMap(([n, home]) => (home === "" ? [] : [[n, Number(home)] as const])));
 }
 
 function taskRow(reply: BytesReply): TaskRow | null {

@@ -16,17 +16,20 @@ import { finished } from "./finished.ts";
 import { forget } from "./forget.ts";
 import { gate } from "./gate.ts";
 import { heartbeat } from "./heartbeat.ts";
+import { home } from "./home.ts";
 import { inspect, watch } from "./inspect.ts";
 import { lose } from "./lose.ts";
 import { output } from "./output.ts";
 import { page } from "./page.ts";
 import { pause } from "./pause.ts";
 import { permit } from "./permit.ts";
+import { point } from "./point.ts";
 import { progress } from "./progress.ts";
 import { queue } from "./queue.ts";
 import { register } from "./register.ts";
 import { release } from "./release.ts";
 import { renew } from "./renew.ts";
+import { repoint } from "./repoint.ts";
 import { reserve } from "./reserve.ts";
 import { retry } from "./retry.ts";
 import { Script, storeError } from "./script.ts";
@@ -52,6 +55,7 @@ export type * from "./lose.ts";
 export type * from "./output.ts";
 export { OUTPUT_PAGE_BYTES } from "./output.ts";
 export type * from "./page.ts";
+export type * from "./point.ts";
 export type * from "./progress.ts";
 export type * from "./queue.ts";
 export type * from "./release.ts";
@@ -84,17 +88,20 @@ const CALLS = {
   forget,
   gate,
   heartbeat,
+  home,
   inspect,
   lose,
   output,
   page,
   pause,
   permit,
+  point,
   progress,
   queue,
   register,
   release,
   renew,
+  repoint,
   reserve,
   retry,
   secret,

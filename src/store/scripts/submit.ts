@@ -45,6 +45,7 @@ export type SubmitVerdict =
   | "replay"
   | "conflict"
   | "elsewhere"
+  | "moved"
   | "foreign"
   | "full"
   | "untold"

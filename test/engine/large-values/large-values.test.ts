@@ -178,7 +178,7 @@ describe("a large value", () => {
 
     it("is reported as gone if the store no longer has it", async () => {
       await jobs.submit({ id: "long", input });
-      await jobs.redis.del(jobs.keys.value("input", "long"));
+      await jobs.redis.del(jobs.keys.value("input", 0, "long"));
       const { tasks } = await jobs.engine.reserve(0, { ...request, reservation: "r1" });
       expect(tasks.map((task) => [task.input, task.inputBytes])).to.deep.equal([[null, 0]]);
       expect(await Promise.all(tasks.map((task) => jobs.engine.inputOf(task)))).to.deep.equal([null]);

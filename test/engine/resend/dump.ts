@@ -27,7 +27,7 @@ async function written(redis: Connection, key: string, tag: string): Promise<unk
   const kind = key.slice(tag.length)[0];
   const type = await redis.type(key);
   // A generation and a fence are times.
-  if (kind === "m") return (await redis.get(key))?.replace(/ \d+ (\d+) \d+/, " some $1 some");
+  if (kind === "m" && type === "string") return (await redis.get(key))?.replace(/ \d+ (\d+) \d+/, " some $1 some");
   if (type === "string") return redis.get(key);
   if (type === "zset") return redis.zrange(key, "0", "-1");
   // Starts are times, and live workers carry one: how many there are is what counts.
@@ -44,6 +44,7 @@ async function written(redis: Connection, key: string, tag: string): Promise<unk
       if (name === "rest" || name === "probe") return [name, value.replaceAll(/\d{13}/g, "some")];
       if (name === "V") return [name, value.replaceAll(/([frl])\d{14,}=/g, "$1 some=")];
       if (kind === "t" && name === "o") return [name, "some"];
+      if (kind === "t" && name === "K") return [name, value.replace(/^\d+/, "some")];
       // A run holds fence, begin and place.
       if (kind === "t" && name === "f") return [name, value.replace(/^\d+ (?:(-)|\S+) (\d+) \S+/, "some $1 $2 some")];
       return [name, value];

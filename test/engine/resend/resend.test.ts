@@ -7,6 +7,7 @@ import { scriptsOf } from "../../../src/store/scripts/scripts.ts";
 import { openEngine } from "../../helpers/engine.ts";
 import { onCluster, storeUrl, storeUrlAt } from "../../helpers/store/run-store.ts";
 import { startTcpProxy } from "../../helpers/tcp-proxy.ts";
+import { KEYED_CASES } from "./keyed-cases.ts";
 import { answer, CAP, KEEP, LONG, PERMIT, REQUEST, ROOM, Scene } from "./scene.ts";
 import { type Resent, sentTwice } from "./twice.ts";
 
@@ -36,6 +37,7 @@ const ALLOCATION = { id: "a-1", value: "{}", ttlMs: 60_000, queue: "jobs", limit
 const TARGET = { queue: "jobs", reference: "e@1", reason: "ECONNREFUSED" };
 const KEPT = { verdict: "kept", waiting: 0, scheduled: 0 };
 const CASES: readonly Case[] = [
+  ...KEYED_CASES,
   {
     ...{ script: "submit", when: "of new tasks, some for later, some with long inputs" },
     given: async () => undefined,
@@ -314,7 +316,7 @@ const CASES: readonly Case[] = [
 ];
 
 /** They write nothing, and Redis holds them to that. */
-const READERS = ["inspect", "count", "queue", "page", "allocation", "output", "finished"];
+const READERS = ["inspect", "count", "queue", "page", "allocation", "output", "finished", "home"];
 
 describe("a script sent twice, as after a lost reply", () => {
   it("is tested for every Lua file", () => {

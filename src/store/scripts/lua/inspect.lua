@@ -5,7 +5,7 @@
 --
 -- Returns {now, lines, tasks}: ms; a line of each queue (see lib/snapshot.lua); and of each task
 -- {"queue state created ended expiry lost cancel-requested destroyed error-code index score due revision deadline held",
--- progress, caller, result, last errors, run (see lib/run.lua)} with nothing for what it does not have, or "" for an unknown task. Of a result longer
+-- progress, caller, result, last errors, run (see lib/run.lua)} with nothing for what it does not have, "" for an unknown task, or its partition if it is in another one. Of a result longer
 -- than INSIDE the length, as a number: see lib/large.lua.
 -- flags: no-writes
 local base = KEYS[1]

@@ -43,7 +43,7 @@ for n = 1, tonumber(ARGV[1]) do
   local fence = run_of(run)
   local known = answered(answers, A.retry .. call)
   local undo = undoing and waiting_undo(id, queue, undoing, fence)
-  if not queue then
+  if not state then
     verdicts[n] = 'unknown'
   elseif known then
     verdicts[n] = known

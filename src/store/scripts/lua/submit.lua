@@ -11,7 +11,7 @@
 --
 -- Returns {lines, verdicts}: a line of each queue (see lib/snapshot.lua) as it is afterwards; and in one string a line of text for
 -- each task, "verdict state index score created": "new", "replay" (the same submission), "conflict" (another input), "elsewhere"
--- (another queue), "foreign" (another caller's), "full", "untold" (it has a webhook, and as many deliveries wait as tasks may),
+-- (another queue), "moved" (in another partition, see point.lua), "foreign" (another caller's), "full", "untold" (it has a webhook, and as many deliveries wait as tasks may),
 -- "long" (index above most), "dry"; nothing for what there is not.
 local base = KEYS[1]
 --#include clock
@@ -182,12 +182,14 @@ local function submit(queue, state, limit, listener)
     -- It may be of this very call.
     for name, of_name in pairs(seen) do join_line(name, of_name) end
     local letter = known[7]
+    -- The task is in another partition.
+    if not letter and known[1] == task.queue and (known[5] or '') == task.caller then return 'moved    ' end
     local verdict = known_verdict(known, task, input)
     if listener and verdict == 'replay' then listen(key, listener) end
     local rank = letter == S.waiting and redis.call('ZRANK', K.waiting(known[1]), id)
     local score = rank and redis.call('ZSCORE', K.waiting(known[1]), id)
     local index = rank and whole(rank) or (letter == S.running and '0' or '')
-    return verdict .. ' ' .. letter .. ' ' .. index .. ' ' .. (score and told_score(known[1], score) or '') .. ' ' .. (known[8] or '')
+    return verdict .. ' ' .. (letter or '') .. ' ' .. index .. ' ' .. (score and told_score(known[1], score) or '') .. ' ' .. (known[8] or '')
   end
 
   local index, found

@@ -21,6 +21,6 @@ local base = KEYS[1]
 
 for n = 0, tonumber(ARGV[2]) - 1 do
   local key = K.task(ARGV[3 + n * 2])
-  if redis.call('EXISTS', key) == 1 then listen(key, ARGV[1]) end
+  if redis.call('HEXISTS', key, F.state) == 1 then listen(key, ARGV[1]) end
 end
 return look(ARGV, 2)

@@ -9,8 +9,9 @@ local function look(args, at)
     local key = K.task(id)
     local known = redis.call('HMGET', key, F.queue, F.state, F.created, F.extra)
     local queue, state = known[1], known[2]
-    if not queue then
-      tasks[n + 1] = ''
+    if not state then
+      -- Where it is, if it is in another partition.
+      tasks[n + 1] = queue and redis.call('HGET', key, F.home) or ''
     else
       if not seen[queue] then
         seen[queue] = true

@@ -1,0 +1,28 @@
+import type { Confirmation } from "../durability.ts";
+import { list, text } from "./reply.ts";
+import type { Script } from "./script.ts";
+
+/** A task in another partition than that of its id. */
+export interface Pointer {
+  readonly id: string;
+  readonly queue: string;
+  readonly caller: string;
+  /** Its partition. */
+  readonly home: number;
+}
+
+/** The verdict, see point.lua, and whether it has the requested durability. */
+export interface Pointed {
+  readonly verdict: "noted" | "taken";
+  readonly durable: boolean;
+}
+
+/** Notes where tasks will be. */
+export const point =
+  (script: Script, confirmation: Confirmation) =>
+  async (tag: string, items: readonly Pointer[], checkMs: number): Promise<Pointed[]> => {
+    const args = items.flatMap(({ id, queue, caller, home }) => [id, queue, caller, home]);
+    const { reply, node } = await script.served(tag, [checkMs, items.length, ...args]);
+    const durable = await confirmation.confirm(node);
+    return list(reply).map((verdict) => ({ verdict: text(verdict) as Pointed["verdict"], durable }));
+  };

@@ -1,0 +1,180 @@
+import { expect } from "chai";
+import { audit } from "../../../src/engine/audit.ts";
+import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+
+const PARTITIONS = 3;
+const SETTINGS = { attempts: 1, keyedConcurrency: 1 };
+
+describe("a keyed queue over several partitions", () => {
+  let t: TestEngine;
+  /** Other processes on the same store. */
+  let others: TestEngine[];
+  let other: TestEngine;
+  let home: number;
+  let taken: Map<string, { queue: string; id: string; fence: string }>;
+  beforeEach(async () => {
+    t = await openEngine({ partitions: PARTITIONS, settings: SETTINGS });
+    others = [];
+    other = await anotherProcess();
+    home = t.keys.partitionOf("jobs");
+    taken = new Map();
+  });
+  afterEach(async () => {
+    const { disagreeing } = await audit(t.redis, t.scripts, t.keys, { heal: false });
+    for (const one of [...others, t]) await one.close();
+    expect(disagreeing, "audit").to.deep.equal([]);
+  });
+
+  const anotherProcess = async () => {
+    const opened = await openEngine({ partitions: PARTITIONS, settings: SETTINGS, prefix: t.keys.prefix });
+    others.push(opened);
+    return opened;
+  };
+  let serial = 0;
+  const start = async (count = 100, engine = t.engine) => {
+    serial += 1;
+    const request = { queue: "jobs", worker: "w", reservation: `r${serial}`, count, leaseMs: 15_000, rate: undefined };
+    const parts = [];
+    for (let partition = 0; partition < PARTITIONS; partition += 1)
+      parts.push(await engine.reserve(partition, request));
+    const tasks = parts.flatMap((part) => part.tasks);
+    for (const { id, fence } of tasks) taken.set(id, { queue: "jobs", id, fence });
+    return tasks.map(({ id }) => id);
+  };
+  const lease = (id: string) => taken.get(id) ?? { queue: "jobs", id, fence: "1" };
+  const complete = (id: string, engine = t.engine) => engine.complete(lease(id), resultOf(id), t.settings);
+  /** Ids of which each partition is that of some. */
+  const ids = (name: string, count: number) => Array.from({ length: count }, (_, n) => `${name}${n}`);
+  const pointers = async () => {
+    const counts = await Promise.all(t.keys.tags.map((tag) => t.redis.zcard(`${tag}moved`)));
+    return counts.reduce((sum, count) => sum + count, 0);
+  };
+
+  it("runs the tasks of a key one at a time, in the order in which they were submitted together", async () => {
+    const all = ids("a", 30);
+    expect(new Set(all.map((id) => t.keys.partitionOf(id))).size).to.equal(PARTITIONS);
+    const verdicts = await Promise.all(all.map((id) => t.submit({ id, key: "a" })));
+    expect(verdicts.map(({ index }) => index)).to.deep.equal(all.map((_, n) => n));
+    await other.submit({ id: "b", key: "b" });
+    expect(await start()).to.deep.equal(["a0", "b"]);
+    for (const [n, id] of all.entries()) {
+      expect(await complete(id, n % 2 === 0 ? t.engine : other.engine)).to.equal("done");
+      expect(await start(100, n % 3 === 0 ? other.engine : t.engine)).to.deep.equal(all.slice(n + 1, n + 2));
+    }
+  });
+
+  it("finds a task by its id in every process: to look, cancel, replace, fail, retry, write and destroy", async () => {
+    const all = ids("x", 12);
+    const long = JSON.stringify("y".repeat(50_000));
+    for (const id of all) await t.submit({ id, key: id, input: long });
+    for (const [n, id] of all.entries()) expect(await other.look(id)).to.include({ state: "waiting", index: n });
+    const replaced = { ...submissionLike("x0"), key: "x0" };
+    expect(await other.engine.update(replaced, t.settings)).to.equal("updated");
+    expect(await other.engine.cancel("x1", "jobs")).to.equal("canceled");
+    const { engine } = other;
+    for (const id of await start()) {
+      const { inputBytes } = { inputBytes: id === "x0" ? 7 : long.length };
+      const input = await engine.inputOf({ ...reservedLike, id, input: null, inputBytes });
+      if (id !== "x0") expect(input?.length, id).to.equal(long.length);
+      expect(await engine.renew(lease(id), 15_000)).to.equal("ok");
+      expect(await engine.steps.keep(lease(id), { name: "s", value: "1", undo: false }, 1e6)).to.equal("ok");
+      expect((await engine.steps.all(lease(id)))?.size).to.equal(1);
+      expect(await engine.outputs.write(lease(id), ["1"], { maxBytes: 100 })).to.equal(1);
+    }
+    const third = await anotherProcess();
+    for (const id of all.slice(2)) expect((await third.engine.outputs.read(id, 0)).total, id).to.equal(1);
+    const fourth = await anotherProcess();
+    for (const id of all.slice(2)) {
+      expect(await fourth.engine.fail(lease(id), failureOf("retry"), t.settings), id).to.equal("dead");
+    }
+    const fifth = await anotherProcess();
+    expect(await fifth.engine.retry("x2")).to.equal("waiting");
+    expect(await fifth.engine.page("dead", "jobs", null, 100)).to.have.length(9);
+    expect(await (await anotherProcess()).engine.retryAll("jobs")).to.equal(9);
+    expect(await (await anotherProcess()).engine.cancel("x3", "jobs")).to.equal("canceled");
+  });
+
+  it("has one task of an id, whatever queue it is submitted to", async () => {
+    const plain = { ...t.settings, queue: "plain", keyedConcurrency: undefined };
+    const to = (engine: TestEngine, queue: string, id: string, input: string) => {
+      const submission = { ...submissionLike(id), queue, input, ...(queue === "jobs" && { key: "k" }) };
+      return engine.engine.submit(submission, queue === "jobs" ? t.settings : plain).then(({ verdict }) => verdict);
+    };
+    for (const id of ids("one", 9)) {
+      expect(await to(t, "jobs", id, "1")).to.equal("new");
+      expect(await to(other, "jobs", id, "1")).to.equal("replay");
+      expect(await to(other, "jobs", id, "2")).to.equal("conflict");
+      expect(await to(other, "plain", id, "1")).to.equal("elsewhere");
+    }
+    for (const id of ids("two", 9)) {
+      expect(await to(t, "plain", id, "1")).to.equal("new");
+      expect(await to(other, "jobs", id, "1")).to.equal("elsewhere");
+    }
+    for (const id of ids("three", 20)) {
+      const verdicts = await Promise.all([to(t, "jobs", id, "1"), to(other, "plain", id, "1")]);
+      expect(verdicts.sort()).to.deep.equal(["elsewhere", "new"]);
+    }
+  });
+
+  it("answers who waits for the end of a task, in every process", async () => {
+    for (const id of ids("w", 6)) {
+      const wait = other.engine.wait({ id, queue: "jobs" });
+      await other.engine.submit({ ...submissionLike(id), key: null }, t.settings, true);
+      await start();
+      await complete(id);
+      const { end } = await wait.outcome(Date.now() + 1500, true);
+      expect(end?.state, id).to.equal("succeeded");
+      wait.stop();
+    }
+  });
+
+  it("counts everyone against the limit of the queue, and stores nothing of what is refused", async () => {
+    const settings = { ...t.settings, maxWaiting: 4 };
+    const verdicts = [];
+    for (const id of ids("m", 6)) {
+      verdicts.push((await t.engine.submit({ ...submissionLike(id), key: "k" }, settings)).verdict);
+    }
+    expect(verdicts).to.deep.equal(["new", "new", "new", "new", "full", "full"]);
+    expect(await other.engine.inspect("m5", { result: false })).to.equal(null);
+    expect((await t.submit({ id: "d", key: "k", dryRun: true })).index).to.equal(4);
+    expect((await t.submit({ id: "l", key: "k", maxIndex: 3 })).verdict).to.equal("long");
+  });
+
+  it("forgets where tasks were that have gone, and only those", async () => {
+    const all = ids("g", 9).filter((id) => t.keys.partitionOf(id) !== home);
+    for (const id of all) await t.submit({ id, key: "k" });
+    expect(await pointers()).to.equal(all.length);
+    const [gone = "", ...left] = all;
+    await t.redis.unlink(`${t.keys.tag(home)}t:${gone}`);
+    await t.redis.zrem(`${t.keys.tag(home)}w:jobs`, gone);
+    await t.redis.zrem(`${t.keys.tag(home)}p:jobs`, gone);
+    await t.redis.zrem(`${t.keys.tag(home)}pk:jobs =k`, gone);
+    const due = async () => {
+      for (const [partition, tag] of t.keys.tags.entries()) {
+        for (const id of all) await t.redis.zadd(`${tag}moved`, "XX", 1, id);
+        await (await anotherProcess()).engine.tick(partition);
+      }
+    };
+    await due();
+    expect(await pointers()).to.equal(left.length);
+    for (const id of left) expect(await other.look(id)).to.include({ state: "waiting" });
+    expect((await t.submit({ id: gone, key: "k" })).verdict).to.equal("new");
+    expect(await other.look(gone)).to.include({ state: "waiting" });
+    await audit(t.redis, t.scripts, t.keys, { heal: true });
+  });
+
+  const reservedLike = {
+    fence: "1",
+    attempt: 1,
+    lost: 0,
+    unbegun: 0,
+    createdMs: 0,
+    mediaType: "",
+    query: "",
+    caller: "",
+  };
+  const submissionLike = (id: string) => ({
+    ...{ id, queue: "jobs", input: '{"n":2}', mediaType: "application/json", query: {}, caller: null },
+    ...{ priority: 3, delayMs: 0, deadlineMs: null, maxIndex: null, dryRun: false, webhook: null },
+  });
+});
