@@ -5,13 +5,11 @@ import type { Verdict } from "./status.ts";
 import { headersOf, newId, type SubmitOptions, searchOf } from "./submission.ts";
 import { sleep } from "./time.ts";
 
-const DEFAULTS = {
-  /** Most lines and characters of one request. */
-  lines: 500,
-  length: 1_000_000,
-  /** Inputs that are there are sent when the next one takes longer. */
-  patienceMs: 50,
-} as const;
+/** Most lines and characters of one request. */
+const MOST_LINES = 500;
+const MOST_LENGTH = 1_000_000;
+/** Inputs that are there are sent when the next one takes longer. */
+const PATIENCE_MS = 50;
 
 /** What all tasks of a batch share. */
 export type BatchOptions = Omit<SubmitOptions, "id" | "idempotencyKey" | "type">;
@@ -31,7 +29,7 @@ export async function* submitAll(
   const path = `/v1/queues/${encodeURIComponent(queue)}/batches${searchOf(options, { envelope: "true" })}`;
   const headers = { ...headersOf(options), "Content-Type": "application/x-ndjson" };
   let line = 0;
-  for await (const part of partsOf(inputs, signal)) {
+  for await (const part of partsOf(inputs)) {
     for (let failures = 0; part.length > 0; ) {
       const body = part.join("\n");
       const verdicts = await connection.send(path, { method: "POST", headers, body, signal }, verdictsOf);
@@ -58,10 +56,7 @@ async function verdictsOf(response: Response): Promise<Verdict[]> {
 }
 
 /** The lines of the inputs, in parts that are sent when they are full, or when the next input is long in coming. */
-async function* partsOf(
-  inputs: Iterable<unknown> | AsyncIterable<unknown>,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<string[], void> {
+async function* partsOf(inputs: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<string[], void> {
   const isLive = Symbol.asyncIterator in inputs;
   const iterator = isLive ? inputs[Symbol.asyncIterator]() : inputs[Symbol.iterator]();
   let part: string[] = [];
@@ -70,16 +65,15 @@ async function* partsOf(
   let next = iterator.next();
   try {
     for (;;) {
-      signal?.throwIfAborted();
       const found = await (late !== undefined ? Promise.race([next, late]) : next);
       if (found && !found.done) {
         const text = JSON.stringify({ id: newId(), input: found.value ?? null });
         part.push(text);
         length += text.length;
-        if (isLive) late ??= sleep(DEFAULTS.patienceMs);
+        if (isLive) late ??= sleep(PATIENCE_MS);
         next = iterator.next();
       }
-      if (part.length > 0 && (!found || found.done || part.length >= DEFAULTS.lines || length >= DEFAULTS.length)) {
+      if (part.length > 0 && (!found || found.done || part.length >= MOST_LINES || length >= MOST_LENGTH)) {
         yield part;
         part = [];
         length = 0;

@@ -1,12 +1,12 @@
 import { type BatchOptions, submitAll } from "./batch.ts";
-import { Connection, isPending, type Request } from "./connection.ts";
-import { follow, type Target } from "./follow.ts";
+import { Connection, type Request } from "./connection.ts";
+import { follow, pathTo, type Target } from "./follow.ts";
 import type { AnyHandlers, InputOf, QueueName, ResultOf } from "./handler-types.ts";
-import { decode, encode } from "./media.ts";
-import { type Problem, taskError } from "./problem.ts";
+import { decode } from "./media.ts";
+import { PaihaoError, type Problem, taskError } from "./problem.ts";
 import type { Accepted, Output, Queue, Quote, Status, Verdict } from "./status.ts";
-import { headersOf, newId, requestsOf, type SubmitOptions, searchOf, submit } from "./submission.ts";
-import { type Duration, Limit, msOf } from "./time.ts";
+import { newId, requestOf, type SubmitOptions, submit } from "./submission.ts";
+import { type Duration, Limit, limitOf } from "./time.ts";
 
 /** How a client reaches its server. */
 export interface ClientOptions {
@@ -63,12 +63,8 @@ export class PaihaoClient<H = AnyHandlers> {
    * Puts a task into a queue. It has an id before it is sent, so that it runs once, however often it has to be sent.
    * @throws PaihaoError
    */
-  async submit<Q extends QueueName<H>>(
-    queue: Q,
-    input: InputOf<H, Q>,
-    options: SubmitOptions = {},
-  ): Promise<Accepted<Q>> {
-    return { ...(await submit(this.#connection, queue, input, options)), queue };
+  submit<Q extends QueueName<H>>(queue: Q, input: InputOf<H, Q>, options: SubmitOptions = {}): Promise<Accepted<Q>> {
+    return submit(this.#connection, queue, input, options) as Promise<Accepted<Q>>;
   }
 
   /**
@@ -114,13 +110,8 @@ export class PaihaoClient<H = AnyHandlers> {
     task: TaskRef<Q>,
     options: WaitOptions = {},
   ): AsyncGenerator<Status<ResultOf<H, Q>>, void> {
-    const limit = limitOf(options);
-    try {
-      for await (const { name, data } of follow(this.#task(task), { signal: limit.signal })) {
-        if (name !== "output") yield data as Status<ResultOf<H, Q>>;
-      }
-    } finally {
-      limit.release();
+    for await (const { name, data } of follow(this.#task(task), options)) {
+      if (name !== "output") yield data as Status<ResultOf<H, Q>>;
     }
   }
 
@@ -129,20 +120,15 @@ export class PaihaoClient<H = AnyHandlers> {
    * @throws PaihaoError; the signal's reason
    */
   async *outputs(task: TaskRef, options: WaitOptions = {}): AsyncGenerator<Output, void> {
-    const limit = limitOf(options);
     const target = this.#task(task);
     let none = true;
-    try {
-      for await (const { name, data } of follow(target, { signal: limit.signal, output: true })) {
-        if (name !== "output") continue;
-        none = false;
-        yield data;
-      }
-      // Of a task that is canceled or expired there is none: that is an error.
-      if (none) await this.#connection.send(pathTo(target, "/output"), { signal: limit.signal }, () => undefined);
-    } finally {
-      limit.release();
+    for await (const { name, data } of follow(target, { ...options, output: true })) {
+      if (name !== "output") continue;
+      none = false;
+      yield data;
     }
+    // Of a task that is canceled or expired there is none: that is an error.
+    if (none) await target.connection.send(pathTo(target, "/output"), options, () => undefined);
   }
 
   /** The values of {@link outputs} alone. */
@@ -177,8 +163,7 @@ export class PaihaoClient<H = AnyHandlers> {
     { signal }: Pick<WaitOptions, "signal"> = {},
   ): Promise<Status<ResultOf<H, Q>>> {
     const target = this.#task(task);
-    const request = { headers: { Accept: "application/json" }, signal };
-    return target.connection.send(pathTo(target, "/status"), request, jsonOf<Status<ResultOf<H, Q>>>);
+    return target.connection.json(pathTo(target, "/status"), { signal });
   }
 
   /**
@@ -189,27 +174,19 @@ export class PaihaoClient<H = AnyHandlers> {
   cancel(task: TaskRef, { signal }: Pick<WaitOptions, "signal"> = {}): Promise<Status | undefined> {
     const { connection, path } = this.#task(task);
     return connection.send(path, { method: "DELETE", signal }, (response) =>
-      response.status === 204 ? undefined : jsonOf<Status>(response),
+      response.status === 204 ? undefined : (response.json() as Promise<Status>),
     );
   }
 
   /** Where a submission would stand; nothing is submitted. @throws PaihaoError */
   quote<Q extends QueueName<H>>(queue: Q, input: InputOf<H, Q>, options: SubmitOptions = {}): Promise<Quote> {
-    const { body, type } = encode(input, options.type);
-    const request = {
-      method: "POST",
-      headers: { ...headersOf(options), "Content-Type": type },
-      body,
-      signal: options.signal,
-    };
-    const path = requestsOf(queue) + searchOf(options, { dryRun: "true" });
-    return this.#connection.send(path, request, jsonOf<Quote>);
+    const { path, search, request } = requestOf(queue, input, options, { dryRun: "true" });
+    return this.#connection.json(path + search, request);
   }
 
   /** All queues with their figures. @throws PaihaoError */
   async queues({ signal }: Pick<WaitOptions, "signal"> = {}): Promise<readonly Queue[]> {
-    const { items } = await this.#connection.send("/v1/queues", { signal }, jsonOf<{ items: readonly Queue[] }>);
-    return items;
+    return (await this.#connection.json<{ items: readonly Queue[] }>("/v1/queues", { signal })).items;
   }
 
   /**
@@ -230,8 +207,7 @@ export class PaihaoClient<H = AnyHandlers> {
    * @throws PaihaoError
    */
   request(path: string, request: Request = {}): Promise<Response> {
-    const once = request.method === "POST" || request.method === "PATCH";
-    return this.#connection.send(path, { once, ...request }, (response) => response);
+    return this.#connection.send(path, { once: request.method === "POST", ...request }, (response) => response);
   }
 
   #task(task: TaskRef): Target {
@@ -254,14 +230,15 @@ export class PaihaoClient<H = AnyHandlers> {
     try {
       const read = await connection.send(path + query, { signal }, async (response) => {
         const state = response.headers.get("X-Task-State");
-        if (state === "failed") return { problem: await jsonOf<Problem>(response) };
+        if (state === "failed") return { problem: (await response.json()) as Problem };
         if (state !== null && state !== "succeeded") return undefined;
         return { value: as === "response" ? response : await decode(response) };
       });
       if (read?.problem) throw taskError(read.problem);
       return read && { value: read.value };
     } catch (error) {
-      if (isPending(error)) return undefined;
+      // Its header says so too, but a proxy may have removed that.
+      if (error instanceof PaihaoError && error.code === "pending") return undefined;
       throw error;
     }
   }
@@ -296,22 +273,9 @@ export class PaihaoClient<H = AnyHandlers> {
   }
 }
 
-function limitOf({ signal, timeout }: WaitOptions): Limit {
-  return new Limit(signal, timeout === undefined ? undefined : msOf(timeout));
-}
-
-function pathTo({ path, query }: Target, resource: string): string {
-  return path + resource + query;
-}
-
-async function jsonOf<T>(response: Response): Promise<T> {
-  return (await response.json()) as T;
-}
-
 /** Rejects when the signal fires. */
 function rejection(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
     signal.addEventListener("abort", () => reject(signal.reason));
   });
 }

@@ -1,21 +1,17 @@
 import { errorOf, PaihaoError, type Problem, unreachable } from "./problem.ts";
 import { Limit, sleep } from "./time.ts";
 
-const DEFAULTS = {
-  /** How often a request is tried. */
-  attempts: 8,
-  /** The pause before attempt n + 1 is `base`·2^(n−1), at most `max`, half of it random. */
-  pauseMs: { base: 250, max: 10_000 },
-  /** A longer Retry-After is not waited for: the caller gets the error. */
-  longestRetryAfterS: 60,
-  /** For an answer to begin, and to arrive. */
-  answerMs: 35_000,
-} as const;
+// Constants rather than one object, here and in other files of the client: minifiers put their values in place.
 
-/** Problems that another attempt cannot solve, whatever their status: the caller must know of them. */
-const FINAL = new Set(["queue-full", "line-too-long", "store-full", "queue-paused", "sync-timeout"]);
-/** Statuses of an overloaded server, and of proxies before one that is away. */
-const TRANSIENT = new Set([408, 425, 429, 502, 503, 504]);
+/** How often a request is tried. */
+const ATTEMPTS = 8;
+/** The pause before attempt n + 1 is this·2^(n−1), at most the longest, half of it random. */
+const PAUSE_MS = 250;
+const LONGEST_PAUSE_MS = 10_000;
+/** A longer Retry-After is not waited for: the caller gets the error. */
+const LONGEST_RETRY_AFTER_S = 60;
+/** For an answer to begin, and to arrive. */
+const ANSWER_MS = 35_000;
 
 /** What fetch sends. */
 export type Body = NonNullable<RequestInit["body"]>;
@@ -47,7 +43,7 @@ export class Connection {
   readonly #fetch: typeof fetch;
   readonly #attempts: number;
 
-  constructor({ url, key, fetch, attempts = DEFAULTS.attempts }: ConnectionOptions) {
+  constructor({ url, key, fetch, attempts = ATTEMPTS }: ConnectionOptions) {
     this.url = url.replace(/\/+$/, "");
     this.#key = key;
     this.#fetch = fetch;
@@ -66,7 +62,7 @@ export class Connection {
   async send<T>(path: string, request: Request, read: (response: Response) => Promise<T> | T): Promise<T> {
     const { signal, once = false, waitMs = 0 } = request;
     for (let attempt = 1; ; attempt += 1) {
-      const limit = new Limit(signal, DEFAULTS.answerMs + waitMs);
+      const limit = new Limit(signal, ANSWER_MS + waitMs);
       try {
         return await read(await this.open(path, request, limit));
       } catch (thrown) {
@@ -80,12 +76,18 @@ export class Connection {
     }
   }
 
+  /** The same with an answer of JSON. */
+  json<T>(path: string, request: Request): Promise<T> {
+    return this.send(path, request, (response) => response.json() as Promise<T>);
+  }
+
   /** Waits before the next attempt. @throws the error, if another attempt is of no use; the signal's reason */
   async pause(error: unknown, attempt: number, signal: AbortSignal | undefined): Promise<void> {
     if (!(error instanceof PaihaoError)) throw error;
     const { kind, code, problem, retryAfter } = error;
-    const helps = kind === "unreachable" || (TRANSIENT.has(problem.status) && !FINAL.has(code));
-    if (!helps || attempt >= this.#attempts || (retryAfter ?? 0) > DEFAULTS.longestRetryAfterS) throw error;
+    // Of a full queue, or one that is too long, the caller must know.
+    const helps = kind === "unreachable" || problem.status === 429 || code === "not-durable";
+    if (!helps || attempt >= this.#attempts || (retryAfter ?? 0) > LONGEST_RETRY_AFTER_S) throw error;
     await sleep(pauseMs(attempt, retryAfter), signal);
   }
 
@@ -122,13 +124,13 @@ function isAboutTask({ headers }: Response): boolean {
 
 /** The error of an answer that is no success. */
 async function refusal(response: Response): Promise<PaihaoError> {
+  const { status } = response;
   const retryAfter = retryAfterOf(response.headers.get("Retry-After"));
   const problem = (await response.json().catch(() => undefined)) as Partial<Problem> | undefined;
   if (typeof problem?.type === "string" && typeof problem.title === "string") {
-    return errorOf({ ...problem, type: problem.type, title: problem.title, status: response.status }, retryAfter);
+    return errorOf({ ...(problem as Problem), status }, retryAfter);
   }
-  const { status } = response;
-  const own = { type: "about:blank", title: `HTTP ${status}`, status, detail: "not an answer of a Paihao server" };
+  const own = { type: "about:blank", title: `HTTP ${status}`, status, detail: "not from Paihao" };
   if (status < 500) return errorOf(own, retryAfter);
   return new PaihaoError("unreachable", own, { retryAfter });
 }
@@ -136,18 +138,12 @@ async function refusal(response: Response): Promise<PaihaoError> {
 /** The pause before the next attempt, ms. What the server says is the least; callers that were told the same come apart. */
 export function pauseMs(attempt: number, retryAfterS: number | undefined, chance = Math.random()): number {
   if (retryAfterS !== undefined) return retryAfterS * 1000 * (1 + chance / 4);
-  const { base, max } = DEFAULTS.pauseMs;
-  return Math.min(max, base * 2 ** (attempt - 1)) * (0.5 + chance / 2);
+  return Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** (attempt - 1)) * (0.5 + chance / 2);
 }
 
 /** Seconds of a Retry-After (RFC 9110 §10.2.3): a number, or a date. */
 export function retryAfterOf(value: string | null, nowMs = Date.now()): number | undefined {
   if (value === null) return undefined;
   const seconds = /^\d+$/.test(value) ? Number(value) : (Date.parse(value) - nowMs) / 1000;
-  return Number.isNaN(seconds) ? undefined : Math.max(0, seconds);
-}
-
-/** Whether the error says that the task has not ended: for servers whose header on that a proxy has removed. */
-export function isPending(error: unknown): boolean {
-  return error instanceof PaihaoError && error.code === "pending";
+  return seconds >= 0 ? seconds : undefined;
 }

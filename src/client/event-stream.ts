@@ -39,7 +39,7 @@ export async function* eventsOf(lines: AsyncIterable<string>): AsyncGenerator<St
   let data: string | undefined;
   for await (const line of lines) {
     if (line === "") {
-      if (data !== undefined) yield { name: name || "message", id, data };
+      if (data !== undefined) yield { name, id, data };
       name = "";
       id = data = undefined;
       continue;

@@ -2,24 +2,21 @@ import { type Connection, pauseMs, retryAfterOf } from "./connection.ts";
 import { eventsOf, linesOf } from "./event-stream.ts";
 import { PaihaoError } from "./problem.ts";
 import { hasEnded, type Output, type Status } from "./status.ts";
-import { Limit, sleep } from "./time.ts";
+import { type Duration, Limit, limitOf, sleep } from "./time.ts";
 
-const DEFAULTS = {
-  /** The server sends something at once: a stream that is silent for so long is kept by a proxy. */
-  firstByteMs: 5000,
-  /** And a comment every 10 s. */
-  silenceMs: 25_000,
-  /** After so many streams in a row that broke off early it asks instead. */
-  mostCuts: 3,
-  /** A stream that lasted so long did not break off early. */
-  longMs: 20_000,
-  /** How long a long poll lasts, seconds. */
-  pollS: 25,
-  /** How long one for output lasts. */
-  outputPollS: 2,
-  /** An answer that comes faster is followed by a pause, and a failure that comes faster is not that of a proxy. */
-  quickMs: 500,
-} as const;
+/** The server sends something at once: a stream that is silent for so long is kept by a proxy. */
+const FIRST_BYTE_MS = 5000;
+/** And a comment every 10 s. */
+const SILENCE_MS = 25_000;
+/** After so many streams in a row that broke off early it asks instead. */
+const MOST_CUTS = 3;
+/** A stream that lasted so long did not break off early. */
+const LONG_MS = 20_000;
+/** How long a long poll lasts, and one for output, seconds. */
+const POLL_S = 25;
+const OUTPUT_POLL_S = 2;
+/** An answer that comes faster is followed by a pause, and a failure that comes faster is not that of a proxy. */
+const QUICK_MS = 500;
 
 /** A task at its server. */
 export interface Target {
@@ -30,6 +27,11 @@ export interface Target {
   readonly query: string;
 }
 
+/** The path of one of its resources. */
+export function pathTo({ path, query }: Target, resource: string): string {
+  return path + resource + query;
+}
+
 /** What happens to a task. */
 export type TaskEvent =
   | { readonly name: "status" | "done"; readonly data: Status }
@@ -38,6 +40,8 @@ export type TaskEvent =
 /** What is to be known of it. */
 export interface FollowOptions {
   readonly signal?: AbortSignal | undefined;
+  /** Then it ends with a TimeoutError. */
+  readonly timeout?: Duration | undefined;
   /** What the handler writes too. */
   readonly output?: boolean;
 }
@@ -48,17 +52,22 @@ export interface FollowOptions {
  * @throws PaihaoError; the signal's reason
  */
 export async function* follow(task: Target, options: FollowOptions): AsyncGenerator<TaskEvent, void> {
-  const follower = new Follower(task, options);
-  for await (const event of follower.streams()) {
-    yield event;
-    if (event.name === "done") return;
+  const limit = limitOf(options);
+  const follower = new Follower(task, limit.signal, options.output === true);
+  try {
+    for await (const event of follower.streams()) {
+      yield event;
+      if (event.name === "done") return;
+    }
+    yield* follower.polls();
+  } finally {
+    limit.release();
   }
-  yield* follower.polls();
 }
 
 class Follower {
   readonly #task: Target;
-  readonly #signal: AbortSignal | undefined;
+  readonly #signal: AbortSignal;
   readonly #output: boolean;
   /** Of the last event that had one. */
   #lastId = "";
@@ -67,7 +76,7 @@ class Follower {
   /** The number of the next value. */
   #next = 0;
 
-  constructor(task: Target, { signal, output = false }: FollowOptions) {
+  constructor(task: Target, signal: AbortSignal, output: boolean) {
     this.#task = task;
     this.#signal = signal;
     this.#output = output;
@@ -75,20 +84,22 @@ class Follower {
 
   /** Ends without `done` where streams do not get through. */
   async *streams(): AsyncGenerator<TaskEvent, void> {
+    const { connection } = this.#task;
     let failures = 0;
-    for (let cuts = 0; cuts < DEFAULTS.mostCuts; ) {
+    for (let cuts = 0; cuts < MOST_CUTS; ) {
       const began = Date.now();
-      const limit = new Limit(this.#signal, DEFAULTS.firstByteMs);
+      const limit = new Limit(this.#signal, FIRST_BYTE_MS);
       let heard = false;
       let isOpen = false;
       try {
-        const response = await this.#open(limit);
-        if (!/^text\/event-stream\b/.test(response.headers.get("Content-Type") ?? "")) return;
+        const headers = { Accept: "text/event-stream", ...(this.#lastId && { "Last-Event-ID": this.#lastId }) };
+        const response = await connection.open(pathTo(this.#task, "/events"), { headers }, limit);
+        if (!response.headers.get("Content-Type")?.startsWith("text/event-stream")) return;
         isOpen = true;
         failures = 0;
         const lines = linesOf(response, () => {
           heard = true;
-          limit.within(DEFAULTS.silenceMs);
+          limit.within(SILENCE_MS);
         });
         for await (const { name, id, data } of eventsOf(lines)) {
           const event = this.#take(name, id, data);
@@ -96,31 +107,31 @@ class Follower {
           if (name === "done") return;
         }
       } catch (error) {
-        this.#signal?.throwIfAborted();
+        this.#signal.throwIfAborted();
         // A proxy keeps it back, or cut it before it let anything through, and would do the same with the next one.
-        if (!heard && Date.now() - began > DEFAULTS.quickMs) return;
+        if (!heard && Date.now() - began > QUICK_MS) return;
         if (!isOpen) {
           failures += 1;
-          await this.#task.connection.pause(error, failures, this.#signal);
+          await connection.pause(error, failures, this.#signal);
           continue;
         }
       } finally {
         limit.end();
       }
-      cuts = Date.now() - began > DEFAULTS.longMs ? 0 : cuts + 1;
+      cuts = Date.now() - began > LONG_MS ? 0 : cuts + 1;
       await sleep(pauseMs(1, undefined), this.#signal);
     }
   }
 
   /** By conditional long polls, and the output by polls that the server ends. */
   async *polls(): AsyncGenerator<TaskEvent, void> {
-    let waitS: number = DEFAULTS.pollS;
+    let waitS = POLL_S;
     let tag = "";
     let failures = 0;
     for (;;) {
       const began = Date.now();
       try {
-        if (this.#output && tag !== "") yield* this.#outputs(Math.min(waitS, DEFAULTS.outputPollS));
+        if (this.#output && tag !== "") yield* this.#outputs(Math.min(waitS, OUTPUT_POLL_S));
         const answer = await this.#poll(tag, this.#output ? 0 : waitS);
         const { status } = answer;
         failures = 0;
@@ -129,61 +140,55 @@ class Follower {
           return yield { name: "done", data: status };
         }
         if (status) {
-          const version = answer.tag.replace(/^W\/|"/g, "");
-          if (version === "" || version !== this.#version) yield { name: "status", data: status };
-          this.#version = version;
           tag = answer.tag;
+          if (this.#isNew(tag.replace(/^W\/|"/g, ""))) yield { name: "status", data: status };
         }
         // A server or a proxy that answers at once is not asked all the time.
-        if (Date.now() - began < DEFAULTS.quickMs) await sleep(pauseMs(1, answer.retryAfterS ?? 2), this.#signal);
+        if (Date.now() - began < QUICK_MS) await sleep(pauseMs(1, answer.retryAfterS ?? 2), this.#signal);
       } catch (error) {
         if (!(error instanceof PaihaoError && error.kind === "unreachable")) throw error;
         failures += 1;
         // A proxy may cut what takes long: a shorter poll gets through.
-        if (waitS > 0 && Date.now() - began > DEFAULTS.quickMs) waitS = Math.floor(waitS / 3);
+        if (waitS > 0 && Date.now() - began > QUICK_MS) waitS = Math.floor(waitS / 3);
         else await this.#task.connection.pause(error, failures, this.#signal);
       }
     }
   }
 
   #poll(tag: string, waitS: number) {
-    const headers: Record<string, string> = { Accept: "application/json", Prefer: `wait=${waitS}` };
-    if (tag !== "") headers["If-None-Match"] = tag;
+    const headers = { Prefer: `wait=${waitS}`, ...(tag && { "If-None-Match": tag }) };
     const request = { headers, signal: this.#signal, waitMs: waitS * 1000, once: true };
-    return this.#task.connection.send(this.#pathOf("/status"), request, async (response) => ({
+    return this.#task.connection.send(pathTo(this.#task, "/status"), request, async (response) => ({
       status: response.status === 304 ? undefined : ((await response.json()) as Status),
       tag: response.headers.get("ETag") ?? "",
       retryAfterS: retryAfterOf(response.headers.get("Retry-After")),
     }));
   }
 
-  #open(limit: Limit): Promise<Response> {
-    const headers: Record<string, string> = { Accept: "text/event-stream" };
-    if (this.#lastId !== "") headers["Last-Event-ID"] = this.#lastId;
-    return this.#task.connection.open(this.#pathOf("/events"), { headers }, limit);
+  /** What an event tells; undefined if it is no news. */
+  #take(name: string, id: string | undefined, text: string): TaskEvent | undefined {
+    const data = JSON.parse(text);
+    if (id !== undefined) this.#lastId = id;
+    if (name === "output" && data.seq >= this.#next) {
+      this.#next = data.seq + 1;
+      if (this.#output) return { name, data };
+    }
+    // The status of the end has no id: `done` follows it.
+    if (name === "status" && id !== undefined && this.#isNew(id.replace(/\..*/, ""))) return { name, data };
+    return name === "done" ? { name, data } : undefined;
   }
 
-  #take(name: string, id: string | undefined, data: string): TaskEvent | undefined {
-    if (name === "output") {
-      const value: Output = JSON.parse(data);
-      if (id !== undefined) this.#lastId = id;
-      if (value.seq < this.#next) return undefined;
-      this.#next = value.seq + 1;
-      return this.#output ? { name, data: value } : undefined;
-    }
-    if (name === "done") return { name, data: JSON.parse(data) };
-    // That of the end has no id: `done` follows it.
-    if (name !== "status" || id === undefined) return undefined;
-    const [version = ""] = id.split(".");
-    this.#lastId = id;
-    if (version === this.#version) return undefined;
+  /** Whether the task has another version than at the last status. */
+  #isNew(version: string): boolean {
+    const known = this.#version;
     this.#version = version;
-    return { name, data: JSON.parse(data) };
+    return version === "" || version !== known;
   }
 
   async *#outputs(waitS: number): AsyncGenerator<TaskEvent, void> {
-    const separator = this.#task.query === "" ? "?" : "&";
-    const path = this.#pathOf("/output") + (this.#next > 0 ? `${separator}after=${this.#next - 1}` : "");
+    const { query } = this.#task;
+    const after = this.#next > 0 ? `${query === "" ? "?" : "&"}after=${this.#next - 1}` : "";
+    const path = pathTo(this.#task, "/output") + after;
     const request = {
       headers: { Prefer: `wait=${waitS}` },
       signal: this.#signal,
@@ -196,9 +201,5 @@ class Follower {
       this.#next = data.seq + 1;
       yield { name: "output", data };
     }
-  }
-
-  #pathOf(resource: string): string {
-    return this.#task.path + resource + this.#task.query;
   }
 }

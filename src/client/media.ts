@@ -25,8 +25,9 @@ export function encode(input: unknown, type?: string): Encoded {
 export async function decode(response: Response): Promise<unknown> {
   const { status, headers } = response;
   const type = headers.get("Content-Type");
-  if (status === 204 || status === 205 || type === null) return undefined;
-  if (/^application\/octet-stream\b/i.test(type)) return new Uint8Array(await response.arrayBuffer());
+  // Only what has a body has a type.
+  if (type === null) return undefined;
+  if (type.startsWith("application/octet-stream")) return new Uint8Array(await response.arrayBuffer());
   if (!JSON_TYPE.test(type)) return response;
   const text = await response.text();
   try {

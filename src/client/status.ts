@@ -120,6 +120,7 @@ export interface Accepted<Q extends string = string> {
   /** How many tasks stand before it; null if it has no place in line. */
   readonly index: number | null;
   readonly eta: Eta | null;
+  readonly links: readonly Link[];
   /** Path of the result; signed if the server signs links, so that it can be handed to somebody without a key. */
   readonly href: string;
   /** The id was known: the task was submitted before, and does not run twice. */

@@ -1,4 +1,4 @@
-import type { Connection } from "./connection.ts";
+import type { Connection, Request } from "./connection.ts";
 import { encode } from "./media.ts";
 import type { Accepted } from "./status.ts";
 import { type Duration, msOf } from "./time.ts";
@@ -39,27 +39,38 @@ export async function submit(
   options: SubmitOptions,
   fresh = newId(),
 ): Promise<Accepted> {
-  const { id, idempotencyKey, signal } = options;
-  const { body, type } = encode(input, options.type);
-  const headers: Record<string, string> = { ...headersOf(options), "Content-Type": type, Prefer: "respond-async" };
-  let path = requestsOf(queue);
+  const { id, idempotencyKey } = options;
+  const { path, search, request } = requestOf(queue, input, options);
+  const headers: Record<string, string> = { ...request.headers, Prefer: "respond-async" };
   let method = "POST";
+  let end = search;
   if (idempotencyKey !== undefined) headers["Idempotency-Key"] = idempotencyKey;
   // Not PUT: that would replace the input of a task that has the caller's id.
   else if (id !== undefined) headers["X-Request-Id"] = id;
   else {
     // In the path, since proxies replace X-Request-Id.
-    path += `/${fresh}`;
+    end = `/${fresh}${search}`;
     method = "PUT";
   }
-  const request = { method, headers, body, signal };
   const own = idempotencyKey === undefined ? (id ?? fresh) : undefined;
-  return connection.send(path + searchOf(options), request, (response) => acceptedOf(response, queue, own));
+  const sent = { ...request, method, headers };
+  return connection.send(path + end, sent, (response) => acceptedOf(response, queue, own));
 }
 
-/** Where tasks of a queue are submitted. */
-export function requestsOf(queue: string): string {
-  return `/v1/queues/${encodeURIComponent(queue)}/requests`;
+/** The request of a submission, without what identifies it. */
+export function requestOf(
+  queue: string,
+  input: unknown,
+  options: SubmitOptions,
+  more: Readonly<Record<string, string>> = {},
+): { readonly path: string; readonly search: string; readonly request: Request } {
+  const { body, type } = encode(input, options.type);
+  const headers = { ...headersOf(options), "Content-Type": type };
+  return {
+    path: `/v1/queues/${encodeURIComponent(queue)}/requests`,
+    search: searchOf(options, more),
+    request: { method: "POST", headers, body, signal: options.signal },
+  };
 }
 
 /** An id that nobody else has. `crypto.randomUUID` is only there on secure origins. */
@@ -91,11 +102,19 @@ async function acceptedOf(response: Response, queue: string, own: string | undef
   const replayed = headers.has("Idempotent-Replayed");
   const state = headers.get("X-Task-State");
   if (status === 202 && state !== "succeeded") {
-    const { id, index, eta, href, ...accepted } = (await response.json()) as Accepted;
-    return { id, queue, state: accepted.state, index, eta, href, replayed };
+    return { ...((await response.json()) as Accepted), replayed };
   }
   // It was submitted before and has ended: the answer is its result, or the problem that says why it has none.
   const ended = state === null ? ((await response.json()) as Pick<Accepted, "state">).state : state;
   const id = own ?? headers.get("X-Request-Id") ?? "";
-  return { id, queue, state: ended as Accepted["state"], index: null, eta: null, href: `/v1/requests/${id}`, replayed };
+  return {
+    id,
+    queue,
+    state: ended as Accepted["state"],
+    index: null,
+    eta: null,
+    links: [],
+    href: `/v1/requests/${id}`,
+    replayed,
+  };
 }

@@ -27,6 +27,17 @@ export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   });
 }
 
+/** A signal of the caller's, and how long it may take. */
+export function limitOf({
+  signal,
+  timeout,
+}: {
+  signal?: AbortSignal | undefined;
+  timeout?: Duration | undefined;
+}): Limit {
+  return new Limit(signal, timeout === undefined ? undefined : msOf(timeout));
+}
+
 /** The longest that setTimeout counts; a longer one would fire at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 

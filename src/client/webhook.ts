@@ -38,13 +38,13 @@ export async function verifyWebhook(
   const text = typeof body === "string" ? body : new TextDecoder().decode(body);
   const [id, timestamp] = [header("webhook-id"), header("webhook-timestamp")];
   if (!/^\d+$/.test(timestamp) || Math.abs(nowMs / 1000 - Number(timestamp)) > TOLERANCE_S) {
-    throw unverified("webhook-timestamp is missing, or not of the last five minutes");
+    throw unverified("webhook-timestamp is too old or too new");
   }
   const message = new TextEncoder().encode(`${id}.${timestamp}.${text}`);
   const signatures = header("webhook-signature").split(" ");
   for (const one of [secret].flat()) {
     const raw = bytesOf(one.replace(/^whsec_/, ""));
-    if (!raw) throw new TypeError("the secret is not base64");
+    if (!raw) throw new TypeError("secret is not base64");
     const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["verify"]);
     for (const signature of signatures) {
       const bytes = signature.startsWith("v1,") ? bytesOf(signature.slice(3)) : undefined;
@@ -52,7 +52,7 @@ export async function verifyWebhook(
       if (bytes && (await crypto.subtle.verify("HMAC", key, bytes, message))) return { id, ...JSON.parse(text) };
     }
   }
-  throw unverified("webhook-signature does not match the secret");
+  throw unverified("webhook-signature does not match");
 }
 
 function unverified(detail: string): PaihaoError {
