@@ -37,11 +37,12 @@ const ON_EVERY_STORE = ["test/store/", "test/engine/", "test/http/", "test/worke
 /** Something that the tests left open keeps mocha from ending: better a failure than a CI job that hangs. */
 const LONGEST_RUN_MS = 16 * 60_000;
 
-const CHECKS: readonly { name: string; command: readonly string[] }[] = [
+const CHECKS: readonly { name: string; command: readonly string[] /** Its figures. */; shows?: boolean }[] = [
   { name: "lint, format and floors", command: [join(BIN, "biome"), "check", "--error-on-warnings"] },
   { name: "types", command: [join(BIN, "tsc"), "--noEmit"] },
   { name: "types of the pages", command: [join(BIN, "tsc"), "--project", "tsconfig.pages.json"] },
   { name: "no unused exports, files or dependencies", command: [join(BIN, "knip"), "--no-progress"] },
+  { name: "client", command: ["npm", "run", "--silent", "check:client"], shows: true },
   { name: "package", command: ["npm", "run", "--silent", "check:package"] },
 ];
 
@@ -75,11 +76,11 @@ async function main(args: readonly string[]): Promise<Totals> {
 /** Passing checks are no tests and not counted; a failing one must not hide behind "0 failed". */
 function runChecks(): Totals {
   let failed = 0;
-  for (const { name, command } of CHECKS) {
+  for (const { name, command, shows = false } of CHECKS) {
     const [file = "", ...args] = command;
     const run = spawnSync(file, args, { cwd: ROOT, encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
     if (run.status === 0) {
-      say(`${name}: ok`);
+      say(`${name}: ok${shows ? `, ${run.stdout.trim().replace(/^\w+: /, "")}` : ""}`);
     } else {
       process.stdout.write(`${run.stdout}${run.stderr}${run.error ?? ""}\n`);
       say(`${name}: FAILED`);

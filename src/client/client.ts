@@ -1,9 +1,9 @@
 import { type BatchOptions, submitAll } from "./batch.ts";
-import { Connection, type Request } from "./connection.ts";
+import { Connection, isPending, type Request } from "./connection.ts";
 import { follow, pathTo, type Target } from "./follow.ts";
 import type { AnyHandlers, InputOf, QueueName, ResultOf } from "./handler-types.ts";
 import { decode } from "./media.ts";
-import { PaihaoError, type Problem, taskError } from "./problem.ts";
+import { type Problem, taskError } from "./problem.ts";
 import type { Accepted, Output, Queue, Quote, Status, Verdict } from "./status.ts";
 import { newId, requestOf, type SubmitOptions, submit } from "./submission.ts";
 import { type Duration, Limit, limitOf } from "./time.ts";
@@ -237,8 +237,7 @@ export class PaihaoClient<H = AnyHandlers> {
       if (read?.problem) throw taskError(read.problem);
       return read && { value: read.value };
     } catch (error) {
-      // Its header says so too, but a proxy may have removed that.
-      if (error instanceof PaihaoError && error.code === "pending") return undefined;
+      if (isPending(error)) return undefined;
       throw error;
     }
   }

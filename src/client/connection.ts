@@ -122,6 +122,11 @@ function isAboutTask({ headers }: Response): boolean {
   return headers.has("X-Task-State") || headers.has("Idempotent-Replayed");
 }
 
+/** Whether the error says that the task has not ended: its header says so too, but a proxy may have removed that. */
+export function isPending(error: unknown): boolean {
+  return error instanceof PaihaoError && error.code === "pending";
+}
+
 /** The error of an answer that is no success. */
 async function refusal(response: Response): Promise<PaihaoError> {
   const { status } = response;
