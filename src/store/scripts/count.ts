@@ -26,9 +26,36 @@ const PATIENCE_MS = 300;
 export const count =
   (script: Script) =>
   async (tag: string, questions: readonly Question[]): Promise<Counted[]> => {
-    const args = questions.flatMap((q) => [q.queue, q.equals ? "<=" : "<", q.scores.join(" ")]);
+    const args = questions.flatMap((q) => [q.queue, q.equals ? "<=" : "<", runsOf(q.scores).join(" ")]);
     return list(await script.text(tag, args, PATIENCE_MS)).map((reply) => {
-      const [waiting = 0, scheduled = 0, running = 0, resting, ...before] = text(reply).split(" ").map(Number);
-      return { waiting, scheduled, running, resting: resting === 1, before };
+      const [waiting, scheduled, running, resting, ...before] = text(reply).split(" ");
+      return {
+        waiting: Number(waiting),
+        scheduled: Number(scheduled),
+        running: Number(running),
+        resting: resting === "1",
+        before: before.flatMap(countsOf),
+      };
     });
   };
+
+/** Tasks submitted together have consecutive scores, which are written as one: see count.lua. */
+function runsOf(scores: readonly string[]): string[] {
+  const runs: { readonly first: string; last: number; more: number }[] = [];
+  for (const score of scores) {
+    const run = runs.at(-1);
+    if (run && /^\d+$/.test(score) && Number(score) === run.last + 1) {
+      run.last += 1;
+      run.more += 1;
+    } else {
+      runs.push({ first: score, last: Number(score), more: 0 });
+    }
+  }
+  return runs.map(({ first, more }) => (more === 0 ? first : `${first}+${more}`));
+}
+
+/** Reads a count, or "count*n" for as many tasks. */
+function countsOf(counts: string): number[] {
+  const [before, tasks = 1] = counts.split("*").map(Number);
+  return Array.from({ length: tasks }, () => before ?? 0);
+}

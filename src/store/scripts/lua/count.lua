@@ -2,12 +2,13 @@
 --
 -- KEYS[1]  base: the partition's tag
 -- ARGV[1…] of each queue: its name, "<" or "<=" (whether equal scores stand before a task), and the scores of the tasks with a space
---          between
+--          between; "score+n" stands for a score and the n whole numbers that follow it
 --
 -- Returns of each queue, in one string with a space between: waiting, scheduled, running, resting ("1" or
--- "0"), and of each task how many stand before it.
+-- "0"), and of each task how many stand before it; "count*n" stands for n times the same count.
 -- flags: no-writes
 local base = KEYS[1]
+--#include clock
 --#include relative
 
 local answers = {}
@@ -17,9 +18,30 @@ for at = 1, #ARGV, 3 do
   local waiting = redis.call('ZCARD', line)
   local resting = redis.call('HEXISTS', K.queue(queue), Q.rest)
   local answer = { waiting, redis.call('ZCARD', K.scheduled(queue)), redis.call('ZCARD', K.leases(queue)), resting }
-  for score in string.gmatch(ARGV[at + 2], '%S+') do
+  local function count_before(score)
     -- Where nobody waits nobody stands before anyone.
-    answer[#answer + 1] = waiting == 0 and 0 or redis.call('ZCOUNT', line, '-inf', sign .. own_score(queue, score))
+    return waiting == 0 and 0 or redis.call('ZCOUNT', line, '-inf', sign .. score)
+  end
+  -- The same of each whole number from first to last, of which those of both are known: where they are equal nobody stands between.
+  local function count_each(first, last, at_first, at_last)
+    if at_first == at_last then
+      answer[#answer + 1] = at_first .. '*' .. last - first + 1
+    elseif last - first == 1 then
+      answer[#answer + 1], answer[#answer + 2] = at_first, at_last
+    else
+      local middle = math.floor((first + last) / 2)
+      count_each(first, middle, at_first, count_before(whole(middle)))
+      count_each(middle + 1, last, count_before(whole(middle + 1)), at_last)
+    end
+  end
+  for score, more in string.gmatch(ARGV[at + 2], '([^%s+]+)%+?(%d*)') do
+    local first = count_before(own_score(queue, score))
+    if more == '' then
+      answer[#answer + 1] = first
+    else
+      local last = tonumber(score) + tonumber(more)
+      count_each(tonumber(score), last, first, count_before(whole(last)))
+    end
   end
   answers[#answers + 1] = table.concat(answer, ' ')
 end
