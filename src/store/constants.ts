@@ -30,6 +30,8 @@ export const SHARED = {
   /** When the first probe of a resting queue may start, ms; the time doubles with each that fails. */
   firstProbeMs: 1000,
   longestProbeMs: 60_000,
+  /** An input up to this length is in the task's hash, so that it costs no key of its own. */
+  inlineInputBytes: 256,
   /** A stored result up to this length is in the task's hash, so that it costs no key of its own. */
   inlineResultBytes: 256,
   /** The most processes that a task's record names as listeners, so that the names stay below 64 bytes. */

@@ -10,7 +10,7 @@ import type { State } from "../task.ts";
  */
 export const KEYS = {
   task: ["t:<id>", "hash", "the task, see TASK_FIELDS"],
-  input: ["b:<id>", "string", "its input, when longer than INLINE_BYTES"],
+  input: ["b:<id>", "string", "its input, when longer than SHARED.inlineInputBytes"],
   result: ["r:<id>", "string", "its result, see result.ts, when longer than SHARED.inlineResultBytes; PX = result TTL"],
   steps: ["s:<id>", "hash", "its durable steps: name → number, a letter, a space, JSON: see lua/step.lua"],
   output: ["o:<id>", "list", 'what its handler has written: "run attempt JSON" for each value, in order'],
@@ -75,7 +75,7 @@ export const KEYS = {
   ],
 } as const;
 
-/** A longer input gets a key of its own: in the hash it would prevent Redis's compact encoding. */
+/** A longer input has a digest, and is stored in parts or as a key of its own: as one field it would prevent Redis's compact encoding. */
 export const INLINE_BYTES = 64;
 
 /**
@@ -89,7 +89,11 @@ export const TASK_FIELDS = {
   created: ["c", "created, ms"],
   revision: ["v", "how often its input was replaced; default 0"],
   input: ["i", "input, up to INLINE_BYTES"],
-  digest: ["h", "digest of a longer input, which is a key of its own"],
+  digest: ["h", "digest of a longer input, which is in the fields that follow or a key of its own"],
+  input1: ["I", "a longer input, see lua/lib/input.lua: the first 64 bytes"],
+  input2: ["I2", "the next 64, and so on"],
+  input3: ["I3", ""],
+  input4: ["I4", ""],
   mediaType: ["m", "media type of the input; default application/json"],
   query: ["u", "query parameters for the handler, JSON"],
   caller: ["z", "caller"],

@@ -163,13 +163,14 @@ function checkHome(task: ModelTask, dump: Dump): void {
   expect(places, `indexes of ${task.id}`).to.deep.equal(home === null ? [] : [`${home} ${task.queue}`]);
 }
 
-/** A long input has a key of its own for as long as it may be needed; a short one stays to know a replay by. */
+/** A long input is kept for as long as it may be needed; a short one stays to know a replay by. */
 function checkInput(task: ModelTask, stored: StoredTask): void {
   const { id, input } = task;
   if (input.length > INLINE_BYTES) {
     expect(stored.input, `input of ${id}`).to.equal(task.inputKept ? input : "");
     expect(stored.fields, `input of ${id}`).to.have.property("digest").with.length(32);
     expect(stored.fields, `input of ${id}`).not.to.have.property("input");
+    if (input.length <= SHARED.inlineInputBytes) expect(stored.inputTtl, `a key of the input of ${id}`).to.equal(-2);
   } else {
     expect(stored.fields.input, `input of ${id}`).to.equal(input);
     expect(stored.inputTtl, `input of ${id}`).to.equal(-2);

@@ -46,11 +46,16 @@ local function hash(key)
   for n = 1, #flat, 2 do map[flat[n]] = flat[n + 1] end
   return map
 end
+local function inputs(id)
+  local parts = redis.call('HMGET', K.task(id), F.input1, F.input2, F.input3, F.input4)
+  for n, part in ipairs(parts) do parts[n] = part or '' end
+  return parts
+end
 local out = { tasks = { [''] = '' }, queues = { [''] = '' } }
 for _, id in ipairs(ids) do
   out.tasks[id] = {
     fields = hash(K.task(id)), ttl = redis.call('PTTL', K.task(id)),
-    input = redis.call('GET', K.input(id)) or '', inputTtl = redis.call('PTTL', K.input(id)),
+    input = redis.call('GET', K.input(id)) or table.concat(inputs(id)), inputTtl = redis.call('PTTL', K.input(id)),
     result = redis.call('GET', K.result(id)) or '', resultTtl = redis.call('PTTL', K.result(id)),
     steps = hash(K.steps(id)), stepsTtl = redis.call('PTTL', K.steps(id)),
     output = { '', unpack(redis.call('LRANGE', K.output(id), 0, -1)) }, outputTtl = redis.call('PTTL', K.output(id)),
@@ -121,6 +126,10 @@ function withoutMark(map: Readonly<Record<string, string>>): Record<string, stri
   return Object.fromEntries(Object.entries(map).filter(([name]) => name !== ""));
 }
 
+const INPUT_PARTS = [TASK_FIELDS.input1, TASK_FIELDS.input2, TASK_FIELDS.input3, TASK_FIELDS.input4].map(
+  ([field]) => field,
+);
+
 /** Lets time pass without waiting: what Redis's clock would come to do is written, for one task. */
 export class TimeTravel {
   readonly #redis: Connection;
@@ -169,6 +178,7 @@ export class TimeTravel {
     task.steps.clear();
     task.output = null;
     await this.#redis.hset(this.#key("task", id), TASK_FIELDS.expires[0], when);
+    await this.#redis.hdel(this.#key("task", id), ...INPUT_PARTS);
     await this.#redis.unlink(...(["result", "input", "steps", "output"] as const).map((kind) => this.#key(kind, id)));
     if (task.died === null) return;
     task.died = when;

@@ -12,6 +12,7 @@ local base = KEYS[1]
 --#include run
 --#include freed
 --#include keyed
+--#include input
 --#include follow
 --#include large
 --#include result
@@ -43,7 +44,8 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     -- Of a failed task it was undone when it failed.
     if undo and state == S.succeeded then undo_work(id) end
     drop_result(id, key)
-    redis.call('UNLINK', K.input(id), K.steps(id), K.output(id))
+    drop_input(id, key)
+    redis.call('UNLINK', K.steps(id), K.output(id))
     redis.call('HDEL', key, F.errors)
     redis.call('HSET', key, F.destroyed, '1', F.extra, '1')
     notify_destroyed(id)

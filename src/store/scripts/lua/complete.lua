@@ -13,6 +13,7 @@ local base = KEYS[1]
 --#include freed
 --#include keyed when called
 --#include rate
+--#include input when called
 --#include follow when called
 --#include large
 --#include result

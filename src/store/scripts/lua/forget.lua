@@ -10,6 +10,7 @@
 local base = KEYS[1]
 --#include clock
 --#include run
+--#include input
 --#include large
 --#include result
 --#include answers
@@ -25,7 +26,8 @@ for n = 1, #dead, 2 do
   local id = dead[n]
   local key = K.task(id)
   drop_result(id, key)
-  redis.call('UNLINK', K.input(id), K.steps(id), K.output(id))
+  drop_input(id, key)
+  redis.call('UNLINK', K.steps(id), K.output(id))
   if redis.call('EXISTS', key) == 1 then
     redis.call('HDEL', key, F.errors)
     redis.call('HSET', key, F.destroyed, '1', F.extra, '1')

@@ -15,6 +15,7 @@ local base = KEYS[1]
 --#include freed
 --#include keyed
 --#include rate
+--#include input
 --#include follow
 --#include large
 --#include result

@@ -27,6 +27,7 @@ local base = KEYS[1]
 --#include freed
 --#include keyed when called
 --#include rate
+--#include input when called
 --#include follow when called
 --#include large
 --#include result
@@ -68,7 +69,7 @@ local function hand(id, fence, attempts, lost, created, input, media, query, cal
   end
   local more = media or query or caller
   tasks[told + 1] = id .. ' ' .. fence .. ' ' .. attempts .. ' ' .. (lost or '0') .. ' ' .. (created or '0') .. (more and ' +' or '')
-  tasks[told + 2] = input or value_or_length(K.input(id), INSIDE)
+  tasks[told + 2] = input or inline_input(K.task(id)) or value_or_length(K.input(id), INSIDE)
   told = told + 2
   if more then
     tasks[told + 1], tasks[told + 2], tasks[told + 3] = media or '', query or '', caller or ''

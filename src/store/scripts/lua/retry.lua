@@ -12,6 +12,7 @@ local base = KEYS[1]
 --#include run
 --#include freed
 --#include keyed
+--#include input
 --#include large
 --#include result
 --#include answers
@@ -48,7 +49,7 @@ for n = 1, tonumber(ARGV[1]) do
   elseif known then
     verdicts[n] = known
   elseif state ~= S.failed or not redis.call('ZSCORE', K.dead(queue), id)
-    or (digest and redis.call('EXISTS', K.input(id)) == 0) then
+    or (digest and not has_input(id, key)) then
     verdicts[n] = 'not-dead'
   elseif undoing and not undo then
     verdicts[n] = 'undone'

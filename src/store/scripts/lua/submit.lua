@@ -18,6 +18,7 @@ local base = KEYS[1]
 --#include run when called
 --#include freed
 --#include keyed when called
+--#include input when called
 --#include snapshot
 --#include rate
 --#include listen when called
@@ -125,7 +126,7 @@ local function store(key, task, input, listener)
     fields[#fields + 1] = value
   end
   if task.digest ~= '' then
-    redis.call('SET', K.input(task.id), input)
+    store_input(task.id, key, input)
     fields[7], fields[8] = F.digest, task.digest
   end
   if task.media ~= '' then put(F.mediaType, task.media) end

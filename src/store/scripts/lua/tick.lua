@@ -20,6 +20,7 @@ local base = KEYS[1]
 --#include keyed
 --#include grace
 --#include rate
+--#include input
 --#include follow
 --#include large
 --#include result

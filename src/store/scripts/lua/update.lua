@@ -16,6 +16,7 @@ local base = KEYS[1]
 --#include run
 --#include freed
 --#include keyed
+--#include input
 --#include answers
 --#include notify
 
@@ -33,11 +34,11 @@ if revision ~= '' and (replaced or '0') ~= revision then return 'changed' end
 local function put(field, value)
   if value == '' then redis.call('HDEL', key, field) else redis.call('HSET', key, field, value) end
 end
+drop_input(id, key)
 if digest == '' then
   redis.call('HSET', key, F.input, input)
-  redis.call('UNLINK', K.input(id))
 else
-  redis.call('SET', K.input(id), input)
+  store_input(id, key, input)
   redis.call('HDEL', key, F.input)
 end
 put(F.digest, digest)

@@ -9,7 +9,8 @@ local function succeed(id, key, result, keep, tombstone, undo, bare, listeners, 
     redis.call('PEXPIRE', K.input(id), often(keep))
     redis.call('PEXPIRE', K.steps(id), often(keep))
   elseif not bare then
-    redis.call('UNLINK', K.input(id), K.steps(id))
+    drop_input(id, key)
+    redis.call('UNLINK', K.steps(id))
   end
   return listeners and notify_end(id, S.succeeded, now_text, expires, result, listeners, teller, run)
 end

@@ -1,5 +1,5 @@
 -- Work that follows from a task's end has a task of its own, in a queue of the server's own: it is retried, and dies, apart
--- from it. Its id holds a colon, which no caller's can. Needs clock.
+-- from it. Its id holds a colon, which no caller's can. Needs clock and input.
 local WEBHOOKS = C.webhookQueue
 local function enqueue_follower(id, queue, fields)
   local key = K.task(id)
@@ -35,11 +35,6 @@ local function undo_work(id)
       fields[#fields + 1] = value
     end
   end
-  if digest then
-    -- Without it the undoing fails and becomes a dead letter: a person is to see that.
-    local input = redis.call('GET', K.input(id))
-    if input then redis.call('SET', K.input(follower), input) end
-  end
   if redis.call('EXISTS', K.steps(id)) == 1 then
     redis.call('RENAME', K.steps(id), K.steps(follower))
     redis.call('PERSIST', K.steps(follower))
@@ -47,5 +42,10 @@ local function undo_work(id)
     fields[#fields + 1] = '1'
   end
   enqueue_follower(follower, C.undoQueue, fields)
+  if digest then
+    -- Without it the undoing fails and becomes a dead letter: a person is to see that.
+    local input = inline_input(K.task(id)) or redis.call('GET', K.input(id))
+    if input then store_input(follower, K.task(follower), input) end
+  end
   return called
 end

@@ -20,7 +20,8 @@ local function settle(id, state, keep, tombstone, result)
   redis.call('HDEL', key, F.place, F.progress, F.cancel)
   -- A run says that a worker has had it: what it did is undone. One that never began has nothing to undo.
   if undo and run then undo_work(id) end
-  redis.call('UNLINK', K.input(id), K.steps(id))
+  drop_input(id, key)
+  redis.call('UNLINK', K.steps(id))
   if output then keep_output(id, state, keep) end
   if webhook then tell_webhook(id, state, webhook) end
   notify_end(id, state, not is_late and now_text or nil, often(now + keep), result)
@@ -48,7 +49,8 @@ local function bury(queue, id, result, keep, tombstone, cap)
   if over > 0 then
     for _, old in ipairs(redis.call('ZRANGE', dead, 0, math.min(over, 100) - 1)) do
       redis.call('ZREM', dead, old)
-      redis.call('UNLINK', K.input(old), K.steps(old))
+      drop_input(old, K.task(old))
+      redis.call('UNLINK', K.steps(old))
     end
   end
   notify_end(id, S.failed, now_text, often(now + keep), result)
