@@ -88,7 +88,15 @@ export const workerOperations: Operations<
   renewLease: verb("renew", "Renew a lease", {
     "200": json(
       "The lease is renewed.",
-      object({ id: { type: "string" }, cancelRequested: { type: "boolean" }, leaseSeconds: { type: "number" } }),
+      object({
+        id: { type: "string" },
+        cancelRequested: { type: "boolean" },
+        reason: {
+          enum: ["canceled", "deadline", null],
+          description: "Why the worker is asked to stop; null if it is not.",
+        },
+        leaseSeconds: { type: "number" },
+      }),
     ),
   }),
   progressLease: verb("progress", "Report progress", { "204": empty("The progress is stored.") }),

@@ -34,6 +34,8 @@ export function replyTaskPage(ctx: Context, task: MonitorDocument): void {
     queue: task.queue,
     id: task.id,
     created: task.createdAt,
+    deadline: task.deadlineAt ?? "",
+    dated: String(task.deadlineAt !== null && !done),
     result: task.links.find((link) => link.rel === (done ? "result" : "self"))?.href ?? paths.result(task.id),
     events: task.links.find((link) => link.rel === "events")?.href ?? paths.events(task.id),
     task: JSON.stringify(task),

@@ -85,6 +85,8 @@
     else bar.removeAttribute("value");
     const link = task.links.find((l) => l.rel === "result");
     if (link) find("result", HTMLAnchorElement).href = link.href;
+    element("until").dataset.shown = String(task.deadlineAt !== null && !TERMINAL.includes(task.state));
+    if (task.deadlineAt) showTime("deadline", task.deadlineAt);
     element("expiry").hidden = task.state !== "succeeded" || !task.expiresAt;
     if (task.expiresAt) showTime("expires", task.expiresAt);
     document.title = place ? `${place}. in line` : headline();

@@ -131,8 +131,16 @@ async function renew(ctx: Context, api: Api): Promise<void> {
   const { lease, asked } = await leaseOf(ctx, api, renewBody);
   const { verdict, leaseMs } = await prolong(api, lease, asked.lease);
   if (verdict === "stale") throw lost(lease.id);
-  ctx.body = { id: lease.id, cancelRequested: verdict !== "ok", leaseSeconds: leaseMs / 1000 };
+  ctx.body = {
+    id: lease.id,
+    cancelRequested: verdict !== "ok",
+    reason: CANCEL_REASONS[verdict],
+    leaseSeconds: leaseMs / 1000,
+  };
 }
+
+/** Why a worker is asked to stop, in the words of `task.signal`. */
+const CANCEL_REASONS = { ok: null, cancel: "canceled", deadline: "deadline" } as const;
 
 /** Renews a lease, by default by its original length. */
 async function prolong({ engine }: Api, lease: Lease, seconds: number | undefined) {

@@ -72,6 +72,19 @@ describe("the page of a task", () => {
       .and.to.contain("Too blue");
   });
 
+  it("shows the deadline of a task that has one, until it has ended", async () => {
+    const shown = /<div id="until" data-shown="(true|false)">/;
+    const dated = await server.enqueue("default", 1, "?delay=3600&deadline=7200");
+    const { deadlineAt } = (await server.send(`/v1/requests/${dated}/status`)).json;
+    const { text } = await page(dated);
+    expect(text).to.contain(`datetime="${deadlineAt}"`);
+    expect(shown.exec(text)?.[1]).to.equal("true");
+    await server.send(`/v1/requests/${dated}`, { method: "DELETE" });
+    expect(shown.exec((await page(dated)).text)?.[1]).to.equal("false");
+    const undated = await server.enqueue("default", 1, "?delay=3600");
+    expect(shown.exec((await page(undated)).text)?.[1]).to.equal("false");
+  });
+
   it("escapes text of callers and handlers", async () => {
     const detail = "\"><script>alert('1')</script>&{{title}}";
     const id = String((await server.post("giving-up", { title: "No", detail })).headers["x-request-id"]);

@@ -70,7 +70,7 @@ describe("a deadline (API: Options)", () => {
           "If-None-Match": String((await api.send(`/v1/requests/${id}/status`)).headers.etag),
         },
       });
-      expect((await say("renew", {})).json.cancelRequested).to.equal(true);
+      expect((await say("renew", {})).json).to.include({ cancelRequested: true, reason: "deadline" });
       expect((await say("complete", { result: 1 })).json.verdict).to.equal("canceled");
       expect((await api.send(`/v1/requests/${id}`)).json.reason).to.equal("deadline");
     } finally {

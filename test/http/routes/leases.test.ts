@@ -31,6 +31,7 @@ describe("a worker over HTTP", () => {
     expect((await say(id, "renew", { fence: lease.fence, lease: 60 })).json).to.deep.equal({
       id,
       cancelRequested: false,
+      reason: null,
       leaseSeconds: 60,
     });
     expect((await say(id, "complete", { fence: lease.fence, result: { ok: true } })).json.verdict).to.equal("done");
@@ -123,7 +124,10 @@ describe("a worker over HTTP", () => {
     const id = await server.enqueue("default", {});
     const [lease] = (await take()).json.items;
     expect((await server.send(`/v1/requests/${id}`, { method: "DELETE" })).status).to.equal(202);
-    expect((await say(id, "renew", { fence: lease.fence })).json.cancelRequested).to.equal(true);
+    expect((await say(id, "renew", { fence: lease.fence })).json).to.include({
+      cancelRequested: true,
+      reason: "canceled",
+    });
     expect((await say(id, "complete", { fence: lease.fence, result: 1 })).json.verdict).to.equal("canceled");
     const stale = await say(id, "renew", { fence: lease.fence });
     expect(stale.status).to.equal(410);

@@ -55,6 +55,20 @@ describe("signed links (the valet key pattern)", () => {
     gate.open();
   });
 
+  it("read the output of their task, and of no other", async () => {
+    const gate = closedGate();
+    const { id, query } = await share("gated", gate.input);
+    await (await gate.entered).write("one");
+    const read = (of: string, search: string) =>
+      server.send(`/v1/requests/${of}/output${search}`, { headers: { Prefer: "wait=0" } });
+    const own = await read(id, query);
+    expect([own.status, own.text]).to.deep.equal([200, '{"seq":0,"run":1,"attempt":1,"data":"one"}\n']);
+    expect((await read(id, "")).status).to.equal(401);
+    const other = await share();
+    expect((await read(other.id, query)).status).to.equal(401);
+    gate.open();
+  });
+
   it("are used in every response that has the address of a task", async () => {
     const gate = closedGate();
     const { id } = await share("gated", gate.input);

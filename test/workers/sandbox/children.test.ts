@@ -3,7 +3,7 @@ import { eventually } from "../../../testbed/eventually.ts";
 import * as fixtures from "../../fixtures/handlers/workers/handlers.ts";
 import { processGone } from "../../helpers/process.ts";
 import { openProcesses, type ProcessGroup } from "../../helpers/process-group.ts";
-import type { Workshop } from "../../helpers/workshop.ts";
+import { passDeadline, type Workshop } from "../../helpers/workshop.ts";
 
 describe("a task that has lost its worker", function () {
   this.timeout(60_000);
@@ -186,6 +186,19 @@ describe("a task that has lost its worker", function () {
     await eventually(async () => (await begun(other)).length === 2);
     third.child.kill("SIGKILL");
     await processGone(Number((await begun(other))[1]));
+  });
+
+  it("is asked to stop at its deadline, in its child process", async () => {
+    const first = await start();
+    const id = await shop.submit({ journal, ms: 60_000 }, { queue: "slow", deadlineMs: 3_600_000 });
+    await eventually(async () => (await begun(id)).length === 1);
+    first.child.kill("SIGKILL");
+    const second = await start();
+    await eventually(async () => (await begun(id)).length === 2);
+    expect((await begun(id))[1]).not.to.equal(second.pid);
+    await passDeadline(shop, id);
+    expect(await shop.ended(id)).to.include({ state: "canceled", errorCode: "deadline-passed", lost: 1 });
+    expect(await ends()).to.deep.equal([]);
   });
 
   it("is handed back when its worker drains, and the signals of a terminal do not lose it", async () => {
