@@ -26,3 +26,10 @@ export function wholeWithin(least: number, most: number): (value: string) => num
     throw new InvalidArgumentError(`expected a whole number from ${least} to ${most}.`);
   };
 }
+
+/** Adds `name=value` to the parameters before it. */
+export function addParameter(value: string, before: Readonly<Record<string, string>> = {}): Record<string, string> {
+  const [, name, rest] = /^([^=]+)=(.*)$/s.exec(value) ?? [];
+  if (name === undefined || rest === undefined) throw new InvalidArgumentError("expected name=value.");
+  return { ...before, [name]: rest };
+}

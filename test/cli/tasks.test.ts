@@ -52,8 +52,12 @@ describe("paihao in a script", function () {
         expect(await from(["-"], '["from stdin"]')).to.deep.equal(["from stdin"]);
         expect(await from([])).to.equal(null);
         expect(await from(['"word"'])).to.equal("word");
-        const bytes = await paihao("submit images @photo.png --type image/png --wait", { cwd: dir });
-        expect(JSON.parse(bytes.stdout)).to.include({ length: 3, mediaType: "image/png" });
+        const images = "submit images @photo.png --type image/png --query width=320 --query a=b=c --wait";
+        expect(JSON.parse((await paihao(images, { cwd: dir })).stdout)).to.deep.equal({
+          length: 3,
+          mediaType: "image/png",
+          query: { width: "320", a: "b=c" },
+        });
         expect(await paihao("submit images @photo.png", { cwd: dir })).to.include({ code: 2 });
         expect(await paihao("submit default @absent.json", { cwd: dir })).to.include({ code: 2, stdout: "" });
       } finally {
@@ -139,6 +143,7 @@ describe("paihao in a script", function () {
         ["submit", "default", "1", "--id", "../x"],
         ["submit", "default", "1", "--priority", "8"],
         ["submit", "default", "1", "--delay", "soon"],
+        ["submit", "default", "1", "--query", "width"],
         ["submit", "default", "1", "--wait", "--watch"],
         ["submit", "default", "1", "--wait", "--timeout", "99d"],
         ["get", "a b"],

@@ -7,7 +7,7 @@ import { waitFor } from "../interrupt.ts";
 import { connectionTo, queuePath, taskPath } from "../server.ts";
 import { note, print, printJson } from "../terminal/print.ts";
 import { startText } from "../terminal/words.ts";
-import { DURATION_HELP, readDuration, readTimeout, wholeWithin } from "../values.ts";
+import { addParameter, DURATION_HELP, readDuration, readTimeout, wholeWithin } from "../values.ts";
 import { goOnText, waitForTask, watchTask } from "../watching.ts";
 
 interface Options extends ClientOptions {
@@ -17,6 +17,7 @@ interface Options extends ClientOptions {
   readonly priority?: number;
   readonly delay?: number;
   readonly deadline?: number;
+  readonly query?: Readonly<Record<string, string>>;
   readonly type?: string;
   readonly timeout?: number;
 }
@@ -36,6 +37,7 @@ export function submitCommand(): Command {
     .option("--priority <n>", "0, the most urgent, to 7 (default: 3)", wholeWithin(PRIORITY.most, PRIORITY.least))
     .option("--delay <time>", "start it no earlier than in this time", readDuration)
     .option("--deadline <time>", "cancel it if it has not ended after this time", readDuration)
+    .option("--query <name=value>", "a parameter for the handler; may be repeated", addParameter)
     .option("--type <type>", "media type of an input that is not JSON, e.g. image/png")
     .action(clientAction(run));
 }
@@ -73,12 +75,13 @@ async function run(options: Options, queue: string, argument: string | undefined
   return undefined;
 }
 
-function submission({ id, priority, delay, deadline, type }: Options): SubmitOptions {
+function submission({ id, priority, delay, deadline, query, type }: Options): SubmitOptions {
   return {
     ...(id !== undefined && { id }),
     ...(priority !== undefined && { priority }),
     ...(delay !== undefined && { delay }),
     ...(deadline !== undefined && { deadline }),
+    ...(query !== undefined && { query }),
     type: type ?? "application/json",
   };
 }

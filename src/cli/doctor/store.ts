@@ -34,10 +34,12 @@ export async function checkStore(connection: Connection, config: Config): Promis
   }
   const masters = mastersOf(connection);
   for (const node of masters) {
-    const place = masters.length > 1 ? ` of ${node.options.host}:${node.options.port}` : "";
+    const place = masters.length > 1 ? `${node.options.host}:${node.options.port}: ` : "";
     const info = await readInfo(node);
     const ofNode = [roleOf(info), persistenceOf(info), memoryOf(info), await clockOf(node), await latencyOf(node)];
-    findings.push(...ofNode.flatMap((finding) => (finding ? [{ ...finding, check: `${finding.check}${place}` }] : [])));
+    findings.push(
+      ...ofNode.flatMap((finding) => (finding ? [{ ...finding, message: `${place}${finding.message}` }] : [])),
+    );
   }
   return findings;
 }
