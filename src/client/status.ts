@@ -38,6 +38,8 @@ interface AnyStatus {
   readonly attempt: number;
   readonly maxAttempts: number;
   readonly cancelRequested: boolean;
+  /** As many tasks of its key run as may, so that it cannot start, whatever else it waits for. */
+  readonly held: boolean;
   readonly createdAt: string;
   readonly deadlineAt: string | null;
   readonly links: readonly Link[];
@@ -162,6 +164,8 @@ export interface Queue {
   /** Of a newcomer. */
   readonly eta: Eta | null;
   readonly order: "arrival" | "fair";
+  /** A gateway whose API is down: it takes no work but a probe now and then. */
+  readonly resting: { readonly since: string; readonly reason: string; readonly nextProbe: string } | null;
   readonly slotsWanted: number | null;
   readonly consumes: readonly string[];
   /** JSON Schema of the input; null if there is none. */

@@ -1,8 +1,9 @@
 import type { Command } from "commander";
+import type { Queue } from "../../client/status.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { ask, connectionTo, queuePath } from "../server.ts";
 import { print, printJson, printJsonLine } from "../terminal/print.ts";
-import { QUEUE_COLUMNS, type QueueFigures, queueLines } from "../terminal/queue-text.ts";
+import { QUEUE_COLUMNS, queueLines } from "../terminal/queue-text.ts";
 import { printTable } from "../terminal/table.ts";
 
 /** `paihao queues`: all queues, or the figures of one. */
@@ -15,12 +16,12 @@ export function queuesCommand(): Command {
     clientAction(async (options: ClientOptions, queue: string | undefined) => {
       const connection = connectionTo(options);
       if (queue === undefined) {
-        const { items } = await ask<{ items: QueueFigures[] }>(connection, "/v1/queues");
+        const { items } = await ask<{ items: Queue[] }>(connection, "/v1/queues");
         if (options.json) for (const item of items) printJsonLine(item);
         else printTable(QUEUE_COLUMNS, items);
         return undefined;
       }
-      const found = await ask<QueueFigures>(connection, queuePath(queue));
+      const found = await ask<Queue>(connection, queuePath(queue));
       if (options.json) printJson(found);
       else for (const line of queueLines(found)) print(line);
       return undefined;

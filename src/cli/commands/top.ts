@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Command, InvalidArgumentError } from "commander";
 import type { Connection } from "../../client/connection.ts";
+import type { Queue } from "../../client/status.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { EXIT, type ExitCode, failureOf } from "../exit.ts";
 import { ask, connectionTo } from "../server.ts";
 import { paint, printJsonLine } from "../terminal/print.ts";
-import { QUEUE_COLUMNS, type QueueFigures } from "../terminal/queue-text.ts";
+import { QUEUE_COLUMNS } from "../terminal/queue-text.ts";
 import { Screen } from "../terminal/screen.ts";
 import { printTable, tableLines } from "../terminal/table.ts";
 import { count } from "../terminal/words.ts";
@@ -52,11 +53,11 @@ async function run(options: TopOptions): Promise<ExitCode> {
 
 interface Look {
   readonly time: string;
-  readonly items: readonly QueueFigures[];
+  readonly items: readonly Queue[];
 }
 
 async function look(connection: Connection): Promise<Look> {
-  const { items } = await ask<{ items: QueueFigures[] }>(connection, "/v1/queues");
+  const { items } = await ask<{ items: Queue[] }>(connection, "/v1/queues");
   return { time: new Date().toISOString(), items };
 }
 
@@ -90,7 +91,7 @@ async function live(connection: Connection, intervalMs: number, first: Look): Pr
 }
 
 function linesOf(url: string, { time, items }: Look, trouble: string, width: number): string[] {
-  const sum = (of: (queue: QueueFigures) => number) => items.reduce((total, queue) => total + of(queue), 0);
+  const sum = (of: (queue: Queue) => number) => items.reduce((total, queue) => total + of(queue), 0);
   const [head = "", ...rows] = tableLines(QUEUE_COLUMNS, items, width);
   const figures = `${count(
     sum((q) => q.waiting),

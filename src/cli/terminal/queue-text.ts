@@ -3,14 +3,8 @@ import { plain } from "./print.ts";
 import type { Column } from "./table.ts";
 import { durationText } from "./words.ts";
 
-/** A queue as `/v1/queues` shows it. */
-export interface QueueFigures extends Queue {
-  /** Of a gateway whose API is down. */
-  readonly resting: { readonly reason: string } | null;
-}
-
 /** The figures of queues in a table. */
-export const QUEUE_COLUMNS: readonly Column<QueueFigures>[] = [
+export const QUEUE_COLUMNS: readonly Column<Queue>[] = [
   { title: "QUEUE", value: ({ name }) => name },
   { title: "WAITING", value: ({ waiting }) => waiting },
   { title: "RUNNING", value: ({ running }) => running },
@@ -24,7 +18,7 @@ export const QUEUE_COLUMNS: readonly Column<QueueFigures>[] = [
 ];
 
 /** One queue in lines. */
-export function queueLines(queue: QueueFigures): string[] {
+export function queueLines(queue: Queue): string[] {
   const { rate, serviceTime, eta } = queue;
   const rows: readonly [string, string | number | null][] = [
     ["queue", [queue.name, remark(queue)].filter((part) => part !== "").join(": ")],
@@ -51,7 +45,7 @@ export function fieldLines(rows: readonly (readonly [name: string, value: string
   return shown.map(([name, value]) => `${name.padEnd(width)}  ${value}`);
 }
 
-function remark({ paused, resting, workers }: QueueFigures): string {
+function remark({ paused, resting, workers }: Queue): string {
   if (paused) return "paused";
   if (resting) return `resting: ${plain(resting.reason)}`;
   return workers === 0 ? "no worker" : "";

@@ -37,7 +37,8 @@ export function statusText(status: Status, agoS = 0): string {
   switch (status.state) {
     case "waiting": {
       const before = status.index === 0 ? "next" : `${status.index} before it`;
-      return `waiting, place ${status.index + 1} in line (${before}), ${startText(status.eta, agoS)}`;
+      const start = status.held ? "held until another task of its key has ended" : startText(status.eta, agoS);
+      return `waiting, place ${status.index + 1} in line (${before}), ${start}`;
     }
     case "scheduled":
       return `scheduled, ${dueText(status.eta, agoS)}`;
