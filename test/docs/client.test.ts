@@ -1,0 +1,93 @@
+import { execFile } from "node:child_process";
+import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import path from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import { Webhook } from "standardwebhooks";
+import { ROOT } from "../../testbed/root.ts";
+import { startServer, type TestServer } from "../helpers/http/server.ts";
+import { writeGuide } from "./guide.ts";
+
+const SECRET = `whsec_${Buffer.alloc(32, 5).toString("base64")}`;
+
+describe("docs/client.md", function () {
+  this.timeout(60_000);
+  let folder = "";
+  let server: TestServer;
+  let files: readonly string[];
+  before(async () => {
+    mkdirSync(path.join(ROOT, ".cache"), { recursive: true });
+    folder = mkdtempSync(path.join(ROOT, ".cache/guide-"));
+    files = writeGuide("client.md", folder);
+    server = await startServer({
+      HANDLERS: path.join(folder, "handlers"),
+      URL_SIGNING_KEY: "a secret of at least 16 characters",
+    });
+  });
+  after(async () => {
+    await server?.stop();
+    rmSync(folder, { recursive: true });
+  });
+
+  /** What a file prints; not synchronously, since the server is in this process. */
+  async function said(file: string): Promise<string> {
+    const env = { ...process.env, PAIHAO_URL: server.url };
+    const args = ["--import", "tsx", path.join(folder, file)];
+    const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT, env });
+    return stdout;
+  }
+
+  it("has these programs, whose types are right", () => {
+    const programs = ["run.ts", "steps.ts", "errors.ts", "batch.ts", "link.ts", "webhook.ts"];
+    expect(files).to.deep.equal(["handlers/handlers.ts", ...programs]);
+  });
+
+  it("runs a task, with what its handler writes", async () => {
+    const lines = (await said("run.ts")).trim().split("\n");
+    expect(lines.at(-1)).to.equal("Hello, Ada!");
+    expect(lines).to.include.members(["written: Hello,", "written: Ada"]);
+  });
+
+  it("takes it step by step", async () => {
+    const text = await said("steps.ts");
+    expect(text).to.match(/^[0-9a-f]{32} 0 /);
+    expect(text).to.include("written: Ada\nHello, Ada!\n").and.include("'greet: 0 waiting'");
+  });
+
+  it("tells errors apart", async () => {
+    expect(await said("errors.ts"))
+      .to.match(/^refused invalid-input \[/)
+      .and.include("pointer: '#/name'");
+  });
+
+  it("submits many, and reads by a signed link", async () => {
+    expect(await said("batch.ts")).to.match(/^0 \w+ \d+\n1 The queue does not accept this input\n2 \w+ \d+\n$/);
+    expect(await said("link.ts"))
+      .to.match(/^(waiting\n)?(running\n)?succeeded\n/)
+      .and.include("Hello, Ada!");
+  });
+
+  it("verifies webhooks", async () => {
+    const { POST } = (await import(pathToFileURL(path.join(folder, "webhook.ts")).href)) as {
+      POST(request: Request): Promise<Response>;
+    };
+    const body = JSON.stringify({ type: "task.succeeded", timestamp: "", data: { id: "x", state: "succeeded" } });
+    const now = new Date();
+    const headers = {
+      "webhook-id": "msg_1",
+      "webhook-timestamp": String(Math.floor(now.getTime() / 1000)),
+      "webhook-signature": new Webhook(SECRET).sign("msg_1", now, body),
+    };
+    const { WEBHOOK_SECRET } = process.env;
+    process.env.WEBHOOK_SECRET = SECRET;
+    try {
+      const post = (text: string) => POST(new Request("http://127.0.0.1/", { method: "POST", headers, body: text }));
+      expect((await post(body)).status).to.equal(204);
+      expect((await post(`${body} `)).status).to.equal(401);
+    } finally {
+      if (WEBHOOK_SECRET === undefined) delete process.env.WEBHOOK_SECRET;
+      else process.env.WEBHOOK_SECRET = WEBHOOK_SECRET;
+    }
+  });
+});
