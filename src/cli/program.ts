@@ -52,11 +52,7 @@ export function createProgram(): Command {
     .commandsGroup("Other:")
     .addCommand(completionCommand())
     .addCommand(completeCommand(program), { hidden: true });
-  return withExamples(program, [
-    "paihao start",
-    `paihao submit countdown '{"seconds":3}' --watch`,
-    "paihao submit --help",
-  ]);
+  return withExamples(program, ["paihao start", `paihao submit countdown '{"seconds":3}' --watch`, "paihao doctor"]);
 }
 
 function versionOf(manifest: URL): string {

@@ -4,11 +4,29 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
+import { failureOf } from "../../src/cli/exit.ts";
+import { createProgram } from "../../src/cli/program.ts";
 import { freePort } from "../../src/store/servers/free-port.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { type CliOptions, type CliOutcome, runCli, startCli } from "../helpers/cli.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
+
+/** Where nobody listens: what is sent there would be another failure. */
+const NOWHERE = ["--url", "http://127.0.0.1:1"];
+
+/** What would come of a command that is wrong, found out in this process. */
+async function failure(args: readonly string[]): Promise<ReturnType<typeof failureOf>> {
+  const program = createProgram();
+  const all = [program, ...program.commands, ...program.commands.flatMap(({ commands }) => commands)];
+  for (const command of all) command.configureOutput({ writeErr: () => undefined });
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    throw new Error("it is not refused");
+  } catch (error) {
+    return failureOf(error);
+  }
+}
 
 describe("paihao in a script", function () {
   this.timeout(60_000);
@@ -158,10 +176,12 @@ describe("paihao in a script", function () {
         ["queues", "--key", "two words"],
       ];
       for (const args of wrong) {
-        const { code, stdout, stderr } = await paihao(args, { env: { PAIHAO_URL: "http://127.0.0.1:1" } });
-        expect({ code, stdout }, args.join(" ")).to.deep.equal({ code: 2, stdout: "" });
-        expect(stderr, args.join(" ")).to.match(/^(error|paihao): /);
+        const { exitCode, message } = await failure([...args, ...(args.includes("--url") ? [] : NOWHERE)]);
+        expect(exitCode, `${args.join(" ")}: ${message}`).to.equal(2);
       }
+      const shown = await paihao("submit default 1 --priority 8");
+      expect(shown).to.include({ code: 2, stdout: "" });
+      expect(shown.stderr).to.match(/^error: option '--priority <n>' .* from 0 to 7\.\n\(--help shows examples\)\n$/);
       const refused = await paihao(["submit", "checked", '{"width":0}']);
       expect(refused).to.include({ code: 2 }).and.have.property("stderr").that.includes("#/width");
     });

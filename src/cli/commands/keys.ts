@@ -17,8 +17,8 @@ export function keysCommand(): Command {
 
 function createCommand(): Command {
   return command("create <name>", "create a key and print it, only this once, with the line that the server stores", [
-    "paihao keys create ci --scopes submit",
-    "paihao keys create ops --scopes admin --file keys",
+    "paihao keys create ci --scopes submit,read --file keys",
+    "paihao keys create ops --scopes admin --json",
   ])
     .requiredOption("--scopes <scopes>", `what the key may do, separated by commas: ${SCOPES.join(", ")}`)
     .option(...FILE)
@@ -41,7 +41,7 @@ function revokeCommand(): Command {
 }
 
 function listCommand(): Command {
-  return command("ls", "list the names and scopes of all keys", ["paihao keys ls", "paihao keys ls --file keys --json"])
+  return command("ls", "list the names and scopes of all keys", ["paihao keys ls", "paihao keys ls --file keys"])
     .option(...FILE)
     .option("--json", "print JSON")
     .action(async (options: { file?: string; json?: boolean }) => {

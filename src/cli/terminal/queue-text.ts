@@ -1,7 +1,7 @@
 import type { Queue } from "../../client/status.ts";
 import { plain } from "./print.ts";
 import type { Column } from "./table.ts";
-import { durationText } from "./words.ts";
+import { count, durationText } from "./words.ts";
 
 /** The figures of queues in a table. */
 export const QUEUE_COLUMNS: readonly Column<Queue>[] = [
@@ -23,7 +23,7 @@ export function queueLines(queue: Queue): string[] {
   const rows: readonly [string, string | number | null][] = [
     ["queue", [queue.name, remark(queue)].filter((part) => part !== "").join(": ")],
     ["waiting", queue.waiting],
-    ["running", `${queue.running} in ${queue.slots} slots of ${queue.workers} workers`],
+    ["running", `${queue.running} in ${count(queue.slots, "slot")} of ${count(queue.workers, "worker")}`],
     ["scheduled", queue.scheduled],
     ["dead", queue.dead],
     ["oldest waits", optionalDuration(queue.oldestWaitingSeconds)],
