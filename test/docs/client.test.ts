@@ -21,7 +21,7 @@ describe("docs/client.md", function () {
     folder = mkdtempSync(path.join(ROOT, ".cache/guide-"));
     files = writeGuide("client.md", folder);
     server = await startServer({
-      HANDLERS: path.join(folder, "handlers"),
+      HANDLERS: path.join(folder, "queues"),
       URL_SIGNING_KEY: "a secret of at least 16 characters",
     });
   });
@@ -40,7 +40,7 @@ describe("docs/client.md", function () {
 
   it("has these programs, whose types are right", () => {
     const programs = ["run.ts", "steps.ts", "errors.ts", "batch.ts", "link.ts", "webhook.ts"];
-    expect(files).to.deep.equal(["handlers/handlers.ts", ...programs]);
+    expect(files).to.deep.equal(["queues/handlers.ts", ...programs]);
   });
 
   it("runs a task, with what its handler writes", async () => {
