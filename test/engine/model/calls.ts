@@ -17,6 +17,13 @@ const WORKERS = ["w1", "w2"] as const;
 const INPUTS = ["1", '{"n":2}', `"${"x".repeat(80)}"`, `"${"y".repeat(300)}"`] as const;
 /** Of the tasks of keyed queues; mostly the same one, so that tasks wait for each other. */
 const KEYS = [null, "key", "key", "other"] as const;
+/** Whose share a task of a fair line takes. */
+const SHARES = [
+  { key: "a", weight: 1 },
+  { key: "a", weight: 1 },
+  { key: "b", weight: 3 },
+  { key: "c", weight: 0.5 },
+] as const;
 const MEDIA_TYPES = ["application/json", "text/plain"] as const;
 const HOUR_MS = 3_600_000;
 
@@ -66,6 +73,7 @@ interface SubmitOp {
   readonly webhook: boolean;
   readonly dated: boolean;
   readonly key: number;
+  readonly share: number;
 }
 
 const rarely = <T>(often: T, seldom: fc.Arbitrary<T>): fc.Arbitrary<T> =>
@@ -90,6 +98,7 @@ const submission: fc.Arbitrary<SubmitOp> = fc.record({
   webhook: rarely(false, fc.constant(true)),
   dated: fc.boolean(),
   key: fc.nat({ max: KEYS.length - 1 }),
+  share: fc.nat({ max: SHARES.length - 1 }),
 });
 
 /** A step: one call, now and then sent twice because its first reply was lost. */
@@ -337,9 +346,10 @@ function leaseOf(world: World, n: number): Lease {
 }
 
 function submissionOf({ model }: World, s: Partial<SubmitOp>) {
-  const isKeyed = model.queue(home(s)).keyed !== undefined;
+  const { keyed, shares } = model.queue(home(s));
   return {
-    ...(isKeyed && { key: KEYS[s.key ?? 0] ?? null }),
+    ...(keyed !== undefined && { key: KEYS[s.key ?? 0] ?? null }),
+    share: shares ? SHARES[s.share ?? 0] : undefined,
     ...{ id: idOf(s.id ?? 0), queue: home(s), input: INPUTS[s.input ?? 0] ?? "", query: {} },
     ...{ mediaType: MEDIA_TYPES[s.media ?? 0] ?? "", caller: s.caller === true ? "bob" : null },
     ...{ priority: s.priority ?? 3, delayMs: s.delayed === true ? HOUR_MS : 0 },
@@ -352,16 +362,18 @@ async function submit(world: World, items: readonly SubmitOp[]): Promise<void> {
   const { model, engine } = world;
   const settings = (s: SubmitOp): QueueSettings => ({ ...engine.settings(home(s)), maxWaiting: s.limit });
   const verdicts = await Promise.all(items.map((s) => engine.submit(submissionOf(world, s), settings(s))));
-  const expected = items.map((s) =>
-    model.submit({
-      ...submissionOf(world, s),
+  const expected = items.map((s) => {
+    const { share = null, ...submission } = submissionOf(world, s);
+    return model.submit({
+      ...submission,
+      share,
       caller: s.caller ? "bob" : "",
       delayed: s.delayed,
       limit: s.limit,
       webhook: s.webhook,
       dated: s.dated,
-    }),
-  );
+    });
+  });
   expect(verdicts.map(({ verdict, state, index }) => ({ verdict, state, index }))).to.deep.equal(expected);
   for (const [i, s] of items.entries()) {
     expect(verdicts[i]?.snapshot).to.include({ queue: home(s), waiting: model.line(home(s)).length });

@@ -118,6 +118,17 @@ export class Checker {
       const startable = this.#model.startable(name).map(({ id }) => id);
       expect(names(stored.startable), `those of ${name} that may start`).to.deep.equal(startable);
     }
+    const kept = Object.entries(stored.shares).map(([key, text]) => [
+      key,
+      Number(text.split(" ")[0]),
+      text.split(" ")[2],
+    ]);
+    const keys = [...(this.#model.queue(name).shares?.keys ?? [])].map(([key, { charge, last }]) => [
+      key,
+      charge,
+      last.id,
+    ]);
+    expect(kept.sort(), `shares of ${name}`).to.deep.equal(keys.sort());
     expect(names(stored.indexes.dead).sort(), `dead of ${name}`).to.deep.equal(
       this.#model
         .dead(name)

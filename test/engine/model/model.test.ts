@@ -17,4 +17,14 @@ describe("the engine, compared with a plain model", () => {
     this.timeout(LIMIT_MS + 60_000);
     await holdAgainstModel(storeUrl(), { runs: RUNS, steps: STEPS, limitMs: LIMIT_MS, keyed: true });
   });
+
+  it("does so in fair lines", async function () {
+    this.timeout(LIMIT_MS + 60_000);
+    await holdAgainstModel(storeUrl(), { runs: RUNS, steps: STEPS, limitMs: LIMIT_MS, fair: true });
+  });
+
+  it("does so in fair lines that are keyed", async function () {
+    this.timeout(LIMIT_MS + 60_000);
+    await holdAgainstModel(storeUrl(), { runs: RUNS, steps: STEPS, limitMs: LIMIT_MS, fair: true, keyed: true });
+  });
 });

@@ -47,7 +47,9 @@ export class Model extends ModelTasks {
         known.caller !== s.caller ? "foreign" : known.queue !== s.queue ? "elsewhere" : same ? "replay" : "conflict";
       return { verdict, state: known.state, index: this.indexOf(known) };
     }
-    const index = this.line(s.queue).filter((t) => t.priority <= s.priority).length;
+    const line = this.line(s.queue);
+    const { shares } = this.queue(s.queue);
+    const index = shares && !s.delayed ? shares.before(s, line) : line.filter((t) => t.priority <= s.priority).length;
     if (s.dryRun) return { verdict: "dry", state: "waiting", index };
     if (this.of(s.queue, "waiting", "scheduled", "retrying").length >= s.limit) {
       return { verdict: "full", state: null, index: null };
@@ -98,6 +100,7 @@ export class Model extends ModelTasks {
       task.taking = this.#takings;
     }
     const ids = taken.map((task) => task.id);
+    q.shares?.taken(taken, this.line(queue));
     q.starts += ids.length;
     const takings = new Map(taken.map((task) => [task.id, task.taking]));
     if (ids.length > 0) q.reservations.set(`${worker} ${lane}`, { reservation, takings });
@@ -191,7 +194,7 @@ export class Model extends ModelTasks {
       task.cancelRequested = true;
       return this.#answered(id, "requested");
     }
-    if (!isOutcome(task.state)) return this.#answered(id, this.#settle(task, "canceled"));
+    if (!isOutcome(task.state)) return this.#answered(id, this.#cancelAtOnce(task));
     if (task.state === "canceled" || task.destroyed || task.expired) return "already";
     // A failed one was undone when it failed.
     if (task.state === "succeeded") this.#undo(task);
@@ -205,7 +208,7 @@ export class Model extends ModelTasks {
     if (task.died === null || !task.inputKept) return "not-dead";
     const stands = task.undoneBy !== null;
     if (task.undoneBy !== null && !this.#takeBack(task, task.undoneBy)) return "undone";
-    Object.assign(task, { state: "waiting", place: this.#join(), attempts: 0, lost: 0, unbegun: 0, errors: [] });
+    Object.assign(task, { state: "waiting", place: this.#join(task), attempts: 0, lost: 0, unbegun: 0, errors: [] });
     task.restarts += 1;
     Object.assign(task, { errorCode: null, result: null, kept: null, died: null, expired: false, dated: false });
     // What it has done and has not been undone stays its own: it has begun.
@@ -262,7 +265,7 @@ export class Model extends ModelTasks {
     for (const queue of new Set([...first, ...this.queues.keys()])) {
       const due = this.of(queue, "scheduled", "retrying").filter((task) => task.due < Infinity);
       for (const task of due.sort((a, b) => a.due - b.due || byId(a, b))) {
-        task.place ??= this.#join();
+        task.place ??= this.#join(task);
         Object.assign(task, { state: "waiting", due: Infinity });
         promoted += 1;
       }
@@ -284,7 +287,7 @@ export class Model extends ModelTasks {
       .sort((a, b) => (a.deadline ?? 0) - (b.deadline ?? 0) || byId(a, b))
       .map((task) => {
         Object.assign(task, { deadline: null, late: !task.cancelRequested, cancelRequested: true });
-        return { id: task.id, verdict: task.state === "running" ? "requested" : this.#settle(task, "canceled") };
+        return { id: task.id, verdict: task.state === "running" ? "requested" : this.#cancelAtOnce(task) };
       });
   }
 
@@ -299,9 +302,17 @@ export class Model extends ModelTasks {
     }
   }
 
-  #join(): number {
+  #join(task: ModelTask): number {
     this.#places += 1;
-    return this.#places;
+    task.arrival = this.#places;
+    return this.queue(task.queue).shares?.join(task, this.#places) ?? this.#places;
+  }
+
+  /** Cancels a task that is not running. */
+  #cancelAtOnce(task: ModelTask): "canceled" {
+    const rest = this.line(task.queue).filter((other) => other !== task);
+    if (task.state === "waiting") this.queue(task.queue).shares?.canceled(task, rest, this.tasks);
+    return this.#settle(task, "canceled");
   }
 
   /** A call on a lease that changed its task is answered the same when it is made again. */
@@ -402,7 +413,7 @@ export class Model extends ModelTasks {
     const id = this.tasks.has(plain) ? `${plain}:${task.fence}` : plain;
     const { caller, input, mediaType } = task;
     const undoing = this.#fresh(
-      { id, queue: UNDO_QUEUE, caller, priority: 3, input, mediaType, webhook: false, dated: false },
+      { id, queue: UNDO_QUEUE, caller, priority: 3, input, mediaType, webhook: false, dated: false, share: null },
       "waiting",
     );
     for (const [name, step] of task.steps) undoing.steps.set(name, step);
@@ -421,8 +432,8 @@ export class Model extends ModelTasks {
   }
 
   #fresh(s: NewTask, state: "waiting" | "scheduled"): ModelTask {
-    const place = state === "waiting" ? this.#join() : null;
-    const task = newTask(s, { state, place, undoable: this.queue(s.queue).undo });
+    const task = newTask(s, { state, place: null, undoable: this.queue(s.queue).undo });
+    if (state === "waiting") task.place = this.#join(task);
     this.tasks.set(s.id, task);
     return task;
   }

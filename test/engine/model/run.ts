@@ -17,6 +17,7 @@ import { Checker, KEPT, WEBHOOK_QUEUE } from "./check.ts";
 import { Model } from "./model.ts";
 import { dump, sendingTwice, TimeTravel } from "./store.ts";
 import { MODEL_DEAD_CAP, type ModelTask, UNDO_QUEUE } from "./task.ts";
+import type { ModelRules } from "./tasks.ts";
 
 /** The scripts with a smaller cap on dead letters, which a short run meets. */
 function cappedScripts(redis: Connection): Scripts {
@@ -29,22 +30,23 @@ function cappedScripts(redis: Connection): Scripts {
   };
 }
 
-/** The queues; those of callers are plain, or keyed: one runs the tasks of a key one by one, the other two at once. */
-const rulesOf = (keyed: boolean) => [
-  { name: "jobs", attempts: 2, maxLost: 1, rate: undefined, undo: false, keyed: keyed ? 1 : undefined },
+/** The queues; those of callers may be fair, and keyed: one runs the tasks of a key one by one, the other two at once. */
+const rulesOf = ({ fair = false, keyed = false }: PropertyOptions): ModelRules[] => [
+  { name: "jobs", attempts: 2, maxLost: 1, rate: undefined, undo: false, fair, keyed: keyed ? 1 : undefined },
   {
-    ...{ name: "other", attempts: keyed ? 2 : 1, maxLost: 0, rate: { max: 4, perMs: 3_600_000 }, undo: true },
+    ...{ name: "other", attempts: keyed ? 2 : 1, maxLost: 0, rate: { max: 4, perMs: 3_600_000 }, undo: true, fair },
     keyed: keyed ? 2 : undefined,
   },
-  { name: UNDO_QUEUE, attempts: 2, maxLost: 1, rate: undefined, undo: false, keyed: undefined },
+  { name: UNDO_QUEUE, attempts: 2, maxLost: 1, rate: undefined, undo: false, fair: false, keyed: undefined },
 ];
-type Rule = ReturnType<typeof rulesOf>[number];
 
 /** How many runs, of how many calls each, and for how long at most; a seed and a path play one failure again. */
 export interface PropertyOptions {
   readonly runs: number;
   readonly steps: number;
   readonly limitMs?: number;
+  /** The lines of callers are fair; default: they are not. */
+  readonly fair?: boolean;
   /** The queues of callers are keyed; default: they are not. */
   readonly keyed?: boolean;
   readonly seed?: number;
@@ -88,7 +90,7 @@ export async function holdAgainstModel(
     if (details.failed) {
       const { seed, counterexamplePath: path } = details;
       // The number of steps shapes what is drawn from the seed: another one plays other calls.
-      const queues = options.keyed ? " --keyed" : "";
+      const queues = `${options.fair ? " --fair" : ""}${options.keyed ? " --keyed" : ""}`;
       const command = `npm run properties --${queues} --steps=${options.steps} --seed=${seed} --path=${path}`;
       throw new Error(`${await fc.asyncDefaultReportMessage(details)}\nTo play it again: ${command}`, {
         cause: details.errorInstance,
@@ -104,13 +106,13 @@ export async function holdAgainstModel(
 async function runOnce(
   { redis, pubsub }: { redis: Connection; pubsub: PubSub },
   steps: readonly { twice: boolean; call: Op }[],
-  { keyed = false, onCall }: PropertyOptions,
+  options: PropertyOptions,
 ): Promise<void> {
   const keys = new Keys(uniquePrefix(), 1);
   const tag = keys.tag(0);
   let twice = false;
   const scripts = cappedScripts(sendingTwice(redis, () => twice));
-  const rules = rulesOf(keyed);
+  const rules = rulesOf(options);
   const model = new Model(rules);
   const engine = new Engine({ scripts, keys, pubsub, queues: new Map(rules.map(settings)), fallback: fallback() });
   const world: World = {
@@ -131,7 +133,7 @@ async function runOnce(
       ]);
       checker.check(instant, new Map(ids.map((id, n) => [id, seen[n] ?? null])));
       expect(healed, "audit").to.deep.equal([]);
-      onCall?.(step.call);
+      options.onCall?.(step.call);
     }
     await checkAll(redis, scripts, keys, model);
   } finally {
@@ -162,8 +164,8 @@ async function keysOf(redis: Connection, tag: string): Promise<string[]> {
   return await keysLike(redis, `${tag}*`);
 }
 
-function settings(rule: Rule) {
-  return [rule.name, { ...fallback(), queue: rule.name, ...rule, keyedConcurrency: rule.keyed }] as const;
+function settings({ fair: _, keyed, ...rule }: ModelRules) {
+  return [rule.name, { ...fallback(), queue: rule.name, ...rule, keyedConcurrency: keyed }] as const;
 }
 
 function fallback() {

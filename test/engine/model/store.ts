@@ -27,6 +27,8 @@ export interface StoredQueue {
   readonly fields: Readonly<Record<string, string>>;
   /** [id, score, …] of the tasks that may start, if the queue is keyed. */
   readonly startable: readonly string[];
+  /** Of a fair line, "class key" → "charge place id". */
+  readonly shares: Readonly<Record<string, string>>;
   /** [id, score, …] of the tasks with a deadline to come. */
   readonly deadlines: readonly string[];
 }
@@ -69,7 +71,9 @@ for _, queue in ipairs(queues) do
   end
   local deadlines = { '', unpack(redis.call('ZRANGE', K.deadlines(queue), 0, -1, 'WITHSCORES')) }
   local startable = { '', unpack(redis.call('ZRANGE', K.startable(queue), 0, -1, 'WITHSCORES')) }
-  out.queues[queue] = { fields = hash(K.queue(queue)), indexes = indexes, startable = startable, deadlines = deadlines }
+  out.queues[queue] = {
+    fields = hash(K.queue(queue)), indexes = indexes, startable = startable, shares = hash(K.shares(queue)), deadlines = deadlines,
+  }
 end
 local time = redis.call('TIME')
 out.now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -105,10 +109,13 @@ export async function dump(
       ]),
     ),
     queues: new Map(
-      [...named(of)].map(([name, { fields, indexes, startable, deadlines }]) => {
+      [...named(of)].map(([name, { fields, indexes, startable, shares, deadlines }]) => {
         const entries = INDEXES.map((index) => [index, indexes[index].slice(1)]);
         const read = { fields: withoutMark(fields), indexes: Object.fromEntries(entries) };
-        return [name, { ...read, startable: startable.slice(1), deadlines: deadlines.slice(1) }];
+        return [
+          name,
+          { ...read, startable: startable.slice(1), shares: withoutMark(shares), deadlines: deadlines.slice(1) },
+        ];
       }),
     ),
   };

@@ -1,5 +1,6 @@
 import type { CancelVerdict, OutputValue } from "../../../src/store/scripts/scripts.ts";
 import type { State } from "../../../src/task.ts";
+import type { ModelShare, Shares, Start } from "./shares.ts";
 
 /** A task as the model has it: what a caller, a worker and an operator may rely on, and nothing of how it is stored. */
 export interface ModelTask {
@@ -11,11 +12,17 @@ export interface ModelTask {
   key: string | null;
   /** No more of its key may start while it has not ended. */
   holds: boolean;
+  /** Null where the line is not fair. */
+  readonly share: ModelShare | null;
+  /** In a fair line, the task of its key that joined before it. */
+  before: Start | null;
   state: State;
   input: string;
   mediaType: string;
   /** Its place within its class; null before it has joined the line. It never changes but by a retry. */
   place: number | null;
+  /** When it joined the line, before or after others. */
+  arrival: number;
   /** When its delay ends; Infinity for an hour from now, anything else is past. */
   due: number;
   /** When its lease ended; Infinity while it holds. */
@@ -82,6 +89,8 @@ export interface ModelQueue {
   readonly undo: boolean;
   /** How many tasks of one key run at once; undefined if it is not keyed. */
   readonly keyed: number | undefined;
+  /** Null where the line is not fair. */
+  readonly shares: Shares | null;
   paused: boolean;
   /** Starts that the rate still counts. */
   starts: number;
@@ -106,6 +115,7 @@ export interface ModelSubmission {
   readonly webhook: boolean;
   readonly dated: boolean;
   readonly key?: string | null | undefined;
+  readonly share: ModelShare | null;
 }
 export interface ModelLease {
   readonly id: string;
@@ -124,7 +134,7 @@ export const LONG_AGO = 1;
 /** What is given of a task when it is submitted. */
 export type NewTask = Pick<
   ModelTask,
-  "id" | "queue" | "caller" | "priority" | "input" | "mediaType" | "webhook" | "dated"
+  "id" | "queue" | "caller" | "priority" | "input" | "mediaType" | "webhook" | "dated" | "share"
 > & { readonly key?: string | null | undefined };
 
 /** A task that has just been submitted. */
@@ -132,6 +142,7 @@ export function newTask(s: NewTask, begin: Pick<ModelTask, "state" | "place" | "
   return {
     ...{ id: s.id, queue: s.queue, caller: s.caller, priority: s.priority, input: s.input, mediaType: s.mediaType },
     ...{ key: s.key ?? null, holds: false },
+    ...{ share: s.share, before: null, arrival: 0 },
     ...{ dated: s.dated, deadline: s.dated ? Infinity : null, late: false },
     ...{
       webhook: s.webhook,

@@ -1,16 +1,30 @@
 import { isOutcome, type State } from "../../../src/task.ts";
+import { Shares } from "./shares.ts";
 import type { ModelQueue, ModelTask } from "./task.ts";
+
+/** How a queue is set up. */
+export interface ModelRules extends Pick<ModelQueue, "name" | "attempts" | "maxLost" | "rate" | "undo" | "keyed"> {
+  readonly fair: boolean;
+}
 
 /** What the model holds, and what can be asked of it without changing anything. */
 export class ModelTasks {
   readonly tasks = new Map<string, ModelTask>();
   readonly queues: ReadonlyMap<string, ModelQueue>;
 
-  constructor(queues: readonly Pick<ModelQueue, "name" | "attempts" | "maxLost" | "rate" | "undo" | "keyed">[]) {
+  constructor(queues: readonly ModelRules[]) {
     this.queues = new Map(
       queues.map((q) => [
         q.name,
-        { ...q, paused: false, starts: 0, reservations: new Map(), deaths: 0, losses: 0 } satisfies ModelQueue,
+        {
+          ...q,
+          shares: q.fair ? new Shares() : null,
+          paused: false,
+          starts: 0,
+          reservations: new Map(),
+          deaths: 0,
+          losses: 0,
+        } satisfies ModelQueue,
       ]),
     );
   }
@@ -43,7 +57,7 @@ export class ModelTasks {
 
   /** How many of its key hold it or have waited for longer. */
   #before(task: ModelTask): number {
-    const waits = (other: ModelTask) => other.state === "waiting" && (other.place ?? 0) < (task.place ?? 0);
+    const waits = (other: ModelTask) => other.state === "waiting" && other.arrival < task.arrival;
     return this.#ofKey(task).filter((other) => other.holds || waits(other)).length;
   }
 
