@@ -8,6 +8,7 @@ import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { dirname, extname, join, resolve } from "node:path";
 import { filesIn } from "./files.ts";
+import { vendor } from "./vendor.ts";
 
 /** What src may hold beside TypeScript, and where each kind may lie; anything else stops the build. */
 const ASSETS: Readonly<Record<string, string>> = {
@@ -53,12 +54,17 @@ export function build(root: string): string {
   }
 
   const vendored = VENDORED.filter((file) => sources.includes(file.for));
-  // Beside dist, not within: the paths in the source maps are relative to the folder.
+  // Beside dist, not within: a build that fails leaves dist alone.
   const fresh = join(root, `dist.${process.pid}`);
   try {
     compile(root, fresh);
+    const modules = sources.filter((path) => extname(path) === ".ts").map((path) => path.replace(/\.ts$/, ".js"));
+    vendor(root, fresh, modules);
     for (const path of assets) copy(join(root, "src", path), join(fresh, path));
-    for (const { from, to } of vendored) copy(join(root, from), join(fresh, to));
+    for (const { from, to } of vendored) {
+      copy(join(root, from), join(fresh, to));
+      withoutMap(join(fresh, to));
+    }
     fs.chmodSync(join(fresh, `${COMMAND}.js`), 0o755);
     fs.writeFileSync(join(fresh, STAMP), stamp);
     replace(dist, fresh);
@@ -72,6 +78,13 @@ export function build(root: string): string {
 function copy(from: string, to: string): void {
   fs.mkdirSync(dirname(to), { recursive: true });
   fs.copyFileSync(from, to);
+}
+
+/** Removes the name of a source map, which is not copied. */
+function withoutMap(path: string): void {
+  const text = fs.readFileSync(path, "utf8");
+  const shorter = text.replace(/\n\/[*/]# sourceMappingURL=\S+\.map(?: ?\*\/)?\s*$/, "\n");
+  if (shorter !== text) fs.writeFileSync(path, shorter);
 }
 
 /** Changes with every file that is added, removed, renamed or written; needs no file to be read. */

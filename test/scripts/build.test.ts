@@ -48,6 +48,21 @@ describe("the build", () => {
     expect(build(root)).to.match(/8 assets copied/);
     const files = readdirSync(join(root, "dist/http/pages/swagger-ui")).sort();
     expect(files).to.include.members(["LICENSE", "NOTICE", "swagger-ui-bundle.js", "swagger-ui.css"]);
+    const css = readFileSync(join(root, "dist/http/pages/swagger-ui/swagger-ui.css"), "utf8");
+    expect(css.slice(-100), "its map is not there").to.not.contain("sourceMappingURL");
+  });
+
+  it("bundles packages that are large or many, with their licences, so that nobody has to install them", () => {
+    put(
+      "src/name.ts",
+      'import { stringify, parse as read } from "uuid";\nexport const name = [typeof stringify, typeof read].join();\n',
+    );
+    build(root);
+    const code = readFileSync(join(root, "dist/name.js"), "utf8");
+    expect(code).to.contain('import { stringify, parse as read } from "./vendor/uuid.js";');
+    expect(execFileSync(join(root, "dist/cli/paihao.js"), { encoding: "utf8" })).to.equal("function,function");
+    expect(readFileSync(join(root, "dist/vendor/uuid.js"), "utf8")).to.not.match(/ from "uuid"/);
+    expect(readFileSync(join(root, "dist/vendor/LICENSES.txt"), "utf8")).to.match(/^uuid [\d.]+\n-+\n\n.*MIT/s);
   });
 
   it("does nothing if nothing has changed, else builds everything", () => {

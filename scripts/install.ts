@@ -1,0 +1,125 @@
+/**
+ * `npm run check:install`: packs the package, installs the tarball in an empty folder with npm, as a user would, and checks what comes
+ * of it: how large it is and how many packages that makes, that no package has an install script, that its types hold in a strict
+ * project, and that it runs. The last line is `N passed, N failed, N skipped`.
+ */
+import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { messageOf } from "../src/errors.ts";
+import { ROOT } from "../testbed/root.ts";
+import { megabytes, pack, run } from "./packed.ts";
+import { add, NONE, type Totals, totalsLine } from "./totals.ts";
+
+const MOST = { bytes: 25 * 1024 ** 2, packages: 45 } as const;
+const NPM_QUIETLY = ["--prefer-offline", "--no-audit", "--no-fund", "--loglevel", "error"] as const;
+
+/** A program of a user's, in a strict project. */
+const PROGRAM = `import assert from "node:assert/strict";
+import { defineHandler, start } from "paihao";
+import { runHandler, testServer } from "paihao/testing";
+
+const greet = defineHandler<{ name: string }>({ queue: "greet", run: ({ name }) => \`Hello, \${name}!\` });
+assert.equal((await runHandler(greet, { name: "Ada" })).result, "Hello, Ada!");
+
+for (const server of [
+  await start({ handlers: [greet], port: 0, store: "embedded", logLevel: "silent" }),
+  await testServer({ handlers: [greet] }),
+]) {
+  const answer = await fetch(\`\${server.url}/v1/queues/greet/requests\`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ name: "Ada" }),
+  });
+  assert.equal(await answer.json(), "Hello, Ada!");
+  for (const page of ["/docs", "/dashboard", "/metrics", "/openapi.json", "/docs/swagger-ui-bundle.js"]) {
+    assert.equal((await fetch(server.url + page)).status, 200, page);
+  }
+  await server.stop();
+}
+`;
+const STRICT = {
+  compilerOptions: {
+    target: "es2023",
+    module: "nodenext",
+    strict: true,
+    exactOptionalPropertyTypes: true,
+    noUncheckedIndexedAccess: true,
+    // The declarations of the package are checked as well.
+    skipLibCheck: false,
+    types: ["node"],
+    typeRoots: [join(ROOT, "node_modules/@types")],
+    outDir: "compiled",
+  },
+  files: ["program.ts"],
+};
+
+interface Lock {
+  readonly packages: Readonly<Record<string, { readonly hasInstallScript?: boolean }>>;
+}
+
+/** What a folder takes on the disk, in bytes. */
+function diskBytes(folder: string): number {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((path) => lstatSync(join(folder, path)).blocks * 512)
+    .reduce((sum, bytes) => sum + bytes, 0);
+}
+
+/** Runs one check; returns whether it passed as totals. */
+function counted(name: string, check: () => string | undefined): Totals {
+  try {
+    const said = check();
+    console.log(`  ✔ ${name}${said === undefined ? "" : `: ${said}`}`);
+    return { ...NONE, passed: 1 };
+  } catch (error) {
+    console.log(`✘ ${name}: ${messageOf(error)}`);
+    return { ...NONE, failed: 1 };
+  }
+}
+
+const expected = (holds: boolean, said: string): string => {
+  if (!holds) throw new Error(said);
+  return said;
+};
+
+const folder = mkdtempSync(join(tmpdir(), "paihao-install-"));
+try {
+  console.log("▸ the package, installed from its tarball");
+  const { tarball } = pack(folder);
+  const consumer = join(folder, "consumer");
+  mkdirSync(consumer);
+  writeFileSync(join(consumer, "package.json"), JSON.stringify({ name: "consumer", private: true, type: "module" }));
+  run("npm", ["install", ...NPM_QUIETLY, tarball], consumer);
+  const modules = join(consumer, "node_modules");
+  const { packages }: Lock = JSON.parse(readFileSync(join(modules, ".package-lock.json"), "utf8"));
+
+  const checks: Readonly<Record<string, () => string | undefined>> = {
+    "size of node_modules": () => {
+      const bytes = diskBytes(modules);
+      return expected(bytes <= MOST.bytes, `${megabytes(bytes)}, at most ${megabytes(MOST.bytes)}`);
+    },
+    "number of packages": () => {
+      const count = Object.keys(packages).length;
+      return expected(count <= MOST.packages, `${count}, at most ${MOST.packages}`);
+    },
+    "no install scripts": () => {
+      const having = Object.keys(packages).filter((name) => packages[name]?.hasInstallScript);
+      expected(having.length === 0, having.join(", "));
+      return undefined;
+    },
+    "types in a strict project": () => {
+      writeFileSync(join(consumer, "program.ts"), PROGRAM);
+      writeFileSync(join(consumer, "tsconfig.json"), JSON.stringify(STRICT));
+      run(process.execPath, [join(ROOT, "node_modules/typescript/bin/tsc"), "-p", "."], consumer);
+      return undefined;
+    },
+    "a program that uses it": () => void run(process.execPath, [join("compiled", "program.js")], consumer),
+    "its command": () => void run("npx", ["--no-install", "paihao", "--help"], consumer),
+  };
+  let totals = NONE;
+  for (const [name, check] of Object.entries(checks)) totals = add(totals, counted(name, check));
+  console.log(totalsLine(totals));
+  process.exitCode = totals.failed > 0 ? 1 : 0;
+} finally {
+  rmSync(folder, { recursive: true });
+}

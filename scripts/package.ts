@@ -1,0 +1,96 @@
+/**
+ * `npm run check:package`: packs the package as npm would publish it, and checks what is in it, with publint, and with "Are the types
+ * wrong?". Prints its size; says what is wrong and exits with 1.
+ */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, extname, join, posix } from "node:path";
+import { messageOf } from "../src/errors.ts";
+import { ROOT } from "../testbed/root.ts";
+import { filesIn } from "./files.ts";
+import { megabytes, type Packed, pack, run } from "./packed.ts";
+
+/** What may be in the package besides Markdown: the top folder, and the kinds of files in it. */
+const KINDS: Readonly<Record<string, readonly string[]>> = {
+  dist: [".js", ".d.ts", ".lua", ".css", ".html", ".svg", ".txt", ""],
+  docs: [],
+  examples: [".ts", ".js", ".html"],
+  bench: [".svg"],
+};
+const TOP = [
+  "package.json",
+  "README.md",
+  "LICENSE",
+  ".env.example",
+  "ARCHITECTURE.md",
+  "CHANGELOG.md",
+  "CONTRIBUTING.md",
+];
+
+/** What is wrong with the files of a package. */
+function faultsOf({ files }: Packed): string[] {
+  const has = new Set(files);
+  const assets = filesIn(join(ROOT, "src")).filter((path) => extname(path) !== ".ts");
+  const entries: unknown[] = [];
+  JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"), (key, value) => {
+    if (["types", "default", "paihao"].includes(key) && typeof value === "string") entries.push(posix.normalize(value));
+    return value;
+  });
+  const needed = [...TOP, ...assets.map((path) => `dist/${path}`), ...entries.map(String)];
+  return [
+    ...needed.filter((path) => !has.has(path)).map((path) => `${path} is missing`),
+    ...files.filter((path) => !isWanted(path)).map((path) => `${path} does not belong into the package`),
+    ...files.filter((path) => /\.(?:js|css)$/.test(path)).flatMap(mapsOf),
+    ...files.filter((path) => path.endsWith(".md")).flatMap((path) => deadLinks(path, has)),
+  ];
+}
+
+function isWanted(path: string): boolean {
+  if (TOP.includes(path)) return true;
+  if (/\.test\.|(?:^|\/)test\//.test(path)) return false;
+  const [folder = ""] = path.split("/");
+  const kind = path.endsWith(".d.ts") ? ".d.ts" : extname(path);
+  return folder in KINDS && (kind === ".md" || KINDS[folder]?.includes(kind) === true);
+}
+
+function mapsOf(path: string): string[] {
+  const named = /[#@] sourceMappingURL=(\S+\.map)\b/.exec(readFileSync(join(ROOT, path), "utf8").slice(-300))?.[1];
+  return named === undefined ? [] : [`${path} names the map ${named}, which is not there`];
+}
+
+/** Links of a document to files that are not in the package. */
+function deadLinks(path: string, has: ReadonlySet<string>): string[] {
+  const text = readFileSync(join(ROOT, path), "utf8").replaceAll(/^```.*?^```/gms, "");
+  const targets = [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target.replace(/#.*$/, ""));
+  return targets
+    .filter((target) => target !== "" && !/^[a-z]+:/.test(target))
+    .map((target) => posix.join(dirname(path), target))
+    .map((target) => target.replace(/\/$/, ""))
+    .filter((target) => !has.has(target) && ![...has].some((file) => file.startsWith(`${target}/`)))
+    .map((target) => `${path} links to ${target}, which is not in the package`);
+}
+
+const folder = mkdtempSync(join(tmpdir(), "paihao-package-"));
+try {
+  const packed = pack(folder);
+  const faults = faultsOf(packed);
+  const bin = (name: string) => join(ROOT, "node_modules/.bin", name);
+  const tools = [
+    ["publint", packed.tarball, "--strict"],
+    // The package is ES modules alone: that CommonJS cannot require it in old versions of Node is no mistake.
+    ["attw", packed.tarball, "--profile", "esm-only", "--no-emoji"],
+  ];
+  for (const [tool = "", ...args] of tools) {
+    try {
+      run(bin(tool), args, ROOT);
+    } catch (error) {
+      faults.push(messageOf(error));
+    }
+  }
+  for (const fault of faults) console.log(`✘ ${fault}`);
+  const { files, packedBytes, unpackedBytes } = packed;
+  console.log(`package: ${files.length} files, ${megabytes(packedBytes)} packed, ${megabytes(unpackedBytes)} unpacked`);
+  process.exitCode = faults.length === 0 ? 0 : 1;
+} finally {
+  rmSync(folder, { recursive: true });
+}
