@@ -2,6 +2,7 @@ import { CommanderError } from "commander";
 import { type ErrorKind, PaihaoError } from "../client/problem.ts";
 import { StartError } from "../errors.ts";
 import { plain } from "./terminal/print.ts";
+import { durationText } from "./terminal/words.ts";
 
 /** The exit codes of all commands. */
 export const EXIT = {
@@ -77,15 +78,19 @@ function exitCodeOf({ kind, code }: PaihaoError): ExitCode {
 }
 
 /** What went wrong, and what to do about it. */
-function messageOf({ kind, code, problem }: PaihaoError): string {
-  const { title, detail = "", errors = [] } = problem;
+function messageOf(error: PaihaoError): string {
+  const { title, detail = "", errors = [], reason } = error.problem;
   const fields = errors.map((field) => `${field.pointer}: ${field.detail}`).join("; ");
   // The detail often repeats one of the others.
   const parts = [title, detail === title || detail === fields ? "" : detail, fields];
-  const hints: Partial<Record<ErrorKind, string>> = {
-    unreachable: "is it running? --url or PAIHAO_URL says where",
-    ...(code === "unauthenticated" && { unauthorized: "--key or PAIHAO_KEY gives one" }),
-  };
+  if (reason === "deadline") parts.push("its deadline has passed");
   const said = parts.filter((part) => part !== "").join(": ");
-  return plain(hints[kind] === undefined ? said : `${said} (${hints[kind]})`);
+  const hint = hintOf(error);
+  return plain(hint === undefined ? said : `${said} (${hint})`);
+}
+
+function hintOf({ kind, code, retryAfter }: PaihaoError): string | undefined {
+  if (code === "unauthenticated") return "--key or PAIHAO_KEY gives one";
+  if (retryAfter !== undefined && kind !== "failed") return `try again in ${durationText(retryAfter)}`;
+  return kind === "unreachable" ? "is it running? --url or PAIHAO_URL says where" : undefined;
 }
