@@ -1,18 +1,27 @@
 /**
  * `npm run check:install`: packs the package, installs the tarball in an empty folder with npm, as a user would, and checks what comes
  * of it: how large it is and how many packages that makes, that no package has an install script, that its types hold in a strict
- * project, and that it runs. The last line is `N passed, N failed, N skipped`.
+ * project, that it runs, and that `paihao init` makes a project that can be tested and started at once. The last line is `N passed, N failed, N skipped`.
  */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "../src/errors.ts";
+import { freePort } from "../src/store/servers/free-port.ts";
+import { eventually } from "../testbed/eventually.ts";
 import { ROOT } from "../testbed/root.ts";
 import { megabytes, pack, run } from "./packed.ts";
 import { add, NONE, type Totals, totalsLine } from "./totals.ts";
 
 const MOST = { bytes: 25 * 1024 ** 2, packages: 45 } as const;
 const NPM_QUIETLY = ["--prefer-offline", "--no-audit", "--no-fund", "--loglevel", "error"] as const;
+
+/** npm reads its settings from variables as well. */
+const QUIETLY = { npm_config_prefer_offline: "true", npm_config_loglevel: "error" };
+const START_MS = 60_000;
+const STOP_MS = 30_000;
 
 /** A program of a user's, in a strict project. */
 const PROGRAM = `import assert from "node:assert/strict";
@@ -66,14 +75,40 @@ function diskBytes(folder: string): number {
 }
 
 /** Runs one check; returns whether it passed as totals. */
-function counted(name: string, check: () => string | undefined): Totals {
+async function counted(name: string, check: () => string | Promise<void> | undefined): Promise<Totals> {
   try {
-    const said = check();
-    console.log(`  ✔ ${name}${said === undefined ? "" : `: ${said}`}`);
+    const said = await check();
+    console.log(`  ✔ ${name}${typeof said === "string" ? `: ${said}` : ""}`);
     return { ...NONE, passed: 1 };
   } catch (error) {
     console.log(`✘ ${name}: ${messageOf(error)}`);
     return { ...NONE, failed: 1 };
+  }
+}
+
+/** Starts a new project as its owner does, lets its command submit a task, and interrupts it. */
+async function startAndSubmit(project: string): Promise<void> {
+  const port = String(await freePort());
+  const url = `http://127.0.0.1:${port}`;
+  const env = { ...process.env, PORT: port, STORE: "embedded", LOG_LEVEL: "warn" };
+  const npm = spawn("npm", ["start"], { cwd: project, env, detached: true, stdio: ["ignore", "ignore", "pipe"] });
+  let said = "";
+  npm.stderr.setEncoding("utf8").on("data", (text: string) => {
+    said += text;
+  });
+  const ended = once(npm, "exit", { signal: AbortSignal.timeout(START_MS + STOP_MS) });
+  try {
+    await eventually(async () => (await fetch(`${url}/readyz`)).ok, START_MS);
+    const submit = ["--no-install", "paihao", "submit", "greet", '{"name":"Ada"}', "--wait", "--url", url];
+    const answer = run("npx", submit, project);
+    expected(answer.includes("Hello, Ada!"), `submit printed ${answer}`);
+    // Like Ctrl-C in a terminal, it reaches every process of the group.
+    if (npm.pid !== undefined) process.kill(-npm.pid, "SIGINT");
+    await ended;
+  } catch (error) {
+    throw new Error(`${messageOf(error)}\n${said}`);
+  } finally {
+    if (npm.exitCode === null && npm.signalCode === null && npm.pid !== undefined) process.kill(-npm.pid, "SIGKILL");
   }
 }
 
@@ -116,8 +151,24 @@ try {
     "a program that uses it": () => void run(process.execPath, [join("compiled", "program.js")], consumer),
     "its command": () => void run("npx", ["--no-install", "paihao", "--help"], consumer),
   };
+  const project = join(consumer, "my-tasks");
+  const projectChecks: Readonly<Record<string, () => string | Promise<void> | undefined>> = {
+    "paihao init, with npm install": () => {
+      const init = ["--no-install", "paihao", "init", "my-tasks", "--from", tarball];
+      run("npx", init, consumer, { ...process.env, ...QUIETLY });
+      return undefined;
+    },
+    "npm test of the project": () => {
+      const said = run("npm", ["test"], project);
+      // With # or ℹ, depending on the version of Node.
+      return expected(/^\S pass 3$/m.test(said) && /^\S fail 0$/m.test(said), "3 tests");
+    },
+    "npm start of the project": () => startAndSubmit(project),
+  };
   let totals = NONE;
-  for (const [name, check] of Object.entries(checks)) totals = add(totals, counted(name, check));
+  for (const [name, check] of Object.entries({ ...checks, ...projectChecks })) {
+    totals = add(totals, await counted(name, check));
+  }
   console.log(totalsLine(totals));
   process.exitCode = totals.failed > 0 ? 1 : 0;
 } finally {

@@ -7,6 +7,7 @@ import { completeCommand, completionCommand } from "./commands/completion.ts";
 import { deadCommand } from "./commands/dead.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { getCommand } from "./commands/get.ts";
+import { initCommand } from "./commands/init.ts";
 import { keysCommand } from "./commands/keys.ts";
 import { lsCommand } from "./commands/ls.ts";
 import { outputCommand } from "./commands/output.ts";
@@ -33,7 +34,8 @@ export function createProgram(): Command {
   for (const option of globalOptions) program.addOption(option);
 
   program.commandsGroup("The server:");
-  for (const made of [startCommand(), doctorCommand(), auditCommand(), keysCommand()]) program.addCommand(made);
+  for (const made of [startCommand(), initCommand(), doctorCommand(), auditCommand(), keysCommand()])
+    program.addCommand(made);
   program.commandsGroup("Tasks:");
   for (const made of [
     submitCommand(),

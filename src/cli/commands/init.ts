@@ -1,0 +1,16 @@
+import type { Command } from "commander";
+import { command } from "../command.ts";
+
+/** `paihao init`: a project to start from. */
+export function initCommand(): Command {
+  return command("init [dir]", "make a project: a handler with its test, settings, compose", [
+    "paihao init my-tasks",
+    "paihao init other-tasks --no-install",
+  ])
+    .option("--no-install", "do not run npm install")
+    .option("--from <spec>", "what to install as paihao: a version, a URL or a path")
+    .action(async (dir: string | undefined, options: { install: boolean; from?: string }) => {
+      const { init } = await import("../init/init.ts");
+      await init(dir ?? ".", options);
+    });
+}

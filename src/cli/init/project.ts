@@ -1,0 +1,196 @@
+/** What the files of a new project depend on. */
+export interface ProjectOptions {
+  readonly name: string;
+  /** What to install as these packages. */
+  readonly paihao: string;
+  readonly zod: string;
+  /** Whether the Node of this machine reads TypeScript by itself; else the project has tsx. */
+  readonly stripsTypes: boolean;
+}
+
+/** The files of a new project, by their paths. */
+export function projectFiles(options: ProjectOptions): Readonly<Record<string, string>> {
+  return {
+    "package.json": manifest(options),
+    "handlers/greet.ts": HANDLER,
+    "test/greet.test.ts": TEST,
+    ".env": ENV,
+    "compose.yaml": COMPOSE,
+    "tsconfig.json": TSCONFIG,
+    ".gitignore": "node_modules/\n.paihao/\n",
+    "README.md": readme(options),
+  };
+}
+
+function manifest({ name, paihao, zod, stripsTypes }: ProjectOptions): string {
+  const project = {
+    name,
+    private: true,
+    type: "module",
+    engines: { node: stripsTypes ? ">=22.18" : ">=20.19" },
+    scripts: {
+      start: "paihao start",
+      test: stripsTypes ? "node --test" : "node --import tsx --test test/*.test.ts",
+    },
+    dependencies: { paihao, ...(stripsTypes ? {} : { tsx: "^4.19.0" }), zod },
+  };
+  return `${JSON.stringify(project, null, 2)}\n`;
+}
+
+const HANDLER = `import { setTimeout as sleep } from "node:timers/promises";
+import { defineHandler } from "paihao";
+import { z } from "zod";
+
+/** Each export of defineHandler in this folder is a queue. This one greets, and takes a second for it. */
+export const greet = defineHandler({
+  queue: "greet",
+  input: z.object({ name: z.string().min(1).max(80) }),
+  timeout: "30s",
+  async run({ name }, task) {
+    for (const percent of [0, 25, 50, 75]) {
+      task.progress(percent, "thinking of words");
+      await sleep(250, undefined, { signal: task.signal });
+    }
+    // What is done in a step is not done again, should this attempt fail later on.
+    const text = await task.step("compose", () => \`Hello, \${name}!\`);
+    return { text };
+  },
+});
+`;
+
+const TEST = `import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runHandler, testServer } from "paihao/testing";
+import { greet } from "../handlers/greet.ts";
+
+test("greets by name", async () => {
+  const { result, progress } = await runHandler(greet, { name: "Ada" });
+  assert.deepEqual(result, { text: "Hello, Ada!" });
+  assert.equal(progress.length, 4);
+});
+
+test("refuses a name that is empty", async () => {
+  await assert.rejects(runHandler(greet, { name: "" }), { name: "AttemptFailed", state: "failed" });
+});
+
+test("is served over HTTP", async (t) => {
+  const server = await testServer({ handlers: [greet] });
+  t.after(() => server.stop());
+  const { text } = await server.client.run("greet", { name: "Grace" });
+  assert.equal(text, "Hello, Grace!");
+  await server.drained();
+});
+`;
+
+const ENV = `# Settings of the server, read by \`paihao start\`. All of them, with their defaults: node_modules/paihao/.env.example
+HANDLERS=handlers
+# PORT=3000
+# CONCURRENCY=8
+# Without it: the redis-server of this machine with its data in .paihao, else an embedded store in memory.
+# REDIS_URL=redis://localhost:6379
+`;
+
+const COMPOSE = `# Redis, the API and workers: docker compose up --build
+# More workers: docker compose up --build --scale worker=4
+x-tasks: &tasks
+  build:
+    context: .
+    dockerfile_inline: |
+      FROM node:24.11.0-bookworm-slim
+      WORKDIR /app
+      COPY package*.json ./
+      RUN npm install --omit=dev --no-audit --no-fund
+      COPY handlers ./handlers
+      USER node
+      CMD ["node_modules/.bin/paihao", "start"]
+  init: true
+  restart: unless-stopped
+  # Longer than DRAIN_TIMEOUT (20s), so that running tasks can end.
+  stop_grace_period: 35s
+  env_file: .env
+  depends_on:
+    redis:
+      condition: service_healthy
+
+x-environment: &environment
+  REDIS_URL: redis://redis:6379
+  HOST: 0.0.0.0
+  PORT: "3000"
+  # Open on purpose: the port is published on this machine only. For others set API_KEYS, see \`npx paihao keys create --help\`.
+  AUTH: none
+
+services:
+  redis:
+    image: redis:8.2.2
+    command: ["redis-server", "--appendonly", "yes", "--maxmemory-policy", "noeviction"]
+    restart: unless-stopped
+    volumes:
+      - redis-data:/data
+    healthcheck:
+      test: ["CMD-SHELL", "redis-cli ping | grep -q PONG"]
+      interval: 5s
+      timeout: 3s
+      retries: 10
+
+  api:
+    <<: *tasks
+    environment:
+      <<: *environment
+      ROLE: api
+    ports:
+      - "127.0.0.1:3000:3000"
+
+  worker:
+    <<: *tasks
+    environment:
+      <<: *environment
+      ROLE: worker
+
+volumes:
+  redis-data:
+`;
+
+/** For editors, and for whoever installs typescript and @types/node: nothing else needs them. */
+const TSCONFIG = `{
+  "compilerOptions": {
+    "target": "es2023",
+    "module": "nodenext",
+    "strict": true,
+    "noEmit": true,
+    "erasableSyntaxOnly": true,
+    "allowImportingTsExtensions": true,
+    "skipLibCheck": true
+  },
+  "include": ["handlers", "test"]
+}
+`;
+
+function readme({ name }: ProjectOptions): string {
+  return `# ${name}
+
+Tasks behind HTTP, with a place in line for everyone who waits, by [paihao](node_modules/paihao/README.md).
+
+\`\`\`sh
+npm start            # the server on http://127.0.0.1:3000, with a dashboard at /dashboard
+npm test             # the handlers, without and with a server
+docker compose up --build
+\`\`\`
+
+In another terminal:
+
+\`\`\`sh
+npx paihao submit greet '{"name":"Ada"}' --watch
+curl -X POST localhost:3000/v1/queues/greet/requests -H 'Content-Type: application/json' -d '{"name":"Ada"}'
+npx paihao doctor    # checks Node, handlers, store and port, and says what to do
+\`\`\`
+
+| file | what it is |
+|---|---|
+| handlers/greet.ts | a handler: add more, each export of \`defineHandler\` is a queue |
+| test/greet.test.ts | its test, with \`paihao/testing\` |
+| .env | settings |
+| compose.yaml | Redis, the API and workers |
+
+To check types: \`npm install --save-dev typescript @types/node\`, then \`npx tsc\`.
+`;
+}
