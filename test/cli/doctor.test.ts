@@ -6,6 +6,8 @@ import path from "node:path";
 import { expect } from "chai";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
 import { checkNode } from "../../src/cli/doctor/node.ts";
+import { createLog } from "../../src/log.ts";
+import { DataLock } from "../../src/store/servers/data-lock.ts";
 import { freePort } from "../../src/store/servers/free-port.ts";
 import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 import { runCli } from "../helpers/cli.ts";
@@ -120,12 +122,28 @@ describe("paihao doctor", function () {
     expect(() => rmSync(path.join(dir, "data"))).to.throw("ENOENT");
   });
 
-  describe("with a store that has its faults", () => {
+  describe("on a native store", () => {
     let redis: PrivateRedis | undefined;
     before(function () {
       if (storeKind() !== "native") this.skip();
     });
     afterEach(() => redis?.stop("SIGKILL"));
+
+    it("starts one of its own data to examine it, but not while a server uses that", async () => {
+      const env = { REDIS_URL: "", STORE: "native", DATA_DIR: dir };
+      const free = await examine(env);
+      expect(free.message("persistence")).to.equal("append-only file");
+      expect(free.message("index")).to.equal("nothing is stored yet");
+      const lock = await DataLock.take(dir, createLog("silent"));
+      try {
+        const { ok, message, level } = await examine(env);
+        expect(ok).to.equal(true);
+        expect(message("store")).to.include(`in use by process ${process.pid}; not examined`);
+        expect(level("index")).to.equal(undefined);
+      } finally {
+        await lock.release();
+      }
+    });
 
     it("names eviction, persistence and memory, each with advice", async () => {
       redis = await startRedis({
