@@ -5,9 +5,9 @@ import { wrongUsage } from "./exit.ts";
 
 /**
  * How often a request is tried: a person wants to know soon that there is no server, and one who has waited for a task for an hour
- * does not want to lose it to a restart.
+ * does not want to lose it to a restart: that many attempts take more than a minute.
  */
-const ATTEMPTS = { first: 2, watching: 8 } as const;
+const ATTEMPTS = { first: 2, watching: 16 } as const;
 
 /** A connection to the server that the options name. @throws CommandError for options that cannot be used */
 export function connectionTo(options: ServerOptions, patience: keyof typeof ATTEMPTS = "first"): Connection {
