@@ -9,6 +9,8 @@ export interface OutputPage {
   readonly from: number;
   /** Each as JSON: `{ "seq", "run", "attempt", "data" }`. */
   readonly values: readonly string[];
+  /** Characters of all of them. */
+  readonly length: number;
   /** A text made of them all, which is kept for the next follower with the same key. */
   textOf(key: string, make: (values: readonly string[], from: number) => string): string;
 }
@@ -199,7 +201,7 @@ export class OutputFeed {
     );
     if (values.length > 0) {
       this.#page = page;
-      this.#keep(page.values.reduce((sum, value) => sum + value.length, 0));
+      this.#keep(page.length);
     }
     return page;
   }
@@ -210,6 +212,7 @@ function pageOf(from: number, values: readonly string[]): OutputPage {
   return {
     from,
     values,
+    length: values.reduce((sum, value) => sum + value.length, 0),
     textOf(key, make) {
       if (made?.key !== key) made = { key, text: make(values, from) };
       return made.text;

@@ -5,6 +5,8 @@ import type { Watchers, WatchListener } from "../../engine/watching/watchers.ts"
 import type { Api } from "../api.ts";
 import { EventStreams } from "./event-streams.ts";
 import type { FollowedTask } from "./followed-task.ts";
+import { HeldOutput } from "./held-output.ts";
+import type { OutputSource } from "./output-pump.ts";
 import { type OutputReader, OutputReaders } from "./output-readers.ts";
 import { TaskEvents } from "./task-events.ts";
 
@@ -12,17 +14,18 @@ import { TaskEvents } from "./task-events.ts";
 export class LiveTasks {
   readonly #api: Api;
   readonly #watchers: Watchers;
-  readonly #feeds: OutputFeeds;
+  readonly #source: OutputSource;
   readonly #streams: EventStreams;
   readonly #readers: OutputReaders;
 
   constructor(api: Api, watchers: Watchers) {
     this.#api = api;
     this.#watchers = watchers;
-    this.#feeds = new OutputFeeds(api.engine, {
+    const feeds = new OutputFeeds(api.engine, {
       onError: (error) =>
         api.log.debug({ err: error }, "output: could not read what tasks have written; trying again later"),
     });
+    this.#source = { feeds, held: new HeldOutput() };
     this.#streams = new EventStreams(api.stopping);
     this.#readers = new OutputReaders(api.stopping);
   }
@@ -89,14 +92,14 @@ export class LiveTasks {
     }
     ctx.respond = false;
     ctx.status = 200;
-    reader = this.#readers.open(ctx.res, { task, from, feeds: this.#feeds, onClose: watched.stop });
+    reader = this.#readers.open(ctx.res, { task, from, source: this.#source, onClose: watched.stop });
     reader.tell(early === undefined ? watched.first : early);
     return reader;
   }
 
   #eventsOf(ctx: Context, task: FollowedTask, known: string): TaskEvents {
     // Only the caller's state, not the whole request, since a stream may be open for hours.
-    return new TaskEvents({ ctx: { state: ctx.state }, api: this.#api, feeds: this.#feeds, task, known });
+    return new TaskEvents({ ctx: { state: ctx.state }, api: this.#api, source: this.#source, task, known });
   }
 
   async #watch(id: string, listener: WatchListener, onError: () => void) {

@@ -1,4 +1,14 @@
 import type { OutputFeeds, OutputPage } from "../../engine/watching/output-feeds.ts";
+import type { Claim, HeldOutput } from "./held-output.ts";
+
+/** A page up to this many characters is sent without asking for room: what these hold is limited by the number of connections. */
+const SHORT_PAGE = 64 * 1024;
+
+/** What all readers of outputs share. */
+export interface OutputSource {
+  readonly feeds: OutputFeeds;
+  readonly held: HeldOutput;
+}
 
 /** Where output goes. */
 export interface OutputSink {
@@ -23,12 +33,16 @@ export class OutputPump {
   /** There may be more than the run under way has seen. */
   #again = false;
   #stopped = false;
+  readonly #held: HeldOutput;
+  /** The room for the page that the reader is to take next, or is taking. */
+  #claim: Claim | undefined;
   /** The number behind the last value to send, once that is known. */
   #until = Number.POSITIVE_INFINITY;
 
   /** @param from the number of the first value to send */
-  constructor(feeds: OutputFeeds, id: string, from: number, sink: OutputSink) {
+  constructor({ feeds, held }: OutputSource, id: string, from: number, sink: OutputSink) {
     this.#sink = sink;
+    this.#held = held;
     this.#next = from;
     this.#following = feeds.follow(id, () => this.#wake());
   }
@@ -46,6 +60,7 @@ export class OutputPump {
   /** The reader can take more. */
   resume(): void {
     this.#blocked = false;
+    this.#letGo();
     this.#wake();
   }
 
@@ -60,6 +75,7 @@ export class OutputPump {
   /** Sends nothing more; idempotent. */
   stop(): void {
     this.#stopped = true;
+    this.#letGo();
     this.#following.stop();
   }
 
@@ -95,10 +111,23 @@ export class OutputPump {
       if (this.#next >= feed.total) return;
       const read = feed.page(this.#next);
       const page = read instanceof Promise ? await read : read;
-      if (this.#stopped || page.values.length === 0) return;
+      if (this.#stopped || page.values.length === 0 || !this.#hasRoom(page)) return;
       this.#next = page.from + page.values.length;
       this.#blocked = !this.#sink.write(page);
+      if (!this.#blocked) this.#letGo();
     }
+  }
+
+  /** Whether the process has room for the page while the reader takes it; if not, the pump goes on when it has. */
+  #hasRoom({ length }: OutputPage): boolean {
+    if (length <= SHORT_PAGE) return true;
+    this.#claim ??= this.#held.claim(length, () => this.#wake());
+    return this.#claim.granted;
+  }
+
+  #letGo(): void {
+    this.#claim?.release();
+    this.#claim = undefined;
   }
 
   #fail(error: unknown): void {

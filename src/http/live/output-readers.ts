@@ -1,16 +1,15 @@
 import type { ServerResponse } from "node:http";
 import type { Inspection } from "../../engine/inspect.ts";
-import type { OutputFeeds } from "../../engine/watching/output-feeds.ts";
 import { isOutcome } from "../../task.ts";
 import type { FollowedTask } from "./followed-task.ts";
-import { OutputPump } from "./output-pump.ts";
+import { OutputPump, type OutputSource } from "./output-pump.ts";
 
 /** What a reader is made of. */
 interface ReaderParts {
   readonly task: FollowedTask;
   /** The number of the first value. */
   readonly from: number;
-  readonly feeds: OutputFeeds;
+  readonly source: OutputSource;
   /** Called once when either side has closed. */
   onClose(): void;
 }
@@ -45,10 +44,10 @@ export class OutputReader {
   /** It is to end in time: what stops the server lets it go on until then. */
   #limited = false;
 
-  constructor(res: ServerResponse, { task, from, feeds, onClose }: ReaderParts) {
+  constructor(res: ServerResponse, { task, from, source, onClose }: ReaderParts) {
     this.#res = res;
     this.#createdMs = task.createdMs;
-    this.#pump = new OutputPump(feeds, task.id, from, {
+    this.#pump = new OutputPump(source, task.id, from, {
       write: (page) => res.write(page.textOf("lines", lines)),
       end: () => res.end(),
       // The client knows by the broken answer that it is not all.

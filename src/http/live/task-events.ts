@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/inspect.ts";
-import type { OutputFeeds, OutputPage } from "../../engine/watching/output-feeds.ts";
+import type { OutputPage } from "../../engine/watching/output-feeds.ts";
 import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";
@@ -12,13 +12,13 @@ import { doneDocument } from "../task/done-document.ts";
 import { observeEnd } from "../task/find.ts";
 import { type EventStream, type EventStreams, eventText } from "./event-streams.ts";
 import type { FollowedTask } from "./followed-task.ts";
-import { OutputPump } from "./output-pump.ts";
+import { OutputPump, type OutputSource } from "./output-pump.ts";
 
 /** What the events of a task are made of. */
 interface EventsParts {
   readonly ctx: Pick<Context, "state">;
   readonly api: Api;
-  readonly feeds: OutputFeeds;
+  readonly source: OutputSource;
   readonly task: FollowedTask;
   /** The id of the last event that the client has; "" for none. */
   readonly known: string;
@@ -44,8 +44,8 @@ export class TaskEvents {
 
   constructor(parts: EventsParts) {
     this.#parts = parts;
-    const { feeds, task, known } = parts;
-    this.#pump = new OutputPump(feeds, task.id, nextOf(known), {
+    const { source, task, known } = parts;
+    this.#pump = new OutputPump(source, task.id, nextOf(known), {
       write: (page) => this.#stream?.push(page.textOf(this.#version, eventsOf(this.#version))) ?? false,
       end: () => this.#finish(),
       fail: (error) => this.fail(error),

@@ -1,0 +1,80 @@
+import { expect } from "chai";
+import type { OutputFeeds, OutputPage } from "../../../src/engine/watching/output-feeds.ts";
+import { HeldOutput } from "../../../src/http/live/held-output.ts";
+import { OutputPump } from "../../../src/http/live/output-pump.ts";
+
+const MIB = 1024 ** 2;
+
+/** An output of this many values of this length. */
+function outputOf(total: number, length: number): OutputFeeds {
+  const page = (from: number): OutputPage => ({ from, values: ["x"], length, textOf: () => "" });
+  const feed = { total, refresh: async () => undefined, page };
+  return { follow: () => ({ feed, stop: () => undefined }) } as unknown as OutputFeeds;
+}
+
+describe("what a process holds of output for slow readers", () => {
+  /** A reader that takes nothing until it is told to. */
+  const slowReader = (held: HeldOutput, output: OutputFeeds) => {
+    const reader = { sent: 0, ended: false };
+    const pump = new OutputPump({ feeds: output, held }, "a", 0, {
+      write: () => {
+        reader.sent += 1;
+        return false;
+      },
+      end: () => {
+        reader.ended = true;
+      },
+      fail: (error) => {
+        throw error;
+      },
+    });
+    pump.start();
+    return Object.assign(reader, { pump });
+  };
+  const turns = async () => {
+    for (let n = 0; n < 20; n += 1) await new Promise((resolve) => setImmediate(resolve));
+  };
+
+  it("is limited over all of them: further ones wait for their turn, and everyone gets everything", async () => {
+    const held = new HeldOutput(4 * MIB);
+    const output = outputOf(2, MIB);
+    const readers = Array.from({ length: 100 }, () => slowReader(held, output));
+    await turns();
+    const holding = () => readers.filter(({ sent }) => sent > 0).length;
+    expect(holding()).to.equal(4);
+    // The first is gone, the second has taken its value: two others take their places.
+    readers[0]?.pump.stop();
+    readers[1]?.pump.resume();
+    await turns();
+    expect(holding()).to.equal(6);
+    for (const { pump } of readers.slice(1)) pump.finish();
+    for (let n = 0; n < 200 && readers.slice(1).some(({ ended }) => !ended); n += 1) {
+      for (const reader of readers.slice(1)) if (reader.sent > 0) reader.pump.resume();
+      await turns();
+    }
+    expect(readers.slice(1).map(({ sent, ended }) => `${sent} ${ended}`)).to.deep.equal(
+      Array.from({ length: 99 }, () => "2 true"),
+    );
+  });
+
+  it("does not hold up short pages, nor a page that is longer than all of the room", async () => {
+    const held = new HeldOutput(MIB);
+    const [long, longer] = [slowReader(held, outputOf(1, MIB)), slowReader(held, outputOf(1, 3 * MIB))];
+    const short = slowReader(held, outputOf(1, 1000));
+    await turns();
+    expect([long.sent, longer.sent, short.sent]).to.deep.equal([1, 0, 1]);
+    long.pump.resume();
+    await turns();
+    expect(longer.sent).to.equal(1);
+  });
+
+  it("passes over a reader that has gone while it waited", async () => {
+    const held = new HeldOutput(MIB);
+    const [first, gone, last] = [0, 1, 2].map(() => slowReader(held, outputOf(1, MIB)));
+    await turns();
+    gone?.pump.stop();
+    first?.pump.stop();
+    await turns();
+    expect([first?.sent, gone?.sent, last?.sent]).to.deep.equal([1, 0, 1]);
+  });
+});
