@@ -26,21 +26,24 @@ const STOP_MS = 30_000;
 /** A program of a user's, in a strict project. */
 const PROGRAM = `import assert from "node:assert/strict";
 import { defineHandler, start } from "paihao";
+import { PaihaoClient } from "paihao/client";
 import { runHandler, testServer } from "paihao/testing";
 
 const greet = defineHandler<{ name: string }>({ queue: "greet", run: ({ name }) => \`Hello, \${name}!\` });
 assert.equal((await runHandler(greet, { name: "Ada" })).result, "Hello, Ada!");
 
 for (const server of [
-  await start({ handlers: [greet], port: 0, store: "embedded", logLevel: "silent" }),
-  await testServer({ handlers: [greet] }),
+  await start({ handlers: [greet], port: 0, store: "embedded", logLevel: "silent", rateLimit: "1000/1m" }),
+  await testServer({ handlers: [greet], rateLimit: "1000/1m" }),
 ]) {
+  assert.equal(await new PaihaoClient({ url: server.url }).run("greet", { name: "Ada" }), "Hello, Ada!");
   const answer = await fetch(\`\${server.url}/v1/queues/greet/requests\`, {
     method: "POST",
     headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ name: "Ada" }),
   });
   assert.equal(await answer.json(), "Hello, Ada!");
+  assert(answer.headers.has("RateLimit"));
   for (const page of ["/docs", "/dashboard", "/metrics", "/openapi.json", "/docs/swagger-ui-bundle.js"]) {
     assert.equal((await fetch(server.url + page)).status, 200, page);
   }

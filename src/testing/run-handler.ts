@@ -1,22 +1,20 @@
 import type { Received } from "../client/handler-types.ts";
 import { readConfig } from "../config/config.ts";
-import { type AbortCause, type AttemptEnd, attemptEnd, type HandlerEnd } from "../engine/attempt-end.ts";
+import { type AttemptEnd, attemptEnd } from "../engine/attempt-end.ts";
 import { settingsOf } from "../engine/settings.ts";
 import { consumesType, type Handler } from "../handler/define.ts";
 import type { Problem } from "../handler/intents.ts";
 import { withRequestId } from "../log.ts";
 import type { Answer } from "../task.ts";
-import { TaskAborted } from "../workers/abort.ts";
 import { type Progress, progressOf } from "../workers/reporter.ts";
 import { perform } from "../workers/sandbox/perform.ts";
 import { Context } from "../workers/task-context.ts";
 import { AttemptFailed, type AttemptRecord } from "./attempt-failed.ts";
+import { AttemptSignal } from "./attempt-signal.ts";
 import { recordedLog } from "./recorded-log.ts";
 import { StepRecord } from "./step-record.ts";
 
 const JSON_TYPE = "application/json";
-/** How long a handler may continue after its signal has fired, ms, as in a worker. */
-const GRACE_MS = 2000;
 
 /** The options of {@link runHandler}: facts about the task, and what earlier attempts have done. */
 export interface RunOptions {
@@ -70,7 +68,7 @@ export async function runHandler<I, R, Q extends string, In>(
   const output: unknown[] = [];
   const steps = new StepRecord(options.steps);
   const { log, entries } = recordedLog();
-  const abort = new Abort(settings.timeoutMs, signal);
+  const abort = new AttemptSignal(settings.timeoutMs, signal);
   const context = new Context(
     facts,
     {
@@ -111,50 +109,6 @@ export async function runHandler<I, R, Q extends string, In>(
   }
   const cause = abort.cause === undefined ? thrown : abort.signal.reason;
   throw failed(abort.cause === "canceled" ? "canceled" : outcome, settings.attempts - attempt, { record, cause });
-}
-
-/** The signal of an attempt, and what fires it. */
-class Abort {
-  readonly #controller = new AbortController();
-  readonly #timer: NodeJS.Timeout | undefined;
-  readonly #caller: AbortSignal | undefined;
-  readonly #cancel = () => this.#fire("canceled");
-  cause: AbortCause | undefined;
-
-  constructor(timeoutMs: number | undefined, caller: AbortSignal | undefined) {
-    if (timeoutMs !== undefined) this.#timer = setTimeout(() => this.#fire("timeout"), timeoutMs);
-    this.#caller = caller;
-    caller?.addEventListener("abort", this.#cancel);
-    if (caller?.aborted) this.#cancel();
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
-  /** Waits for the end, but no longer than a grace after the signal has fired. */
-  async within(end: HandlerEnd | Promise<HandlerEnd>): Promise<HandlerEnd> {
-    let late: NodeJS.Timeout | undefined;
-    const overdue = new Promise<HandlerEnd>((resolve) => {
-      const wait = () => {
-        late = setTimeout(() => resolve({ kind: "overdue" }), GRACE_MS);
-      };
-      if (this.signal.aborted) wait();
-      else this.signal.addEventListener("abort", wait);
-    });
-    try {
-      return await Promise.race([end, overdue]);
-    } finally {
-      clearTimeout(late);
-      clearTimeout(this.#timer);
-      this.#caller?.removeEventListener("abort", this.#cancel);
-    }
-  }
-
-  #fire(cause: AbortCause): void {
-    this.cause ??= cause;
-    this.#controller.abort(new TaskAborted(cause));
-  }
 }
 
 /** The input as a submission brings it. @throws TypeError if the handler does not consume it */

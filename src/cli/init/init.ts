@@ -36,12 +36,17 @@ export async function init(dir: string, { install, from }: { install: boolean; f
     print(path.join(dir, name));
   }
   if (install) await runNpm(root);
-  const into = root === process.cwd() ? "" : `cd ${dir} && `;
+  const into = root === process.cwd() ? "" : `cd ${quoted(dir)} && `;
   const first = install ? "" : "npm install && ";
   note(
     `\ntry:  ${into}${first}npm start        then, in another terminal: npx paihao submit greet '{"name":"Ada"}' --watch`,
   );
   note(`test: ${into}npm test`);
+}
+
+/** A word for a shell. */
+function quoted(text: string): string {
+  return /^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
 
 /** A name that npm accepts. */

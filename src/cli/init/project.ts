@@ -83,6 +83,7 @@ test("is served over HTTP", async (t) => {
 `;
 
 const ENV = `# Settings of the server, read by \`paihao start\`. All of them, with their defaults: node_modules/paihao/.env.example
+# No secrets here if this file is committed.
 HANDLERS=handlers
 # PORT=3000
 # CONCURRENCY=8
