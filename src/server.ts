@@ -10,6 +10,7 @@ import { OpenStreams } from "./http/live/open-streams.ts";
 import { openSecurity } from "./http/security/security.ts";
 import { HttpServer } from "./http/server.ts";
 import { monitorDocument, PROBLEM_BYTES } from "./http/task/document.ts";
+import { isPrediction, predictionJson } from "./http/task/prediction.ts";
 import type { Logger } from "./log.ts";
 import { AddressGuard } from "./net/ssrf-guard.ts";
 import type { QueueRow } from "./store/scripts/scripts.ts";
@@ -72,6 +73,8 @@ export async function start(config: Config, log: Logger, given?: ReadonlyMap<str
       // A longer result would not be part of the event. Called only while the worker runs, when the engine exists.
       look: (id) => engine.inspect(id, { result: true, mostBytes: PROBLEM_BYTES }),
       describe: (seen) => monitorDocument(seen, engine.settings(seen.queue).attempts, signer?.sign(seen)),
+      otherBody: (seen) =>
+        config.replicate && isPrediction(seen.id) ? predictionJson(seen, { signature: signer?.sign(seen) }) : undefined,
     });
     const ownHandlers = new Map([undoing, delivering].map((handler) => [handler.queue, handler]));
     const all = new Map([...handlers, ...ownHandlers]);

@@ -93,11 +93,13 @@ export class PaihaoClient<H = AnyHandlers> {
         const accepted = await Promise.race([submitting, rejection(signal)]);
         return await this.#follow(this.#task(accepted), { ...options, signal });
       } catch (error) {
-        if (signal.aborted && options.detach !== true) await this.#abandon(submitting, id);
+        if (signal.aborted && options.detach !== true) {
+          await this.#abandon(submitting, id);
+          sending.abort();
+        }
         throw error;
       }
     } finally {
-      sending.abort();
       limit.release();
     }
   }
@@ -172,7 +174,8 @@ export class PaihaoClient<H = AnyHandlers> {
    * @throws TaskUnknown and other PaihaoErrors
    */
   cancel(task: TaskRef, { signal }: Pick<WaitOptions, "signal"> = {}): Promise<Status | undefined> {
-    const { connection, path } = this.#task(task);
+    // Not with the signature of a link, which is for reading.
+    const { connection, path } = this.#task(typeof task === "string" ? task.replace(/\?.*/, "") : task);
     return connection.send(path, { method: "DELETE", signal }, (response) =>
       response.status === 204 ? undefined : (response.json() as Promise<Status>),
     );

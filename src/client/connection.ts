@@ -22,7 +22,7 @@ export interface Request {
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Body;
   readonly signal?: AbortSignal | undefined;
-  /** Without an answer it is not tried again; but where the server says so. */
+  /** It is not tried again, unless the server says that it came too often. */
   readonly once?: boolean;
   /** How long the answer may take beyond the usual, ms. */
   readonly waitMs?: number;
@@ -68,7 +68,7 @@ export class Connection {
       } catch (thrown) {
         signal?.throwIfAborted();
         const error = thrown instanceof PaihaoError ? thrown : unreachable("the answer broke off", thrown);
-        if (once && error.kind === "unreachable") throw error;
+        if (once && error.problem.status !== 429) throw error;
         await this.pause(error, attempt, signal);
       } finally {
         limit.release();

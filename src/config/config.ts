@@ -72,6 +72,8 @@ export interface Config {
   /** Most event streams and long polls of one caller in one process. */
   readonly maxStreams: number;
   readonly pendingStatus: 404 | 202;
+  /** Serves the dialect of Replicate's API below /replicate. */
+  readonly replicate: boolean;
   readonly durability: Durability;
   /** The keys in the environment itself. */
   readonly apiKeys: readonly ApiKey[];
@@ -122,6 +124,7 @@ export const VARIABLES = {
   MAX_CONNECTIONS: whole(10_000, 1, 1_000_000),
   MAX_STREAMS: whole(1000, 1, 1_000_000),
   PENDING_STATUS: oneOf("404", ["404", "202"] as const),
+  REPLICATE: flag(false),
   DURABILITY: oneOf("memory", DURABILITIES),
   AUTH: oneOf("", ["none"] as const),
   API_KEYS: listOf(`${KEY_FORM}, separated by commas`, parseApiKey, {
@@ -270,6 +273,7 @@ export function readConfig(env: Environment = process.env, overrides: Environmen
     maxConnections: required("MAX_CONNECTIONS"),
     maxStreams: required("MAX_STREAMS"),
     pendingStatus: required("PENDING_STATUS") === "202" ? 202 : 404,
+    replicate: required("REPLICATE"),
     durability: required("DURABILITY"),
     apiKeys,
     apiKeysFile: values.API_KEYS_FILE,

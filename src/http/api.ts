@@ -17,6 +17,8 @@ export interface Api {
   readonly syncLimitMs: number;
   /** Status for a pending result, unless the request asks for another. */
   readonly pendingStatus: 404 | 202;
+  /** Whether the dialect of Replicate's API is served. */
+  readonly replicate: boolean;
   /**
    * Fires when the server begins to stop: event streams end, so that their clients reconnect elsewhere; requests are still
    * answered.

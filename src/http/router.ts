@@ -18,6 +18,7 @@ import { monitorEndpoints } from "./routes/monitor.ts";
 import { openApiEndpoints } from "./routes/openapi.ts";
 import { outputEndpoints } from "./routes/output.ts";
 import { pageEndpoints } from "./routes/pages.ts";
+import { predictionEndpoints } from "./routes/predictions.ts";
 import { problemEndpoints } from "./routes/problems.ts";
 import { queueEndpoints } from "./routes/queues.ts";
 import { submitEndpoints } from "./routes/submit.ts";
@@ -49,6 +50,7 @@ export function apiRouting(api: Api): Routing {
     ...lineEndpoints(api),
     ...deadEndpoints(api),
     ...allocationEndpoints(api),
+    ...predictionEndpoints(api),
     ...leaseEndpoints(api),
     ...gatewayEndpoints(api),
     ...healthEndpoints(api),
@@ -57,7 +59,11 @@ export function apiRouting(api: Api): Routing {
     ...problemEndpoints,
     ...pageEndpoints(),
   };
-  const routers = [routerOf(endpoints, ({ hot }) => hot === true), routerOf(endpoints, ({ hot }) => hot !== true)];
+  const served = ({ dialect }: Route) => dialect !== true || api.replicate;
+  const routers = [
+    routerOf(endpoints, ({ hot }) => hot === true),
+    routerOf(endpoints, (route) => route.hot !== true && served(route)),
+  ];
   return { direct: directTo(endpoints), routers };
 }
 

@@ -20,6 +20,8 @@ export interface Route {
   readonly alsoGuards?: readonly string[];
   /** The most frequent routes: matched before all others. */
   readonly hot?: true;
+  /** Of another API, for its client libraries; served only where REPLICATE is set, and described by that API's documentation. */
+  readonly dialect?: true;
   /** For people, or loaded by a page, so not described by OpenAPI. */
   readonly page?: true;
 }
@@ -91,6 +93,17 @@ export const ROUTES = {
   putAllocated: { methods: PUT, path: "/api/v1/task/:id", scopes: SUBMIT, submits: PATH },
   deleteAllocated: { methods: DELETE, path: "/api/v1/task/:id", scopes: SUBMIT },
 
+  predict: { methods: POST, path: "/replicate/v1/predictions", scopes: SUBMIT, submits: KEY, dialect: true },
+  predictWithModel: {
+    methods: POST,
+    path: "/replicate/v1/models/:owner/:name/predictions",
+    scopes: SUBMIT,
+    submits: KEY,
+    dialect: true,
+  },
+  getPrediction: { methods: GET, path: "/replicate/v1/predictions/:id", scopes: WATCH, dialect: true },
+  cancelPrediction: { methods: POST, path: "/replicate/v1/predictions/:id/cancel", scopes: SUBMIT, dialect: true },
+
   health: { methods: GET, path: "/healthz", scopes: "none" },
   readiness: { methods: GET, path: "/readyz", scopes: "none" },
   metrics: { methods: GET, path: "/metrics", scopes: ADMIN },
@@ -107,7 +120,7 @@ export type RouteName = keyof typeof ROUTES;
 
 /** The routes that OpenAPI describes. */
 export type DescribedRoute = {
-  [Name in RouteName]: (typeof ROUTES)[Name] extends { page: true } ? never : Name;
+  [Name in RouteName]: (typeof ROUTES)[Name] extends { page: true } | { dialect: true } ? never : Name;
 }[RouteName];
 
 /** The endpoints of some routes, by name. */

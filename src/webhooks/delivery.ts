@@ -20,6 +20,8 @@ export interface DeliveryParts {
   look(id: string): Promise<Inspection | null>;
   /** The monitor document of a task. */
   describe(seen: Inspection): object;
+  /** The body of an event that is not of the usual form; undefined for all others. */
+  otherBody?(seen: Inspection): string | undefined;
   /** Longest time of an attempt; default 15 s. */
   readonly timeoutMs?: number;
   /** Default: the schedule of schedule.ts. */
@@ -58,12 +60,10 @@ export function deliverer(parts: DeliveryParts): Handler<StoredTaskEnd> {
 
 async function deliver(parts: DeliveryParts, end: StoredTaskEnd, task: TaskContext): Promise<void> {
   // Built for each attempt: stored, it would take memory for as long as the receiver is unreachable.
-  const body = eventBody(
-    { id: end.id, state: outcomeOf(end) },
-    task.submittedAt.getTime(),
-    await parts.look(end.id),
-    parts.describe,
-  );
+  const seen = await parts.look(end.id);
+  const state = outcomeOf(end);
+  const other = seen?.state === state ? parts.otherBody?.(seen) : undefined;
+  const body = other ?? eventBody({ id: end.id, state }, task.submittedAt.getTime(), seen, parts.describe);
   const id = messageId(task.id);
   const answer = await attempt(parts, { id, body, url: end.url }, task);
   const { status } = answer;

@@ -4,6 +4,7 @@ import { PaihaoClient, PaihaoError } from "paihao/client";
 import { freePort } from "../../src/store/servers/free-port.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type * as handlers from "../fixtures/handlers/client/handlers.ts";
+import { deferred } from "../helpers/deferred.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { type HttpProxy, startHttpProxy } from "../helpers/http/http-proxy.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
@@ -102,6 +103,26 @@ describe("the client on bad networks", () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     abort.abort(new Error("enough"));
     expect(String(await failure(hanging))).to.equal("Error: enough");
+  });
+
+  it("cancels what an aborted run was about to submit, and leaves it alone if it is detached", async () => {
+    const gates = [closedGate(), closedGate()] as const;
+    for (const [n, detach] of [false, true].entries()) {
+      const { input } = gates[n] ?? gates[0];
+      const abort = new AbortController();
+      const late = deferred<void>();
+      proxy.treat(({ method }) => {
+        if (method !== "POST") return "pass";
+        abort.abort(new Error("enough"));
+        return { lateAfter: late.promise };
+      });
+      const running = client.run("gated", input, { id: `in-flight-${n}`, signal: abort.signal, detach });
+      running.catch(() => late.resolve());
+      setTimeout(late.resolve, 200);
+      expect(String(await failure(running))).to.equal("Error: enough");
+      if (detach) gates[n]?.open("left alone");
+      await server.until(`in-flight-${n}`, detach ? "succeeded" : "canceled");
+    }
   });
 
   it("goes on behind the last event when a stream is cut", async () => {

@@ -44,6 +44,7 @@ describe("the configuration", () => {
         logLevel: "info",
         durability: "memory",
         pendingStatus: 404,
+        replicate: false,
       });
     });
 
@@ -113,6 +114,7 @@ describe("the configuration", () => {
       MAX_CONNECTIONS: "20",
       MAX_STREAMS: "5",
       PENDING_STATUS: "202",
+      REPLICATE: "true",
       DURABILITY: "fsync",
       TRUST_PROXY: "TRUE",
       AUTH: "none",
@@ -156,6 +158,7 @@ describe("the configuration", () => {
       maxConnections: 20,
       maxStreams: 5,
       pendingStatus: 202,
+      replicate: true,
       durability: "fsync",
       trustProxy: true,
       apiKeys: [

@@ -14,13 +14,14 @@ const PROGRAMS: Readonly<Record<string, { readonly command: string; readonly nee
   "python.py": { command: "python3" },
   "openapi-fetch.mjs": { command: process.execPath, needs: "openapi-fetch" },
   "azure-lro.mjs": { command: process.execPath, needs: "@azure/core-lro" },
+  "replicate.mjs": { command: process.execPath, needs: "replicate" },
 };
 
 describe("examples/clients", function () {
   this.timeout(60_000);
   let server: TestServer;
   before(async () => {
-    server = await startServer({ HANDLERS: path.join(ROOT, "src/handlers") });
+    server = await startServer({ HANDLERS: path.join(ROOT, "src/handlers"), REPLICATE: "true" });
   });
   after(() => server.stop());
 

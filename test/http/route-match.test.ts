@@ -33,7 +33,7 @@ describe("what a route requires", () => {
   }
 
   it("is found for the very paths that the router matches", () => {
-    const api: Partial<Api> = { handlers: new Map(), stopping: new AbortController().signal };
+    const api: Partial<Api> = { replicate: true, handlers: new Map(), stopping: new AbortController().signal };
     const routers = apiRouting(api as Api).routers;
     const methods = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"];
     const paths = Object.values(ROUTES).map(({ path }) => path.replace(/:\w+/g, "x").replace(/\{\*\w+\}/, "a/b"));

@@ -12,6 +12,8 @@ type Treatment =
   | "break"
   /** Never answers. */
   | "hang"
+  /** Forwards it only then. */
+  | { readonly lateAfter: Promise<void> }
   /** Keeps the answer until it is complete, and resets the connection when that takes too long. */
   | { readonly keepMs: number }
   /** Answers itself. */
@@ -53,6 +55,18 @@ export async function startHttpProxy(target: string): Promise<HttpProxy> {
       res.writeHead(how.status, how.headers).end(how.body);
       return;
     }
+    if (typeof how === "object" && "lateAfter" in how) {
+      // What has arrived is forwarded, whether or not the client waits for the answer.
+      const body: Buffer[] = [];
+      req.on("data", (part: Buffer) => body.push(part));
+      how.lateAfter.then(() => {
+        const late = http.request(new URL(req.url ?? "", target), { method: req.method, headers: req.headers });
+        late.on("response", (answer) => answer.pipe(res.writeHead(answer.statusCode ?? 502, answer.headers)));
+        late.on("error", () => res.destroy());
+        late.end(Buffer.concat(body));
+      });
+      return;
+    }
     const upstream = http.request(new URL(req.url ?? "", target), { method: req.method, headers: req.headers });
     upstream.on("error", () => res.destroy());
     res.on("close", () => upstream.destroy());
@@ -73,7 +87,7 @@ export async function startHttpProxy(target: string): Promise<HttpProxy> {
       answer.on("end", () => head().end(Buffer.concat(kept)));
       return;
     });
-    if (typeof how === "object") {
+    if (typeof how === "object" && "keepMs" in how) {
       const timer = setTimeout(() => res.destroy(), how.keepMs);
       res.on("close", () => clearTimeout(timer));
     }
