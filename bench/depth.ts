@@ -69,7 +69,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
       theirs: shown(base),
       value: medianRatio(micros(turns[deepest] ?? []), micros(base)),
       unit: "×",
-      target: { atMost: 1.2 },
+      target: { atMost: 1.15 },
     };
     const curve = (name: string, pick: (turn: Turn) => number) => ({
       plot: "depth" as const,

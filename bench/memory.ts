@@ -6,8 +6,8 @@ import { openStore } from "./harness/store.ts";
 
 /** Bytes of input, and how much of BullMQ's memory a waiting task may take. */
 const SIZES = [
-  { input: 56, atMost: 1.15 },
-  { input: 200, atMost: 0.75 },
+  { input: 56, atMost: 0.95 },
+  { input: 200, atMost: 0.7 },
 ] as const;
 
 /** Bytes of the result of a finished task, and how much of BullMQ's memory it may take while the result is kept. */

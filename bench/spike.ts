@@ -30,7 +30,7 @@ export const spike = openLoop({
         ours: `p50 ${milliseconds(load.latency.p50)}, longest ${milliseconds(load.latency.max)}`,
         value: load.latency.p99,
         unit: "ms",
-        target: { atMost: 500 },
+        target: { atMost: 200 },
       },
       {
         figure: "spike, tasks lost",

@@ -21,7 +21,7 @@ export const sustained = openLoop({
         ours: `p50 ${milliseconds(p50)}, p99.9 ${milliseconds(p999)}, longest ${milliseconds(max)}`,
         value: p99,
         unit: "ms",
-        target: { atMost: 50 },
+        target: { atMost: 25 },
       },
       {
         figure: "sustained accepts, dropped",

@@ -36,7 +36,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
       theirs: milliseconds(theirs),
       value: median(turns.paihao.map((value, i) => value - (turns.direct[i] ?? Number.NaN))),
       unit: "ms",
-      target: { atMost: 2 },
+      target: { atMost: 0.5 },
     } as const;
     return { figure, raw: { store: store.mode, p50Ms: turns } };
   } finally {
