@@ -107,6 +107,13 @@ describe("paihao and the queues", function () {
     expect(asked).to.deep.equal({ code: 2, stdout: "", stderr: "paihao: this destroys; add --yes if that is meant\n" });
     await post("default", 1, "fine");
     expect(await paihao("dead rm default fine --yes")).to.include({ code: 6, stdout: "" });
+    await post("giving-up", { status: 422, title: "No" }, "answered");
+    await eventually(async () => (await queue("giving-up")).running === 0);
+    const failed = await paihao("dead rm giving-up answered nobody --yes");
+    expect(failed).to.include({ code: 6, stdout: "" });
+    expect(failed.stderr).to.include("answered is failed, but not dead").and.include("nobody: No task");
+    const kept = await server.send("/v1/requests/answered", { headers: keys.as("admin") });
+    expect(kept.json).to.include({ status: 422, title: "No" });
     expect(await paihao("dead rm failing one --yes")).to.include({ code: 0, stdout: "one\n" });
     expect((await queue("failing")).dead).to.equal(1);
     const all = await paihao("dead rm failing --all --yes");

@@ -3,7 +3,7 @@ import type { Connection } from "../../client/connection.ts";
 import type { Queue, Status } from "../../client/status.ts";
 import { type ClientOptions, clientAction, clientCommand, command } from "../command.ts";
 import { CommandError, EXIT, type ExitCode, wrongUsage } from "../exit.ts";
-import { ask, connectionTo, queuePath, taskPath } from "../server.ts";
+import { ask, connectionTo, itemsOf, queuePath, taskPath } from "../server.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { note, print, printJson, printJsonLine } from "../terminal/print.ts";
 import { count } from "../terminal/words.ts";
@@ -76,7 +76,10 @@ function rmCommand(): Command {
             throw new CommandError(EXIT.failed, "nothing was deleted");
           }
         }
-        if (!options.all) return forEachId(ids, options, (id) => remove(connection, queue, id, options));
+        if (!options.all) {
+          const dead = await deadAmong(connection, path, ids);
+          return forEachId(ids, options, (id) => remove(connection, queue, id, { ...options, dead }));
+        }
         const { forgotten } = await ask<{ forgotten: number }>(connection, `${path}/dead`, { method: "DELETE" });
         if (options.json) printJson({ forgotten });
         note(`${count(forgotten, "task")} of ${queue} deleted`);
@@ -97,9 +100,28 @@ async function retry(connection: Connection, queue: string, id: string, { json }
   return EXIT.done;
 }
 
-async function remove(connection: Connection, queue: string, id: string, { json }: DeadOptions): Promise<ExitCode> {
-  const { state } = await statusIn(connection, queue, id);
-  if (state !== "failed") throw new CommandError(EXIT.refused, `${id} is ${state}, not dead`);
+/** Those of some ids that are in the list of dead tasks: the status of a task does not tell. */
+async function deadAmong(connection: Connection, path: string, ids: readonly string[]): Promise<ReadonlySet<string>> {
+  const wanted = new Set(ids);
+  const found = new Set<string>();
+  for await (const { id } of itemsOf<Status>(connection, `${path}/dead`)) {
+    if (wanted.has(id)) found.add(id);
+    if (found.size === wanted.size) break;
+  }
+  return found;
+}
+
+/** A DELETE destroys the result of any task that has ended, so it is sent for dead ones only. */
+async function remove(
+  connection: Connection,
+  queue: string,
+  id: string,
+  { json, dead }: DeadOptions & { readonly dead: ReadonlySet<string> },
+): Promise<ExitCode> {
+  if (!dead.has(id)) {
+    const { state } = await statusIn(connection, queue, id);
+    throw new CommandError(EXIT.refused, `${id} is ${state === "failed" ? "failed, but" : `${state},`} not dead`);
+  }
   await connection.send(taskPath(id), { method: "DELETE" }, () => undefined);
   if (json) printJsonLine({ id, deleted: true });
   else print(id);

@@ -4,7 +4,7 @@ import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { connectionTo, itemsOf, queuePath } from "../server.ts";
 import { note, printJsonLine } from "../terminal/print.ts";
 import { type Column, printTable } from "../terminal/table.ts";
-import { ageText, durationText, spanText } from "../terminal/words.ts";
+import { ageText, durationText, percentText, spanText } from "../terminal/words.ts";
 import { wholeWithin } from "../values.ts";
 
 const LISTS = ["waiting", "running", "dead", "finished"] as const;
@@ -30,7 +30,7 @@ const COLUMNS: Readonly<Record<ListName, readonly Column<Status>[]>> = {
     ID,
     { title: "STARTED", value: ({ startedAt }) => ago(startedAt) },
     ATTEMPT,
-    { title: "PROGRESS", value: ({ progress }) => progress && `${progress.estimated ? "~" : ""}${progress.percent} %` },
+    { title: "PROGRESS", value: ({ progress }) => progress && percentText(progress) },
     { title: "", value: ({ progress, cancelRequested }) => (cancelRequested ? "stopping" : (progress?.message ?? "")) },
   ],
   dead: [ID, ENDED, ATTEMPT, ERROR],

@@ -4,7 +4,7 @@ import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { ask, connectionTo, taskPath } from "../server.ts";
 import { plain, print, printJson } from "../terminal/print.ts";
 import { fieldLines } from "../terminal/queue-text.ts";
-import { ageText, statusText } from "../terminal/words.ts";
+import { ageText, percentText, statusText } from "../terminal/words.ts";
 
 /** `paihao status`: what is known of a task. */
 export function statusCommand(): Command {
@@ -23,7 +23,7 @@ export function statusCommand(): Command {
 
 function statusLines(status: Status): string[] {
   const { progress, state } = status;
-  const percent = progress && state === "running" ? `${progress.estimated ? "about " : ""}${progress.percent} %` : null;
+  const percent = progress && state === "running" ? percentText(progress) : null;
   return fieldLines([
     ["id", status.id],
     ["queue", status.queue],

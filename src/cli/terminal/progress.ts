@@ -1,7 +1,7 @@
-import type { Output, Status } from "../../client/status.ts";
+import type { Output, Progress, Status } from "../../client/status.ts";
 import { LiveLine } from "./live-line.ts";
 import { note, paint, plain, plainLines, printJsonLine } from "./print.ts";
-import { statusText } from "./words.ts";
+import { percentText, statusText } from "./words.ts";
 
 /** How a task is shown while a person or a program waits for it. */
 export interface ProgressView {
@@ -19,10 +19,10 @@ export function openView({ json = false }: { json?: boolean | undefined }): Prog
 
 const BAR = { width: 24, done: "█", left: "░" } as const;
 
-/** A bar and its percentage; with ~ if that is an estimate. */
-function barText({ percent, estimated }: { percent: number; estimated: boolean }): string {
-  const done = Math.round((Math.min(100, Math.max(0, percent)) / 100) * BAR.width);
-  return `${BAR.done.repeat(done)}${BAR.left.repeat(BAR.width - done)} ${estimated ? "~" : ""}${Math.round(percent)} %`;
+/** A bar and its percentage. */
+function barText(progress: Progress): string {
+  const done = Math.round((Math.min(100, Math.max(0, progress.percent)) / 100) * BAR.width);
+  return `${BAR.done.repeat(done)}${BAR.left.repeat(BAR.width - done)} ${percentText(progress)}`;
 }
 
 /** The text of a value that a handler has written: a string as it is, anything else as a line of JSON. */
@@ -87,9 +87,8 @@ class LineView implements ProgressView {
 
   status(status: Status): void {
     const { progress } = status;
-    const percent =
-      status.state === "running" && progress ? `${progress.estimated ? "~" : ""}${progress.percent} %` : "";
-    const words = [statusText(status), percent, status.state === "running" ? (progress?.message ?? "") : ""];
+    const far = status.state === "running" && progress ? [percentText(progress), progress.message ?? ""] : [];
+    const words = [statusText(status), ...far];
     const line = plain(words.filter((word) => word !== "").join(", "));
     if (line !== this.#last) note(`${status.id}: ${line}`);
     this.#last = line;

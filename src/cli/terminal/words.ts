@@ -1,4 +1,4 @@
-import type { Eta, Status } from "../../client/status.ts";
+import type { Eta, Progress, Status } from "../../client/status.ts";
 
 /** A time for a person: `0.4 s`, `12 s`, `3 min`, `2 h 5 min`, `4 days`. */
 export function durationText(seconds: number): string {
@@ -58,6 +58,11 @@ export function statusText(status: Status, agoS = 0): string {
 
 function dueText(eta: Eta | null, agoS: number): string {
   return eta === null ? "due later" : `due in ${durationText(Math.max(0, eta.seconds - agoS))}`;
+}
+
+/** How far a task is, with ~ if that is an estimate. */
+export function percentText({ percent, estimated }: Progress): string {
+  return `${estimated ? "~" : ""}${Math.round(percent)} %`;
 }
 
 /** The same for several: `1 task`, `2 tasks`. */
