@@ -21,8 +21,12 @@ const RESULT = { status: 200, contentType: "application/json", headers: {}, body
 const TARGET = { atMost: 0.35 } as const;
 /** The same of a fair line, against a plain one. */
 const FAIR_TARGET = { atMost: 1.3 } as const;
+/** The same of a keyed line. */
+const KEYED_TARGET = { atMost: 1.5 } as const;
 /** The keys that share a fair line. */
 const KEYS = 10;
+/** The keys of a keyed line: more than a batch, so that each batch is full; most tasks wait for their key. */
+const KEYED_KEYS = 4 * BATCH;
 
 /** What is measured apart. "look" asks for tasks that wait, "result" for finished ones with their results. */
 const PARTS = ["submit", "look", "reserve", "complete", "result"] as const;
@@ -52,6 +56,7 @@ async function measure(store: BenchStore, options: BenchOptions) {
     const turns = await inTurns(options.pairs, {
       paihao: () => paihaoTurn(store, ours, count),
       fair: () => paihaoTurn(store, ours, count, { fair: true }),
+      keyed: () => paihaoTurn(store, ours, count, { keyed: true }),
       bullmq: () => bullmqTurn(store, bullmq, count),
     });
     const figureOf = (figure: string, target: Target | null, pick: (turn: Turn) => number): Figure =>
@@ -77,6 +82,15 @@ async function measure(store: BenchStore, options: BenchOptions) {
           theirs: turns.paihao.map((turn) => turn.cpuMicros),
           show: micros,
           target: FAIR_TARGET,
+        }),
+        compare({
+          figure: `reserve and complete in a keyed line of ${KEYED_KEYS} keys, CPU of Redis a task`,
+          against: "a plain line",
+          store: store.mode,
+          ours: turns.keyed.map((turn) => turn.cpuMicros),
+          theirs: turns.paihao.map((turn) => turn.cpuMicros),
+          show: micros,
+          target: KEYED_TARGET,
         }),
       ],
       notes: [costTable(turns.paihao, turns.bullmq, count), ...callTables(turns.paihao, turns.bullmq, count)],
@@ -127,7 +141,7 @@ async function paihaoTurn(
   store: BenchStore,
   { calls, completion }: OurScripts,
   count: number,
-  { fair = false } = {},
+  { fair = false, keyed = false } = {},
 ): Promise<Turn> {
   await store.clear();
   const parts = new Map<Part, ScriptCosts>(PARTS.map((part) => [part, new ScriptCosts()]));
@@ -138,10 +152,19 @@ async function paihaoTurn(
     seen = now;
     return result;
   };
+  let submitted = 0;
+  const keyOf = () => {
+    submitted += 1;
+    return `1 =key${submitted % KEYED_KEYS}`;
+  };
   const submitBatch = (ids: readonly string[]) =>
     calls.submit(
       TAG,
-      ids.map((id, n) => ({ ...itemOf(id, bodyOf(56)), share: fair ? `1 =key${n % KEYS}` : undefined })),
+      ids.map((id, n) => ({
+        ...itemOf(id, bodyOf(56)),
+        ...(fair && { share: `1 =key${n % KEYS}` }),
+        ...(keyed && { key: keyOf() }),
+      })),
     );
   const inBatches = async (work: (ids: readonly string[]) => Promise<unknown>) => {
     for (let n = 0; n < count; n += BATCH) await work(Array.from({ length: BATCH }, () => randomUUID()));

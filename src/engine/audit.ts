@@ -67,10 +67,11 @@ export async function audit(
       for (const id of await scripts.audit(tag, { index, ids: some, heal })) disagreeing.add(id);
     }
   };
-  for (const tag of keys.tags) {
+  for (const [partition, tag] of keys.tags.entries()) {
     for await (const ids of namesOf(connection, keys.start(tag, "task"))) {
       tasks += ids.length;
       await check(tag, undefined, ids);
+      for (const id of await unpointed(scripts, keys, { partition, ids, heal })) disagreeing.add(id);
     }
     for (const name of INDEXES) {
       for await (const queues of namesOf(connection, keys.start(tag, name))) {
@@ -94,6 +95,27 @@ export async function audit(
     }
   }
   return { tasks, entries, disagreeing: [...disagreeing] };
+}
+
+/** The tasks of a partition that are not found by their ids, as these are of another one: see {@link Homes}. */
+async function unpointed(
+  scripts: Scripts,
+  keys: Keys,
+  { partition, ids, heal }: { readonly partition: number; readonly ids: readonly string[]; readonly heal: boolean },
+): Promise<string[]> {
+  const lost: string[] = [];
+  // What follows from a task is found with it.
+  for (const id of ids.filter((one) => !one.includes(":") && keys.partitionOf(one) !== partition)) {
+    const own = keys.tag(keys.partitionOf(id));
+    const [home] = await scripts.home(own, [id]);
+    if (home === partition) continue;
+    const { tasks } = await scripts.inspect(keys.tag(partition), [{ id, result: false }]);
+    const [task] = tasks;
+    if (!task) continue;
+    lost.push(id);
+    if (heal) await scripts.point(own, [{ id, queue: task.queue, caller: task.caller, home: partition }], 0);
+  }
+  return lost;
 }
 
 /** The names of the keys with a prefix, without that prefix. A tag contains no special characters of a pattern. */

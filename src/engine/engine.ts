@@ -124,9 +124,10 @@ export class Engine {
       homes,
       others,
       metrics: this.metrics,
-      accepted: ({ id, delayMs }, index, line) => {
+      accepted: ({ id, delayMs }, { index, snapshot, turn }) => {
         if (delayMs > 0) this.#dueIn(id, delayMs);
-        else this.sample.offer(id, index, line);
+        // What waits for its key depends on the outcome of others, which is no measure of estimates.
+        else if (!turn?.ends) this.sample.offer(id, turn ? turn.before : index, snapshot);
       },
     });
     this.#values = new LargeValues(large, keys);

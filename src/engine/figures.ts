@@ -1,5 +1,5 @@
 import type { Keys } from "../store/keys.ts";
-import { BATCH_LIMIT, type QueueRow, type Scripts } from "../store/scripts/scripts.ts";
+import { BATCH_LIMIT, type QueueRow, type QueueSnapshot, type Scripts } from "../store/scripts/scripts.ts";
 
 /** The figures of queues, summed over the partitions, in the given order. */
 export async function figuresOf(scripts: Scripts, keys: Keys, queues: readonly string[]): Promise<QueueRow[]> {
@@ -22,6 +22,7 @@ function addFigures(a: QueueRow, b: QueueRow | undefined): QueueRow {
     snapshot: {
       ...a.snapshot,
       waiting: a.snapshot.waiting + b.snapshot.waiting,
+      ...startableOf(a.snapshot, b.snapshot),
       scheduled: a.snapshot.scheduled + b.snapshot.scheduled,
       running: a.snapshot.running + b.snapshot.running,
       paused: a.snapshot.paused || b.snapshot.paused,
@@ -38,6 +39,12 @@ function addFigures(a: QueueRow, b: QueueRow | undefined): QueueRow {
     rest: a.rest ?? b.rest,
     newcomerIndex: a.newcomerIndex + b.newcomerIndex,
   };
+}
+
+/** A keyed queue is in one partition; in others there may be what was submitted before it was keyed. */
+function startableOf(a: QueueSnapshot, b: QueueSnapshot): Pick<QueueSnapshot, "startable"> {
+  if (a.startable === undefined && b.startable === undefined) return {};
+  return { startable: (a.startable ?? a.waiting) + (b.startable ?? b.waiting) };
 }
 
 function largest(a: number | null, b: number | null): number | null {

@@ -189,7 +189,7 @@ function view(id: string, row: TaskRow, index: number | null, snapshot: QueueSna
     index,
     ahead: state === "waiting" && index !== null ? index + snapshot.running : index,
     snapshot,
-    eta: terminal ? null : estimate(snapshot, { state, index, dueMs }, nowMs),
+    eta: terminal ? null : estimate(snapshot, { state, index, dueMs, turn: row.turn }, nowMs),
     attempts: row.attempts,
     lost: row.lost,
     cancelRequested: row.cancelRequested,

@@ -2,7 +2,14 @@ import { PaihaoError } from "../errors.ts";
 import type { Metrics } from "../metrics.ts";
 import { SHARED } from "../store/constants.ts";
 import type { Keys } from "../store/keys.ts";
-import type { QueueSnapshot, Scripts, SubmitItem, Submitted, SubmitVerdict } from "../store/scripts/scripts.ts";
+import type {
+  KeyTurn,
+  QueueSnapshot,
+  Scripts,
+  SubmitItem,
+  Submitted,
+  SubmitVerdict,
+} from "../store/scripts/scripts.ts";
 import type { State } from "../task.ts";
 import { Batch } from "./batch.ts";
 import { type Homes, pointerBatch } from "./homes.ts";
@@ -20,6 +27,8 @@ export interface SubmissionVerdict {
   readonly snapshot: QueueSnapshot;
   /** When the task was stored, perhaps by an earlier submission; 0 if there is no task. */
   readonly createdMs: number;
+  /** Of a new task in a keyed line. */
+  readonly turn?: KeyTurn | null;
   /** Whether the configured durability was confirmed; if not, the task is stored anyway and may run. */
   readonly durable: boolean;
 }
@@ -36,7 +45,7 @@ export interface SubmitterParts {
   readonly others: OtherPartitions;
   readonly metrics: Metrics;
   /** Called for each accepted task. */
-  accepted(task: Pick<Submission, "id" | "delayMs">, index: number | null, snapshot: QueueSnapshot): void;
+  accepted(task: Pick<Submission, "id" | "delayMs">, verdict: SubmissionVerdict): void;
 }
 
 /** Submits tasks. Submissions of one turn of the event loop are sent together. */
@@ -71,9 +80,9 @@ export class Submitter {
           return { index: submitted.index, score: scoreOf(submitted, item), snapshot };
         });
         const wide = await others.widen(partition, places);
-        return verdicts.map(({ verdict, state, createdMs }, i) => {
+        return verdicts.map(({ verdict, state, createdMs, turn }, i) => {
           const { index, snapshot } = at(wide, i);
-          const accepted = { verdict, state, index, snapshot, createdMs, durable };
+          const accepted = { verdict, state, index, snapshot, createdMs, turn, durable };
           this.#note(at(items, i), accepted);
           return accepted;
         });
@@ -140,12 +149,13 @@ export class Submitter {
     return (isLarge(item.input) ? this.#large : this.#batch).add(partition, item);
   }
 
-  #note(item: SubmitItem, { verdict, index, snapshot, durable }: SubmissionVerdict): void {
+  #note(item: SubmitItem, submitted: SubmissionVerdict): void {
+    const { verdict, durable } = submitted;
     const { metrics, accepted } = this.#parts;
     if (verdict === "moved") return;
     metrics.submissions.count(item.queue, verdict);
     if (!durable) metrics.submissions.count(item.queue, "not-durable");
-    if (verdict === "new") accepted(item, index, snapshot);
+    if (verdict === "new") accepted(item, submitted);
   }
 }
 

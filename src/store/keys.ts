@@ -29,7 +29,7 @@ export const KEYS = {
   keyLine: [
     "pk:<queue> <key>",
     "zset",
-    "of a keyed queue, the tasks that wait for a key or hold it, see lua/lib/keyed.lua: score = arrival, hlc; of a holder -hlc",
+    "of a keyed queue, the tasks that wait for a key or hold it: scores see lua/lib/keyed.lua",
   ],
   deadlines: ["c:<queue>", "zset", "tasks with a deadline that have not ended: score = deadline, ms"],
   queue: ["q:<queue>", "hash", "hlc, fence, paused, statistics and counters, see QUEUE_FIELDS"],
@@ -102,7 +102,7 @@ export const TASK_FIELDS = {
   place: ["o", "of a scheduled task, its class as a score"],
   extra: [
     "+",
-    "1 once it has had any of the fields that few tasks have: all but those of a plain task that runs once and succeeds. Without it they need not be read",
+    "the same as its key as long as it has nothing else that is rare; 1 once it has had any of the fields that few tasks have: all but those of a plain task that runs once and succeeds. Without it they need not be read",
   ],
   lost: ["l", "workers lost while its handler ran; default 0"],
   unbegun: [

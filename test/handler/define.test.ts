@@ -120,6 +120,18 @@ describe("a handler", () => {
     expect(consumesType(define({}), "application/json")).to.equal(true);
   });
 
+  it("may be keyed by a function, and refuses anything else", () => {
+    const by = () => "key";
+    expect(define({}).keyed).to.equal(undefined);
+    expect(define({ keyed: { by } }).keyed?.concurrency).to.equal(1);
+    const { keyed } = define({ keyed: { by: (_input, { id }) => id, concurrency: 3 } });
+    const task = { id: "7", queue: "q", query: {}, mediaType: "", caller: null };
+    expect([keyed?.concurrency, keyed?.by(1, task)]).to.deep.equal([3, "7"]);
+    for (const wrong of [true, "key", {}, { by: "key" }, { by, concurrency: 0 }, { by, concurrency: 1.5 }]) {
+      expect(() => define({ keyed: wrong as unknown as { by: typeof by } })).to.throw(TypeError, /: keyed/);
+    }
+  });
+
   it("has undos by step name, and refuses a function", () => {
     const undo = { book: () => 1, "*": () => 2 };
     expect(define({ undo }).undo).to.deep.equal(undo);

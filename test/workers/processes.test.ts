@@ -35,6 +35,46 @@ describe("worker processes", function () {
     expect(await second.ended).to.equal(0);
   });
 
+  it("run the tasks of a key one after the other, in order, whenever they are killed", async function () {
+    this.timeout(180_000);
+    const keyed = await openProcesses("workers", [fixtures.ordered], { timeless: true });
+    try {
+      const begin = () => keyed.start({ ROLE: "worker" });
+      const workers = await Promise.all([begin(), begin(), begin()]);
+      const accounts = Array.from({ length: 6 }, (_, n) => `account${n}`);
+      const ids = new Map<string, string[]>(accounts.map((account) => [account, []]));
+      for (let n = 0; n < 10; n += 1) {
+        for (const [account, of] of ids) {
+          const order = { journal: keyed.journal, ms: 60, account };
+          of.push(await keyed.shop.submit(order, { key: account }));
+        }
+      }
+      for (let n = 1; n <= 4; n += 1) {
+        await eventually(async () => (await keyed.lines()).filter((line) => line.includes("begins")).length >= n * 8);
+        workers.shift()?.child.kill("SIGKILL");
+        workers.push(await begin());
+      }
+      for (const id of [...ids.values()].flat()) {
+        expect(await keyed.shop.ended(id), id).to.include({ state: "succeeded" });
+      }
+      const words = (await keyed.lines()).map((line) => line.split(" "));
+      for (const [account, of] of ids) {
+        const began = words.flatMap(([id = "", verb]) => (of.includes(id) && verb === "begins" ? [id] : []));
+        // One that was killed begins again before the next.
+        expect(
+          began.filter((id, n) => id !== began[n - 1]),
+          account,
+        ).to.deep.equal(of);
+        const run = words.filter(([id = ""]) => of.includes(id)).map(([id, verb]) => `${id} ${verb}`);
+        for (const [n, id] of of.slice(1).entries()) {
+          expect(run.indexOf(`${id} begins`), `${id} of ${account}`).to.be.above(run.lastIndexOf(`${of[n]} ends`));
+        }
+      }
+    } finally {
+      await keyed.close();
+    }
+  });
+
   it("print one ready line, drain on SIGTERM, and exit with code 0", async () => {
     const worker = await start("worker", { DRAIN_TIMEOUT: "10s", LOG_LEVEL: "info" });
     expect(worker.said.filter((line) => /ready/.test(line))).to.have.length(1);

@@ -1,6 +1,6 @@
-import type { QueueSnapshot } from "../../store/scripts/scripts.ts";
+import type { KeyTurn, QueueSnapshot } from "../../store/scripts/scripts.ts";
 import type { State } from "../../task.ts";
-import { forecastTurnovers } from "./forecast.ts";
+import { type Forecast, forecastTurnovers } from "./forecast.ts";
 
 /** When a task's turn will come. */
 export interface Eta {
@@ -27,11 +27,12 @@ function seconds(ms: number): number {
 /**
  * Estimates the start of a task from its place in line. With every slot busy, a task with index A starts when A + 1 of them
  * have become free; forecast.ts computes when. Null if unknown: the queue is paused or rests, has no
- * live worker, or no history yet.
+ * live worker, or no history yet. In a keyed line those count that may start; and one that waits for its key starts when those of
+ * its key before it have ended.
  */
 export function estimate(
   snapshot: QueueSnapshot,
-  task: { state: State; index: number | null; dueMs?: number | null },
+  task: { state: State; index: number | null; dueMs?: number | null; turn?: KeyTurn | null },
   nowMs: number,
 ): Eta | null {
   const { samples, slots } = snapshot;
@@ -40,31 +41,28 @@ export function estimate(
     if (task.dueMs === undefined || task.dueMs === null) return null;
     // It joins the line when it is due; the line at that time is unknown, so only the earliest start is certain.
     const dueInMs = Math.max(0, task.dueMs - nowMs);
-    const behind = estimate(snapshot, { state: "waiting", index: snapshot.waiting }, nowMs);
+    const line = snapshot.startable ?? snapshot.waiting;
+    const behind = estimate(snapshot, { state: "waiting", index: line }, nowMs);
     const waitMs = task.state === "scheduled" && behind ? behind.high * 1000 : 0;
     const due = seconds(dueInMs);
     return { seconds: due, low: due, high: seconds(dueInMs + waitMs), basis: "schedule", samples };
   }
   if (task.index === null || snapshot.paused || snapshot.resting || slots === 0) return null;
-  const turnovers = task.index + snapshot.running - slots + 1;
-  if (turnovers <= 0) return { seconds: 0, low: 0, high: 0, basis: "idle", samples };
+  const turnovers = (task.turn?.before ?? task.index) + snapshot.running - slots + 1;
+  const ends = task.turn?.ends ?? 0;
+  if (turnovers <= 0 && ends === 0) return { seconds: 0, low: 0, high: 0, basis: "idle", samples };
   const { meanMs, variance, misses, slowMeanMs, slowMisses, agesMs } = snapshot;
   if (meanMs === null || variance === null || samples === 0) return null;
-  const forecast = forecastTurnovers({
-    turnovers,
-    slots,
-    agesMs,
-    meanMs,
-    variance,
-    samples,
-    misses,
-    slowMeanMs,
-    slowMisses,
-  });
+  const service = { meanMs, variance, samples, misses, slowMeanMs, slowMisses };
+  const forecasts: Forecast[] = [];
+  if (turnovers > 0) forecasts.push(forecastTurnovers({ turnovers, slots, agesMs, ...service }));
+  // Those of its key that go before, as if each ended with its first attempt; how long the present ones have been running is unknown.
+  const atOnce = Math.min(task.turn?.limit ?? slots, slots);
+  if (ends > 0) forecasts.push(forecastTurnovers({ turnovers: ends, slots: atOnce, agesMs: [], ...service }));
   return {
-    seconds: seconds(forecast.middleMs),
-    low: seconds(forecast.lowMs),
-    high: seconds(forecast.highMs),
+    seconds: seconds(Math.max(...forecasts.map(({ middleMs }) => middleMs))),
+    low: seconds(Math.max(...forecasts.map(({ lowMs }) => lowMs))),
+    high: seconds(Math.max(...forecasts.map(({ highMs }) => highMs))),
     basis: "history",
     samples,
   };

@@ -1,7 +1,10 @@
 import type { QueueSnapshot } from "../../store/scripts/scripts.ts";
 
 /** What the number of slots depends on. */
-type QueueFacts = Pick<QueueSnapshot, "waiting" | "running" | "paused" | "resting" | "meanMs" | "samples">;
+type QueueFacts = Pick<
+  QueueSnapshot,
+  "waiting" | "startable" | "running" | "paused" | "resting" | "meanMs" | "samples"
+>;
 
 /** Below this, a fraction of a slot is an error of floating-point arithmetic. */
 const NEGLIGIBLE = 1e-9;
@@ -14,7 +17,8 @@ const NEGLIGIBLE = 1e-9;
  */
 export function slotsWanted(snapshot: QueueFacts, targetWaitMs: number | undefined): number | null {
   if (targetWaitMs === undefined || snapshot.paused || snapshot.resting) return null;
-  const work = snapshot.waiting + snapshot.running;
+  // What waits for its key needs no slot.
+  const work = (snapshot.startable ?? snapshot.waiting) + snapshot.running;
   // A free slot starts it at once: this is known even before the first task.
   if (work === 0) return 1;
   const { meanMs } = snapshot;

@@ -4,7 +4,7 @@ import { type Duration, parseDuration } from "../../config/duration.ts";
 import { messageOf } from "../../errors.ts";
 import { Deadline } from "../../net/deadline.ts";
 import { retryAfterMs } from "../../net/retry-after.ts";
-import { defineHandler, type FairOptions, type Handler, type TaskContext } from "../define.ts";
+import { defineHandler, type FairOptions, type Handler, type KeyedOptions, type TaskContext } from "../define.ts";
 import { giveUp, retryLater } from "../intents.ts";
 import { BODILESS, type HeaderField, keptOfUpstream } from "../result-headers.ts";
 import {
@@ -47,6 +47,8 @@ export interface GatewayOptions {
   rate?: { max: number; per: Duration };
   /** Shares the line out among callers (true) or other keys, as for a handler; `by` gets the request, with the body in base64. */
   fair?: boolean | FairOptions<GatewayRequest>;
+  /** Sends the requests of one key one after the other, as for a handler; `by` gets the request. */
+  keyed?: KeyedOptions<GatewayRequest>;
 }
 
 /** A handler made by {@link defineGateway}. */
@@ -85,6 +87,7 @@ export function defineGateway(options: GatewayOptions): Gateway {
     ...(options.concurrency === undefined ? {} : { concurrency: options.concurrency }),
     ...(options.rate === undefined ? {} : { rate: options.rate }),
     ...(options.fair === undefined ? {} : { fair: options.fair }),
+    ...(options.keyed === undefined ? {} : { keyed: options.keyed }),
     run: (request, task) => forward(forwarder, request, task),
   });
   return { ...handler, gateway: { methods } };

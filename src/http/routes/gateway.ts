@@ -10,7 +10,7 @@ import { readBytes } from "../input/body.ts";
 import { currentId } from "../middleware/correlate.ts";
 import { type Endpoints, pathTo } from "../routes.ts";
 import { callerOf } from "../task/access.ts";
-import { shareOf } from "../task/line-keys.ts";
+import { keyOf, shareOf } from "../task/line-keys.ts";
 import { cancelAfterOf } from "../task/submit-options.ts";
 import { handlerOf, submitAndAnswer } from "./submit.ts";
 
@@ -51,6 +51,7 @@ async function enter(ctx: Context, api: Api): Promise<void> {
       input: JSON.stringify(request),
       identity: identityOf(request),
       share: shareOf(ctx, handler, task, request, api.log),
+      key: keyOf(handler, task, request, api.log),
       priority: urgencyOf(ctx.get("Priority")),
       delayMs: 0,
       deadlineMs: cancelAfterOf(ctx.headers),

@@ -1,6 +1,7 @@
 import type { State } from "../../task.ts";
 import { stateOf } from "../keys.ts";
 import { runOf } from "../run.ts";
+import { type KeyTurn, keyTurn } from "./key-turn.ts";
 import { list, number, optional, text } from "./reply.ts";
 import type { Argument, BytesReply, Script } from "./script.ts";
 import { type QueueSnapshot, snapshotOf } from "./snapshot.ts";
@@ -28,6 +29,8 @@ export interface TaskRow {
   readonly deadlineMs: number | null;
   /** As many others hold its key as may. */
   readonly held: boolean;
+  /** Of a waiting task in a keyed line. */
+  readonly turn: KeyTurn | null;
   /** If requested and short. */
   readonly result: Buffer | null;
   /** The length of a requested result that is too long to be included; else 0. */
@@ -87,7 +90,7 @@ function taskRow(reply: BytesReply): TaskRow | null {
   const [facts, progress, caller, result, errors, run] = reply;
   const words = text(facts).split(" ");
   const [queue = "", letter = "", created, ended, expiry, lost, cancel, destroyed, code] = words;
-  const [index, score = "", due, revision, deadline, held] = words.slice(9);
+  const [index, score = "", due, revision, deadline, held, ...turn] = words.slice(9);
   const state = stateOf(letter);
   if (state === null) return null;
   return {
@@ -110,6 +113,7 @@ function taskRow(reply: BytesReply): TaskRow | null {
     dueMs: optional(due),
     deadlineMs: optional(deadline),
     held: held === "1",
+    turn: keyTurn(turn),
     result: Buffer.isBuffer(result) && result.length > 0 ? result : null,
     resultBytes: typeof result === "number" ? result : 0,
     errors: texts(text(errors)),

@@ -37,7 +37,7 @@ function queueRow(reply: Reply): QueueRow {
     acceptedLastMinute: number(accepted),
     finishedLastMinute: number(finished),
     rest: restOf(text(rest)),
-    newcomerIndex: optional(newcomer) ?? figures.waiting,
+    newcomerIndex: optional(newcomer) ?? figures.startable ?? figures.waiting,
   };
 }
 

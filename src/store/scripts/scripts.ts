@@ -50,6 +50,7 @@ export type * from "./complete.ts";
 export type * from "./count.ts";
 export type * from "./fail.ts";
 export type * from "./inspect.ts";
+export type * from "./key-turn.ts";
 export type * from "./lease.ts";
 export type * from "./lose.ts";
 export type * from "./output.ts";

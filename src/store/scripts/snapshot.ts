@@ -6,6 +6,8 @@ export interface QueueSnapshot {
   readonly queue: string;
   readonly waiting: number;
   readonly scheduled: number;
+  /** How many of the waiting tasks may start; left out if the queue is not keyed: then all. */
+  readonly startable?: number;
   readonly running: number;
   readonly paused: boolean;
   /** Its target is down; of several partitions only one knows. */
@@ -31,9 +33,9 @@ export interface QueueSnapshot {
 /** Parses the reply of lua/lib/snapshot.lua. */
 export function snapshotOf(reply: Reply | BytesReply | undefined): QueueSnapshot {
   const [queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples] = list(reply);
-  const [forecast, ages, resting] = list(reply).slice(10);
+  const [forecast, ages, resting, startable] = list(reply).slice(10);
   const [slowMean, ...misses] = text(forecast).split(" ");
-  return {
+  const snapshot: QueueSnapshot = {
     queue: text(queue),
     waiting: number(waiting),
     scheduled: number(scheduled),
@@ -50,4 +52,5 @@ export function snapshotOf(reply: Reply | BytesReply | undefined): QueueSnapshot
     slowMisses: misses.flatMap((miss, i) => (i % 2 === 1 ? Number(miss) : [])),
     agesMs: list(ages).map(number),
   };
+  return startable === undefined ? snapshot : { ...snapshot, startable: number(startable) };
 }

@@ -2,6 +2,7 @@ import { PRIORITY, type State } from "../../task.ts";
 import type { Confirmation } from "../durability.ts";
 import { stateOf } from "../keys.ts";
 import { grouped } from "./grouped.ts";
+import { type KeyTurn, keyTurn } from "./key-turn.ts";
 import { list, optional, text } from "./reply.ts";
 import type { Argument, Script } from "./script.ts";
 import { type QueueSnapshot, snapshotOf } from "./snapshot.ts";
@@ -61,6 +62,8 @@ export interface Submitted {
   readonly score: string;
   /** When the task was stored, possibly by an earlier submission; 0 if there is none. */
   readonly createdMs: number;
+  /** Of a new task in a keyed line. */
+  readonly turn: KeyTurn | null;
 }
 
 /** The reply of submit.lua for all tasks. */
@@ -114,12 +117,14 @@ function isPlain(t: SubmitItem): boolean {
 }
 
 function submitted(snapshot: string): Submitted {
-  const [verdict = "", state = "", index = "", score = "", created = ""] = snapshot.split(" ");
+  const words = snapshot.split(" ");
+  const [verdict = "", state = "", index = "", score = "", created = ""] = words;
   return {
     verdict: verdict as SubmitVerdict,
     state: stateOf(state),
     index: optional(index),
     score,
     createdMs: Number(created),
+    turn: words.length > 5 ? keyTurn(words.slice(5)) : null,
   };
 }

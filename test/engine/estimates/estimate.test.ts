@@ -56,6 +56,19 @@ describe("an estimate", () => {
     expect(estimate(snapshot({ running: 2, waiting: 0 }), waiting(1), 0)).to.include({ seconds: 0, basis: "idle" });
   });
 
+  it("counts in a keyed line only those that may start, and before one that is held those of its key", () => {
+    const turn = (before: number, ends: number, limit = 1) => ({ ...waiting(5000), turn: { before, ends, limit } });
+    const keyed = snapshot({ waiting: 9000, startable: 2 });
+    expect(estimate(keyed, turn(2, 0), 0)).to.deep.equal(estimate(keyed, waiting(2), 0));
+    expect(estimate(snapshot({ running: 1 }), turn(0, 0), 0)?.basis).to.equal("idle");
+    const held = (ends: number, limit?: number) =>
+      estimate(snapshot({ running: 1 }), turn(0, ends, limit), 0)?.seconds ?? 0;
+    expect(held(1)).to.be.within(3, 10);
+    expect(held(20) - held(10)).to.be.within(80, 120);
+    expect(held(20, 2)).to.be.below(held(20) * 0.6);
+    expect(estimate(snapshot({ running: 0, meanMs: null, variance: null, samples: 0 }), turn(0, 1), 0)).to.equal(null);
+  });
+
   it("takes into account how long the running tasks have run", () => {
     const early = estimate(snapshot({ slots: 1, running: 1, agesMs: [1000] }), waiting(0), 0);
     const late = estimate(snapshot({ slots: 1, running: 1, agesMs: [9000] }), waiting(0), 0);

@@ -20,6 +20,11 @@ describe("the slots that start a newcomer within the target wait", () => {
     expect(slotsWanted({ ...line, running: 1, meanMs: null, samples: 0 }, 10_000)).to.equal(null);
   });
 
+  it("leave out what waits for its key", () => {
+    const busy = { ...line, waiting: 5000, startable: 15, running: 4 };
+    expect(slotsWanted(busy, 10_000)).to.equal(10);
+  });
+
   it("grow with the work in front and shrink with a longer target", () => {
     // 19 in front and the newcomer: 20 × 10 s of work; each slot has the target and one service time for it.
     const busy = { ...line, waiting: 15, running: 4 };

@@ -163,6 +163,17 @@ describe("a keyed queue over several partitions", () => {
     await audit(t.redis, t.scripts, t.keys, { heal: true });
   });
 
+  it("is audited: a task that is not found by its id is found again", async () => {
+    const [id = ""] = ids("l", 9).filter((one) => t.keys.partitionOf(one) !== home);
+    await t.submit({ id, key: "k" });
+    const own = t.keys.tag(t.keys.partitionOf(id));
+    await t.redis.unlink(`${own}t:${id}`);
+    const fresh = await anotherProcess();
+    expect(await fresh.engine.inspect(id, { result: false })).to.equal(null);
+    expect((await audit(t.redis, t.scripts, t.keys, { heal: true })).disagreeing).to.deep.equal([id]);
+    expect(await fresh.look(id)).to.include({ state: "waiting", index: 0 });
+  });
+
   const reservedLike = {
     fence: "1",
     attempt: 1,

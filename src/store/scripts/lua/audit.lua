@@ -51,6 +51,7 @@ end
 
 -- Whether a task stands where it should in the line of its key, and may start where it should.
 local function agrees_with_key(id, queue, state, of_key)
+  open_freed()
   local limit = key_limit(queue)
   if not limit then return true end
   local arrival, name = parts_of_key(of_key)
@@ -68,7 +69,7 @@ local function agrees_with_key(id, queue, state, of_key)
     if heal and stands then free_key(queue, id, of_key) end
   elseif state == S.waiting then
     local score, found = redis.call('ZSCORE', K.waiting(queue), id), redis.call('ZSCORE', K.startable(queue), id)
-    if stands and math.abs(tonumber(stands)) ~= tonumber(arrival) then
+    if stands and tonumber(stands) >= 0 and tonumber(stands) ~= place_by_arrival(arrival, tonumber(score)) then
       if heal then redis.call('ZREM', line, id) end
       stands = false
     end

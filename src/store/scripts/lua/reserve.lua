@@ -184,6 +184,7 @@ end
 local fence, first_fence = tonumber(q[2] or 0), nil
 local ids, leased, taken = {}, {}, 0
 local expiry, worker_end = whole(now + lease), end_of_worker(worker)
+open_freed()
 local entries = count > 0 and redis.call('ZPOPMIN', startable, count) or {}
 if keyed and #entries > 0 then
   local started = {}
@@ -200,7 +201,10 @@ for n = 1, #entries, 2 do
     taken = taken + 1
     if taken == 1 then first_fence = fence end
     local fence_text, attempts, extra, until_when = whole(fence), '1', NONE, expiry
-    if known[4] then
+    if known[4] and known[4] ~= '1' then
+      -- Nothing of it is rare but its key.
+      hold_key(queue, id, known[4])
+    elseif known[4] then
       extra = redis.call('HMGET', key, F.lost, F.mediaType, F.query, F.caller, F.run, F.key)
       local _, _, before = run_of(extra[5])
       attempts = often((before or 0) + 1)

@@ -88,6 +88,7 @@ for n = 1, tonumber(ARGV[1]) do
     note_answer(key, answers, A.retry .. call, 'waiting')
   end
 end
+open_freed()
 for queue in pairs(woken) do redis.call('PUBLISH', K.work(queue), '') end
 send_notices()
 return verdicts

@@ -10,7 +10,7 @@
 --          what the task does can be undone), deadline (ms from now, "" for none), share ("weight key", of a fair line), key ("limit key" of a keyed line, "limit" for none)
 --
 -- Returns {lines, verdicts}: a line of each queue (see lib/snapshot.lua) as it is afterwards; and in one string a line of text for
--- each task, "verdict state index score created": "new", "replay" (the same submission), "conflict" (another input), "elsewhere"
+-- each task, "verdict state index score created" and of a new one in a keyed line its turn (see lib/keyed.lua): "new", "replay" (the same submission), "conflict" (another input), "elsewhere"
 -- (another queue), "moved" (in another partition, see point.lua), "foreign" (another caller's), "full", "untold" (it has a webhook, and as many deliveries wait as tasks may),
 -- "long" (index above most), "dry"; nothing for what there is not.
 local base = KEYS[1]
@@ -144,7 +144,7 @@ local function store(key, task, input, listener)
     put(F.deadline, whole(now + task.deadline))
     redis.call('ZADD', K.deadlines(task.queue), whole(now + task.deadline), task.id)
   end
-  if task.rare then put(F.extra, '1') end
+  if task.rare or task.key then put(F.extra, task.rare and '1' or task.key) end
   if listener then put(F.listeners, listener) end
   redis.call('HSET', key, unpack(fields))
 end
@@ -165,7 +165,7 @@ local function submit(queue, state, limit, listener)
     task.media, task.query, task.caller, task.most = argument(), argument(), argument(), tonumber(argument())
     task.dry, task.webhook, task.undo, task.deadline = argument() == '1', argument(), argument(), tonumber(argument())
   elseif parts > 0 then
-    task = { id = id, queue = queue, rare = parts > 2 }
+    task = { id = id, queue = queue }
     for name, value in pairs(PLAIN) do task[name] = task[name] or value end
   end
   if parts % 4 > 1 then task.share = argument() end
@@ -216,10 +216,9 @@ local function submit(queue, state, limit, listener)
     state.hlc = tick_hlc(state.hlc)
     if task == PLAIN then
       -- Of a process that does not know the queue as keyed.
-      task = { id = id, queue = queue, rare = true }
+      task = { id = id, queue = queue }
       for field, value in pairs(PLAIN) do task[field] = task[field] or value end
     end
-    task.rare = true
     task.key = (task.delay > 0 and '0' or whole(state.hlc)) .. (name == '' and '' or ' ' .. name)
   end
   store(key, task, input, listener)
@@ -243,17 +242,23 @@ local function submit(queue, state, limit, listener)
     state.entries[#state.entries + 1] = score
     state.entries[#state.entries + 1] = id
   end
-  if state.limit and enter_key(queue, id, name, whole(state.hlc), state.limit) then
-    state.startable[#state.startable + 1] = score
-    state.startable[#state.startable + 1] = id
-    state.opened = state.opened + 1
+  local turn = ''
+  if state.limit then
+    local others = enter_key(queue, id, name, state.hlc, tonumber(score))
+    local pending = #state.startable / 2
+    local before = redis.call('ZCOUNT', K.startable(queue), '-inf', '(' .. score) + pending
+    turn = ' ' .. before .. ' ' .. math.max(0, others - state.limit + 1) .. ' ' .. state.limit
+    if others < state.limit then
+      state.startable[2 * pending + 1], state.startable[2 * pending + 2] = score, id
+      state.opened = state.opened + 1
+    end
   end
   for other, before in pairs(state.before) do
     if other >= class then state.before[other] = before + 1 end
   end
   state.waiting = state.waiting + 1
   state.joined = state.joined + 1
-  return 'new ' .. S.waiting .. ' ' .. index .. ' ' .. told_score(queue, score) .. ' ' .. now_text
+  return 'new ' .. S.waiting .. ' ' .. index .. ' ' .. told_score(queue, score) .. ' ' .. now_text .. turn
 end
 
 for _ = 1, tonumber(ARGV[1]) do

@@ -15,7 +15,7 @@
 local base = KEYS[1]
 --#include run
 --#include freed
---#include keyed
+--#include keyed when called
 --#include input
 --#include answers
 --#include notify
@@ -44,7 +44,7 @@ end
 put(F.digest, digest)
 put(F.mediaType, media)
 put(F.query, query)
-if new_key ~= '' then change_key(queue, id, state, of_key or NO_KEY, string.match(new_key, '^%d+ ?(.*)$')) end
+if new_key ~= '' then change_key(queue, id, state, of_key, string.match(new_key, '^%d+ ?(.*)$')) end
 note_answer(key, answers, A.update .. call, 'updated')
 redis.call('HINCRBY', key, F.revision, 1)
 redis.call('HSET', key, F.extra, '1')

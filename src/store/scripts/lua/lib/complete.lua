@@ -44,7 +44,11 @@ local function complete_groups(args, at)
     if state ~= S.running then return (state == S.succeeded or state == S.failed or state == S.canceled) and 'already' or 'stale' end
     ids[#ids + 1] = id
     local attempts
-    if t[3] then
+    if t[3] and t[3] ~= '1' then
+      -- Nothing of it is rare but its key.
+      attempts = succeed(id, key, result, keep, tombstone, nil, true, t[4], teller, run)
+      free_key(queue, id, t[3])
+    elseif t[3] then
       local extra = redis.call('HMGET', key, F.cancel, F.webhook, F.undo, F.digest, F.stepBytes, F.progress, F.output, F.deadline, F.key)
       if extra[1] then
         settle(id, S.canceled, keep, tombstone)

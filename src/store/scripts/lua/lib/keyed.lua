@@ -1,13 +1,14 @@
 -- Keyed lines: at most `limit` tasks of a key run at a time, in the order of arrival. Only a queue whose handler is keyed has any of
--- this; its limit is Q.keyed.
+-- this; its limit is Q.keyed. Needs freed.
 --
 -- K.waiting has everyone. K.startable has those of them that may start, with the same scores: from it work is taken. K.keyLine is the
--- line of one key: the score of a task that waits is its arrival, of one that holds the key the negative of that. So the first
--- `limit` members hold the key or may start, and a waiting task is in K.startable if it is one of them, or has no key. A task holds
--- its key while it runs; if the limit is 1, from its start until it has ended or returned to the line without having used up an attempt.
+-- line of one key: the score of a task that waits is its arrival·16 + class (+ 8 in a fair line), of one that holds the key -1. So the
+-- first `limit` members hold the key or may start, and a waiting task is in K.startable if it is one of them, or has no key. A task
+-- holds its key while it runs; if the limit is 1, from its start until it has ended or returned to the line without having used up an
+-- attempt.
 --
 -- F.key is "arrival name": when it joined the line (hlc; 0 as long as it is scheduled), and the name of the key ("=" or "#" first);
--- the arrival alone if it has none. What joined before the queue was keyed has no such field, and arrived before all others.
+-- the arrival alone if it has none. F.extra is the same as long as the task has nothing else that is rare. What joined before the queue was keyed has no such field, and arrived before all others.
 local NO_KEY = '1'
 
 local limits = {}
@@ -28,22 +29,42 @@ end
 
 -- Lets a task start that waits in line at a score.
 local function add_startable(queue, id, score)
-  redis.call('ZADD', K.startable(queue), score, id)
-  if freed[queue] == nil then freed[queue] = redis.call('ZCARD', K.startable(queue)) == 1 end
+  local entries = opening[queue]
+  if not entries then
+    entries = {}
+    opening[queue] = entries
+  end
+  local length = #entries
+  entries[length + 1], entries[length + 2] = score, id
 end
 
--- The same of a task, if any, that may have left the line.
-local function let_start(queue, id)
-  local score = id and redis.call('ZSCORE', K.waiting(queue), id)
-  if score then add_startable(queue, id, score) end
+-- Lets the task start that has come to the last place of those that may, if it waits.
+local function let_last_start(queue, line, limit)
+  local last = redis.call('ZRANGE', line, limit - 1, limit - 1, 'WITHSCORES')
+  if not last[1] then return end
+  local place, score = tonumber(last[2]), nil
+  local class = place % 16
+  -- One that holds its key may wait for another attempt; and the scores of fair lines are not those of arrival.
+  if place < 0 or class >= 8 then
+    score = redis.call('ZSCORE', K.waiting(queue), last[1])
+  else
+    score = class * C.classSpan + math.floor(place / 16)
+  end
+  if score then add_startable(queue, last[1], score) end
 end
 
--- A task that has not waited before joins the line of its key, behind all others. Returns whether it may start.
-local function enter_key(queue, id, name, arrival, limit)
-  if name == '' then return true end
+-- The score of a task in the line of its key.
+local function place_by_arrival(arrival, score)
+  return arrival * 16 + math.floor(score / C.classSpan) + (score % 1 == 0 and 0 or 8)
+end
+
+-- A task that has not waited before joins the line of its key, behind all others. Returns how many others are there, of which it waits
+-- for all but `limit` - 1; 0 without a key.
+local function enter_key(queue, id, name, arrival, score)
+  if name == '' then return 0 end
   local line = key_line(queue, name)
-  redis.call('ZADD', line, arrival, id)
-  return redis.call('ZCARD', line) <= limit
+  redis.call('ZADD', line, place_by_arrival(arrival, score), id)
+  return redis.call('ZCARD', line) - 1
 end
 
 -- A task has joined the line at a score: it may start, or waits for its key. One that still holds its key goes on holding it, if that is
@@ -53,16 +74,17 @@ local function join_key(queue, id, key, score, holds)
   if not limit then return end
   local arrival, name = parts_of_key(key or NO_KEY)
   if name == '' then return add_startable(queue, id, score) end
-  local line = key_line(queue, name)
-  if holds then redis.call('ZADD', line, 'NX', arrival, id) else redis.call('ZADD', line, arrival, id) end
+  local line, place = key_line(queue, name), place_by_arrival(arrival, score)
+  if holds then redis.call('ZADD', line, 'NX', place, id) else redis.call('ZADD', line, place, id) end
+  open_freed()
   if redis.call('ZRANK', line, id) < limit then
-    add_startable(queue, id, score)
     local pushed = redis.call('ZRANGE', line, limit, limit)
     if pushed[1] then redis.call('ZREM', K.startable(queue), pushed[1]) end
+    add_startable(queue, id, score)
   else
     -- Others of its key have come before it meanwhile.
     redis.call('ZREM', K.startable(queue), id)
-    let_start(queue, redis.call('ZRANGE', line, limit - 1, limit - 1)[1])
+    let_last_start(queue, line, limit)
   end
 end
 
@@ -77,24 +99,33 @@ local function key_is_full(queue, id, state, key)
   return redis.call('ZCOUNT', line, '-inf', '(0') >= limit
 end
 
+-- What the start of a waiting task depends on: how many that may start come before it, how many tasks of its key must end before, and
+-- how many of these run at once.
+local function turn_of(queue, id, key, score)
+  local limit = key_limit(queue)
+  local _, name = parts_of_key(key)
+  local before = redis.call('ZCOUNT', K.startable(queue), '-inf', '(' .. score)
+  local rank = name ~= '' and redis.call('ZRANK', key_line(queue, name), id) or 0
+  return before .. ' ' .. math.max(0, rank - limit + 1) .. ' ' .. limit
+end
+
 -- A task of a key has been taken.
 local function hold_key(queue, id, key)
-  local arrival, name = parts_of_key(key)
-  if name ~= '' then redis.call('ZADD', key_line(queue, name), '-' .. arrival, id) end
+  local _, name = parts_of_key(key)
+  if name ~= '' then redis.call('ZADD', key_line(queue, name), -1, id) end
 end
 
 -- A task has ended, or waits for another attempt without holding its key: the next of its key may start.
 local function free_key(queue, id, key)
   local _, name = parts_of_key(key)
   if name == '' then return end
-  local line = key_line(queue, name)
-  if redis.call('ZREM', line, id) == 0 then return end
-  local limit = key_limit(queue)
-  if limit then let_start(queue, redis.call('ZRANGE', line, limit - 1, limit - 1)[1]) end
+  local line, limit = key_line(queue, name), key_limit(queue)
+  if redis.call('ZREM', line, id) == 1 and limit then let_last_start(queue, line, limit) end
 end
 
 -- A task leaves the line without having been started.
 local function leave_key(queue, id, key)
+  open_freed()
   redis.call('ZREM', K.startable(queue), id)
   free_key(queue, id, key)
 end
@@ -103,17 +134,20 @@ end
 local function rejoin_key(queue, id, key, score, arrival)
   if key then
     key = string.gsub(key, '^%d+', arrival)
-    redis.call('HSET', K.task(id), F.key, key)
+    redis.call('HSET', K.task(id), F.key, key, F.extra, '1')
   end
   join_key(queue, id, key, score)
 end
 
 -- A task that waits or is scheduled gets another key, "" for none; its place and its arrival stay.
 local function change_key(queue, id, state, key, name)
+  local score = state == S.waiting and redis.call('ZSCORE', K.waiting(queue), id)
+  -- Of one that joined before the queue was keyed the place says when.
+  key = key or string.format('%.0f', score and math.floor(score % C.classSpan) or 0)
   local arrival, before = parts_of_key(key)
   if before == name then return end
-  if state == S.waiting then leave_key(queue, id, key) end
+  if score then leave_key(queue, id, key) end
   key = name == '' and arrival or arrival .. ' ' .. name
-  redis.call('HSET', K.task(id), F.key, key)
-  if state == S.waiting then join_key(queue, id, key, redis.call('ZSCORE', K.waiting(queue), id)) end
+  redis.call('HSET', K.task(id), F.key, key, F.extra, '1')
+  if score then join_key(queue, id, key, score) end
 end

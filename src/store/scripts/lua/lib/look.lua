@@ -37,6 +37,9 @@ local function look(args, at)
         expires, first = t[2], t[11]
         for field = 1, 10 do t[field] = t[field] or '' end
         facts = facts .. ' ' .. table.concat(t, ' ', 1, 6) .. place .. ' ' .. t[7] .. ' ' .. (t[12] or '') .. ' ' .. (t[13] and key_is_full(queue, id, state, t[13]) and '1' or '')
+        if t[13] and index ~= '' and state == S.waiting and key_limit(queue) then
+          facts = facts .. ' ' .. turn_of(queue, id, t[13], redis.call('ZSCORE', K.waiting(queue), id))
+        end
         progress, caller, run = t[8], t[9], t[10]
       elseif state == S.waiting or state == S.scheduled then
         -- Without the rarer fields it has never been out of the line for longer than a release.

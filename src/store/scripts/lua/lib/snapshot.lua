@@ -1,11 +1,12 @@
 -- What a caller needs to know of a queue to estimate its turn, as
--- {queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples, forecast (see lib/service.lua), ages, resting}:
+-- {queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples, forecast (see lib/service.lua), ages, resting},
+-- and of a keyed queue how many may start:
 -- for how many ms some of the running tasks have been running, which matters only while every slot is busy.
 local AGES = 16
 local function snapshot_of(queue)
   local q = redis.call(
     'HMGET', K.queue(queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.mean, Q.variance, Q.samples, Q.forecast,
-    Q.rest
+    Q.rest, Q.keyed
   )
   local live = tonumber(q[4] or 0) > now
   local leases = K.leases(queue)
@@ -31,5 +32,6 @@ local function snapshot_of(queue)
     q[8] or '',
     ages,
     q[9] and '1' or '0',
+    q[10] and redis.call('ZCARD', K.startable(queue)) or nil,
   }
 end
