@@ -14,7 +14,7 @@ import { megabytes, type Packed, pack, run } from "./packed.ts";
 const KINDS: Readonly<Record<string, readonly string[]>> = {
   dist: [".js", ".d.ts", ".lua", ".css", ".html", ".svg", ".txt", ""],
   docs: [],
-  examples: [".ts", ".js", ".html"],
+  examples: [".ts", ".js", ".mjs", ".html", ".py", ".sh"],
   bench: [".svg"],
 };
 const TOP = [
