@@ -132,7 +132,7 @@ describe("a failing undo", () => {
     await open({ undo: { car: () => note("car"), "*": () => note("all") } });
     await shop.engine.pause("paihao.undo", true);
     await shop.worker();
-    const id = await shop.submit("x".repeat(100));
+    const id = await shop.submit("x".repeat(1000));
     await shop.ended(id);
     await (await shop.redis()).del(`${shop.engine.keys.start(shop.engine.keys.tag(0), "input")}${id}:undo:jobs`);
     await shop.engine.pause("paihao.undo", false);
