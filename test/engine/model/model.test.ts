@@ -2,10 +2,10 @@ import { storeUrl } from "../../helpers/store/run-store.ts";
 import { holdAgainstModel } from "./run.ts";
 
 /** Runs in a test run; the long form is `npm run properties -- --runs N`. */
-const RUNS = 400;
+const RUNS = 150;
 const STEPS = 40;
 /** A slow machine plays fewer runs rather than fail. */
-const LIMIT_MS = 50_000;
+const LIMIT_MS = 25_000;
 
 describe("the engine, compared with a plain model", () => {
   it(`keeps every promise after each of ${RUNS} random sequences of calls`, async function () {
