@@ -155,15 +155,16 @@ async function runMocha(
       for await (const part of createReadStream(log)) process.stdout.write(part);
     }
     const asWhole = (how: string) => failures.push(`✘ ${store}: ${how}\n`);
+    const tooLong = `mocha was ended after ${LONGEST_RUN_MS / 60_000} min: the tests are too slow, or left something open`;
     if (!existsSync(outcome)) {
-      asWhole(`mocha ended without a result (${signal ?? `exit code ${status}`})`);
+      asWhole(late ? tooLong : `mocha ended without a result (${signal ?? `exit code ${status}`})`);
       return { ...NONE, failed: 1 };
     }
     const { totals, failed }: { totals: Totals; failed: Failure[] } = JSON.parse(readFileSync(outcome, "utf8"));
     failures.push(...failed.map((failure) => failureLines(store, failure)));
     if (totals.failed > 0 || status === 0) return totals;
     // E.g. an error after the last test, or a connection left open: mocha counts it nowhere but in its exit code.
-    asWhole(late ? "mocha had to be ended: the tests left something open" : `mocha ended with exit code ${status}`);
+    asWhole(late ? tooLong : `mocha ended with exit code ${status}`);
     return { ...totals, failed: 1 };
   } finally {
     rmSync(folder, { recursive: true });
