@@ -13,6 +13,7 @@ import { endAll } from "./harness/process.ts";
 import { record } from "./harness/record.ts";
 import { idle } from "./idle.ts";
 import { memory } from "./memory.ts";
+import { output } from "./output.ts";
 import { pickup } from "./pickup.ts";
 import { plot } from "./plot.ts";
 import { recovery } from "./recovery.ts";
@@ -27,7 +28,7 @@ import { syncLoad } from "./sync-load.ts";
 
 const BENCHES: readonly Bench[] = [
   ...[accept, run, submit, depth, memory, sustained, spike, drone, sync, syncLoad, pickup],
-  ...[scale, cluster, idle, estimates, recovery, anatomy, scripts],
+  ...[scale, cluster, idle, estimates, recovery, anatomy, scripts, output],
 ];
 
 const program = new Command("npm run bench --")
