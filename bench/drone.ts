@@ -5,7 +5,7 @@ import { micros, milliseconds } from "./harness/judge.ts";
 import type { LoadPlan } from "./harness/load.ts";
 import { type OpenLoop, openLoop } from "./harness/open-loop.ts";
 
-const HANDLERS = path.join(ROOT, "examples/drone-delivery/handlers");
+const HANDLERS = path.join(ROOT, "examples/09-drone-delivery/handlers");
 const QUEUE = "deliveries";
 const ORDER = JSON.stringify({ account: "A217", kg: 1.5, from: "Delft", to: "Gouda" });
 const NDJSON = { "Content-Type": "application/x-ndjson" };
@@ -38,7 +38,7 @@ const INGESTIONS: readonly Ingestion[] = [
   },
 ];
 
-/** What the queue of examples/drone-delivery takes in: 10,000 orders a second for a minute, and 50,000 a second for a while. */
+/** What the queue of examples/09-drone-delivery takes in: 10,000 orders a second for a minute, and 50,000 a second for a while. */
 export const drone: Bench = {
   name: "drone",
   title: "Orders for the drone delivery: 10,000 a second for 60 s, and 50,000 a second for 10 s",

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { startDemo } from "../../examples/live-words/demo.ts";
+import { startDemo } from "../../examples/04-live-words/demo.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
 import { removeKeys } from "../helpers/store/scan.ts";
 
@@ -9,7 +9,7 @@ interface PageEvent {
   readonly data: any;
 }
 
-describe("examples/live-words", () => {
+describe("examples/04-live-words", () => {
   it("sends its page the words as they are made, then the whole text", async () => {
     const env = { REDIS_URL: storeUrl(), KEY_PREFIX: uniquePrefix() };
     const demo = await startDemo(env);
@@ -17,7 +17,7 @@ describe("examples/live-words", () => {
       const page = await (await fetch(demo.pageUrl)).text();
       expect(page).to.contain(demo.apiUrl);
       expect((await fetch(`${demo.pageUrl}/page.js`)).headers.get("content-type")).to.equal("text/javascript");
-      const path = "../../examples/live-words/page/events.js";
+      const path = "../../examples/04-live-words/page/events.js";
       const { readEvents } = (await import(path)) as { readEvents(response: Response): AsyncIterable<PageEvent> };
       const response = await fetch(`${demo.apiUrl}/v1/queues/words/requests`, {
         method: "POST",

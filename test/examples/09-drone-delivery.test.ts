@@ -1,9 +1,9 @@
 import { expect } from "chai";
-import { runDemo } from "../../examples/drone-delivery/demo.ts";
+import { runDemo } from "../../examples/09-drone-delivery/demo.ts";
 import { createLog } from "../../src/log.ts";
 import { findServerBinary } from "../../src/store/servers/server-binary.ts";
 
-describe("examples/drone-delivery", () => {
+describe("examples/09-drone-delivery", () => {
   it("schedules each of a thousand deliveries once or undoes all of it, while services fail and workers are killed", async function () {
     this.timeout(300_000);
     if ((await findServerBinary(createLog("silent"))).binary === undefined) return this.skip();

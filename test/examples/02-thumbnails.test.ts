@@ -4,7 +4,7 @@ import path from "node:path";
 import { crc32 } from "node:zlib";
 import { expect } from "chai";
 import sharp from "sharp";
-import { thumbnails } from "../../examples/thumbnails/handlers/thumbnails.ts";
+import { thumbnails } from "../../examples/02-thumbnails/handlers/thumbnails.ts";
 import { isGiveUp, type Problem } from "../../src/handler/intents.ts";
 import { ROOT } from "../../testbed/root.ts";
 import { taskContext, thrownBy } from "../handlers/context.ts";
@@ -29,10 +29,10 @@ const problem = async (input: Uint8Array, query: Record<string, string> = {}): P
   return thrown.problem;
 };
 
-describe("examples/thumbnails", () => {
+describe("examples/02-thumbnails", () => {
   it("is a program that makes them, until it is interrupted", async function () {
     this.timeout(60_000);
-    const main = path.join(ROOT, "examples/thumbnails/main.ts");
+    const main = path.join(ROOT, "examples/02-thumbnails/main.ts");
     const program = spawn(process.execPath, ["--import", "tsx", main], {
       cwd: ROOT,
       stdio: ["ignore", "pipe", "inherit"],
