@@ -1,6 +1,6 @@
 /**
- * `npm test`: the checks, then every test on a native Redis, then those that depend on the store once more on the
- * embedded one. Needs nothing but Node; it installs redis-server where it may and says so where it cannot.
+ * `npm test`: the checks, then every test on a native Redis, and those that depend on the store on the embedded one
+ * as well, in three processes at a time. Needs nothing but Node; it installs redis-server where it may and says so where it cannot.
  *
  *   npm test                           everything
  *   npm test -- test/config            only these files or folders, without the checks
@@ -8,7 +8,7 @@
  *   npm run test:embedded              everything, on the embedded store only
  *   npm run test:cluster               what depends on the store, on a Redis Cluster of six nodes
  *
- * The last line is always `N passed, N failed, N skipped`: tests of both runs, and each check that fails as one failed.
+ * The last line is always `N passed, N failed, N skipped`: tests of all runs, and each check that fails as one failed.
  */
 
 import { spawn, spawnSync } from "node:child_process";
@@ -48,6 +48,12 @@ const CHECKS: readonly { name: string; command: readonly string[] /** Its figure
 
 type Store = "native" | "embedded" | "cluster";
 
+/** What one process of mocha runs, on a store of its own. */
+interface Run {
+  readonly store: Store;
+  readonly files: readonly string[];
+}
+
 /** What failed, said once more at the end: between here and there may be the minutes of another run. */
 const failures: string[] = [];
 
@@ -61,16 +67,32 @@ async function main(args: readonly string[]): Promise<Totals> {
 
   const files = testFiles(paths.length === 0 ? ["test"] : paths);
   const again = files.filter((file) => ON_EVERY_STORE.some((folder) => file.startsWith(folder)));
+  const others = files.filter((file) => !again.includes(file));
   if (args.includes("--cluster")) {
     if (!findNative()) return { ...checks, failed: checks.failed + 1 };
-    return add(checks, await runMocha("cluster", again, options));
+    return add(checks, await runAll([{ store: "cluster", files: again }], options));
   }
   const native = !args.includes("--embedded") && findNative();
-  if (!native) return add(checks, await runMocha("embedded", files, options));
-  // Both at a time: much of a test is waiting. The second one is shown when the first has ended.
-  const first = runMocha("native", files, options);
-  const second = again.length === 0 ? NONE : runMocha("embedded", again, options, first);
-  return add(checks, add(await first, await second));
+  const runs: Run[] = native
+    ? [
+        { store: "native", files: others },
+        { store: "native", files: again },
+        { store: "embedded", files: again },
+      ]
+    : [
+        { store: "embedded", files: others },
+        { store: "embedded", files: again },
+      ];
+  return add(checks, await runAll(runs, options));
+}
+
+/** Runs all at a time, since much of a test is waiting; shows them one after the other. */
+async function runAll(runs: readonly Run[], options: readonly string[]): Promise<Totals> {
+  const started: Promise<Totals>[] = [];
+  for (const run of runs.filter(({ files }) => files.length > 0)) {
+    started.push(runMocha(run, options, started.at(-1)));
+  }
+  return (await Promise.all(started)).reduce(add, NONE);
 }
 
 /** Passing checks are no tests and not counted; a failing one must not hide behind "0 failed". */
@@ -117,15 +139,9 @@ function testFiles(paths: readonly string[]): string[] {
  * One run of mocha on one kind of store; a run that dies before its end counts as one failure.
  * @param after its output is held back until that has ended; without it, it is shown as it comes
  */
-async function runMocha(
-  store: Store,
-  files: readonly string[],
-  options: readonly string[],
-  after?: Promise<unknown>,
-): Promise<Totals> {
+async function runMocha({ store, files }: Run, options: readonly string[], after?: Promise<unknown>): Promise<Totals> {
   const title = `tests on the ${store} store: ${files.length} files`;
   if (after === undefined) say(title);
-  if (files.length === 0) return NONE;
   const folder = mkdtempSync(join(tmpdir(), "paihao-test-"));
   try {
     const outcome = join(folder, "outcome.json");
