@@ -126,7 +126,7 @@ export interface HandlerOptions<I, R = HandlerResult, Q extends string = string,
   resultTtl?: Duration;
   /** How long after that the answer is "expired" instead of "unknown"; default TOMBSTONE_TTL. */
   tombstoneTtl?: Duration;
-  /** Tasks run at once in each worker process; default CONCURRENCY. */
+  /** Tasks run at once in each worker process; default CONCURRENCY. 0: none, the work is leased over HTTP. */
   concurrency?: number;
   /** How many workers a task may lose; one more and it is dead. Default 3. */
   maxLost?: number;
@@ -328,7 +328,7 @@ export function defineHandler<I = unknown, R = HandlerResult, Q extends string =
     leaseMs: duration("lease", options.lease, 1000, LONGEST_TIMER_MS),
     resultTtlMs: duration("resultTtl", options.resultTtl),
     tombstoneTtlMs: duration("tombstoneTtl", options.tombstoneTtl),
-    concurrency: count("concurrency", options.concurrency, 1),
+    concurrency: count("concurrency", options.concurrency, 0),
     maxLost: count("maxLost", options.maxLost, 0),
     rate: options.rate && {
       max: count("rate.max", options.rate.max, 1, RATE_MOST) ?? 1,

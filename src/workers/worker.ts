@@ -50,7 +50,9 @@ export class Worker implements Role {
     const runner = new Runner({ engine, renewer: this.#renewer, executors: this.#executors, log, limits });
     const occupancy = new Occupancy(() => this.#executors.slotFreed());
     const parts = { engine, runner, renewer: this.#renewer, executors: this.#executors, occupancy, log };
-    this.#pools = [...handlers.values()].map((handler) => new Pool(this.id, handler, parts));
+    // A queue without slots is left to workers over HTTP.
+    const own = [...handlers.values()].filter(({ queue }) => engine.settings(queue).concurrency > 0);
+    this.#pools = own.map((handler) => new Pool(this.id, handler, parts));
     const slots = new Map(this.#pools.map((pool) => [pool.queue, pool.slots]));
     const onBeat = (sinceLossMs: number) => {
       if (sinceLossMs < LATELY_MS && this.#stopped === undefined) this.#executors.expectSuspects();

@@ -84,6 +84,7 @@ describe("defineHandler", () => {
       [{ tombstoneTtl: Number.NaN }, "tombstoneTtl is null, expected"],
       [{ attempts: 0 }, "attempts is 0, expected a whole number from 1"],
       [{ attempts: 1.5 }, "attempts is 1.5, expected a whole number"],
+      [{ concurrency: -1 }, "concurrency is -1, expected a whole number from 0 to 1000000"],
       [{ concurrency: "4" }, 'concurrency is "4", expected a whole number'],
       [{ fair: {} as never }, "fair is {}, expected true, false or { by: (input, task) => key"],
       [{ fair: { by: () => "", weight: 3 as never } }, "fair.weight is 3, expected a function"],

@@ -56,6 +56,18 @@ describe("a worker's slots", () => {
     expect(seen.runs).to.deep.equal(ids);
   });
 
+  it("are none of a queue whose handler has concurrency 0: its tasks wait for workers over HTTP", async () => {
+    const left = counting(Promise.resolve(), 0);
+    const done = defineHandler({ queue: "done-here", run: () => 1 });
+    shop = await openWorkshop([left.handler, done]);
+    await shop.worker();
+    const waits = await shop.submit(1, { queue: "counted" });
+    await shop.ended(await shop.submit(1, { queue: "done-here" }));
+    const seen = await shop.look(waits);
+    expect([seen.state, seen.snapshot.slots, seen.snapshot.workers]).to.deep.equal(["waiting", 0, 0]);
+    expect(left.seen.runs).to.deep.equal([]);
+  });
+
   it("are filled from all partitions, without exceeding the total", async () => {
     const gate = deferred();
     const { seen, handler } = counting(gate.promise, 2);
