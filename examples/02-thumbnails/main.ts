@@ -1,4 +1,4 @@
-/** A server that makes thumbnails: `npm run thumbnails`. Ctrl-C ends it. */
+/** A server that makes thumbnails: `npx tsx examples/02-thumbnails/main.ts`. Ctrl-C ends it. */
 import { start } from "paihao";
 
 const handlers = `${import.meta.dirname}/handlers`;

@@ -1,11 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { readConfig } from "../../src/config/config.ts";
-import { createLog } from "../../src/log.ts";
-import { start } from "../../src/server.ts";
+import { type StartOptions, start } from "paihao";
+import { words } from "./handlers/words.ts";
 
-const HANDLERS = new URL("handlers/", import.meta.url).pathname;
 const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
   "/": ["index.html", "text/html; charset=utf-8"],
   "/page.js": ["page.js", "text/javascript"],
@@ -19,8 +17,8 @@ export interface Demo {
   stop(): Promise<void>;
 }
 
-/** Starts both, on free ports unless the page is given one; `env` are settings of the task server. */
-export async function startDemo(env: Readonly<Record<string, string>> = {}, pagePort = 0): Promise<Demo> {
+/** Starts both, on free ports. */
+export async function startDemo(settings: Omit<StartOptions, "handlers">): Promise<Demo> {
   let apiUrl = "";
   const pages = createServer((request, response) => {
     const [file, type] = FILES[request.url ?? ""] ?? [];
@@ -29,12 +27,11 @@ export async function startDemo(env: Readonly<Record<string, string>> = {}, page
       response.writeHead(200, { "Content-Type": type }).end(text.replaceAll("{{api}}", apiUrl));
     });
   });
-  await new Promise<void>((resolve) => pages.listen(pagePort, "127.0.0.1", resolve));
+  await new Promise<void>((resolve) => pages.listen(0, "127.0.0.1", resolve));
   const pageUrl = `http://127.0.0.1:${(pages.address() as AddressInfo).port}`;
   // The page has another origin than the API, which must allow it.
-  const settings = { PORT: "0", HANDLERS, CORS_ORIGINS: pageUrl, ...env };
-  const server = await start(readConfig({}, settings), createLog("warn"));
-  apiUrl = server.url ?? "";
+  const server = await start({ handlers: [words], port: 0, corsOrigins: [pageUrl], logLevel: "warn", ...settings });
+  apiUrl = server.url;
   return {
     pageUrl,
     apiUrl,

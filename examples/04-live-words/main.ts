@@ -1,5 +1,5 @@
-/** Words that are followed live by a page: `npm run words`. Ctrl-C ends it. */
+/** Words that are followed live by a page: `npx tsx examples/04-live-words/main.ts`. Ctrl-C ends it. */
 import { startDemo } from "./demo.ts";
 
-const demo = await startDemo({ STORE: "embedded" });
+const demo = await startDemo({ store: "embedded" });
 console.log(`open ${demo.pageUrl} in a browser; the task server is ${demo.apiUrl}`);

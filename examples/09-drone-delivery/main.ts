@@ -1,6 +1,6 @@
 /**
- * The drone delivery: `npm run drone -- [--deliveries 1000] [--workers 3] [--transient 0.05] [--lasting 0.01] [--kills 10]
- * [--kill-every SECONDS]`. Prints the requests of one delivery, and what all of them have come to; exit code 1 when a promise was broken.
+ * The drone delivery: `npx tsx examples/09-drone-delivery/main.ts [--deliveries 1000] [--workers 3] [--transient 0.05]
+ * [--lasting 0.01] [--kills 10] [--kill-every SECONDS]`. Prints the requests of one delivery, and what all of them have come to; exit code 1 when a promise was broken.
  */
 import { parseArgs } from "node:util";
 import { type DemoResult, runDemo } from "./demo.ts";

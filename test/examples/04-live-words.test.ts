@@ -11,8 +11,8 @@ interface PageEvent {
 
 describe("examples/04-live-words", () => {
   it("sends its page the words as they are made, then the whole text", async () => {
-    const env = { REDIS_URL: storeUrl(), KEY_PREFIX: uniquePrefix() };
-    const demo = await startDemo(env);
+    const store = { redisUrl: storeUrl(), keyPrefix: uniquePrefix() };
+    const demo = await startDemo(store);
     try {
       const page = await (await fetch(demo.pageUrl)).text();
       expect(page).to.contain(demo.apiUrl);
@@ -34,7 +34,7 @@ describe("examples/04-live-words", () => {
       expect(done?.data.result.text).to.equal(words.join(" "));
     } finally {
       await demo.stop();
-      await removeKeys(env.REDIS_URL, env.KEY_PREFIX);
+      await removeKeys(store.redisUrl, store.keyPrefix);
     }
   });
 });

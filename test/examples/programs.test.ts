@@ -1,0 +1,69 @@
+import { execFile } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import path from "node:path";
+import { promisify } from "node:util";
+import { expect } from "chai";
+import { ROOT } from "../../testbed/root.ts";
+
+const FOLDER = path.join(ROOT, "examples");
+const EXAMPLES = readdirSync(FOLDER).filter((name) => /^\d\d-/.test(name));
+
+/** Runs an example as its README says; returns the lines that it prints. */
+async function linesOf(example: string): Promise<string[]> {
+  const args = ["--import", "tsx", path.join(FOLDER, example, "main.ts")];
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT, timeout: 60_000 });
+  return stdout.trimEnd().split("\n");
+}
+
+/** The lines that the README of an example shows. */
+function shownBy(example: string): string[] {
+  const text = readFileSync(path.join(FOLDER, example, "README.md"), "utf8");
+  return /^```\n(\S.*?)\n```$/ms.exec(text)?.[1]?.split("\n") ?? [];
+}
+
+describe("the examples", () => {
+  it("are numbered without a gap, listed with their commands, and have a test each", () => {
+    const list = readFileSync(path.join(FOLDER, "README.md"), "utf8");
+    const tests = readdirSync(import.meta.dirname).map((file) =>
+      readFileSync(path.join(import.meta.dirname, file), "utf8"),
+    );
+    for (const [i, name] of EXAMPLES.entries()) {
+      expect(name.slice(0, 2)).to.equal(String(i + 1).padStart(2, "0"));
+      expect(list).to.contain(`[${name}](${name}/README.md)`).and.contain(`npx tsx examples/${name}/main.ts`);
+      expect(readFileSync(path.join(FOLDER, name, "README.md"), "utf8")).to.contain(`npx tsx examples/${name}/main.ts`);
+      expect(tests.some((text) => text.includes(`"${name}"`) || text.includes(`examples/${name}/`))).to.equal(true);
+    }
+  });
+
+  it("import only what the package exports", () => {
+    for (const file of readdirSync(FOLDER, { recursive: true, encoding: "utf8" })) {
+      if (!/\.[mc]?[jt]s$/.test(file)) continue;
+      const text = readFileSync(path.join(FOLDER, file), "utf8");
+      for (const [, from = ""] of text.matchAll(/\bfrom "(\.[^"]+|paihao[^"]*)"/g)) {
+        if (from.startsWith("paihao")) expect(from, file).to.be.oneOf(["paihao", "paihao/client", "paihao/testing"]);
+        else expect(path.join(path.dirname(file), from), file).to.match(/^(?!\.\.)/);
+      }
+    }
+  });
+});
+
+describe("an example", function () {
+  this.timeout(60_000);
+
+  for (const example of ["01-hello", "05-fair-shares", "06-per-account-order", "07-gateway"]) {
+    it(`${example} prints what its README shows`, async () => {
+      const shown = shownBy(example);
+      expect(shown).to.not.deep.equal([]);
+      expect(await linesOf(example)).to.deep.equal(shown);
+    });
+  }
+
+  it("08-python-worker has its tasks done in Python", async function () {
+    const version = await promisify(execFile)("python3", ["--version"]).catch(() => undefined);
+    if (!version) return this.skip();
+    const lines = await linesOf("08-python-worker");
+    const primes = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29];
+    expect(lines.filter((line) => line.startsWith("found"))).to.deep.equal(primes.map((n) => `found ${n}`));
+    expect(lines).to.include(primes.join(" "));
+  });
+});
