@@ -1,4 +1,4 @@
-import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
 /** The figures of a queue for the gauges. */
 export interface QueueGauges {
@@ -9,32 +9,83 @@ export interface QueueGauges {
   readonly dead: number;
   readonly workers: number;
   readonly slots: number;
+  readonly paused: boolean;
+  /** Null if none waits. */
+  readonly oldestWaitingMs: number | null;
   /** Null if it is no gateway. */
   readonly resting: boolean | null;
   /** Null if the handler has no target wait, or if unknown. */
   readonly slotsWanted: number | null;
 }
 
-/**
- * A counter with the labels queue and one word. Each label pair is looked up only once, since some counters change with every
- * task.
- */
+/** The memory of a server of the store. */
+export interface NodeMemory {
+  /** `host:port`. */
+  readonly node: string;
+  readonly usedBytes: number;
+  /** Null without a limit. */
+  readonly maxBytes: number | null;
+}
+
+/** What is read when the metrics are: the same in every process, but for `ready`. */
+export interface Gauges {
+  /** What /readyz says. */
+  readonly ready: boolean;
+  /** Null if the store cannot be reached. */
+  readonly queues: readonly QueueGauges[] | null;
+  readonly memory: readonly NodeMemory[];
+}
+
+/** Of answers to requests, as the semantic conventions of OpenTelemetry advise, and 30 for long polls. */
+const REQUEST_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30];
+/** Of handlers, which may take minutes. */
+const ATTEMPT_BUCKETS_S = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
+
+/** A child of a metric for each combination of labels, looked up only once, since some change with every task. */
+class Children<Child> {
+  readonly #make: (labels: readonly string[]) => Child;
+  readonly #children = new Map<string, Child>();
+
+  constructor(make: (labels: readonly string[]) => Child) {
+    this.#make = make;
+  }
+
+  of(...labels: readonly string[]): Child {
+    const key = labels.length === 2 ? `${labels[0]} ${labels[1]}` : labels.join(" ");
+    let child = this.#children.get(key);
+    if (child === undefined) {
+      child = this.#make(labels);
+      this.#children.set(key, child);
+    }
+    return child;
+  }
+}
+
+/** A counter with the labels queue and one word. */
 class WordCounter<Word extends string> {
-  readonly #counter: Counter;
-  readonly #children = new Map<string, { inc(by: number): void }>();
+  readonly #children: Children<{ inc(by: number): void }>;
 
   constructor(registry: Registry, name: string, help: string, label: string) {
-    this.#counter = new Counter({ name, help, labelNames: ["queue", label], registers: [registry] });
+    const counter = new Counter({ name, help, labelNames: ["queue", label], registers: [registry] });
+    this.#children = new Children((labels) => counter.labels(...labels));
   }
 
   count(queue: string, word: Word, by = 1): void {
-    const key = `${queue} ${word}`;
-    let child = this.#children.get(key);
-    if (!child) {
-      child = this.#counter.labels(queue, word);
-      this.#children.set(key, child);
-    }
-    child.inc(by);
+    this.#children.of(queue, word).inc(by);
+  }
+}
+
+/** Durations, with any labels. */
+class Durations {
+  readonly #children: Children<{ observe(seconds: number): void }>;
+
+  constructor(registry: Registry, name: string, help: string, labelNames: string[], buckets: number[]) {
+    const histogram = new Histogram({ name, help, labelNames, buckets, registers: [registry] });
+    this.#children = new Children((labels) => histogram.labels(...labels));
+  }
+
+  observe(ms: number, ...labels: readonly string[]): void {
+    this.#children.of(...labels).observe(ms / 1000);
   }
 }
 
@@ -50,19 +101,33 @@ export class Metrics {
   readonly submissions = new WordCounter<string>(
     this.registry,
     "paihao_submissions_total",
-    "Submissions, by verdict",
+    "Submissions to this process, by the verdict of the store; not-durable ones are counted in addition",
     "verdict",
   );
   readonly endings = new WordCounter<string>(
     this.registry,
     "paihao_attempts_total",
-    "Ended attempts of this worker, by the verdict of the store",
+    "Ended attempts that this process reported, by the verdict of the store",
     "ending",
+  );
+  readonly attempts = new Durations(
+    this.registry,
+    "paihao_attempt_duration_seconds",
+    "How long handlers ran in this process, by how they ended",
+    ["queue", "end"],
+    ATTEMPT_BUCKETS_S,
+  );
+  readonly requests = new Durations(
+    this.registry,
+    "paihao_http_request_duration_seconds",
+    "Time until the answer to a request began, by method, route and status; the time that a synchronous caller waited included",
+    ["method", "route", "status"],
+    REQUEST_BUCKETS_S,
   );
   readonly lost = new WordCounter<string>(
     this.registry,
     "paihao_lost_tasks_total",
-    "Tasks whose worker was lost, by what happened to them",
+    "Tasks whose lease ended without a word of their worker, found by this process, by what happened to them",
     "fate",
   );
   readonly estimates = new WordCounter<"within" | "sooner" | "later">(
@@ -71,36 +136,47 @@ export class Metrics {
     "A sample of the estimates, by whether the task started within the estimated range, sooner or later",
     "start",
   );
-  readonly #overdueGauge = new Gauge({
-    name: "paihao_handlers_overdue",
-    help: "Handlers of this worker that continue after their signal and are no longer waited for",
-    labelNames: ["queue"],
-    registers: [this.registry],
-  });
-  readonly #queueGauge = new Gauge({
-    name: "paihao_queue_tasks",
-    help: "Tasks of a queue, by state",
-    labelNames: ["queue", "state"],
-    registers: [this.registry],
-  });
-  readonly #capacityGauge = new Gauge({
-    name: "paihao_queue_capacity",
-    help: "Live workers of a queue, and their slots",
-    labelNames: ["queue", "of"],
-    registers: [this.registry],
-  });
-  readonly #restingGauge = new Gauge({
-    name: "paihao_queue_resting",
-    help: "1 while the queue of a gateway rests because its API is down, else 0",
-    labelNames: ["queue"],
-    registers: [this.registry],
-  });
-  readonly #slotsWantedGauge = new Gauge({
-    name: "paihao_queue_slots_wanted",
-    help: "Slots that would start a new task of a queue within its targetWait; absent without one, or if unknown",
-    labelNames: ["queue"],
-    registers: [this.registry],
-  });
+  readonly #overdue = this.#gauge(
+    "paihao_handlers_overdue",
+    "Handlers of this process that continue after their signal and are no longer waited for",
+    "queue",
+  );
+  readonly #tasks = this.#gauge("paihao_queue_tasks", "Tasks of a queue, by state", "queue", "state");
+  readonly #workers = this.#gauge("paihao_queue_workers", "Live workers of a queue", "queue");
+  readonly #slots = this.#gauge("paihao_queue_slots", "Slots of the live workers of a queue", "queue");
+  readonly #slotsWanted = this.#gauge(
+    "paihao_queue_slots_wanted",
+    "Slots that would start a new task of a queue within its targetWait; absent without one, or if unknown",
+    "queue",
+  );
+  readonly #oldest = this.#gauge(
+    "paihao_queue_oldest_wait_seconds",
+    "Age of the first task in line, 0 if none waits",
+    "queue",
+  );
+  readonly #paused = this.#gauge("paihao_queue_paused", "1 while a queue is paused, else 0", "queue");
+  readonly #resting = this.#gauge(
+    "paihao_queue_resting",
+    "1 while the queue of a gateway rests because its API is down, else 0",
+    "queue",
+  );
+  readonly #ready = this.#gauge("paihao_ready", "1 if /readyz of this process answers 200, else 0");
+  readonly #storeUp = this.#gauge("paihao_store_up", "1 if this process reaches the store, else 0");
+  readonly #storeUsed = this.#gauge("paihao_store_memory_used_bytes", "Memory that a server of the store uses", "node");
+  readonly #storeMax = this.#gauge(
+    "paihao_store_memory_max_bytes",
+    "Maxmemory of a server of the store; absent without one",
+    "node",
+  );
+
+  /** @param version that of the package */
+  constructor(version = "") {
+    this.#gauge("paihao_build_info", "1, with the version of this process", "version").set({ version }, 1);
+  }
+
+  #gauge(name: string, help: string, ...labelNames: string[]): Gauge {
+    return new Gauge({ name, help, labelNames, registers: [this.registry] });
+  }
 
   /** Counts the verdicts of the store on ended attempts. */
   countEndings(of: readonly { queue: string }[], verdicts: readonly string[]): void {
@@ -116,7 +192,7 @@ export class Metrics {
 
   /** Changes the number of handlers that continue after their signal. */
   countOverdue(queue: string, by: 1 | -1): void {
-    this.#overdueGauge.inc({ queue }, by);
+    this.#overdue.inc({ queue }, by);
   }
 
   /** Begins to observe the process, whose metrics then follow those of the server. */
@@ -126,17 +202,40 @@ export class Metrics {
     collectDefaultMetrics({ register: processRegistry });
   }
 
-  /** The metrics as text, with the given figures of the queues. */
-  async exposition(queues: readonly QueueGauges[]): Promise<string> {
-    for (const { queue, waiting, scheduled, running, dead, workers, slots, resting, slotsWanted } of queues) {
-      for (const [state, count] of Object.entries({ waiting, scheduled, running, dead })) {
-        this.#queueGauge.set({ queue, state }, count);
-      }
-      for (const [of, count] of Object.entries({ workers, slots })) this.#capacityGauge.set({ queue, of }, count);
-      if (resting !== null) this.#restingGauge.set({ queue }, resting ? 1 : 0);
-      if (slotsWanted === null) this.#slotsWantedGauge.remove({ queue });
-      else this.#slotsWantedGauge.set({ queue }, slotsWanted);
+  /** Sets the gauges. Those of a store that cannot be reached are left out: old ones would look like current ones. */
+  show({ ready, queues, memory }: Gauges): void {
+    this.#ready.set(ready ? 1 : 0);
+    this.#storeUp.set(queues === null ? 0 : 1);
+    for (const gauge of [this.#storeUsed, this.#storeMax]) gauge.reset();
+    for (const { node, usedBytes, maxBytes } of memory) {
+      this.#storeUsed.set({ node }, usedBytes);
+      if (maxBytes !== null) this.#storeMax.set({ node }, maxBytes);
     }
+    const perQueue = [
+      this.#tasks,
+      this.#workers,
+      this.#slots,
+      this.#slotsWanted,
+      this.#oldest,
+      this.#paused,
+      this.#resting,
+    ];
+    for (const gauge of perQueue) gauge.reset();
+    for (const { queue, waiting, scheduled, running, dead, ...figures } of queues ?? []) {
+      for (const [state, count] of Object.entries({ waiting, scheduled, running, dead })) {
+        this.#tasks.set({ queue, state }, count);
+      }
+      this.#workers.set({ queue }, figures.workers);
+      this.#slots.set({ queue }, figures.slots);
+      this.#oldest.set({ queue }, (figures.oldestWaitingMs ?? 0) / 1000);
+      this.#paused.set({ queue }, figures.paused ? 1 : 0);
+      if (figures.resting !== null) this.#resting.set({ queue }, figures.resting ? 1 : 0);
+      if (figures.slotsWanted !== null) this.#slotsWanted.set({ queue }, figures.slotsWanted);
+    }
+  }
+
+  /** The metrics as text. */
+  async exposition(): Promise<string> {
     return `${await this.registry.metrics()}${(await processRegistry?.metrics()) ?? ""}`;
   }
 }

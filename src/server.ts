@@ -78,7 +78,7 @@ export async function start(config: Config, log: Logger, given?: ReadonlyMap<str
     });
     const ownHandlers = new Map([undoing, delivering].map((handler) => [handler.queue, handler]));
     const all = new Map([...handlers, ...ownHandlers]);
-    const { engine, secret, readiness, close } = await openEngine(config, store.url, all.values(), log);
+    const { engine, secret, readiness, memory, close } = await openEngine(config, store.url, all.values(), log);
     started.push(close);
     const roles = [new Ticker(engine, log), new Calibration(engine, log)];
     for (const role of roles) {
@@ -107,6 +107,7 @@ export async function start(config: Config, log: Logger, given?: ReadonlyMap<str
         ownHandlers,
         log,
         readiness: ready,
+        memory,
         stopping: stopping.signal,
         closing: closing.signal,
         checkWebhook,

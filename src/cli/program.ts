@@ -1,5 +1,5 @@
-import { readFileSync } from "node:fs";
 import { Command } from "commander";
+import { packageVersion } from "../version.ts";
 import { globalOptions, withExamples } from "./command.ts";
 import { auditCommand } from "./commands/audit.ts";
 import { cancelCommand } from "./commands/cancel.ts";
@@ -26,7 +26,7 @@ import { watchCommand } from "./commands/watch.ts";
 export function createProgram(): Command {
   const program = new Command("paihao")
     .description("Take a number: a task server that tells everyone their place in line")
-    .version(versionOf(new URL("../../package.json", import.meta.url)))
+    .version(packageVersion())
     .exitOverride()
     .showHelpAfterError("(--help lists all commands)");
   // Arguments and options are in the help of each command.
@@ -55,8 +55,4 @@ export function createProgram(): Command {
     .addCommand(completionCommand())
     .addCommand(completeCommand(program), { hidden: true });
   return withExamples(program, ["paihao start", `paihao submit countdown '{"seconds":3}' --watch`, "paihao doctor"]);
-}
-
-function versionOf(manifest: URL): string {
-  return (JSON.parse(readFileSync(manifest, "utf8")) as { version: string }).version;
 }

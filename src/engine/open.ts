@@ -2,13 +2,14 @@ import type { Config } from "../config/config.ts";
 import { messageOf } from "../errors.ts";
 import { defineHandler, type Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
-import { Metrics } from "../metrics.ts";
+import { Metrics, type NodeMemory } from "../metrics.ts";
 import { connect, LARGE_VALUE_MS } from "../store/connection.ts";
 import { checkDurability } from "../store/durability.ts";
 import { Keys } from "../store/keys.ts";
 import { PubSub } from "../store/pubsub.ts";
 import { scriptsOf } from "../store/scripts/scripts.ts";
-import { checkServer, SCRIPT_FLAGS_SINCE } from "../store/servers/check-server.ts";
+import { checkServer, readMemory, SCRIPT_FLAGS_SINCE } from "../store/servers/check-server.ts";
+import { packageVersion } from "../version.ts";
 import { DeploymentSecret } from "./deployment-secret.ts";
 import { Engine } from "./engine.ts";
 import { claimPartitions } from "./partitions.ts";
@@ -21,6 +22,8 @@ export interface OpenedEngine {
   readonly secret: DeploymentSecret;
   /** Why the store cannot be used; empty if it can. */
   readiness(): Promise<readonly string[]>;
+  /** The memory of the servers of the store. */
+  memory(): Promise<readonly NodeMemory[]>;
   close(): void;
 }
 
@@ -61,7 +64,7 @@ export async function openEngine(
     const submissions =
       durability === "memory" ? undefined : scriptsOf(await open("submissions"), { flags, durability });
     const large = scriptsOf(await open("large-values", LARGE_VALUE_MS), { flags, strictResultTtl });
-    const metrics = new Metrics();
+    const metrics = new Metrics(packageVersion());
     metrics.observeProcess();
     const engine = new Engine({
       scripts,
@@ -80,7 +83,7 @@ export async function openEngine(
         return [`the store cannot be reached: ${messageOf(error)}`];
       }
     };
-    return { engine, secret, readiness, close };
+    return { engine, secret, readiness, memory: () => readMemory(redis), close };
   } catch (error) {
     close();
     throw error;

@@ -1,6 +1,7 @@
 import type { Engine } from "../engine/engine.ts";
 import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
+import type { NodeMemory } from "../metrics.ts";
 import type { OpenStreams } from "./live/open-streams.ts";
 
 /** What the routes need. */
@@ -31,4 +32,6 @@ export interface Api {
   checkWebhook(url: string): Promise<string>;
   /** Why the server is not ready; empty if it is. */
   readiness(): Promise<readonly string[]>;
+  /** The memory of the servers of the store. */
+  memory(): Promise<readonly NodeMemory[]>;
 }

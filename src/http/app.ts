@@ -1,5 +1,7 @@
 import type Koa from "koa";
+import type { Context } from "koa";
 import type { ServedHosts } from "../config/config.ts";
+import type { Metrics } from "../metrics.ts";
 import type { Api } from "./api.ts";
 import { Application } from "./application.ts";
 import { readForwarded } from "./headers/forwarded.ts";
@@ -16,7 +18,8 @@ import { rateLimit } from "./middleware/rate-limit.ts";
 import { sameOrigin } from "./middleware/same-origin.ts";
 import { wellFormed } from "./middleware/well-formed.ts";
 import { responseOf } from "./response.ts";
-import { apiRouting, type Routing, workerRouting } from "./router.ts";
+import { routeOf } from "./route-match.ts";
+import { apiRouting, type Routing, type WorkerApi, workerRouting } from "./router.ts";
 import type { Security } from "./security/security.ts";
 
 /** How an application is reached. */
@@ -36,16 +39,16 @@ export function createApp(api: Api, options: AppOptions): Koa {
 }
 
 /** The application of a worker that listens: health and metrics only. */
-export function createHealthApp(api: Pick<Api, "readiness" | "log" | "engine">, options: AppOptions): Koa {
+export function createHealthApp(api: WorkerApi & Pick<Api, "log">, options: AppOptions): Koa {
   return assemble(workerRouting(api), api, options);
 }
 
 function assemble(
   { direct, routers }: Routing,
-  api: Pick<Api, "log">,
+  api: Pick<Api, "log" | "engine">,
   { trustProxy, servedHosts, security, idSecret }: AppOptions,
 ): Koa {
-  const app = new Application({ proxy: trustProxy });
+  const app = new Application({ proxy: trustProxy }, measure(api.engine.metrics));
   readForwarded(app);
   app.use(identify(security));
   app.use(correlate(idSecret));
@@ -65,6 +68,10 @@ function assemble(
   app.on("error", (error: unknown) => api.log.debug({ err: error }, "http: connection error"));
   return app;
 }
+
+/** Counts a request when its answer begins. */
+const measure = (metrics: Metrics) => (ctx: Context, ms: number) =>
+  metrics.requests.observe(ms, ctx.method, routeOf(ctx), String(ctx.res.statusCode));
 
 /** The response depends on Prefer, which caches must know (RFC 7240 §2). */
 const varyByPrefer: Check = (ctx) => {

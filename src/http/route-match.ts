@@ -1,3 +1,4 @@
+import type { Context } from "koa";
 import { pathToRegexp } from "path-to-regexp";
 import { ROUTES, type Route } from "./routes.ts";
 
@@ -47,6 +48,11 @@ export function routeFinder(among: (route: Route) => boolean): FindRoute {
 
 /** The route of a request; undefined if no route has its method and path. */
 export const findRoute = routeFinder(() => true);
+
+/** The path of the route of a request, with names for what varies; "" if it has none. Noted by the router, if it came that far. */
+export function routeOf(ctx: Pick<Context, "state" | "method" | "path">): string {
+  return (ctx.state.route as string | undefined) ?? findRoute(ctx.method, ctx.path)?.route.path ?? "";
+}
 
 const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
 

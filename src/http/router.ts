@@ -1,5 +1,5 @@
 import Router from "@koa/router";
-import type { Context, Middleware } from "koa";
+import type { Middleware } from "koa";
 import { Watchers } from "../engine/watching/watchers.ts";
 import type { Api } from "./api.ts";
 import { LiveTasks } from "./live/live-tasks.ts";
@@ -22,7 +22,7 @@ import { predictionEndpoints } from "./routes/predictions.ts";
 import { problemEndpoints } from "./routes/problems.ts";
 import { queueEndpoints } from "./routes/queues.ts";
 import { submitEndpoints } from "./routes/submit.ts";
-import { type Endpoints, ROUTES, type Route, type RouteName } from "./routes.ts";
+import { type Endpoint, type Endpoints, ROUTES, type Route, type RouteName } from "./routes.ts";
 
 /** The middleware that routes requests to the endpoints of a server that accepts tasks. */
 export interface Routing {
@@ -67,18 +67,21 @@ export function apiRouting(api: Api): Routing {
   return { direct: directTo(endpoints), routers };
 }
 
+/** What the routes of a worker that listens need. */
+export type WorkerApi = Pick<Api, "readiness" | "memory" | "engine">;
+
 /** The routing of a worker that listens. */
-export function workerRouting(api: Pick<Api, "readiness" | "engine">): Routing {
+export function workerRouting(api: WorkerApi): Routing {
   const endpoints = { ...healthEndpoints(api), ...metricsEndpoints(api) };
   return { direct: directTo(endpoints), routers: [routerOf(endpoints, () => true)] };
 }
 
 function directTo(endpoints: Partial<Endpoints<RouteName>>): Middleware {
-  const byRequest = new Map<string, (ctx: Context) => Promise<void> | void>();
+  const byRequest = new Map<string, Endpoint>();
   for (const [name, { hot, path, methods }] of Object.entries<Route>(ROUTES)) {
     const endpoint = endpoints[name as RouteName];
     if (!endpoint || !hot || /[:*]/.test(path)) continue;
-    for (const method of methods) byRequest.set(`${method} ${path}`, endpoint);
+    for (const method of methods) byRequest.set(`${method} ${path}`, named(path, endpoint));
   }
   return (ctx, next) => {
     const endpoint = byRequest.get(`${ctx.method} ${ctx.path}`);
@@ -86,11 +89,19 @@ function directTo(endpoints: Partial<Endpoints<RouteName>>): Middleware {
   };
 }
 
+/** An endpoint that notes the route of its requests, for metrics and traces. */
+function named(path: string, endpoint: Endpoint): Endpoint {
+  return (ctx) => {
+    ctx.state.route = path;
+    return endpoint(ctx);
+  };
+}
+
 function routerOf(endpoints: Partial<Endpoints<RouteName>>, among: (route: Route) => boolean): Router {
   const router = new Router(PATH_OPTIONS);
   for (const [name, route] of Object.entries<Route>(ROUTES)) {
     const endpoint = endpoints[name as RouteName];
-    if (endpoint && among(route)) router.register(route.path, [...route.methods], endpoint);
+    if (endpoint && among(route)) router.register(route.path, [...route.methods], named(route.path, endpoint));
   }
   return router;
 }

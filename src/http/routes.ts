@@ -123,8 +123,11 @@ export type DescribedRoute = {
   [Name in RouteName]: (typeof ROUTES)[Name] extends { page: true } | { dialect: true } ? never : Name;
 }[RouteName];
 
+/** What answers the requests of a route. */
+export type Endpoint = (ctx: Context) => Promise<void> | void;
+
 /** The endpoints of some routes, by name. */
-export type Endpoints<Name extends RouteName> = Readonly<Record<Name, (ctx: Context) => Promise<void> | void>>;
+export type Endpoints<Name extends RouteName> = Readonly<Record<Name, Endpoint>>;
 
 /** The methods of all routes. */
 export const METHODS = GATEWAY_METHODS.join(", ");

@@ -48,6 +48,7 @@ export class Attempt implements TaskActions {
   #abort: AbortController | undefined;
   #onAbort: (() => void)[] | undefined;
   #timer: NodeJS.Timeout | undefined;
+  #beganAt: number | undefined;
   #reporter: Reporter | undefined;
   #input: Buffer | null;
   #steps: StepStore | undefined;
@@ -203,8 +204,14 @@ export class Attempt implements TaskActions {
     }
   }
 
+  /** For how long the handler has run, ms; undefined if it has not begun. */
+  get ranMs(): number | undefined {
+    return this.#beganAt === undefined ? undefined : performance.now() - this.#beganAt;
+  }
+
   /** The handler starts, and with it its timeout. */
   begin(): void {
+    this.#beganAt = performance.now();
     const { timeoutMs } = this.settings;
     if (timeoutMs !== undefined) this.#timer = setTimeout(() => this.abort("timeout"), timeoutMs);
   }

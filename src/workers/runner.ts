@@ -90,6 +90,11 @@ export class Runner {
   /** The handler has ended or is abandoned: stores the end. */
   #ended(attempt: Attempt, handler: Handler, end: HandlerEnd, run: Run): void {
     attempt.end();
+    const { ranMs } = attempt;
+    if (ranMs !== undefined) {
+      const how = end.kind === "result" ? end.kind : (attempt.aborted ?? end.kind);
+      this.#parts.engine.metrics.attempts.observe(ranMs, attempt.settings.queue, how);
+    }
     run.settled(attempt.goingOn);
     note(attempt, end);
     // Losses never end an undo: one that kills its own process counts as failed, so that it does not repeat forever.

@@ -62,7 +62,7 @@ describe("durability", () => {
     const alone = await engine.submit(submission("b"), engine.settings("jobs"));
     expect(alone).to.include({ verdict: "new", durable: false });
     expect(await engine.inspect("b", { result: false })).to.include({ state: "waiting" });
-    expect(await engine.metrics.exposition([])).to.match(
+    expect(await engine.metrics.exposition()).to.match(
       /paihao_submissions_total\{queue="jobs",verdict="not-durable"\} 1/,
     );
 

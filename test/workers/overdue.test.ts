@@ -27,7 +27,7 @@ describe("handlers that ignore their signal", function () {
     shop = await openWorkshop([handler]);
     const worker = await shop.worker();
     const gauge = async () => /paihao_handlers_overdue\{queue="deaf"\} (\d+)/.exec(await exposition())?.[1];
-    const exposition = () => shop.engine.metrics.exposition([]);
+    const exposition = () => shop.engine.metrics.exposition();
     const ids = await Promise.all(Array.from({ length: 3 * SLOTS }, (_, n) => shop.submit(n)));
     // As many as slots and as many again have run, and are over for their callers.
     await Promise.all(ids.slice(0, 2 * SLOTS).map((id) => shop.ended(id)));

@@ -1,11 +1,8 @@
-import { readFileSync } from "node:fs";
+import { packageVersion } from "../../version.ts";
 import type { Api } from "../api.ts";
 import { type Asset, makeAsset, replyAsset } from "../asset.ts";
 import { openApiDocument } from "../openapi/document.ts";
 import type { Endpoints } from "../routes.ts";
-
-/** The same relative path from src and from dist. */
-const PACKAGE = new URL("../../../package.json", import.meta.url);
 
 /** The API's description. */
 export function openApiEndpoints(api: Pick<Api, "handlers">): Endpoints<"openapi"> {
@@ -20,9 +17,8 @@ export function openApiEndpoints(api: Pick<Api, "handlers">): Endpoints<"openapi
 }
 
 function describe(api: Pick<Api, "handlers">): Asset {
-  const { version } = JSON.parse(readFileSync(PACKAGE, "utf8")) as { version: string };
   return makeAsset(
     "application/json",
-    Buffer.from(JSON.stringify(openApiDocument([...api.handlers.values()], version))),
+    Buffer.from(JSON.stringify(openApiDocument([...api.handlers.values()], packageVersion()))),
   );
 }

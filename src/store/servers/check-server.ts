@@ -1,5 +1,6 @@
 import type { Redis } from "ioredis";
 import { messageOf, StartError } from "../../errors.ts";
+import type { NodeMemory } from "../../metrics.ts";
 import { type Connection, isCluster, mastersOf } from "../connection.ts";
 
 /** The oldest Redis with every command that the scripts use. */
@@ -79,6 +80,20 @@ function policyWarnings(policy: string): string[] {
     `the store's maxmemory-policy is ${policy}: when its memory is full it will evict tasks; ` +
       "set it with CONFIG SET maxmemory-policy noeviction, in redis.conf, or in your provider's settings",
   ];
+}
+
+/** How much memory the servers of a store use; only those that say so. */
+export async function readMemory(connection: Connection): Promise<readonly NodeMemory[]> {
+  const answers = await Promise.allSettled(mastersOf(connection).map(memoryOf));
+  return answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
+}
+
+async function memoryOf(redis: Redis): Promise<NodeMemory[]> {
+  const info = await readInfo(redis);
+  const [used, most] = [info.get("used_memory"), Number(info.get("maxmemory") ?? 0)];
+  if (used === undefined) return [];
+  const { host, port } = redis.options;
+  return [{ node: `${host}:${port}`, usedBytes: Number(used), maxBytes: most > 0 ? most : null }];
 }
 
 /** All that a server reports of itself. @throws StartError if this user may not ask */

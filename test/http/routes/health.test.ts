@@ -81,8 +81,13 @@ describe("without its store", () => {
     const ready = await server.send("/readyz");
     expect(ready.status).to.equal(503);
     expect(ready.json.reasons[0]).to.contain("store");
+    const gauges = async () => (await server.send("/metrics")).text;
+    expect(await gauges())
+      .to.match(/^paihao_ready 0$[\s\S]*^paihao_store_up 0$/m)
+      .and.not.match(/^paihao_queue_tasks\{/m);
     await redis.restart();
     await eventually(async () => (await server.post("default", 2)).status === 200);
+    expect(await gauges()).to.match(/^paihao_store_up 1$[\s\S]*^paihao_store_memory_used_bytes\{node="[^"]+"\} [1-9]/m);
   });
 
   it("answers 503 within 5 s also if the store is connected but does not answer", async function () {
