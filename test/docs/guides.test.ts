@@ -1,0 +1,41 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "chai";
+import { commandsIn } from "../../testbed/shown-commands.ts";
+import { testKeys } from "../helpers/http/api-keys.ts";
+import { type GuideEnv, readGuide, runGuide } from "./guide.ts";
+
+/** The guides whose code and commands are run, with what their servers need. */
+const GUIDES: Readonly<Record<string, GuideEnv>> = {
+  "calling.md": () => ({}),
+  "deploy.md": () => ({}),
+  "handlers.md": () => ({}),
+  "operations.md": () => ({}),
+  "security.md": withKeys,
+};
+
+/** A server with one key, in the file to which the guide adds others. */
+function withKeys(folder: string): Readonly<Record<string, string>> {
+  const file = join(folder, "keys");
+  writeFileSync(file, `${testKeys({ ops: ["admin"] }).lines[0]}\n`);
+  return { API_KEYS_FILE: file };
+}
+
+/** What a block marked `console` may show: commands for which a machine of its own is needed. */
+const NOT_RUN = /^(?:#|\s|$|(?:docker|kubectl|helm|systemctl|npm|redis-cli|sudo|openssl) )/;
+
+describe("the guides", function () {
+  this.timeout(120_000);
+
+  for (const [guide, env] of Object.entries(GUIDES)) {
+    it(`of docs/${guide} do what they say`, async () => {
+      expect(commandsIn(readGuide(guide)).length + readGuide(guide).split("```ts\n").length).to.be.above(1);
+      await runGuide(guide, env);
+    });
+
+    it(`of docs/${guide} leave no command out that can be run`, () => {
+      const blocks = [...readGuide(guide).matchAll(/^```console\n(.*?)^```/gms)].map(([, block = ""]) => block);
+      for (const line of blocks.flatMap((block) => block.split("\n"))) expect(line).to.match(NOT_RUN);
+    });
+  }
+});
