@@ -31,6 +31,7 @@ import { Sample } from "./estimates/calibration.ts";
 import { type Failure, Failures } from "./fail.ts";
 import { figuresOf } from "./figures.ts";
 import { finishedOf } from "./finished.ts";
+import { Histories } from "./history.ts";
 import { Homes } from "./homes.ts";
 import { type Inspection, type InspectOptions, Inspector } from "./inspect.ts";
 import { LargeValues } from "./large-values/large-values.ts";
@@ -83,6 +84,8 @@ export class Engine {
   /** What their handlers write. */
   readonly outputs: Outputs;
   readonly metrics: Metrics;
+  /** How the queues stood in the last hour. */
+  readonly histories: Histories;
   /** A sample of the estimates, to be compared with the actual starts. */
   readonly sample: Sample;
   readonly #dueListeners = new Set<DueListener>();
@@ -138,6 +141,7 @@ export class Engine {
     this.rests = new Rests(scripts, keys);
     this.#permits = new Permits(scripts, keys);
     this.#tick = new Tick(scripts, keys, this.queues);
+    this.histories = new Histories(scripts, keys);
     this.allocations = new Allocations(scripts, keys);
     this.steps = new StepRecords(scripts, keys, homes);
     this.outputs = new Outputs(scripts, keys, homes);
@@ -327,6 +331,11 @@ export class Engine {
     if (this.keys.partitions > 1) await this.#homes.checkNowAndThen(partition);
     for (const { queue, fate } of ticked.lost) this.metrics.lost.count(queue, fate);
     return ticked;
+  }
+
+  /** Adds to the histories of the queues in a partition; returns the ms until there is more to add. */
+  async sampleHistories(partition: number): Promise<number> {
+    return this.histories.sample(partition, await this.#tick.queuesOf(partition));
   }
 
   /**

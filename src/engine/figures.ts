@@ -36,6 +36,7 @@ function addFigures(a: QueueRow, b: QueueRow | undefined): QueueRow {
     oldestWaitingMs: largest(a.oldestWaitingMs, b.oldestWaitingMs),
     acceptedLastMinute: a.acceptedLastMinute + b.acceptedLastMinute,
     finishedLastMinute: a.finishedLastMinute + b.finishedLastMinute,
+    failedLastMinute: a.failedLastMinute + b.failedLastMinute,
     rest: a.rest ?? b.rest,
     newcomerIndex: a.newcomerIndex + b.newcomerIndex,
   };

@@ -49,6 +49,11 @@ export class Tick {
     };
   }
 
+  /** The names of all queues of a partition. @throws PaihaoError store-unavailable */
+  async queuesOf(partition: number): Promise<string[]> {
+    return [...this.#own, ...(await this.#othersOf(partition))].map(({ queue }) => queue);
+  }
+
   /**
    * The queues of a partition without a handler in this process. Repeated, since the registrations are lost if the store is
    * emptied.

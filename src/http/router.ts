@@ -4,6 +4,7 @@ import { Watchers } from "../engine/watching/watchers.ts";
 import type { Api } from "./api.ts";
 import { LiveTasks } from "./live/live-tasks.ts";
 import { PATH_OPTIONS } from "./route-match.ts";
+import { accessEndpoints } from "./routes/access.ts";
 import { allocationEndpoints } from "./routes/allocations.ts";
 import { batchEndpoints } from "./routes/batches.ts";
 import { collectEndpoints } from "./routes/collect.ts";
@@ -11,6 +12,7 @@ import { deadEndpoints } from "./routes/dead.ts";
 import { eventEndpoints } from "./routes/events.ts";
 import { gatewayEndpoints } from "./routes/gateway.ts";
 import { healthEndpoints } from "./routes/health.ts";
+import { historyEndpoints } from "./routes/history.ts";
 import { leaseEndpoints } from "./routes/leases.ts";
 import { lineEndpoints } from "./routes/line.ts";
 import { metricsEndpoints } from "./routes/metrics.ts";
@@ -47,6 +49,8 @@ export function apiRouting(api: Api): Routing {
     ...eventEndpoints(api, live),
     ...outputEndpoints(api, live),
     ...queueEndpoints(api),
+    ...historyEndpoints(api),
+    ...accessEndpoints,
     ...lineEndpoints(api),
     ...deadEndpoints(api),
     ...allocationEndpoints(api),

@@ -68,6 +68,8 @@ export const ROUTES = {
 
   queues: { methods: GET, path: "/v1/queues", scopes: "any" },
   queue: { methods: GET, path: "/v1/queues/:queue", scopes: "any" },
+  histories: { methods: GET, path: "/v1/history", scopes: "any" },
+  history: { methods: GET, path: "/v1/queues/:queue/history", scopes: "any" },
   waiting: { methods: GET, path: "/v1/queues/:queue/waiting", scopes: ADMIN },
   running: { methods: GET, path: "/v1/queues/:queue/running", scopes: ADMIN },
   dead: { methods: GET, path: "/v1/queues/:queue/dead", scopes: ADMIN },
@@ -104,6 +106,7 @@ export const ROUTES = {
   getPrediction: { methods: GET, path: "/replicate/v1/predictions/:id", scopes: WATCH, dialect: true },
   cancelPrediction: { methods: POST, path: "/replicate/v1/predictions/:id/cancel", scopes: SUBMIT, dialect: true },
 
+  access: { methods: GET, path: "/v1/access", scopes: "any" },
   health: { methods: GET, path: "/healthz", scopes: "none" },
   readiness: { methods: GET, path: "/readyz", scopes: "none" },
   metrics: { methods: GET, path: "/metrics", scopes: ADMIN },

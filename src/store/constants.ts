@@ -14,6 +14,10 @@ export const SHARED = {
   undoQueue: INTERNAL_QUEUES.undo,
   /** The latest outcomes that are kept of a queue. */
   mostFinished: 1000,
+  /** The interval of a rate bucket and of a sample of a queue's history, ms. */
+  bucketMs: 10_000,
+  /** The samples that are kept of a queue: an hour. */
+  mostSamples: 360,
   /** Who asked for the cancel of a running task: its caller, or its deadline. */
   cancelByCaller: "1",
   cancelByDeadline: "d",

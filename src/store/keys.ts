@@ -31,6 +31,11 @@ export const KEYS = {
     "zset",
     "of a keyed queue, the tasks that wait for a key or hold it: scores see lua/lib/keyed.lua",
   ],
+  history: [
+    "hs:<queue>",
+    "list",
+    "how it stood and what happened to it in the latest intervals of 10 s, newest first: see lua/sample.lua; capped, PX",
+  ],
   deadlines: ["c:<queue>", "zset", "tasks with a deadline that have not ended: score = deadline, ms"],
   queue: ["q:<queue>", "hash", "hlc, fence, paused, statistics and counters, see QUEUE_FIELDS"],
   workers: ["j:<queue>", "zset", "live workers: score = when they count as gone, ms"],
@@ -189,7 +194,14 @@ export const QUEUE_FIELDS = {
 } as const;
 
 /** Prefixes of the numbers of a queue's rate buckets, see lua/lib/rate.lua. */
-export const RATE_LETTERS = { accepted: "a", finished: "z" } as const;
+export const RATE_LETTERS = {
+  accepted: "a",
+  finished: "z",
+  /** Of those that finished, the failed. */
+  failed: "e",
+  /** They have left their slots, but not as finished: to be run again, or canceled. */
+  returned: "b",
+} as const;
 
 /** Prefixes of the call or fence of a verb whose answer is remembered, see lua/lib/answers.lua. */
 export const ANSWER_LETTERS = {

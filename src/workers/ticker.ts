@@ -2,23 +2,27 @@ import type { Engine } from "../engine/engine.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
+import { SHARED } from "../store/constants.ts";
 
 /** Pause between two ticks if nothing is known to be due sooner, ms. */
 const TICK_MS = 1000;
 /** Shortest pause between two ticks while more is due than one tick handles, ms. */
 const LEAST_MS = 5;
+/** So long after the end of an interval its sample is taken, ms. */
+const SAMPLE_LATE_MS = 50;
 /** Maximum number of timers for tasks that are due soon; the rest is left to the regular ticks. */
 const TIMERS_MOST = 100;
 
 /**
  * Runs `engine.tick` in every partition: tasks past their deadline are canceled, due ones join the line, those of lost workers
- * return to it. Every process runs one.
+ * return to it. Samples the histories of queues too. Every process runs one.
  */
 export class Ticker implements Role {
   readonly #engine: Engine;
   readonly #log: Logger;
   /** One for each partition, so that an unreachable one does not affect the others. */
   readonly #loops: readonly Loop[];
+  readonly #samplers: readonly Loop[];
   #unlisten: (() => void) | undefined;
   readonly #timers = new Set<NodeJS.Timeout>();
 
@@ -34,11 +38,21 @@ export class Ticker implements Role {
             log.warn({ partition, reason: reasonOf(error) }, "ticker: the tick of a partition failed; retrying"),
         }),
     );
+    this.#samplers = engine.keys.tags.map(
+      (_, partition) =>
+        new Loop({
+          // Longer than an interval: the turns follow its ends.
+          intervalMs: 1.5 * SHARED.bucketMs,
+          tick: async () => (await engine.sampleHistories(partition)) + SAMPLE_LATE_MS,
+          onError: (error) =>
+            log.warn({ partition, reason: reasonOf(error) }, "ticker: could not add to the histories; retrying"),
+        }),
+    );
   }
 
   start(): void {
     this.#unlisten ??= this.#engine.onDue((partition, delayMs) => this.#dueIn(partition, delayMs));
-    for (const loop of this.#loops) loop.start();
+    for (const loop of [...this.#loops, ...this.#samplers]) loop.start();
   }
 
   async stop(): Promise<void> {
@@ -46,7 +60,7 @@ export class Ticker implements Role {
     this.#unlisten = undefined;
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
-    await Promise.all(this.#loops.map((loop) => loop.stop()));
+    await Promise.all([...this.#loops, ...this.#samplers].map((loop) => loop.stop()));
   }
 
   /** A task that is due before the next regular tick gets its own tick; the regular ones find the others. */

@@ -1,3 +1,4 @@
+import { HISTORY } from "../routes/history.ts";
 import { PAGE } from "../routes/line.ts";
 import { ID, QUEUE } from "./schemas.ts";
 import type { Parameter, Reference, Schema } from "./types.ts";
@@ -110,6 +111,22 @@ export const parameters = {
     minimum: 1,
     maximum: PAGE.most,
     default: PAGE.default,
+  }),
+  minutes: query("minutes", "How far back.", {
+    type: "integer",
+    minimum: HISTORY.minutes.least,
+    maximum: HISTORY.minutes.most,
+    default: HISTORY.minutes.most,
+  }),
+  step: query("step", "Seconds of one value; default 60 for all queues, 10 for one.", {
+    type: "integer",
+    minimum: HISTORY.step.least,
+    maximum: HISTORY.step.most,
+    multipleOf: 10,
+  }),
+  afterTime: query("after", "Only intervals that ended later, in seconds since the epoch.", {
+    type: "integer",
+    minimum: 0,
   }),
   cursor: query("cursor", "The `next` of the previous page.", { type: "string" }),
   queueQuery: query("queue", "The queue of the task; it must accept JSON.", { ...QUEUE, default: "default" }),

@@ -26,7 +26,20 @@ const count = (name: string): Schema => object({ [name]: { type: "integer", mini
 
 /** Operations on queues. */
 export const queueOperations: Operations<
-  | ("queues" | "queue" | "waiting" | "running" | "dead" | "finished" | "forgetDead" | "retryDead" | "pause" | "resume")
+  | (
+      | "queues"
+      | "queue"
+      | "histories"
+      | "history"
+      | "waiting"
+      | "running"
+      | "dead"
+      | "finished"
+      | "forgetDead"
+      | "retryDead"
+      | "pause"
+      | "resume"
+    )
   | "submitBatch"
 > = {
   queues: {
@@ -38,6 +51,18 @@ export const queueOperations: Operations<
     },
   },
   queue: verb("One queue: depth, rates, service times, workers, input", "Queues", schemaRef("Queue")),
+  histories: {
+    summary: "All queues in the last hour",
+    tags: ["Queues"],
+    parameters: parameterRefs("minutes", "step", "afterTime"),
+    responses: { "200": json("Their histories.", schemaRef("Histories")), ...problems() },
+  },
+  history: {
+    summary: "A queue in the last hour: depth, counts, service times and waits",
+    tags: ["Queues"],
+    parameters: parameterRefs("minutes", "step", "afterTime"),
+    responses: { "200": json("Its history.", schemaRef("History")), ...problems("unknown-queue") },
+  },
   waiting: page("Waiting tasks", "Task"),
   running: page("Running tasks", "Task"),
   dead: { ...page("Dead tasks, oldest first", "DeadTask"), tags: ["Dead letters"] },

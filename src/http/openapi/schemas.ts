@@ -64,6 +64,34 @@ const taskMembers = {
   links,
 } satisfies Record<string, Schema>;
 
+const series = (description: string): Schema => ({ type: "array", items: count, description });
+const percentile = (description: string): Schema => ({ type: "array", items: nullable(seconds), description });
+const seriesTimes: Schema = {
+  type: "array",
+  items: { type: "integer" },
+  description: "The ends of the intervals, in seconds since the epoch; every other list has a value for each of them.",
+};
+const historyMembers = {
+  name: text,
+  own: flag,
+  waiting: series("At the end of the interval."),
+  running: series("At the end of the interval."),
+  scheduled: series("At the end of the interval."),
+  dead: series("At the end of the interval."),
+  accepted: series("In the interval."),
+  started: series("In the interval; at its edges it may be off by as many as run."),
+  finished: series("In the interval, including the failed."),
+  failed: series("In the interval."),
+  serviceP50: percentile(
+    "Median of the service times of some that succeeded in the interval, in seconds; null if none did.",
+  ),
+  serviceP95: percentile("Their 95th percentile."),
+  waitP50: percentile(
+    "The same of the time between joining the line and starting, of those that ended at their first attempt.",
+  ),
+  waitP95: percentile("Its 95th percentile."),
+} satisfies Record<string, Schema>;
+
 const allocatedMembers = {
   id: ID,
   status: { enum: ["allocated", ...STATES] },
@@ -119,16 +147,24 @@ export const schemas: Readonly<Record<string, Schema>> = {
   DryRun: object({ queue: text, index, eta: nullable(schemaRef("Eta")) }),
   Queue: object({
     name: text,
+    own: { ...flag, description: "One of the server's own queues, for webhooks or undo." },
     paused: flag,
     waiting: count,
     scheduled: count,
+    held: {
+      ...nullable(count),
+      description: "Of a keyed queue, how many of the waiting tasks wait for another of their key; null for any other.",
+    },
     running: count,
     dead: count,
     workers: count,
     slots: count,
     oldestWaitingSeconds: nullable(seconds),
     serviceTime: object({ mean: nullable(seconds), samples: count }),
-    rate: object({ accepted: seconds, finished: seconds }),
+    rate: {
+      ...object({ accepted: seconds, finished: seconds, failed: seconds }),
+      description: "Per second, over the last minute; `finished` includes the failed.",
+    },
     eta: nullable(schemaRef("Eta")),
     order: {
       enum: ["arrival", "fair"],
@@ -150,6 +186,12 @@ export const schemas: Readonly<Record<string, Schema>> = {
       type: ["object", "null"],
       description: "JSON Schema of the input; null if unknown.",
     },
+  }),
+  History: { ...object({ step: seconds, at: seriesTimes, ...historyMembers }) },
+  Histories: object({
+    step: seconds,
+    at: seriesTimes,
+    queues: { type: "array", items: object(historyMembers) },
   }),
   BatchVerdict: {
     description: "One line of the response to a batch: the task was accepted, or the problem of that line.",

@@ -1,3 +1,4 @@
+import { SCOPES } from "../../auth/api-key.ts";
 import { headerRefs } from "./headers.ts";
 import { empty, json, otherHost, problems } from "./responses.ts";
 import { type Operations, object, schemaRef } from "./types.ts";
@@ -5,7 +6,22 @@ import { type Operations, object, schemaRef } from "./types.ts";
 const text = { type: "string" };
 
 /** Operations for running the server, and its documentation. */
-export const serviceOperations: Operations<"health" | "readiness" | "metrics" | "openapi" | "explain"> = {
+export const serviceOperations: Operations<"access" | "health" | "readiness" | "metrics" | "openapi" | "explain"> = {
+  access: {
+    summary: "What the caller may do",
+    tags: ["Operations"],
+    responses: {
+      "200": json(
+        "The name of the key, whether the server has keys, and what the caller may do.",
+        object({
+          caller: { type: ["string", "null"] },
+          keys: { type: "boolean" },
+          scopes: { type: "array", items: { enum: SCOPES } },
+        }),
+      ),
+      ...problems(),
+    },
+  },
   health: {
     summary: "Whether the process is alive",
     tags: ["Operations"],

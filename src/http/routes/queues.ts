@@ -1,6 +1,6 @@
 import { type Eta, estimate } from "../../engine/estimates/estimate.ts";
 import { slotsWanted } from "../../engine/estimates/slots-wanted.ts";
-import { type Handler, inputJsonSchema } from "../../handler/define.ts";
+import { type Handler, inputJsonSchema, isInternalQueue } from "../../handler/define.ts";
 import type { QueueRow } from "../../store/scripts/scripts.ts";
 import { timestamp } from "../../timestamp.ts";
 import type { Api } from "../api.ts";
@@ -10,9 +10,13 @@ import { shownHandlerOf } from "./submit.ts";
 /** A queue as `/v1/queues` shows it. */
 export interface QueueDocument {
   readonly name: string;
+  /** It is one of the server's own, for webhooks or undo. */
+  readonly own: boolean;
   readonly paused: boolean;
   readonly waiting: number;
   readonly scheduled: number;
+  /** Of a keyed queue, how many of the waiting tasks wait for another of their key; null for any other. */
+  readonly held: number | null;
   readonly running: number;
   readonly dead: number;
   readonly workers: number;
@@ -21,7 +25,7 @@ export interface QueueDocument {
   /** Seconds. */
   readonly serviceTime: { readonly mean: number | null; readonly samples: number };
   /** Per second, over the last minute. */
-  readonly rate: { readonly accepted: number; readonly finished: number };
+  readonly rate: { readonly accepted: number; readonly finished: number; readonly failed: number };
   /** The estimate for a new task; in a fair line, for one whose key has no other waiting. */
   readonly eta: Eta | null;
   /** Whether tasks of the same priority start by arrival, or keys take turns. */
@@ -65,9 +69,11 @@ function documentOf(handler: Handler, row: QueueRow | undefined): QueueDocument[
   return [
     {
       name: handler.queue,
+      own: isInternalQueue(handler.queue),
       paused: snapshot.paused,
       waiting: snapshot.waiting,
       scheduled: snapshot.scheduled,
+      held: snapshot.startable === undefined ? null : Math.max(0, snapshot.waiting - snapshot.startable),
       running: snapshot.running,
       dead: row.dead,
       workers: snapshot.workers,
@@ -80,6 +86,7 @@ function documentOf(handler: Handler, row: QueueRow | undefined): QueueDocument[
       rate: {
         accepted: thousandth(row.acceptedLastMinute / 60),
         finished: thousandth(row.finishedLastMinute / 60),
+        failed: thousandth(row.failedLastMinute / 60),
       },
       eta: estimate(snapshot, { state: "waiting", index: row.newcomerIndex }, Date.now()),
       order: handler.fair ? "fair" : "arrival",

@@ -9,6 +9,8 @@ export interface QueueRow {
   readonly oldestWaitingMs: number | null;
   readonly acceptedLastMinute: number;
   readonly finishedLastMinute: number;
+  /** Of these, how many failed. */
+  readonly failedLastMinute: number;
   readonly rest: Rest | null;
   /** How many stand before a newcomer; in a fair line, before one of usual priority whose key does not wait. */
   readonly newcomerIndex: number;
@@ -28,7 +30,7 @@ export const queue =
     list(await script.text(tag, names)).map(queueRow);
 
 function queueRow(reply: Reply): QueueRow {
-  const [snapshot, dead, oldest, accepted, finished, rest, newcomer] = list(reply);
+  const [snapshot, dead, oldest, accepted, finished, rest, newcomer, failed] = list(reply);
   const figures = snapshotOf(snapshot);
   return {
     snapshot: figures,
@@ -36,6 +38,7 @@ function queueRow(reply: Reply): QueueRow {
     oldestWaitingMs: optional(oldest),
     acceptedLastMinute: number(accepted),
     finishedLastMinute: number(finished),
+    failedLastMinute: number(failed),
     rest: restOf(text(rest)),
     newcomerIndex: optional(newcomer) ?? figures.startable ?? figures.waiting,
   };

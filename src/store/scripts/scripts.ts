@@ -16,6 +16,7 @@ import { finished } from "./finished.ts";
 import { forget } from "./forget.ts";
 import { gate } from "./gate.ts";
 import { heartbeat } from "./heartbeat.ts";
+import { history } from "./history.ts";
 import { home } from "./home.ts";
 import { inspect, watch } from "./inspect.ts";
 import { lose } from "./lose.ts";
@@ -32,6 +33,7 @@ import { renew } from "./renew.ts";
 import { repoint } from "./repoint.ts";
 import { reserve } from "./reserve.ts";
 import { retry } from "./retry.ts";
+import { sample } from "./sample.ts";
 import { Script, storeError } from "./script.ts";
 import { secret } from "./secret.ts";
 import { step } from "./step.ts";
@@ -49,6 +51,7 @@ export type * from "./cancel.ts";
 export type * from "./complete.ts";
 export type * from "./count.ts";
 export type * from "./fail.ts";
+export type * from "./history.ts";
 export type * from "./inspect.ts";
 export type * from "./key-turn.ts";
 export type * from "./lease.ts";
@@ -89,6 +92,7 @@ const CALLS = {
   forget,
   gate,
   heartbeat,
+  history,
   home,
   inspect,
   lose,
@@ -105,6 +109,7 @@ const CALLS = {
   repoint,
   reserve,
   retry,
+  sample,
   secret,
   step,
   submit,

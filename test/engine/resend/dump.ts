@@ -4,7 +4,7 @@ import { keysLike } from "../../helpers/store/scan.ts";
 /** Fields that hold a time, or what follows from the times of calls. */
 const OF_TIME = /^(?:c|e|x|D|at|hlc|fence|mean|variance|total|liveUntil|lostAt|handedUntil)$/;
 /** A rate bucket holds its number above its count. */
-const BUCKET = /^[az]\d$/;
+const BUCKET = /^[azeb]\d$/;
 const BUCKET_SHIFT = 2 ** 24;
 
 /** Everything in a partition that does not tell when it was written: for holding two stores against each other. */

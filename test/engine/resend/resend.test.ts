@@ -308,6 +308,12 @@ const CASES: readonly Case[] = [
     replies: [3, 3],
   },
   {
+    ...{ script: "sample", when: "of a queue that has changed" },
+    given: ({ t, tag }) => t.redis.zadd(`${tag}d:jobs`, 1, "a"),
+    call: ({ scripts, tag }) => scripts.sample(tag, ["jobs"]).then(() => "taken"),
+    replies: ["taken", "taken"],
+  },
+  {
     ...{ script: "secret", when: "of the deployment's secret" },
     given: async () => undefined,
     call: ({ scripts, tag }) => scripts.secret(tag, "mine"),
@@ -316,7 +322,7 @@ const CASES: readonly Case[] = [
 ];
 
 /** They write nothing, and Redis holds them to that. */
-const READERS = ["inspect", "count", "queue", "page", "allocation", "output", "finished", "home"];
+const READERS = ["inspect", "count", "queue", "page", "allocation", "output", "finished", "history", "home"];
 
 describe("a script sent twice, as after a lost reply", () => {
   it("is tested for every Lua file", () => {

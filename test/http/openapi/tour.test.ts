@@ -150,6 +150,9 @@ describe("answers of the server, compared with its OpenAPI description", () => {
     expect(items.length).to.be.greaterThan(5);
     await send("GET", "/v1/queues/checked", 200);
     await send("GET", "/v1/queues/nowhere", 404);
+    await send("GET", "/v1/history?minutes=5", 200);
+    await send("GET", "/v1/history?minutes=x", 400);
+    await send("GET", "/v1/queues/failing/history?minutes=5&after=1", 200);
     for (const list of ["waiting", "running", "dead", "finished"])
       await send("GET", `/v1/queues/failing/${list}?limit=1`, 200);
     expect((await send("GET", "/v1/queues/failing/dead", 200)).json.items[0].errors).to.have.length(1);
@@ -210,7 +213,7 @@ describe("answers of the server, compared with its OpenAPI description", () => {
   });
 
   it("are as described for the service itself", async () => {
-    for (const path of ["/healthz", "/readyz", "/metrics", "/openapi.json", "/problems/pending"])
+    for (const path of ["/v1/access", "/healthz", "/readyz", "/metrics", "/openapi.json", "/problems/pending"])
       await send("GET", path, 200);
     await send("GET", "/problems/pending", 200, { headers: { Accept: "text/html" } });
     await send("GET", "/problems/nothing", 404);

@@ -3,7 +3,19 @@ import { closedGate } from "../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 const MEMBERS = [
-  ...["name", "paused", "waiting", "scheduled", "running", "dead", "workers", "slots", "oldestWaitingSeconds"],
+  ...[
+    "name",
+    "own",
+    "paused",
+    "waiting",
+    "scheduled",
+    "held",
+    "running",
+    "dead",
+    "workers",
+    "slots",
+    "oldestWaitingSeconds",
+  ],
   ...["serviceTime", "rate", "eta", "order", "resting", "slotsWanted", "consumes", "input"],
 ];
 

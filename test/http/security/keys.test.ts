@@ -111,6 +111,7 @@ describe("API keys", () => {
       ["GET", "/v1/requests/nobody", "submit or read", ["ann", "eve", "watch", "root"]],
       ["GET", "/v1/requests/nobody/status", "submit or read", ["ann", "eve", "watch", "root"]],
       ["GET", "/v1/requests/nobody/events", "submit or read", ["ann", "eve", "watch", "root"]],
+      ["GET", "/v1/history", "", ["ann", "bob", "eve", "watch", "root", "arm"]],
       ["GET", "/v1/queues/default/waiting", "admin", ["root"]],
       ["DELETE", "/v1/queues/default/dead", "admin", ["root"]],
       ["POST", "/v1/queues/default/dead/retry", "admin", ["root"]],

@@ -50,6 +50,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     local again = kind == 'later' or (kind == 'retry' and tonumber(begun) < tonumber(attempts))
     if cancel then
       settle(id, S.canceled, keep, tombstone)
+      count_rate(queue, R.returned, 1)
       verdicts[n + 1] = 'canceled'
     elseif again then
       redis.call('HDEL', key, F.progress, F.unbegun)
@@ -63,6 +64,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
       redis.call('ZADD', K.scheduled(queue), whole(now + tonumber(delay)), id)
       if of_key and key_limit(queue) ~= 1 then free_key(queue, id, of_key) end
       notify(id, S.retrying)
+      count_rate(queue, R.returned, 1)
       verdicts[n + 1] = 'retrying'
     else
       note_error(id, text)
@@ -75,6 +77,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
         verdicts[n + 1] = 'dead'
       end
       count_rate(queue, R.finished, 1)
+      count_rate(queue, R.failed, 1)
     end
     note_answer(key, answers, A.fail .. fence, verdicts[n + 1])
   end

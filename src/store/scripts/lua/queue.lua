@@ -4,7 +4,7 @@
 -- ARGV[1…] queue: a name each
 --
 -- Returns of each {snapshot (see lib/snapshot.lua), dead, oldest wait (ms, "" for none), accepted in the last minute, finished in it, rest (see
--- lib/rest.lua, "" for none), newcomer (how many of a fair line would stand before a newcomer whose key does not wait; "" of any other)}.
+-- lib/rest.lua, "" for none), newcomer (how many of a fair line would stand before a newcomer whose key does not wait; "" of any other), failed in the last minute}.
 -- flags: no-writes
 local base = KEYS[1]
 --#include clock
@@ -45,6 +45,7 @@ for n, queue in ipairs(ARGV) do
     redis.call('HGET', key, Q.rest) or '',
     -- Only scores of fair lines have a fraction.
     first[2] and first[2] % 1 ~= 0 and before_newcomer(queue) or '',
+    last_minute(redis.call('HMGET', key, 'e0', 'e1', 'e2', 'e3', 'e4', 'e5', 'e6')),
   }
 end
 return answers

@@ -11,6 +11,7 @@ local base = KEYS[1]
 --#include run
 --#include freed
 --#include keyed
+--#include rate
 --#include input
 --#include follow
 --#include large

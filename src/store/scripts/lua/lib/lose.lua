@@ -21,6 +21,7 @@ local function lose(queue, id, ends)
     redis.call('HSET', key, F.extra, '1')
   end
   if cancel then
+    count_rate(queue, R.returned, 1)
     settle(id, S.canceled, ends.keep, ends.tombstone)
     return 'canceled', losses
   end
@@ -29,8 +30,10 @@ local function lose(queue, id, ends)
     redis.call('HSET', key, F.errorCode, 'worker-lost')
     bury(queue, id, ends.problem, ends.dead, ends.tombstone, ends.cap)
     count_rate(queue, R.finished, 1)
+    count_rate(queue, R.failed, 1)
     return 'dead', losses
   end
+  count_rate(queue, R.returned, 1)
   redis.call('HDEL', key, F.progress, F.unbegun)
   redis.call('HSET', key, F.state, S.waiting, F.run, handed_back(fence, attempts))
   redis.call('ZADD', K.waiting(queue), place, id)

@@ -1,6 +1,6 @@
--- Counts n events of a kind ('a' accepted, 'z' finished) in the ten-second bucket of now. A bucket's number and its count
+-- Counts n events of a kind (R.accepted …) in the ten-second bucket of now. A bucket's number and its count
 -- share one value, so that an old one is known as old.
-local BUCKET_MS, BUCKETS, BUCKET_SHIFT = 10000, 7, 16777216
+local BUCKET_MS, BUCKETS, BUCKET_SHIFT = C.bucketMs, 7, 16777216
 local function count_rate(queue, kind, n)
   local bucket = math.floor(now / BUCKET_MS)
   local field = kind .. bucket % BUCKETS

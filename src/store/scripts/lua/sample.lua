@@ -1,0 +1,72 @@
+-- Adds to the history of queues how they stand, and what happened to them in the intervals that have ended since the last call. Any
+-- number of processes may call it at any time: of each interval there is one sample, or none if nothing has changed.
+--
+-- KEYS[1]  base: the partition's tag
+-- ARGV[1…] queue: a name each
+--
+-- Returns the ms until the present interval ends.
+-- flags: allow-oom
+local base = KEYS[1]
+--#include clock
+--#include run
+--#include rate
+--#include percentiles
+
+-- The history of a queue that does not change is kept for so long, ms.
+local KEEP_MS = 2 * C.mostSamples * BUCKET_MS
+
+local this = floor(now / BUCKET_MS)
+-- Of each kind of event its buckets, all that are kept.
+local fields = {}
+for _, kind in ipairs({ R.accepted, R.finished, R.failed, R.returned }) do
+  for n = 0, BUCKETS - 1 do fields[#fields + 1] = kind .. n end
+end
+
+local function count_of(value, bucket)
+  value = tonumber(value or 0)
+  return value and floor(value / BUCKET_SHIFT) == bucket and value % BUCKET_SHIFT or 0
+end
+
+local function sample(queue)
+  local history = K.history(queue)
+  local last, waiting, running, scheduled, dead =
+    string.match(redis.call('LINDEX', history, 0) or '', '^(%d+) (%d+) (%d+) (%d+) (%d+) ')
+  last = tonumber(last or 0)
+  if last >= this - 1 and last <= this then return end
+  if last > this then
+    -- The clock was set back.
+    redis.call('UNLINK', history)
+    last, waiting, running, scheduled, dead = 0, nil, nil, nil, nil
+  end
+  local counters = redis.call('HMGET', K.queue(queue), unpack(fields))
+  local function count(kind, bucket)
+    return count_of(counters[kind * BUCKETS + bucket % BUCKETS + 1], bucket)
+  end
+  local gauges = {
+    redis.call('ZCARD', K.waiting(queue)),
+    redis.call('ZCARD', K.leases(queue)),
+    redis.call('ZCARD', K.scheduled(queue)),
+    redis.call('ZCARD', K.dead(queue)),
+  }
+  local before = (waiting or '0') .. ' ' .. (running or '0') .. ' ' .. (scheduled or '0') .. ' ' .. (dead or '0')
+  local after, had = table.concat(gauges, ' '), tonumber(running or 0)
+  for bucket = math.max(last + 1, this - BUCKETS + 1), this - 1 do
+    local accepted, finished, failed, returned = count(0, bucket), count(1, bucket), count(2, bucket), count(3, bucket)
+    -- How it stood at the end of an interval for which nobody took a sample, is not known: as before.
+    local stood, ran = before, had
+    if bucket == this - 1 then stood, ran = after, gauges[2] end
+    -- What has left the slots, and what is in them now, has come into them.
+    local started = math.max(0, ran - had + finished + returned)
+    if stood ~= before or accepted + started + finished + failed > 0 then
+      local times = finished > 0 and percentiles_of(queue, bucket * BUCKET_MS, BUCKET_MS) or '- - - -'
+      local counts = accepted .. ' ' .. started .. ' ' .. finished .. ' ' .. failed
+      local length = redis.call('LPUSH', history, whole(bucket) .. ' ' .. stood .. ' ' .. counts .. ' ' .. times)
+      if length > C.mostSamples then redis.call('LTRIM', history, 0, C.mostSamples - 1) end
+      redis.call('PEXPIRE', history, KEEP_MS)
+      before, had = stood, ran
+    end
+  end
+end
+
+for _, queue in ipairs(ARGV) do sample(queue) end
+return whole((this + 1) * BUCKET_MS - now)

@@ -1,0 +1,8 @@
+import { number } from "./reply.ts";
+import type { Script } from "./script.ts";
+
+/** Adds to the history of queues; returns the ms until the present interval ends. */
+export const sample =
+  (script: Script) =>
+  async (tag: string, queues: readonly string[]): Promise<number> =>
+    number(await script.text(tag, queues));
