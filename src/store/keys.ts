@@ -188,7 +188,7 @@ export const QUEUE_FIELDS = {
     "room",
     "of a fair line, with the class behind it: the start at which newcomers find room when many have come",
   ],
-  keyed: ["keyed", "of a keyed line, how many tasks of one key may run at once"],
+  keyed: ["keyed", "of a keyed line, how many tasks of one key may run at once, see lua/lib/keyed.lua"],
   rekey: ["rekey", "from which score on it has yet to be decided who may start, since the limit was changed"],
   healed: ["healed", "entries without a task that were removed from the line"],
 } as const;

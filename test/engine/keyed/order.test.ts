@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { audit } from "../../../src/engine/audit.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+import { keysLike } from "../../helpers/store/scan.ts";
 
 type Taken = Awaited<ReturnType<TestEngine["reserve"]>>[number];
 
@@ -38,7 +39,7 @@ describe("a keyed line", () => {
     for (const id of ids) await t.redis.zadd(t.key("scheduled"), "XX", 1, id);
     await t.engine.tick(0);
   };
-  const keysLeft = () => t.redis.keys(`${t.keys.tag(0)}pk:*`);
+  const keysLeft = () => keysLike(t.redis, `${t.keys.tag(0)}pk:*`);
 
   it("runs the tasks of one key one at a time, in the order of submission; others pass them", async () => {
     await joinAll("a", "a1", "a2", "a3");

@@ -50,7 +50,7 @@ local function enter(id, queue, index, state, run, priority, share, of_key)
 end
 
 -- Whether a task stands where it should in the line of its key, and may start where it should.
-local function agrees_with_key(id, queue, state, of_key)
+local function agrees_with_key(id, queue, state, of_key, run)
   open_freed()
   local limit = key_limit(queue)
   if not limit then return true end
@@ -58,15 +58,16 @@ local function agrees_with_key(id, queue, state, of_key)
   local line, agrees = key_line(queue, name), true
   local stands = name ~= '' and redis.call('ZSCORE', line, id)
   if name ~= '' and (state == S.running or (state == S.retrying and limit == 1)) then
-    agrees = stands and tonumber(stands) < 0
+    local _, _, _, place = run_of(run)
+    agrees = is_holder(queue, id, of_key, tonumber(place) or 0)
     if heal and not agrees then
-      hold_key(queue, id, of_key)
+      mark_holder(queue, id, of_key)
       local pushed = redis.call('ZRANGE', line, limit, limit)
       if pushed[1] then redis.call('ZREM', K.startable(queue), pushed[1]) end
     end
   elseif name ~= '' and state ~= S.waiting then
     agrees = not stands
-    if heal and stands then free_key(queue, id, of_key) end
+    if heal and stands then leave_key_line(queue, id, name) end
   elseif state == S.waiting then
     local score, found = redis.call('ZSCORE', K.waiting(queue), id), redis.call('ZSCORE', K.startable(queue), id)
     if stands and tonumber(stands) >= 0 and tonumber(stands) ~= place_by_arrival(arrival, tonumber(score)) then
@@ -100,7 +101,7 @@ local function check_task(id)
     disagrees = true
     if heal then redis.call('ZADD', K.deadlines(queue), deadline, id) end
   end
-  if home and not disagrees then disagrees = not agrees_with_key(id, queue, state, of_key or NO_KEY) end
+  if home and not disagrees then disagrees = not agrees_with_key(id, queue, state, of_key or NO_KEY, run) end
   if disagrees then wrong[#wrong + 1] = id end
 end
 
@@ -126,7 +127,7 @@ local function check_member(id)
   local queue, state, of_key = unpack(redis.call('HMGET', K.task(id), F.queue, F.state, F.key))
   local belongs = queue == of_queue and of_key and HOME[state] and state ~= S.scheduled
   if belongs and select(2, parts_of_key(of_key)) == name then return end
-  if heal then free_key(of_queue, id, '0 ' .. name) end
+  if heal then leave_key_line(of_queue, id, name) end
   wrong[#wrong + 1] = id
 end
 

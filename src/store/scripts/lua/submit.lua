@@ -86,16 +86,18 @@ end
 
 -- A submission brings the limit of its queue: where that has changed, who may start is decided anew by reserve.lua.
 local function align_limit(queue, state, limit)
+  local empty = state.waiting + state.scheduled == 0 and redis.call('EXISTS', K.leases(queue)) == 0
   -- Without keys, it becomes a plain line again when it has come to an end.
-  if not limit and (state.waiting + state.scheduled > 0 or redis.call('EXISTS', K.leases(queue)) == 1) then return end
-  state.limit = key_limit(queue, limit)
+  if not limit and not empty then return end
+  local stored = limit and stored_limit(queue, limit, empty)
+  state.limit = key_limit(queue, stored)
   if not limit then
     redis.call('HDEL', K.queue(queue), Q.keyed, Q.rekey)
     redis.call('UNLINK', K.startable(queue))
   elseif state.waiting > 0 then
-    redis.call('HSET', K.queue(queue), Q.keyed, limit, Q.rekey, '-inf')
+    redis.call('HSET', K.queue(queue), Q.keyed, stored, Q.rekey, '-inf')
   else
-    redis.call('HSET', K.queue(queue), Q.keyed, limit)
+    redis.call('HSET', K.queue(queue), Q.keyed, stored)
   end
 end
 

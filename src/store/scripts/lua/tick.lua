@@ -101,7 +101,7 @@ local function promote(queue)
       if state == S.scheduled then
         rejoin_key(queue, id, of_key, score, whole(hlc))
       else
-        -- While it waited for its next attempt it may have held its key, and does so until that has ended.
+        if of_key then keep_key(queue, id, of_key) end
         join_key(queue, id, of_key, score, true)
       end
       notify(id, S.waiting, listeners)

@@ -3,11 +3,22 @@
 -- before, so that free slots wait for them.
 local opening, freed = {}, {}
 
+-- A small sorted set is a list that Redis reads from its beginning for each entry that is added. With an entry that is longer than
+-- zset-max-listpack-value it becomes a tree, and remains one until it is empty.
+local FEW, MANY, LONGEST_LIST = 8, 32, 128
+local LONG_ENTRY = '-----------------------------------------------------------------'
+
 -- Puts them there: before anything else is done with K.startable.
 local function open_freed()
   for queue, entries in pairs(opening) do
-    redis.call('ZADD', K.startable(queue), unpack(entries))
-    if freed[queue] == nil then freed[queue] = redis.call('ZCARD', K.startable(queue)) == #entries / 2 end
+    local startable = K.startable(queue)
+    local before = redis.call('ZCARD', startable)
+    if freed[queue] == nil then freed[queue] = before == 0 end
+    if #entries >= 2 * FEW and before >= MANY and before <= LONGEST_LIST then
+      redis.call('ZADD', startable, 0, LONG_ENTRY)
+      redis.call('ZREM', startable, LONG_ENTRY)
+    end
+    redis.call('ZADD', startable, unpack(entries))
     opening[queue] = nil
   end
 end

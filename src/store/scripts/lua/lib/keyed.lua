@@ -1,22 +1,45 @@
 -- Keyed lines: at most `limit` tasks of a key run at a time, in the order of arrival. Only a queue whose handler is keyed has any of
--- this; its limit is Q.keyed. Needs freed.
+-- this. Needs freed.
 --
 -- K.waiting has everyone. K.startable has those of them that may start, with the same scores: from it work is taken. K.keyLine is the
--- line of one key: the score of a task that waits is its arrival·16 + class (+ 8 in a fair line), of one that holds the key -1. So the
--- first `limit` members hold the key or may start, and a waiting task is in K.startable if it is one of them, or has no key. A task
--- holds its key while it runs; if the limit is 1, from its start until it has ended or returned to the line without having used up an
--- attempt.
+-- line of one key. The score of a task there is its arrival·16 + class (+ 8 in a fair line), or -1 if it is marked. The first `limit`
+-- members hold the key or may start, and a waiting task is in K.startable if it is one of them, or has no key. A task holds its key while
+-- it runs; if the limit is 1, from its start until it has ended or returned to the line without having used up an attempt.
+--
+-- A start does not change the line of the key: a member that does not wait holds the key. It is marked when another joins the line before
+-- it, and one that holds its key while it waits for another attempt when it is due. So holders are marked, or among the first
+-- `width` that are not. If the limit is high, every start is marked, so that there are never many to look at.
+--
+-- Q.keyed is "limit widest": the highest limit since the queue was last empty; that alone if it is the same.
 --
 -- F.key is "arrival name": when it joined the line (hlc; 0 as long as it is scheduled), and the name of the key ("=" or "#" first);
 -- the arrival alone if it has none. F.extra is the same as long as the task has nothing else that is rare. What joined before the queue was keyed has no such field, and arrived before all others.
 local NO_KEY = '1'
+-- With a higher limit every start is marked.
+local MOST_UNMARKED = 8
 
-local limits = {}
+local limits, widest = {}, {}
 -- The limit of a queue; false if it is not keyed. known: what has been read of it.
 local function key_limit(queue, known)
-  if known ~= nil then limits[queue] = tonumber(known) or false end
-  if limits[queue] == nil then limits[queue] = tonumber(redis.call('HGET', K.queue(queue), Q.keyed)) or false end
+  if known == nil then
+    if limits[queue] ~= nil then return limits[queue] end
+    known = redis.call('HGET', K.queue(queue), Q.keyed)
+  end
+  local limit, before = string.match(known or '', '^(%d+) ?(%d*)$')
+  limits[queue] = tonumber(limit) or false
+  widest[queue] = tonumber(before) or limits[queue]
   return limits[queue]
+end
+
+-- What is stored of the limit that a queue gets. empty: nothing of it waits, is scheduled or runs.
+local function stored_limit(queue, limit, empty)
+  if empty or not key_limit(queue) or widest[queue] <= limit then return limit .. '' end
+  return limit .. ' ' .. widest[queue]
+end
+
+-- Of how many members that are not marked the first ones may hold the key.
+local function width_of(queue)
+  return math.min(widest[queue], MOST_UNMARKED)
 end
 
 local function parts_of_key(key)
@@ -38,17 +61,17 @@ local function add_startable(queue, id, score)
   entries[length + 1], entries[length + 2] = score, id
 end
 
--- Lets the task start that has come to the last place of those that may, if it waits.
-local function let_last_start(queue, line, limit)
+-- Lets the task start that has come to the last place of those that may, if it waits. waits: it is known to do so.
+local function let_last_start(queue, line, limit, waits)
   local last = redis.call('ZRANGE', line, limit - 1, limit - 1, 'WITHSCORES')
   if not last[1] then return end
   local place, score = tonumber(last[2]), nil
   local class = place % 16
-  -- One that holds its key may wait for another attempt; and the scores of fair lines are not those of arrival.
-  if place < 0 or class >= 8 then
+  -- One that is marked may wait for another attempt; and the scores of fair lines are not those of arrival.
+  if not waits or place < 0 or class >= 8 then
     score = redis.call('ZSCORE', K.waiting(queue), last[1])
   else
-    score = class * C.classSpan + math.floor(place / 16)
+    score = class * C.classSpan + (place - class) / 16
   end
   if score then add_startable(queue, last[1], score) end
 end
@@ -67,7 +90,26 @@ local function enter_key(queue, id, name, arrival, score)
   return redis.call('ZCARD', line) - 1
 end
 
--- A task has joined the line at a score: it may start, or waits for its key. One that still holds its key goes on holding it, if that is
+-- How many of a line are marked.
+local function marked_in(line)
+  return redis.call('ZCOUNT', line, '-inf', '(0')
+end
+
+-- Marks those that hold a key and stand behind a task that has joined its line. Returns the rank of the task.
+local function mark_behind(queue, line, id)
+  local marked, rank = marked_in(line), redis.call('ZRANK', line, id)
+  if rank < marked then return rank end
+  -- The task may have pushed back the last that may hold it.
+  for _, other in ipairs(redis.call('ZRANGE', line, rank + 1, math.max(rank, marked + width_of(queue)))) do
+    if not redis.call('ZSCORE', K.waiting(queue), other) then
+      redis.call('ZADD', line, -1, other)
+      rank = rank + 1
+    end
+  end
+  return rank
+end
+
+-- A task has joined the line at a score: it may start, or waits for its key. One that is marked goes on holding it, if that is
 -- wanted (holds), and else waits at its place by arrival.
 local function join_key(queue, id, key, score, holds)
   local limit = key_limit(queue)
@@ -77,7 +119,7 @@ local function join_key(queue, id, key, score, holds)
   local line, place = key_line(queue, name), place_by_arrival(arrival, score)
   if holds then redis.call('ZADD', line, 'NX', place, id) else redis.call('ZADD', line, place, id) end
   open_freed()
-  if redis.call('ZRANK', line, id) < limit then
+  if mark_behind(queue, line, id) < limit then
     local pushed = redis.call('ZRANGE', line, limit, limit)
     if pushed[1] then redis.call('ZREM', K.startable(queue), pushed[1]) end
     add_startable(queue, id, score)
@@ -95,8 +137,24 @@ local function key_is_full(queue, id, state, key)
   if not limit or name == '' or not (state == S.waiting or state == S.scheduled or state == S.retrying) then return false end
   local line = key_line(queue, name)
   local stands = redis.call('ZSCORE', line, id)
-  if stands and tonumber(stands) < 0 then return false end
-  return redis.call('ZCOUNT', line, '-inf', '(0') >= limit
+  if stands and (tonumber(stands) < 0 or state == S.retrying) then return false end
+  local marked = marked_in(line)
+  local holders = marked
+  if holders < limit then
+    for _, other in ipairs(redis.call('ZRANGE', line, marked, marked + width_of(queue) - 1)) do
+      if other ~= id and not redis.call('ZSCORE', K.waiting(queue), other) then holders = holders + 1 end
+    end
+  end
+  return holders >= limit
+end
+
+-- Whether a task that does not wait holds its key, as the line of the key says.
+local function is_holder(queue, id, key, score)
+  local arrival, name = parts_of_key(key)
+  local line = key_line(queue, name)
+  local stands = tonumber(redis.call('ZSCORE', line, id) or nil)
+  if not stands or stands < 0 then return stands ~= nil end
+  return stands == place_by_arrival(arrival, score) and redis.call('ZRANK', line, id) < marked_in(line) + width_of(queue)
 end
 
 -- What the start of a waiting task depends on: how many that may start come before it, how many tasks of its key must end before, and
@@ -109,25 +167,46 @@ local function turn_of(queue, id, key, score)
   return before .. ' ' .. math.max(0, rank - limit + 1) .. ' ' .. limit
 end
 
--- A task of a key has been taken.
-local function hold_key(queue, id, key)
+-- Marks a task as one that holds its key.
+local function mark_holder(queue, id, key)
   local _, name = parts_of_key(key)
   if name ~= '' then redis.call('ZADD', key_line(queue, name), -1, id) end
 end
 
--- A task has ended, or waits for another attempt without holding its key: the next of its key may start.
-local function free_key(queue, id, key)
+-- A task has been taken.
+local function hold_key(queue, id, key)
+  if (widest[queue] or 0) > MOST_UNMARKED then mark_holder(queue, id, key) end
+end
+
+-- A task that has waited for another attempt joins the line: if it has held its key meanwhile, it goes on until that attempt has ended.
+local function keep_key(queue, id, key)
   local _, name = parts_of_key(key)
-  if name == '' then return end
+  if name ~= '' then redis.call('ZADD', key_line(queue, name), 'XX', -1, id) end
+end
+
+-- A task that held its key has ended, or waits for another attempt without holding it: the next of its key may start.
+local function free_key(queue, id, key)
+  local space = string.find(key, ' ', 1, true)
+  if not space then return end
+  local line, limit = K.keyLine(queue) .. string.sub(key, space), key_limit(queue)
+  if redis.call('ZREM', line, id) == 1 and limit then
+    -- Under the same limit all along those that hold the key are before the one that may start now.
+    let_last_start(queue, line, limit, widest[queue] == limit and limit <= MOST_UNMARKED)
+  end
+end
+
+-- A task leaves the line of its key, whether it holds the key or not.
+local function leave_key_line(queue, id, name)
   local line, limit = key_line(queue, name), key_limit(queue)
   if redis.call('ZREM', line, id) == 1 and limit then let_last_start(queue, line, limit) end
 end
 
--- A task leaves the line without having been started.
+-- A task leaves the line and that of its key.
 local function leave_key(queue, id, key)
   open_freed()
   redis.call('ZREM', K.startable(queue), id)
-  free_key(queue, id, key)
+  local _, name = parts_of_key(key)
+  if name ~= '' then leave_key_line(queue, id, name) end
 end
 
 -- A stored task joins the line behind all others of its key, at a score and an arrival.
