@@ -4,6 +4,7 @@ import { type Connection, connect, mastersOf } from "../store/connection.ts";
 import { INDEXES, Keys } from "../store/keys.ts";
 import { type AuditItems, BATCH_LIMIT, type Scripts, scriptsOf } from "../store/scripts/scripts.ts";
 import { checkServer, SCRIPT_FLAGS_SINCE } from "../store/servers/check-server.ts";
+import { dataVersionProblem } from "./data-version.ts";
 
 /** The result of an audit. */
 export interface AuditReport {
@@ -24,7 +25,8 @@ export interface AuditOptions {
 /**
  * Audits a store over a connection of its own. The number of partitions is read from the store, so that only the prefix must be
  * given.
- * @throws StartError if the store is unsuitable, or nothing was ever stored under this prefix
+ * @throws StartError if the store is unsuitable, has data of a version that this release cannot work with, or nothing was ever stored
+ *   under this prefix
  */
 export async function auditStore(
   url: string,
@@ -41,6 +43,8 @@ export async function auditStore(
         `the store holds nothing of a server with KEY_PREFIX ${prefix}; check KEY_PREFIX and REDIS_URL`,
       );
     }
+    const problem = await dataVersionProblem(redis, new Keys(prefix, 1));
+    if (problem !== undefined) throw new StartError(problem);
     const scripts = scriptsOf(redis, { flags: Number.parseInt(version, 10) >= SCRIPT_FLAGS_SINCE });
     return await audit(redis, scripts, new Keys(prefix, Number(partitions)), options);
   } finally {

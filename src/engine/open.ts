@@ -3,6 +3,7 @@ import { messageOf } from "../errors.ts";
 import { defineHandler, type Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import { Metrics, type NodeMemory } from "../metrics.ts";
+import { withTimeout } from "../net/with-timeout.ts";
 import { connect, LARGE_VALUE_MS } from "../store/connection.ts";
 import { checkDurability } from "../store/durability.ts";
 import { Keys } from "../store/keys.ts";
@@ -10,10 +11,14 @@ import { PubSub } from "../store/pubsub.ts";
 import { scriptsOf } from "../store/scripts/scripts.ts";
 import { checkServer, readMemory, SCRIPT_FLAGS_SINCE } from "../store/servers/check-server.ts";
 import { packageVersion } from "../version.ts";
+import { claimDataVersion, dataVersionProblem } from "./data-version.ts";
 import { DeploymentSecret } from "./deployment-secret.ts";
 import { Engine } from "./engine.ts";
 import { claimPartitions } from "./partitions.ts";
 import { settingsOf } from "./settings.ts";
+
+/** How long readiness waits for the version of the data, ms. */
+const VERSION_MS = 1000;
 
 /** An engine with its own connections to a store. */
 export interface OpenedEngine {
@@ -29,8 +34,8 @@ export interface OpenedEngine {
 
 /**
  * Connects to a store, checks that it suits the configuration, and creates an engine on it.
- * @throws StartError if the store is too old, was used with another number of partitions, or cannot provide the configured
- *   durability
+ * @throws StartError if the store is too old, has data of a version that this release cannot work with, was used with another number of
+ *   partitions, or cannot provide the configured durability
  */
 export async function openEngine(
   config: Config,
@@ -58,6 +63,8 @@ export async function openEngine(
     const flags = Number.parseInt(version, 10) >= SCRIPT_FLAGS_SINCE;
     const { durability, strictResultTtl } = config;
     const scripts = scriptsOf(redis, { flags, strictResultTtl });
+    // First of all: nothing of a version that this release cannot work with is touched.
+    await claimDataVersion(scripts, keys);
     await claimPartitions(scripts, keys);
     secret = await DeploymentSecret.open({ scripts, keys, connection: redis, log });
 
@@ -78,7 +85,11 @@ export async function openEngine(
     });
     const readiness = async (): Promise<readonly string[]> => {
       try {
-        return (await checkServer(redis)).warnings;
+        const { warnings } = await checkServer(redis);
+        // In a cluster its partition may be away while the others serve.
+        const look = withTimeout(VERSION_MS, dataVersionProblem(redis, keys), () => new Error("no answer in time"));
+        const problem = await look.catch(() => undefined);
+        return problem === undefined ? warnings : [...warnings, problem];
       } catch (error) {
         return [`the store cannot be reached: ${messageOf(error)}`];
       }

@@ -66,6 +66,11 @@ export const KEYS = {
   ],
   queues: ["queues", "hash", 'all queues: queue → "registered ms, losses a task survives, and three TTLs"'],
   partitions: ["partitions", "string", "number of partitions, in partition 0 only"],
+  version: [
+    "version",
+    "string",
+    'version of the data: "version oldest release", see data-version.ts; in partition 0 only',
+  ],
   secret: ["secret", "string", "the deployment's secret, made at its first start, in partition 0 only"],
   ticked: ["ticked", "hash", "when a tick last ran, and the grace after a gap: see lua/lib/grace.lua"],
   work: [
@@ -305,6 +310,11 @@ export class Keys {
   /** The key of the number of partitions. */
   get claim(): string {
     return this.#of("partitions", 0);
+  }
+
+  /** The key of the version of the data. */
+  get dataVersion(): string {
+    return this.#of("version", 0);
   }
 
   /** The key that counts the requests of one sender; senders are spread over the partitions. */

@@ -11,7 +11,7 @@ import { type Finding, failure, ok, warning } from "./finding.ts";
 import { checkHandlers } from "./handlers.ts";
 import { checkNode } from "./node.ts";
 import { checkPort } from "./port.ts";
-import { checkPartitions, checkStore } from "./store.ts";
+import { checkDataVersion, checkPartitions, checkStore } from "./store.ts";
 
 /** All checks, in order; each finding as soon as it is known. */
 export async function* examine({ heal }: { readonly heal: boolean }): AsyncGenerator<Finding> {
@@ -39,6 +39,9 @@ async function* examineStore(config: Config, heal: boolean): AsyncGenerator<Find
     const connection = await connectOnce(store.url);
     try {
       yield* await checkStore(connection, config);
+      const data = await checkDataVersion(connection, config);
+      if (data) yield data;
+      if (data?.level === "error") return;
       const partitions = await checkPartitions(connection, config);
       if (partitions) yield partitions;
       yield partitions ? await checkIndex(store.url, config, heal, log) : ok("index", "nothing is stored yet");

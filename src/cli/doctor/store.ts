@@ -1,7 +1,9 @@
 import type { Redis } from "ioredis";
 import type { Config } from "../../config/config.ts";
+import { dataVersionProblem } from "../../engine/data-version.ts";
 import { messageOf, StartError } from "../../errors.ts";
 import { type Connection, mastersOf } from "../../store/connection.ts";
+import { readStoredVersion } from "../../store/data-version.ts";
 import { checkDurability } from "../../store/durability.ts";
 import { Keys } from "../../store/keys.ts";
 import { checkServer, readInfo } from "../../store/servers/check-server.ts";
@@ -54,6 +56,18 @@ export async function checkPartitions(connection: Connection, config: Config): P
     `PARTITIONS is ${config.partitions}, but the store has ${stored} under KEY_PREFIX ${config.keyPrefix}`,
     `set PARTITIONS to ${stored}`,
   );
+}
+
+/** Whether this release can work with the data. Undefined if nothing is stored yet. */
+export async function checkDataVersion(connection: Connection, config: Config): Promise<Finding | undefined> {
+  const keys = new Keys(config.keyPrefix, 1);
+  const problem = await dataVersionProblem(connection, keys);
+  if (problem === undefined) {
+    const stored = await connection.get(keys.dataVersion);
+    return stored === null ? undefined : ok("data", `version ${readStoredVersion(stored).version}`);
+  }
+  const [what = "", ...advice] = problem.split("; ");
+  return failure("data", what, advice.join("; "));
 }
 
 function evictionOf(policy: string, warnings: readonly string[]): Finding {

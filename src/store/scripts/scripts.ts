@@ -42,6 +42,7 @@ import { target } from "./target.ts";
 import { tick } from "./tick.ts";
 import { unreserve } from "./unreserve.ts";
 import { update } from "./update.ts";
+import { version } from "./version.ts";
 import { write } from "./write.ts";
 
 export type * from "./answers.ts";
@@ -117,6 +118,7 @@ const CALLS = {
   tick,
   unreserve,
   update,
+  version,
   watch,
   write,
 };

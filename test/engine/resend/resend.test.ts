@@ -319,6 +319,12 @@ const CASES: readonly Case[] = [
     call: ({ scripts, tag }) => scripts.secret(tag, "mine"),
     replies: ["mine", "mine"],
   },
+  {
+    ...{ script: "version", when: "of the version of the data" },
+    given: async () => undefined,
+    call: ({ scripts, tag }) => scripts.version(tag, { written: 2, oldestRead: 1, oldestBeside: 1 }, "9.8.7"),
+    replies: ["2 1 9.8.7", "2 1 9.8.7"],
+  },
 ];
 
 /** They write nothing, and Redis holds them to that. */
