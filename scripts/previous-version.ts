@@ -1,5 +1,5 @@
 /**
- * `npm run previous-version -- REVISION`: freezes the server of a commit or tag in test/upgrade/previous.json.br, where the upgrade test
+ * `npm run previous -- REVISION`: freezes the server of a commit or tag in test/upgrade/previous.json.br, where the upgrade test
  * runs it beside the present one. A clone or archive without history has it too. The packages that it imports are those of the checkout.
  */
 import { execFileSync } from "node:child_process";
@@ -12,14 +12,14 @@ import { filesIn } from "./files.ts";
 
 const ROOT = join(import.meta.dirname, "..");
 const TARGET = join(ROOT, "test/upgrade/previous.json.br");
-/** What a server does without: pages of the API reference, declarations, the client. */
-const LEFT_OUT = /^dist\/(http\/pages\/swagger-ui|client|testing)\/|\.d\.ts$|LICENSES\.txt$|\.built-from$/;
+/** What a server does without. */
+const LEFT_OUT = /^dist\/http\/pages\/swagger-ui\/|\.d\.ts$|LICENSES\.txt$|\.built-from$/;
 /** Above this the fixture is too large to be committed with each version, bytes. */
 const MOST_BYTES = 400_000;
 
 const [revision] = process.argv.slice(2);
 if (revision === undefined) {
-  console.error("usage: npm run previous-version -- REVISION (a tag or commit)");
+  console.error("usage: npm run previous -- REVISION (a tag or commit)");
   process.exit(2);
 }
 const commit = git("rev-parse", "--short", `${revision}^{commit}`);

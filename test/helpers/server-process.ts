@@ -33,9 +33,15 @@ process.on("exit", () => {
   for (const child of alive) child.kill("SIGKILL");
 });
 
-/** Starts `paihao start` with these variables, and waits until it is ready. */
-export async function startProcess(env: Readonly<Record<string, string>>): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [...PROGRAM, "start"], {
+/**
+ * Starts `paihao start` with these variables, and waits until it is ready.
+ * @param program the arguments of Node that run the command
+ */
+export async function startProcess(
+  env: Readonly<Record<string, string>>,
+  program: readonly string[] = PROGRAM,
+): Promise<ServerProcess> {
+  const child = spawn(process.execPath, [...program, "start"], {
     cwd: ROOT,
     env: { PATH: process.env.PATH, LOG_LEVEL: "warn", ...env, REDIS_URL: env.REDIS_URL ?? storeUrl() },
     stdio: ["ignore", "pipe", "pipe"],

@@ -1,0 +1,186 @@
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect } from "chai";
+import { auditStore } from "../../src/engine/audit.ts";
+import { createLog } from "../../src/log.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import { storeUrl } from "../helpers/store/run-store.ts";
+import { removeKeys } from "../helpers/store/scan.ts";
+import { call, put, statusOf } from "./api.ts";
+import { CASES } from "./cases.ts";
+import { type Entry, Fleet, RELEASES, type Release } from "./fleet.ts";
+import { Load } from "./load.ts";
+
+/** Tasks that each API accepts in each stage, at least. */
+const EACH = 40;
+/** Lines that are paused throughout: their tasks, of both releases, wait until the end. */
+const LINES = ["line.both", "fairline.both", "keyedline.both"];
+/** The one whose tasks have a webhook. */
+const TOLD = "line.both";
+const WHO = ["ann", "ben", "cem"];
+
+describe("the previous release and this one on one store", function () {
+  this.timeout(90_000);
+  let fleet: Fleet;
+  let load: Load;
+  let receiver: Server;
+  const delivered: string[] = [];
+  /** What waits in each line, in order. */
+  const waiting = new Map<string, string[]>();
+  const rows: string[] = [];
+
+  before(async () => {
+    fleet = new Fleet();
+    receiver = createServer((request, response) => {
+      delivered.push(new URL(request.url ?? "", "http://localhost").pathname.slice(1));
+      request.resume().on("end", () => response.end());
+    }).listen(0, "127.0.0.1");
+    await Promise.all([fleet.startApi("old"), fleet.startWorkers("old")]);
+    for (const queue of LINES) await ask("old", `/v1/queues/${queue}/pause`, { method: "POST" });
+    load = new Load(fleet);
+  });
+  afterEach(function () {
+    if (this.currentTest?.state === "failed") process.stdout.write(`${fleet.logs()}\n`);
+  });
+  after(async () => {
+    await load?.stop();
+    await fleet.stop();
+    receiver.close();
+    await removeKeys(storeUrl(), fleet.prefix);
+  });
+
+  const url = (release: Release) => {
+    const found = fleet.url(release);
+    if (found === undefined) throw new Error(`there is no API of the ${release} release`);
+    return found;
+  };
+  const ask = (release: Release, path: string, options = {}) => call(`${url(release)}${path}`, options);
+
+  /** Lets callers submit for a while, and adds to the lines. */
+  const stage = async (name: string) => {
+    const { port } = receiver.address() as AddressInfo;
+    for (let n = 0; n < 6; n += 1) {
+      for (const queue of LINES) {
+        const line = waiting.get(queue) ?? [];
+        const id = `${queue.replace(".", "-")}-${line.length}`;
+        const release = fleet.apis[n % fleet.apis.length] ?? "new";
+        const webhook = queue === TOLD ? `?webhook=${encodeURIComponent(`http://127.0.0.1:${port}/${id}`)}` : "";
+        const { status } = await put(url(release), queue, id, { ms: 1, who: WHO[n % WHO.length] }, webhook);
+        expect(status).to.equal(202);
+        waiting.set(queue, [...line, id]);
+      }
+    }
+    await load.more(EACH);
+    rows.push(name);
+  };
+
+  /** Every API of the moment gives every task of the paused lines the same place, and of the plain ones the one it must have. */
+  const placesAgree = async () => {
+    for (const [queue, ids] of waiting) {
+      const places: number[][] = await Promise.all(
+        fleet.apis.map((release) => Promise.all(ids.map(async (id) => (await statusOf(url(release), id)).index))),
+      );
+      for (const [n, of] of places.entries()) {
+        expect(
+          [...of].sort((a, b) => a - b),
+          `places in ${queue} by the ${fleet.apis[n]} API`,
+        ).to.deep.equal([...ids.keys()]);
+        expect(of, `places in ${queue}`).to.deep.equal(places[0]);
+        if (!queue.startsWith("fair")) expect(of, `places in ${queue}`).to.deep.equal([...ids.keys()]);
+      }
+    }
+  };
+
+  it("go on with what the previous release left, and agree on every place", async () => {
+    await stage("old");
+    await fleet.startApi("new");
+    await stage("old and new API, old workers");
+    await placesAgree();
+    await fleet.startWorkers("new");
+    await stage("old and new");
+    await placesAgree();
+    expect((await ask("old", "/readyz")).json).to.deep.equal({ status: "ready", reasons: [] });
+    expect((await ask("new", "/readyz")).json).to.deep.equal({ status: "ready", reasons: [] });
+  });
+
+  for (const [name, act] of Object.entries(CASES)) {
+    it(`agree on ${name}, whichever takes it, runs it and is asked`, async () => {
+      const combinations = RELEASES.flatMap((api) =>
+        RELEASES.flatMap((other) => RELEASES.map((runBy) => ({ api, other, runBy }))),
+      );
+      const results = await Promise.allSettled(
+        combinations.map(({ api, other, runBy }) =>
+          act({
+            api: url(api),
+            other: url(other),
+            runBy,
+            name: `${api}-${runBy}-${other}`,
+            entries: () => fleet.entries(),
+          }),
+        ),
+      );
+      const wrong = results.flatMap((result, n) =>
+        result.status === "rejected" ? [`${Object.values(combinations[n] ?? {}).join(" → ")}: ${result.reason}`] : [],
+      );
+      expect(wrong, "submitted to → asked at → run by").to.deep.equal([]);
+    });
+  }
+
+  it("lose nothing while the previous release is replaced, and while it comes back", async () => {
+    await Promise.all([fleet.drain("old", "worker"), fleet.drain("old", "api")]);
+    await stage("new");
+    await placesAgree();
+    await Promise.all([fleet.startApi("old"), fleet.startWorkers("old")]);
+    await stage("old and new, to roll back");
+    await placesAgree();
+    await Promise.all([fleet.drain("new", "worker"), fleet.drain("new", "api")]);
+    await stage("old again");
+    await placesAgree();
+    await load.stop();
+  });
+
+  it("give every task exactly one outcome, in the order of its line", async () => {
+    for (const queue of LINES) await ask("old", `/v1/queues/${queue}/resume`, { method: "POST" });
+    const ids = [...load.accepted.keys(), ...[...waiting.values()].flat()];
+    await eventually(async () => {
+      const open = (await Promise.all(ids.map((id) => statusOf(url("old"), id)))).filter(
+        ({ state }) => state !== "succeeded",
+      );
+      expect(open.slice(0, 3), `${open.length} of ${ids.length} that have not succeeded`).to.deep.equal([]);
+    }, 30_000);
+    await eventually(() => expect([...delivered].sort()).to.deep.equal([...(waiting.get(TOLD) ?? [])].sort()));
+
+    const ends = new Map<string, Entry[]>();
+    for (const entry of fleet.entries()) {
+      if (entry.what === "ends") ends.set(entry.id, [...(ends.get(entry.id) ?? []), entry]);
+    }
+    expect(
+      ids.filter((id) => ends.get(id)?.length !== 1),
+      "run not at all, or more than once",
+    ).to.deep.equal([]);
+    for (const who of WHO) {
+      const ofKey = (list: readonly string[]) => list.filter((_, n) => WHO[(n % 6) % WHO.length] === who);
+      const line = waiting.get("keyedline.both") ?? [];
+      const ran = fleet.entries().filter(({ id, what }) => what === "begins" && ofKey(line).includes(id));
+      expect(
+        ran.map(({ id }) => id),
+        `tasks of ${who}`,
+      ).to.deep.equal(ofKey(line));
+    }
+    const { disagreeing } = await auditStore(storeUrl(), fleet.prefix, { heal: false }, createLog("silent"));
+    expect(disagreeing, "tasks that disagree with their index").to.deep.equal([]);
+    process.stdout.write(tally(ids, ends));
+  });
+
+  const tally = (ids: readonly string[], ends: ReadonlyMap<string, readonly Entry[]>): string => {
+    const by = (accepted: Release, ran: Release) =>
+      [...load.accepted].filter(([id, { api }]) => api === accepted && ends.get(id)?.[0]?.release === ran).length;
+    const table = RELEASES.map((api) => `  ${api} API: ${by(api, "old")} run by old, ${by(api, "new")} by new`);
+    return [
+      `\n${fleet.previous.commit} (old) and this version (new) on one store: ${rows.join("; ")}`,
+      ...table,
+      `  in lines that outlasted all of it: ${ids.length - load.accepted.size}; webhooks: ${delivered.length}`,
+      `  ${ids.length} accepted, 0 lost, 0 run twice, ${load.again} submitted again while an API went\n\n`,
+    ].join("\n");
+  };
+});
