@@ -1,10 +1,10 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import path from "node:path";
 import { drawBars } from "./harness/bars.ts";
 import type { Series } from "./harness/bench.ts";
 import { drawChart } from "./harness/chart.ts";
 import { machineLine } from "./harness/machine.ts";
-import { RESULTS_DIR, type Recorded } from "./harness/record.ts";
+import { newestRecorded, RESULTS_DIR, type Recorded } from "./harness/record.ts";
 
 const PLOTS = [
   {
@@ -32,7 +32,7 @@ export function plot(): string[] {
 const CPU = ["accept", "sync-load", "run"] as const;
 
 function plotCpu(): string {
-  const recorded = CPU.map((bench) => newest(bench)).filter((one) => one?.cpu !== undefined);
+  const recorded = CPU.map((bench) => newestRecorded(bench)).filter((one) => one?.cpu !== undefined);
   const [first] = recorded;
   if (!first) return `no measurements yet: npm run bench -- ${CPU.join(" ")}`;
   const file = path.join(RESULTS_DIR, "cpu.svg");
@@ -48,20 +48,11 @@ function captionOf({ quick, machine }: Recorded): string {
 
 function plotCurves(): string[] {
   return PLOTS.flatMap(({ plot: kind, bench, ...labels }) => {
-    const recorded = newest(bench);
+    const recorded = newestRecorded(bench);
     const series = recorded?.series?.filter((one: Series) => one.plot === kind) ?? [];
     if (!recorded || series.length === 0) return [`no measurements yet: npm run bench -- ${bench}`];
     const file = path.join(RESULTS_DIR, `${kind}.svg`);
     writeFileSync(file, drawChart(series, { ...labels, caption: captionOf(recorded) }));
     return [path.relative(process.cwd(), file)];
   });
-}
-
-function newest(bench: string): Recorded | undefined {
-  const name = new RegExp(`^${bench}-\\d{8}T\\d{6}(\\.quick)?\\.json$`);
-  const files = readdirSync(RESULTS_DIR).filter((file) => name.test(file));
-  const isQuick = (file: string) => (file.endsWith(".quick.json") ? 0 : 1);
-  const [file] = files.sort((a, b) => isQuick(b) - isQuick(a) || (a < b ? 1 : -1));
-  if (file === undefined) return undefined;
-  return JSON.parse(readFileSync(path.join(RESULTS_DIR, file), "utf8")) as Recorded;
 }

@@ -1,4 +1,4 @@
-import { appendFileSync, existsSync, mkdirSync, writeFileSync } from "node:fs";
+import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { type Bench, type Figure, isReached, type Measured } from "./bench.ts";
 import { describeMachine, type Machine, machineLine } from "./machine.ts";
@@ -35,6 +35,16 @@ export function record(bench: Bench, measured: Measured, quick: boolean): void {
   if (quick) return;
   if (!existsSync(RESULTS)) writeFileSync(RESULTS, HEADER);
   appendFileSync(RESULTS, `\n${lines.join("\n")}`);
+}
+
+/** The newest run of a benchmark, one for the record before quick ones; undefined if there is none. */
+export function newestRecorded(bench: string): Recorded | undefined {
+  const name = new RegExp(`^${bench}-\\d{8}T\\d{6}(\\.quick)?\\.json$`);
+  const files = readdirSync(RESULTS_DIR).filter((file) => name.test(file));
+  const isQuick = (file: string) => (file.endsWith(".quick.json") ? 0 : 1);
+  const [file] = files.sort((a, b) => isQuick(b) - isQuick(a) || (a < b ? 1 : -1));
+  if (file === undefined) return undefined;
+  return JSON.parse(readFileSync(path.join(RESULTS_DIR, file), "utf8")) as Recorded;
 }
 
 const HEADER = `# Results

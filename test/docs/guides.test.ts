@@ -11,6 +11,8 @@ const GUIDES: Readonly<Record<string, GuideEnv>> = {
   "deploy.md": () => ({}),
   "handlers.md": () => ({}),
   "operations.md": () => ({}),
+  "recipes.md": () => ({}),
+  "runbook.md": () => ({}),
   "security.md": withKeys,
 };
 
@@ -22,7 +24,7 @@ function withKeys(folder: string): Readonly<Record<string, string>> {
 }
 
 /** What a block marked `console` may show: commands for which a machine of its own is needed. */
-const NOT_RUN = /^(?:#|\s|$|(?:docker|kubectl|helm|systemctl|npm|redis-cli|sudo|openssl) )/;
+const NOT_RUN = /^(?:#|\s|$|(?:docker|kubectl|helm|systemctl|npm|redis-cli|sudo|openssl|promtool) |curl .* …$)/;
 
 describe("the guides", function () {
   this.timeout(120_000);

@@ -1,0 +1,122 @@
+import { newestRecorded } from "./record.ts";
+
+/** What a deployment has to carry. Sizes in bytes, times in ms. */
+export interface Demand {
+  /** Tasks a second, on average over the time that results are kept. */
+  readonly tasksPerSecond: number;
+  readonly inputBytes: number;
+  readonly resultBytes: number;
+  /** How long a handler takes. */
+  readonly serviceMs: number;
+  /** Tasks that wait at the worst moment. */
+  readonly waiting: number;
+  readonly resultTtlMs: number;
+  readonly tombstoneTtlMs: number;
+  /** Slots of a worker process. */
+  readonly concurrency: number;
+}
+
+/** What it takes. */
+export interface Capacity {
+  readonly waitingBytes: number;
+  readonly resultsBytes: number;
+  readonly tombstonesBytes: number;
+  readonly totalBytes: number;
+  /** The share of one core, 0–1 and above. */
+  readonly redisCore: number;
+  readonly apiCore: number;
+  /** Tasks a second at which Redis uses as much of its core as it should. */
+  readonly mostPerSecond: number;
+  readonly slots: number;
+  readonly workers: number;
+}
+
+/** The measurements behind it: bytes of a task, and µs of CPU. */
+export interface Costs {
+  readonly date: string;
+  readonly waiting: readonly { readonly inputBytes: number; readonly bytes: number }[];
+  readonly finished: { readonly inputBytes: number; readonly resultBytes: number; readonly bytes: number };
+  readonly redisMicros: number;
+  readonly apiMicros: number;
+}
+
+/** How far the size classes of Redis's allocator are apart at most: what is longer than measured may take this much more. */
+const ALLOCATOR = 1.25;
+/** Results of up to this size are in the record of their task, and may stay in it until its end. */
+const INLINE_BYTES = 256;
+/** The share of a core, and of the slots, that is used on average: the rest is for bursts. */
+export const USED = { core: 0.7, slots: 0.8 } as const;
+/** What Redis needs besides data: buffers, fragmentation, pages that are copied while it writes a snapshot. */
+export const MEMORY_MARGIN = 1.5;
+/** Requests for each task: one submits it, one collects the result. */
+const REQUESTS = 2;
+
+/** Reads the newest measurements. */
+export function readCosts(): Costs {
+  const figuresOf = (bench: string) => {
+    const recorded = newestRecorded(bench);
+    if (!recorded) throw new Error(`no measurement yet: npm run bench -- ${bench}`);
+    return recorded;
+  };
+  const memory = figuresOf("memory");
+  const sizes = memory.figures.map(({ figure, ours }) => ({
+    sizes: [...figure.matchAll(/(\d+) B/g)].map(([, bytes]) => Number(bytes)),
+    bytes: Number(/[\d,]+/.exec(ours)?.[0].replaceAll(",", "")),
+  }));
+  const finished = sizes.find((one) => one.sizes.length === 2);
+  if (!finished) throw new Error("the measurement of memory has no finished task");
+  const cpuOf = (bench: string, work: string) => {
+    const use = figuresOf(bench).cpu?.find((one) => one.name === "paihao" && one.work === work);
+    if (!use) throw new Error(`the measurement of ${bench} has no CPU of ${work}`);
+    return use;
+  };
+  const accept = cpuOf("accept", "a request, accepted");
+  const task = cpuOf("run", "a task, at concurrency 10");
+  return {
+    date: memory.machine.date.slice(0, 10),
+    waiting: sizes
+      .filter((one) => one.sizes.length === 1)
+      .map(({ sizes: [inputBytes = 0], bytes }) => ({ inputBytes, bytes })),
+    finished: { inputBytes: finished.sizes[0] ?? 0, resultBytes: finished.sizes[1] ?? 0, bytes: finished.bytes },
+    redisMicros: accept.redis + task.redis,
+    apiMicros: accept.process * REQUESTS,
+  };
+}
+
+/** What a demand takes, at these costs. */
+export function capacityOf(demand: Demand, costs: Costs): Capacity {
+  const { tasksPerSecond, inputBytes, resultBytes, serviceMs } = demand;
+  const running = (tasksPerSecond * serviceMs) / 1000;
+  const kept = (tasksPerSecond * demand.resultTtlMs) / 1000;
+  const remembered = (tasksPerSecond * demand.tombstoneTtlMs) / 1000;
+  const waitingBytes = (demand.waiting + running) * waitingTask(inputBytes, costs);
+  const resultsBytes = kept * finishedTask(resultBytes, costs);
+  const tombstonesBytes = remembered * finishedTask(Math.min(resultBytes, INLINE_BYTES), costs);
+  const slots = Math.max(1, Math.ceil(running / USED.slots));
+  return {
+    waitingBytes,
+    resultsBytes,
+    tombstonesBytes,
+    totalBytes: waitingBytes + resultsBytes + tombstonesBytes,
+    redisCore: (tasksPerSecond * costs.redisMicros) / 1e6,
+    apiCore: (tasksPerSecond * costs.apiMicros) / 1e6,
+    mostPerSecond: (USED.core * 1e6) / costs.redisMicros,
+    slots,
+    workers: Math.ceil(slots / demand.concurrency),
+  };
+}
+
+/** Between two measured sizes on the line through them; beyond them, the difference with what the allocator may add. */
+function waitingTask(inputBytes: number, { waiting }: Costs): number {
+  const sorted = [...waiting].sort((a, b) => a.inputBytes - b.inputBytes);
+  const [least, most] = [sorted[0], sorted.at(-1)];
+  if (!least || !most) throw new Error("no waiting task was measured");
+  if (inputBytes <= least.inputBytes) return least.bytes;
+  if (inputBytes >= most.inputBytes) return most.bytes + (inputBytes - most.inputBytes) * ALLOCATOR;
+  const share = (inputBytes - least.inputBytes) / (most.inputBytes - least.inputBytes);
+  return least.bytes + share * (most.bytes - least.bytes);
+}
+
+function finishedTask(resultBytes: number, { finished }: Costs): number {
+  return finished.bytes + Math.max(0, resultBytes - finished.resultBytes) * ALLOCATOR;
+}

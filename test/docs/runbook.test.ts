@@ -1,0 +1,32 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect } from "chai";
+import { parse } from "yaml";
+import { ROOT } from "../../testbed/root.ts";
+import { readGuide } from "./guide.ts";
+
+const ALERTS = join(ROOT, "deploy/prometheus/alerts.yaml");
+
+interface Rule {
+  readonly alert?: string;
+  readonly annotations?: { readonly runbook_url?: string };
+}
+
+describe("docs/runbook.md", () => {
+  const entries = [...readGuide("runbook.md").matchAll(/^## (\w+)\n(.*?)(?=^## |$(?![\s\S]))/gms)];
+
+  it("says of each alert what it means, how to see it and what to do", () => {
+    expect(entries).to.have.length.above(10);
+    for (const [, name, text] of entries)
+      for (const part of ["**Means.**", "**See.**", "**Do.**"]) expect(text, name).to.include(part);
+  });
+
+  it("has an entry for each alert rule, to which the rule leads, and no other", function () {
+    if (!existsSync(ALERTS)) this.skip();
+    const { groups } = parse(readFileSync(ALERTS, "utf8")) as { groups: { rules: Rule[] }[] };
+    const rules = groups.flatMap((group) => group.rules).filter(({ alert }) => alert !== undefined);
+    expect(entries.map(([, name]) => name)).to.have.members([...new Set(rules.map(({ alert }) => alert))]);
+    for (const { alert = "", annotations } of rules)
+      expect(annotations?.runbook_url, alert).to.match(new RegExp(`runbook(?:\\.md)?#${alert.toLowerCase()}$`));
+  });
+});
