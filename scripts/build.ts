@@ -58,7 +58,8 @@ export function build(root: string): string {
   const fresh = join(root, `dist.${process.pid}`);
   try {
     compile(root, fresh);
-    const modules = sources.filter((path) => extname(path) === ".ts").map((path) => path.replace(/\.ts$/, ".js"));
+    const compiled = sources.filter((path) => extname(path) === ".ts" && !path.endsWith(".d.ts"));
+    const modules = compiled.map((path) => path.replace(/\.ts$/, ".js"));
     vendor(root, fresh, modules);
     for (const path of assets) copy(join(root, "src", path), join(fresh, path));
     for (const { from, to } of vendored) {

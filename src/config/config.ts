@@ -86,6 +86,8 @@ export interface Config {
   readonly rateLimit: Rate | undefined;
   /** Origins of web pages that may read responses, or `*`. */
   readonly corsOrigins: readonly string[];
+  /** Origins of web pages that may show a task in a frame, or `*`. */
+  readonly embedOrigins: readonly string[];
   readonly trustProxy: boolean;
   /** Secrets of Standard Webhooks, the newest first. */
   readonly webhookSecrets: readonly string[];
@@ -137,6 +139,7 @@ export const VARIABLES = {
   RATE_LIMIT: rate(),
   ALLOWED_HOSTS: listOf("host names or addresses without ports, separated by commas", readHost),
   CORS_ORIGINS: listOf("* or origins such as https://app.example, separated by commas", readOrigin),
+  EMBED_ORIGINS: listOf("* or origins such as https://app.example, separated by commas", readOrigin),
   TRUST_PROXY: flag(false),
   WEBHOOK_SECRET: listOf(
     "whsec_ and the base64 of 24 to 64 bytes, or two of them separated by a comma",
@@ -281,6 +284,7 @@ export function readConfig(env: Environment = process.env, overrides: Environmen
     urlTtlMs: required("URL_TTL"),
     rateLimit: values.RATE_LIMIT,
     corsOrigins: values.CORS_ORIGINS ?? [],
+    embedOrigins: values.EMBED_ORIGINS ?? [],
     trustProxy: required("TRUST_PROXY"),
     webhookSecrets: values.WEBHOOK_SECRET ?? [],
     webhookAllow: values.WEBHOOK_ALLOW ?? NOBODY,

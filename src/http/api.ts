@@ -18,6 +18,8 @@ export interface Api {
   readonly syncLimitMs: number;
   /** Status for a pending result, unless the request asks for another. */
   readonly pendingStatus: 404 | 202;
+  /** Origins of pages that may show a task in a frame, or `*`. */
+  readonly embedOrigins: readonly string[];
   /** Whether the dialect of Replicate's API is served. */
   readonly replicate: boolean;
   /**

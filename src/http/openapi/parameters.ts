@@ -87,6 +87,10 @@ export const parameters = {
     enum: ["accepted", "synchronous"],
     default: "accepted",
   }),
+  embed: query("embed", "The HTML page is a small one without a script, which pages of EMBED_ORIGINS may frame.", {
+    type: "boolean",
+    default: false,
+  }),
   "If-None-Match": header(
     "If-None-Match",
     "The ETag that the caller has. With `Prefer: wait=N` the response waits until it changes.",

@@ -89,7 +89,7 @@ const monitor = (summary: string): OperationText => ({
   summary,
   description: "An HTML page if `Accept` prefers text/html.",
   tags: ["Watch"],
-  parameters: parameterRefs("onComplete", "onPending", "If-None-Match", "Prefer-wait"),
+  parameters: parameterRefs("onComplete", "onPending", "embed", "If-None-Match", "Prefer-wait"),
   responses: {
     ...results(),
     ...alsoAsPages(problemsBesideResults("pending", "unknown", ...ENDED, ...FAILED)),

@@ -1,50 +1,54 @@
 import type { Context } from "koa";
 import { errorEntry, type PaihaoError } from "../../errors.ts";
-import { isOutcome, type State } from "../../task.ts";
 import { retryAfterOf, setRetryAfter } from "../headers/retry-after.ts";
 import type { MonitorDocument } from "../task/document.ts";
 import { paths } from "../task/links.ts";
 import { replyPage } from "./render.ts";
+import { aheadOf, attemptOf, detailOf, hasEnded, headlineOf, isLong, numberOf, titleOf, waitOf } from "./task-words.js";
 
-/** The headline of the page in each state; its script reads them from the page. */
-const HEADLINES: Readonly<Record<State, string>> = {
-  waiting: "Place in line",
-  scheduled: "Scheduled for later",
-  running: "In progress",
-  retrying: "Waiting to try again",
-  succeeded: "Done",
-  failed: "Failed",
-  canceled: "Canceled",
-};
+/** A page without a script comes back at Retry-After, and at the latest after so many seconds: places move meanwhile. */
+const MOST_REFRESH_S = 15;
+
+/** What the caller may do with the task of a page. */
+export interface PageRights {
+  /** The query of its links, see `signatureOf`. */
+  readonly signature: string;
+  readonly mayCancel: boolean;
+}
 
 /** Answers with the page of a task: what it is now, which its script then keeps up to date. */
-export function replyTaskPage(ctx: Context, task: MonitorDocument): void {
-  const { state } = task;
-  const place = state === "waiting" && task.index !== null ? task.index + 1 : null;
-  const done = isOutcome(task.state as State);
-  ctx.status = done ? 200 : 202;
+export function replyTaskPage(ctx: Context, task: MonitorDocument, { signature, mayCancel }: PageRights): void {
+  const { id, deadlineAt } = task;
+  ctx.status = hasEnded(task.state) ? 200 : 202;
   replyPage(ctx, "task.html", {
-    title: place === null ? HEADLINES[state as State] : `${place}. in line`,
-    state,
-    headline: HEADLINES[state as State],
-    place: place === null ? "" : String(place),
-    detail: task.error?.message ?? task.progress?.message ?? "",
-    wait: task.eta && !done ? `about ${Math.ceil(task.eta.seconds)} s` : "",
-    percent: String(task.progress?.percent ?? 0),
-    queue: task.queue,
-    id: task.id,
+    ...wordsOf(task),
+    id,
     created: task.createdAt,
-    deadline: task.deadlineAt ?? "",
-    dated: String(task.deadlineAt !== null && !done),
-    result: task.links.find((link) => link.rel === (done ? "result" : "self"))?.href ?? paths.result(task.id),
-    events: task.links.find((link) => link.rel === "events")?.href ?? paths.events(task.id),
+    deadline: deadlineAt ?? "",
+    dated: String(deadlineAt !== null && !hasEnded(task.state)),
+    refresh: refreshOf(ctx, task),
+    result: paths.result(id, signature),
+    events: paths.events(id, signature),
+    output: paths.output(id, signature),
+    share: paths.monitor(id, signature),
+    cancel: mayCancel ? paths.result(id) : "",
     task: JSON.stringify(task),
-    headlines: JSON.stringify(HEADLINES),
   });
 }
 
+/**
+ * Answers with the small page of a task, for a frame: without a script, it asks for itself again while the task is pending.
+ * @param frames origins of the pages that may show it
+ */
+export function replyEmbeddedPage(ctx: Context, task: MonitorDocument, frames: readonly string[]): void {
+  const link = (rel: string) => task.links.find((found) => found.rel === rel)?.href ?? "";
+  ctx.status = hasEnded(task.state) ? 200 : 202;
+  const values = { ...wordsOf(task), refresh: refreshOf(ctx, task), result: link("result") };
+  replyPage(ctx, "embed.html", values, frames);
+}
+
 /** Answers with a page in place of a problem: the task is unknown, destroyed, or cannot be looked at now. */
-export function replyMissingPage(ctx: Context, error: PaihaoError): void {
+export function replyMissingPage(ctx: Context, error: PaihaoError, frames: readonly string[]): void {
   const { status, title } = errorEntry(error.code);
   ctx.status = status;
   ctx.set(error.headers);
@@ -52,5 +56,28 @@ export function replyMissingPage(ctx: Context, error: PaihaoError): void {
   if (retryAfterS !== undefined) setRetryAfter(ctx, retryAfterS);
   // The page comes back by itself when the server can serve it.
   if (status === 503) ctx.set("Refresh", ctx.response.get("Retry-After"));
-  replyPage(ctx, "missing.html", { title, detail: error.message === title ? "" : error.message });
+  replyPage(ctx, "missing.html", { title, detail: error.message === title ? "" : error.message }, frames);
+}
+
+function wordsOf(task: MonitorDocument) {
+  const number = numberOf(task);
+  return {
+    title: titleOf(task),
+    state: task.state,
+    queue: task.queue,
+    headline: headlineOf(task),
+    number,
+    size: isLong(number) ? "long" : "short",
+    ahead: aheadOf(task),
+    attempt: attemptOf(task),
+    detail: detailOf(task),
+    wait: waitOf(task),
+    percent: String(task.progress?.percent ?? 0),
+  };
+}
+
+/** Seconds until a page without a script asks for itself again; "" for never. */
+function refreshOf(ctx: Context, task: MonitorDocument): string {
+  if (hasEnded(task.state)) return "";
+  return String(Math.min(MOST_REFRESH_S, Number(ctx.response.get("Retry-After") || MOST_REFRESH_S)));
 }

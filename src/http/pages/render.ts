@@ -14,13 +14,16 @@ const ASSETS: Readonly<Record<string, string>> = {
   "palette.css": "text/css; charset=utf-8",
   "task.css": "text/css; charset=utf-8",
   "task.js": "text/javascript; charset=utf-8",
+  "task-output.js": "text/javascript; charset=utf-8",
+  "task-result.js": "text/javascript; charset=utf-8",
+  "task-words.js": "text/javascript; charset=utf-8",
 };
 
-/** Nothing but what this server serves itself, and no other page around it (CSP Level 3). */
+/** Nothing but what this server serves itself (CSP Level 3). */
 const POLICY = [
   "default-src 'none'",
   ...["script-src 'self'", "style-src 'self'", "connect-src 'self'", "img-src 'self'"],
-  ...["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
+  ...["base-uri 'none'", "form-action 'none'"],
 ].join("; ");
 
 const templates = new Map<string, string>();
@@ -40,15 +43,21 @@ export function assetOf(name: string): Asset | undefined {
 
 /**
  * Answers with a page: the template with `{{name}}` replaced by the values, which are escaped.
+ * @param frames origins of pages that may show it in a frame; no others, not even ours
  * @throws Error when the template names a value that is not there
  */
-export function replyPage(ctx: Context, template: string, values: Readonly<Record<string, string>>): void {
+export function replyPage(
+  ctx: Context,
+  template: string,
+  values: Readonly<Record<string, string>>,
+  frames: readonly string[] = [],
+): void {
   let html = templates.get(template);
   if (html === undefined) {
     html = readFileSync(new URL(template, FOLDER), "utf8");
     templates.set(template, html);
   }
-  ctx.set("Content-Security-Policy", POLICY);
+  ctx.set("Content-Security-Policy", `${POLICY}; frame-ancestors ${frames.length > 0 ? frames.join(" ") : "'none'"}`);
   // The address of a page may be a key in itself: it is told to nobody.
   ctx.set("Referrer-Policy", "no-referrer");
   ctx.set("Cache-Control", "no-store");

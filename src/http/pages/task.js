@@ -1,134 +1,111 @@
 /** Keeps the page of a task up to date from its events (Server-Sent Events, which connect again by themselves). */
-(() => {
-  /** @typedef {import("../task/document.ts").MonitorDocument} Task */
+import { addOutput, readOutput } from "./task-output.js";
+import { showResult } from "./task-result.js";
+import { aheadOf, attemptOf, detailOf, hasEnded, headlineOf, isLong, numberOf, titleOf, waitOf } from "./task-words.js";
 
-  const TERMINAL = ["succeeded", "failed", "canceled"];
+/** @typedef {import("../task/document.ts").MonitorDocument} Task */
 
-  /**
-   * An element of the page, by its id and its kind.
-   * @template {typeof HTMLElement} T
-   * @param {string} id
-   * @param {T} kind
-   * @returns {InstanceType<T>}
-   */
-  function find(id, kind) {
-    const found = document.getElementById(id);
-    if (!(found instanceof kind)) throw new Error(`the page has no ${kind.name} #${id}`);
-    return /** @type {InstanceType<T>} */ (found);
-  }
+/** How often an estimate of progress is asked for, ms: it grows by itself, without being an event. */
+const REFRESH_MS = 5000;
 
-  /** @param {string} id */
-  const element = (id) => find(id, HTMLElement);
+/**
+ * An element of the page, by its id and its kind.
+ * @template {typeof HTMLElement} T
+ * @param {string} id
+ * @param {T} kind
+ * @returns {InstanceType<T>}
+ */
+function find(id, kind) {
+  const found = document.getElementById(id);
+  if (!(found instanceof kind)) throw new Error(`the page has no ${kind.name} #${id}`);
+  return /** @type {InstanceType<T>} */ (found);
+}
 
-  /**
-   * Writes a text only where it changes: a screen reader reads it out each time.
-   * @param {string} id
-   * @param {string} text
-   */
-  function say(id, text) {
-    if (element(id).textContent !== text) element(id).textContent = text;
-  }
+/** @param {string} id */
+const element = (id) => find(id, HTMLElement);
 
-  const page = element("task");
-  /** @type {Task} */
-  let task = JSON.parse(page.dataset.task ?? "");
-  /** @type {Record<string, string>} */
-  const headlines = JSON.parse(page.dataset.headlines ?? "{}");
-  /** When the estimate was made, by this browser's clock. */
-  let seenAt = Date.now();
+/**
+ * Writes a text only where it changes: a screen reader reads it out each time.
+ * @param {string} id
+ * @param {string} text
+ */
+function say(id, text) {
+  if (element(id).textContent !== text) element(id).textContent = text;
+}
 
-  /** @param {number} seconds */
-  function duration(seconds) {
-    if (seconds < 60) return `${Math.max(1, Math.round(seconds))} s`;
-    const minutes = Math.round(seconds / 60);
-    if (minutes < 60) return `${minutes} min`;
-    const hours = Math.floor(minutes / 60);
-    if (hours < 48) return minutes % 60 ? `${hours} h ${minutes % 60} min` : `${hours} h`;
-    return `${Math.round(hours / 24)} days`;
-  }
+const page = element("task");
+const { events = "", output = "", share = "", cancel = "" } = page.dataset;
+/** @type {Task} */
+let task = JSON.parse(page.dataset.task ?? "");
+/** When the estimate was made, by this browser's clock. */
+let seenAt = Date.now();
 
-  function waitText() {
-    const { eta, state } = task;
-    if (TERMINAL.includes(state) || state === "running" || !eta) return "";
-    const gone = (Date.now() - seenAt) / 1000;
-    const left = eta.seconds - gone;
-    if (left <= 0) return "Any moment now";
-    const [low, high] = [Math.max(0, eta.low - gone), eta.high - gone];
-    const range = high - low > Math.max(2, left / 5) ? ` (${duration(low)} to ${duration(high)})` : "";
-    return `Starts in about ${duration(left)}${range}`;
-  }
+const waitText = () => waitOf(task, (Date.now() - seenAt) / 1000);
 
-  function aheadText() {
-    if (task.state !== "waiting" || task.index === null) return "";
-    return task.index === 0 ? "Next in line" : `${task.index} before this one`;
-  }
+function render() {
+  const ended = hasEnded(task.state);
+  const number = numberOf(task);
+  page.dataset.state = task.state;
+  say("headline", headlineOf(task));
+  say("number", number);
+  element("number").classList.toggle("long", isLong(number));
+  say("ahead", aheadOf(task));
+  say("attempt", attemptOf(task));
+  say("detail", detailOf(task));
+  say("wait", waitText());
+  const bar = find("progress", HTMLProgressElement);
+  if (task.progress) bar.value = task.progress.percent;
+  else bar.removeAttribute("value");
+  element("until").dataset.shown = String(task.deadlineAt !== null && !ended);
+  if (task.deadlineAt) showTime("deadline", task.deadlineAt);
+  element("ending").hidden = !task.finishedAt;
+  if (task.finishedAt) showTime("finished", task.finishedAt);
+  element("expiry").hidden = task.state !== "succeeded" || !task.expiresAt;
+  if (task.expiresAt) showTime("expires", task.expiresAt);
+  element("cancel").hidden = cancel === "" || ended || task.cancelRequested;
+  if (ended) find("sure", HTMLDialogElement).close();
+  document.title = titleOf(task);
+}
 
-  function heldText() {
-    return task.held && task.state === "waiting" ? "Waits for a task of the same key to end" : "";
-  }
+/**
+ * @param {string} id
+ * @param {string} iso
+ */
+function showTime(id, iso) {
+  find(id, HTMLTimeElement).dateTime = iso;
+  say(id, new Date(iso).toLocaleString());
+}
 
-  function headline() {
-    return task.cancelRequested && task.state === "running" ? "Stopping" : (headlines[task.state] ?? task.state);
-  }
-
-  function render() {
-    const place = task.state === "waiting" && task.index !== null ? String(task.index + 1) : "";
-    page.dataset.state = task.state;
-    say("headline", headline());
-    say("place", place);
-    element("place").classList.toggle("long", place.length > 4);
-    say("ahead", aheadText());
-    say("wait", waitText());
-    say("detail", task.error?.message ?? task.progress?.message ?? heldText());
-    const bar = find("progress", HTMLProgressElement);
-    if (task.progress) bar.value = task.progress.percent;
-    else bar.removeAttribute("value");
-    const link = task.links.find((l) => l.rel === "result");
-    if (link) find("result", HTMLAnchorElement).href = link.href;
-    element("until").dataset.shown = String(task.deadlineAt !== null && !TERMINAL.includes(task.state));
-    if (task.deadlineAt) showTime("deadline", task.deadlineAt);
-    element("expiry").hidden = task.state !== "succeeded" || !task.expiresAt;
-    if (task.expiresAt) showTime("expires", task.expiresAt);
-    document.title = place ? `${place}. in line` : headline();
-  }
-
-  /**
-   * @param {string} id
-   * @param {string} iso
-   */
-  function showTime(id, iso) {
-    find(id, HTMLTimeElement).dateTime = iso;
-    say(id, new Date(iso).toLocaleString());
-  }
-
-  /** @param {Task} news */
-  function update(news) {
-    task = news;
-    seenAt = Date.now();
-    render();
-  }
-
-  /** An estimate of progress grows by itself, without being an event: it is asked for now and then. */
-  async function refresh() {
-    if (task.state !== "running" || (task.progress && !task.progress.estimated)) return;
-    const monitor = task.links.find((link) => link.rel === "monitor");
-    if (!monitor) return;
-    try {
-      const response = await fetch(monitor.href, { headers: { Accept: "application/json" } });
-      const news = response.ok ? await response.json() : task;
-      // The end is told by its event.
-      if (news.state === "running" && task.state === "running") update(news);
-    } catch {
-      // The events say that the connection is lost.
-    }
-  }
-
-  showTime("created", task.createdAt);
+/** @param {Task} news */
+function update(news) {
+  task = news;
+  seenAt = Date.now();
   render();
-  if (TERMINAL.includes(task.state)) return;
+}
 
-  const source = new EventSource(page.dataset.events ?? "");
+async function refresh() {
+  if (task.state !== "running" || (task.progress && !task.progress.estimated)) return;
+  const monitor = task.links.find((link) => link.rel === "monitor");
+  if (!monitor) return;
+  try {
+    const response = await fetch(monitor.href, { headers: { Accept: "application/json" } });
+    const news = response.ok ? await response.json() : task;
+    // The end is told by its event.
+    if (news.state === "running" && task.state === "running") update(news);
+  } catch {
+    // The events say that the connection is lost.
+  }
+}
+
+function showEnd() {
+  const link = task.links.find((l) => l.rel === "result");
+  if (task.state === "succeeded" && link) void showResult(link.href);
+}
+
+function follow() {
+  const source = new EventSource(events);
   const clock = setInterval(() => say("wait", waitText()), 1000);
+  const progress = setInterval(refresh, REFRESH_MS);
   source.onopen = () => {
     element("live").hidden = false;
     element("trouble").hidden = true;
@@ -139,15 +116,55 @@
     // Refused for good, for one because the task was destroyed: the server says so on the page itself.
     if (source.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 5000);
   };
-  const progress = setInterval(refresh, 5000);
   source.addEventListener("status", (event) => update(JSON.parse(event.data)));
+  source.addEventListener("output", (event) => addOutput(JSON.parse(event.data)));
   source.addEventListener("done", (event) => {
     source.close();
     clearInterval(clock);
     clearInterval(progress);
     update(JSON.parse(event.data));
     element("live").hidden = true;
+    element("trouble").hidden = true;
     // Who asked to be sent on to the result is sent there by the server.
     if (/[?&]oncomplete=/i.test(location.search)) location.reload();
+    else showEnd();
   });
-})();
+}
+
+async function cancelTask() {
+  find("sure", HTMLDialogElement).close();
+  try {
+    // The header tells the server that this is its own page: a page of another site cannot send it.
+    const headers = { "X-Requested-With": "paihao-dashboard", Accept: "application/json" };
+    const response = await fetch(cancel, { method: "DELETE", headers });
+    if (!response.ok) throw new Error((await response.json()).title);
+    if (response.status === 202 || response.status === 200) update(await response.json());
+  } catch (error) {
+    say("told", `Could not cancel it: ${error instanceof Error ? error.message : error}`);
+  }
+}
+
+/** Copies the link to this page, with its signature where links are signed, so that it opens without a key. */
+async function copyLink() {
+  const link = new URL(share, location.href).href;
+  try {
+    await navigator.clipboard.writeText(link);
+    say("told", "Copied. Whoever has the link can follow this task.");
+  } catch {
+    // Only pages over HTTPS or of this machine may write to the clipboard.
+    say("told", link);
+  }
+}
+
+element("copy").hidden = false;
+element("copy").addEventListener("click", copyLink);
+element("cancel").addEventListener("click", () => find("sure", HTMLDialogElement).showModal());
+element("keep").addEventListener("click", () => find("sure", HTMLDialogElement).close());
+element("end").addEventListener("click", cancelTask);
+showTime("created", task.createdAt);
+render();
+if (!hasEnded(task.state)) follow();
+else {
+  showEnd();
+  if (task.state !== "canceled") void readOutput(output);
+}

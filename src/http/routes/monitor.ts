@@ -9,10 +9,10 @@ import { isAny, namesVersion, versionTag } from "../headers/etag.ts";
 import { parsePrefer } from "../headers/prefer.ts";
 import { setRetryAfter } from "../headers/retry-after.ts";
 import { longPoll } from "../live/long-poll.ts";
-import { replyMissingPage, replyTaskPage } from "../pages/monitor-page.ts";
+import { replyEmbeddedPage, replyMissingPage, replyTaskPage } from "../pages/monitor-page.ts";
 import { responseOf } from "../response.ts";
 import type { Endpoints } from "../routes.ts";
-import { signatureOf } from "../task/access.ts";
+import { accessOf, mayEnd, signatureOf } from "../task/access.ts";
 import { monitorDocument } from "../task/document.ts";
 import { findTask, observe } from "../task/find.ts";
 import { paths } from "../task/links.ts";
@@ -99,9 +99,13 @@ async function showPage(ctx: Context, api: Api, id: string, options: MonitorOpti
   try {
     const seen = await observe(ctx, api, id);
     if (isOutcome(seen.state) && options.onComplete !== undefined) return await complete(ctx, api, seen, options);
-    replyTaskPage(ctx, monitorDocument(seen, api.engine.settings(seen.queue).attempts, signatureOf(ctx, seen)));
+    const signature = signatureOf(ctx, seen);
+    const task = monitorDocument(seen, api.engine.settings(seen.queue).attempts, signature);
+    if (!isOutcome(seen.state)) setRetryAfter(ctx, pendingTask(seen).retryAfterS);
+    if (options.embed) replyEmbeddedPage(ctx, task, api.embedOrigins);
+    else replyTaskPage(ctx, task, { signature, mayCancel: mayEnd(accessOf(ctx), seen) });
   } catch (error) {
     if (!(error instanceof PaihaoError)) throw error;
-    replyMissingPage(ctx, error);
+    replyMissingPage(ctx, error, options.embed ? api.embedOrigins : []);
   }
 }

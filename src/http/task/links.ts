@@ -12,7 +12,12 @@ export interface Link {
  * Paths of a task's resources. Ids are safe in a path without encoding. The query may be a signature that lets anyone with the
  * link read the task, see `signatureOf`; links that do more than read never have one.
  */
-export const paths = { result: pathTo("collect"), monitor: pathTo("watch"), events: pathTo("follow") };
+export const paths = {
+  result: pathTo("collect"),
+  monitor: pathTo("watch"),
+  events: pathTo("follow"),
+  output: pathTo("output"),
+};
 
 /** The paths of one task. */
 export interface TaskPaths {

@@ -6,6 +6,8 @@ export interface MonitorOptions {
   readonly onComplete: "redirect" | "stream" | undefined;
   /** Whether the response for a pending task is sent at once or when it has ended. */
   readonly onPending: "accepted" | "synchronous";
+  /** The page is the small one without a script, for a frame of another page. */
+  readonly embed: boolean;
 }
 
 /** Reads the options; names and values are case-insensitive. @throws PaihaoError invalid-parameter that names the parameter */
@@ -13,6 +15,7 @@ export function readMonitorOptions(search: URLSearchParams): MonitorOptions {
   return {
     onComplete: choice(search, "onComplete", ["redirect", "stream"]),
     onPending: choice(search, "onPending", ["accepted", "synchronous"]) ?? "accepted",
+    embed: choice(search, "embed", ["true", "false"]) === "true",
   };
 }
 

@@ -54,7 +54,9 @@ describe("the page of a task", () => {
     const line = (await page(waiting)).text;
     expect(line)
       .to.contain("Place in line")
-      .and.to.match(/id="place"[^>]*>2</);
+      .and.to.match(/id="number"[^>]*>2</)
+      .and.to.contain("1 before this one")
+      .and.to.match(/<noscript><meta http-equiv="refresh" content="\d+"><\/noscript>/);
     expect(line).to.contain(`data-events="/v1/requests/${waiting}/events"`);
     task.progress(40, "halfway");
     await server.until(running, "running");
@@ -63,6 +65,7 @@ describe("the page of a task", () => {
     expect(done.json.state).to.equal("succeeded");
     const finished = await page(waiting);
     expect(finished.status).to.equal(200);
+    expect(finished.text).to.contain('http-equiv="refresh" content=""');
     expect(finished.text).to.contain("Done").and.to.contain(`href="/v1/requests/${waiting}"`);
     const failed = String(
       (await server.post("giving-up", { title: "No", detail: "Too blue" })).headers["x-request-id"],
@@ -83,6 +86,20 @@ describe("the page of a task", () => {
     expect(shown.exec((await page(dated)).text)?.[1]).to.equal("false");
     const undated = await server.enqueue("default", 1, "?delay=3600");
     expect(shown.exec((await page(undated)).text)?.[1]).to.equal("false");
+  });
+
+  it("says when a pending task is worth another look, and which attempt it is at", async () => {
+    const later = await page(await server.enqueue("default", 1, "?delay=3600"));
+    expect(Number(later.headers["retry-after"])).to.be.within(1, 300);
+    expect(later.text).to.contain("Starts in about 1 h");
+    const gate = closedGate();
+    gate.break(new Error("no"));
+    const again = await server.enqueue("gated-too", gate.input);
+    await server.until(again, "retrying");
+    expect((await page(again)).text)
+      .to.contain("Waiting to try again")
+      .and.contain("Attempt 1 of 2 did not succeed")
+      .and.match(/Tries again in/);
   });
 
   it("escapes text of callers and handlers", async () => {

@@ -1,0 +1,105 @@
+/**
+ * What the page of a task says. The server writes it into the page, and the script of the page keeps it up to date: both take the words
+ * from here.
+ */
+
+/** @typedef {import("../task/document.ts").MonitorDocument} Task */
+
+/** @type {Readonly<Record<string, string>>} */
+const HEADLINES = {
+  waiting: "Place in line",
+  scheduled: "Scheduled for later",
+  running: "In progress",
+  retrying: "Waiting to try again",
+  succeeded: "Done",
+  failed: "Failed",
+  canceled: "Canceled",
+};
+
+/** @param {string} state */
+export const hasEnded = (state) => ["succeeded", "failed", "canceled"].includes(state);
+
+/** @param {Task} task */
+export const headlineOf = (task) =>
+  task.cancelRequested && task.state === "running" ? "Stopping" : (HEADLINES[task.state] ?? task.state);
+
+/**
+ * The large number: the place in line, or how far the task is.
+ * @param {Task} task
+ */
+export function numberOf(task) {
+  if (task.state === "waiting" && task.index !== null) return (task.index + 1).toLocaleString("en");
+  if (task.state === "running" && task.progress) return `${Math.floor(task.progress.percent)}\u00a0%`;
+  return "";
+}
+
+/**
+ * Whether a number is to be written smaller, so that it fits.
+ * @param {string} number
+ */
+export const isLong = (number) => number.length > 3;
+
+/** @param {Task} task */
+export function aheadOf(task) {
+  if (task.state !== "waiting" || task.index === null) return "";
+  if (task.index === 0) return "Next in line";
+  return `${task.index.toLocaleString("en")} before this one`;
+}
+
+/** @param {Task} task */
+export function attemptOf(task) {
+  const { state, attempt, maxAttempts } = task;
+  // An attempt that the handler puts off does not count.
+  if (attempt === 0) return "";
+  if (state === "retrying") return `Attempt ${attempt} of ${maxAttempts} did not succeed`;
+  if (state === "running" && attempt > 1) return `Attempt ${attempt} of ${maxAttempts}`;
+  if (state === "failed" && attempt > 1) return `After ${attempt} attempts`;
+  return "";
+}
+
+/** @param {Task} task */
+export function detailOf(task) {
+  if (task.error) return task.error.message;
+  if (task.held && task.state === "waiting") return "Waits for a task of the same key to end";
+  return task.progress?.message ?? "";
+}
+
+/**
+ * When the task starts, as a range.
+ * @param {Task} task
+ * @param {number} agoS how long ago the estimate was made, seconds
+ */
+export function waitOf(task, agoS = 0) {
+  const { eta, state } = task;
+  if (!eta || hasEnded(state) || state === "running") return "";
+  const left = eta.seconds - agoS;
+  if (left <= 0) return "Any moment now";
+  const verb = state === "retrying" ? "Tries again in" : "Starts in";
+  const [low, high] = [Math.max(0, eta.low - agoS), eta.high - agoS];
+  // A narrower range says no more than its middle.
+  if (high - low <= Math.max(2, left / 5)) return `${verb} about ${durationOf(left)}`;
+  const [from, to] = [durationOf(low, Math.floor), durationOf(high, Math.ceil)];
+  const unit = / \w+$/.exec(to)?.[0] ?? "";
+  return `${verb} ${from.endsWith(unit) && !/ .* /.test(from) ? from.slice(0, -unit.length) : from} to ${to}`;
+}
+
+/** @param {Task} task */
+export function titleOf(task) {
+  const number = numberOf(task);
+  if (number === "") return `${headlineOf(task)} · ${task.queue}`;
+  return task.state === "waiting" ? `Place ${number} · ${task.queue}` : `${number} · ${task.queue}`;
+}
+
+/**
+ * A time for a person.
+ * @param {number} seconds
+ * @param {(value: number) => number} round
+ */
+function durationOf(seconds, round = Math.round) {
+  if (seconds < 60) return `${Math.max(1, round(seconds))} s`;
+  const minutes = round(seconds / 60);
+  if (minutes < 60) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return minutes % 60 ? `${hours} h ${minutes % 60} min` : `${hours} h`;
+  return `${round(minutes / 60 / 24)} days`;
+}
