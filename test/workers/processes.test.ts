@@ -35,22 +35,23 @@ describe("worker processes", function () {
     expect(await second.ended).to.equal(0);
   });
 
-  it("run the tasks of a key one after the other, in order, whenever they are killed", async function () {
-    this.timeout(180_000);
-    const keyed = await openProcesses("workers", [fixtures.ordered], { timeless: true });
+  const runInOrder = async (handler: unknown, { keys, each, kills }: Record<"keys" | "each" | "kills", number>) => {
+    const keyed = await openProcesses("workers", [handler], { timeless: true });
     try {
       const begin = () => keyed.start({ ROLE: "worker" });
       const workers = await Promise.all([begin(), begin(), begin()]);
-      const accounts = Array.from({ length: 6 }, (_, n) => `account${n}`);
+      const accounts = Array.from({ length: keys }, (_, n) => `account${n}`);
       const ids = new Map<string, string[]>(accounts.map((account) => [account, []]));
-      for (let n = 0; n < 10; n += 1) {
+      for (let n = 0; n < each; n += 1) {
         for (const [account, of] of ids) {
           const order = { journal: keyed.journal, ms: 60, account };
           of.push(await keyed.shop.submit(order, { key: account }));
         }
       }
-      for (let n = 1; n <= 4; n += 1) {
-        await eventually(async () => (await keyed.lines()).filter((line) => line.includes("begins")).length >= n * 8);
+      for (let n = 1; n <= kills; n += 1) {
+        await eventually(
+          async () => (await keyed.lines()).filter((line) => line.includes("begins")).length >= n * (keys + 2),
+        );
         workers.shift()?.child.kill("SIGKILL");
         workers.push(await begin());
       }
@@ -73,7 +74,14 @@ describe("worker processes", function () {
     } finally {
       await keyed.close();
     }
-  });
+  };
+
+  it("run the tasks of a key one after the other, in order, whenever they are killed", () =>
+    runInOrder(fixtures.ordered, { keys: 6, each: 10, kills: 4 })).timeout(180_000);
+
+  it("do so if these run in threads", () => runInOrder(fixtures.orderedApart, { keys: 3, each: 4, kills: 2 })).timeout(
+    180_000,
+  );
 
   it("print one ready line, drain on SIGTERM, and exit with code 0", async () => {
     const worker = await start("worker", { DRAIN_TIMEOUT: "10s", LOG_LEVEL: "info" });
