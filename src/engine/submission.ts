@@ -30,6 +30,8 @@ export interface Submission {
   readonly share?: Share | undefined;
   /** Its key in a keyed line, null for none; undefined in any other line. */
   readonly key?: string | null | undefined;
+  /** The trace context of the submitter: traceparent, then perhaps a space and tracestate. */
+  readonly trace?: string | undefined;
 }
 
 /** A share of a fair line. */
@@ -63,6 +65,7 @@ export function itemOf(s: Submission, settings: QueueSettings, partitions: numbe
     deadlineMs: s.deadlineMs,
     share: s.share && storedShare(s.share),
     key: s.key === undefined ? undefined : storedKey(s.key, settings),
+    trace: s.trace,
   };
 }
 

@@ -2,6 +2,7 @@ import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/sp
 import { type Duration, durationWithin, LONGEST_MS, LONGEST_TIMER_MS, parseDuration } from "../config/duration.ts";
 import type { Logger } from "../log.ts";
 import { isQueueName } from "../task.ts";
+import type { TraceHeaders } from "../telemetry/trace-context.ts";
 
 /** What a handler gets in addition to its input. */
 export interface TaskContext {
@@ -23,6 +24,11 @@ export interface TaskContext {
   readonly submittedAt: Date;
   /** Name of the API key that submitted the task; null without keys. */
   readonly caller: string | null;
+  /**
+   * `traceparent` and `tracestate` (W3C Trace Context), to be sent with requests that belong to the task; empty if it is part of no
+   * trace.
+   */
+  readonly traceHeaders: TraceHeaders;
   /** Reports the progress, 0–100. Not awaited; of several calls in quick succession the last wins. */
   progress(percent: number, message?: string): void;
   /**
@@ -45,7 +51,17 @@ export interface TaskContext {
 /** The task whose work is undone; `signal`, `log`, `attempt`, `maxAttempts` and `fence` are those of the undo itself. */
 export type UndoTask = Pick<
   TaskContext,
-  "id" | "queue" | "attempt" | "maxAttempts" | "fence" | "signal" | "log" | "query" | "mediaType" | "caller"
+  | "id"
+  | "queue"
+  | "attempt"
+  | "maxAttempts"
+  | "fence"
+  | "signal"
+  | "log"
+  | "query"
+  | "mediaType"
+  | "caller"
+  | "traceHeaders"
 >;
 
 /** What an undo gets in addition to the value of its step. */

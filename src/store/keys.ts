@@ -89,7 +89,7 @@ export const KEYS = {
 export const INLINE_BYTES = 64;
 
 /**
- * The fields of a task; a field with its default value is omitted. Only `errors`, `answers`, `progress` and `query` may exceed
+ * The fields of a task; a field with its default value is omitted. Only `errors`, `answers`, `progress`, `query` and `trace` may exceed
  * 64 bytes and so prevent the compact encoding: the first two only after failures, the others only if a caller or handler uses
  * them.
  */
@@ -107,6 +107,7 @@ export const TASK_FIELDS = {
   mediaType: ["m", "media type of the input; default application/json"],
   query: ["u", "query parameters for the handler, JSON"],
   caller: ["z", "caller"],
+  trace: ["Z", "trace context of its submitter: traceparent, then, if there is one, a space and tracestate"],
   run: ["f", "its last reservation: fence, begin, attempts, place, worker, see lua/lib/run.lua; default none"],
   priority: ["O", "priority class; default PRIORITY.default"],
   place: ["o", "of a scheduled task, its class as a score"],

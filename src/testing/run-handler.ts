@@ -63,6 +63,7 @@ export async function runHandler<I, R, Q extends string, In>(
     query: options.query === undefined ? "" : JSON.stringify(options.query),
     createdMs: (options.submittedAt ?? new Date()).getTime(),
     caller: options.caller ?? "",
+    trace: "",
   };
   const progress: Progress[] = [];
   const output: unknown[] = [];

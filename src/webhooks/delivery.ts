@@ -93,6 +93,7 @@ async function attempt(
         "webhook-id": id,
         "webhook-timestamp": String(timestampS),
         ...(signature === "" ? {} : { "webhook-signature": signature }),
+        ...task.traceHeaders,
       },
       guard: parts.guard,
       signal: task.signal,

@@ -234,8 +234,8 @@ export class Attempt implements TaskActions {
   }
 
   get facts(): TaskFacts {
-    const { id, attempt, fence, query, mediaType, createdMs, caller } = this.task;
+    const { id, attempt, fence, query, mediaType, createdMs, caller, trace } = this.task;
     const { queue, attempts: maxAttempts } = this.settings;
-    return { id, queue, attempt, maxAttempts, fence, query, mediaType, createdMs, caller };
+    return { id, queue, attempt, maxAttempts, fence, query, mediaType, createdMs, caller, trace };
   }
 }

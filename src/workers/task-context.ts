@@ -1,5 +1,6 @@
 import { type Handler, type TaskContext, undoOf } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
+import { type TraceHeaders, traceHeadersOf } from "../telemetry/trace-context.ts";
 import { Output, type OutputStore } from "./output.ts";
 import { type StepStore, Steps } from "./steps.ts";
 
@@ -15,6 +16,8 @@ export interface TaskFacts {
   readonly mediaType: string;
   readonly createdMs: number;
   readonly caller: string;
+  /** Its trace context: traceparent, then perhaps a space and tracestate; "" if there is none. */
+  readonly trace: string;
 }
 
 /** How much a handler may make. */
@@ -53,6 +56,7 @@ export class Context implements TaskContext {
   readonly #actions: TaskActions;
   readonly #handler: Pick<Handler, "undo">;
   readonly #limits: HandlerLimits;
+  readonly #trace: string;
   #durable: Steps | undefined;
   #progress: TaskContext["progress"] | undefined;
   #step: TaskContext["step"] | undefined;
@@ -72,6 +76,7 @@ export class Context implements TaskContext {
     this.#actions = actions;
     this.#handler = handler;
     this.#limits = limits;
+    this.#trace = facts.trace;
   }
 
   /** For the server's own handlers. */
@@ -87,6 +92,10 @@ export class Context implements TaskContext {
   settled(): Promise<void> | undefined {
     const [steps, output] = [this.#durable?.settled(), this.#output?.settled()];
     return steps && output ? steps.then(() => output) : (steps ?? output);
+  }
+
+  get traceHeaders(): TraceHeaders {
+    return traceHeadersOf(this.#trace);
   }
 
   get signal(): AbortSignal {

@@ -109,8 +109,9 @@ async function note(store: StepStore, undoId: string, name: string): Promise<voi
 
 /** Copied member by member, since the getters of a context are lost when it is spread. */
 function undoTask(undoing: TaskContext): UndoTask {
-  const { attempt: nth, maxAttempts, fence, signal, log, query, mediaType, caller } = undoing;
-  return { ...subjectOf(undoing.id), attempt: nth, maxAttempts, fence, signal, log, query, mediaType, caller };
+  const { attempt: nth, maxAttempts, fence, signal, log, query, mediaType, caller, traceHeaders } = undoing;
+  const of = subjectOf(undoing.id);
+  return { ...of, attempt: nth, maxAttempts, fence, signal, log, query, mediaType, caller, traceHeaders };
 }
 
 function kept({ json }: StoredStep): unknown {

@@ -22,6 +22,7 @@ export function taskContext(given: Partial<TaskContext> = {}): { task: TaskConte
     mediaType: "application/json",
     submittedAt: new Date(),
     caller: null,
+    traceHeaders: {},
     progress: (percent, message) => reports.push({ percent, message }),
     write: async () => {},
     step: async (_name, work) => work(),

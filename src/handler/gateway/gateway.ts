@@ -221,6 +221,7 @@ class Exchange {
           ...headers,
           via: headers.via === undefined ? via : `${headers.via}, ${via}`,
           "x-request-id": this.#task.id,
+          ...this.#task.traceHeaders,
           ...(from?.address === undefined ? {} : { "x-forwarded-for": from.address }),
           ...(from?.proto === undefined ? {} : { "x-forwarded-proto": from.proto }),
           ...(from?.host === undefined ? {} : { "x-forwarded-host": from.host }),

@@ -257,6 +257,11 @@ export const schemas: Readonly<Record<string, Schema>> = {
       query: { type: "object", additionalProperties: text },
       caller: { type: ["string", "null"] },
       submittedAt: time,
+      traceparent: {
+        type: ["string", "null"],
+        description: "The trace of the submitter (W3C Trace Context), to be continued.",
+      },
+      tracestate: { type: ["string", "null"] },
       links,
     },
     ["input", "body"],

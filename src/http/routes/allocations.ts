@@ -30,6 +30,7 @@ import { keyOf, shareOf } from "../task/line-keys.ts";
 import { paths } from "../task/links.ts";
 import { conflict, refusalOf } from "../task/refusal.ts";
 import { unknownTask } from "../task/reply.ts";
+import { send } from "../task/send.ts";
 import { oneParameter, readSubmitOptions, searchOf, wrongParameter } from "../task/submit-options.ts";
 import { readWebhook } from "../task/webhook-option.ts";
 import { inputHandlerOf } from "./submit.ts";
@@ -78,7 +79,7 @@ async function allocate(ctx: Context, api: Api): Promise<void> {
 async function post(ctx: Context, api: Api, id: string): Promise<void> {
   const { queue, allocation } = await findAllocated(ctx, api, id, { use: true });
   const submission = await readSubmission(ctx, api, id, queue);
-  if ((await submit(api, submission)) === "conflict") throw conflict(id, "The id was used with another input.");
+  if ((await submit(ctx, api, submission)) === "conflict") throw conflict(id, "The id was used with another input.");
   if (allocation) await api.engine.allocations.drop(allocation);
   replyAllocated(ctx, 202, await findTask(ctx, api, id, { result: false }));
 }
@@ -91,7 +92,7 @@ async function put(ctx: Context, api: Api, id: string): Promise<void> {
   const submission = await readSubmission(ctx, api, id, queue);
   const { engine } = api;
   // Submitted first, which also checks whose task it is.
-  if ((await submit(api, submission)) === "conflict") {
+  if ((await submit(ctx, api, submission)) === "conflict") {
     if (conditions && onlyCreates(conditions)) throw preconditionFailed(id, "If-None-Match: the id is taken.");
     if ((await engine.update(submission, engine.settings(queue))) !== "updated") {
       throw conflict(id, "The task has begun, or is finished: its input stays.");
@@ -114,9 +115,9 @@ async function readSubmission(ctx: Context, api: Api, id: string, queue: string)
 }
 
 /** Stores a task, unless it is already stored; `conflict` if that has another input. @throws PaihaoError */
-async function submit(api: Api, submission: Submission): Promise<"stored" | "conflict"> {
+async function submit(ctx: Context, api: Api, submission: Submission): Promise<"stored" | "conflict"> {
   const { id, queue } = submission;
-  const verdict = await api.engine.submit(submission, api.engine.settings(queue));
+  const verdict = await send(ctx, api, submission);
   if (verdict.verdict === "conflict") return "conflict";
   const refusal = refusalOf(submission, verdict, { byKey: false });
   if (refusal) throw refusal;

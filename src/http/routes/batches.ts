@@ -7,6 +7,7 @@ import type { Submission } from "../../engine/submission.ts";
 import type { SubmissionVerdict } from "../../engine/submit.ts";
 import { PaihaoError } from "../../errors.ts";
 import { consumesType, type Handler } from "../../handler/define.ts";
+import { traceOf } from "../../telemetry/trace-context.ts";
 import type { Api } from "../api.ts";
 import { type Envelope, readEnvelope } from "../batches/envelope.ts";
 import { Resequencer } from "../batches/resequencer.ts";
@@ -90,7 +91,14 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
     handler,
     settings: api.engine.settings(queue),
     envelopes,
-    defaults: { ...options, queue, mediaType: "application/json", caller: callerOf(ctx), webhook },
+    defaults: {
+      ...options,
+      queue,
+      mediaType: "application/json",
+      caller: callerOf(ctx),
+      webhook,
+      trace: traceOf(ctx.headers),
+    },
     keysOf:
       handler.fair || handler.keyed
         ? (task, value) => ({
@@ -190,7 +198,7 @@ function checkLine(request: BatchRequest, line: BodyLine): Submission | Promise<
   if (!isUtf8(line.bytes)) throw new PaihaoError("malformed-json", "The line is not UTF-8.");
   const text = line.bytes.toString("utf8");
   const envelope: Envelope = envelopes ? readEnvelope(text) : { input: text };
-  const { queue, mediaType, query, caller, maxIndex, dryRun, webhook } = defaults;
+  const { queue, mediaType, query, caller, maxIndex, dryRun, webhook, trace } = defaults;
   const { input, id = randomUUID(), priority = defaults.priority } = envelope;
   const { delayMs = defaults.delayMs, deadlineMs = defaults.deadlineMs } = envelope;
   checkDeadline(delayMs, deadlineMs);
@@ -209,6 +217,7 @@ function checkLine(request: BatchRequest, line: BodyLine): Submission | Promise<
     maxIndex,
     dryRun,
     webhook,
+    trace,
   };
   const complete = (value: unknown) =>
     request.keysOf ? { ...submission, ...request.keysOf(submission, value) } : submission;

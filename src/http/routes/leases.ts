@@ -7,6 +7,7 @@ import { PaihaoError } from "../../errors.ts";
 import type { Problem } from "../../handler/intents.ts";
 import type { Lease } from "../../store/scripts/scripts.ts";
 import { type Answer, isId } from "../../task.ts";
+import { traceHeadersOf } from "../../telemetry/trace-context.ts";
 import { timestamp } from "../../timestamp.ts";
 import type { Api } from "../api.ts";
 import { parsePrefer } from "../headers/prefer.ts";
@@ -90,8 +91,15 @@ function leaseDocument(task: WithInput, queue: string, maxAttempts: number, leas
     query: task.query === "" ? {} : (JSON.parse(task.query) as Record<string, string>),
     caller: task.caller === "" ? null : task.caller,
     submittedAt: timestamp(task.createdMs),
+    ...traceMembers(task.trace),
     links: LINKS.map(([rel, path]) => ({ rel, href: path(task.id), method: "POST" })),
   };
+}
+
+/** The submitter's trace, for the worker to continue. */
+function traceMembers(trace: string): { traceparent: string | null; tracestate: string | null } {
+  const { traceparent = null, tracestate = null } = traceHeadersOf(trace);
+  return { traceparent, tracestate };
 }
 
 /**

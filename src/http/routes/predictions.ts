@@ -19,6 +19,7 @@ import { keyOf, shareOf } from "../task/line-keys.ts";
 import { absolute } from "../task/links.ts";
 import { type PredictionView, predictionId, predictionJson } from "../task/prediction.ts";
 import { refusalOf } from "../task/refusal.ts";
+import { send } from "../task/send.ts";
 import { cancelAfterOf, wrongParameter } from "../task/submit-options.ts";
 import { readWebhook } from "../task/webhook-option.ts";
 import { inputHandlerOf } from "./submit.ts";
@@ -56,7 +57,7 @@ async function predict(ctx: Context, api: Api, model?: string): Promise<void> {
   const wait = waitMs > 0 ? api.engine.wait(submission) : undefined;
   try {
     const deadlineMs = Date.now() + waitMs;
-    const verdict = await api.engine.submit(submission, api.engine.settings(queue), wait !== undefined);
+    const verdict = await send(ctx, api, submission, wait !== undefined);
     const refusal = refusalOf(submission, verdict, { byKey: (ctx.headers["idempotency-key"] ?? "") !== "" });
     if (refusal) throw refusal;
     if (!verdict.durable) {

@@ -33,6 +33,7 @@ import { keyOf, shareOf } from "../task/line-keys.ts";
 import { paths } from "../task/links.ts";
 import { conflict, refusalOf } from "../task/refusal.ts";
 import { pendingHeaders, pendingTask, replyAccepted, replyOutcome, storedTask } from "../task/reply.ts";
+import { send } from "../task/send.ts";
 import { readSubmitOptions, searchOf, wrongParameter } from "../task/submit-options.ts";
 import { readWebhook } from "../task/webhook-option.ts";
 
@@ -153,9 +154,9 @@ export function submitAndAnswer(ctx: Context, api: Api, submission: Submission, 
   // Both at once: with the store away, one after the other would keep the caller for twice the time.
   const wait = waitMs > 0 && !submission.dryRun ? api.engine.wait(submission) : undefined;
   const deadline = Date.now() + waitMs;
-  const answered = api.engine
-    .submit(submission, api.engine.settings(submission.queue), wait !== undefined)
-    .then((verdict) => answer(ctx, api, { submission, prefer, waitMs, deadline, wait, how }, verdict));
+  const answered = send(ctx, api, submission, wait !== undefined).then((verdict) =>
+    answer(ctx, api, { submission, prefer, waitMs, deadline, wait, how }, verdict),
+  );
   return wait ? answered.finally(() => wait.stop()) : answered;
 }
 

@@ -49,6 +49,8 @@ export interface Reserved {
   readonly mediaType: string;
   readonly query: string;
   readonly caller: string;
+  /** The trace context of its submitter: traceparent, then perhaps a space and tracestate; "" if there is none. */
+  readonly trace: string;
 }
 
 /** What a partition decided for such a request. */
@@ -104,17 +106,17 @@ export const reserve =
     };
   };
 
-/** Reads the tasks that reserve.lua answers: of each its facts and its input, and three more where the facts say so. */
+/** Reads the tasks that reserve.lua answers: of each its facts and its input, and four more where the facts say so. */
 function reservedTasks(reply: readonly BytesReply[]): Reserved[] {
   const tasks: Reserved[] = [];
   for (let at = 0; at < reply.length; at += 2) {
     const [id = "", fence = "", attempt, losses = "", created, more] = text(reply[at]).split(" ");
     const [lost, unbegun = 0] = losses.split("/");
-    let [mediaType, query, caller] = ["", "", ""];
+    let [mediaType, query, caller, trace] = ["", "", "", ""];
     const input = reply[at + 1];
     if (more !== undefined) {
-      [mediaType = "", query = "", caller = ""] = reply.slice(at + 2, at + 5).map(text);
-      at += 3;
+      [mediaType = "", query = "", caller = "", trace = ""] = reply.slice(at + 2, at + 6).map(text);
+      at += 4;
     }
     tasks.push({
       id,
@@ -128,6 +130,7 @@ function reservedTasks(reply: readonly BytesReply[]): Reserved[] {
       mediaType: mediaType || "application/json",
       query,
       caller,
+      trace,
     });
   }
   return tasks;

@@ -38,6 +38,8 @@ export interface SubmitItem {
   readonly share?: string | undefined;
   /** "limit key" in a keyed line, "limit" if it has no key; left out in any other. */
   readonly key?: string | undefined;
+  /** The trace context of the submitter, see the field in keys.ts; "" or undefined for none. */
+  readonly trace?: string | undefined;
 }
 
 /** The verdict, see submit.lua. */
@@ -93,7 +95,8 @@ function submitArguments(items: readonly SubmitItem[]): Argument[] {
 }
 
 function pushSubmission(args: Argument[], t: SubmitItem): void {
-  const behind = (t.share === undefined ? 0 : 2) + (t.key === undefined ? 0 : 4);
+  const trace = t.trace ?? "";
+  const behind = (t.share === undefined ? 0 : 2) + (t.key === undefined ? 0 : 4) + (trace === "" ? 0 : 8);
   if (isPlain(t)) {
     args.push(t.id, t.input, behind || "");
   } else {
@@ -102,9 +105,10 @@ function pushSubmission(args: Argument[], t: SubmitItem): void {
   }
   if (t.share !== undefined) args.push(t.share);
   if (t.key !== undefined) args.push(t.key);
+  if (trace !== "") args.push(trace);
 }
 
-/** Whether everything but its id, input, share and key is the default. */
+/** Whether everything but its id, input, share, key and trace is the default. */
 function isPlain(t: SubmitItem): boolean {
   const usual =
     t.priority === PRIORITY.default &&

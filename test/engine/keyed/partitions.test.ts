@@ -183,6 +183,7 @@ describe("a keyed queue over several partitions", () => {
     mediaType: "",
     query: "",
     caller: "",
+    trace: "",
   };
   const submissionLike = (id: string) => ({
     ...{ id, queue: "jobs", input: '{"n":2}', mediaType: "application/json", query: {}, caller: null },

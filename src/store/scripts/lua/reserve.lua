@@ -17,7 +17,7 @@
 --
 -- Returns {tasks, waiting, pause, verdicts}: of each task "id fence attempt lost created" and its input, in one list; "lost" is
 -- "lost/unbegun" where it was handed out in vain since its last loss, so often. Where it has one of
--- media type, query and caller the first ends in " +" and these three come behind, "" for what it does not have. Then how many
+-- media type, query, caller and trace the first ends in " +" and these four come behind, "" for what it does not have. Then how many
 -- still wait (in a keyed queue, how many that may start), -1 while the queue is paused; for how many ms the rate allows no more; what complete.lua returns; and of a request
 -- that is remembered by itself "generation given replayed".
 -- flags: allow-oom
@@ -62,30 +62,30 @@ local tasks, told = {}, 0
 -- The fields that few tasks have, of one that has none.
 local NONE = {}
 -- Hands out a task.
-local function hand(id, fence, attempts, lost, created, input, media, query, caller)
+local function hand(id, fence, attempts, lost, created, input, media, query, caller, trace)
   if lost and suspect_lease > 0 then
     local unbegun = redis.call('HGET', K.task(id), F.unbegunReleases)
     if unbegun then lost = lost .. '/' .. unbegun end
   end
-  local more = media or query or caller
+  local more = media or query or caller or trace
   tasks[told + 1] = id .. ' ' .. fence .. ' ' .. attempts .. ' ' .. (lost or '0') .. ' ' .. (created or '0') .. (more and ' +' or '')
   tasks[told + 2] = input or inline_input(K.task(id)) or value_or_length(K.input(id), INSIDE)
   told = told + 2
   if more then
-    tasks[told + 1], tasks[told + 2], tasks[told + 3] = media or '', query or '', caller or ''
-    told = told + 3
+    tasks[told + 1], tasks[told + 2], tasks[told + 3], tasks[told + 4] = media or '', query or '', caller or '', trace or ''
+    told = told + 4
   end
 end
 
 -- Hands out once more what is still held of a reservation, of which the fences follow one another.
 local function hand_again(nth, ids)
   for id in string.gmatch(ids, '%S+') do
-    local state, run, unbegun, input, lost, created, media, query, caller =
-      unpack(redis.call('HMGET', K.task(id), F.state, F.run, F.unbegun, F.input, F.lost, F.created, F.mediaType, F.query, F.caller))
+    local state, run, unbegun, input, lost, created, media, query, caller, trace =
+      unpack(redis.call('HMGET', K.task(id), F.state, F.run, F.unbegun, F.input, F.lost, F.created, F.mediaType, F.query, F.caller, F.trace))
     local fence, _, attempts = run_of(run)
     -- One that has been lost and taken once more meanwhile, be it by this worker in another lane, has another fence.
     if state == S.running and fence == whole(nth) then
-      hand(id, fence, attempts, lost, created, input, media, query, caller)
+      hand(id, fence, attempts, lost, created, input, media, query, caller, trace)
       -- The worker counts the lease from this answer; much of the first one has gone while the reply was lost.
       redis.call('ZADD', leases, whole(now + (unbegun == fence and suspect_lease > 0 and suspect_lease or lease)), id)
     end
@@ -205,7 +205,7 @@ for n = 1, #entries, 2 do
       -- Nothing of it is rare but its key.
       hold_key(queue, id, known[4])
     elseif known[4] then
-      extra = redis.call('HMGET', key, F.lost, F.mediaType, F.query, F.caller, F.run, F.key)
+      extra = redis.call('HMGET', key, F.lost, F.mediaType, F.query, F.caller, F.run, F.key, F.trace)
       local _, _, before = run_of(extra[5])
       attempts = often((before or 0) + 1)
       if extra[6] then hold_key(queue, id, extra[6]) end
@@ -219,7 +219,7 @@ for n = 1, #entries, 2 do
     end
     ids[taken], leased[2 * taken - 1], leased[2 * taken] = id, until_when, id
     if known[5] then notify(id, S.running, known[5]) end
-    hand(id, fence_text, attempts, extra[1], known[3], known[2], extra[2], extra[3], extra[4])
+    hand(id, fence_text, attempts, extra[1], known[3], known[2], extra[2], extra[3], extra[4], extra[7])
   end
 end
 -- Only scores of fair lines have a fraction.

@@ -4,10 +4,10 @@
 -- ARGV[1]  groups: of tasks with the same queue, limit and listener that follow one another
 -- ARGV[2…] of each group: queue, limit (most tasks waiting and scheduled and ids handed out), listener (the process that is told of
 --          their ends, also of those that are there already; "" for none), number of its tasks; then of each of these: id, input,
---          more ("" when all else has its default; else the sum of 1: the eleven that follow, 2: the share, 4: the key): digest ("" when the input is stored in the
+--          more ("" when all else has its default; else the sum of 1: the eleven that follow, 2: the share, 4: the key, 8: the trace): digest ("" when the input is stored in the
 --          hash), class (0 most urgent … 7), delay (ms), media type ("" for JSON), query ("" for none), caller ("" for none), most
 --          (largest index the caller accepts, "" for any), dry ("1" stores nothing), webhook (URL, "" for none), undo ("1" when
---          what the task does can be undone), deadline (ms from now, "" for none), share ("weight key", of a fair line), key ("limit key" of a keyed line, "limit" for none)
+--          what the task does can be undone), deadline (ms from now, "" for none), share ("weight key", of a fair line), key ("limit key" of a keyed line, "limit" for none), trace (see the field in keys.ts)
 --
 -- Returns {lines, verdicts}: a line of each queue (see lib/snapshot.lua) as it is afterwards; and in one string a line of text for
 -- each task, "verdict state index score created" and of a new one in a keyed line its turn (see lib/keyed.lua): "new", "replay" (the same submission), "conflict" (another input), "elsewhere"
@@ -141,6 +141,7 @@ local function store(key, task, input, listener)
   if task.key then put(F.key, task.key) end
   if task.class ~= C.defaultPriority then put(F.priority, task.class) end
   if task.webhook ~= '' then put(F.webhook, task.webhook) end
+  if task.trace then put(F.trace, task.trace) end
   if task.undo == '1' then put(F.undo, '1') end
   if task.deadline then
     put(F.deadline, whole(now + task.deadline))
@@ -172,9 +173,13 @@ local function submit(queue, state, limit, listener)
   end
   if parts % 4 > 1 then task.share = argument() end
   local at_once, name = false, ''
-  if parts > 3 then
+  if parts % 8 > 3 then
     at_once, name = string.match(argument(), '^(%d+) ?(.*)$')
     at_once = tonumber(at_once)
+  end
+  if parts > 7 then
+    task.trace = argument()
+    task.rare = true
   end
   local class = task.class
   local key = K.task(id)

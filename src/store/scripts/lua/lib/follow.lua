@@ -14,7 +14,8 @@ end
 -- Tells the task's webhook that it has ended.
 local function tell_webhook(id, state, url)
   local input = cjson.encode({ id = id, state = state, url = url })
-  enqueue_follower(id .. ':webhook:' .. now_text, WEBHOOKS, { F.input, input })
+  local trace = redis.call('HGET', K.task(id), F.trace)
+  enqueue_follower(id .. ':webhook:' .. now_text, WEBHOOKS, trace and { F.input, input, F.trace, trace } or { F.input, input })
 end
 
 -- Has undone what the task has done: its steps move to the undoing task, its input is copied there.
@@ -28,7 +29,7 @@ local function undo_work(id)
     follower, called = follower .. ':' .. fence, '2'
   end
   local fields = {}
-  for _, field in ipairs({ F.input, F.digest, F.mediaType, F.query, F.caller }) do
+  for _, field in ipairs({ F.input, F.digest, F.mediaType, F.query, F.caller, F.trace }) do
     local value = redis.call('HGET', K.task(id), field)
     if value then
       fields[#fields + 1] = field

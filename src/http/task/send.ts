@@ -1,0 +1,15 @@
+import type { Context } from "koa";
+import type { Submission } from "../../engine/submission.ts";
+import type { SubmissionVerdict } from "../../engine/submit.ts";
+import { traceOf } from "../../telemetry/trace-context.ts";
+import type { Api } from "../api.ts";
+
+/**
+ * Submits a task in the trace of its request.
+ * @param listen see `submit` of the engine
+ */
+export function send(ctx: Context, api: Api, submission: Submission, listen = false): Promise<SubmissionVerdict> {
+  const settings = api.engine.settings(submission.queue);
+  const trace = traceOf(ctx.headers);
+  return api.engine.submit(trace === "" ? submission : { ...submission, trace }, settings, listen);
+}
