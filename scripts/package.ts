@@ -13,7 +13,7 @@ import { megabytes, type Packed, pack, run } from "./packed.ts";
 /** What may be in the package besides Markdown: the top folder, and the kinds of files in it. */
 const KINDS: Readonly<Record<string, readonly string[]>> = {
   dist: [".js", ".d.ts", ".lua", ".css", ".html", ".svg", ".txt", ""],
-  docs: [],
+  docs: [".png"],
   examples: [".ts", ".js", ".mjs", ".html", ".py", ".sh"],
   bench: [".svg"],
 };
@@ -25,6 +25,7 @@ const TOP = [
   "ARCHITECTURE.md",
   "CHANGELOG.md",
   "CONTRIBUTING.md",
+  "llms.txt",
 ];
 
 /** What is wrong with the files of a package. */

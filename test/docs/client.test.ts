@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
@@ -7,7 +7,7 @@ import { expect } from "chai";
 import { Webhook } from "standardwebhooks";
 import { ROOT } from "../../testbed/root.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
-import { writeGuide } from "./guide.ts";
+import { guideFolder, writeGuide } from "./guide.ts";
 
 const SECRET = `whsec_${Buffer.alloc(32, 5).toString("base64")}`;
 
@@ -17,8 +17,7 @@ describe("docs/client.md", function () {
   let server: TestServer;
   let files: readonly string[];
   before(async () => {
-    mkdirSync(path.join(ROOT, ".cache"), { recursive: true });
-    folder = mkdtempSync(path.join(ROOT, ".cache/guide-"));
+    folder = guideFolder();
     files = writeGuide("client.md", folder);
     server = await startServer({
       HANDLERS: path.join(folder, "queues"),

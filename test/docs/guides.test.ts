@@ -9,6 +9,8 @@ import { type GuideEnv, readGuide, runGuide } from "./guide.ts";
 const GUIDES: Readonly<Record<string, GuideEnv>> = {
   "calling.md": () => ({}),
   "deploy.md": () => ({}),
+  "from-a-redis-list.md": () => ({}),
+  "from-bullmq.md": () => ({}),
   "handlers.md": () => ({}),
   "operations.md": () => ({}),
   "recipes.md": () => ({}),

@@ -1,6 +1,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { expect } from "chai";
+import { LLMS_FILE, llmsText } from "../../scripts/llms.ts";
 import { ROOT } from "../../testbed/root.ts";
 
 const MARKDOWN = /\.md$/;
@@ -18,6 +19,10 @@ describe("the links in documents", () => {
     const linked = linksOf("docs/README.md").map((link) => join("docs", link.replace(/#.*/, "")));
     const all = documents().filter((path) => path.startsWith("docs/") && path !== "docs/README.md");
     expect(all.filter((path) => !linked.includes(path))).to.deep.equal([]);
+  });
+
+  it("of llms.txt are those of docs/README.md: `npm run docs:llms` writes it", () => {
+    expect(readFileSync(LLMS_FILE, "utf8")).to.equal(llmsText());
   });
 
   it("of README.md lead to every guide within two clicks", () => {

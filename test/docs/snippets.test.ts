@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
 import { ROOT } from "../../testbed/root.ts";
-import { writeGuide } from "./guide.ts";
+import { guideFolder, writeGuide } from "./guide.ts";
 
 describe("the code in the guides", function () {
   this.timeout(60_000);
@@ -13,8 +13,7 @@ describe("the code in the guides", function () {
     execFileSync(process.execPath, ["--import", "tsx", ...args], { cwd: ROOT, encoding: "utf8", stdio: "pipe" });
 
   beforeEach(() => {
-    mkdirSync(path.join(ROOT, ".cache"), { recursive: true });
-    folder = mkdtempSync(path.join(ROOT, ".cache/guide-"));
+    folder = guideFolder();
   });
   afterEach(() => rmSync(folder, { recursive: true }));
 
