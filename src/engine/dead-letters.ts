@@ -1,5 +1,5 @@
 import type { Keys } from "../store/keys.ts";
-import { BATCH_LIMIT, type Place, type RetryVerdict, type Scripts } from "../store/scripts/scripts.ts";
+import { BATCH_LIMIT, type PagePart, type Place, type RetryVerdict, type Scripts } from "../store/scripts/scripts.ts";
 import { newCall } from "./new-call.ts";
 
 /**
@@ -30,11 +30,12 @@ export class DeadLetters {
       let left = await this.#deadIn(tag, queue);
       for (let after: Place | null = null; left > 0 && !signal?.aborted; ) {
         const limit = Math.min(BATCH_LIMIT, left);
-        const page: Place[] = await this.#scripts.page(tag, { index: "dead", queue, after, limit });
-        after = page.at(-1) ?? null;
+        const asked = { index: "dead", queue, after, limit, most: limit, filter: {} } as const;
+        const page: PagePart = await this.#scripts.page(tag, asked);
+        after = page.last;
         if (after === null) break;
-        left -= page.length;
-        const ids = page.map(({ id }) => id).filter((id) => !seen.has(id));
+        left -= page.looked;
+        const ids = page.entries.map(({ id }) => id).filter((id) => !seen.has(id));
         for (const id of ids) seen.add(id);
         const verdicts = await Promise.all(ids.map((id) => this.#retry(id, partition)));
         retried += verdicts.filter((verdict) => verdict === "waiting").length;

@@ -1,15 +1,14 @@
 import { Metrics } from "../metrics.ts";
-import type { Keys } from "../store/keys.ts";
+import type { Index, Keys } from "../store/keys.ts";
 import type { PubSub } from "../store/pubsub.ts";
 import type {
   BeginVerdict,
+  Cancellation,
   CancelVerdict,
   CompleteVerdict,
   FailVerdict,
   Lease,
   LoseVerdict,
-  PagedIndex,
-  Place,
   QueueRow,
   ReleaseVerdict,
   Renewed,
@@ -37,7 +36,7 @@ import { type Inspection, type InspectOptions, Inspector } from "./inspect.ts";
 import { LargeValues } from "./large-values/large-values.ts";
 import { newCall } from "./new-call.ts";
 import { Outputs } from "./output.ts";
-import { pageOf } from "./page.ts";
+import { type Page, type PageRequest, pageOf } from "./page.ts";
 import { OtherPartitions } from "./partitions.ts";
 import { Permits } from "./permits.ts";
 import { Rests } from "./rests.ts";
@@ -268,9 +267,9 @@ export class Engine {
     await this.#scripts.unreserve(this.keys.tag(partition), { ...request, ...retention }, by);
   }
 
-  /** Cancels a task, or destroys the result of a finished one. */
-  cancel(id: string, queue: string): Promise<CancelVerdict> {
-    return this.#batched.cancel({ id, call: newCall(), ...retentionOf(this.settings(queue)) });
+  /** Cancels a task, or destroys the result of a finished one; only the one or the other, if that is said. */
+  cancel(id: string, queue: string, only?: Cancellation["only"]): Promise<CancelVerdict> {
+    return this.#batched.cancel({ id, call: newCall(), only, ...retentionOf(this.settings(queue)) });
   }
 
   /**
@@ -308,13 +307,13 @@ export class Engine {
   }
 
   /** The tasks of an index after a given place, over all partitions, in order. */
-  page(index: PagedIndex, queue: string, after: Place | null, limit: number): Promise<Place[]> {
-    return pageOf(this.#scripts, this.keys, this.#homes, { index, queue, after, limit });
+  page(index: Index, request: PageRequest): Promise<Page> {
+    return pageOf(this.#scripts, this.keys, this.#homes, index, request);
   }
 
   /** The tasks of a queue that finished last, after a given place, over all partitions, the newest first. */
-  finished(queue: string, after: Place | null, limit: number): Promise<Place[]> {
-    return finishedOf(this.#scripts, this.keys, this.#homes, { queue, after, limit });
+  finished(request: PageRequest): Promise<Page> {
+    return finishedOf(this.#scripts, this.keys, this.#homes, request);
   }
 
   /** Keeps how far a running task is. */

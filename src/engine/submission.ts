@@ -83,7 +83,8 @@ function storedKey(key: string | null, { keyedConcurrency = 1 }: QueueSettings):
   return key === null ? String(keyedConcurrency) : `${keyedConcurrency} ${nameOf(key)}`;
 }
 
-function nameOf(key: string): string {
+/** A key as it is stored. */
+export function nameOf(key: string): string {
   return Buffer.byteLength(key) < KEY_BYTES ? `=${key}` : `#${digestOf(key)}`;
 }
 

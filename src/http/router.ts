@@ -7,6 +7,7 @@ import { PATH_OPTIONS } from "./route-match.ts";
 import { accessEndpoints } from "./routes/access.ts";
 import { allocationEndpoints } from "./routes/allocations.ts";
 import { batchEndpoints } from "./routes/batches.ts";
+import { bulkEndpoints } from "./routes/bulk.ts";
 import { collectEndpoints } from "./routes/collect.ts";
 import { deadEndpoints } from "./routes/dead.ts";
 import { eventEndpoints } from "./routes/events.ts";
@@ -52,6 +53,7 @@ export function apiRouting(api: Api): Routing {
     ...historyEndpoints(api),
     ...accessEndpoints,
     ...lineEndpoints(api),
+    ...bulkEndpoints(api),
     ...deadEndpoints(api),
     ...allocationEndpoints(api),
     ...predictionEndpoints(api),

@@ -31,6 +31,7 @@ export const DEFAULT_QUEUE = "default";
 
 const SUBMIT = ["submit"] as const;
 const WATCH = ["submit", "read"] as const;
+const READ = ["read"] as const;
 const WORK = ["work"] as const;
 const ADMIN = ["admin"] as const;
 const GET = ["GET"] as const;
@@ -70,12 +71,14 @@ export const ROUTES = {
   queue: { methods: GET, path: "/v1/queues/:queue", scopes: "any" },
   histories: { methods: GET, path: "/v1/history", scopes: "any" },
   history: { methods: GET, path: "/v1/queues/:queue/history", scopes: "any" },
-  waiting: { methods: GET, path: "/v1/queues/:queue/waiting", scopes: ADMIN },
-  running: { methods: GET, path: "/v1/queues/:queue/running", scopes: ADMIN },
-  dead: { methods: GET, path: "/v1/queues/:queue/dead", scopes: ADMIN },
-  finished: { methods: GET, path: "/v1/queues/:queue/finished", scopes: ADMIN },
+  waiting: { methods: GET, path: "/v1/queues/:queue/waiting", scopes: READ },
+  running: { methods: GET, path: "/v1/queues/:queue/running", scopes: READ },
+  scheduled: { methods: GET, path: "/v1/queues/:queue/scheduled", scopes: READ },
+  dead: { methods: GET, path: "/v1/queues/:queue/dead", scopes: READ },
+  finished: { methods: GET, path: "/v1/queues/:queue/finished", scopes: READ },
   forgetDead: { methods: DELETE, path: "/v1/queues/:queue/dead", scopes: ADMIN },
   retryDead: { methods: POST, path: "/v1/queues/:queue/dead/retry", scopes: ADMIN },
+  bulk: { methods: POST, path: "/v1/queues/:queue/bulk", scopes: ADMIN },
   pause: { methods: POST, path: "/v1/queues/:queue/pause", scopes: ADMIN },
   resume: { methods: POST, path: "/v1/queues/:queue/resume", scopes: ADMIN },
 
@@ -113,7 +116,7 @@ export const ROUTES = {
   openapi: { methods: GET, path: "/openapi.json", scopes: "none" },
   explain: { methods: GET, path: "/problems/:code", scopes: "none" },
 
-  dashboard: { methods: GET, path: "/dashboard", scopes: ADMIN, page: true },
+  dashboard: { methods: GET, path: "/dashboard", scopes: READ, page: true },
   docs: { methods: GET, path: "/docs", scopes: "none", page: true },
   docsFile: { methods: GET, path: "/docs/:name", scopes: "none", page: true },
   pageFile: { methods: GET, path: "/pages/:name", scopes: "none", page: true },

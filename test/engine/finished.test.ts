@@ -45,9 +45,9 @@ describe("the latest outcomes of a queue", () => {
   const walk = async (limit: number) => {
     const ids: string[] = [];
     for (let after = null; ; ) {
-      const page = await t.engine.finished("jobs", after, limit);
-      ids.push(...page.map(({ id }) => id));
-      after = page.at(-1) ?? null;
+      const { entries, next } = await t.engine.finished({ queue: "jobs", after, limit });
+      ids.push(...entries.map(({ id }) => id));
+      after = next;
       if (after === null) return ids;
     }
   };
@@ -99,10 +99,10 @@ describe("the latest outcomes of a queue", () => {
     await open(1);
     // Of what ended in the same millisecond as one that is gone, nothing is known.
     await finish(["a", "b", "c"]);
-    const [newest] = await t.engine.finished("jobs", null, 1);
+    const { next: newest } = await t.engine.finished({ queue: "jobs", after: null, limit: 1 });
     await t.redis.lpop(`${t.keys.tag(0)}f:jobs`);
-    const next = await t.engine.finished("jobs", newest ?? null, 10);
-    expect(next.map(({ id }) => id)).to.deep.equal(["b", "a"]);
+    const { entries } = await t.engine.finished({ queue: "jobs", after: newest, limit: 10 });
+    expect(entries.map(({ id }) => id)).to.deep.equal(["b", "a"]);
   });
 
   it(`are ${SHARED.mostFinished} at most, in the store and over all partitions`, async () => {

@@ -230,7 +230,7 @@ describe("a request for work that is sent again", () => {
   }
 
   async function completeAll(): Promise<void> {
-    for (const { id } of await t.engine.page("leases", "jobs", null, 200)) {
+    for (const { id } of (await t.engine.page("leases", { queue: "jobs", after: null, limit: 200 })).entries) {
       const fence = await t.redis.hget(`${t.keys.tag(t.keys.partitionOf(id))}t:${id}`, "f");
       await complete(`${id} ${fence}`);
     }

@@ -4,7 +4,7 @@ import { allocationOperations } from "./allocations.ts";
 import { headerRefs, headers } from "./headers.ts";
 import { inputSchemas } from "./inputs.ts";
 import { parameterRefs, parameters } from "./parameters.ts";
-import { queueOperations } from "./queues.ts";
+import { bulkSchemas, queueOperations } from "./queues.ts";
 import { schemas } from "./schemas.ts";
 import { serviceOperations } from "./service.ts";
 import { shareResponses } from "./shared.ts";
@@ -55,7 +55,7 @@ export function openApiDocument(handlers: readonly Handler[], version: string): 
     tags: TAGS,
     paths,
     components: {
-      schemas: Object.assign({}, schemas, leaseSchemas, ...handlers.map(inputSchemas)),
+      schemas: Object.assign({}, schemas, leaseSchemas, bulkSchemas, ...handlers.map(inputSchemas)),
       responses,
       parameters,
       headers,

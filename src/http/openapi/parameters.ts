@@ -1,3 +1,4 @@
+import { FILTER_FORMS, LISTS } from "../input/list-filter.ts";
 import { HISTORY } from "../routes/history.ts";
 import { PAGE } from "../routes/line.ts";
 import { ID, QUEUE } from "./schemas.ts";
@@ -22,6 +23,8 @@ const path = (name: string, description: string, schema: Schema): Parameter => (
   description,
   schema,
 });
+
+const isFirst = (state: string, n: number, all: readonly string[]): boolean => all.indexOf(state) === n;
 
 /** Request parameters, by their name in the components. */
 export const parameters = {
@@ -116,6 +119,18 @@ export const parameters = {
     maximum: PAGE.most,
     default: PAGE.default,
   }),
+  idPrefix: query("idPrefix", "Only tasks whose ids begin with this.", {
+    type: "string",
+    pattern: FILTER_FORMS.idPrefix.source,
+  }),
+  ofCaller: query("caller", "Only tasks of this caller: the name of a key.", { type: "string" }),
+  ofKey: query("key", "Only tasks of this key of a fair or keyed line.", { type: "string" }),
+  inState: query("state", "Only tasks in this state.", { enum: Object.values(LISTS).flat().filter(isFirst) }),
+  olderThan: query(
+    "olderThan",
+    "Only tasks that were submitted so long ago: in seconds, or a time such as `90s`, `5m`, `2h` or `3d`.",
+    { type: "string" },
+  ),
   minutes: query("minutes", "How far back.", {
     type: "integer",
     minimum: HISTORY.minutes.least,

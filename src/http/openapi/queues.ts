@@ -1,4 +1,7 @@
+import { z } from "zod";
+import { bulkBody } from "../input/bulk-body.ts";
 import { BATCH_DEFAULTS, NDJSON } from "../routes/batches.ts";
+import { asComponents } from "./inputs.ts";
 import { parameterRefs } from "./parameters.ts";
 import { json, problems } from "./responses.ts";
 import { nullable, type Operations, type OperationText, object, type Schema, schemaRef } from "./types.ts";
@@ -6,11 +9,18 @@ import { nullable, type Operations, type OperationText, object, type Schema, sch
 const page = (summary: string, item: string, order = "in line order"): OperationText => ({
   summary,
   tags: ["Queues"],
-  parameters: parameterRefs("limit", "cursor"),
+  description:
+    "At most 1,000 entries are looked at (of each partition) for a page, so that one with a filter may have few items, or none: go on " +
+    "as long as there is a `next`.",
+  parameters: parameterRefs("limit", "cursor", "idPrefix", "ofCaller", "ofKey", "inState", "olderThan"),
   responses: {
     "200": json(
       `A page, ${order}.`,
-      object({ items: { type: "array", items: schemaRef(item) }, next: nullable({ type: "string" }) }),
+      object({
+        items: { type: "array", items: schemaRef(item) },
+        next: nullable({ type: "string" }),
+        scanned: { type: "integer", minimum: 0, description: "How many entries were looked at." },
+      }),
     ),
     ...problems("unknown-queue"),
   },
@@ -24,6 +34,38 @@ const verb = (summary: string, tag: string, schema: Schema): OperationText => ({
 
 const count = (name: string): Schema => object({ [name]: { type: "integer", minimum: 0 } });
 
+const bulk: OperationText = {
+  summary: "Cancel, retry or delete all tasks that match",
+  description:
+    "One step, of at most 100 tasks: repeat it with `cursor` set to `next` until that is null. What came after the first step is left " +
+    "alone, so that the steps end while tasks arrive. `cancel` goes with the lists `waiting`, `scheduled` and `running`, `retry` with " +
+    "`dead`, `delete` with `dead` and `finished`.",
+  tags: ["Queues"],
+  requestBody: { required: true, content: { "application/json": { schema: schemaRef("bulk") } } },
+  responses: {
+    "200": json(
+      "The step is done.",
+      object({
+        matched: { type: "integer", minimum: 0, description: "How many tasks matched in this step." },
+        done: {
+          type: "integer",
+          minimum: 0,
+          description: "How many of these changed; the others were in another state by then.",
+        },
+        scanned: { type: "integer", minimum: 0 },
+        next: nullable({ type: "string" }),
+      }),
+    ),
+    ...problems("unknown-queue", "malformed-json", "invalid-input", "payload-too-large", "unsupported-media-type"),
+  },
+};
+
+/** The schemas of request bodies. */
+export const bulkSchemas: Readonly<Record<string, Schema>> = asComponents(
+  "bulk",
+  z.toJSONSchema(bulkBody, { io: "input" }),
+);
+
 /** Operations on queues. */
 export const queueOperations: Operations<
   | (
@@ -33,6 +75,8 @@ export const queueOperations: Operations<
       | "history"
       | "waiting"
       | "running"
+      | "scheduled"
+      | "bulk"
       | "dead"
       | "finished"
       | "forgetDead"
@@ -63,10 +107,12 @@ export const queueOperations: Operations<
     parameters: parameterRefs("minutes", "step", "afterTime"),
     responses: { "200": json("Its history.", schemaRef("History")), ...problems("unknown-queue") },
   },
-  waiting: page("Waiting tasks", "Task"),
-  running: page("Running tasks", "Task"),
+  waiting: page("Waiting tasks", "ListedTask"),
+  running: page("Running tasks", "ListedTask", "ordered by the ends of their leases"),
+  scheduled: page("Scheduled and retrying tasks", "ListedTask", "ordered by when they are due"),
   dead: { ...page("Dead tasks, oldest first", "DeadTask"), tags: ["Dead letters"] },
-  finished: page("The latest outcomes: at most 1,000 are kept of a queue", "Task", "newest first"),
+  finished: page("The latest outcomes: at most 1,000 are kept of a queue", "ListedTask", "newest first"),
+  bulk,
   forgetDead: verb("Delete all dead tasks", "Dead letters", count("forgotten")),
   retryDead: verb("Retry all dead tasks", "Dead letters", count("retried")),
   pause: verb("Pause: start no more tasks", "Queues", schemaRef("Queue")),

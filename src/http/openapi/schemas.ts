@@ -64,6 +64,21 @@ const taskMembers = {
   links,
 } satisfies Record<string, Schema>;
 
+const listedMembers = {
+  ...taskMembers,
+  caller: { type: ["string", "null"] },
+  key: {
+    type: ["string", "null"],
+    description: "Whose share of a fair line it takes, or its key in a keyed one; of a long one `#` and a digest.",
+  },
+  worker: {
+    type: ["string", "null"],
+    description: "The last 20 characters of the name of the worker that has it, or had it last.",
+  },
+  dueAt: { ...nullable(time), description: "When a scheduled or retrying task is due." },
+  lost: { ...count, description: "How many workers it has lost." },
+} satisfies Record<string, Schema>;
+
 const series = (description: string): Schema => ({ type: "array", items: count, description });
 const percentile = (description: string): Schema => ({ type: "array", items: nullable(seconds), description });
 const seriesTimes: Schema = {
@@ -140,8 +155,9 @@ export const schemas: Readonly<Record<string, Schema>> = {
     attempt: { type: "integer", minimum: 0 },
     data: { description: "What the handler wrote." },
   }),
+  ListedTask: object(listedMembers),
   DeadTask: object({
-    ...taskMembers,
+    ...listedMembers,
     errors: { type: "array", items: text, description: "The latest errors of its attempts, newest first." },
   }),
   DryRun: object({ queue: text, index, eta: nullable(schemaRef("Eta")) }),

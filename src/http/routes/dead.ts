@@ -2,6 +2,7 @@ import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";
+import { logAction } from "../audit-line.ts";
 import { untilGone } from "../live/long-poll.ts";
 import type { Endpoints } from "../routes.ts";
 import { signatureOf } from "../task/access.ts";
@@ -16,13 +17,17 @@ export function deadEndpoints(api: Api): Endpoints<"retry" | "retryDead" | "forg
     retry: (ctx) => retry(ctx, api, ctx.params.id),
     retryDead: async (ctx) => {
       const { queue } = shownHandlerOf(api, ctx.params.queue);
+      const retried = await api.engine.retryAll(queue, untilGone(ctx, api));
+      logAction(ctx, api, "retry", { queue, list: "dead", done: retried });
       ctx.set("Cache-Control", "no-store");
-      ctx.body = { retried: await api.engine.retryAll(queue, untilGone(ctx, api)) };
+      ctx.body = { retried };
     },
     forgetDead: async (ctx) => {
       const { queue } = shownHandlerOf(api, ctx.params.queue);
+      const forgotten = await api.engine.forgetAll(queue, untilGone(ctx, api));
+      logAction(ctx, api, "delete", { queue, list: "dead", done: forgotten });
       ctx.set("Cache-Control", "no-store");
-      ctx.body = { forgotten: await api.engine.forgetAll(queue, untilGone(ctx, api)) };
+      ctx.body = { forgotten };
     },
   };
 }
@@ -38,6 +43,7 @@ async function retry(ctx: Context, api: Api, id: string): Promise<void> {
     const detail = verdict === "undone" ? "What the task has done is being undone, or has been." : undefined;
     throw new PaihaoError("not-retryable", detail, { extensions: { id, queue, state, reason: verdict } });
   }
+  logAction(ctx, api, "retry", { queue: before.queue, id });
   const seen = await findTask(ctx, api, id, { result: false });
   // If it has already ended, there is nothing to wait for.
   if (!isOutcome(seen.state)) pendingHeaders(ctx, pendingTask(seen));

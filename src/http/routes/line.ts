@@ -1,99 +1,111 @@
 import type { Context } from "koa";
-import type { Inspection } from "../../engine/inspect.ts";
-import type { PagedIndex, Place } from "../../store/scripts/scripts.ts";
+import type { Page, PageRequest } from "../../engine/page.ts";
+import type { Index } from "../../store/keys.ts";
+import type { Entry } from "../../store/scripts/scripts.ts";
 import type { State } from "../../task.ts";
+import { timestamp } from "../../timestamp.ts";
 import type { Api } from "../api.ts";
+import { logAction } from "../audit-line.ts";
 import { cursorOf, readCursor } from "../input/cursor.ts";
+import { LISTS, type ListName, readFilter, shownKey } from "../input/list-filter.ts";
 import type { Endpoints } from "../routes.ts";
 import { signatureOf } from "../task/access.ts";
 import { type MonitorDocument, monitorDocument, PROBLEM_BYTES } from "../task/document.ts";
-import { searchOf, wholeParameter, wrongParameter } from "../task/submit-options.ts";
+import { oneParameter, searchOf, wholeParameter, wrongParameter } from "../task/submit-options.ts";
 import { queueDocument } from "./queues.ts";
 import { shownHandlerOf } from "./submit.ts";
 
 /** The default and the highest number of tasks in a page. */
 export const PAGE = { default: 50, most: 200 } as const;
 
-/** The lists of a queue, each with its index and the state of its tasks. */
-const LISTS: Readonly<Record<"waiting" | "running" | "dead", { index: PagedIndex; state: State }>> = {
-  waiting: { index: "waiting", state: "waiting" },
-  running: { index: "leases", state: "running" },
-  dead: { index: "dead", state: "failed" },
-};
+/** The index of each list. */
+const INDEX = {
+  waiting: "waiting",
+  running: "leases",
+  scheduled: "scheduled",
+  dead: "dead",
+} as const satisfies Readonly<Record<Exclude<ListName, "finished">, Index>>;
 
-/** A task of a page; a dead one has the latest errors of its attempts, newest first. */
-type Item = MonitorDocument & { readonly errors?: readonly string[] };
+/** A task of a page. */
+export interface ListedTask extends MonitorDocument {
+  readonly caller: string | null;
+  /** Whose share of the line it takes, or which key it has. */
+  readonly key: string | null;
+  /** The end of the name of the worker that has it, or had it last. */
+  readonly worker: string | null;
+  /** When a scheduled or retrying task is due. */
+  readonly dueAt: string | null;
+  /** How many workers it has lost. */
+  readonly lost: number;
+  /** Of a dead task, the latest errors of its attempts, newest first. */
+  readonly errors?: readonly string[];
+}
 
 /** The tasks of a queue, and whether it is paused. */
-export function lineEndpoints(api: Api): Endpoints<"waiting" | "running" | "dead" | "finished" | "pause" | "resume"> {
+export function lineEndpoints(
+  api: Api,
+): Endpoints<"waiting" | "running" | "scheduled" | "dead" | "finished" | "pause" | "resume"> {
   return {
-    waiting: (ctx) => page(ctx, api, "waiting"),
-    running: (ctx) => page(ctx, api, "running"),
-    dead: (ctx) => page(ctx, api, "dead"),
-    finished: (ctx) => finished(ctx, api),
+    waiting: (ctx) => list(ctx, api, "waiting"),
+    running: (ctx) => list(ctx, api, "running"),
+    scheduled: (ctx) => list(ctx, api, "scheduled"),
+    dead: (ctx) => list(ctx, api, "dead"),
+    finished: (ctx) => list(ctx, api, "finished"),
     pause: (ctx) => pause(ctx, api, true),
     resume: (ctx) => pause(ctx, api, false),
   };
 }
 
+/** Reads a page of a list. @throws PaihaoError store-unavailable */
+export function pageOfList(api: Api, name: ListName, request: PageRequest): Promise<Page> {
+  return name === "finished" ? api.engine.finished(request) : api.engine.page(INDEX[name], request);
+}
+
 /** Which page a request asks for. @throws PaihaoError unknown-queue, invalid-parameter */
-function readPage(ctx: Context, api: Api): { queue: string; after: Place | null; limit: number } {
+function readPage(ctx: Context, api: Api, name: ListName): PageRequest {
   const { queue } = shownHandlerOf(api, ctx.params.queue ?? "");
   const search = searchOf(ctx);
   const limit = wholeParameter(search, "limit") ?? PAGE.default;
   if (limit < 1 || limit > PAGE.most) throw wrongParameter("limit", `expected a whole number from 1 to ${PAGE.most}`);
-  const [cursor, second] = search.getAll("cursor");
-  if (second !== undefined) throw wrongParameter("cursor", "given more than once");
-  return { queue, after: cursor === undefined ? null : readCursor(cursor), limit };
+  const cursor = oneParameter(search, "cursor");
+  return { queue, after: cursor === null ? null : readCursor(cursor), limit, filter: readFilter(ctx, name) };
 }
 
-function replyPage(ctx: Context, items: readonly Item[], places: readonly Place[], limit: number): void {
-  const last = places.at(-1);
+async function list(ctx: Context, api: Api, name: ListName): Promise<void> {
+  const { entries, next, looked } = await pageOfList(api, name, readPage(ctx, api, name));
+  const items = await Promise.all(entries.map((entry) => itemOf(ctx, api, name, entry)));
   ctx.set("Cache-Control", "no-store");
-  ctx.body = { items, next: last && places.length === limit ? cursorOf(last) : null };
+  ctx.body = { items: items.flat(), next: next && cursorOf(next), scanned: looked };
 }
 
-async function page(ctx: Context, api: Api, list: keyof typeof LISTS): Promise<void> {
+/** A task of a list; none if it has left the list since that was read. */
+async function itemOf(ctx: Context, api: Api, name: ListName, entry: Entry): Promise<ListedTask[]> {
   const { engine } = api;
-  const { queue, after, limit } = readPage(ctx, api);
-  const { index, state } = LISTS[list];
-  const places = await engine.page(index, queue, after, limit);
-  // Only for dead tasks, whose result is the problem that is their error.
-  const look = { result: list === "dead", mostBytes: PROBLEM_BYTES };
-  const seen = await Promise.all(places.map(({ id }) => engine.inspect(id, look)));
-  // A task that has left the list between the two reads is omitted.
-  const items = seen.flatMap((task) => (task?.state === state ? [itemOf(ctx, api, task, look.result)] : []));
-  replyPage(ctx, items, places, limit);
-}
-
-/** The latest outcomes, the newest first. */
-async function finished(ctx: Context, api: Api): Promise<void> {
-  const { engine } = api;
-  const { queue, after, limit } = readPage(ctx, api);
-  const places = await engine.finished(queue, after, limit);
-  const seen = await Promise.all(
-    places.map(async ({ id }) => {
-      const task = await engine.inspect(id, { result: false });
-      // Results can be large: only that of a failed task, a problem document, is read here.
-      return task?.state === "failed" ? engine.inspect(id, { result: true, mostBytes: PROBLEM_BYTES }) : task;
-    }),
-  );
-  // A task that has been run again or destroyed since is omitted.
-  const items = seen.flatMap((task, i) =>
-    task && !task.destroyed && task.finishedMs === Number(places[i]?.score) ? [itemOf(ctx, api, task, false)] : [],
-  );
-  replyPage(ctx, items, places, limit);
-}
-
-function itemOf(ctx: Context, api: Api, task: Inspection, errors: boolean): Item {
-  const document = monitorDocument(task, api.engine.settings(task.queue).attempts, signatureOf(ctx, task));
-  return errors ? { ...document, errors: task.errors } : document;
+  // Results can be large: only that of a failed task, a problem document, is read here.
+  const problem = { result: true, mostBytes: PROBLEM_BYTES };
+  let task = await engine.inspect(entry.id, name === "dead" ? problem : { result: false });
+  if (name === "finished" && task?.state === "failed") task = await engine.inspect(entry.id, problem);
+  const states: readonly State[] = LISTS[name];
+  if (!task || !states.includes(task.state)) return [];
+  if (name === "finished" && (task.destroyed || task.finishedMs !== Number(entry.score))) return [];
+  return [
+    {
+      ...monitorDocument(task, engine.settings(task.queue).attempts, signatureOf(ctx, task)),
+      caller: task.caller,
+      key: shownKey(entry.key),
+      worker: entry.worker || null,
+      dueAt: timestamp(task.dueMs),
+      lost: task.lost,
+      ...(name === "dead" && { errors: task.errors }),
+    },
+  ];
 }
 
 /** Pauses or resumes a queue; running tasks continue. Idempotent. */
 async function pause(ctx: Context, api: Api, paused: boolean): Promise<void> {
   const handler = shownHandlerOf(api, ctx.params.queue ?? "");
   await api.engine.pause(handler.queue, paused);
+  logAction(ctx, api, paused ? "pause" : "resume", { queue: handler.queue });
   ctx.set("Cache-Control", "no-store");
   ctx.body = await queueDocument(api, handler);
 }

@@ -1,4 +1,4 @@
-import type { Place } from "./page.ts";
+import { type Entry, entryOf, type Filter, filterArguments, type Place } from "./page.ts";
 import { list, number, text } from "./reply.ts";
 import type { Script } from "./script.ts";
 
@@ -10,24 +10,30 @@ interface FinishedRequest {
   /** Whether that task is of this partition, and if not, whether tasks here that ended in the same ms come after it. */
   readonly side: "own" | "before" | "after";
   readonly limit: number;
+  readonly filter: Filter;
 }
 
 /** What finished.lua answers. */
 interface FinishedPage {
   /** How many entries come before the page. */
   readonly before: number;
-  readonly places: readonly Place[];
+  readonly looked: number;
+  readonly entries: readonly Entry[];
+  readonly nowMs: number;
 }
 
 /** The tasks of a queue that finished last, the newest first. */
 export const finished =
   (script: Script) =>
-  async (tag: string, { queue, after, side, limit }: FinishedRequest): Promise<FinishedPage> => {
+  async (tag: string, { queue, after, side, limit, filter }: FinishedRequest): Promise<FinishedPage> => {
     const id = side === "own" ? (after?.id ?? "") : "";
-    const args = [queue, after?.score ?? "", id, side === "after" ? "1" : "", limit];
-    const [before, page] = list(await script.text(tag, args));
-    const reply = list(page);
-    const places: Place[] = [];
-    for (let i = 0; i < reply.length; i += 2) places.push({ id: text(reply[i]), score: text(reply[i + 1]) });
-    return { before: number(before), places };
+    const place = [after?.score ?? "", id, side === "after" ? "1" : ""];
+    const reply = await script.text(tag, [queue, ...place, limit, ...filterArguments(filter)]);
+    const [before, looked, entries, now] = list(reply);
+    return {
+      before: number(before),
+      looked: number(looked),
+      entries: list(entries).map(entryOf),
+      nowMs: Number(text(now)),
+    };
   };

@@ -1,9 +1,7 @@
-import { type Index, START } from "../keys.ts";
-import { list, text } from "./reply.ts";
-import type { Script } from "./script.ts";
-
-/** The indexes that an operator can page through. */
-export type PagedIndex = Exclude<Index, "scheduled">;
+import type { State } from "../../task.ts";
+import { type Index, START, STATE_LETTERS } from "../keys.ts";
+import { list, number, text } from "./reply.ts";
+import type { Argument, Reply, Script } from "./script.ts";
 
 /** The place of a task in an index. */
 export interface Place {
@@ -11,23 +9,75 @@ export interface Place {
   readonly score: string;
 }
 
+/** The same of a listed task. */
+export interface Entry extends Place {
+  /** Its key in a fair or keyed line as it is stored: see engine/submission.ts; "" if it has none. */
+  readonly key: string;
+  /** The end of the name of the worker that had it last; "" if none has. */
+  readonly worker: string;
+}
+
+/** Which tasks of a list are wanted; what is left out may be anything. */
+export interface Filter {
+  readonly prefix?: string | undefined;
+  readonly caller?: string | undefined;
+  /** As it is stored. */
+  readonly key?: string | undefined;
+  readonly states?: readonly State[] | undefined;
+  /** Created then or earlier, ms. */
+  readonly beforeMs?: number | undefined;
+  /** Created so long ago or longer, ms. */
+  readonly ageMs?: number | undefined;
+}
+
 interface PageRequest {
-  readonly index: PagedIndex;
+  readonly index: Index;
   readonly queue: string;
   /** The last place of the page before; null for the first page. */
   readonly after: Place | null;
   readonly limit: number;
+  /** The most entries to look at. */
+  readonly most: number;
+  /** The highest score that is wanted. Default: any. */
+  readonly lastScore?: number | undefined;
+  readonly filter: Filter;
 }
 
-const LONGEST = 200;
+/** A page of one partition. */
+export interface PagePart {
+  readonly nowMs: number;
+  readonly looked: number;
+  /** There are others behind the last that was looked at. */
+  readonly more: boolean;
+  /** The last one that was looked at; null if none was. */
+  readonly last: Place | null;
+  readonly entries: readonly Entry[];
+}
 
 /** The tasks of an index after a place, in order. */
 export const page =
   (script: Script) =>
-  async (tag: string, { index, queue, after, limit }: PageRequest): Promise<Place[]> => {
-    const args = [START[index], queue, after?.score ?? "-inf", after?.id ?? "", Math.min(limit, LONGEST)];
-    const reply = list(await script.text(tag, args));
-    const places: Place[] = [];
-    for (let i = 0; i < reply.length; i += 2) places.push({ id: text(reply[i]), score: text(reply[i + 1]) });
-    return places;
+  async (tag: string, { index, queue, after, limit, most, lastScore, filter }: PageRequest): Promise<PagePart> => {
+    const place = [after?.score ?? "-inf", after?.id ?? ""];
+    const args = [START[index], queue, ...place, limit, most, lastScore ?? "+inf", ...filterArguments(filter)];
+    const [now, looked, more, id, score, entries] = list(await script.text(tag, args));
+    return {
+      nowMs: number(now),
+      looked: number(looked),
+      more: text(more) === "1",
+      last: text(id) === "" ? null : { id: text(id), score: text(score) },
+      entries: list(entries).map(entryOf),
+    };
   };
+
+/** The arguments of lua/lib/filter.lua. */
+export function filterArguments({ prefix, caller, key, states, beforeMs, ageMs }: Filter): Argument[] {
+  const letters = states?.map((state) => STATE_LETTERS[state]).join("");
+  return [prefix ?? "", caller ?? "", key ?? "", letters ?? "", beforeMs ?? "", ageMs ?? ""];
+}
+
+/** Parses an entry. */
+export function entryOf(reply: Reply): Entry {
+  const [id, score, key, worker] = list(reply);
+  return { id: text(id), score: text(score), key: text(key), worker: text(worker) };
+}

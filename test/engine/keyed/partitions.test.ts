@@ -89,7 +89,7 @@ describe("a keyed queue over several partitions", () => {
     }
     const fifth = await anotherProcess();
     expect(await fifth.engine.retry("x2")).to.equal("waiting");
-    expect(await fifth.engine.page("dead", "jobs", null, 100)).to.have.length(9);
+    expect((await fifth.engine.page("dead", { queue: "jobs", after: null, limit: 100 })).entries).to.have.length(9);
     expect(await (await anotherProcess()).engine.retryAll("jobs")).to.equal(9);
     expect(await (await anotherProcess()).engine.cancel("x3", "jobs")).to.equal("canceled");
   });

@@ -3,7 +3,8 @@ import fc from "fast-check";
 import type { Engine } from "../../../src/engine/engine.ts";
 import { catalogueResult } from "../../../src/engine/problem.ts";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
-import type { FailKind, Lease, PagedIndex } from "../../../src/store/scripts/scripts.ts";
+import { INDEXES, type Index } from "../../../src/store/keys.ts";
+import type { FailKind, Lease } from "../../../src/store/scripts/scripts.ts";
 import type { Result } from "../../../src/task.ts";
 import type { Model } from "./model.ts";
 import { allPages } from "./pages.ts";
@@ -57,7 +58,7 @@ export type Op =
   | { op: "tick"; afterGap: boolean }
   | { op: "elapse" | "expire" | "late"; ids: readonly number[]; when: number }
   | { op: "entomb"; id: number }
-  | { op: "page"; queue: number; index: PagedIndex; limit: number };
+  | { op: "page"; queue: number; index: Index; limit: number };
 
 interface SubmitOp {
   readonly id: number;
@@ -179,7 +180,7 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
     {
       weight: 1,
       arbitrary: fc.record({
-        ...{ op: fc.constant("page"), queue, index: fc.constantFrom<PagedIndex>("waiting", "leases", "dead") },
+        ...{ op: fc.constant("page"), queue, index: fc.constantFrom(...INDEXES) },
         limit: fc.integer({ min: 1, max: 3 }),
       }),
     },
@@ -324,12 +325,15 @@ export async function play(world: World, call: Op): Promise<void> {
       return world.time.passSpan(queueOf(call.queue));
     case "page": {
       const places = await allPages(engine, call.index, queueOf(call.queue), call.limit);
-      const [whole, of] = [await engine.page(call.index, queueOf(call.queue), null, 200), queueOf(call.queue)];
-      expect(places, "pages one after the other").to.deep.equal(whole);
-      const tasks = { waiting: model.line(of), leases: model.of(of, "running"), dead: model.dead(of) }[call.index];
+      const of = queueOf(call.queue);
+      const whole = await engine.page(call.index, { queue: of, after: null, limit: 200 });
+      expect(places, "pages one after the other").to.deep.equal(whole.entries);
+      const due = model.of(of, "scheduled", "retrying");
+      const lists = { waiting: model.line(of), leases: model.of(of, "running"), scheduled: due, dead: model.dead(of) };
+      const tasks = lists[call.index];
       expect(places.map((p) => p.id).sort()).to.deep.equal(tasks.map((t) => t.id).sort());
       const outcomes = model.of(of, "succeeded", "failed", "canceled").filter((t) => !t.destroyed);
-      const finished = (await engine.finished(of, null, 200)).map((p) => p.id);
+      const finished = (await engine.finished({ queue: of, after: null, limit: 200 })).entries.map((p) => p.id);
       expect(finished.sort(), "outcomes").to.deep.equal(outcomes.map((t) => t.id).sort());
       return;
     }

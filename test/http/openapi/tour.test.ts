@@ -153,10 +153,13 @@ describe("answers of the server, compared with its OpenAPI description", () => {
     await send("GET", "/v1/history?minutes=5", 200);
     await send("GET", "/v1/history?minutes=x", 400);
     await send("GET", "/v1/queues/failing/history?minutes=5&after=1", 200);
-    for (const list of ["waiting", "running", "dead", "finished"])
+    for (const list of ["waiting", "running", "scheduled", "dead", "finished"])
       await send("GET", `/v1/queues/failing/${list}?limit=1`, 200);
     expect((await send("GET", "/v1/queues/failing/dead", 200)).json.items[0].errors).to.have.length(1);
     await send("GET", "/v1/queues/failing/dead?cursor=x", 400);
+    await send("GET", "/v1/queues/failing/dead?state=running", 400);
+    await send("POST", "/v1/queues/failing/bulk", 200, { body: { action: "delete", list: "dead", dryRun: true } });
+    await send("POST", "/v1/queues/failing/bulk", 400, { body: { action: "delete", list: "waiting" } });
     await send("POST", "/v1/queues/failing/pause", 200);
     await send("POST", "/v1/requests/tour-dead/retry", 202);
     await send("POST", "/v1/requests/tour-dead/retry", 409);

@@ -17,7 +17,7 @@ describe("the line of a queue over HTTP", () => {
     for (let cursor = ""; ; ) {
       const { status, json } = await server.send(`${path}?limit=${limit}${cursor}`);
       expect(status).to.equal(200);
-      expect(json).to.have.all.keys("items", "next");
+      expect(json).to.have.all.keys("items", "next", "scanned");
       items.push(...json.items);
       sizes.push(json.items.length);
       if (json.next === null) return { items, sizes };
@@ -44,7 +44,11 @@ describe("the line of a queue over HTTP", () => {
     gate.open();
     // Of several partitions the last one in line may end before another.
     await Promise.all(ids.map((id) => server.until(id, "succeeded")));
-    expect((await server.send("/v1/queues/gated/waiting")).json).to.deep.equal({ items: [], next: null });
+    expect((await server.send("/v1/queues/gated/waiting")).json).to.deep.equal({
+      items: [],
+      next: null,
+      scanned: 0,
+    });
   });
 
   it("shows dead tasks with the last errors of their attempts, oldest death first", async () => {

@@ -1,11 +1,12 @@
 -- Cancels tasks; of a finished one it destroys the result.
 --
 -- KEYS[1]  base: the partition's tag
--- ARGV[1]  count: number of tasks, each with the four arguments that follow
--- ARGV[2…] id, call (a word that only this call has), keep (ms), tombstone (ms)
+-- ARGV[1]  count: number of tasks, each with the five arguments that follow
+-- ARGV[2…] id, call (a word that only this call has), keep (ms), tombstone (ms), only ("pending" to leave a task alone that has
+--          ended, "ended" to leave one alone that has not, "" for neither)
 --
 -- Returns a verdict of each: "canceled" (it has left the line), "requested" (it is running: its worker is told), "destroyed",
--- "already" (canceled, expired or destroyed by another call), "unknown".
+-- "already" (canceled, expired or destroyed by another call), "left" (alone), "unknown".
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
@@ -26,16 +27,19 @@ local base = KEYS[1]
 
 local verdicts = {}
 for n = 0, tonumber(ARGV[1]) - 1 do
-  local id, call, keep, tombstone = unpack(ARGV, 2 + n * 4, 5 + n * 4)
+  local id, call, keep, tombstone, only = unpack(ARGV, 2 + n * 5, 6 + n * 5)
   local key = K.task(id)
   local state, queue, destroyed, expires, undo, answers =
     unpack(redis.call('HMGET', key, F.state, F.queue, F.destroyed, F.expires, F.undo, F.answers))
   local known = answered(answers, A.cancel .. call)
+  local pending = state == S.running or state == S.waiting or state == S.scheduled or state == S.retrying
   if not state then
     verdicts[n + 1] = 'unknown'
   elseif known then
     verdicts[n + 1] = known
-  elseif state == S.running or state == S.waiting or state == S.scheduled or state == S.retrying then
+  elseif (only == 'pending' and not pending) or (only == 'ended' and pending) then
+    verdicts[n + 1] = 'left'
+  elseif pending then
     verdicts[n + 1] = cancel_pending(id, state, queue, C.cancelByCaller, tonumber(keep), tonumber(tombstone))
   elseif state == S.canceled or destroyed or tonumber(expires) <= now then
     verdicts[n + 1] = 'already'
@@ -51,7 +55,8 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     notify_destroyed(id)
     verdicts[n + 1] = 'destroyed'
   end
-  if state and not known and verdicts[n + 1] ~= 'already' then note_answer(key, answers, A.cancel .. call, verdicts[n + 1]) end
+  local changed = verdicts[n + 1] ~= 'already' and verdicts[n + 1] ~= 'left'
+  if state and not known and changed then note_answer(key, answers, A.cancel .. call, verdicts[n + 1]) end
 end
 send_notices()
 tell_freed()

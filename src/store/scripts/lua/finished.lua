@@ -6,13 +6,19 @@
 -- ARGV[3]  id: of that task; "" where it is of another partition
 -- ARGV[4]  same: "1" when what ended in the same ms as a task of another partition comes after it, else ""
 -- ARGV[5]  limit: the most to return
+-- ARGV[6…] prefix, caller, key, states, before, age: see lib/filter.lua
 --
--- Returns {before, page}: how many entries of this partition come before the page; and {id, ended, …}. What has gone from the store,
+-- Returns {before, looked, page, now}: how many entries of this partition come before the page; how many were looked at;
+-- {{id, ended, key, worker}, …}; and ms. What has gone from the store,
 -- was destroyed, or was run again since is left out.
 -- flags: no-writes
 local base = KEYS[1]
+--#include clock
+--#include run
+--#include filter
 
 local queue, ended, id, same, limit = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1', tonumber(ARGV[5])
+local wanted = filter(unpack(ARGV, 6, 11))
 local entries = redis.call('LRANGE', K.finished(queue), 0, -1)
 
 -- Where the page begins. The last task of the page before may have left the list meanwhile.
@@ -31,14 +37,12 @@ local function begin()
   return #entries + 1
 end
 
-local first, page = begin(), {}
+local first, page, looked = begin(), {}, 0
 for n = first, #entries do
-  if #page == limit * 2 then break end
+  if #page == limit then break end
+  looked = looked + 1
   local at, of = string.match(entries[n], '^(%d+) (.+)$')
   local t = redis.call('HMGET', K.task(of), F.ended, F.destroyed)
-  if t[1] == at and not t[2] then
-    page[#page + 1] = of
-    page[#page + 1] = at
-  end
+  if t[1] == at and not t[2] then page[#page + 1] = wanted(of, at) end
 end
-return { first - 1, page }
+return { first - 1, looked, page, now_text }

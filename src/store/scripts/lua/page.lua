@@ -1,19 +1,29 @@
--- A page of the tasks of a queue, in the order of their scores and, where these are equal, of their ids.
+-- A page of the tasks of a queue that are wanted, in the order of their scores and, where these are equal, of their ids.
 --
 -- KEYS[1]  base: the partition's tag
 -- ARGV[1]  index: what its keys begin with
 -- ARGV[2]  queue
--- ARGV[3]  score: that of the last task of the page before; "-inf" for the first page
--- ARGV[4]  id: of that task; "" for the first page
+-- ARGV[3]  score: that of the last entry of the page before; "-inf" for the first page
+-- ARGV[4]  id: of that entry; "" for the first page
 -- ARGV[5]  limit: the most to return
+-- ARGV[6]  most: the most entries to look at
+-- ARGV[7]  last: the highest score that is wanted; "+inf" for any
+-- ARGV[8…] prefix, caller, key, states, before, age: see lib/filter.lua
 --
--- Returns {id, score, …}.
+-- Returns {now (ms), looked (number of entries), more ("1" if there are others behind them), id and score of the last of them ("" if
+-- there was none), {{id, score, key, worker}, …}}.
 -- flags: no-writes
 local base = KEYS[1]
+--#include clock
+--#include run
+--#include filter
 
-local index, queue, score, id, limit = ARGV[1], ARGV[2], ARGV[3], ARGV[4], tonumber(ARGV[5])
+local CHUNK = 200
+
+local index, queue, score, id = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local limit, most, last_score = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
 local key = base .. index .. queue
-local page, offset = {}, 0
+local wanted = filter(unpack(ARGV, 8, 13))
 
 -- Whether id a stands behind id b of the same score: by bytes, as Redis sorts; Lua would compare by the server's locale.
 local function behind(a, b)
@@ -24,15 +34,27 @@ local function behind(a, b)
   return #a > #b
 end
 
-repeat
-  local some = redis.call('ZRANGEBYSCORE', key, score, '+inf', 'WITHSCORES', 'LIMIT', offset, limit + 1)
-  for n = 1, #some, 2 do
-    -- Tasks of the same millisecond may stand on both sides of the page's end.
-    if #page < limit * 2 and (score == '-inf' or tonumber(some[n + 1]) > tonumber(score) or behind(some[n], id)) then
-      page[#page + 1] = some[n]
-      page[#page + 1] = some[n + 1]
-    end
+-- The rank of the first entry behind the page before, whose last one may have left. Any number may have the same score.
+local function rank_behind()
+  if score == '-inf' then return 0 end
+  local low, high = redis.call('ZCOUNT', key, '-inf', '(' .. score), redis.call('ZCOUNT', key, '-inf', score)
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    if behind(redis.call('ZRANGE', key, middle, middle)[1], id) then high = middle else low = middle + 1 end
   end
-  offset = offset + limit + 1
-until #some < (limit + 1) * 2 or #page >= limit * 2
-return page
+  return low
+end
+
+local rank, length = rank_behind(), redis.call('ZCOUNT', key, '-inf', last_score)
+local page, looked = {}, 0
+local last = { '', '' }
+while #page < limit and looked < most and rank < length do
+  local chunk = math.min(CHUNK, most - looked, length - rank)
+  local some = redis.call('ZRANGE', key, rank, rank + chunk - 1, 'WITHSCORES')
+  for n = 1, #some, 2 do
+    last, rank, looked = { some[n], some[n + 1] }, rank + 1, looked + 1
+    page[#page + 1] = wanted(some[n], some[n + 1])
+    if #page == limit then break end
+  end
+end
+return { now_text, looked, rank < length and '1' or '', last[1], last[2], page }

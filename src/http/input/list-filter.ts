@@ -1,0 +1,76 @@
+import type { Context } from "koa";
+import { nameOf } from "../../engine/submission.ts";
+import type { Filter } from "../../store/scripts/scripts.ts";
+import { STATES, type State } from "../../task.ts";
+import { oneParameter, searchOf, wrongParameter } from "../task/submit-options.ts";
+
+/** The lists of a queue, with the states of their tasks. */
+export const LISTS = {
+  waiting: ["waiting"],
+  running: ["running"],
+  scheduled: ["scheduled", "retrying"],
+  dead: ["failed"],
+  finished: ["succeeded", "failed", "canceled"],
+} as const satisfies Readonly<Record<string, readonly State[]>>;
+
+export type ListName = keyof typeof LISTS;
+
+/** The forms of the members of a filter. */
+export const FILTER_FORMS = {
+  idPrefix: /^[A-Za-z0-9._~:-]{1,300}$/,
+  /** The names of keys. */
+  caller: /^[\x21-\x7e]{1,128}$/,
+  key: /^[^\0]{0,256}$/u,
+} as const;
+
+/** What a caller may ask for; what is left out may be anything. */
+export interface AskedFilter {
+  readonly idPrefix?: string | undefined;
+  readonly caller?: string | undefined;
+  readonly key?: string | undefined;
+  readonly state?: string | undefined;
+  /** Submitted longer ago, s. */
+  readonly olderThan?: number | undefined;
+}
+
+/** A key of which only the digest is stored, as lists show it. */
+const DIGEST = /^#[0-9a-f]{32}$/;
+
+/** The same for the engine; undefined if everything is wanted. */
+export function filterOf({ idPrefix, caller, key, state, olderThan }: AskedFilter): Filter | undefined {
+  const filter: Filter = {
+    prefix: idPrefix,
+    caller,
+    key: key === undefined || DIGEST.test(key) ? key : nameOf(key),
+    states: state === undefined ? undefined : STATES.filter((known) => known === state),
+    ageMs: olderThan === undefined ? undefined : Math.round(olderThan * 1000),
+  };
+  return Object.values(filter).every((value) => value === undefined) ? undefined : filter;
+}
+
+const AGE = /^(\d{1,9}(?:\.\d{1,3})?)([smhd]?)$/;
+const UNIT_S: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+/** Reads the filter of a request for a list. @throws PaihaoError invalid-parameter */
+export function readFilter(ctx: Context, list: ListName): Filter | undefined {
+  const search = searchOf(ctx);
+  const of = (name: keyof AskedFilter): string | undefined => oneParameter(search, name) ?? undefined;
+  const [idPrefix, caller, key, state, age] = [of("idPrefix"), of("caller"), of("key"), of("state"), of("olderThan")];
+  for (const [name, value] of Object.entries({ idPrefix, caller, key })) {
+    const form = FILTER_FORMS[name as keyof typeof FILTER_FORMS];
+    if (value !== undefined && !form.test(value))
+      throw wrongParameter(name, "has characters or a length that none has");
+  }
+  const states: readonly string[] = LISTS[list];
+  if (state !== undefined && !states.includes(state)) throw wrongParameter("state", `expected ${states.join(" or ")}`);
+  const [, number, unit = ""] = AGE.exec(age ?? "0") ?? [];
+  if (number === undefined) throw wrongParameter("olderThan", "expected seconds, or a time such as 90s, 5m, 2h or 3d");
+  const olderThan = age === undefined ? undefined : Number(number) * (UNIT_S[unit] ?? 1);
+  return filterOf({ idPrefix, caller, key, state, olderThan });
+}
+
+/** A stored key as lists show it: itself, or "#" and its digest if it is long; null if there is none. */
+export function shownKey(name: string): string | null {
+  if (name === "") return null;
+  return name.startsWith("=") ? name.slice(1) : name;
+}

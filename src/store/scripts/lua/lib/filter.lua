@@ -1,0 +1,23 @@
+-- Which tasks of a list are wanted. Needs clock and run. "" stands for any:
+--   prefix  what their ids begin with
+--   caller
+--   key     whose share they take, or which others of their key they wait for: as it is stored, see engine/submission.ts
+--   states  their letters
+--   before  created then or earlier, ms
+--   age     created so long ago or longer, ms
+-- Returns a function that gives {id, score, key, worker} of an entry if its task is wanted, else nil; key and worker are "" if it has none.
+local function filter(prefix, caller, key, states, before, age)
+  local latest = math.min(tonumber(before) or math.huge, age ~= '' and now - age or math.huge)
+  return function(id, score)
+    if string.sub(id, 1, #prefix) ~= prefix then return nil end
+    local t = redis.call('HMGET', K.task(id), F.state, F.caller, F.created, F.key, F.share, F.run)
+    local name = t[4] and string.match(t[4], '^%d+ (.*)$') or t[5] and string.match(t[5], '^%S+ (.*)$') or ''
+    local wanted = (caller == '' or t[2] == caller)
+      and (key == '' or name == key)
+      and (states == '' or (t[1] and string.find(states, t[1], 1, true)))
+      and (latest == math.huge or tonumber(t[3] or 0) <= latest)
+    if not wanted then return nil end
+    local _, _, _, _, worker = run_of(t[6])
+    return { id, score, name, worker or '' }
+  end
+end
