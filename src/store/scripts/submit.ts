@@ -87,37 +87,60 @@ export const submit =
   };
 
 function submitArguments(items: readonly SubmitItem[]): Argument[] {
-  return grouped(items, {
-    together: (a, b) => a.queue === b.queue && a.limit === b.limit && a.listener === b.listener,
-    head: (args, { queue, limit, listener }) => args.push(queue, limit, listener ?? ""),
-    item: pushSubmission,
-  });
+  return grouped(items, { together: isOfGroup, head: pushGroup, item: pushSubmission });
+}
+
+function isOfGroup(a: SubmitItem, b: SubmitItem): boolean {
+  return a.queue === b.queue && a.limit === b.limit && a.listener === b.listener && haveSameOptions(a, b);
+}
+
+function pushGroup(args: Argument[], t: SubmitItem): void {
+  args.push(t.queue, t.limit, t.listener ?? "");
+  if (haveSameOptions(t, DEFAULTS)) {
+    args.push("");
+  } else {
+    args.push("1", t.priority, t.delayMs, t.mediaType, t.query, t.caller, t.maxIndex ?? "", t.dryRun ? "1" : "");
+    args.push(t.webhook, t.undo ? "1" : "", t.deadlineMs ?? "");
+  }
 }
 
 function pushSubmission(args: Argument[], t: SubmitItem): void {
   const trace = t.trace ?? "";
-  const behind = (t.share === undefined ? 0 : 2) + (t.key === undefined ? 0 : 4) + (trace === "" ? 0 : 8);
-  if (isPlain(t)) {
-    args.push(t.id, t.input, behind || "");
-  } else {
-    args.push(t.id, t.input, behind + 1, t.digest, t.priority, t.delayMs, t.mediaType, t.query, t.caller);
-    args.push(t.maxIndex ?? "", t.dryRun ? "1" : "", t.webhook, t.undo ? "1" : "", t.deadlineMs ?? "");
-  }
+  const more =
+    (t.digest === "" ? 0 : 1) +
+    (t.share === undefined ? 0 : 2) +
+    (t.key === undefined ? 0 : 4) +
+    (trace === "" ? 0 : 8);
+  args.push(t.id, t.input, more || "");
+  if (t.digest !== "") args.push(t.digest);
   if (t.share !== undefined) args.push(t.share);
   if (t.key !== undefined) args.push(t.key);
   if (trace !== "") args.push(trace);
 }
 
-/** Whether everything but its id, input, share, key and trace is the default. */
-function isPlain(t: SubmitItem): boolean {
-  const usual =
-    t.priority === PRIORITY.default &&
-    t.delayMs === 0 &&
-    t.maxIndex === null &&
-    !t.dryRun &&
-    !t.undo &&
-    t.deadlineMs === null;
-  return usual && t.digest === "" && t.mediaType === "" && t.query === "" && t.caller === "" && t.webhook === "";
+/** What tasks that are submitted together mostly have in common. */
+type Options = Pick<
+  SubmitItem,
+  "priority" | "delayMs" | "mediaType" | "query" | "caller" | "maxIndex" | "dryRun" | "webhook" | "undo" | "deadlineMs"
+>;
+
+const DEFAULTS: Options = {
+  ...{ priority: PRIORITY.default, delayMs: 0, mediaType: "", query: "", caller: "", maxIndex: null },
+  ...{ dryRun: false, webhook: "", undo: false, deadlineMs: null },
+};
+
+/** Member by member: this is done for every task. */
+function haveSameOptions(a: Options, b: Options): boolean {
+  const sameTimes = a.priority === b.priority && a.delayMs === b.delayMs && a.deadlineMs === b.deadlineMs;
+  const sameTexts = a.mediaType === b.mediaType && a.query === b.query && a.webhook === b.webhook;
+  return (
+    sameTimes &&
+    sameTexts &&
+    a.caller === b.caller &&
+    a.maxIndex === b.maxIndex &&
+    a.dryRun === b.dryRun &&
+    a.undo === b.undo
+  );
 }
 
 function submitted(snapshot: string): Submitted {

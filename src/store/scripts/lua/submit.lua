@@ -1,13 +1,13 @@
 -- Stores tasks and puts them in line.
 --
 -- KEYS[1]  base: the partition's tag
--- ARGV[1]  groups: of tasks with the same queue, limit and listener that follow one another
+-- ARGV[1]  groups: of tasks with the same queue, limit, listener and options that follow one another
 -- ARGV[2…] of each group: queue, limit (most tasks waiting and scheduled and ids handed out), listener (the process that is told of
---          their ends, also of those that are there already; "" for none), number of its tasks; then of each of these: id, input,
---          more ("" when all else has its default; else the sum of 1: the eleven that follow, 2: the share, 4: the key, 8: the trace): digest ("" when the input is stored in the
---          hash), class (0 most urgent … 7), delay (ms), media type ("" for JSON), query ("" for none), caller ("" for none), most
---          (largest index the caller accepts, "" for any), dry ("1" stores nothing), webhook (URL, "" for none), undo ("1" when
---          what the task does can be undone), deadline (ms from now, "" for none), share ("weight key", of a fair line), key ("limit key" of a keyed line, "limit" for none), trace (see the field in keys.ts)
+--          their ends, also of those that are there already; "" for none), options ("" when all have their defaults, else "1" and these ten): class (0 most urgent … 7), delay (ms),
+--          media type ("" for JSON), query ("" for none), caller ("" for none), most (largest index the caller accepts, "" for any),
+--          dry ("1" stores nothing), webhook (URL, "" for none), undo ("1" when what the task does can be undone), deadline (ms from
+--          now, "" for none); number of its tasks; then of each of these: id, input, more ("", or the sum of 1: a digest, 2: a share, 4: a key, 8: a trace),
+--          and these: digest (the input is not stored in the hash as it is), share ("weight key", of a fair line), key ("limit key" of a keyed line, "limit" for none), trace (see the field in keys.ts)
 --
 -- Returns {lines, verdicts}: a line of each queue (see lib/snapshot.lua) as it is afterwards; and in one string a line of text for
 -- each task, "verdict state index score created" and of a new one in a keyed line its turn (see lib/keyed.lua): "new", "replay" (the same submission), "conflict" (another input), "elsewhere"
@@ -26,8 +26,11 @@ local base = KEYS[1]
 --#include relative
 
 local verdicts, queues, seen = {}, {}, {}
--- A task of which all else has its default; one table serves them all.
+-- A task of which all else has its default; one table serves them all, and another one those of a group with options.
 local PLAIN = { digest = '', class = C.defaultPriority, delay = 0, media = '', query = '', caller = '', dry = false, webhook = '', undo = '' }
+-- The same of a task that has no options, but something of its own.
+local OWN = {}
+for name, value in pairs(PLAIN) do OWN[name] = value end
 
 local function queue_state(queue)
   local state = seen[queue]
@@ -157,30 +160,33 @@ local function argument()
   return ARGV[at]
 end
 
-local function submit(queue, state, limit, listener)
+-- The options of the tasks of a group.
+local function options_of_group()
+  if argument() == '' then return PLAIN end
+  local options = { digest = '', rare = true, class = tonumber(argument()), delay = tonumber(argument()) }
+  options.media, options.query, options.caller, options.most = argument(), argument(), argument(), tonumber(argument())
+  options.dry, options.webhook, options.undo, options.deadline = argument() == '1', argument(), argument(), tonumber(argument())
+  return options
+end
+
+local function submit(queue, state, limit, listener, options)
   local id, input = argument(), argument()
-  local task = PLAIN
-  task.id, task.queue = id, queue
-  local more = argument()
-  local parts = tonumber(more) or 0
-  if parts % 2 == 1 then
-    task = { id = id, queue = queue, rare = true, digest = argument(), class = tonumber(argument()), delay = tonumber(argument()) }
-    task.media, task.query, task.caller, task.most = argument(), argument(), argument(), tonumber(argument())
-    task.dry, task.webhook, task.undo, task.deadline = argument() == '1', argument(), argument(), tonumber(argument())
-  elseif parts > 0 then
-    task = { id = id, queue = queue }
-    for name, value in pairs(PLAIN) do task[name] = task[name] or value end
-  end
-  if parts % 4 > 1 then task.share = argument() end
+  local task, more = options, argument()
   local at_once, name = false, ''
-  if parts % 8 > 3 then
-    at_once, name = string.match(argument(), '^(%d+) ?(.*)$')
-    at_once = tonumber(at_once)
+  if more ~= '' or options ~= PLAIN then
+    local parts = tonumber(more) or 0
+    if options == PLAIN then task = OWN end
+    task.digest = parts % 2 == 1 and argument() or ''
+    task.share = parts % 4 > 1 and argument() or nil
+    if parts % 8 > 3 then
+      at_once, name = string.match(argument(), '^(%d+) ?(.*)$')
+      at_once = tonumber(at_once)
+    end
+    task.trace = parts > 7 and argument() or nil
+    task.rare = options ~= PLAIN or task.digest ~= '' or task.trace ~= nil
+    task.before, task.key = nil, nil
   end
-  if parts > 7 then
-    task.trace = argument()
-    task.rare = true
-  end
+  task.id, task.queue = id, queue
   local class = task.class
   local key = K.task(id)
 
@@ -223,8 +229,8 @@ local function submit(queue, state, limit, listener)
     state.hlc = tick_hlc(state.hlc)
     if task == PLAIN then
       -- Of a process that does not know the queue as keyed.
-      task = { id = id, queue = queue }
-      for field, value in pairs(PLAIN) do task[field] = task[field] or value end
+      task = OWN
+      task.id, task.queue, task.digest, task.share, task.before, task.trace, task.rare = id, queue, '', nil, nil, nil, false
     end
     task.key = (task.delay > 0 and '0' or whole(state.hlc)) .. (name == '' and '' or ' ' .. name)
   end
@@ -269,10 +275,11 @@ local function submit(queue, state, limit, listener)
 end
 
 for _ = 1, tonumber(ARGV[1]) do
-  local queue, limit, listener, count = argument(), tonumber(argument()), argument(), tonumber(argument())
+  local queue, limit, listener = argument(), tonumber(argument()), argument()
+  local options, count = options_of_group(), tonumber(argument())
   local state = queue_state(queue)
   listener = listener ~= '' and '.' .. listener
-  for _ = 1, count do verdicts[#verdicts + 1] = submit(queue, state, limit, listener) end
+  for _ = 1, count do verdicts[#verdicts + 1] = submit(queue, state, limit, listener, options) end
 end
 
 local lines = {}
