@@ -6,7 +6,7 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import * as fs from "node:fs";
-import { dirname, extname, join, resolve } from "node:path";
+import { basename, dirname, extname, join, resolve } from "node:path";
 import { filesIn } from "./files.ts";
 import { vendor } from "./vendor.ts";
 
@@ -27,6 +27,11 @@ const VENDORED: readonly { from: string; to: string; for: string }[] = [
       for: "http/pages/docs.html",
     }),
   ),
+  ...["dist/uPlot.iife.min.js", "dist/uPlot.min.css", "LICENSE"].map((name) => ({
+    from: `node_modules/uplot/${name}`,
+    to: `http/pages/uplot/${basename(name)}`,
+    for: "http/pages/dashboard/dashboard.html",
+  })),
 ];
 /** What `bin` of package.json names, below src and dist. */
 const COMMAND = "cli/paihao";

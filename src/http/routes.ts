@@ -116,10 +116,12 @@ export const ROUTES = {
   openapi: { methods: GET, path: "/openapi.json", scopes: "none" },
   explain: { methods: GET, path: "/problems/:code", scopes: "none" },
 
-  dashboard: { methods: GET, path: "/dashboard", scopes: READ, page: true },
+  dashboard: { methods: GET, path: "/dashboard", scopes: "none", page: true },
+  dashboardView: { methods: GET, path: "/dashboard/{*view}", scopes: "none", page: true },
   docs: { methods: GET, path: "/docs", scopes: "none", page: true },
   docsFile: { methods: GET, path: "/docs/:name", scopes: "none", page: true },
   pageFile: { methods: GET, path: "/pages/:name", scopes: "none", page: true },
+  dashboardFile: { methods: GET, path: "/pages/dashboard/:name", scopes: "none", page: true },
 } as const satisfies Readonly<Record<string, Route>>;
 
 export type RouteName = keyof typeof ROUTES;

@@ -13,14 +13,15 @@ describe("what a route requires", () => {
     ["submit", "GET /api/v1/task", "POST /api/v1/task/a", "PUT /api/v1/task/a", "DELETE /api/v1/task/a"],
     ["submit or read", "GET /v1/requests/a", "GET /v1/requests/a/status", "GET /v1/requests/a/events"],
     ["submit or read", "HEAD /v1/requests/a", "GET /v1/queue/requests/a", "GET /api/v1/task/a", "GET /v1/requests/a/"],
-    ["admin", "GET /v1/queues/q/waiting", "GET /v1/queues/q/running", "GET /v1/queues/q/dead"],
+    ["read", "GET /v1/queues/q/waiting", "GET /v1/queues/q/running", "GET /v1/queues/q/dead"],
     ["admin", "DELETE /v1/queues/q/dead", "POST /v1/queues/q/dead/retry", "POST /v1/requests/a/retry"],
-    ["admin", "POST /v1/queues/q/pause", "POST /v1/queues/q/resume", "GET /metrics", "GET /dashboard"],
+    ["admin", "POST /v1/queues/q/pause", "POST /v1/queues/q/resume", "GET /metrics"],
     ["work", "POST /v1/queues/q/leases", "POST /v1/leases/a/renew", "POST /v1/leases/a/progress"],
     ["work", "POST /v1/leases/a/complete", "POST /v1/leases/a/fail"],
     ["any", "GET /v1/queues", "GET /v1/queues/q"],
     ["none", "GET /healthz", "GET /readyz", "GET /openapi.json", "GET /docs", "GET /docs/swagger-ui.css"],
-    ["none", "GET /problems/unknown", "GET /pages/task.js"],
+    ["none", "GET /problems/unknown", "GET /pages/task.js", "GET /pages/dashboard/html.js"],
+    ["none", "GET /dashboard", "GET /dashboard/queues/q", "GET /dashboard/tasks/a%2Fb"],
   ];
   for (const [need, ...requests] of table) {
     it(`${need}: ${requests.join(", ")}`, () => {

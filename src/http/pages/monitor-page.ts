@@ -44,7 +44,7 @@ export function replyEmbeddedPage(ctx: Context, task: MonitorDocument, frames: r
   const link = (rel: string) => task.links.find((found) => found.rel === rel)?.href ?? "";
   ctx.status = hasEnded(task.state) ? 200 : 202;
   const values = { ...wordsOf(task), refresh: refreshOf(ctx, task), result: link("result") };
-  replyPage(ctx, "embed.html", values, frames);
+  replyPage(ctx, "embed.html", values, { frames });
 }
 
 /** Answers with a page in place of a problem: the task is unknown, destroyed, or cannot be looked at now. */
@@ -56,7 +56,7 @@ export function replyMissingPage(ctx: Context, error: PaihaoError, frames: reado
   if (retryAfterS !== undefined) setRetryAfter(ctx, retryAfterS);
   // The page comes back by itself when the server can serve it.
   if (status === 503) ctx.set("Refresh", ctx.response.get("Retry-After"));
-  replyPage(ctx, "missing.html", { title, detail: error.message === title ? "" : error.message }, frames);
+  replyPage(ctx, "missing.html", { title, detail: error.message === title ? "" : error.message }, { frames });
 }
 
 function wordsOf(task: MonitorDocument) {

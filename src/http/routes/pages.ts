@@ -1,55 +1,32 @@
-import { existsSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
-import { type Asset, makeAsset, replyAsset } from "../asset.ts";
-import { assetOf, replyPage } from "../pages/render.ts";
+import { type Asset, replyAsset } from "../asset.ts";
+import { assetOf } from "../pages/assets.ts";
+import { replyPage } from "../pages/render.ts";
 import type { Endpoints } from "../routes.ts";
 
-/** The files of swagger-ui under `/docs/`. */
-const FILES: Readonly<Record<string, string>> = {
-  "swagger-ui.css": "text/css; charset=utf-8",
-  "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
-};
+/** What the style sheet of the API reference needs: its icons are data: images. */
+const DOCS = { images: "data:" } as const;
+/** What the dashboard needs: it shows results that are images, which it fetches with the key. */
+const DASHBOARD = { images: "blob:" } as const;
 
-/** Where the build puts them; when running from src, they come from the package itself. */
-const BUILT = new URL("../pages/swagger-ui/", import.meta.url);
-
-/** Allows only resources of this server, and data: images for the icons of the style sheet. No inline scripts or styles. */
-const POLICY = [
-  "default-src 'none'",
-  ...["script-src 'self'", "style-src 'self'", "img-src 'self' data:", "connect-src 'self'"],
-  ...["base-uri 'none'", "form-action 'none'", "frame-ancestors 'none'"],
-].join("; ");
+type PageRoute = "dashboard" | "dashboardView" | "dashboardFile" | "docs" | "docsFile" | "pageFile";
 
 /** HTML pages and their files, all from this server, so that they work offline. */
-export function pageEndpoints(): Endpoints<"dashboard" | "docs" | "docsFile" | "pageFile"> {
-  const loaded = new Map<string, Asset>();
+export function pageEndpoints(): Endpoints<PageRoute> {
+  // Which view it shows is decided by its script, from the path.
+  const dashboard = (ctx: Context) => replyPage(ctx, "dashboard/dashboard.html", {}, DASHBOARD);
   return {
-    dashboard: (ctx) => replyPage(ctx, "dashboard.html", {}),
-    docs: (ctx) => {
-      replyPage(ctx, "docs.html", {});
-      ctx.set("Content-Security-Policy", POLICY);
-    },
-    docsFile: (ctx) => {
-      const name: string = ctx.params.name;
-      const type = Object.hasOwn(FILES, name) ? FILES[name] : undefined;
-      if (type === undefined) throw new PaihaoError("not-found");
-      const asset = loaded.get(name) ?? load(name, type);
-      loaded.set(name, asset);
-      replyAsset(ctx, asset);
-    },
-    pageFile: (ctx) => {
-      const asset = assetOf(ctx.params.name);
-      if (!asset) throw new PaihaoError("not-found");
-      replyAsset(ctx, asset);
-    },
+    dashboard,
+    dashboardView: dashboard,
+    dashboardFile: (ctx) => reply(ctx, assetOf("dashboard", ctx.params.name)),
+    docs: (ctx) => replyPage(ctx, "docs.html", {}, DOCS),
+    docsFile: (ctx) => reply(ctx, assetOf("docs", ctx.params.name)),
+    pageFile: (ctx) => reply(ctx, assetOf("pages", ctx.params.name)),
   };
 }
 
-function load(name: string, type: string): Asset {
-  const built = new URL(name, BUILT);
-  const body = readFileSync(
-    existsSync(built) ? built : createRequire(import.meta.url).resolve(`swagger-ui-dist/${name}`),
-  );
-  return makeAsset(type, body);
+function reply(ctx: Context, asset: Asset | undefined): void {
+  if (!asset) throw new PaihaoError("not-found");
+  replyAsset(ctx, asset);
 }

@@ -16,16 +16,22 @@ describe("the dashboard", () => {
   const page = (authorization?: string, path = "/dashboard", headers = {}) =>
     server.send(path, { headers: { ...headers, ...(authorization ? { Authorization: authorization } : {}) } });
 
-  it("requires a key with the scope admin, and makes a browser ask for one (RFC 7617)", async () => {
-    const refused = await page();
-    expect(refused.status).to.equal(401);
-    expect(refused.headers["www-authenticate"]).to.match(/^Basic realm="paihao"/);
-    expect((await page(basic("wrong"))).status).to.equal(401);
-    for (const shown of [basic(KEY), `Bearer ${KEY}`]) {
-      const answer = await page(shown);
-      expect(answer.status).to.equal(200);
-      expect(answer.headers["content-security-policy"]).to.match(/default-src 'none'/);
-      expect(answer.text).to.not.match(/<script>|style=|onclick=/);
+  it("is the same page for everyone, at every address, under a strict policy (CSP Level 3)", async () => {
+    for (const path of ["/dashboard", "/dashboard/", "/dashboard/queues/default/dead", "/dashboard/tasks/a%3Ab"]) {
+      const answer = await page(undefined, path);
+      expect(answer.status, path).to.equal(200);
+      const policy = String(answer.headers["content-security-policy"]).split("; ");
+      for (const rule of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' blob:"]) {
+        expect(policy).to.include(rule);
+      }
+      expect(policy).to.include("frame-ancestors 'none'");
+      expect(answer.text).to.not.match(/<script>|style=|onclick=|unsafe/);
+    }
+  });
+
+  it("shows nothing of the server without a key", async () => {
+    for (const path of ["/v1/access", "/v1/queues", "/v1/history", "/v1/queues/default/waiting"]) {
+      expect((await page(undefined, path)).status, path).to.equal(401);
     }
   });
 
@@ -40,14 +46,19 @@ describe("the dashboard", () => {
     ]);
   });
 
-  it("serves its style and script as separate files", async () => {
-    for (const [name, type] of [
-      ["dashboard.css", "text/css"],
-      ["dashboard.js", "text/javascript"],
-    ]) {
-      const asset = await page(basic(KEY), `/pages/${name}`);
-      expect(asset.status).to.equal(200);
-      expect(asset.headers["content-type"]).to.contain(type);
+  it("loads its files from this server, and each is there", async () => {
+    const files = [...(await page()).text.matchAll(/(?:src|href)="(\/pages\/[^"]+)"/g)].map((match) => match[1] ?? "");
+    for (const path of files) {
+      const asset = await page(undefined, path);
+      expect(asset.status, path).to.equal(200);
+      expect(asset.headers["content-type"], path).to.match(/^(text\/(css|javascript); charset=utf-8|image\/svg\+xml)$/);
+      for (const [, name] of asset.text.matchAll(/^import .* from "\.\/([^"]+)";$/gm)) {
+        if (!files.includes(`/pages/dashboard/${name}`)) files.push(`/pages/dashboard/${name}`);
+      }
+    }
+    expect(files.length).to.be.above(30);
+    for (const path of ["/pages/dashboard/dashboard.html", "/pages/dashboard/..%2Frender.ts", "/pages/render.ts"]) {
+      expect((await page(undefined, path)).status, path).to.equal(404);
     }
   });
 

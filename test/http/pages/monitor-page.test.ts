@@ -34,11 +34,11 @@ describe("the page of a task", () => {
     expect(html.headers).to.include({ "x-content-type-options": "nosniff", "referrer-policy": "no-referrer" });
     expect(html.text).to.not.match(/<script>|<script [^>]*>[^<]|style=|\son\w+=|https?:/);
     const loaded = [...html.text.matchAll(/(?:src|href)="(\/pages\/[^"]+)"/g)].map((match) => match[1] ?? "");
-    expect(loaded).to.have.length(3);
+    expect(loaded).to.have.length(4);
     for (const path of loaded) {
       const asset = await server.send(path);
       expect(asset.status, path).to.equal(200);
-      expect(asset.headers["content-type"]).to.match(/^text\/(css|javascript)/);
+      expect(asset.headers["content-type"]).to.match(/^(text\/(css|javascript)|image\/svg)/);
       expect(asset.headers["x-content-type-options"]).to.equal("nosniff");
       const again = await server.send(path, { headers: { "If-None-Match": String(asset.headers.etag) } });
       expect(again.status).to.equal(304);

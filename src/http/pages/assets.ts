@@ -1,0 +1,64 @@
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { basename, extname } from "node:path";
+import { pathToFileURL } from "node:url";
+import { type Asset, makeAsset } from "../asset.ts";
+
+/** Where the pages and what belongs to them lie. */
+const FOLDER = new URL("./", import.meta.url);
+
+const TYPES: Readonly<Record<string, string>> = {
+  ".css": "text/css; charset=utf-8",
+  ".js": "text/javascript; charset=utf-8",
+  ".svg": "image/svg+xml",
+};
+
+/** The folders of the addresses of assets. */
+type AssetFolder = "pages" | "dashboard" | "docs";
+
+/** Where the file of each name lies. */
+type Files = Readonly<Record<string, URL>>;
+
+/** Which files each folder has; nothing else is served. */
+const FILES: Readonly<Record<AssetFolder, () => Files>> = {
+  pages: () => {
+    const scripts = ["docs.js", "task.js", "task-output.js", "task-result.js", "task-words.js"];
+    const names = [...scripts, "favicon.svg", "palette.css", "problem.css", "task.css"];
+    return Object.fromEntries(names.map((name) => [name, new URL(name, FOLDER)]));
+  },
+  dashboard: () => ({
+    ...servedIn(new URL("dashboard/", FOLDER)),
+    "uplot.js": ofPackage("uplot/dist/uPlot.iife.min.js", "uplot"),
+    "uplot.css": ofPackage("uplot/dist/uPlot.min.css", "uplot"),
+  }),
+  docs: () => ({
+    "swagger-ui.css": ofPackage("swagger-ui-dist/swagger-ui.css", "swagger-ui"),
+    "swagger-ui-bundle.js": ofPackage("swagger-ui-dist/swagger-ui-bundle.js", "swagger-ui"),
+  }),
+};
+
+const folders = new Map<AssetFolder, Files>();
+const assets = new Map<URL, Asset>();
+
+/** A file that pages load, read when first asked for; undefined for any other name. */
+export function assetOf(folder: AssetFolder, name: string): Asset | undefined {
+  const files = folders.get(folder) ?? FILES[folder]();
+  folders.set(folder, files);
+  const location = Object.hasOwn(files, name) ? files[name] : undefined;
+  if (location === undefined) return undefined;
+  const asset = assets.get(location) ?? makeAsset(TYPES[extname(name)] ?? "", readFileSync(location));
+  assets.set(location, asset);
+  return asset;
+}
+
+/** The files of a folder that are no templates. */
+function servedIn(folder: URL): Files {
+  const names = readdirSync(folder).filter((name) => Object.hasOwn(TYPES, extname(name)));
+  return Object.fromEntries(names.map((name) => [name, new URL(name, folder)]));
+}
+
+/** A file of a package. The build puts it beside the pages, in `built`; when running from src, the package itself is there. */
+function ofPackage(path: string, built: string): URL {
+  const copied = new URL(`${built}/${basename(path)}`, FOLDER);
+  return existsSync(copied) ? copied : pathToFileURL(createRequire(import.meta.url).resolve(path));
+}

@@ -1,0 +1,96 @@
+/** Where the page is: each view has a path of its own, so that everything can be linked to. */
+
+/**
+ * @typedef {{ view: "overview" } | { view: "queue", name: string, tab: string } | { view: "task", id: string }
+ *   | { view: "workers" } | { view: "missing" }} Address
+ */
+
+const ROOT = "/dashboard";
+
+/**
+ * @param {string} path
+ * @returns {Address}
+ */
+export function addressOf(path) {
+  const [kind, name, tab, ...more] = path
+    .slice(ROOT.length)
+    .split("/")
+    .filter((segment) => segment !== "")
+    .map(decoded);
+  if (kind === undefined) return { view: "overview" };
+  if (kind === "workers" && name === undefined) return { view: "workers" };
+  if (kind === "tasks" && name && tab === undefined) return { view: "task", id: name };
+  if (kind === "queues" && name && more.length === 0) return { view: "queue", name, tab: tab ?? "waiting" };
+  return { view: "missing" };
+}
+
+/** @param {string} segment */
+function decoded(segment) {
+  try {
+    return decodeURIComponent(segment);
+  } catch {
+    return segment;
+  }
+}
+
+export const paths = {
+  overview: ROOT,
+  workers: `${ROOT}/workers`,
+  /** @param {string} id */
+  task: (id) => `${ROOT}/tasks/${encodeURIComponent(id)}`,
+  /**
+   * @param {string} name
+   * @param {string} [tab]
+   * @param {URLSearchParams} [filters]
+   */
+  queue: (name, tab = "waiting", filters = undefined) =>
+    [
+      `${ROOT}/queues/${encodeURIComponent(name)}`,
+      tab === "waiting" ? "" : `/${tab}`,
+      filters?.size ? `?${filters}` : "",
+    ].join(""),
+};
+
+/** The options of the view, as its query has them. */
+export const options = () => new URLSearchParams(location.search);
+
+/**
+ * Goes to a view, like a link to it.
+ * @param {string} path
+ */
+export function go(path) {
+  history.pushState(null, "", path);
+  dispatchEvent(new Event("addresschange"));
+}
+
+/**
+ * Changes options of the view in its address.
+ * @param {Record<string, string | null>} changes
+ * @param {boolean} [isStep] whether going back undoes it
+ */
+export function choose(changes, isStep = false) {
+  const search = options();
+  for (const [name, value] of Object.entries(changes)) {
+    if (value === null || value === "") search.delete(name);
+    else search.set(name, value);
+  }
+  const query = search.toString();
+  const address = query === "" ? location.pathname : `${location.pathname}?${query}`;
+  if (address === location.pathname + location.search) return;
+  if (isStep) history.pushState(null, "", address);
+  else history.replaceState(null, "", address);
+  dispatchEvent(new Event("addresschange"));
+}
+
+/** Follows links within the page without loading it again. */
+export function followLinks() {
+  addEventListener("popstate", () => dispatchEvent(new Event("addresschange")));
+  document.addEventListener("click", (event) => {
+    const link = event.target instanceof Element ? event.target.closest("a") : null;
+    const isPlain = event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
+    if (!link || !isPlain || link.target !== "" || link.download !== "" || link.origin !== location.origin) return;
+    if (link.pathname !== ROOT && !link.pathname.startsWith(`${ROOT}/`)) return;
+    event.preventDefault();
+    go(link.pathname + link.search);
+  });
+}

@@ -1,0 +1,101 @@
+/** The attempts of a task, as a line of time and as a table. */
+
+import { duration, moment } from "./format.js";
+import { h } from "./html.js";
+import { table } from "./table.js";
+
+/** @typedef {import("./wire.js").Timeline} Timeline */
+/** @typedef {import("./wire.js").Attempt} Attempt */
+
+const OUTCOMES = /** @type {Record<string, { text: string, kind: string }>} */ ({
+  running: { text: "running", kind: "running" },
+  succeeded: { text: "succeeded", kind: "good" },
+  failed: { text: "failed", kind: "bad" },
+  dead: { text: "failed, none left", kind: "bad" },
+  canceled: { text: "canceled", kind: "warn" },
+  retrying: { text: "failed, tried again", kind: "bad" },
+  later: { text: "asked to be called later", kind: "" },
+  lost: { text: "worker lost", kind: "bad" },
+  released: { text: "handed back", kind: "" },
+  retried: { text: "retried by a person", kind: "" },
+});
+
+const COLUMNS = [
+  { name: "Attempt" },
+  { name: "Outcome" },
+  { name: "Started", number: true },
+  { name: "Took", number: true },
+  { name: "Worker" },
+  { name: "Error", wide: true },
+];
+
+/** @param {Attempt} attempt */
+const outcomeOf = ({ outcome }) => OUTCOMES[outcome] ?? { text: outcome, kind: "" };
+
+/** @param {Timeline} known */
+export function attempts({ task, attempts, attemptsOmitted }) {
+  if (attempts.length === 0) return null;
+  return h(
+    "section",
+    { key: "attempts", "aria-label": "Attempts" },
+    h("div", { class: "panel" }, span(task, attempts)),
+    attemptsOmitted > 0 && h("p", { class: "hint" }, `${attemptsOmitted} earlier attempts are not shown.`),
+    table("Attempts", COLUMNS, attempts, (attempt) => ({
+      key: `${attempt.number} ${attempt.startedAt}`,
+      cells: [
+        attempt.number === 0 ? "–" : `#${attempt.number}`,
+        h("span", { class: `state ${outcomeOf(attempt).kind}` }, outcomeOf(attempt).text),
+        h("time", { datetime: attempt.startedAt }, moment(attempt.startedAt)),
+        attempt.number === 0 ? "–" : duration(lengthOf(attempt)),
+        attempt.worker ?? "–",
+        attempt.error === null ? "–" : h("span", { class: "clipped", title: attempt.error }, attempt.error),
+      ],
+    })),
+  );
+}
+
+/** In seconds. @param {Attempt} attempt */
+const lengthOf = ({ startedAt, endedAt }) => (endOf(endedAt) - Date.parse(startedAt)) / 1000;
+
+/** @param {string | null} iso */
+const endOf = (iso) => (iso === null ? Date.now() : Date.parse(iso));
+
+/**
+ * From its submission to its end: grey while it waited, coloured while it ran.
+ * @param {import("./wire.js").Task} task
+ * @param {readonly Attempt[]} attempts
+ */
+function span(task, attempts) {
+  const from = Date.parse(task.createdAt);
+  const length = Math.max(1, endOf(task.finishedAt) - from);
+  const waited = Math.max(0, (Date.parse(attempts[0]?.startedAt ?? task.createdAt) - from) / 1000);
+  /** @param {number} at in ms */
+  const x = (at) => Math.min(1000, Math.max(0, ((at - from) / length) * 1000));
+  const label = `Waited ${duration(waited)}, then ${attempts.map((each) => outcomeOf(each).text).join(", ")}; ${duration(length / 1000)} in all`;
+  return [
+    h(
+      "p",
+      { class: "summary" },
+      `Waited ${duration(waited)} before it first started; ${duration(length / 1000)} ${task.finishedAt ? "in all" : "so far"}.`,
+    ),
+    h(
+      "svg",
+      { class: "span", viewBox: "0 0 1000 10", preserveAspectRatio: "none", role: "img", "aria-label": label },
+      attempts
+        .filter(({ number }) => number > 0)
+        .map((attempt) => {
+          const start = x(Date.parse(attempt.startedAt));
+          // Narrower than this it could not be seen.
+          const width = Math.max(3, x(endOf(attempt.endedAt)) - start);
+          return h("rect", {
+            key: attempt.startedAt,
+            x: start,
+            y: 0,
+            width,
+            height: 10,
+            class: outcomeOf(attempt).kind,
+          });
+        }),
+    ),
+  ];
+}

@@ -1,0 +1,147 @@
+/** The dashboard: which view is shown, and what happens around it. */
+
+import { addressOf, followLinks, go, paths } from "./address.js";
+import { askForKey } from "./dialog.js";
+import { h, render } from "./html.js";
+import { missing } from "./missing.js";
+import { overview } from "./overview.js";
+import { byId, say } from "./page.js";
+import { queue } from "./queue.js";
+import { refresher } from "./refresh.js";
+import { ask, key, messageOf, ServerError } from "./server.js";
+import { task } from "./task.js";
+import { workers } from "./workers.js";
+
+/** @type {import("./wire.js").Rights | null} */
+let rights = null;
+/** @type {import("./view.js").View} */
+let view = missing("");
+let shown = "";
+
+/** @type {import("./view.js").Desk} */
+const desk = {
+  redraw: draw,
+  refresh: () => refresh.start(),
+  may: (scope) => rights?.scopes.includes(scope) ?? false,
+  async act(what) {
+    try {
+      const done = await what();
+      if (done !== null) say(done);
+      refresh.start();
+    } catch (error) {
+      showTrouble(error, "Dismiss");
+    }
+  },
+};
+
+const refresh = refresher(async (signal) => {
+  const loading = view;
+  try {
+    rights ??= await ask("/v1/access", { signal });
+    await loading.load(signal);
+    if (signal.aborted) return true;
+    byId("trouble").hidden = true;
+    byId("view").removeAttribute("aria-busy");
+    draw();
+    return true;
+  } catch (error) {
+    if (signal.aborted) return true;
+    showTrouble(error, "Try again");
+    return false;
+  }
+});
+
+/** @param {import("./address.js").Address} address */
+function viewOf(address) {
+  if (address.view === "overview") return overview(desk);
+  if (address.view === "queue") return queue(desk, address.name);
+  if (address.view === "task") return task(desk, address.id);
+  if (address.view === "workers") return workers(desk);
+  return missing(location.pathname);
+}
+
+/** Shows the view of the address. Tabs and options of one that is shown already are its own matter. */
+function open() {
+  const address = addressOf(location.pathname);
+  const wanted = JSON.stringify({ ...address, tab: null });
+  if (wanted !== shown) {
+    const isFirst = shown === "";
+    shown = wanted;
+    view.leave?.();
+    view = viewOf(address);
+    document.title = `${view.title} · Paihao`;
+    for (const link of document.querySelectorAll("nav [data-view]")) {
+      const isCurrent = link.getAttribute("data-view") === address.view;
+      if (isCurrent) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+    byId("view").setAttribute("aria-busy", "true");
+    render(byId("view"), h("p", { class: "loading", key: "loading" }, "Loading …"));
+    scrollTo(0, 0);
+    if (!isFirst) byId("view").focus({ preventScroll: true });
+  }
+  refresh.start();
+}
+
+function draw() {
+  render(byId("view"), view.show());
+}
+
+/**
+ * Says in one line what is wrong, and what can be done.
+ * @param {unknown} error
+ * @param {"Try again" | "Dismiss"} otherwise
+ */
+function showTrouble(error, otherwise) {
+  const isRefused = error instanceof ServerError && (error.status === 401 || error.status === 403);
+  const trouble = byId("trouble");
+  render(
+    trouble,
+    h("span", null, isRefused && error.status === 401 ? "This server needs an API key." : messageOf(error)),
+    isRefused
+      ? h("button", { type: "button", key: "key", onclick: () => void changeKey() }, "Enter a key")
+      : h(
+          "button",
+          {
+            type: "button",
+            key: otherwise,
+            onclick: () => {
+              trouble.hidden = true;
+              if (otherwise === "Try again") refresh.start();
+            },
+          },
+          otherwise,
+        ),
+  );
+  trouble.hidden = false;
+}
+
+async function changeKey() {
+  const isKnown = key.get() !== "";
+  const reason = "What you see and may do here depends on the scopes of your key: read to look, admin to act.";
+  const given = await askForKey(reason, isKnown);
+  if (given === null) return;
+  key.set(given);
+  rights = null;
+  refresh.start();
+}
+
+const find = byId("find-id");
+byId("find").addEventListener("submit", (event) => {
+  event.preventDefault();
+  if (!(find instanceof HTMLInputElement)) return;
+  const id = find.value.trim();
+  if (id === "") return;
+  find.value = "";
+  go(paths.task(id));
+});
+byId("key").addEventListener("click", () => void changeKey());
+addEventListener("keydown", (event) => {
+  const isTyping = event.target instanceof Element && event.target.closest("input, textarea, select, dialog") !== null;
+  if (event.key !== "/" || isTyping || event.metaKey || event.ctrlKey || event.altKey) return;
+  event.preventDefault();
+  find.focus();
+});
+addEventListener("addresschange", open);
+followLinks();
+open();

@@ -1,0 +1,79 @@
+/** How figures are written: short, and of the same width from one refresh to the next. */
+
+const NONE = "–";
+
+/** @param {number | null | undefined} value */
+export const count = (value) => (value === null || value === undefined ? NONE : value.toLocaleString("en"));
+
+/**
+ * A duration in its two largest units: "840 ms", "3.1 s", "4 min 12 s", "2 h 5 min", "3 d 4 h".
+ * @param {number | null | undefined} seconds
+ */
+export function duration(seconds) {
+  if (seconds === null || seconds === undefined) return NONE;
+  if (seconds <= 0) return "0 s";
+  if (seconds < 0.9995) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds < 59.95)
+    return `${seconds < 9.995 && !Number.isInteger(seconds) ? seconds.toFixed(1) : Math.round(seconds)} s`;
+  const whole = Math.round(seconds);
+  if (whole < 3600) return twoUnits(whole, 60, "min", 1, "s");
+  if (whole < 86_400) return twoUnits(whole, 3600, "h", 60, "min");
+  return twoUnits(whole, 86_400, "d", 3600, "h");
+}
+
+/**
+ * @param {number} whole
+ * @param {number} large
+ * @param {string} largeName
+ * @param {number} small
+ * @param {string} smallName
+ */
+function twoUnits(whole, large, largeName, small, smallName) {
+  const first = Math.floor(whole / large);
+  const second = Math.floor((whole % large) / small);
+  return second === 0 ? `${first} ${largeName}` : `${first} ${largeName} ${second} ${smallName}`;
+}
+
+/** @param {number | null | undefined} perSecond */
+export function rate(perSecond) {
+  if (perSecond === null || perSecond === undefined) return NONE;
+  if (perSecond === 0) return "0";
+  return perSecond < 9.95 ? perSecond.toFixed(perSecond < 0.0995 ? 2 : 1) : Math.round(perSecond).toLocaleString("en");
+}
+
+/** @param {number} bytes */
+export function size(bytes) {
+  if (bytes < 1000) return `${bytes} B`;
+  if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`;
+  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
+/**
+ * When something begins by an estimate: "now", "3.1 s", with its range if that is wide.
+ * @param {import("./wire.js").Eta | null | undefined} eta
+ */
+export function eta(eta) {
+  if (!eta) return NONE;
+  if (eta.seconds < 0.5) return "at once";
+  const isWide = eta.high - eta.low > Math.max(2, eta.seconds / 5);
+  return isWide ? `${duration(eta.seconds)} (${duration(eta.low)} to ${duration(eta.high)})` : duration(eta.seconds);
+}
+
+/** @param {string} iso */
+export const secondsSince = (iso) => Math.max(0, (Date.now() - Date.parse(iso)) / 1000);
+
+/**
+ * A moment of today by its time, any other with its date; local time.
+ * @param {string} iso
+ */
+export function moment(iso) {
+  const at = new Date(iso);
+  const time = at.toLocaleTimeString("en-GB");
+  return at.toDateString() === new Date().toDateString() ? time : `${at.toLocaleDateString("en-CA")} ${time}`;
+}
+
+/**
+ * @param {number} number
+ * @param {string} noun
+ */
+export const counted = (number, noun) => `${count(number)} ${noun}${number === 1 ? "" : "s"}`;

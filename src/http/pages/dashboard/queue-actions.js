@@ -1,0 +1,36 @@
+/** What can be done with a queue, and what is to be known of it at a glance. */
+
+import { moment } from "./format.js";
+import { h } from "./html.js";
+import { ask } from "./server.js";
+
+/** @typedef {import("./wire.js").Queue} Queue */
+
+/**
+ * @param {Queue} queue
+ * @param {import("./view.js").Desk} desk
+ * @param {string | null} [kind]
+ */
+export function pauseButton({ name, paused }, desk, kind = null) {
+  const verb = paused ? "Resume" : "Pause";
+  const onclick = () =>
+    void desk.act(async () => {
+      await ask(`/v1/queues/${encodeURIComponent(name)}/${verb.toLowerCase()}`, { method: "POST" });
+      return paused ? `${name} is running again.` : `${name} is paused: nothing new starts.`;
+    });
+  return h("button", { type: "button", key: "pause", class: kind, onclick, "aria-label": `${verb} ${name}` }, verb);
+}
+
+/** @param {Queue} queue */
+export function badges(queue) {
+  const { resting } = queue;
+  const reason = resting && `${resting.reason}; next probe ${moment(resting.nextProbe)}`;
+  return [
+    queue.paused && h("span", { class: "badge warn", key: "paused" }, "paused"),
+    resting && h("span", { class: "badge warn", key: "resting", title: reason }, "resting"),
+    queue.order === "fair" && h("span", { class: "badge", key: "fair", title: "Callers take turns" }, "fair"),
+    queue.held !== null &&
+      queue.held !== undefined &&
+      h("span", { class: "badge", key: "keyed", title: "One after another for each key" }, "keyed"),
+  ];
+}

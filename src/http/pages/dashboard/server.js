@@ -1,0 +1,89 @@
+/** Requests to the server, with the key that a person has entered. */
+
+const KEY = "paihao.key";
+const TIMEOUT_MS = 15_000;
+
+/** The key, for as long as the tab is open. */
+export const key = {
+  get: () => sessionStorage.getItem(KEY) ?? "",
+  /** @param {string} value */
+  set: (value) => (value === "" ? sessionStorage.removeItem(KEY) : sessionStorage.setItem(KEY, value)),
+};
+
+/** What the server answered instead of what was asked for; status 0 if it did not answer. */
+export class ServerError extends Error {
+  /**
+   * @param {number} status
+   * @param {string} message
+   * @param {Record<string, any>} [problem]
+   */
+  constructor(status, message, problem = {}) {
+    super(message);
+    this.status = status;
+    this.problem = problem;
+  }
+}
+
+/**
+ * @typedef {object} Asked
+ * @property {string} [method]
+ * @property {unknown} [json] the body, as JSON
+ * @property {BodyInit} [body] the body as it is
+ * @property {Record<string, string>} [headers]
+ * @property {AbortSignal | undefined} [signal]
+ * @property {boolean} [long] may take longer than usual
+ */
+
+/**
+ * An answer, whatever its status.
+ * @param {string} path
+ * @param {Asked} [asked]
+ */
+export async function send(path, { method = "GET", json, body, headers = {}, signal, long = false } = {}) {
+  const timeout = long ? [] : [AbortSignal.timeout(TIMEOUT_MS)];
+  const given = key.get();
+  try {
+    return await fetch(path, {
+      method,
+      headers: {
+        ...(given === "" ? {} : { Authorization: `Bearer ${given}` }),
+        ...(json === undefined ? {} : { "Content-Type": "application/json" }),
+        ...headers,
+      },
+      body: json === undefined ? (body ?? null) : JSON.stringify(json),
+      cache: "no-store",
+      credentials: "omit",
+      signal: AbortSignal.any([...timeout, ...(signal ? [signal] : [])]),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    const isLate = error instanceof DOMException && error.name === "TimeoutError";
+    throw new ServerError(0, isLate ? "The server takes too long to answer." : "The server cannot be reached.");
+  }
+}
+
+/**
+ * The JSON of an answer; its form is decided by the path.
+ * @param {string} path
+ * @param {Asked} [asked]
+ * @returns {Promise<any>}
+ * @throws {ServerError} unless the server answers 2xx
+ */
+export async function ask(path, asked) {
+  const response = await send(path, asked);
+  if (!response.ok) throw await errorOf(response);
+  return response.status === 204 ? null : response.json();
+}
+
+/**
+ * The error that an answer stands for.
+ * @param {Response} response
+ */
+export async function errorOf(response) {
+  const problem = await response.json().catch(() => ({}));
+  const message = [problem.detail, problem.title].find((text) => typeof text === "string" && text !== "");
+  return new ServerError(response.status, message ?? `The server answered ${response.status}.`, problem);
+}
+
+/** @param {unknown} error */
+export const messageOf = (error) => (error instanceof Error ? error.message : String(error));

@@ -1,0 +1,17 @@
+/**
+ * A view of the page.
+ *
+ * @typedef {object} View
+ * @property {string} title of the page
+ * @property {(signal: AbortSignal) => Promise<void>} load asks the server for what it shows
+ * @property {() => import("./html.js").Content} show
+ * @property {() => void} [leave] stops what it has begun
+ *
+ * @typedef {object} Desk what a view is given
+ * @property {() => void} redraw shows the view again
+ * @property {() => void} refresh asks the server again, at once
+ * @property {(scope: string) => boolean} may whether the key has the rights
+ * @property {(what: () => Promise<string | null>) => Promise<void>} act does something, and says what was done or went wrong
+ */
+
+export {};

@@ -1,0 +1,28 @@
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { type Browser, chromium, type Page } from "playwright-core";
+
+const PROGRAMS = ["/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"];
+const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
+
+/** A real browser without a window; undefined where none is installed. */
+export async function launchBrowser(): Promise<Browser | undefined> {
+  const executablePath = PROGRAMS.find((file) => existsSync(file));
+  return executablePath === undefined ? undefined : chromium.launch({ executablePath, args: ["--no-sandbox"] });
+}
+
+/** What axe finds wrong with a page for people who use it in another way: each rule with the elements that break it. */
+export async function axeFindings(page: Page): Promise<string[]> {
+  // As an expression of the debugger: the policy of the page allows no script of ours.
+  await page.evaluate(AXE);
+  return page.evaluate(async () => {
+    const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
+    interface Violation {
+      readonly id: string;
+      readonly help: string;
+      readonly nodes: readonly { readonly html: string }[];
+    }
+    const { violations } = await axe.run();
+    return violations.map(({ id, help, nodes }) => `${id}: ${help}: ${nodes.map(({ html }) => html).join(" ")}`);
+  });
+}
