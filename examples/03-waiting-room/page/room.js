@@ -24,10 +24,11 @@ function follow(events) {
   source.addEventListener("status", (event) => show(JSON.parse(event.data)));
   source.addEventListener("done", (event) => {
     source.close();
+    sessionStorage.removeItem("ticket");
     end(JSON.parse(event.data));
   });
   source.addEventListener("error", () => {
-    // Refused for good: the link has expired, or the task is gone.
+    // Refused for good: the link has expired, or the task is gone. (Or this page is being left: the ticket stays.)
     if (source.readyState === EventSource.CLOSED) end({ state: "unknown" });
   });
 }
@@ -46,7 +47,6 @@ function waitOf(eta) {
 }
 
 function end(task) {
-  sessionStorage.removeItem("ticket");
   const done = task.state === "succeeded";
   headline.textContent = done ? "Come in" : "That did not work";
   number.textContent = done ? task.result.table : "";
