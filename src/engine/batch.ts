@@ -6,6 +6,42 @@ interface Entry<Item, Verdict> {
   reject(error: unknown): void;
 }
 
+/** Entries whose verdicts are told together. */
+interface Group<Verdict> {
+  readonly ends: PromiseSettledResult<Verdict>[];
+  /** Without a verdict yet. */
+  left: number;
+  resolve(ends: PromiseSettledResult<Verdict>[]): void;
+}
+
+/** An entry of a group. A class, since there are many: closures and a promise for each would cost more than the rest of it. */
+class GroupEntry<Item, Verdict> implements Entry<Item, Verdict> {
+  readonly item: Item;
+  readonly #group: Group<Verdict>;
+  readonly #index: number;
+
+  constructor(item: Item, group: Group<Verdict>, index: number) {
+    this.item = item;
+    this.#group = group;
+    this.#index = index;
+  }
+
+  resolve(value: Verdict): void {
+    this.#end({ status: "fulfilled", value });
+  }
+
+  reject(reason: unknown): void {
+    this.#end({ status: "rejected", reason });
+  }
+
+  #end(end: PromiseSettledResult<Verdict>): void {
+    const group = this.#group;
+    group.ends[this.#index] = end;
+    group.left -= 1;
+    if (group.left === 0) group.resolve(group.ends);
+  }
+}
+
 /** The state of a {@link Batch} for one partition. */
 interface Part<Item, Verdict> {
   gathered: Entry<Item, Verdict>[];
@@ -48,10 +84,25 @@ export class Batch<Item, Verdict> {
     return new Promise((resolve, reject) => {
       const part = this.#part(partition);
       part.gathered.push({ item, resolve, reject });
-      if (part.escorted > 0) return;
-      if (part.gathered.length >= EARLY && part.underway === 0) this.#flushPart(partition, part);
-      this.#schedule();
+      this.#added(partition, part);
     });
+  }
+
+  /** The same of several items; never rejects. */
+  addAll(partition: number, items: readonly Item[]): Promise<readonly PromiseSettledResult<Verdict>[]> {
+    if (items.length === 0) return Promise.resolve([]);
+    return new Promise((resolve) => {
+      const part = this.#part(partition);
+      const group: Group<Verdict> = { ends: new Array(items.length), left: items.length, resolve };
+      for (const [index, item] of items.entries()) part.gathered.push(new GroupEntry(item, group, index));
+      this.#added(partition, part);
+    });
+  }
+
+  #added(partition: number, part: Part<Item, Verdict>): void {
+    if (part.escorted > 0) return;
+    if (part.gathered.length >= EARLY && part.underway === 0) this.#flushPart(partition, part);
+    this.#schedule();
   }
 
   #part(partition: number): Part<Item, Verdict> {

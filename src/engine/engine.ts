@@ -176,6 +176,14 @@ export class Engine {
     return this.#submitter.submit(submission, settings, listen);
   }
 
+  /** Stores tasks of a queue in their order, as {@link submit} does; never rejects. */
+  submitAll(
+    submissions: readonly Submission[],
+    settings: QueueSettings,
+  ): Promise<readonly PromiseSettledResult<SubmissionVerdict>[]> {
+    return this.#submitter.submitAll(submissions, settings);
+  }
+
   /**
    * Replaces the input of a waiting or scheduled task, which keeps its place.
    * @param revision how often it must have been replaced before; default: any number

@@ -98,6 +98,18 @@ export class Submitter {
     return isKeyed ? this.#submitKeyed(item) : this.#submitUnkeyed(item);
   }
 
+  /** The same of several tasks, in their order; never rejects. */
+  async submitAll(
+    submissions: readonly Submission[],
+    settings: QueueSettings,
+  ): Promise<readonly PromiseSettledResult<SubmissionVerdict>[]> {
+    if (this.#keys.partitions > 1 || submissions.some(({ input }) => isLarge(input))) {
+      return await Promise.allSettled(submissions.map((submission) => this.submit(submission, settings, false)));
+    }
+    const items = submissions.map((submission) => itemOf(submission, settings, 1));
+    return await this.#batch.addAll(0, items);
+  }
+
   async #submitUnkeyed(item: SubmitItem): Promise<SubmissionVerdict> {
     const verdict = await this.#submitTo(this.#keys.partitionOf(item.id), item);
     if (verdict.verdict !== "moved") return verdict;

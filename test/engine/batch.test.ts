@@ -48,6 +48,24 @@ describe("a batch", () => {
     expect(sent.map((items) => items.length)).to.deep.equal([32, 100, 18]);
   });
 
+  it("tells the verdicts of several together, in their order, also if they need several calls and some fail", async () => {
+    expect(await batch.addAll(0, [])).to.deep.equal([]);
+    const failing = new Batch<number, number>({
+      send: async (_, items) => {
+        if (items.includes(120)) throw new Error("no store");
+        return items;
+      },
+    });
+    const ends = await failing.addAll(
+      0,
+      Array.from({ length: 150 }, (_, n) => n),
+    );
+    expect(ends.map((end) => (end.status === "fulfilled" ? end.value : null))).to.deep.equal(
+      Array.from({ length: 150 }, (_, n) => (n < 100 ? n : null)),
+    );
+    expect(await failing.addAll(1, [7])).to.deep.equal([{ status: "fulfilled", value: 7 }]);
+  });
+
   it("requests at most 25 queues in one call", async () => {
     const calls: number[] = [];
     const wide = new Batch<number, number>({

@@ -45,7 +45,7 @@ export function readJson<T>(req: IncomingMessage, schema: StandardSchemaV1<unkno
 }
 
 /**
- * Parses JSON text and checks it with the handler's schema, where it has one: only then is there a promise to wait for.
+ * Parses JSON text and checks it with the handler's schema, where it has one: there is a promise to wait for only if that is async.
  * @throws PaihaoError malformed-json, invalid-input
  */
 export function checkJson(text: string, handler: Handler): unknown {
@@ -53,9 +53,16 @@ export function checkJson(text: string, handler: Handler): unknown {
   return handler.schema ? checked(handler.schema, value) : value;
 }
 
-/** Validates a value; returns the output of the schema. @throws PaihaoError invalid-input with pointers to the errors */
-async function checked<T>(schema: StandardSchemaV1<unknown, T>, value: unknown): Promise<T> {
-  const verdict = await schema["~standard"].validate(value);
+/**
+ * Validates a value; returns the output of the schema, and a promise only if the schema does.
+ * @throws PaihaoError invalid-input with pointers to the errors
+ */
+function checked<T>(schema: StandardSchemaV1<unknown, T>, value: unknown): T | Promise<T> {
+  const verdict = schema["~standard"].validate(value);
+  return "then" in verdict ? verdict.then(outputOf) : outputOf(verdict);
+}
+
+function outputOf<T>(verdict: StandardSchemaV1.Result<T>): T {
   if (!verdict.issues) return verdict.value;
   throw invalidInput(verdict.issues);
 }

@@ -4,22 +4,21 @@ import { Readable } from "node:stream";
 import type { Context } from "koa";
 import type { QueueSettings } from "../../engine/settings.ts";
 import type { Submission } from "../../engine/submission.ts";
-import type { SubmissionVerdict } from "../../engine/submit.ts";
 import { PaihaoError } from "../../errors.ts";
 import { consumesType, type Handler } from "../../handler/define.ts";
 import { traceOf } from "../../telemetry/trace-context.ts";
 import type { Api } from "../api.ts";
 import { type Envelope, readEnvelope } from "../batches/envelope.ts";
+import { GatheredLines } from "../batches/gathered-lines.ts";
+import { lineProblem, verdictLine } from "../batches/line-verdict.ts";
 import { Resequencer } from "../batches/resequencer.ts";
 import { BatchTooLarge, type BodyLine, LineSplitter } from "../batches/split-lines.ts";
 import { refuseCoding } from "../headers/content-coding.ts";
 import { checkJson } from "../input/body.ts";
-import { type ProblemDocument, problemDocument, problemOf } from "../problems/problem.ts";
+import { problemDocument } from "../problems/problem.ts";
 import type { Endpoints } from "../routes.ts";
 import { callerOf, signatureOf } from "../task/access.ts";
 import { keyOf, shareOf } from "../task/line-keys.ts";
-import { paths } from "../task/links.ts";
-import { refusalOf } from "../task/refusal.ts";
 import {
   booleanParameter,
   checkDeadline,
@@ -44,8 +43,6 @@ export const BATCH_DEFAULTS = {
    * before they have written the whole request; otherwise both sides would wait for each other.
    */
   answerBytes: 4 * 1024 ** 2,
-  /** Most errors reported for the input of one line. */
-  fieldErrors: 10,
 } as const;
 
 /** What all lines of a batch share. */
@@ -62,14 +59,7 @@ interface BatchRequest {
     | undefined;
   /** The signature of links to a task; "" if links are not signed. */
   signature(task: Parameters<typeof signatureOf>[1]): string;
-  /** The store did not answer in time: further lines are refused, since each would wait as long. */
-  storeAway: boolean;
 }
-
-/** A line of the response without its number. */
-type Verdict =
-  | { readonly problem: ProblemDocument }
-  | { readonly id: string; readonly href: string; readonly index: number | null; readonly replayed?: boolean };
 
 /** Submitting many tasks at once. */
 export function batchEndpoints(api: Api): Endpoints<"submitBatch"> {
@@ -107,7 +97,6 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
           })
         : undefined,
     signature: (task) => signatureOf(ctx, task),
-    storeAway: false,
   };
   const verdicts = new Resequencer(BATCH_DEFAULTS.inFlight);
   ctx.res.once("close", () => verdicts.abandon());
@@ -142,6 +131,7 @@ function checkLength(ctx: Context): void {
 /** Reads the body line by line and has each stored; never fails. */
 async function readBatch(ctx: Context, request: BatchRequest, verdicts: Resequencer): Promise<void> {
   const { api } = request;
+  const gathered = new GatheredLines(request);
   // Without `destroyOnReturn`, since the connection must stay open for the response if reading stops early.
   const chunks: AsyncIterable<Buffer> = ctx.req.iterator({ destroyOnReturn: false });
   const splitter = new LineSplitter({
@@ -150,10 +140,11 @@ async function readBatch(ctx: Context, request: BatchRequest, verdicts: Resequen
     lines: BATCH_DEFAULTS.lines,
   });
   try {
-    for await (const chunk of chunks) if (!(await readLines(request, splitter.take(chunk), verdicts))) break;
+    for await (const chunk of chunks) if (!(await readLines(request, splitter.take(chunk), gathered, verdicts))) break;
     const rest = splitter.rest();
-    if (rest) await readLines(request, [rest], verdicts);
+    if (rest) await readLines(request, [rest], gathered, verdicts);
   } catch (error) {
+    gathered.store();
     // Any other error of reading is the end of the connection, so there is no response.
     if (error instanceof BatchTooLarge) {
       const problem = problemDocument("payload-too-large", error.message);
@@ -168,21 +159,29 @@ async function readBatch(ctx: Context, request: BatchRequest, verdicts: Resequen
 }
 
 /** Has each line stored; false if nobody reads the verdicts any more. */
-async function readLines(request: BatchRequest, lines: Iterable<BodyLine>, verdicts: Resequencer): Promise<boolean> {
+async function readLines(
+  request: BatchRequest,
+  lines: Iterable<BodyLine>,
+  gathered: GatheredLines,
+  verdicts: Resequencer,
+): Promise<boolean> {
   for (const line of lines) {
     const place = verdicts.place();
-    const tell = (verdict: Verdict) => place(verdictLine(line.number, verdict));
     try {
       // Checked one after the other, and stored together: tasks join the line in the order of their lines.
       const checked = checkLine(request, line);
-      store(request, checked instanceof Promise ? await checked : checked, tell);
+      if (checked instanceof Promise) gathered.store();
+      gathered.add({ line: line.number, submission: checked instanceof Promise ? await checked : checked, place });
     } catch (error) {
-      tell(lineProblem(error, request.api));
+      place(verdictLine(line.number, lineProblem(error, request.api.log)));
     }
     // Awaited only if there is no room: a promise for each line would cost more than the line.
     const room = verdicts.room();
-    if (!(typeof room === "boolean" ? room : await room)) return false;
+    if (room === true) continue;
+    gathered.store();
+    if (!(await room)) return false;
   }
+  gathered.store();
   return true;
 }
 
@@ -222,53 +221,4 @@ function checkLine(request: BatchRequest, line: BodyLine): Submission | Promise<
   const complete = (value: unknown) =>
     request.keysOf ? { ...submission, ...request.keysOf(submission, value) } : submission;
   return checked instanceof Promise ? checked.then(complete) : complete(checked);
-}
-
-/** Submits a checked line and reports its verdict; never fails. */
-function store(request: BatchRequest, submission: Submission, tell: (verdict: Verdict) => void): void {
-  if (request.storeAway) {
-    return tell(
-      notStored(
-        request,
-        submission,
-        new PaihaoError("store-unavailable", "Not tried: the store did not answer before."),
-      ),
-    );
-  }
-  const refuse = (error: unknown) => tell(notStored(request, submission, error));
-  request.api.engine.submit(submission, request.settings).then((verdict) => {
-    const refusal = refusalOf(submission, verdict, { byKey: false });
-    if (refusal) return refuse(refusal);
-    if (!verdict.durable) return refuse(new PaihaoError("not-durable", "The task is stored and may run."));
-    tell(accepted(request, submission, verdict));
-  }, refuse);
-}
-
-function accepted(request: BatchRequest, { id, caller }: Submission, verdict: SubmissionVerdict): Verdict {
-  const { index, createdMs } = verdict;
-  const href = paths.result(id, request.signature({ id, caller, createdMs }));
-  return verdict.verdict === "replay" ? { id, href, index, replayed: true } : { id, href, index };
-}
-
-function notStored(request: BatchRequest, { id }: Submission, error: unknown): Verdict {
-  const { problem } = lineProblem(error, request.api);
-  const code = error instanceof PaihaoError ? error.code : undefined;
-  if (code === "store-unavailable") request.storeAway = true;
-  // It may have been stored anyway: with this id it can be submitted again without running twice.
-  if (code === "store-unavailable" || code === "not-durable") problem.id ??= id;
-  return { problem };
-}
-
-/** A line of the response. */
-function verdictLine(number: number, verdict: Verdict): string {
-  return `${JSON.stringify({ line: number, ...verdict })}\n`;
-}
-
-function lineProblem(error: unknown, api: Api): { problem: ProblemDocument } {
-  const problem = problemOf(error, api.log);
-  const { errors } = problem;
-  if (!Array.isArray(errors) || errors.length <= BATCH_DEFAULTS.fieldErrors) return { problem };
-  const told = errors.slice(0, BATCH_DEFAULTS.fieldErrors);
-  const moreErrors = Number(problem.moreErrors ?? 0) + errors.length - told.length;
-  return { problem: { ...problem, errors: told, moreErrors } };
 }

@@ -1,0 +1,92 @@
+import type { QueueSettings } from "../../engine/settings.ts";
+import type { Submission } from "../../engine/submission.ts";
+import type { SubmissionVerdict } from "../../engine/submit.ts";
+import { PaihaoError } from "../../errors.ts";
+import type { Api } from "../api.ts";
+import type { signatureOf } from "../task/access.ts";
+import { paths } from "../task/links.ts";
+import { refusalOf } from "../task/refusal.ts";
+import { type LineVerdict, lineProblem, verdictLine } from "./line-verdict.ts";
+
+/** As many lines are stored together: a promise for each would cost more than the rest of it. */
+const TOGETHER = 32;
+
+/** A checked line of a batch. */
+interface CheckedLine {
+  readonly line: number;
+  readonly submission: Submission;
+  /** Takes its line of the response. */
+  place(text: string): void;
+}
+
+/** What all lines of a batch share. */
+interface LineContext {
+  readonly api: Pick<Api, "engine" | "log">;
+  readonly settings: QueueSettings;
+  /** The signature of links to a task; "" if links are not signed. */
+  signature(task: Parameters<typeof signatureOf>[1]): string;
+}
+
+/** Lines of a batch that are stored together, in their order. */
+export class GatheredLines {
+  readonly #context: LineContext;
+  #lines: CheckedLine[] = [];
+  /** The store did not answer in time: further lines are refused, since each would wait as long. */
+  #storeAway = false;
+
+  constructor(context: LineContext) {
+    this.#context = context;
+  }
+
+  add(line: CheckedLine): void {
+    this.#lines.push(line);
+    if (this.#lines.length >= TOGETHER) this.store();
+  }
+
+  /** Has those stored that were added, and their verdicts told; never fails. */
+  store(): void {
+    const lines = this.#lines;
+    if (lines.length === 0) return;
+    this.#lines = [];
+    const refuse = (error: unknown) => {
+      for (const one of lines) this.#tell(one, this.#notStored(one, error));
+    };
+    if (this.#storeAway) {
+      return refuse(new PaihaoError("store-unavailable", "Not tried: the store did not answer before."));
+    }
+    const { api, settings } = this.#context;
+    const submissions = lines.map(({ submission }) => submission);
+    api.engine.submitAll(submissions, settings).then((ends) => {
+      for (const [n, one] of lines.entries()) {
+        const end = ends[n] ?? { status: "rejected", reason: new PaihaoError("internal") };
+        this.#tell(one, end.status === "fulfilled" ? this.#stored(one, end.value) : this.#notStored(one, end.reason));
+      }
+    }, refuse);
+  }
+
+  #tell({ line, place }: CheckedLine, verdict: LineVerdict): void {
+    place(verdictLine(line, verdict));
+  }
+
+  #stored(one: CheckedLine, submitted: SubmissionVerdict): LineVerdict {
+    const { submission } = one;
+    const refusal = refusalOf(submission, submitted, { byKey: false });
+    if (refusal) return this.#notStored(one, refusal);
+    if (!submitted.durable) {
+      return this.#notStored(one, new PaihaoError("not-durable", "The task is stored and may run."));
+    }
+    const { id, caller } = submission;
+    const { verdict, index, createdMs } = submitted;
+    const href = paths.result(id, this.#context.signature({ id, caller, createdMs }));
+    return verdict === "replay" ? { id, href, index, replayed: true } : { id, href, index };
+  }
+
+  #notStored({ submission: { id } }: CheckedLine, error: unknown): LineVerdict {
+    const { problem } = lineProblem(error, this.#context.api.log);
+    const code = error instanceof PaihaoError ? error.code : undefined;
+    if (code === "store-unavailable") this.#storeAway = true;
+    // It may have been stored anyway: with this id it can be submitted again without running twice.
+    if (code === "store-unavailable" || code === "not-durable") problem.id ??= id;
+    return { problem };
+  }
+}
