@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { openRoom } from "../../examples/03-waiting-room/room.ts";
+import { axeFindings, launchBrowser } from "../helpers/browser.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
 import { removeKeys } from "../helpers/store/scan.ts";
@@ -23,6 +24,29 @@ describe("examples/03-waiting-room", () => {
     expect(response.status).to.equal(201);
     return ((await response.json()) as { events: string }).events;
   };
+
+  it("shows the visitor's place, large, until it is their turn", async function () {
+    this.timeout(60_000);
+    const browser = await launchBrowser();
+    if (!browser) return this.skip();
+    try {
+      await ticket();
+      await ticket();
+      const page = await browser.newPage();
+      await page.goto(room.url);
+      expect(await axeFindings(page)).to.deep.equal([]);
+      await page.getByRole("button", { name: "Take a number" }).click();
+      await page.locator("#number", { hasText: /^2$/ }).waitFor();
+      await page.reload();
+      await page.locator("#number", { hasText: /^2$/ }).waitFor();
+      expect(await axeFindings(page)).to.deep.equal([]);
+      served.resolve();
+      await page.getByRole("heading", { name: "Come in" }).waitFor();
+      expect(await page.locator("#number").textContent()).to.match(/^\d+$/);
+    } finally {
+      await browser.close();
+    }
+  });
 
   it("gives the page a link that lets it watch its own task, and do nothing else", async () => {
     await ticket();

@@ -1,0 +1,160 @@
+import { expect } from "chai";
+import type { Browser, BrowserContextOptions, Page } from "playwright-core";
+import { axeFindings, launchBrowser } from "../../helpers/browser.ts";
+import { closedGate } from "../../helpers/gates.ts";
+import { testKeys } from "../../helpers/http/api-keys.ts";
+import { startServer, type TestServer } from "../../helpers/http/server.ts";
+
+describe("the page of a task in a browser", function () {
+  this.timeout(60_000);
+  const keys = testKeys({ owner: ["submit"] });
+  let server: TestServer;
+  let browser: Browser | undefined;
+  before(async function () {
+    browser = await launchBrowser();
+    if (!browser) return this.skip();
+    server = await startServer({ ...keys.env, URL_SIGNING_KEY: "a secret of at least 16 characters" });
+  });
+  after(async () => {
+    await browser?.close();
+    await server?.stop();
+  });
+
+  /** Submits as the owner; returns the id and the signed link to the page. */
+  async function submit(queue: string, input: unknown, search = ""): Promise<{ id: string; link: string }> {
+    const headers = keys.as("owner", { Prefer: "respond-async" });
+    const path = `/v1/queues/${queue}/requests${search}`;
+    const { json } = await server.send(path, { method: "POST", headers, body: input });
+    const { href } = json.links.find(({ rel }: { rel: string }) => rel === "monitor");
+    return { id: json.id, link: href };
+  }
+
+  async function open(link: string, options: BrowserContextOptions = {}): Promise<Page> {
+    if (!browser) throw new Error("no browser");
+    const context = await browser.newContext({ baseURL: server.url, ...options });
+    const page = await context.newPage();
+    await page.goto(link);
+    return page;
+  }
+
+  /** The credentials that a browser keeps for this server. */
+  const asOwner = (): BrowserContextOptions => {
+    const key = keys.as("owner").Authorization?.replace("Bearer ", "");
+    return { extraHTTPHeaders: { Authorization: `Basic ${Buffer.from(`me:${key}`).toString("base64")}` } };
+  };
+  const says = (page: Page, id: string, text: string | RegExp) => page.locator(`#${id}`, { hasText: text }).waitFor();
+
+  it("follows the task from its place to its result, without a reload", async () => {
+    const [before, own] = [closedGate(), closedGate()];
+    await submit("gated", before.input);
+    await before.entered;
+    await submit("gated", before.input);
+    const { link } = await submit("gated", own.input);
+    const page = await open(link);
+    await says(page, "number", /^2$/);
+    await says(page, "headline", "Place in line");
+    await says(page, "live", "live");
+    expect(await page.title()).to.equal("Place 2 · gated");
+    expect(await axeFindings(page)).to.deep.equal([]);
+    await page.evaluate(() => Object.assign(globalThis, { same: true }));
+    before.open();
+    const task = await own.entered;
+    task.progress(42, "halfway");
+    await task.write("one ");
+    await task.write({ two: 2 });
+    await says(page, "number", /^42.%$/);
+    await says(page, "detail", "halfway");
+    await says(page, "output-text", 'one {"two":2}');
+    expect(await axeFindings(page)).to.deep.equal([]);
+    own.open({ seats: [1, 2] });
+    await says(page, "headline", "Done");
+    await says(page, "shown-value", /"seats": \[\s+1,\s+2\s+\]/);
+    await says(page, "size", /^application\/json, \d+ bytes$/);
+    expect(await axeFindings(page)).to.deep.equal([]);
+    expect(await page.evaluate(() => "same" in globalThis)).to.equal(true);
+    await page.reload();
+    await says(page, "output-text", 'one {"two":2}');
+    await page.context().close();
+  });
+
+  it("shows a result as what it is, and leaves to its link what is long, bytes or a page", async () => {
+    const kinds = ["json", "text", "image", "html", "bytes", "long", "nothing"];
+    const links = await Promise.all(
+      kinds.map(async (kind) => {
+        const { id, link } = await submit("answers", { kind });
+        await server.send(`/v1/requests/${id}/status?onPending=synchronous`, { headers: keys.as("owner") });
+        return link;
+      }),
+    );
+    const page = await open("/healthz");
+    const seen: Record<string, unknown> = {};
+    for (const [i, kind] of kinds.entries()) {
+      await page.goto(links[i] ?? "");
+      await says(page, "size", /./);
+      const value = page.locator("#shown-value > *");
+      if (i < 3) await value.waitFor();
+      if (kind === "image") {
+        expect(await value.evaluate((image) => Reflect.get(image, "naturalWidth"))).to.equal(1);
+        expect(await axeFindings(page)).to.deep.equal([]);
+      }
+      seen[kind] = [await value.allTextContents(), await page.locator("#result").isVisible()];
+    }
+    expect(seen).to.deep.equal({
+      json: [['{\n  "grüße": "世界 🎫"\n}'], true],
+      text: [["plain — text"], true],
+      image: [[""], true],
+      ...{ html: [[], true], bytes: [[], true], long: [[], true], nothing: [[], false] },
+    });
+    await page.context().close();
+  });
+
+  it("copies its link with the signature, and who has it sees the page without a key, and cannot cancel", async () => {
+    const { link } = await submit("default", 1, "?delay=3600");
+    const page = await open(link.replace(/\?.*/, ""), asOwner());
+    await page.context().grantPermissions(["clipboard-read", "clipboard-write"]);
+    await page.getByRole("button", { name: "Copy link" }).click();
+    await says(page, "told", "Copied");
+    const copied = await page.evaluate("navigator.clipboard.readText()");
+    expect(copied).to.match(/\/status\?expires=\d+&signature=/);
+    const other = await open(String(copied));
+    await says(other, "headline", "Scheduled for later");
+    expect(await other.getByRole("button").allTextContents()).to.deep.equal(["Copy link"]);
+    await page.context().close();
+    await other.context().close();
+  });
+
+  it("cancels for those who may, once they are sure", async () => {
+    const { id } = await submit("default", 1, "?delay=3600");
+    const page = await open(`/v1/requests/${id}/status`, asOwner());
+    await page.getByRole("button", { name: "Cancel" }).click();
+    expect(await axeFindings(page)).to.deep.equal([]);
+    await page.getByRole("button", { name: "Keep it" }).click();
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("button", { name: "Cancel the task" }).click();
+    await says(page, "headline", "Canceled");
+    expect(await page.getByRole("button").allTextContents()).to.deep.equal(["Copy link"]);
+    await page.context().close();
+  });
+
+  it("says why a task has failed", async () => {
+    const { id, link } = await submit("giving-up", { title: "No", detail: "Too <b>blue</b>" });
+    await server.send(`/v1/requests/${id}/status?onPending=synchronous`, { headers: keys.as("owner") });
+    const page = await open(link);
+    await says(page, "detail", "Too <b>blue</b>");
+    expect(await page.locator("#result").isVisible()).to.equal(false);
+    await page.context().close();
+  });
+
+  it("fits a narrow screen, is legible in the dark, and does not move for those who want it to stand still", async () => {
+    const { link } = await submit("default", 1, "?delay=3600");
+    const small = { viewport: { width: 320, height: 600 }, colorScheme: "dark" } as const;
+    const page = await open(link, { ...small, reducedMotion: "reduce" });
+    await says(page, "live", "live");
+    const { moving, wide } = (await page.evaluate(
+      "({ moving: document.getAnimations().length, wide: document.documentElement.scrollWidth })",
+    )) as { moving: number; wide: number };
+    expect([moving, wide]).to.deep.equal([0, 320]);
+    expect(await axeFindings(page)).to.deep.equal([]);
+    await page.context().close();
+  });
+});
