@@ -5,10 +5,10 @@
  *   npm run release -- 1.2.0               prints the notes of 1.2.0, if CHANGELOG.md has it; else makes it the next version
  *   npm run release -- 1.2.0 --dry-run     the same, but writes nothing
  *
- * Making a version: CHANGELOG.md, package.json and package-lock.json get it; the notes go to stdout, and what to do next to stderr.
+ * Making a version: CHANGELOG.md, package.json, package-lock.json, the chart and the manifests get it; the notes go to stdout, and what to do next to stderr.
  */
 import { execFileSync } from "node:child_process";
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { messageOf } from "../src/errors.ts";
@@ -18,6 +18,7 @@ const NEXT = (version: string, prerelease: boolean) => `
 Next, when npm test has passed on a clean checkout:
   git commit -am "Release ${version}" && git tag v${version} && git push --follow-tags
   npm publish --provenance --access public${prerelease ? " --tag next" : ""}
+  npm run previous -- v${version} && git commit -am "Test upgrades from ${version}"
 Provenance needs "repository" in package.json, and a CI that npm trusts: CONTRIBUTING.md, "Releases".`;
 
 /** Changes the version in a package.json or package-lock.json, and nothing else. */
@@ -26,6 +27,15 @@ function withVersion(json: string, from: string, to: string, times: number): str
   const head = parts.splice(0, times + 1);
   if (head.length !== times + 1) throw new Error(`expected the version ${from} ${times} times`);
   return [head.join(`"version": ${JSON.stringify(to)}`), ...parts].join(`"version": ${JSON.stringify(from)}`);
+}
+
+/** What deploys this version: the chart, and the manifests made from it. */
+function deployed(root: string, from: string, to: string): Record<string, string> {
+  const files = ["helm/paihao/Chart.yaml", "kubernetes/api.yaml", "kubernetes/worker.yaml"].map(
+    (file) => `deploy/${file}`,
+  );
+  const there = files.filter((file) => existsSync(join(root, file)));
+  return Object.fromEntries(there.map((file) => [file, readFileSync(join(root, file), "utf8").replaceAll(from, to)]));
 }
 
 function main(): void {
@@ -50,6 +60,7 @@ function main(): void {
     "package.json": withVersion(read("package.json"), current, version, 1),
     // Of the lock itself, and of this package in it.
     "package-lock.json": withVersion(read("package-lock.json"), current, version, 2),
+    ...deployed(root, current, version),
   };
   if (values["dry-run"]) {
     process.stderr.write(`\ndry run: ${Object.keys(changed).join(", ")} would get ${version}; nothing was written\n`);

