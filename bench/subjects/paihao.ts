@@ -53,11 +53,8 @@ async function submitMany(engine: Engine, count: number, bytes: number, idOf: (n
   const input = bodyOf(bytes);
   const began = performance.now();
   for (let n = 0; n < count; n += CHUNK) {
-    const chunk: Promise<unknown>[] = [];
-    for (let k = n; k < Math.min(n + CHUNK, count); k += 1) {
-      chunk.push(engine.submit(submissionOf(idOf(k), QUEUE, input), settings));
-    }
-    await Promise.all(chunk);
+    const chunk = Array.from({ length: Math.min(CHUNK, count - n) }, (_, k) => submissionOf(idOf(n + k), QUEUE, input));
+    for (const end of await engine.submitAll(chunk, settings)) if (end.status === "rejected") throw end.reason;
   }
   return performance.now() - began;
 }

@@ -80,12 +80,12 @@ export class Submitter {
           return { index: submitted.index, score: scoreOf(submitted, item), snapshot };
         });
         const wide = await others.widen(partition, places);
-        return verdicts.map(({ verdict, state, createdMs, turn }, i) => {
+        const all = verdicts.map(({ verdict, state, createdMs, turn }, i) => {
           const { index, snapshot } = at(wide, i);
-          const accepted = { verdict, state, index, snapshot, createdMs, turn, durable };
-          this.#note(at(items, i), accepted);
-          return accepted;
+          return { verdict, state, index, snapshot, createdMs, turn, durable };
         });
+        this.#note(items, all);
+        return all;
       },
     });
   }
@@ -161,13 +161,21 @@ export class Submitter {
     return (isLarge(item.input) ? this.#large : this.#batch).add(partition, item);
   }
 
-  #note(item: SubmitItem, submitted: SubmissionVerdict): void {
-    const { verdict, durable } = submitted;
+  #note(items: readonly SubmitItem[], all: readonly SubmissionVerdict[]): void {
     const { metrics, accepted } = this.#parts;
-    if (verdict === "moved") return;
-    metrics.submissions.count(item.queue, verdict);
-    if (!durable) metrics.submissions.count(item.queue, "not-durable");
-    if (verdict === "new") accepted(item, submitted);
+    // Mostly they are of one queue and have the same verdict: counting takes longer than comparing.
+    let alike = 0;
+    for (const [i, submitted] of all.entries()) {
+      const item = at(items, i);
+      const { verdict, durable } = submitted;
+      alike += 1;
+      if (items[i + 1]?.queue !== item.queue || all[i + 1]?.verdict !== verdict) {
+        if (verdict !== "moved") metrics.submissions.count(item.queue, verdict, alike);
+        if (verdict !== "moved" && !durable) metrics.submissions.count(item.queue, "not-durable", alike);
+        alike = 0;
+      }
+      if (verdict === "new") accepted(item, submitted);
+    }
   }
 }
 
