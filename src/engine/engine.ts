@@ -18,6 +18,7 @@ import type {
   ReservedPart,
   RetryVerdict,
   Scripts,
+  TaskRecord,
   Ticked,
   UpdateVerdict,
 } from "../store/scripts/scripts.ts";
@@ -48,6 +49,7 @@ import { lossOf, Tick } from "./tick.ts";
 import { update } from "./update.ts";
 import { Notices } from "./watching/notices.ts";
 import { Wait } from "./watching/wait.ts";
+import { type AboutWorker, workersOf } from "./workers.ts";
 
 /** What an engine needs. */
 export interface EngineParts {
@@ -196,6 +198,12 @@ export class Engine {
   /** The task, or null if it is unknown. @throws PaihaoError store-unavailable */
   inspect(id: string, options: InspectOptions): Promise<Inspection | null> {
     return this.#inspector.inspect(id, options);
+  }
+
+  /** What few callers want to know of a task; null if it is unknown. @throws PaihaoError store-unavailable */
+  record(id: string): Promise<TaskRecord | null> {
+    const read = (partition: number) => this.#scripts.record(this.keys.tag(partition), id);
+    return this.#homes.at(id, read, (record) => record === null);
   }
 
   /** Begins to listen for the end of a task, which is to be submitted after that, with `listen`. The caller must stop it. */
@@ -349,11 +357,24 @@ export class Engine {
    * Reports to every partition that a worker is alive, with its slots for each queue; `ttlMs` 0 removes it. Returns the ms
    * since a task of these queues last lost its worker, or infinity.
    */
-  async heartbeat(worker: string, ttlMs: number, slots: ReadonlyMap<string, number>): Promise<number> {
+  async heartbeat(
+    worker: string,
+    ttlMs: number,
+    slots: ReadonlyMap<string, number>,
+    about?: AboutWorker,
+  ): Promise<number> {
+    const told = about === undefined ? "" : JSON.stringify(about);
     const sinceLossMs = await Promise.all(
-      this.keys.tags.map((tag) => this.#scripts.heartbeat(tag, worker, ttlMs, slots)),
+      this.keys.tags.map((tag, partition) =>
+        this.#scripts.heartbeat(tag, worker, ttlMs, slots, partition === 0 ? told : ""),
+      ),
     );
     return Math.min(...sinceLossMs);
+  }
+
+  /** The workers of queues, with the tasks that they have. */
+  workers(queues: readonly string[]): ReturnType<typeof workersOf> {
+    return workersOf(this.#scripts, this.keys, this.#homes, queues);
   }
 
   /** The figures of queues, summed over the partitions, in the given order. */

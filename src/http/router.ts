@@ -25,6 +25,8 @@ import { predictionEndpoints } from "./routes/predictions.ts";
 import { problemEndpoints } from "./routes/problems.ts";
 import { queueEndpoints } from "./routes/queues.ts";
 import { submitEndpoints } from "./routes/submit.ts";
+import { timelineEndpoints } from "./routes/timeline.ts";
+import { workerEndpoints } from "./routes/workers.ts";
 import { type Endpoint, type Endpoints, ROUTES, type Route, type RouteName } from "./routes.ts";
 
 /** The middleware that routes requests to the endpoints of a server that accepts tasks. */
@@ -49,6 +51,7 @@ export function apiRouting(api: Api): Routing {
     ...monitorEndpoints(api, watchers),
     ...eventEndpoints(api, live),
     ...outputEndpoints(api, live),
+    ...timelineEndpoints(api),
     ...queueEndpoints(api),
     ...historyEndpoints(api),
     ...accessEndpoints,
@@ -57,6 +60,7 @@ export function apiRouting(api: Api): Routing {
     ...deadEndpoints(api),
     ...allocationEndpoints(api),
     ...predictionEndpoints(api),
+    ...workerEndpoints(api),
     ...leaseEndpoints(api),
     ...gatewayEndpoints(api),
     ...healthEndpoints(api),

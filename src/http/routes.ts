@@ -65,6 +65,7 @@ export const ROUTES = {
   watchQueue: { methods: GET, path: "/v1/queue/requests/:id", scopes: WATCH, signedLink: true },
   follow: { methods: GET, path: "/v1/requests/:id/events", scopes: WATCH, signedLink: true },
   output: { methods: GET, path: "/v1/requests/:id/output", scopes: WATCH, signedLink: true },
+  timeline: { methods: GET, path: "/v1/requests/:id/timeline", scopes: WATCH },
   retry: { methods: POST, path: "/v1/requests/:id/retry", scopes: ADMIN },
 
   queues: { methods: GET, path: "/v1/queues", scopes: "any" },
@@ -82,6 +83,7 @@ export const ROUTES = {
   pause: { methods: POST, path: "/v1/queues/:queue/pause", scopes: ADMIN },
   resume: { methods: POST, path: "/v1/queues/:queue/resume", scopes: ADMIN },
 
+  workers: { methods: GET, path: "/v1/workers", scopes: READ },
   takeLease: { methods: POST, path: "/v1/queues/:queue/leases", scopes: WORK },
   renewLease: { methods: POST, path: "/v1/leases/:id/renew", scopes: WORK },
   progressLease: { methods: POST, path: "/v1/leases/:id/progress", scopes: WORK },

@@ -14,6 +14,8 @@ export const SHARED = {
   undoQueue: INTERNAL_QUEUES.undo,
   /** The latest outcomes that are kept of a queue. */
   mostFinished: 1000,
+  /** Of the name of a worker, the last bytes are in the record of a task. */
+  workerBytes: 20,
   /** The interval of a rate bucket and of a sample of a queue's history, ms. */
   bucketMs: 10_000,
   /** The samples that are kept of a queue: an hour. */

@@ -40,6 +40,11 @@ export const KEYS = {
   queue: ["q:<queue>", "hash", "hlc, fence, paused, statistics and counters, see QUEUE_FIELDS"],
   workers: ["j:<queue>", "zset", "live workers: score = when they count as gone, ms"],
   slots: ["k:<queue>", "hash", "their slots: worker → slots"],
+  about: [
+    "ab:<worker>",
+    "string",
+    "what a worker tells of itself: its time to live (ms), JSON; in partition 0 only; PX",
+  ],
   reservations: ["v:<queue>", "hash", 'last reservations: worker and lane → "reservation, fence of the first id, ids"'],
   request: [
     "m:<queue> …",
@@ -89,8 +94,8 @@ export const KEYS = {
 export const INLINE_BYTES = 64;
 
 /**
- * The fields of a task; a field with its default value is omitted. Only `errors`, `answers`, `progress`, `query` and `trace` may exceed
- * 64 bytes and so prevent the compact encoding: the first two only after failures, the others only if a caller or handler uses
+ * The fields of a task; a field with its default value is omitted. Only `errors`, `past`, `answers`, `progress`, `query` and `trace` may exceed
+ * 64 bytes and so prevent the compact encoding: the first three only after failures, the others only if a caller or handler uses
  * them.
  */
 export const TASK_FIELDS = {
@@ -158,6 +163,7 @@ export const TASK_FIELDS = {
   destroyed: ["g", "1 when the result was destroyed"],
   errorCode: ["y", "error code of a failed task; of a canceled one SHARED.deadlinePassed, if that is why"],
   errors: ["E", "last errors, JSON array, newest first, truncated"],
+  past: ["P", "the attempts that did not end it, newest first, see lua/lib/past.lua; default none"],
 } as const;
 
 /** The fields of a queue, beside the rate buckets of lua/lib/rate.lua. */

@@ -8,11 +8,18 @@ interface Run {
   readonly attempts: number;
   /** When the last one began; null if none has, or if it was handed back. */
   readonly startedMs: number | null;
+  /** The end of the name of its worker; "" if none has it, or had it last. */
+  readonly worker: string;
 }
 
 /** Reads the field `run`, see scripts/lua/lib/run.lua; "" if the task was never reserved. */
 export function runOf(run: string): Run {
-  const [fence, late = "-", attempts] = run.split(" ", 3);
+  const [fence, late = "-", attempts, _place, worker = ""] = run.split(" ");
   const startedMs = SHARED.epochMs + Math.floor(Number(fence) / FENCES_A_MS) + Number(late);
-  return { attempts: Number(attempts) || 0, startedMs: Number.isFinite(startedMs) ? startedMs : null };
+  return { attempts: Number(attempts) || 0, startedMs: Number.isFinite(startedMs) ? startedMs : null, worker };
+}
+
+/** What the record of a task has of the name of its worker. */
+export function workerEnd(worker: string): string {
+  return Buffer.from(worker).subarray(-SHARED.workerBytes).toString();
 }

@@ -1,4 +1,5 @@
 import type { Engine } from "../engine/engine.ts";
+import type { AboutWorker } from "../engine/workers.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
@@ -18,9 +19,15 @@ export class Heartbeat implements Role {
     engine: Engine,
     {
       worker,
+      about,
       slots,
       onBeat,
-    }: { worker: string; slots: ReadonlyMap<string, number>; onBeat(sinceLossMs: number): void },
+    }: {
+      worker: string;
+      about: AboutWorker;
+      slots: ReadonlyMap<string, number>;
+      onBeat(sinceLossMs: number): void;
+    },
     log: Logger,
   ) {
     this.#engine = engine;
@@ -29,7 +36,7 @@ export class Heartbeat implements Role {
     this.#loop = new Loop({
       intervalMs: HEARTBEAT.intervalMs,
       tick: async () => {
-        onBeat(await engine.heartbeat(worker, HEARTBEAT.ttlMs, slots));
+        onBeat(await engine.heartbeat(worker, HEARTBEAT.ttlMs, slots, about));
         return undefined;
       },
       onError: (error) => log.warn({ reason: reasonOf(error) }, "heartbeat: could not reach the store; retrying"),

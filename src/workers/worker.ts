@@ -1,9 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
+import type { ServerRole } from "../config/config.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
+import { packageVersion } from "../version.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { LeaseRenewer } from "./lease-renewer.ts";
 import { Occupancy } from "./occupancy.ts";
@@ -17,6 +19,8 @@ export interface WorkerOptions extends HandlerLimits {
   readonly engine: Engine;
   readonly handlers: ReadonlyMap<string, Handler>;
   readonly log: Logger;
+  /** What its process does, for those who look at workers. Default: all. */
+  readonly role?: ServerRole;
   /** The directory that the handlers were loaded from, if any; threads and child processes load them from it too. */
   readonly handlersDir?: string | undefined;
   /** How long running tasks may continue after {@link Worker.stop}, ms; then they are handed back. */
@@ -57,7 +61,11 @@ export class Worker implements Role {
     const onBeat = (sinceLossMs: number) => {
       if (sinceLossMs < LATELY_MS && this.#stopped === undefined) this.#executors.expectSuspects();
     };
-    this.#heartbeat = new Heartbeat(engine, { worker: this.id, slots, onBeat }, log);
+    const about = {
+      ...({ kind: "process", host: hostname(), pid: process.pid, role: options.role ?? "all" } as const),
+      ...{ version: packageVersion(), startedMs: Math.round(performance.timeOrigin) },
+    };
+    this.#heartbeat = new Heartbeat(engine, { worker: this.id, about, slots, onBeat }, log);
   }
 
   async start(): Promise<void> {

@@ -3,6 +3,7 @@ import { bulkStep } from "../../src/engine/bulk.ts";
 import type { Page } from "../../src/engine/page.ts";
 import { nameOf } from "../../src/engine/submission.ts";
 import { TASK_FIELDS } from "../../src/store/keys.ts";
+import { runOf } from "../../src/store/run.ts";
 import type { Filter, Place } from "../../src/store/scripts/scripts.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
 
@@ -83,7 +84,7 @@ describe("the lists of a queue", () => {
     const [a] = await t.reserve(2, { worker: `host:1:${"w".repeat(8)}` });
     const list = async (index: "leases" | "scheduled", filter?: Filter) =>
       (await t.engine.page(index, { queue: "jobs", after: null, limit: 10, filter })).entries;
-    expect((await list("leases")).map(({ worker }) => worker)).to.deep.equal(Array(2).fill("host:1:wwwwwwww"));
+    expect((await list("leases")).map(({ run }) => runOf(run).worker)).to.deep.equal(Array(2).fill("host:1:wwwwwwww"));
     await t.engine.fail({ queue: "jobs", id: "a", fence: a?.fence ?? "" }, failureOf("retry", 30_000), t.settings);
     expect((await list("scheduled")).map(({ id }) => id)).to.deep.equal(["a", "later"]);
     expect((await list("scheduled", { states: ["retrying"] })).map(({ id }) => id)).to.deep.equal(["a"]);

@@ -3,6 +3,7 @@ import { type DescribedRoute, ROUTES, type Route } from "../routes.ts";
 import { allocationOperations } from "./allocations.ts";
 import { headerRefs, headers } from "./headers.ts";
 import { inputSchemas } from "./inputs.ts";
+import { operatorSchemas } from "./operator-schemas.ts";
 import { parameterRefs, parameters } from "./parameters.ts";
 import { bulkSchemas, queueOperations } from "./queues.ts";
 import { schemas } from "./schemas.ts";
@@ -55,7 +56,7 @@ export function openApiDocument(handlers: readonly Handler[], version: string): 
     tags: TAGS,
     paths,
     components: {
-      schemas: Object.assign({}, schemas, leaseSchemas, bulkSchemas, ...handlers.map(inputSchemas)),
+      schemas: Object.assign({}, schemas, operatorSchemas, leaseSchemas, bulkSchemas, ...handlers.map(inputSchemas)),
       responses,
       parameters,
       headers,

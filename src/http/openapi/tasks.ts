@@ -121,62 +121,69 @@ const monitor = (summary: string): OperationText => ({
 });
 
 /** Operations on one task. */
-export const taskOperations: Operations<"collect" | "cancel" | "watch" | "watchQueue" | "follow" | "output" | "retry"> =
-  {
-    collect: {
-      summary: "Collect the result, or see the place in line",
-      tags: ["Watch"],
-      parameters: parameterRefs("pending"),
-      responses: {
-        ...results(),
-        ...problemsBesideResults("pending", "unknown", ...ENDED, ...FAILED),
-        "202": accepted,
+export const taskOperations: Operations<
+  "timeline" | "collect" | "cancel" | "watch" | "watchQueue" | "follow" | "output" | "retry"
+> = {
+  collect: {
+    summary: "Collect the result, or see the place in line",
+    tags: ["Watch"],
+    parameters: parameterRefs("pending"),
+    responses: {
+      ...results(),
+      ...problemsBesideResults("pending", "unknown", ...ENDED, ...FAILED),
+      "202": accepted,
+    },
+  },
+  cancel: {
+    summary: "Cancel the task; if it has ended, delete its result",
+    tags: ["Submit"],
+    parameters: CONDITIONS,
+    responses: {
+      "200": json("The task is canceled.", schemaRef("Task")),
+      "202": json("The task is running: its handler was asked to stop.", schemaRef("Task")),
+      "204": empty("The result is deleted, or was gone already."),
+      ...problems("unknown", "precondition-failed"),
+    },
+  },
+  watch: monitor("State, place in line, progress and estimate"),
+  watchQueue: monitor("The same monitor at another path"),
+  follow: {
+    summary: "The monitor as Server-Sent Events",
+    description:
+      "`event: status` at once and on every change, `event: output` for each value that the handler writes, finally `event: done`. The data is the document of the monitor, that of `output` an OutputValue; in `done` it has the result (JSON below 20 kB) or the problem. The id of every event resumes behind it.",
+    tags: ["Watch"],
+    parameters: parameterRefs("Last-Event-ID", "lastEventId"),
+    responses: {
+      "200": { description: "Events until the task has ended.", content: { "text/event-stream": {} } },
+      "204": empty("The caller has already received the last event."),
+      ...problems("unknown", "deleted"),
+    },
+  },
+  output: {
+    summary: "What the handler writes while it runs",
+    description:
+      "A line for each value: all so far, then live until the task ends. `Prefer: wait=N` ends the response after N seconds, `wait=0` with what there is. A response that breaks off goes on with `after`.",
+    tags: ["Watch"],
+    parameters: parameterRefs("after", "Prefer-wait"),
+    responses: {
+      "200": {
+        description: "The values, in order.",
+        headers: headerRefs("Preference-Applied"),
+        content: { "application/x-ndjson": { schema: schemaRef("OutputValue") } },
       },
+      ...problems("unknown", ...ENDED),
     },
-    cancel: {
-      summary: "Cancel the task; if it has ended, delete its result",
-      tags: ["Submit"],
-      parameters: CONDITIONS,
-      responses: {
-        "200": json("The task is canceled.", schemaRef("Task")),
-        "202": json("The task is running: its handler was asked to stop.", schemaRef("Task")),
-        "204": empty("The result is deleted, or was gone already."),
-        ...problems("unknown", "precondition-failed"),
-      },
-    },
-    watch: monitor("State, place in line, progress and estimate"),
-    watchQueue: monitor("The same monitor at another path"),
-    follow: {
-      summary: "The monitor as Server-Sent Events",
-      description:
-        "`event: status` at once and on every change, `event: output` for each value that the handler writes, finally `event: done`. The data is the document of the monitor, that of `output` an OutputValue; in `done` it has the result (JSON below 20 kB) or the problem. The id of every event resumes behind it.",
-      tags: ["Watch"],
-      parameters: parameterRefs("Last-Event-ID", "lastEventId"),
-      responses: {
-        "200": { description: "Events until the task has ended.", content: { "text/event-stream": {} } },
-        "204": empty("The caller has already received the last event."),
-        ...problems("unknown", "deleted"),
-      },
-    },
-    output: {
-      summary: "What the handler writes while it runs",
-      description:
-        "A line for each value: all so far, then live until the task ends. `Prefer: wait=N` ends the response after N seconds, `wait=0` with what there is. A response that breaks off goes on with `after`.",
-      tags: ["Watch"],
-      parameters: parameterRefs("after", "Prefer-wait"),
-      responses: {
-        "200": {
-          description: "The values, in order.",
-          headers: headerRefs("Preference-Applied"),
-          content: { "application/x-ndjson": { schema: schemaRef("OutputValue") } },
-        },
-        ...problems("unknown", ...ENDED),
-      },
-    },
-    retry: {
-      summary: "Retry a dead task",
-      description: "It goes to the end of the line and gets all its attempts again.",
-      tags: ["Dead letters"],
-      responses: { "202": acceptedTask("The task is waiting again."), ...problems("unknown", "not-retryable") },
-    },
-  };
+  },
+  timeline: {
+    summary: "What happened to a task: attempts, steps, undo, webhooks, input and result",
+    description: "Workers and the errors of attempts are shown to keys with the scope `read` only.",
+    tags: ["Watch"],
+    responses: { "200": json("Its timeline.", schemaRef("Timeline")), ...problems("unknown", "deleted") },
+  },
+  retry: {
+    summary: "Retry a dead task",
+    description: "It goes to the end of the line and gets all its attempts again.",
+    tags: ["Dead letters"],
+    responses: { "202": acceptedTask("The task is waiting again."), ...problems("unknown", "not-retryable") },
+  },
+};

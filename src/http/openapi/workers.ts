@@ -61,6 +61,7 @@ const gateway: OperationText = {
 
 /** Operations for workers in any language, and of gateways. */
 export const workerOperations: Operations<
+  | "workers"
   | "takeLease"
   | "renewLease"
   | "progressLease"
@@ -107,6 +108,18 @@ export const workerOperations: Operations<
   failLease: verb("fail", "Fail the attempt", {
     "200": json("What became of the task.", verdict("retrying", "failed", "dead", "canceled", "already")),
   }),
+  workers: {
+    summary: "The live workers, and what they run",
+    description: "Of each queue at most 200 running tasks are looked at, and 200 workers.",
+    tags: ["Workers"],
+    responses: {
+      "200": json(
+        "The workers.",
+        object({ items: { type: "array", items: schemaRef("Worker") }, truncated: { type: "boolean" } }),
+      ),
+      ...problems(),
+    },
+  },
   gateway,
   gatewayPath: gateway,
 };

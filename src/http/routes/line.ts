@@ -1,6 +1,7 @@
 import type { Context } from "koa";
 import type { Page, PageRequest } from "../../engine/page.ts";
 import type { Index } from "../../store/keys.ts";
+import { runOf } from "../../store/run.ts";
 import type { Entry } from "../../store/scripts/scripts.ts";
 import type { State } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
@@ -93,7 +94,7 @@ async function itemOf(ctx: Context, api: Api, name: ListName, entry: Entry): Pro
       ...monitorDocument(task, engine.settings(task.queue).attempts, signatureOf(ctx, task)),
       caller: task.caller,
       key: shownKey(entry.key),
-      worker: entry.worker || null,
+      worker: runOf(entry.run).worker || null,
       dueAt: timestamp(task.dueMs),
       lost: task.lost,
       ...(name === "dead" && { errors: task.errors }),

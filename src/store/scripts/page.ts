@@ -13,8 +13,8 @@ export interface Place {
 export interface Entry extends Place {
   /** Its key in a fair or keyed line as it is stored: see engine/submission.ts; "" if it has none. */
   readonly key: string;
-  /** The end of the name of the worker that had it last; "" if none has. */
-  readonly worker: string;
+  /** Its last run, see {@link runOf}; "" if it was never reserved. */
+  readonly run: string;
 }
 
 /** Which tasks of a list are wanted; what is left out may be anything. */
@@ -78,6 +78,6 @@ export function filterArguments({ prefix, caller, key, states, beforeMs, ageMs }
 
 /** Parses an entry. */
 export function entryOf(reply: Reply): Entry {
-  const [id, score, key, worker] = list(reply);
-  return { id: text(id), score: text(score), key: text(key), worker: text(worker) };
+  const [id, score, key, run] = list(reply);
+  return { id: text(id), score: text(score), key: text(key), run: text(run) };
 }

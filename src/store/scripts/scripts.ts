@@ -27,6 +27,7 @@ import { permit } from "./permit.ts";
 import { point } from "./point.ts";
 import { progress } from "./progress.ts";
 import { queue } from "./queue.ts";
+import { record } from "./record.ts";
 import { register } from "./register.ts";
 import { release } from "./release.ts";
 import { renew } from "./renew.ts";
@@ -43,6 +44,7 @@ import { tick } from "./tick.ts";
 import { unreserve } from "./unreserve.ts";
 import { update } from "./update.ts";
 import { version } from "./version.ts";
+import { workers } from "./workers.ts";
 import { write } from "./write.ts";
 
 export type * from "./answers.ts";
@@ -63,6 +65,8 @@ export type * from "./page.ts";
 export type * from "./point.ts";
 export type * from "./progress.ts";
 export type * from "./queue.ts";
+export type * from "./record.ts";
+export { RECORD_LIMITS } from "./record.ts";
 export type * from "./release.ts";
 export type * from "./renew.ts";
 export type * from "./reserve.ts";
@@ -104,6 +108,7 @@ const CALLS = {
   point,
   progress,
   queue,
+  record,
   register,
   release,
   renew,
@@ -120,6 +125,7 @@ const CALLS = {
   update,
   version,
   watch,
+  workers,
   write,
 };
 

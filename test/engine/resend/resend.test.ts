@@ -279,7 +279,7 @@ const CASES: readonly Case[] = [
   {
     ...{ script: "heartbeat", when: "of a worker" },
     given: (scene) => scene.waiting(),
-    call: ({ scripts, tag }) => scripts.heartbeat(tag, "w1", 60_000, slots),
+    call: ({ scripts, tag }) => scripts.heartbeat(tag, "w1", 60_000, slots, "{}"),
   },
   {
     ...{ script: "audit", when: "with an entry lost" },
@@ -328,7 +328,19 @@ const CASES: readonly Case[] = [
 ];
 
 /** They write nothing, and Redis holds them to that. */
-const READERS = ["inspect", "count", "queue", "page", "allocation", "output", "finished", "history", "home"];
+const READERS = [
+  "inspect",
+  "count",
+  "queue",
+  "page",
+  "allocation",
+  "output",
+  "finished",
+  "history",
+  "home",
+  "record",
+  "workers",
+];
 
 describe("a script sent twice, as after a lost reply", () => {
   it("is tested for every Lua file", () => {

@@ -103,6 +103,8 @@ describe("answers of the server, compared with its OpenAPI description", () => {
     await send("GET", `/v1/requests/${id}/events`, 204, { headers: { "Last-Event-ID": String(last) } });
     await send("GET", `/v1/requests/${id}/output`, 200);
     await send("GET", `/v1/requests/${id}/output?after=x`, 400);
+    await send("GET", `/v1/requests/${id}/timeline`, 200);
+    await send("GET", "/v1/requests/nobody/timeline", 404);
     await send("GET", "/v1/requests/nobody/output", 404);
     await send("GET", "/v1/requests/nobody", 404);
     await send("GET", "/v1/requests/nobody/status", 404);
@@ -135,6 +137,8 @@ describe("answers of the server, compared with its OpenAPI description", () => {
     await send("DELETE", "/v1/requests/tour-put", 204);
     await send("GET", "/v1/requests/tour-put", 410);
     await send("GET", "/v1/requests/tour-put/status", 410);
+    await send("GET", "/v1/requests/tour-put/timeline", 410);
+    await send("GET", "/v1/requests/tour-dead/timeline", 200);
     await send("DELETE", "/v1/requests/nobody", 404);
     const gate = closedGate();
     await send("POST", "/v1/queues/gated/requests", 202, {
@@ -216,7 +220,15 @@ describe("answers of the server, compared with its OpenAPI description", () => {
   });
 
   it("are as described for the service itself", async () => {
-    for (const path of ["/v1/access", "/healthz", "/readyz", "/metrics", "/openapi.json", "/problems/pending"])
+    for (const path of [
+      "/v1/access",
+      "/v1/workers",
+      "/healthz",
+      "/readyz",
+      "/metrics",
+      "/openapi.json",
+      "/problems/pending",
+    ])
       await send("GET", path, 200);
     await send("GET", "/problems/pending", 200, { headers: { Accept: "text/html" } });
     await send("GET", "/problems/nothing", 404);

@@ -114,6 +114,8 @@ describe("API keys", () => {
       ["GET", "/v1/history", "", ["ann", "bob", "eve", "watch", "root", "arm"]],
       ["GET", "/v1/queues/default/waiting", "read", ["eve", "watch", "root"]],
       ["GET", "/v1/queues/default/scheduled", "read", ["eve", "watch", "root"]],
+      ["GET", "/v1/workers", "read", ["eve", "watch", "root"]],
+      ["GET", "/v1/requests/nobody/timeline", "submit or read", ["ann", "eve", "watch", "root"]],
       ["POST", "/v1/queues/default/bulk", "admin", ["root"]],
       ["DELETE", "/v1/queues/default/dead", "admin", ["root"]],
       ["POST", "/v1/queues/default/dead/retry", "admin", ["root"]],

@@ -50,7 +50,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
     drop_result(id, key)
     drop_input(id, key)
     redis.call('UNLINK', K.steps(id), K.output(id))
-    redis.call('HDEL', key, F.errors)
+    redis.call('HDEL', key, F.errors, F.past)
     redis.call('HSET', key, F.destroyed, '1', F.extra, '1')
     notify_destroyed(id)
     verdicts[n + 1] = 'destroyed'

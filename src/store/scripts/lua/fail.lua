@@ -13,6 +13,7 @@
 local base = KEYS[1]
 --#include clock
 --#include run
+--#include past
 --#include freed
 --#include keyed
 --#include rate
@@ -53,6 +54,7 @@ for n = 0, tonumber(ARGV[1]) - 1 do
       count_rate(queue, R.returned, 1)
       verdicts[n + 1] = 'canceled'
     elseif again then
+      note_past(key, run, kind == 'later' and 'later' or 'retrying', kind == 'retry' and text or nil)
       redis.call('HDEL', key, F.progress, F.unbegun)
       redis.call('HSET', key, F.state, S.retrying, F.restarts, (restarts or 0) + 1, F.extra, '1')
       if kind == 'later' then

@@ -9,12 +9,11 @@
 -- ARGV[6…] prefix, caller, key, states, before, age: see lib/filter.lua
 --
 -- Returns {before, looked, page, now}: how many entries of this partition come before the page; how many were looked at;
--- {{id, ended, key, worker}, …}; and ms. What has gone from the store,
+-- {{id, ended, key, run}, …}; and ms. What has gone from the store,
 -- was destroyed, or was run again since is left out.
 -- flags: no-writes
 local base = KEYS[1]
 --#include clock
---#include run
 --#include filter
 
 local queue, ended, id, same, limit = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1', tonumber(ARGV[5])

@@ -29,7 +29,7 @@ for n = 1, #dead, 2 do
   drop_input(id, key)
   redis.call('UNLINK', K.steps(id), K.output(id))
   if redis.call('EXISTS', key) == 1 then
-    redis.call('HDEL', key, F.errors)
+    redis.call('HDEL', key, F.errors, F.past)
     redis.call('HSET', key, F.destroyed, '1', F.extra, '1')
     notify_destroyed(id)
   end

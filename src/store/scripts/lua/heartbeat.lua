@@ -3,8 +3,9 @@
 -- KEYS[1]  base: the partition's tag
 -- ARGV[1]  worker: the id of the worker process
 -- ARGV[2]  ttl: ms until it counts as gone; 0 when it says goodbye
--- ARGV[3]  count: number of queues, each with the two arguments that follow
--- ARGV[4…] queue, slots
+-- ARGV[3]  about: what it tells of itself; "" to tell nothing here
+-- ARGV[4]  count: number of queues, each with the two arguments that follow
+-- ARGV[5…] queue, slots
 --
 -- Returns ms since a task of one of these queues last lost its worker, "" where none has.
 -- flags: allow-oom
@@ -16,7 +17,7 @@ local base = KEYS[1]
 -- matters where the clock was set back.
 local FORGET_MOST, LONGEST_MS = 100, 3600000
 
-local worker, ttl = ARGV[1], tonumber(ARGV[2])
+local worker, ttl, about = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local last_loss
 
 local function beat(queue, slots)
@@ -58,5 +59,10 @@ local function beat(queue, slots)
   redis.call('HSET', counters, Q.workers, workers, Q.slots, whole(math.max(0, total)), Q.liveUntil, whole(until_when))
 end
 
-for n = 0, tonumber(ARGV[3]) - 1 do beat(ARGV[4 + n * 2], ARGV[5 + n * 2]) end
+for n = 0, tonumber(ARGV[4]) - 1 do beat(ARGV[5 + n * 2], ARGV[6 + n * 2]) end
+if ttl == 0 then
+  redis.call('UNLINK', K.about(worker))
+elseif about ~= '' then
+  redis.call('SET', K.about(worker), whole(ttl) .. ' ' .. about, 'PX', ttl)
+end
 return last_loss and whole(math.max(0, now - last_loss)) or ''

@@ -11,11 +11,10 @@
 -- ARGV[8…] prefix, caller, key, states, before, age: see lib/filter.lua
 --
 -- Returns {now (ms), looked (number of entries), more ("1" if there are others behind them), id and score of the last of them ("" if
--- there was none), {{id, score, key, worker}, …}}.
+-- there was none), {{id, score, key, run}, …}}.
 -- flags: no-writes
 local base = KEYS[1]
 --#include clock
---#include run
 --#include filter
 
 local CHUNK = 200

@@ -10,6 +10,7 @@
 local base = KEYS[1]
 --#include clock
 --#include run
+--#include past
 --#include freed
 --#include keyed
 --#include input
@@ -54,6 +55,9 @@ for n = 1, tonumber(ARGV[1]) do
   elseif undoing and not undo then
     verdicts[n] = 'undone'
   else
+    local ended, errors = unpack(redis.call('HMGET', key, F.ended, F.errors))
+    note_past(key, run, 'dead', errors and cjson.decode(errors)[1], ended or nil)
+    add_past(key, '0 ' .. now_text .. ' ' .. now_text .. ' retried - ')
     -- A run says that a worker has had it: as long as its work stands, a cancel has it undone and its input stays.
     if undo then
       take_back(id, undo)

@@ -16,6 +16,7 @@
 local base = KEYS[1]
 --#include clock
 --#include run
+--#include past
 --#include freed
 --#include keyed
 --#include grace

@@ -1,11 +1,11 @@
--- Which tasks of a list are wanted. Needs clock and run. "" stands for any:
+-- Which tasks of a list are wanted. Needs clock. "" stands for any:
 --   prefix  what their ids begin with
 --   caller
 --   key     whose share they take, or which others of their key they wait for: as it is stored, see engine/submission.ts
 --   states  their letters
 --   before  created then or earlier, ms
 --   age     created so long ago or longer, ms
--- Returns a function that gives {id, score, key, worker} of an entry if its task is wanted, else nil; key and worker are "" if it has none.
+-- Returns a function that gives {id, score, key, run} of an entry if its task is wanted, else nil; key and run (see run.lua) are "" if it has none.
 local function filter(prefix, caller, key, states, before, age)
   local latest = math.min(tonumber(before) or math.huge, age ~= '' and now - age or math.huge)
   return function(id, score)
@@ -17,7 +17,6 @@ local function filter(prefix, caller, key, states, before, age)
       and (states == '' or (t[1] and string.find(states, t[1], 1, true)))
       and (latest == math.huge or tonumber(t[3] or 0) <= latest)
     if not wanted then return nil end
-    local _, _, _, _, worker = run_of(t[6])
-    return { id, score, name, worker or '' }
+    return { id, score, name, t[6] or '' }
   end
 end

@@ -1,5 +1,5 @@
 -- A running task has lost its worker: a loss is counted apart from attempts, and one too many is its end. What counts is a process
--- that died while the handler ran in it: where the worker has yet to say that it begins, nothing is counted. Needs keyed, settle, rate and unbegun.
+-- that died while the handler ran in it: where the worker has yet to say that it begins, nothing is counted. Needs keyed, settle, rate, past and unbegun.
 --   ends  how its queue ends tasks: {most_lost, problem, keep, tombstone, dead, cap}
 -- Returns what became of it ("waiting", "released" where nothing was counted, "dead", "canceled") and its losses.
 local function lose(queue, id, ends)
@@ -34,6 +34,7 @@ local function lose(queue, id, ends)
     return 'dead', losses
   end
   count_rate(queue, R.returned, 1)
+  note_past(key, run, begun and 'lost' or 'released')
   redis.call('HDEL', key, F.progress, F.unbegun)
   redis.call('HSET', key, F.state, S.waiting, F.run, handed_back(fence, attempts))
   redis.call('ZADD', K.waiting(queue), place, id)

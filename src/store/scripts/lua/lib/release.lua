@@ -1,4 +1,4 @@
--- Hands a running task back: it waits again at its old place, and the attempt does not count. Needs clock, rate, follow, keyed and settle.
+-- Hands a running task back: it waits again at its old place, and the attempt does not count. Needs clock, rate, past, follow, keyed and settle.
 -- Returns "released", or "canceled" where its cancel was requested.
 local function release(queue, id, keep, tombstone)
   local key = K.task(id)
@@ -10,6 +10,7 @@ local function release(queue, id, keep, tombstone)
     settle(id, S.canceled, keep, tombstone)
     return 'canceled'
   end
+  note_past(key, run, 'released')
   redis.call('HDEL', key, F.progress, F.unbegun)
   redis.call('HSET', key, F.state, S.waiting, F.run, handed_back(fence, attempts))
   redis.call('ZADD', K.waiting(queue), place, id)

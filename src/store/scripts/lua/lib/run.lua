@@ -6,7 +6,7 @@
 --   worker    the end of the name of its worker, for the report of a loss
 -- All of it is about 64 bytes at most, see TASK_FIELDS in keys.ts. It is kept when the task has ended.
 local FENCE_DIGITS, FENCES_A_MS = C.fenceDigits, 10 ^ C.fenceDigits
-local WORKER_BYTES = 20
+local WORKER_BYTES = C.workerBytes
 
 -- The fence after `last`, which never goes back, even where the clock was set back.
 local function next_fence(last)

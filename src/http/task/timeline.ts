@@ -1,0 +1,94 @@
+import type { Inspection } from "../../engine/inspect.ts";
+import { runOf } from "../../store/run.ts";
+import { type PastAttempt, RECORD_LIMITS, type StepRecord, type TaskRecord } from "../../store/scripts/scripts.ts";
+import { isOutcome } from "../../task.ts";
+import { timestamp } from "../../timestamp.ts";
+
+/** An attempt of a task, or that a dead task was run again, which is none and has the number 0. */
+export interface AttemptDocument {
+  readonly number: number;
+  readonly startedAt: string;
+  readonly endedAt: string | null;
+  readonly outcome: string;
+  /** The end of the name of the worker. */
+  readonly worker: string | null;
+  readonly error: string | null;
+}
+
+/** Bytes as a page can show them: JSON or text, if they are not too many. */
+export interface ShownBytes {
+  readonly mediaType: string;
+  /** Null if it is not known how many there are. */
+  readonly bytes: number | null;
+  readonly truncated: boolean;
+  readonly json?: unknown;
+  readonly text?: string;
+}
+
+/** Most entries of lua/lib/past.lua: with so many, earlier ones may have been left out. */
+const MOST_PAST = 10;
+
+/**
+ * The attempts of a task, the oldest first.
+ * @param all also the workers and their errors, which are for operators
+ */
+export function attemptsOf(
+  seen: Inspection,
+  { past, run }: TaskRecord,
+  all: boolean,
+): { attempts: AttemptDocument[]; omitted: boolean } {
+  const attempts = past.map((attempt) => pastAttempt(attempt, all));
+  const { startedMs, attempts: number, worker } = runOf(run);
+  // A task that waits for another attempt, or was canceled meanwhile, still has the run of the one before.
+  const isOver = past.some((attempt) => attempt.beganMs === startedMs && attempt.number === number);
+  if (startedMs !== null && !isOver && (seen.state === "running" || isOutcome(seen.state))) {
+    attempts.push({
+      number,
+      startedAt: timestamp(startedMs),
+      endedAt: timestamp(seen.finishedMs),
+      outcome: seen.state,
+      worker: (all && worker) || null,
+      error: (all && seen.state === "failed" && seen.errors[0]) || null,
+    });
+  }
+  return { attempts, omitted: past.length >= MOST_PAST };
+}
+
+function pastAttempt({ number, beganMs, endedMs, fate, worker, error }: PastAttempt, all: boolean): AttemptDocument {
+  return {
+    number,
+    startedAt: timestamp(beganMs),
+    endedAt: timestamp(endedMs),
+    outcome: fate,
+    worker: (all && worker) || null,
+    error: (all && error) || null,
+  };
+}
+
+/** A step with its value, if that is short. */
+export function stepDocument({ value, ...step }: StepRecord) {
+  return { ...step, value: value === null ? null : jsonOf(value), truncated: value === null && step.bytes > 0 };
+}
+
+/** An input or a result, which is `null` if it is too long. */
+export function shown(mediaType: string, bytes: Uint8Array | null, length: number | null): ShownBytes {
+  const [type = ""] = mediaType.toLowerCase().split(";");
+  const known = {
+    mediaType,
+    bytes: bytes?.length ?? length,
+    truncated: bytes === null || bytes.length > RECORD_LIMITS.bytes,
+  };
+  if (bytes === null || known.truncated) return known;
+  const text = Buffer.from(bytes).toString("utf8");
+  if (type === "application/json" || type.endsWith("+json")) return { ...known, json: jsonOf(text) };
+  return type.startsWith("text/") || type === "application/x-ndjson" ? { ...known, text } : known;
+}
+
+/** A JSON value; text that is none stays text. */
+function jsonOf(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,110 @@
+import { PRIORITY } from "../../task.ts";
+import { list, number, text } from "./reply.ts";
+import type { BytesReply, Script } from "./script.ts";
+
+/** The most steps of a record, and the most bytes of an input and of the value of a step that are read. */
+export const RECORD_LIMITS = { steps: 100, bytes: 20_000, stepBytes: 1000 } as const;
+
+/** How an attempt went that did not end its task; see lua/lib/past.lua. */
+export interface PastAttempt {
+  /** 0 where a dead task was run again, which is no attempt. */
+  readonly number: number;
+  readonly beganMs: number;
+  readonly endedMs: number;
+  readonly fate: string;
+  /** "" if it is not known. */
+  readonly worker: string;
+  readonly error: string;
+}
+
+/** A durable step of a task. */
+export interface StepRecord {
+  readonly name: string;
+  /** Its place in the order in which they began. */
+  readonly number: number;
+  readonly state: "begun" | "done" | "undone";
+  readonly undoable: boolean;
+  /** Of its value as JSON. */
+  readonly bytes: number;
+  /** JSON; null if there is none, or it is longer than is read. */
+  readonly value: string | null;
+}
+
+/** What few callers want to know of a task. */
+export interface TaskRecord {
+  /** The oldest first. */
+  readonly past: readonly PastAttempt[];
+  /** Its last run, see {@link runOf}. */
+  readonly run: string;
+  readonly priority: number;
+  readonly mediaType: string;
+  /** JSON of its query parameters; "" without any. */
+  readonly query: string;
+  /** Its key in a fair or keyed line as it is stored; "" without one. */
+  readonly key: string;
+  readonly webhook: string;
+  /** The task that undoes its work; "" if none does. */
+  readonly undo: string;
+  readonly stepCount: number;
+  readonly steps: readonly StepRecord[];
+  /** Its length if it is long; null if there is none. */
+  readonly input: Buffer | number | null;
+}
+
+/** Reads what few callers want to know of a task; null if it is unknown. */
+export const record =
+  (script: Script) =>
+  async (tag: string, id: string): Promise<TaskRecord | null> => {
+    const { steps: mostSteps, bytes, stepBytes } = RECORD_LIMITS;
+    const reply = await script.bytes(tag, [id, mostSteps, bytes, stepBytes]);
+    if (!Array.isArray(reply)) return null;
+    const [past, run, priority, mediaType, query, key, webhook, undo, stepCount, steps, input] = reply;
+    return {
+      past: text(past).split("\n").flatMap(attemptOf).reverse(),
+      run: text(run),
+      priority: text(priority) === "" ? PRIORITY.default : number(priority),
+      mediaType: text(mediaType) || "application/json",
+      query: text(query),
+      key: text(key),
+      webhook: text(webhook),
+      undo: text(undo),
+      stepCount: number(stepCount),
+      steps: stepsOf(list(steps)),
+      input: typeof input === "number" ? input || null : Buffer.isBuffer(input) && input.length > 0 ? input : null,
+    };
+  };
+
+function attemptOf(line: string): PastAttempt[] {
+  const [attempt, began, ended, fate, worker, ...error] = line.split(" ");
+  if (fate === undefined) return [];
+  return [
+    {
+      number: Number(attempt),
+      beganMs: Number(began),
+      endedMs: Number(ended),
+      fate,
+      worker: worker === "-" || worker === undefined ? "" : worker,
+      error: error.join(" "),
+    },
+  ];
+}
+
+/** A stored step is its number, a letter, a space and JSON: see lua/step.lua. */
+function stepsOf(reply: readonly BytesReply[]): StepRecord[] {
+  const steps: StepRecord[] = [];
+  for (let i = 0; i < reply.length; i += 3) {
+    const stored = text(reply[i + 1]);
+    const [head = "", place = "0", letter = ""] = /^(\d+)([a-z]?) /.exec(stored) ?? [];
+    const bytes = number(reply[i + 2]) - head.length;
+    const value = stored.slice(head.length);
+    steps.push({
+      name: text(reply[i]),
+      number: Number(place),
+      state: letter === "u" ? "undone" : bytes > 0 ? "done" : "begun",
+      undoable: letter !== "",
+      bytes,
+      value: bytes > 0 && bytes === Buffer.byteLength(value) ? value : null,
+    });
+  }
+  return steps.sort((a, b) => a.number - b.number);
+}
