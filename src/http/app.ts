@@ -35,7 +35,7 @@ export interface AppOptions {
 
 /** The application of a server that accepts tasks. */
 export function createApp(api: Api, options: AppOptions): Koa {
-  return assemble(apiRouting(api), api, options);
+  return assemble(apiRouting(api), api, options, api.embedOrigins);
 }
 
 /** The application of a worker that listens: health and metrics only. */
@@ -47,13 +47,14 @@ function assemble(
   { direct, routers }: Routing,
   api: Pick<Api, "log" | "engine">,
   { trustProxy, servedHosts, security, idSecret }: AppOptions,
+  embedOrigins: readonly string[] = [],
 ): Koa {
   const app = new Application({ proxy: trustProxy }, measure(api.engine.metrics));
   readForwarded(app);
   app.use(identify(security));
   app.use(correlate(idSecret));
   app.use(accessLog(api.log));
-  app.use(problems(api.log));
+  app.use(problems(api.log, embedOrigins));
   const { corsOrigins } = security;
   const own = servedHosts ? [hosts(servedHosts)] : [];
   app.use(checks([wellFormed(), varyByPrefer, ...own, cors(corsOrigins), sameOrigin(corsOrigins)]));

@@ -1,7 +1,11 @@
 import type { Context, Middleware } from "koa";
 import { type ErrorCode, PaihaoError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
+import { prefersHtml } from "../headers/accept.ts";
 import { retryAfterOf, setRetryAfter } from "../headers/retry-after.ts";
+import { replyMissingPage } from "../pages/monitor-page.ts";
+import { findRoute } from "../route-match.ts";
+import { ROUTES } from "../routes.ts";
 import { replyProblem } from "../task/reply.ts";
 
 /** Codes for responses of Koa and the router that have no body. */
@@ -11,8 +15,12 @@ const BARE: Readonly<Record<number, ErrorCode>> = {
   501: "method-not-allowed",
 };
 
-/** Turns every error into a problem document; an unexpected one is logged in full and shown as `internal`. */
-export function problems(log: Logger): Middleware {
+/**
+ * Turns every error into a problem document, and into a page where one of a task was asked for; an unexpected one is logged in full
+ * and shown as `internal`.
+ * @param embedOrigins origins of pages that may show a task in a frame
+ */
+export function problems(log: Logger, embedOrigins: readonly string[]): Middleware {
   // Not an async function: each promise is expensive, since request ids are kept across asynchronous calls.
   return (ctx, next) =>
     next().then(
@@ -21,11 +29,16 @@ export function problems(log: Logger): Middleware {
         const code = BARE[ctx.status];
         if (code !== undefined && (ctx.body === undefined || ctx.body === null)) replyProblem(ctx, code);
       },
-      (error: unknown) => answer(ctx, error, log),
+      (error: unknown) => answer(ctx, error, { log, embedOrigins }),
     );
 }
 
-function answer(ctx: Context, error: unknown, log: Logger): void {
+interface AnswerParts {
+  readonly log: Logger;
+  readonly embedOrigins: readonly string[];
+}
+
+function answer(ctx: Context, error: unknown, { log, embedOrigins }: AnswerParts): void {
   if (!(error instanceof PaihaoError)) {
     const status = (error as { status?: unknown }).status;
     // From Koa or the router: the request is malformed, e.g. its path cannot be decoded.
@@ -37,9 +50,16 @@ function answer(ctx: Context, error: unknown, log: Logger): void {
   }
   if (error.status >= 500)
     log.warn({ code: error.code, reason: String(error.cause ?? error.message) }, "http: request refused");
+  if (isTaskPage(ctx)) return replyMissingPage(ctx, error, embedOrigins);
   ctx.set(error.headers);
   const retryAfterS = retryAfterOf(error);
   if (retryAfterS !== undefined) setRetryAfter(ctx, retryAfterS);
   const detail = error.message === "" ? undefined : error.message;
   replyProblem(ctx, error.code, detail, error.extensions);
+}
+
+/** Whether a browser asks for the page of a task. */
+function isTaskPage(ctx: Context): boolean {
+  const { route } = findRoute(ctx.method, ctx.path) ?? {};
+  return (route === ROUTES.watch || route === ROUTES.watchQueue) && prefersHtml(ctx.get("Accept"));
 }

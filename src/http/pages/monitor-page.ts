@@ -1,6 +1,7 @@
 import type { Context } from "koa";
 import { errorEntry, type PaihaoError } from "../../errors.ts";
 import { retryAfterOf, setRetryAfter } from "../headers/retry-after.ts";
+import { responseOf } from "../response.ts";
 import type { MonitorDocument } from "../task/document.ts";
 import { paths } from "../task/links.ts";
 import { replyPage } from "./render.ts";
@@ -47,16 +48,29 @@ export function replyEmbeddedPage(ctx: Context, task: MonitorDocument, frames: r
   replyPage(ctx, "embed.html", values, { frames });
 }
 
-/** Answers with a page in place of a problem: the task is unknown, destroyed, or cannot be looked at now. */
+/**
+ * Answers with a page in place of a problem: the task is unknown, destroyed, or cannot be looked at now.
+ * @param frames origins of the pages that may show it, if it was asked for as an embedded one
+ */
 export function replyMissingPage(ctx: Context, error: PaihaoError, frames: readonly string[]): void {
-  const { status, title } = errorEntry(error.code);
+  const { status, title } = problemOf(ctx, error);
   ctx.status = status;
+  responseOf(ctx).varyBy("Accept");
   ctx.set(error.headers);
   const retryAfterS = retryAfterOf(error);
   if (retryAfterS !== undefined) setRetryAfter(ctx, retryAfterS);
   // The page comes back by itself when the server can serve it.
   if (status === 503) ctx.set("Refresh", ctx.response.get("Retry-After"));
-  replyPage(ctx, "missing.html", { title, detail: error.message === title ? "" : error.message }, { frames });
+  const isEmbedded = /[?&]embed=true(?:&|$)/i.test(ctx.search);
+  const detail = error.message === title ? "" : error.message;
+  replyPage(ctx, "missing.html", { title, detail }, { frames: isEmbedded ? frames : [] });
+}
+
+/** What is said of an error: to somebody with a link that has expired, nothing about keys. */
+function problemOf(ctx: Context, { code }: PaihaoError): { readonly status: number; readonly title: string } {
+  const { status, title } = errorEntry(code);
+  const isLink = code === "unauthenticated" && /[?&]signature=/.test(ctx.search);
+  return { status, title: isLink ? "This link has expired, or is not complete" : title };
 }
 
 function wordsOf(task: MonitorDocument) {

@@ -1,7 +1,6 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../engine/inspect.ts";
 import type { Watchers } from "../../engine/watching/watchers.ts";
-import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";
 import { prefersHtml } from "../headers/accept.ts";
@@ -9,7 +8,7 @@ import { isAny, namesVersion, versionTag } from "../headers/etag.ts";
 import { parsePrefer } from "../headers/prefer.ts";
 import { setRetryAfter } from "../headers/retry-after.ts";
 import { longPoll } from "../live/long-poll.ts";
-import { replyEmbeddedPage, replyMissingPage, replyTaskPage } from "../pages/monitor-page.ts";
+import { replyEmbeddedPage, replyTaskPage } from "../pages/monitor-page.ts";
 import { responseOf } from "../response.ts";
 import type { Endpoints } from "../routes.ts";
 import { accessOf, mayEnd, signatureOf } from "../task/access.ts";
@@ -94,18 +93,13 @@ async function untilChanged(ctx: Context, api: Api, watchers: Watchers, id: stri
   ctx.set("Preference-Applied", waitAsSent);
 }
 
-/** An HTML page for browsers, in place of JSON and problem documents. */
+/** The HTML page for browsers. Errors are pages too: see middleware/problems.ts. */
 async function showPage(ctx: Context, api: Api, id: string, options: MonitorOptions): Promise<void> {
-  try {
-    const seen = await observe(ctx, api, id);
-    if (isOutcome(seen.state) && options.onComplete !== undefined) return await complete(ctx, api, seen, options);
-    const signature = signatureOf(ctx, seen);
-    const task = monitorDocument(seen, api.engine.settings(seen.queue).attempts, signature);
-    if (!isOutcome(seen.state)) setRetryAfter(ctx, pendingTask(seen).retryAfterS);
-    if (options.embed) replyEmbeddedPage(ctx, task, api.embedOrigins);
-    else replyTaskPage(ctx, task, { signature, mayCancel: mayEnd(accessOf(ctx), seen) });
-  } catch (error) {
-    if (!(error instanceof PaihaoError)) throw error;
-    replyMissingPage(ctx, error, options.embed ? api.embedOrigins : []);
-  }
+  const seen = await observe(ctx, api, id);
+  if (isOutcome(seen.state) && options.onComplete !== undefined) return await complete(ctx, api, seen, options);
+  const signature = signatureOf(ctx, seen);
+  const task = monitorDocument(seen, api.engine.settings(seen.queue).attempts, signature);
+  if (!isOutcome(seen.state)) setRetryAfter(ctx, pendingTask(seen).retryAfterS);
+  if (options.embed) replyEmbeddedPage(ctx, task, api.embedOrigins);
+  else replyTaskPage(ctx, task, { signature, mayCancel: mayEnd(accessOf(ctx), seen) });
 }

@@ -78,6 +78,27 @@ describe("the page of a task for a frame", () => {
     }
   });
 
+  it("is also what an expired or forged link shows: a sentence, without a question for a password", async () => {
+    const { link } = await submit("default", 1, "?delay=3600");
+    for (const search of ["&embed=true", ""]) {
+      for (const broken of [
+        link.replace(/expires=\d+/, "expires=1"),
+        link.replace(/.$/, ""),
+        link.replace(/signature=/, "$&x"),
+      ]) {
+        const shown = await show(broken, search);
+        expect(shown.status).to.equal(401);
+        expect(shown.text).to.contain("<h1>This link has expired, or is not complete</h1>");
+        expect(String(shown.headers["www-authenticate"])).to.not.contain("Basic");
+        expect(policyOf(shown)).to.contain(
+          search === "" ? "frame-ancestors 'none'" : "frame-ancestors https://shop.example",
+        );
+      }
+    }
+    const without = await server.send(link.replace(/\?.*/, ""), { headers: FRAME });
+    expect([without.status, without.text.includes("A valid API key is required")]).to.deep.equal([401, true]);
+  });
+
   it("is asked for by true, and anything else is refused", async () => {
     const { link } = await submit("default", 1, "?delay=3600");
     const refused = await show(link, "&embed=1");
