@@ -2,7 +2,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { put } from "./api.ts";
 import type { Fleet, Release } from "./fleet.ts";
 
-const CLIENTS = 4;
+const CLIENTS = 3;
 const QUEUES = ["work.both", "fair.both", "keyed.both", "flaky.both"];
 const KEYS = ["ann", "ben", "cem"];
 const PAUSE_MS = 15;
@@ -10,8 +10,8 @@ const RETRY_MS = 50;
 
 /** Callers that submit one task after the other to whichever API there is, as through a load balancer, until each is accepted. */
 export class Load {
-  /** The accepted tasks, in the order of their acceptance: to whom, and into which queue. */
-  readonly accepted = new Map<string, { readonly api: Release; readonly queue: string }>();
+  /** The accepted tasks, in the order of their acceptance: by whom, into which queue, of whose. */
+  readonly accepted = new Map<string, { readonly api: Release; readonly queue: string; readonly who: string }>();
   /** How often a caller had to submit again. */
   again = 0;
   readonly #fleet: Fleet;
@@ -41,12 +41,13 @@ export class Load {
       this.#next += 1;
       const id = `load-${this.#next}`;
       const queue = QUEUES[this.#next % QUEUES.length] ?? "";
-      const input = { ms: 5, who: KEYS[this.#next % KEYS.length] };
+      const who = KEYS[this.#next % KEYS.length] ?? "";
+      const input = { ms: 5, who };
       for (let attempt = this.#next; ; attempt += 1) {
         const { apis } = this.#fleet;
         const api = apis[attempt % apis.length];
         if (api !== undefined && (await this.#isAccepted(api, queue, id, input))) {
-          this.accepted.set(id, { api, queue });
+          this.accepted.set(id, { api, queue, who });
           break;
         }
         this.again += 1;
