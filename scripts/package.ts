@@ -12,7 +12,7 @@ import { megabytes, type Packed, pack, run } from "./packed.ts";
 
 /** What may be in the package besides Markdown: the top folder, and the kinds of files in it. */
 const KINDS: Readonly<Record<string, readonly string[]>> = {
-  dist: [".js", ".d.ts", ".lua", ".css", ".html", ".svg", ".txt", ""],
+  dist: [".js", ".d.ts", ".lua", ".css", ".html", ".svg", ".txt", ".png", ""],
   docs: [".png"],
   examples: [".ts", ".js", ".mjs", ".html", ".py", ".sh"],
   bench: [".svg"],
@@ -42,7 +42,9 @@ function faultsOf({ files }: Packed): string[] {
     ...needed.filter((path) => !has.has(path)).map((path) => `${path} is missing`),
     ...files.filter((path) => !isWanted(path)).map((path) => `${path} does not belong into the package`),
     ...files.filter((path) => /\.(?:js|css)$/.test(path)).flatMap(mapsOf),
-    ...files.filter((path) => path.endsWith(".md")).flatMap((path) => deadLinks(path, has)),
+    ...files
+      .filter((path) => path.endsWith(".md") && !path.startsWith("dist/"))
+      .flatMap((path) => deadLinks(path, has)),
   ];
 }
 

@@ -7,7 +7,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import { buildSync } from "esbuild";
 
-const BUNDLED = ["koa", "@koa/router", "htmlparser2", "prom-client", "rate-limiter-flexible", "uuid"];
+const BUNDLED = ["koa", "@koa/router", "htmlparser2", "marked", "prom-client", "rate-limiter-flexible", "uuid"];
 /** Below dist. */
 const FOLDER = "vendor";
 /** The packages are CommonJS and require modules of Node, for which ES modules need this. */

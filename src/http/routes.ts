@@ -121,6 +121,7 @@ export const ROUTES = {
   dashboard: { methods: GET, path: "/dashboard", scopes: "none", page: true },
   dashboardView: { methods: GET, path: "/dashboard/{*view}", scopes: "none", page: true },
   docs: { methods: GET, path: "/docs", scopes: "none", page: true },
+  llms: { methods: GET, path: "/llms.txt", scopes: "none", page: true },
   docsFile: { methods: GET, path: "/docs/:name", scopes: "none", page: true },
   pageFile: { methods: GET, path: "/pages/:name", scopes: "none", page: true },
   dashboardFile: { methods: GET, path: "/pages/dashboard/:name", scopes: "none", page: true },

@@ -2,6 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { expect } from "chai";
 import { LLMS_FILE, llmsText } from "../../scripts/llms.ts";
+import { anchorOf } from "../../src/http/pages/anchor.ts";
 import { ROOT } from "../../testbed/root.ts";
 
 const MARKDOWN = /\.md$/;
@@ -64,13 +65,9 @@ function isAlive(document: string, link: string): boolean {
   return anchorsOf(readFileSync(target, "utf8")).includes(anchor);
 }
 
-/** The anchors that GitHub gives to the headings of a document. */
+/** The anchors of the headings of a document. */
 function anchorsOf(text: string): string[] {
   return [...text.replaceAll(/^```.*?^```/gms, "").matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
-    heading
-      .toLowerCase()
-      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
-      .replaceAll(" ", "-"),
+    anchorOf(heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")),
   );
 }

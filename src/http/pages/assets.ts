@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { basename, extname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Asset, makeAsset } from "../asset.ts";
+import { documentFiles } from "./guides.ts";
 
 /** Where the pages and what belongs to them lie. */
 const FOLDER = new URL("./", import.meta.url);
@@ -10,6 +11,8 @@ const FOLDER = new URL("./", import.meta.url);
 const TYPES: Readonly<Record<string, string>> = {
   ".css": "text/css; charset=utf-8",
   ".js": "text/javascript; charset=utf-8",
+  ".md": "text/markdown; charset=utf-8",
+  ".png": "image/png",
   ".svg": "image/svg+xml",
 };
 
@@ -23,7 +26,7 @@ type Files = Readonly<Record<string, URL>>;
 const FILES: Readonly<Record<AssetFolder, () => Files>> = {
   pages: () => {
     const scripts = ["docs.js", "task.js", "task-output.js", "task-result.js", "task-words.js"];
-    const names = [...scripts, "favicon.svg", "palette.css", "problem.css", "task.css"];
+    const names = [...scripts, "favicon.svg", "guide.css", "palette.css", "problem.css", "task.css"];
     return Object.fromEntries(names.map((name) => [name, new URL(name, FOLDER)]));
   },
   dashboard: () => ({
@@ -32,6 +35,7 @@ const FILES: Readonly<Record<AssetFolder, () => Files>> = {
     "uplot.css": ofPackage("uplot/dist/uPlot.min.css", "uplot"),
   }),
   docs: () => ({
+    ...Object.fromEntries(documentFiles()),
     "swagger-ui.css": ofPackage("swagger-ui-dist/swagger-ui.css", "swagger-ui"),
     "swagger-ui-bundle.js": ofPackage("swagger-ui-dist/swagger-ui-bundle.js", "swagger-ui"),
   }),

@@ -52,6 +52,6 @@ const ENTITIES: Readonly<Record<string, string>> = {
 };
 
 /** Makes text safe as content and within quoted attributes of HTML. */
-function escapeHtml(text: string): string {
+export function escapeHtml(text: string): string {
   return text.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? char);
 }

@@ -1,7 +1,8 @@
 import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
-import { type Asset, replyAsset } from "../asset.ts";
+import { type Asset, makeAsset, replyAsset } from "../asset.ts";
 import { assetOf } from "../pages/assets.ts";
+import { type Guide, guideOf, llmsText } from "../pages/guides.ts";
 import { replyPage } from "../pages/render.ts";
 import type { Endpoints } from "../routes.ts";
 
@@ -10,10 +11,11 @@ const DOCS = { images: "data:" } as const;
 /** What the dashboard needs: it shows results that are images, which it fetches with the key. */
 const DASHBOARD = { images: "blob:" } as const;
 
-type PageRoute = "dashboard" | "dashboardView" | "dashboardFile" | "docs" | "docsFile" | "pageFile";
+type PageRoute = "dashboard" | "dashboardView" | "dashboardFile" | "docs" | "docsFile" | "llms" | "pageFile";
 
 /** HTML pages and their files, all from this server, so that they work offline. */
 export function pageEndpoints(): Endpoints<PageRoute> {
+  let llms: Asset | undefined;
   // Which view it shows is decided by its script, from the path.
   const dashboard = (ctx: Context) => replyPage(ctx, "dashboard/dashboard.html", {}, DASHBOARD);
   return {
@@ -21,9 +23,24 @@ export function pageEndpoints(): Endpoints<PageRoute> {
     dashboardView: dashboard,
     dashboardFile: (ctx) => reply(ctx, assetOf("dashboard", ctx.params.name)),
     docs: (ctx) => replyPage(ctx, "docs.html", {}, DOCS),
-    docsFile: (ctx) => reply(ctx, assetOf("docs", ctx.params.name)),
+    docsFile: (ctx) => {
+      const name: string = ctx.params.name;
+      const guide = guideOf(name);
+      if (guide) replyGuide(ctx, name, guide);
+      else reply(ctx, assetOf("docs", name));
+    },
+    llms: (ctx) => {
+      llms ??= makeAsset("text/plain; charset=utf-8", Buffer.from(llmsText()));
+      replyAsset(ctx, llms);
+    },
     pageFile: (ctx) => reply(ctx, assetOf("pages", ctx.params.name)),
   };
+}
+
+/** A document as a page, with its text put where the template says. */
+function replyGuide(ctx: Context, name: string, { title, html }: Guide): void {
+  replyPage(ctx, "guide.html", { title, source: `/docs/${name}.md` });
+  ctx.body = String(ctx.body).replace("<!-- guide -->", () => html);
 }
 
 function reply(ctx: Context, asset: Asset | undefined): void {

@@ -9,7 +9,7 @@ import { apiRouting } from "../../../src/http/router.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 /** Pages and what they load: for people, and not described. */
-const PAGES = /^\/(docs|dashboard|pages)(\/|$)/;
+const PAGES = /^\/(docs|dashboard|pages|llms\.txt)(\/|$)/;
 
 /** Every route as the description writes it, HEAD aside where it only comes with GET. */
 function routes(): string[] {
