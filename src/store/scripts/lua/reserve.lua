@@ -150,6 +150,7 @@ if q[1] == '1' then
 end
 local keyed = q[3] and key_limit(queue, q[3])
 local startable = keyed and K.startable(queue) or line
+local marks = keyed and marks_starts(queue)
 local undecided = q[4] and rekey(q[4])
 
 -- The times of the last starts, as many as the rate allows in a span: one more may start when the oldest of them is a span
@@ -203,12 +204,12 @@ for n = 1, #entries, 2 do
     local fence_text, attempts, extra, until_when = whole(fence), '1', NONE, expiry
     if known[4] and known[4] ~= '1' then
       -- Nothing of it is rare but its key.
-      hold_key(queue, id, known[4])
+      if marks then mark_holder(queue, id, known[4]) end
     elseif known[4] then
       extra = redis.call('HMGET', key, F.lost, F.mediaType, F.query, F.caller, F.run, F.key, F.trace)
       local _, _, before = run_of(extra[5])
       attempts = often((before or 0) + 1)
-      if extra[6] then hold_key(queue, id, extra[6]) end
+      if marks and extra[6] then mark_holder(queue, id, extra[6]) end
     end
     redis.call('HSET', key, F.state, S.running, F.run, new_run(fence, fence_text, attempts, score, worker_end))
     -- Whoever renews over HTTP need not say again for how long.

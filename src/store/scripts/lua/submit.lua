@@ -53,6 +53,7 @@ local function queue_state(queue)
       -- The same of a keyed line, of those that may start.
       startable = {},
       opened = 0,
+      starts = {},
     }
     seen[queue] = state
     queues[#queues + 1] = queue
@@ -70,6 +71,18 @@ local function places_before(queue, state, class)
     state.before[class] = before
   end
   return state.before[class]
+end
+
+-- The same in a keyed line, of those that may start.
+local function starts_before(queue, state, class)
+  if not state.starts[class] then
+    local before = redis.call('ZCOUNT', K.startable(queue), '-inf', '(' .. whole((class + 1) * CLASS))
+    for n = 1, #state.startable, 2 do
+      if tonumber(state.startable[n]) < (class + 1) * CLASS then before = before + 1 end
+    end
+    state.starts[class] = before
+  end
+  return state.starts[class]
 end
 
 -- Ends of tasks that wait to be told to webhooks; asked once, and only of submissions that have one.
@@ -123,6 +136,10 @@ local function store(key, task, input, listener)
     return
   elseif task == PLAIN then
     redis.call('HSET', key, F.queue, task.queue, F.state, S.waiting, F.created, now_text, F.input, input)
+    return
+  end
+  if task == OWN and task.key and not (task.rare or task.share or listener) then
+    redis.call('HSET', key, F.queue, task.queue, F.state, S.waiting, F.created, now_text, F.input, input, F.key, task.key, F.extra, task.key)
     return
   end
   local fields = { F.queue, task.queue, F.state, task.delay > 0 and S.scheduled or S.waiting, F.created, now_text, F.input, input }
@@ -259,11 +276,14 @@ local function submit(queue, state, limit, listener, options)
   if state.limit then
     local others = enter_key(queue, id, name, state.hlc, tonumber(score))
     local pending = #state.startable / 2
-    local before = redis.call('ZCOUNT', K.startable(queue), '-inf', '(' .. score) + pending
+    local before = found and redis.call('ZCOUNT', K.startable(queue), '-inf', '(' .. score) + pending or starts_before(queue, state, class)
     turn = ' ' .. before .. ' ' .. math.max(0, others - state.limit + 1) .. ' ' .. state.limit
     if others < state.limit then
       state.startable[2 * pending + 1], state.startable[2 * pending + 2] = score, id
       state.opened = state.opened + 1
+      for other, starts in pairs(state.starts) do
+        if other >= class then state.starts[other] = starts + 1 end
+      end
     end
   end
   for other, before in pairs(state.before) do

@@ -173,9 +173,9 @@ local function mark_holder(queue, id, key)
   if name ~= '' then redis.call('ZADD', key_line(queue, name), -1, id) end
 end
 
--- A task has been taken.
-local function hold_key(queue, id, key)
-  if (widest[queue] or 0) > MOST_UNMARKED then mark_holder(queue, id, key) end
+-- Whether a start is marked.
+local function marks_starts(queue)
+  return (widest[queue] or 0) > MOST_UNMARKED
 end
 
 -- A task that has waited for another attempt joins the line: if it has held its key meanwhile, it goes on until that attempt has ended.
