@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { MINIMUM_REDIS } from "../../src/store/servers/check-server.ts";
 import { commandsIn } from "../../testbed/shown-commands.ts";
 import { testKeys } from "../helpers/http/api-keys.ts";
 import { type GuideEnv, readGuide, runGuide } from "./guide.ts";
@@ -30,6 +31,10 @@ const NOT_RUN = /^(?:#|\s|$|(?:docker|kubectl|helm|systemctl|npm|redis-cli|sudo|
 
 describe("the guides", function () {
   this.timeout(120_000);
+
+  it("name the oldest Redis that the server accepts", () => {
+    expect(readGuide("deploy.md")).to.include(`Redis ${MINIMUM_REDIS} or later`);
+  });
 
   for (const [guide, env] of Object.entries(GUIDES)) {
     it(`of docs/${guide} do what they say`, async () => {
