@@ -2,8 +2,9 @@ import { SHARED } from "../store/constants.ts";
 import type { Keys } from "../store/keys.ts";
 import type { Counts, Gauges, Sample, Scripts, Times } from "../store/scripts/scripts.ts";
 
-/** Most queues in one call, each of which may read some of the latest outcomes. */
-const QUEUES = 10;
+/** Most queues that are sampled in one call, each of which may read some of the latest outcomes; and most that are read. */
+const SAMPLED = 4;
+const READ = 10;
 /** By then an interval has a sample, if anything happened in it: ticks come every second, ms. */
 const SETTLED_MS = 3000;
 
@@ -53,8 +54,8 @@ export class Histories {
   async sample(partition: number, queues: readonly string[]): Promise<number> {
     const tag = this.#keys.tag(partition);
     let endsMs: number = SHARED.bucketMs;
-    for (let i = 0; i < queues.length; i += QUEUES) {
-      endsMs = Math.min(endsMs, await this.#scripts.sample(tag, queues.slice(i, i + QUEUES)));
+    for (let i = 0; i < queues.length; i += SAMPLED) {
+      endsMs = Math.min(endsMs, await this.#scripts.sample(tag, queues.slice(i, i + SAMPLED)));
     }
     return endsMs;
   }
@@ -64,8 +65,8 @@ export class Histories {
     let at: readonly number[] = [];
     const series: Series[] = [];
     let end: number | undefined;
-    for (let i = 0; i < queues.length || end === undefined; i += QUEUES) {
-      const some = queues.slice(i, i + QUEUES);
+    for (let i = 0; i < queues.length || end === undefined; i += READ) {
+      const some = queues.slice(i, i + READ);
       // More than are wanted: some are of the interval that has not settled, and an older one says how the queue stood until the
       // first change.
       const count = intervals + step + 2;

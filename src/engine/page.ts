@@ -5,7 +5,7 @@ import type { Homes } from "./homes.ts";
 /** The most tasks of a page. */
 const LONGEST = 200;
 /** The most entries of each partition that are looked at for a page of those that are wanted. */
-const MOST_LOOKED_AT = 1000;
+const MOST_LOOKED_AT = 500;
 
 /** A request for a page. */
 export interface PageRequest {

@@ -10,7 +10,7 @@ const page = (summary: string, item: string, order = "in line order"): Operation
   summary,
   tags: ["Queues"],
   description:
-    "At most 1,000 entries are looked at (of each partition) for a page, so that one with a filter may have few items, or none: go on " +
+    "At most 500 entries are looked at (of each partition; of `finished` all) for a page, so that one with a filter may have few items, or none: go on " +
     "as long as there is a `next`.",
   parameters: parameterRefs("limit", "cursor", "idPrefix", "ofCaller", "ofKey", "inState", "olderThan"),
   responses: {

@@ -41,7 +41,6 @@ for n = first, #entries do
   if #page == limit then break end
   looked = looked + 1
   local at, of = string.match(entries[n], '^(%d+) (.+)$')
-  local t = redis.call('HMGET', K.task(of), F.ended, F.destroyed)
-  if t[1] == at and not t[2] then page[#page + 1] = wanted(of, at) end
+  page[#page + 1] = wanted(of, at, at)
 end
 return { first - 1, looked, page, now_text }

@@ -5,12 +5,14 @@
 --   states  their letters
 --   before  created then or earlier, ms
 --   age     created so long ago or longer, ms
--- Returns a function that gives {id, score, key, run} of an entry if its task is wanted, else nil; key and run (see run.lua) are "" if it has none.
+-- Returns a function that takes id and score of an entry, and when its task must have ended, if that matters: it must not have been run
+-- again or destroyed since. It gives {id, score, key, run} of an entry if its task is wanted, else nil; key and run (see run.lua) are "" if it has none.
 local function filter(prefix, caller, key, states, before, age)
   local latest = math.min(tonumber(before) or math.huge, age ~= '' and now - age or math.huge)
-  return function(id, score)
+  return function(id, score, ended)
     if string.sub(id, 1, #prefix) ~= prefix then return nil end
-    local t = redis.call('HMGET', K.task(id), F.state, F.caller, F.created, F.key, F.share, F.run)
+    local t = redis.call('HMGET', K.task(id), F.state, F.caller, F.created, F.key, F.share, F.run, F.ended, F.destroyed)
+    if ended and (t[7] ~= ended or t[8]) then return nil end
     local name = t[4] and string.match(t[4], '^%d+ (.*)$') or t[5] and string.match(t[5], '^%S+ (.*)$') or ''
     local wanted = (caller == '' or t[2] == caller)
       and (key == '' or name == key)
