@@ -1,59 +1,18 @@
 import { expect } from "chai";
-import type { Browser, BrowserContext, Page } from "playwright-core";
-import { axeFindings, launchBrowser } from "../../helpers/browser.ts";
-import { testKeys } from "../../helpers/http/api-keys.ts";
-import { startServer, type TestServer } from "../../helpers/http/server.ts";
+import { axeFindings } from "../../helpers/browser.ts";
+import { closedGate } from "../../helpers/gates.ts";
+import { dashboardTest } from "../../helpers/http/dashboard.ts";
 
-const HANDLERS = new URL("../../fixtures/handlers/dashboard", import.meta.url).pathname;
-
-describe("the dashboard in a browser (left out where there is no Chromium)", function () {
+describe("the views of the dashboard (in Chromium, else left out)", function () {
   this.timeout(60_000);
-  const keys = testKeys({ boss: ["admin"], viewer: ["read"], shop: ["submit"] });
-  let server: TestServer;
-  let browser: Browser | undefined;
-  let context: BrowserContext;
-  let page: Page;
-  const complaints: string[] = [];
-  before(async function () {
-    browser = await launchBrowser();
-    if (!browser) return this.skip();
-    server = await startServer({ ...keys.env, HANDLERS });
-  });
-  after(async () => {
-    await browser?.close();
-    await server?.stop();
-  });
-  beforeEach(async () => {
-    if (!browser) return;
-    context = await browser.newContext({ baseURL: server.url });
-    page = await context.newPage();
-    page.setDefaultTimeout(10_000);
-    page.on("pageerror", (error) => complaints.push(String(error)));
-    page.on("console", (message) => {
-      // That a request was refused is no complaint of the page.
-      if (message.type() === "error" && !message.text().startsWith("Failed to load resource"))
-        complaints.push(message.text());
-    });
-  });
-  afterEach(async () => {
-    await context?.close();
-    expect(complaints.splice(0)).to.deep.equal([]);
-  });
-
-  const keyOf = (name: "boss" | "viewer" | "shop") => keys.as(name).Authorization?.replace("Bearer ", "") ?? "";
-
-  /** Opens an address as someone who has entered a key before. */
-  async function open(path: string, as: "boss" | "viewer" | "shop" = "boss"): Promise<void> {
-    await page.addInitScript(`sessionStorage.setItem("paihao.key", "${keyOf(as)}")`);
-    await page.goto(path);
-    await page.locator("main:not([aria-busy])").waitFor();
-  }
+  const test = dashboardTest();
 
   it("asks for a key, keeps it for this tab only, and remembers it through a reload", async () => {
+    const { page, context } = test;
     await page.goto("/dashboard");
     await page.getByText("This server needs an API key.").waitFor();
     await page.getByRole("button", { name: "Enter a key" }).click();
-    await page.getByLabel("Key", { exact: true }).fill(keyOf("boss"));
+    await page.getByLabel("Key", { exact: true }).fill(test.keyOf("boss"));
     await page.keyboard.press("Enter");
     await page.getByRole("link", { name: "invoices" }).waitFor();
     await page.reload();
@@ -64,9 +23,120 @@ describe("the dashboard in a browser (left out where there is no Chromium)", fun
     await other.getByText("This server needs an API key.").waitFor();
   });
 
+  it("shows each key what it may see and do", async () => {
+    const { page } = test;
+    await test.open("/dashboard/queues/invoices", "viewer");
+    await page.getByText("No task waits.").waitFor();
+    const buttons = await page.getByRole("main").getByRole("button").allTextContents();
+    expect(buttons).to.deep.equal([]);
+    await test.open("/dashboard/queues/invoices", "shop");
+    await page.getByText("Its tasks are shown to keys with the scope read or admin.").waitFor();
+    expect(await page.getByRole("main").getByRole("button").allTextContents()).to.deep.equal(["Submit a task"]);
+    await test.open("/dashboard/queues/invoices");
+    await page.getByRole("button", { name: "Pause invoices" }).waitFor();
+  });
+
+  it("shows the line by place, keeps the server's own queues apart, and can be linked to", async () => {
+    const { page } = test;
+    const gate = closedGate();
+    await test.submit("gated", gate.input);
+    await gate.entered;
+    const first = await test.submit("gated", gate.input);
+    const second = await test.submit("gated", gate.input);
+    await test.open("/dashboard");
+    const row = page.getByRole("row", { name: /^gated/ });
+    await row.getByRole("cell", { name: "1 / 1" }).waitFor();
+    expect(await page.getByRole("link", { name: "paihao.webhooks" }).count()).to.equal(0);
+    await page.getByRole("button", { name: "Show" }).click();
+    await page.getByRole("link", { name: "paihao.webhooks" }).waitFor();
+    expect(await page.locator(".plot canvas").count()).to.equal(4);
+
+    await page.getByRole("link", { name: "gated" }).click();
+    await page.getByRole("heading", { name: "gated" }).waitFor();
+    expect(new URL(page.url()).pathname).to.equal("/dashboard/queues/gated");
+    const ids = page.getByRole("table").locator("tbody .id");
+    await ids.first().waitFor();
+    expect(await ids.allTextContents()).to.deep.equal([first, second]);
+    await page.getByRole("link", { name: /^Running/ }).click();
+    await page.getByRole("cell", { name: "1 of 1" }).waitFor();
+    expect(new URL(page.url()).pathname).to.equal("/dashboard/queues/gated/running");
+    await page.goBack();
+    await page.goBack();
+    await page.getByRole("heading", { name: "Queues", exact: true }).waitFor();
+    gate.open();
+    await page
+      .getByRole("row", { name: /^gated/ })
+      .getByRole("cell", { name: "0 / 1" })
+      .waitFor();
+  });
+
+  it("says in one line that the server cannot be reached, keeps what it shows, and goes on by itself", async () => {
+    const { page, context } = test;
+    await test.open("/dashboard");
+    await context.setOffline(true);
+    await page.getByText("The server cannot be reached.").waitFor();
+    await page.getByRole("link", { name: "invoices" }).waitFor();
+    await context.setOffline(false);
+    await page.getByRole("button", { name: "Try again" }).click();
+    await page.getByText("The server cannot be reached.").waitFor({ state: "hidden" });
+  });
+
+  it("asks nothing while its tab is hidden, and at once when it is shown again", async () => {
+    const { page } = test;
+    await test.open("/dashboard");
+    const hide = (hidden: boolean) =>
+      page.evaluate(
+        `Object.defineProperty(document, "hidden", { value: ${hidden}, configurable: true }); document.dispatchEvent(new Event("visibilitychange"));`,
+      );
+    await hide(true);
+    let asked = 0;
+    page.on("request", () => {
+      asked += 1;
+    });
+    // Longer than the two seconds between refreshes.
+    await page.waitForTimeout(2500);
+    expect(asked).to.equal(0);
+    const again = page.waitForRequest("**/v1/queues");
+    await hide(false);
+    await again;
+  });
+
+  it("keeps the focus and what is being typed while it refreshes", async () => {
+    const { page } = test;
+    await test.open("/dashboard/queues/invoices");
+    await page.getByRole("button", { name: "Submit a task" }).click();
+    await page.getByLabel("to", { exact: true }).pressSequentially("ada@");
+    await page.waitForResponse("**/v1/queues/invoices");
+    await page.waitForResponse("**/v1/queues/invoices");
+    await page.keyboard.type("example.org");
+    expect(await page.getByLabel("to", { exact: true }).inputValue()).to.equal("ada@example.org");
+  });
+
+  it("says so where there is nothing", async () => {
+    const { page } = test;
+    await test.open("/dashboard/nowhere");
+    await page.getByRole("heading", { name: "Not found" }).waitFor();
+    await test.open("/dashboard/queues/nobody");
+    await page
+      .getByRole("alert")
+      .getByText(/nobody/)
+      .waitFor();
+    await test.open("/dashboard/queues/invoices");
+    await page.getByText(/^curl http.*\/v1\/queues\/invoices\/requests/).waitFor();
+    await page.keyboard.press("/");
+    await page.keyboard.type("no-such-task");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "No such task" }).waitFor();
+  });
+
   it("has nothing that axe finds wrong, light or dark, and fits a phone", async () => {
-    for (const path of ["/dashboard", "/dashboard/queues/invoices"]) {
-      await open(path);
+    const { page } = test;
+    const id = await test.submit("failing", { message: "a long reason ".repeat(20) });
+    await test.server.send(`/v1/requests/${id}`, { headers: test.keys.as("boss") });
+    const views = ["", "/queues/invoices", "/queues/failing/dead", "/workers", `/tasks/${id}`];
+    for (const view of views) {
+      const path = `/dashboard${view}`;
+      await test.open(path);
       for (const colorScheme of ["light", "dark"] as const) {
         await page.emulateMedia({ colorScheme });
         expect(await axeFindings(page), `${path}, ${colorScheme}`).to.deep.equal([]);

@@ -1,5 +1,6 @@
 /** Charts of the last hour, drawn by uPlot. */
 
+import { duration, roughly } from "./format.js";
 import { h } from "./html.js";
 
 /** @typedef {{ name: string, values: readonly (number | null)[], color?: "accent" | "good" | "bad" | "faint" }} Line */
@@ -120,7 +121,12 @@ function settings(element, format, lines) {
     scales: { y: { range: (_plot, _min, max) => [0, max > 0 ? max * 1.1 : 1] } },
     axes: [
       { ...axis, size: 24, space: 64, values: "{HH}:{mm}" },
-      { ...axis, size: 52, space: 32, values: (_plot, splits) => splits.map((value) => format(value)) },
+      {
+        ...axis,
+        size: 52,
+        space: 32,
+        values: (_plot, splits) => splits.map((value) => (format === duration ? roughly(value) : format(value))),
+      },
     ],
     series: [
       {},
@@ -129,7 +135,7 @@ function settings(element, format, lines) {
         stroke: () => css(colorOf(lines, i)),
         width: 1.5,
         dash: lines[i]?.color ? [] : (DASHES[i % DASHES.length] ?? []),
-        points: { show: false },
+        points: { show: true, size: 4, filter: alone },
         spanGaps: false,
       })),
     ],
@@ -142,6 +148,18 @@ function settings(element, format, lines) {
       ],
     },
   };
+}
+
+/**
+ * The values without neighbours, which no line shows.
+ * @param {import("uplot")} plot
+ * @param {number} series
+ */
+function alone({ data }, series) {
+  const values = data[series] ?? [];
+  return [...values.keys()].filter(
+    (i) => typeof values[i] === "number" && typeof values[i - 1] !== "number" && typeof values[i + 1] !== "number",
+  );
 }
 
 /**

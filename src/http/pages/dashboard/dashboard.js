@@ -47,6 +47,9 @@ const refresh = refresher(async (signal) => {
   } catch (error) {
     if (signal.aborted) return true;
     showTrouble(error, "Try again");
+    // What was loaded before stays; but nothing is loading any more.
+    if (byId("view").hasAttribute("aria-busy")) render(byId("view"));
+    byId("view").removeAttribute("aria-busy");
     return false;
   }
 });

@@ -21,6 +21,14 @@ export function duration(seconds) {
   return twoUnits(whole, 86_400, "d", 3600, "h");
 }
 
+/** A duration in one unit, for an axis: "40 s", "1.7 min". @param {number} seconds */
+export function roughly(seconds) {
+  /** @param {number} value */
+  const short = (value) => String(Math.round(value * 10) / 10);
+  if (seconds < 100) return duration(seconds);
+  return seconds < 6000 ? `${short(seconds / 60)} min` : `${short(seconds / 3600)} h`;
+}
+
 /**
  * @param {number} whole
  * @param {number} large
@@ -37,7 +45,7 @@ function twoUnits(whole, large, largeName, small, smallName) {
 /** @param {number | null | undefined} perSecond */
 export function rate(perSecond) {
   if (perSecond === null || perSecond === undefined) return NONE;
-  if (perSecond === 0) return "0";
+  if (Number.isInteger(perSecond)) return count(perSecond);
   return perSecond < 9.95 ? perSecond.toFixed(perSecond < 0.0995 ? 2 : 1) : Math.round(perSecond).toLocaleString("en");
 }
 

@@ -1,4 +1,4 @@
-/** What is shown for an address that no view has. */
+/** What is shown where an address has nothing. */
 
 import { paths } from "./address.js";
 import { h } from "./html.js";
@@ -7,14 +7,18 @@ import { h } from "./html.js";
  * @param {string} path
  * @returns {import("./view.js").View}
  */
-export function missing(path) {
-  return {
-    title: "Not found",
-    load: async () => undefined,
-    show: () => [
-      h("h1", null, "Not found"),
-      h("p", null, "The dashboard has no page ", h("code", null, path), "."),
-      h("p", null, h("a", { href: paths.overview }, "All queues")),
-    ],
-  };
-}
+export const missing = (path) => ({
+  title: "Not found",
+  load: async () => undefined,
+  show: () => nothingThere("Not found", ["The dashboard has no page ", h("code", null, path), "."]),
+});
+
+/**
+ * @param {string} title
+ * @param {import("./html.js").Content} text
+ */
+export const nothingThere = (title, text) => [
+  h("h1", null, title),
+  h("p", null, text),
+  h("p", null, h("a", { href: paths.overview }, "All queues")),
+];

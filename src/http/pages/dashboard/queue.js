@@ -6,8 +6,9 @@ import { queryOf } from "./filters.js";
 import { count, duration, eta, moment, rate } from "./format.js";
 import { history } from "./history.js";
 import { h } from "./html.js";
+import { nothingThere } from "./missing.js";
 import { badges, pauseButton } from "./queue-actions.js";
-import { ask } from "./server.js";
+import { ask, ServerError } from "./server.js";
 import { submission } from "./submission.js";
 import { LISTS, taskList } from "./task-list.js";
 
@@ -37,18 +38,21 @@ export function queue(desk, name) {
     title: name,
     async load(signal) {
       const tab = tabOf();
-      const [answer, hour] = await Promise.all([
-        ask(path, { signal }),
+      const answer = await ask(path, { signal }).catch((error) => {
+        if (error instanceof ServerError && error.status === 404) return null;
+        throw error;
+      });
+      known = answer;
+      if (!answer) return;
+      [past] = await Promise.all([
         pastOf(signal),
         // A key that may not read tasks sees the figures nevertheless.
         desk.may("read") ? list.load(tab, signal) : null,
       ]);
-      known = answer;
-      past = hour;
     },
     leave: () => list.leave(),
     show() {
-      if (!known) return null;
+      if (!known) return nothingThere("No such queue", ["This server has no queue ", h("code", null, name), "."]);
       const tab = tabOf();
       return [
         h("p", { class: "trail" }, h("a", { href: paths.overview }, "Queues"), " /"),
@@ -92,7 +96,7 @@ function figures(queue) {
     h("div", { key: name }, h("dt", null, name), h("dd", { class: kind ?? null }, value));
   return [
     figure("Waiting", count(queue.waiting)),
-    queue.held !== null && figure("Held by their key", count(queue.held)),
+    queue.held !== null && figure("Held", count(queue.held)),
     figure("Running", [count(queue.running), h("small", null, ` of ${count(queue.slots)}`)]),
     figure("New task waits", queue.workers === 0 ? "no workers" : eta(queue.eta), queue.workers === 0 ? "warn" : ""),
     figure("Oldest waits", duration(queue.oldestWaitingSeconds)),

@@ -157,7 +157,9 @@ export function submission(desk, name) {
           class: "panel submission",
           "aria-label": `Submit a task to ${name}`,
           onsubmit: (/** @type {SubmitEvent} */ event) => void submit(queue, event),
-          onkeydown: (/** @type {KeyboardEvent} */ event) => event.key === "Escape" && toggle(false),
+          onkeydown: (/** @type {KeyboardEvent} */ event) => {
+            if (event.key === "Escape") toggle(false);
+          },
         },
         fields(queue),
         h(

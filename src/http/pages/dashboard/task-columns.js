@@ -52,7 +52,6 @@ const COLUMNS = {
     place,
     { name: "Waits for", number: true, cell: (task) => since(task.createdAt) },
     { name: "Starts in", number: true, cell: (task) => eta(task.eta) },
-    attempt,
     caller,
     key,
   ],

@@ -4,6 +4,7 @@ import { paths } from "./address.js";
 import { attempts } from "./attempts.js";
 import { count, counted, duration, eta, moment, secondsSince } from "./format.js";
 import { h } from "./html.js";
+import { nothingThere } from "./missing.js";
 import { output } from "./output.js";
 import { say } from "./page.js";
 import { ask, ServerError } from "./server.js";
@@ -82,12 +83,12 @@ export function task(desk, id) {
 }
 
 /** @param {string} id @param {string} reason */
-const missingTask = (id, reason) => [
-  h("h1", null, "No such task"),
-  h("p", null, "There is nothing under the id ", h("code", null, id), ". ", reason),
-  h("p", { class: "hint" }, "The id has to be complete. A list of a queue can be filtered by how ids begin."),
-  h("p", null, h("a", { href: paths.overview }, "All queues")),
-];
+const missingTask = (id, reason) =>
+  nothingThere("No such task", [
+    "There is nothing under the id ",
+    h("code", null, id),
+    `. ${reason} An id has to be complete; the list of a queue can be filtered by how ids begin.`,
+  ]);
 
 /** @param {string} id */
 function copyButton(id) {
