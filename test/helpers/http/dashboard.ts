@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import type { Scope } from "../../../src/auth/api-key.ts";
+import { eventually } from "../../../testbed/eventually.ts";
 import { launchBrowser } from "../browser.ts";
 import { type TestKeys, testKeys } from "./api-keys.ts";
 import { startServer, type TestServer } from "./server.ts";
@@ -20,6 +21,8 @@ export interface DashboardTest {
   open(path: string, as?: Name): Promise<void>;
   /** Submits as the shop; returns the id. */
   submit(queue: string, input: unknown, search?: string, id?: string): Promise<string>;
+  /** Waits until a task is in this state; returns its document. */
+  until(id: string, state: string): Promise<ReturnType<typeof JSON.parse>>;
   /** A request as the boss, without the browser. */
   json(path: string): Promise<ReturnType<typeof JSON.parse>>;
 }
@@ -86,6 +89,11 @@ export function dashboardTest(options: BrowserContextOptions = {}): DashboardTes
       if (answer.status !== 202) throw new Error(`not accepted: ${answer.status} ${answer.text}`);
       return answer.json.id;
     },
+    until: (id, state) =>
+      eventually(async () => {
+        const document = await test.json(`/v1/requests/${id}/status`);
+        return document.state === state && document;
+      }),
     json: async (path) => (await test.server.send(path, { headers: keys.as("boss") })).json,
   };
   return test;

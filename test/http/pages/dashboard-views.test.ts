@@ -133,7 +133,7 @@ describe("the views of the dashboard (in Chromium, else left out)", function () 
     const { page } = test;
     const id = await test.submit("failing", { message: "a long reason ".repeat(20) });
     await test.server.send(`/v1/requests/${id}`, { headers: test.keys.as("boss") });
-    const views = ["", "/queues/invoices", "/queues/failing/dead", "/workers", `/tasks/${id}`];
+    const views = ["", "/queues/invoices", "/queues/failing/dead", `/tasks/${id}`];
     for (const view of views) {
       const path = `/dashboard${view}`;
       await test.open(path);

@@ -48,7 +48,7 @@ const refresh = refresher(async (signal) => {
     if (signal.aborted) return true;
     showTrouble(error, "Try again");
     // What was loaded before stays; but nothing is loading any more.
-    if (byId("view").hasAttribute("aria-busy")) render(byId("view"));
+    if (byId("view").hasAttribute("aria-busy")) render(byId("view"), h("h1", null, loading.title));
     byId("view").removeAttribute("aria-busy");
     return false;
   }

@@ -1,0 +1,129 @@
+import { expect } from "chai";
+import { closedGate, type Gate } from "../../helpers/gates.ts";
+import { dashboardTest } from "../../helpers/http/dashboard.ts";
+
+describe("what can be done in the dashboard (in Chromium, else left out)", function () {
+  this.timeout(60_000);
+  const test = dashboardTest();
+  const stateOf = async (id: string) => (await test.json(`/v1/requests/${id}/status`)).state;
+
+  /** A task that has the only slot of `gated` until its gate opens, and others behind it. */
+  async function line(...ids: string[]): Promise<Gate> {
+    const gate = closedGate();
+    await test.submit("gated", gate.input);
+    await gate.entered;
+    for (const id of ids) await test.submit("gated", gate.input, "", id);
+    return gate;
+  }
+
+  it("submits from a form made of the schema, and says at the field what is wrong", async () => {
+    const { page } = test;
+    await test.open("/dashboard/queues/invoices");
+    await page.getByRole("button", { name: "Submit a task" }).click();
+    await page.getByLabel("to", { exact: true }).fill("nobody");
+    await page.getByLabel("cents").fill("150");
+    await page.getByRole("button", { name: "Submit", exact: true }).click();
+    await page.locator('[aria-invalid="true"]').waitFor();
+    expect(await page.getByLabel("to", { exact: true }).getAttribute("aria-invalid")).to.equal("true");
+    await page.getByLabel("to", { exact: true }).fill("ada@example.org");
+    await page.getByLabel("currency").selectOption("CNY");
+    await page.getByLabel("lines").fill('["one"]');
+    await page.getByRole("button", { name: "As JSON" }).click();
+    const json = JSON.parse(await page.getByLabel("Input, as JSON").inputValue());
+    expect(json).to.deep.equal({ to: "ada@example.org", cents: 150, currency: "CNY", lines: ["one"] });
+    await page.getByRole("button", { name: "As a form" }).click();
+    await page.getByRole("button", { name: "Submit", exact: true }).click();
+    const link = page.getByRole("status").getByRole("link");
+    await link.waitFor();
+    const id = (await link.textContent()) ?? "";
+    await test.until(id, "succeeded");
+    expect(await test.json(`/v1/requests/${id}`)).to.deep.equal(json);
+  });
+
+  it("pauses and resumes a queue", async () => {
+    const { page } = test;
+    await test.open("/dashboard");
+    await page.getByRole("button", { name: "Pause picture" }).click();
+    await page.getByRole("status").getByText("picture is paused: nothing new starts.").waitFor();
+    await page
+      .getByRole("row", { name: /^picture/ })
+      .getByText("paused", { exact: true })
+      .waitFor();
+    expect((await test.json("/v1/queues/picture")).paused).to.equal(true);
+    const resume = page.getByRole("button", { name: "Resume picture" });
+    await resume.focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("button", { name: "Pause picture" }).waitFor();
+    expect((await test.json("/v1/queues/picture")).paused).to.equal(false);
+  });
+
+  it("cancels a task only after it has asked", async () => {
+    const { page } = test;
+    const gate = await line("cancel-me", "not-me");
+    await test.open("/dashboard/queues/gated");
+    await page.getByRole("button", { name: "Cancel cancel-me" }).click();
+    await page.getByRole("dialog").getByText("cancel-me leaves the line").waitFor();
+    await page.keyboard.press("Escape");
+    expect(await stateOf("cancel-me")).to.equal("waiting");
+    await page.getByRole("button", { name: "Cancel cancel-me" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel the task" }).click();
+    await page.getByRole("status").getByText("cancel-me is canceled.").waitFor();
+    expect(await stateOf("cancel-me")).to.equal("canceled");
+    await page.getByRole("link", { name: "cancel-me" }).waitFor({ state: "detached" });
+    await page.getByRole("link", { name: "not-me" }).waitFor();
+    gate.open();
+  });
+
+  it("cancels all that match a filter, and says before how many", async () => {
+    const { page } = test;
+    const gate = await line("a-1", "b-1", "a-2", "a-3");
+    await test.open("/dashboard/queues/gated");
+    await page.getByRole("link", { name: "b-1" }).waitFor();
+    await page.getByLabel("Id begins with").fill("a-");
+    await page.keyboard.press("Enter");
+    await page.getByRole("link", { name: "b-1" }).waitFor({ state: "detached" });
+    expect(new URL(page.url()).search).to.equal("?idPrefix=a-");
+    await page.getByRole("button", { name: "Cancel all that match" }).click();
+    const dialog = page.getByRole("dialog");
+    await dialog.getByText("that match the filters (id begins with: a-)").waitFor();
+    await dialog.getByRole("button", { name: "Cancel 3 waiting tasks" }).click();
+    await page.getByRole("status").getByText("3 tasks canceled.").waitFor();
+    expect(await Promise.all(["a-1", "a-2", "a-3", "b-1"].map(stateOf))).to.deep.equal([
+      ...["canceled", "canceled", "canceled"],
+      "waiting",
+    ]);
+    await page.getByRole("button", { name: "Clear" }).click();
+    await page.getByRole("link", { name: "b-1" }).waitFor();
+    gate.open();
+    await test.until("b-1", "succeeded");
+  });
+
+  it("retries a dead task, and deletes the others at once", async () => {
+    const { page } = test;
+    for (const id of ["dead-1", "dead-2", "dead-3"])
+      await test.submit("failing", { message: `${id} <b>broke</b>` }, "", id);
+    for (const id of ["dead-1", "dead-2", "dead-3"]) await test.until(id, "failed");
+    await test.open("/dashboard/queues/failing/dead");
+    await page.getByText("dead-2 <b>broke</b>").waitFor();
+    const before = await test.json("/v1/requests/dead-1/status");
+    await page.getByRole("button", { name: "Retry dead-1" }).click();
+    await page.getByRole("status").getByText("dead-1 is back in line").waitFor();
+    const again = await test.until("dead-1", "failed");
+    expect(again.finishedAt > before.finishedAt).to.equal(true);
+    await page.getByRole("button", { name: /^Delete all/ }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Delete 3 tasks" }).click();
+    await page.getByText("No dead tasks").waitFor();
+    expect((await test.json("/v1/queues/failing")).dead).to.equal(0);
+  });
+
+  it("says what the server refuses, without leaving the view", async () => {
+    const { page } = test;
+    await test.open("/dashboard/queues/invoices");
+    await page.route("**/v1/queues/invoices/pause", (route) =>
+      route.fulfill({ status: 503, json: { title: "The store cannot be reached", detail: "Redis is away." } }),
+    );
+    await page.getByRole("button", { name: "Pause invoices" }).click();
+    await page.getByRole("alert").getByText("Redis is away.").waitFor();
+    await page.getByRole("button", { name: "Pause invoices" }).waitFor();
+  });
+});
