@@ -117,10 +117,7 @@ describe("the views of the dashboard (in Chromium, else left out)", function () 
     await test.open("/dashboard/nowhere");
     await page.getByRole("heading", { name: "Not found" }).waitFor();
     await test.open("/dashboard/queues/nobody");
-    await page
-      .getByRole("alert")
-      .getByText(/nobody/)
-      .waitFor();
+    await page.getByRole("heading", { name: "No such queue" }).waitFor();
     await test.open("/dashboard/queues/invoices");
     await page.getByText(/^curl http.*\/v1\/queues\/invoices\/requests/).waitFor();
     await page.keyboard.press("/");
@@ -133,7 +130,7 @@ describe("the views of the dashboard (in Chromium, else left out)", function () 
     const { page } = test;
     const id = await test.submit("failing", { message: "a long reason ".repeat(20) });
     await test.server.send(`/v1/requests/${id}`, { headers: test.keys.as("boss") });
-    const views = ["", "/queues/invoices", "/queues/failing/dead", `/tasks/${id}`];
+    const views = ["", "/queues/invoices", "/queues/failing/dead", "/workers", `/tasks/${id}`];
     for (const view of views) {
       const path = `/dashboard${view}`;
       await test.open(path);
