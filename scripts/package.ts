@@ -13,8 +13,9 @@ import { megabytes, type Packed, pack, run } from "./packed.ts";
 /** What may be in the package besides Markdown: the top folder, and the kinds of files in it. */
 const KINDS: Readonly<Record<string, readonly string[]>> = {
   dist: [".js", ".d.ts", ".lua", ".css", ".html", ".svg", ".txt", ".png", ""],
+  deploy: [".env", ".json", ".service", ".tpl", ".txt", ".yaml", ".yml"],
   docs: [".png"],
-  examples: [".ts", ".js", ".mjs", ".html", ".py", ".sh"],
+  examples: [".css", ".ts", ".js", ".mjs", ".html", ".py", ".sh"],
   bench: [".svg"],
 };
 const TOP = [
