@@ -7,7 +7,13 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, sep } from "node:path";
 import { buildSync } from "esbuild";
 
-const BUNDLED = ["koa", "@koa/router", "htmlparser2", "marked", "prom-client", "rate-limiter-flexible", "uuid"];
+const BUNDLED = [
+  ...["koa", "@koa/router", "htmlparser2", "marked", "prom-client", "rate-limiter-flexible", "uuid"],
+  ...["api", "context-async-hooks", "resources", "sdk-metrics", "sdk-trace"].map((name) => `@opentelemetry/${name}`),
+  ...["metrics-otlp-http", "metrics-otlp-proto", "trace-otlp-http", "trace-otlp-proto"].map(
+    (name) => `@opentelemetry/exporter-${name}`,
+  ),
+];
 /** Below dist. */
 const FOLDER = "vendor";
 /** The packages are CommonJS and require modules of Node, for which ES modules need this. */
@@ -63,6 +69,10 @@ function bundle(root: string, folder: string, used: ReadonlyMap<string, Readonly
     platform: "node",
     target: "node20",
     banner: { js: BANNER },
+    // Names stay, for stack traces; comments of licences are in a file of their own.
+    minifyWhitespace: true,
+    minifySyntax: true,
+    legalComments: "none",
     allowOverwrite: true,
     metafile: true,
     logLevel: "warning",
@@ -78,11 +88,13 @@ function licencesOf(root: string, inputs: readonly string[]): string {
     const folder = /^.*node_modules\/(?:@[^/]+\/)?[^/]+/.exec(input.replaceAll(sep, "/"))?.[0];
     if (folder !== undefined) folders.add(join(root, folder));
   }
-  const texts = [...folders].sort().map((folder) => {
+  /** By text: many packages have the same. */
+  const packages = new Map<string, string[]>();
+  for (const folder of [...folders].sort()) {
     const { name, version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
     const file = readdirSync(folder).find((entry) => /^licen[cs]e/i.test(entry));
     const text = file === undefined ? `Licence: ${license}` : readFileSync(join(folder, file), "utf8").trim();
-    return `${name} ${version}\n${"-".repeat(`${name} ${version}`.length)}\n\n${text}\n`;
-  });
-  return texts.join("\n\n");
+    packages.set(text, [...(packages.get(text) ?? []), `${name} ${version}`]);
+  }
+  return [...packages].map(([text, names]) => `${names.join(", ")}\n---\n\n${text}\n`).join("\n\n");
 }

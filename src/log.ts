@@ -7,6 +7,14 @@ export type { Logger } from "pino";
 export const LOG_LEVELS = ["trace", "debug", "info", "warn", "error", "fatal", "silent"] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
+/** Names what runs now in a trace; undefined as long as nothing is traced in this process. */
+let traceIds: (() => { trace_id: string; span_id: string } | undefined) | undefined;
+
+/** From now on log lines have the ids of the trace in which they are written. */
+export function useTraceIds(read: NonNullable<typeof traceIds>): void {
+  traceIds = read;
+}
+
 /**
  * Makes the process's log: JSON lines on standard output. Every line written while a request is answered or a task runs has its
  * id as `requestId`: cls-rtracer keeps it through all asynchronous calls.
@@ -18,7 +26,8 @@ export function createLog(level: LogLevel, destination?: DestinationStream): Log
     timestamp: pino.stdTimeFunctions.isoTime,
     mixin: () => {
       const requestId = rTracer.id();
-      return requestId === undefined ? {} : { requestId };
+      const ids = requestId === undefined ? {} : { requestId };
+      return traceIds ? { ...ids, ...traceIds() } : ids;
     },
   };
   return destination ? pino(options, destination) : pino(options);

@@ -1,6 +1,7 @@
 import { LinkSigner } from "./auth/link-signer.ts";
 import type { Config } from "./config/config.ts";
 import { Calibration } from "./engine/estimates/calibration.ts";
+import { readGauges } from "./engine/gauges.ts";
 import { openEngine } from "./engine/open.ts";
 import { messageOf } from "./errors.ts";
 import type { Handler } from "./handler/define.ts";
@@ -15,6 +16,8 @@ import type { Logger } from "./log.ts";
 import { AddressGuard } from "./net/ssrf-guard.ts";
 import type { QueueRow } from "./store/scripts/scripts.ts";
 import { provisionStore } from "./store/servers/provision.ts";
+import { openTelemetry } from "./telemetry/telemetry.ts";
+import { packageVersion } from "./version.ts";
 import { deliverer } from "./webhooks/delivery.ts";
 import { checkTarget } from "./webhooks/target.ts";
 import { Ticker } from "./workers/ticker.ts";
@@ -65,6 +68,10 @@ export async function start(config: Config, log: Logger, given?: ReadonlyMap<str
     return unwound;
   };
   try {
+    const telemetry = await openTelemetry(config.otel, { log, version: packageVersion(), role: config.role });
+    // Stops last, with what the others have to tell.
+    started.push((leftMs) => telemetry?.stop(leftMs));
+    const tracing = telemetry?.tracing;
     const store = await provisionStore(config, log);
     started.push(() => store.stop());
     const delivering: Handler = deliverer({
@@ -80,6 +87,10 @@ export async function start(config: Config, log: Logger, given?: ReadonlyMap<str
     const all = new Map([...handlers, ...ownHandlers]);
     const { engine, secret, readiness, memory, close } = await openEngine(config, store.url, all.values(), log);
     started.push(close);
+    const ready = () => (stopping.signal.aborted ? Promise.resolve(["the server is stopping"]) : readiness());
+    const gauges = { engine, readiness: ready, memory };
+    const sending = telemetry?.sendMetrics(engine.metrics, async () => engine.metrics.show(await readGauges(gauges)));
+    if (sending) started.push(sending);
     const roles = [new Ticker(engine, log), new Calibration(engine, log)];
     for (const role of roles) {
       role.start();
@@ -93,21 +104,20 @@ export async function start(config: Config, log: Logger, given?: ReadonlyMap<str
             engine,
             handlers: all,
             log,
+            tracing,
             ...config,
             handlersDir,
           });
     let server: HttpServer | undefined;
     let reload = () => {};
     if (config.port !== undefined) {
-      const ready = () => (stopping.signal.aborted ? Promise.resolve(["the server is stopping"]) : readiness());
       const checkWebhook = (url: string) => checkTarget(url, guard);
       const api = {
-        engine,
+        ...gauges,
         handlers,
         ownHandlers,
         log,
-        readiness: ready,
-        memory,
+        tracing,
         stopping: stopping.signal,
         closing: closing.signal,
         checkWebhook,

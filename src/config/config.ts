@@ -3,6 +3,7 @@ import { messageOf, StartError } from "../errors.ts";
 import { LOG_LEVELS, type LogLevel } from "../log.ts";
 import type { AllowList } from "../net/ssrf-guard.ts";
 import { LONGEST_MS, LONGEST_TIMER_MS } from "./duration.ts";
+import { OTEL_VARIABLES, type OtelConfig, readOtel } from "./otel.ts";
 import {
   allowList,
   duration,
@@ -97,6 +98,8 @@ export interface Config {
   readonly fetchAllow: AllowList;
   readonly logLevel: LogLevel;
   readonly drainTimeoutMs: number;
+  /** What is sent to a collector of OpenTelemetry; undefined: nothing. */
+  readonly otel: OtelConfig | undefined;
 }
 
 /** Every variable that the server reads. An empty default means that it is unset. */
@@ -153,6 +156,7 @@ export const VARIABLES = {
   FETCH_ALLOW: allowList(),
   LOG_LEVEL: oneOf("info", LOG_LEVELS),
   DRAIN_TIMEOUT: duration("20s", 0, LONGEST_TIMER_MS),
+  ...OTEL_VARIABLES,
 } as const;
 
 type Values = {
@@ -291,5 +295,6 @@ export function readConfig(env: Environment = process.env, overrides: Environmen
     fetchAllow: values.FETCH_ALLOW ?? NOBODY,
     logLevel: required("LOG_LEVEL"),
     drainTimeoutMs: required("DRAIN_TIMEOUT"),
+    otel: readOtel(values),
   };
 }

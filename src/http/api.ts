@@ -2,6 +2,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { NodeMemory } from "../metrics.ts";
+import type { Tracing } from "../telemetry/tracing.ts";
 import type { OpenStreams } from "./live/open-streams.ts";
 
 /** What the routes need. */
@@ -11,6 +12,8 @@ export interface Api {
   /** The server's own handlers: their queues can be watched and managed, but not submitted to. */
   readonly ownHandlers: ReadonlyMap<string, Handler>;
   readonly log: Logger;
+  /** Undefined if nothing is traced. */
+  readonly tracing: Tracing | undefined;
   readonly maxBodyBytes: number;
   readonly maxResultBytes: number;
   readonly maxOutputBytes: number;

@@ -16,6 +16,7 @@ import { identify } from "./middleware/identify.ts";
 import { problems } from "./middleware/problems.ts";
 import { rateLimit } from "./middleware/rate-limit.ts";
 import { sameOrigin } from "./middleware/same-origin.ts";
+import { traceRequests } from "./middleware/trace.ts";
 import { wellFormed } from "./middleware/well-formed.ts";
 import { responseOf } from "./response.ts";
 import { routeOf } from "./route-match.ts";
@@ -39,13 +40,13 @@ export function createApp(api: Api, options: AppOptions): Koa {
 }
 
 /** The application of a worker that listens: health and metrics only. */
-export function createHealthApp(api: WorkerApi & Pick<Api, "log">, options: AppOptions): Koa {
+export function createHealthApp(api: WorkerApi & Pick<Api, "log" | "tracing">, options: AppOptions): Koa {
   return assemble(workerRouting(api), api, options);
 }
 
 function assemble(
   { direct, routers }: Routing,
-  api: Pick<Api, "log" | "engine">,
+  api: Pick<Api, "log" | "engine" | "tracing">,
   { trustProxy, servedHosts, security, idSecret }: AppOptions,
   embedOrigins: readonly string[] = [],
 ): Koa {
@@ -53,6 +54,7 @@ function assemble(
   readForwarded(app);
   app.use(identify(security));
   app.use(correlate(idSecret));
+  if (api.tracing) app.use(traceRequests(api.tracing));
   app.use(accessLog(api.log));
   app.use(problems(api.log, embedOrigins));
   const { corsOrigins } = security;

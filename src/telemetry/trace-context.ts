@@ -1,3 +1,6 @@
+/** Who makes spans and metrics. */
+export const SCOPE = "paihao";
+
 /** The headers of W3C Trace Context, to be sent with a request; none of them if there is no trace. */
 export interface TraceHeaders {
   readonly traceparent?: string;

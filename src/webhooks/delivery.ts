@@ -5,6 +5,7 @@ import { giveUp, RetryAfter, RetryLater } from "../handler/intents.ts";
 import { retryAfterMs } from "../net/retry-after.ts";
 import type { AddressGuard } from "../net/ssrf-guard.ts";
 import { outcomeOf, type StoredTaskEnd } from "../store/task-end.ts";
+import { inSpanOf } from "../telemetry/spans.ts";
 import { eventBody } from "./event.ts";
 import { Receivers } from "./receivers.ts";
 import { post, type ReceiverAnswer } from "./request.ts";
@@ -84,20 +85,37 @@ async function attempt(
   const timestampS = Math.floor(Date.now() / 1000);
   const signature = signatureOf(parts.secrets, { id, timestampS, body });
   try {
-    return await post({
-      url,
-      body,
-      headers: {
-        "content-type": "application/json",
-        "user-agent": "Paihao-Webhooks/1.0",
-        "webhook-id": id,
-        "webhook-timestamp": String(timestampS),
-        ...(signature === "" ? {} : { "webhook-signature": signature }),
-        ...task.traceHeaders,
+    const { protocol, hostname, port } = new URL(url);
+    const spec = {
+      name: "POST",
+      kind: "client",
+      // The path may contain a token of the receiver.
+      facts: {
+        "http.request.method": "POST",
+        "url.scheme": protocol.slice(0, -1),
+        "server.address": hostname,
+        "server.port": Number(port) || undefined,
+        "paihao.webhook.id": id,
       },
-      guard: parts.guard,
-      signal: task.signal,
-      ...(parts.timeoutMs !== undefined && { timeoutMs: parts.timeoutMs }),
+    } as const;
+    return await inSpanOf(task, spec, async (traceHeaders, note) => {
+      const answer = await post({
+        url,
+        body,
+        headers: {
+          "content-type": "application/json",
+          "user-agent": "Paihao-Webhooks/1.0",
+          "webhook-id": id,
+          "webhook-timestamp": String(timestampS),
+          ...(signature === "" ? {} : { "webhook-signature": signature }),
+          ...traceHeaders,
+        },
+        guard: parts.guard,
+        signal: task.signal,
+        ...(parts.timeoutMs !== undefined && { timeoutMs: parts.timeoutMs }),
+      });
+      note({ "http.response.status_code": answer.status });
+      return answer;
     });
   } catch (error) {
     throw new RetryAfter(pauseAfter(parts, task), messageOf(error), { cause: error });

@@ -6,6 +6,8 @@ import { messageOf, PaihaoError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Lease, Reserved, StepVerdict, Written } from "../store/scripts/scripts.ts";
 import type { Input } from "../task.ts";
+import type { InSpan } from "../telemetry/spans.ts";
+import type { AttemptTrace } from "../telemetry/tracing.ts";
 import { TaskAborted } from "./abort.ts";
 import type { OutputStore } from "./output.ts";
 import { OutputWriter } from "./output-writer.ts";
@@ -27,6 +29,8 @@ export interface AttemptParts {
   readonly takenAt: number;
   /** If left out, the attempt has its slot already. */
   readonly claimSlot?: ClaimSlot | undefined;
+  /** Undefined if it is not traced. */
+  readonly trace?: AttemptTrace | undefined;
 }
 
 /** One attempt at one task: its lease, its signal, its timeout, and its connection to the store. */
@@ -42,6 +46,8 @@ export class Attempt implements TaskActions {
   goingOn: Promise<unknown> | undefined;
   /** Claims a slot for it if one is free; undefined if it has one. */
   readonly claimSlot: ClaimSlot | undefined;
+  /** Undefined if it is not traced. */
+  readonly trace: AttemptTrace | undefined;
   readonly #parts: Pick<AttemptParts, "engine" | "log" | "limits">;
   #log: Logger | undefined;
   #aborted: AbortCause | undefined;
@@ -60,6 +66,7 @@ export class Attempt implements TaskActions {
     this.lease = { queue: settings.queue, id: task.id, fence: task.fence };
     this.renewedAt = parts.takenAt;
     this.claimSlot = parts.claimSlot;
+    this.trace = parts.trace;
     this.leaseMs = parts.claimSlot ? suspectLeaseMs(settings) : settings.leaseMs;
     this.#parts = parts;
     this.#input = task.input;
@@ -69,6 +76,10 @@ export class Attempt implements TaskActions {
   get log(): Logger {
     this.#log ??= this.#parts.log.child({ queue: this.settings.queue, attempt: this.task.attempt });
     return this.#log;
+  }
+
+  get inSpan(): InSpan | undefined {
+    return this.trace?.inSpan;
   }
 
   /** Accepts progress reports of the handler. Created on demand, since most handlers report nothing. */
@@ -234,8 +245,19 @@ export class Attempt implements TaskActions {
   }
 
   get facts(): TaskFacts {
-    const { id, attempt, fence, query, mediaType, createdMs, caller, trace } = this.task;
+    const { id, attempt, fence, query, mediaType, createdMs, caller } = this.task;
     const { queue, attempts: maxAttempts } = this.settings;
-    return { id, queue, attempt, maxAttempts, fence, query, mediaType, createdMs, caller, trace };
+    return {
+      id,
+      queue,
+      attempt,
+      maxAttempts,
+      fence,
+      query,
+      mediaType,
+      createdMs,
+      caller,
+      trace: this.trace?.trace ?? this.task.trace,
+    };
   }
 }

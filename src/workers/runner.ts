@@ -7,6 +7,7 @@ import type { Handler } from "../handler/define.ts";
 import type { TargetState } from "../handler/gateway/target-state.ts";
 import { type Logger, withRequestId } from "../log.ts";
 import type { Reserved, StoredStep } from "../store/scripts/scripts.ts";
+import type { AttemptTrace, Tracing } from "../telemetry/tracing.ts";
 import { Attempt, type ClaimSlot } from "./attempt.ts";
 import type { LeaseRenewer } from "./lease-renewer.ts";
 import { type RetryOptions, sayAgain } from "./retry.ts";
@@ -33,6 +34,8 @@ export interface RunnerParts {
   readonly renewer: LeaseRenewer;
   readonly executors: Executors;
   readonly log: Logger;
+  /** Undefined if nothing is traced. */
+  readonly tracing: Tracing | undefined;
   readonly limits: HandlerLimits;
 }
 
@@ -61,23 +64,29 @@ export class Runner {
    * returns: a promise for each step of an attempt would cost more than the rest of a short task.
    */
   run(task: Reserved, handler: Handler, settings: QueueSettings, run: Run): void {
-    withRequestId(task.id, () => {
-      const { engine, renewer, log, limits } = this.#parts;
-      const timed = isUndoHandler(handler) ? { ...settings, timeoutMs: handler.timeoutMsOf(task.id) } : settings;
-      const { takenAt, claimSlot } = run;
-      const attempt = new Attempt(task, timed, { engine, log, limits, takenAt, claimSlot });
-      renewer.hold(attempt);
-      try {
-        const end = this.#execute(attempt, handler);
-        if (end instanceof Promise) {
-          end
-            .then((ended) => this.#ended(attempt, handler, ended, run))
-            .catch((error: unknown) => this.#failed(attempt, error, run));
-        } else this.#ended(attempt, handler, end, run);
-      } catch (error) {
-        this.#failed(attempt, error, run);
-      }
-    });
+    const { tracing } = this.#parts;
+    const { queue, attempts: maxAttempts } = settings;
+    const trace = tracing?.attempt({ ...task, queue, maxAttempts });
+    const begin = () => this.#begin(task, handler, settings, run, trace);
+    withRequestId(task.id, trace ? () => trace.run(begin) : begin);
+  }
+
+  #begin(task: Reserved, handler: Handler, settings: QueueSettings, run: Run, trace: AttemptTrace | undefined): void {
+    const { engine, renewer, log, limits } = this.#parts;
+    const timed = isUndoHandler(handler) ? { ...settings, timeoutMs: handler.timeoutMsOf(task.id) } : settings;
+    const { takenAt, claimSlot } = run;
+    const attempt = new Attempt(task, timed, { engine, log, limits, takenAt, claimSlot, trace });
+    renewer.hold(attempt);
+    try {
+      const end = this.#execute(attempt, handler);
+      if (end instanceof Promise) {
+        end
+          .then((ended) => this.#ended(attempt, handler, ended, run))
+          .catch((error: unknown) => this.#failed(attempt, error, run));
+      } else this.#ended(attempt, handler, end, run);
+    } catch (error) {
+      this.#failed(attempt, error, run);
+    }
   }
 
   #execute(attempt: Attempt, handler: Handler): HandlerEnd | Promise<HandlerEnd> {
@@ -90,11 +99,10 @@ export class Runner {
   /** The handler has ended or is abandoned: stores the end. */
   #ended(attempt: Attempt, handler: Handler, end: HandlerEnd, run: Run): void {
     attempt.end();
-    const { ranMs } = attempt;
-    if (ranMs !== undefined) {
-      const how = end.kind === "result" ? end.kind : (attempt.aborted ?? end.kind);
-      this.#parts.engine.metrics.attempts.observe(ranMs, attempt.settings.queue, how);
-    }
+    const { ranMs, trace } = attempt;
+    const how = end.kind === "result" ? end.kind : (attempt.aborted ?? end.kind);
+    if (ranMs !== undefined) this.#parts.engine.metrics.attempts.observe(ranMs, attempt.settings.queue, how);
+    trace?.ended(how, messageOfEnd(end));
     run.settled(attempt.goingOn);
     note(attempt, end);
     // Losses never end an undo: one that kills its own process counts as failed, so that it does not repeat forever.
@@ -123,6 +131,7 @@ export class Runner {
   }
 
   #over(attempt: Attempt, run: Run): void {
+    attempt.trace?.over();
     this.#parts.renewer.drop(attempt);
     run.over();
   }
@@ -136,6 +145,7 @@ export class Runner {
     };
     const say = rests ? sayOfGateway : () => this.#say(attempt, handler, ending);
     const told = (verdict: string) => {
+      attempt.trace?.told(verdict);
       heard(attempt, ending, verdict);
       over();
     };
@@ -196,6 +206,13 @@ async function withoutInput(attempt: Attempt): Promise<HandlerEnd | undefined> {
 /** The death of a process as a failed attempt. */
 function asFailure(end: HandlerEnd): HandlerEnd {
   return end.kind === "lost" ? { kind: "error", error: errorRecord(new Error(end.how)) } : end;
+}
+
+/** What an end says of itself, for its trace. */
+function messageOfEnd(end: HandlerEnd): string | undefined {
+  if (end.kind === "error") return end.error.message;
+  if (end.kind === "lost") return end.how;
+  return "message" in end ? end.message : undefined;
 }
 
 /** Logs the store's verdict on the end of an attempt if it is unusual. */

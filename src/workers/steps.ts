@@ -1,5 +1,6 @@
 import { messageOf } from "../errors.ts";
 import type { StepVerdict, StoredStep } from "../store/scripts/scripts.ts";
+import type { InSpan } from "../telemetry/spans.ts";
 import { TaskAborted } from "./abort.ts";
 import { PermanentError } from "./sandbox/handler-end.ts";
 
@@ -25,6 +26,8 @@ export interface StepsParts {
   readonly signal: AbortSignal;
   /** Maximum size of a step's value, bytes. */
   readonly maxBytes: number;
+  /** Makes a span around the work of each step; undefined if the task is not traced here. */
+  readonly inSpan?: InSpan | undefined;
   /** Whether the handler can undo a step of this name. */
   undoable(name: string): boolean;
 }
@@ -82,9 +85,17 @@ export class Steps {
     signal.throwIfAborted();
     this.#heed(name, await store.begin(name, undo));
     signal.throwIfAborted();
-    const value = await work();
+    const value = await this.#work(name, work);
     this.#heed(name, await store.keep(name, this.#jsonOf(name, value), undo));
     return value;
+  }
+
+  #work<T>(name: string, work: () => Promise<T> | T): Promise<T> | T {
+    const { inSpan } = this.#parts;
+    if (!inSpan) return work();
+    // Spans with one name are counted together: what follows the colon is a value.
+    const [kind = ""] = name.split(":");
+    return inSpan({ name: `step ${kind}`, kind: "internal", facts: { "paihao.step": name } }, work);
   }
 
   #heed(name: string, verdict: StepVerdict): void {

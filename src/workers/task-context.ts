@@ -1,5 +1,6 @@
 import { type Handler, type TaskContext, undoOf } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
+import { type InSpan, SPANS } from "../telemetry/spans.ts";
 import { type TraceHeaders, traceHeadersOf } from "../telemetry/trace-context.ts";
 import { Output, type OutputStore } from "./output.ts";
 import { type StepStore, Steps } from "./steps.ts";
@@ -37,6 +38,8 @@ export interface TaskActions {
   readonly steps: StepStore;
   /** Where what it writes is kept. */
   readonly output: OutputStore;
+  /** Makes spans; undefined if the task is not traced here. */
+  readonly inSpan?: InSpan | undefined;
 }
 
 /**
@@ -98,6 +101,10 @@ export class Context implements TaskContext {
     return traceHeadersOf(this.#trace);
   }
 
+  get [SPANS](): InSpan | undefined {
+    return this.#actions.inSpan;
+  }
+
   get signal(): AbortSignal {
     return this.#actions.signal;
   }
@@ -132,6 +139,7 @@ export class Context implements TaskContext {
         store: this.#actions.steps,
         signal: this.signal,
         maxBytes: this.#limits.maxResultBytes,
+        inSpan: this.#actions.inSpan,
         undoable: (step) => undoOf(this.#handler, step) !== undefined,
       });
       return this.#durable.step(name, work);

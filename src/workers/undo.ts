@@ -11,6 +11,7 @@ import {
 } from "../handler/define.ts";
 import { isGiveUp, isRetryLater, RetryAfter } from "../handler/intents.ts";
 import type { StoredStep } from "../store/scripts/scripts.ts";
+import { inSpanOf } from "../telemetry/spans.ts";
 import { LeaseLost, type StepStore } from "./steps.ts";
 import { stepStoreOf } from "./task-context.ts";
 
@@ -92,7 +93,9 @@ async function undo(handler: Handler, input: unknown, undoing: TaskContext): Pro
       throw new Error(`step ${name} was begun as one that can be undone, but the handler has no undo for it any more`);
     }
     task.signal.throwIfAborted();
-    await attempt(`the undo of step ${name}`, () => undoStep(kept(step), { input, task, name }));
+    const spec = { name: "undo step", kind: "internal", facts: { "paihao.step": name } } as const;
+    const undoIt = () => undoStep(kept(step), { input, task, name });
+    await attempt(`the undo of step ${name}`, () => inSpanOf(undoing, spec, undoIt));
     await note(store, undoing.id, name);
   }
   const whole = handler.undo?.["*"];

@@ -5,6 +5,7 @@ import type { Engine } from "../engine/engine.ts";
 import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
+import type { Tracing } from "../telemetry/tracing.ts";
 import { packageVersion } from "../version.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { LeaseRenewer } from "./lease-renewer.ts";
@@ -21,6 +22,8 @@ export interface WorkerOptions extends HandlerLimits {
   readonly log: Logger;
   /** What its process does, for those who look at workers. Default: all. */
   readonly role?: ServerRole;
+  /** Undefined if nothing is traced. */
+  readonly tracing?: Tracing | undefined;
   /** The directory that the handlers were loaded from, if any; threads and child processes load them from it too. */
   readonly handlersDir?: string | undefined;
   /** How long running tasks may continue after {@link Worker.stop}, ms; then they are handed back. */
@@ -46,12 +49,12 @@ export class Worker implements Role {
 
   /** @throws StartError if a handler with isolate was not loaded from a file */
   constructor(options: WorkerOptions) {
-    const { engine, handlers, handlersDir, log, maxResultBytes, maxOutputBytes } = options;
+    const { engine, handlers, handlersDir, log, tracing, maxResultBytes, maxOutputBytes } = options;
     const limits = { maxResultBytes, maxOutputBytes };
     this.#options = options;
     this.#renewer = new LeaseRenewer(engine, log);
     this.#executors = new Executors({ handlers, handlersDir, limits, log });
-    const runner = new Runner({ engine, renewer: this.#renewer, executors: this.#executors, log, limits });
+    const runner = new Runner({ engine, renewer: this.#renewer, executors: this.#executors, log, tracing, limits });
     const occupancy = new Occupancy(() => this.#executors.slotFreed());
     const parts = { engine, runner, renewer: this.#renewer, executors: this.#executors, occupancy, log };
     // A queue without slots is left to workers over HTTP.

@@ -178,6 +178,7 @@ describe("the configuration", () => {
       fetchAllow: parseAllowList(["intranet.example", "10.0.0.0/8", "::1"]),
       logLevel: "silent",
       drainTimeoutMs: 0,
+      otel: undefined,
     });
   });
 

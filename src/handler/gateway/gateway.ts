@@ -4,6 +4,7 @@ import { type Duration, parseDuration } from "../../config/duration.ts";
 import { messageOf } from "../../errors.ts";
 import { Deadline } from "../../net/deadline.ts";
 import { retryAfterMs } from "../../net/retry-after.ts";
+import { inSpanOf } from "../../telemetry/spans.ts";
 import { defineHandler, type FairOptions, type Handler, type KeyedOptions, type TaskContext } from "../define.ts";
 import { giveUp, retryLater } from "../intents.ts";
 import { BODILESS, type HeaderField, keptOfUpstream } from "../result-headers.ts";
@@ -215,18 +216,29 @@ class Exchange {
     const { method, path, body, from } = request;
     const via = `${from?.version ?? "1.1"} ${VIA}`;
     try {
-      return await this.#forwarder.upstream.send({
-        ...{ method, path, signal: this.#deadline.signal, socket: this.#socket },
-        headers: {
-          ...headers,
-          via: headers.via === undefined ? via : `${headers.via}, ${via}`,
-          "x-request-id": this.#task.id,
-          ...this.#task.traceHeaders,
-          ...(from?.address === undefined ? {} : { "x-forwarded-for": from.address }),
-          ...(from?.proto === undefined ? {} : { "x-forwarded-proto": from.proto }),
-          ...(from?.host === undefined ? {} : { "x-forwarded-host": from.host }),
-        },
-        body: body === undefined ? undefined : Buffer.from(body, "base64"),
+      const { protocol, hostname, port } = this.#forwarder.upstream.target;
+      const facts = {
+        "http.request.method": method,
+        "url.scheme": protocol.slice(0, -1),
+        "server.address": hostname,
+        "server.port": Number(port) || undefined,
+      };
+      return await inSpanOf(this.#task, { name: method, kind: "client", facts }, async (traceHeaders, note) => {
+        const answer = await this.#forwarder.upstream.send({
+          ...{ method, path, signal: this.#deadline.signal, socket: this.#socket },
+          headers: {
+            ...headers,
+            via: headers.via === undefined ? via : `${headers.via}, ${via}`,
+            "x-request-id": this.#task.id,
+            ...traceHeaders,
+            ...(from?.address === undefined ? {} : { "x-forwarded-for": from.address }),
+            ...(from?.proto === undefined ? {} : { "x-forwarded-proto": from.proto }),
+            ...(from?.host === undefined ? {} : { "x-forwarded-host": from.host }),
+          },
+          body: body === undefined ? undefined : Buffer.from(body, "base64"),
+        });
+        note({ "http.response.status_code": answer.statusCode });
+        return answer;
       });
     } catch (error) {
       if (error instanceof NoAnswer) throw this.failed(`No answer came (${error.message}).`, error.sent, error);

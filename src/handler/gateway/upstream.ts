@@ -40,14 +40,15 @@ const IDLE = { ms: 4000, connections: 16 } as const;
  * bodies.
  */
 export class Upstream {
-  readonly #url: URL;
+  /** Its URL. */
+  readonly target: URL;
   readonly #basePath: string;
   readonly #Agent: typeof http.Agent;
   readonly #agent: http.Agent;
 
   /** @param url its path is prepended to that of each request */
   constructor(url: URL) {
-    this.#url = url;
+    this.target = url;
     this.#basePath = url.pathname.replace(/\/+$/, "");
     this.#Agent = url.protocol === "https:" ? https.Agent : http.Agent;
     this.#agent = new this.#Agent({ keepAlive: true, maxFreeSockets: IDLE.connections, timeout: IDLE.ms });
@@ -67,8 +68,8 @@ export class Upstream {
 
   /** A new connection, over which nothing has been sent. @throws NoAnswer */
   async connect(signal: AbortSignal): Promise<Socket> {
-    const { protocol, port } = this.#url;
-    const host = this.#url.hostname.replace(/^\[|\]$/g, "");
+    const { protocol, port } = this.target;
+    const host = this.target.hostname.replace(/^\[|\]$/g, "");
     const secure = protocol === "https:";
     const to = { host, port: Number(port || (secure ? 443 : 80)), signal };
     const name = isIP(host) === 0 ? { servername: host } : {};
@@ -93,14 +94,14 @@ export class Upstream {
       request = made;
       made.on("socket", (socket) => {
         if (made.reusedSocket || connected) return;
-        socket.once(this.#url.protocol === "https:" ? "secureConnect" : "connect", () => {
+        socket.once(this.target.protocol === "https:" ? "secureConnect" : "connect", () => {
           connected = true;
         });
       });
     };
     try {
       const path = this.#basePath + given.path;
-      return await sendRequest(this.#url, { method, path, headers, body, signal, agent }, watch);
+      return await sendRequest(this.target, { method, path, headers, body, signal, agent }, watch);
     } catch (error) {
       if (request === undefined) throw error;
       const { code } = error as NodeJS.ErrnoException;

@@ -6,7 +6,6 @@ import type { QueueSettings } from "../../engine/settings.ts";
 import type { Submission } from "../../engine/submission.ts";
 import { PaihaoError } from "../../errors.ts";
 import { consumesType, type Handler } from "../../handler/define.ts";
-import { traceOf } from "../../telemetry/trace-context.ts";
 import type { Api } from "../api.ts";
 import { type Envelope, readEnvelope } from "../batches/envelope.ts";
 import { GatheredLines } from "../batches/gathered-lines.ts";
@@ -19,6 +18,7 @@ import { problemDocument } from "../problems/problem.ts";
 import type { Endpoints } from "../routes.ts";
 import { callerOf, signatureOf } from "../task/access.ts";
 import { keyOf, shareOf } from "../task/line-keys.ts";
+import { commonTrace } from "../task/send.ts";
 import {
   booleanParameter,
   checkDeadline,
@@ -87,7 +87,7 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
       mediaType: "application/json",
       caller: callerOf(ctx),
       webhook,
-      trace: traceOf(ctx.headers),
+      trace: commonTrace(ctx, api),
     },
     keysOf:
       handler.fair || handler.keyed

@@ -10,6 +10,13 @@ import type { Api } from "../api.ts";
  */
 export function send(ctx: Context, api: Api, submission: Submission, listen = false): Promise<SubmissionVerdict> {
   const settings = api.engine.settings(submission.queue);
-  const trace = traceOf(ctx.headers);
-  return api.engine.submit(trace === "" ? submission : { ...submission, trace }, settings, listen);
+  const submit = (trace: string) =>
+    api.engine.submit(trace === "" ? submission : { ...submission, trace }, settings, listen);
+  if (!api.tracing || submission.dryRun) return submit(traceOf(ctx.headers));
+  return api.tracing.send(submission, submit);
+}
+
+/** The trace for tasks that are submitted without a span of their own; "" if there is none. */
+export function commonTrace(ctx: Context, api: Pick<Api, "tracing">): string {
+  return api.tracing?.current() || traceOf(ctx.headers);
 }

@@ -1,0 +1,182 @@
+import { randomUUID } from "node:crypto";
+import { Agent } from "node:http";
+import { Agent as TlsAgent } from "node:https";
+import { hostname } from "node:os";
+import { context, type Tracer, trace } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { OTLPMetricExporter as JsonMetrics } from "@opentelemetry/exporter-metrics-otlp-http";
+import { OTLPMetricExporter as ProtobufMetrics } from "@opentelemetry/exporter-metrics-otlp-proto";
+import { OTLPTraceExporter as JsonTraces } from "@opentelemetry/exporter-trace-otlp-http";
+import { OTLPTraceExporter as ProtobufTraces } from "@opentelemetry/exporter-trace-otlp-proto";
+import { type Resource, resourceFromAttributes } from "@opentelemetry/resources";
+import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
+import {
+  AlwaysOffSampler,
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  type Sampler,
+  TraceIdRatioBasedSampler,
+  TracerProvider,
+} from "@opentelemetry/sdk-trace";
+import type { OtelConfig, OtlpTarget } from "../config/otel.ts";
+import { messageOf } from "../errors.ts";
+import type { Logger } from "../log.ts";
+import type { Metrics } from "../metrics.ts";
+import { withTimeout } from "../net/with-timeout.ts";
+import { MetricSource } from "./metric-source.ts";
+import { SCOPE } from "./trace-context.ts";
+
+export const SDK_DEFAULTS = {
+  /** Shortest time between two log lines about a collector that takes nothing. */
+  logEveryMs: 60_000,
+  /** Longest time for the last export. */
+  stopMs: 5000,
+  /** Spans that wait to be sent; further ones are dropped. */
+  queue: 8192,
+  batch: 512,
+} as const;
+
+/** What is said of the process besides the configuration. */
+export interface SdkParts {
+  readonly log: Logger;
+  readonly version: string;
+  readonly role: string;
+}
+
+/** How an exporter reports whether a batch was taken; 0 is success. */
+type Done = (result: { code: number; error?: Error }) => void;
+
+/** The SDK of OpenTelemetry, as configured. Loaded only if something is to be sent. */
+export class Sdk {
+  readonly #config: OtelConfig;
+  readonly #log: Logger;
+  readonly #resource: Resource;
+  readonly #agents: (Agent | TlsAgent)[] = [];
+  readonly #provider: TracerProvider | undefined;
+  /** Whether what is registered for the process is ours. */
+  #isGlobal = false;
+  #hasContext = false;
+  #failures = 0;
+  #loggedMs = Number.NEGATIVE_INFINITY;
+  #stopped: Promise<void> | undefined;
+
+  constructor(config: OtelConfig, { log, version, role }: SdkParts) {
+    this.#config = config;
+    this.#log = log;
+    this.#resource = resourceFromAttributes({
+      "service.version": version,
+      "service.instance.id": randomUUID(),
+      "host.name": hostname(),
+      "process.pid": process.pid,
+      "paihao.role": role,
+      ...config.attributes,
+      "service.name": config.serviceName,
+    });
+    const { traces } = config;
+    if (!traces) return;
+    const exporter = new (traces.protocol === "http/json" ? JsonTraces : ProtobufTraces)(this.#optionsOf(traces));
+    this.#watch(exporter);
+    const limits = { maxQueueSize: SDK_DEFAULTS.queue, maxExportBatchSize: SDK_DEFAULTS.batch };
+    const timing = { scheduledDelayMillis: traces.everyMs, exportTimeoutMillis: traces.timeoutMs };
+    this.#provider = new TracerProvider({
+      resource: this.#resource,
+      sampler: samplerOf(traces.sampler, traces.ratio),
+      spanProcessors: [new BatchSpanProcessor({ exporter, ...limits, ...timing })],
+    });
+    // What runs now is known by it, also to handlers that use the API of OpenTelemetry; an application may have its own.
+    this.#hasContext = context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+    this.#isGlobal = trace.setGlobalTracerProvider(this.#provider);
+  }
+
+  /** Makes the spans of this server; undefined if they are not wanted. */
+  tracer(version: string): Tracer | undefined {
+    return this.#provider?.getTracer(SCOPE, version);
+  }
+
+  /**
+   * Begins to send metrics, if they are wanted; returns what stops that, in time as {@link stop} does.
+   * @param refresh sets the gauges
+   */
+  sendMetrics(metrics: Metrics, refresh: () => Promise<void>): ((withinMs: number) => Promise<void>) | undefined {
+    const target = this.#config.metrics;
+    if (!target) return undefined;
+    const exporter = new (target.protocol === "http/json" ? JsonMetrics : ProtobufMetrics)(this.#optionsOf(target));
+    this.#watch(exporter);
+    const reader = new PeriodicExportingMetricReader({
+      exporter,
+      exportIntervalMillis: target.everyMs,
+      exportTimeoutMillis: Math.min(target.timeoutMs, target.everyMs),
+      metricProducers: [new MetricSource(metrics, refresh, this.#resource)],
+    });
+    const provider = new MeterProvider({ resource: this.#resource, readers: [reader] });
+    return (withinMs) => this.#flush(provider, withinMs);
+  }
+
+  /** Sends what is left, and stops. Resolves in time whatever the collector does. */
+  stop(withinMs: number): Promise<void> {
+    this.#stopped ??= this.#stop(withinMs);
+    return this.#stopped;
+  }
+
+  async #stop(withinMs: number): Promise<void> {
+    if (this.#provider) await this.#flush(this.#provider, withinMs);
+    if (this.#isGlobal) trace.disable();
+    if (this.#hasContext) context.disable();
+    // A request to a collector that hangs must not keep the process alive.
+    for (const agent of this.#agents) agent.destroy();
+  }
+
+  /** Sends what is left, as far as there is time. */
+  async #flush(provider: { shutdown(): Promise<void> }, withinMs: number): Promise<void> {
+    const ms = Math.min(withinMs, SDK_DEFAULTS.stopMs);
+    const late = () => new Error(`the last export took longer than ${Math.round(ms)} ms`);
+    try {
+      await withTimeout(ms, provider.shutdown(), late);
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  #optionsOf({ url, headers, timeoutMs, gzip }: OtlpTarget) {
+    const httpAgentOptions = (protocol: string) => {
+      const agent = protocol === "https:" ? new TlsAgent({ keepAlive: true }) : new Agent({ keepAlive: true });
+      this.#agents.push(agent);
+      return agent;
+    };
+    // An enum in its types.
+    const compression = (gzip ? "gzip" : "none") as never;
+    return { url, headers: { ...headers }, timeoutMillis: timeoutMs, compression, httpAgentOptions };
+  }
+
+  /** Logs, now and then, that an exporter fails. */
+  #watch<Batch>(exporter: { export(batch: Batch, done: Done): void }): void {
+    const send = exporter.export.bind(exporter);
+    exporter.export = (batch, done) =>
+      send(batch, (result) => {
+        if (result.code !== 0) this.#failed(result.error);
+        done(result);
+      });
+  }
+
+  #failed(error: unknown): void {
+    this.#failures += 1;
+    const now = performance.now();
+    if (now - this.#loggedMs < SDK_DEFAULTS.logEveryMs) return;
+    this.#log.warn(
+      { reason: messageOf(error), failures: this.#failures },
+      "telemetry: could not export to the collector; what does not fit until it answers is dropped",
+    );
+    this.#loggedMs = now;
+    this.#failures = 0;
+  }
+}
+
+function samplerOf(name: string, ratio: number): Sampler {
+  const root = name.endsWith("always_off")
+    ? new AlwaysOffSampler()
+    : name.endsWith("traceidratio")
+      ? new TraceIdRatioBasedSampler(ratio)
+      : new AlwaysOnSampler();
+  return name.startsWith("parentbased_") ? new ParentBasedSampler({ root }) : root;
+}

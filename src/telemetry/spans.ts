@@ -1,0 +1,33 @@
+import type { TraceHeaders } from "./trace-context.ts";
+
+/** The facts of a span; undefined ones are left out. */
+export type SpanFacts = Readonly<Record<string, string | number | boolean | undefined>>;
+
+/** A span that is made around some work. */
+export interface SpanSpec {
+  readonly name: string;
+  /** `client`: a request to another service. */
+  readonly kind: "internal" | "client";
+  readonly facts: SpanFacts;
+}
+
+/** Work in a span: gets the headers that make the span the parent of others, and a function for facts that are known later. */
+export type SpanWork<T> = (headers: TraceHeaders, note: (facts: SpanFacts) => void) => Promise<T> | T;
+
+/** Makes a span around some work; it fails if the work does. */
+export type InSpan = <T>(spec: SpanSpec, work: SpanWork<T>) => Promise<T>;
+
+/** Where a task has it, across copies of this module, since a handler file may load another copy than the server. */
+export const SPANS = Symbol.for("paihao.spans");
+
+/** A task, which may be traced. */
+interface Traceable {
+  readonly traceHeaders: TraceHeaders;
+  readonly [SPANS]?: InSpan | undefined;
+}
+
+/** Does some work of a task in a span, if the task is traced in this process. */
+export function inSpanOf<T>(task: Traceable, spec: SpanSpec, work: SpanWork<T>): Promise<T> {
+  const inSpan = task[SPANS];
+  return inSpan ? inSpan(spec, work) : Promise.resolve(work(task.traceHeaders, () => undefined));
+}

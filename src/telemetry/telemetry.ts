@@ -1,0 +1,61 @@
+import type { Tracer } from "@opentelemetry/api";
+import type { OtelConfig } from "../config/otel.ts";
+import { useTraceIds } from "../log.ts";
+import type { Metrics } from "../metrics.ts";
+import type { Sdk, SdkParts } from "./sdk.ts";
+import type { Tracing } from "./tracing.ts";
+
+/** What a server sends to a collector. */
+export interface Telemetry {
+  /** Undefined if spans are not wanted. */
+  readonly tracing: Tracing | undefined;
+  /**
+   * Begins to send metrics, if they are wanted; returns what stops that, in time as `stop` does.
+   * @param refresh sets the gauges
+   */
+  sendMetrics(metrics: Metrics, refresh: () => Promise<void>): ((withinMs: number) => Promise<void>) | undefined;
+  /** Sends what is left, and stops. Resolves in time whatever the collector does. */
+  stop(withinMs: number): Promise<void>;
+}
+
+/** Where the API of OpenTelemetry keeps what an application has registered, whatever its copy. */
+const REGISTERED = Symbol.for("opentelemetry.js.api.1");
+
+/** How many servers of this process have registered a provider of ours; an application's own comes before them. */
+let ours = 0;
+
+/**
+ * Prepares to send what is configured. If the application has registered a tracer provider, that one gets the spans. Loads nothing
+ * of OpenTelemetry if neither is the case.
+ */
+export async function openTelemetry(config: OtelConfig | undefined, parts: SdkParts): Promise<Telemetry | undefined> {
+  const { trace } = (globalThis as { [REGISTERED]?: { trace?: unknown } })[REGISTERED] ?? {};
+  const registered = trace !== undefined && ours === 0;
+  if (config === undefined) return registered ? telemetryOf(await openTracing(parts.version)) : undefined;
+  const { Sdk } = await import("./sdk.ts");
+  const sdk = new Sdk(registered ? { ...config, traces: undefined } : config, parts);
+  const tracer = sdk.tracer(parts.version);
+  if (tracer === undefined) return telemetryOf(registered ? await openTracing(parts.version) : undefined, sdk);
+  ours += 1;
+  return telemetryOf(await openTracing(parts.version, tracer), sdk, () => {
+    ours -= 1;
+  });
+}
+
+function telemetryOf(tracing: Tracing | undefined, sdk?: Sdk, stopped?: () => void): Telemetry {
+  let stop: Promise<void> | undefined;
+  return {
+    tracing,
+    sendMetrics: (metrics, refresh) => sdk?.sendMetrics(metrics, refresh),
+    stop: (withinMs) => {
+      stop ??= Promise.resolve(sdk?.stop(withinMs)).then(stopped);
+      return stop;
+    },
+  };
+}
+
+async function openTracing(version: string, tracer?: Tracer): Promise<Tracing> {
+  const { Tracing, traceIds } = await import("./tracing.ts");
+  useTraceIds(traceIds);
+  return new Tracing(version, tracer);
+}

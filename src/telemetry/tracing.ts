@@ -1,0 +1,246 @@
+import {
+  type Attributes,
+  type Context,
+  context,
+  createTraceState,
+  ROOT_CONTEXT,
+  type Span,
+  SpanKind,
+  type SpanOptions,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from "@opentelemetry/api";
+import { messageOf } from "../errors.ts";
+import type { InSpan, SpanFacts, SpanSpec, SpanWork } from "./spans.ts";
+import { SCOPE, traceHeadersOf } from "./trace-context.ts";
+
+/** What is called by name in attributes (semantic conventions for messaging). */
+const SYSTEM = { "messaging.system": "paihao" } as const;
+
+/** A request, as it is when it arrives. */
+export interface TracedRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly scheme: string;
+  readonly userAgent: string | undefined;
+  /** Of its sender, "" for none. */
+  readonly trace: string;
+}
+
+/** How a request was answered. */
+export interface TracedAnswer {
+  /** "" if there is none. */
+  readonly route: string;
+  readonly status: number;
+}
+
+/** An attempt at a task, as its worker gets it. */
+export interface TracedTask {
+  readonly id: string;
+  readonly queue: string;
+  readonly attempt: number;
+  readonly maxAttempts: number;
+  readonly lost: number;
+  readonly createdMs: number;
+  /** Of its submitter, "" for none. */
+  readonly trace: string;
+}
+
+/** Makes the spans of a server. Loaded only if there is somebody to see them. */
+export class Tracing {
+  readonly #tracer: Tracer;
+
+  /** @param tracer default: that of the provider that the application has registered */
+  constructor(version: string, tracer: Tracer = trace.getTracer(SCOPE, version)) {
+    this.#tracer = tracer;
+  }
+
+  /** Answers a request in a span of the server. */
+  async request(
+    { method, path, scheme, userAgent, trace: parent }: TracedRequest,
+    work: () => Promise<unknown>,
+    answered: () => TracedAnswer,
+  ): Promise<void> {
+    const attributes = given({
+      "http.request.method": method,
+      "url.path": path,
+      "url.scheme": scheme,
+      "user_agent.original": userAgent,
+    });
+    // An application that embeds the server may have a span for the request already.
+    const above = trace.getActiveSpan() ? context.active() : contextOf(parent);
+    const span = this.#tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, above);
+    try {
+      await context.with(trace.setSpan(above, span), work);
+    } finally {
+      const { route, status } = answered();
+      span.setAttribute("http.response.status_code", status);
+      if (route !== "") span.updateName(`${method} ${route}`).setAttribute("http.route", route);
+      if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR }).setAttribute("error.type", String(status));
+      span.end();
+    }
+  }
+
+  /** The trace of what runs now, as it is stored; "" if nothing is traced. */
+  current(): string {
+    return traceOfSpan(trace.getActiveSpan());
+  }
+
+  /** Submits a task in a span whose trace goes with it. */
+  async send<T extends { readonly verdict: string }>(
+    { id, queue }: { readonly id: string; readonly queue: string },
+    work: (trace: string) => Promise<T>,
+  ): Promise<T> {
+    const attributes = {
+      ...taskFacts(id, queue),
+      "messaging.operation.name": "submit",
+      "messaging.operation.type": "send",
+    };
+    const span = this.#tracer.startSpan(`submit ${queue}`, { kind: SpanKind.PRODUCER, attributes });
+    try {
+      const sent = await work(traceOfSpan(span));
+      span.setAttribute("paihao.verdict", sent.verdict);
+      return sent;
+    } catch (error) {
+      fail(span, error);
+      throw error;
+    } finally {
+      span.end();
+    }
+  }
+
+  /** Begins the span of an attempt; of the first one, its wait in line has a span of its own. */
+  attempt(task: TracedTask): AttemptTrace {
+    const { id, queue, attempt, maxAttempts, lost, createdMs } = task;
+    // What runs now may belong to another task, whose end has made room for this one.
+    const above = contextOf(task.trace);
+    const now = Date.now();
+    const start = (name: string, options: SpanOptions) => this.#tracer.startSpan(name, options, above);
+    if (attempt === 1 && lost === 0) {
+      // The time of submission is that of the store, whose clock may be ahead.
+      const waited = { attributes: taskFacts(id, queue), startTime: Math.min(createdMs, now) };
+      start(`wait ${queue}`, waited).end(now);
+    }
+    const attributes = {
+      ...taskFacts(id, queue),
+      "messaging.operation.name": "process",
+      "messaging.operation.type": "process",
+      "paihao.task.attempt": attempt,
+      "paihao.task.max_attempts": maxAttempts,
+      "paihao.task.losses": lost,
+    };
+    const span = start(`process ${queue}`, { kind: SpanKind.CONSUMER, attributes, startTime: now });
+    return new AttemptTrace(this.#tracer, span, trace.setSpan(above, span));
+  }
+}
+
+/** The trace of an attempt. */
+export class AttemptTrace {
+  readonly #tracer: Tracer;
+  readonly #span: Span;
+  readonly #context: Context;
+  #endedAt: number | undefined;
+
+  constructor(tracer: Tracer, span: Span, within: Context) {
+    this.#tracer = tracer;
+    this.#span = span;
+    this.#context = within;
+  }
+
+  /** As it is stored: makes the attempt the parent of others. */
+  get trace(): string {
+    return traceOfSpan(this.#span);
+  }
+
+  /** Runs the attempt. */
+  run(work: () => void): void {
+    context.with(this.#context, work);
+  }
+
+  /** Makes a span around a part of the attempt. */
+  readonly inSpan: InSpan = async <T>({ name, kind, facts }: SpanSpec, work: SpanWork<T>): Promise<T> => {
+    const options = { kind: kind === "client" ? SpanKind.CLIENT : SpanKind.INTERNAL, attributes: given(facts) };
+    // In what runs now, if that is traced, e.g. a step; what a handler calls later may have lost it.
+    const above = trace.getSpan(context.active()) ? context.active() : this.#context;
+    const span = this.#tracer.startSpan(name, options, above);
+    const note = (later: SpanFacts) => {
+      span.setAttributes(given(later));
+      const status = later["http.response.status_code"];
+      if (kind === "client" && Number(status) >= 400) {
+        span.setStatus({ code: SpanStatusCode.ERROR }).setAttribute("error.type", String(status));
+      }
+    };
+    try {
+      return await context.with(trace.setSpan(above, span), () => work(traceHeadersOf(traceOfSpan(span)), note));
+    } catch (error) {
+      fail(span, error);
+      throw error;
+    } finally {
+      span.end();
+    }
+  };
+
+  /**
+   * The handler has ended.
+   * @param how `result`, or why it did not succeed
+   */
+  ended(how: string, message: string | undefined): void {
+    this.#endedAt = Date.now();
+    this.#span.setAttribute("paihao.task.end", how);
+    if (how === "result") return;
+    this.#span.setAttribute("error.type", how);
+    this.#span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) });
+  }
+
+  /** The store has said what comes of the task. */
+  told(verdict: string): void {
+    this.#span.setAttribute("paihao.task.verdict", verdict);
+  }
+
+  /** The attempt is over; its span ends where the handler did. */
+  over(): void {
+    this.#span.end(this.#endedAt);
+  }
+}
+
+/** The ids of what runs now, for log lines; undefined if nothing is traced. */
+export function traceIds(): { trace_id: string; span_id: string } | undefined {
+  const span = trace.getActiveSpan()?.spanContext();
+  return span && { trace_id: span.traceId, span_id: span.spanId };
+}
+
+const taskFacts = (id: string, queue: string): Attributes => ({
+  ...SYSTEM,
+  "messaging.destination.name": queue,
+  "messaging.message.id": id,
+});
+
+function given(facts: SpanFacts): Attributes {
+  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
+}
+
+function fail(span: Span, error: unknown): void {
+  span.setAttribute("error.type", error instanceof Error ? error.name : "error");
+  span.setStatus({ code: SpanStatusCode.ERROR, message: messageOf(error) });
+}
+
+/** The context in which a stored trace is the parent. */
+function contextOf(stored: string): Context {
+  const { traceparent, tracestate } = traceHeadersOf(stored);
+  if (traceparent === undefined) return ROOT_CONTEXT;
+  const [, traceId = "", spanId = "", flags = ""] = traceparent.split("-");
+  const remote = {
+    ...{ traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true },
+    ...(tracestate !== undefined && { traceState: createTraceState(tracestate) }),
+  };
+  return trace.setSpanContext(ROOT_CONTEXT, remote);
+}
+
+function traceOfSpan(span: Span | undefined): string {
+  const seen = span?.spanContext();
+  if (!seen || /^0+$/.test(seen.traceId)) return "";
+  const parent = `00-${seen.traceId}-${seen.spanId}-0${seen.traceFlags & 3}`;
+  const state = seen.traceState?.serialize() ?? "";
+  return state === "" ? parent : `${parent} ${state}`;
+}
