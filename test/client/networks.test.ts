@@ -114,11 +114,11 @@ describe("the client on bad networks", () => {
       proxy.treat(({ method }) => {
         if (method !== "POST") return "pass";
         abort.abort(new Error("enough"));
+        // By then the client has heard of it.
+        setImmediate(late.resolve);
         return { lateAfter: late.promise };
       });
       const running = client.run("gated", input, { id: `in-flight-${n}`, signal: abort.signal, detach });
-      running.catch(() => late.resolve());
-      setTimeout(late.resolve, 200);
       expect(String(await failure(running))).to.equal("Error: enough");
       if (detach) gates[n]?.open("left alone");
       await server.until(`in-flight-${n}`, detach ? "succeeded" : "canceled");

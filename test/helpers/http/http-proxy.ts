@@ -59,7 +59,7 @@ export async function startHttpProxy(target: string): Promise<HttpProxy> {
       // What has arrived is forwarded, whether or not the client waits for the answer.
       const body: Buffer[] = [];
       req.on("data", (part: Buffer) => body.push(part));
-      how.lateAfter.then(() => {
+      void Promise.all([how.lateAfter, once(req, "end")]).then(() => {
         const late = http.request(new URL(req.url ?? "", target), { method: req.method, headers: req.headers });
         late.on("response", (answer) => answer.pipe(res.writeHead(answer.statusCode ?? 502, answer.headers)));
         late.on("error", () => res.destroy());
