@@ -1,7 +1,7 @@
-import { type Connection, isPending } from "../client/connection.ts";
+import { isPending } from "../client/connection.ts";
 import { type Problem, taskError } from "../client/problem.ts";
 import { CommandError, EXIT } from "./exit.ts";
-import { taskPath } from "./server.ts";
+import type { NamedTask } from "./server.ts";
 import { note, plainLines } from "./terminal/print.ts";
 
 const JSON_TYPE = /^application\/(?:json|[\w!#$&^.+-]+\+json)\b/i;
@@ -13,18 +13,20 @@ const TEXT_TYPE = /^text\/|[/+]xml\b|\bcharset=/i;
  * @throws PaihaoError if it has none; CommandError if it has none yet
  */
 export async function printResult(
-  connection: Connection,
-  id: string,
+  task: NamedTask,
   { json = false, signal }: { json?: boolean | undefined; signal?: AbortSignal } = {},
 ): Promise<void> {
-  const result = await collect(connection, id, signal);
+  const result = await collect(task, signal);
   const type = result.type ?? "";
   if (json) write(asJson(type, result.bytes));
   else if (!process.stdout.isTTY) process.stdout.write(JSON_TYPE.test(type) ? endingLine(result.bytes) : result.bytes);
   else if (result.bytes.length === 0) note("done; the task has an empty result");
   else if (JSON_TYPE.test(type)) write(indented(textOf(result.bytes)));
   else if (TEXT_TYPE.test(type)) write(plainLines(textOf(result.bytes)));
-  else note(`the result is ${type || "of no type"}, ${result.bytes.length} bytes; to keep it: paihao get ${id} > FILE`);
+  else
+    note(
+      `the result is ${type || "of no type"}, ${result.bytes.length} bytes; to keep it: paihao get ${task.name} > FILE`,
+    );
 }
 
 /** The result; read whole before anything is printed. */
@@ -33,11 +35,11 @@ interface Collected {
   readonly bytes: Buffer;
 }
 
-async function collect(connection: Connection, id: string, signal?: AbortSignal): Promise<Collected> {
+async function collect({ connection, path, query, name }: NamedTask, signal?: AbortSignal): Promise<Collected> {
   let answer: Collected | { problem: Problem } | { pending: string };
   try {
     // Nothing is thrown in here: it would count as an answer that broke off.
-    answer = await connection.send(taskPath(id), { signal }, async (response) => {
+    answer = await connection.send(path + query, { signal }, async (response) => {
       const state = response.headers.get("X-Task-State");
       if (state === "failed") return { problem: (await response.json()) as Problem };
       if (state !== null && state !== "succeeded") return { pending: state };
@@ -50,8 +52,8 @@ async function collect(connection: Connection, id: string, signal?: AbortSignal)
   }
   if ("problem" in answer) throw taskError(answer.problem);
   if (!("pending" in answer)) return answer;
-  const wait = `wait for it: paihao watch ${id}`;
-  throw new CommandError(EXIT.refused, `${id} is ${answer.pending}, without a result yet; ${wait}`);
+  const wait = `wait for it: paihao watch ${name}`;
+  throw new CommandError(EXIT.refused, `${name} is ${answer.pending}, without a result yet; ${wait}`);
 }
 
 /** With a line break, for programs that read lines. */

@@ -1,4 +1,6 @@
 import { Connection, type Request } from "../client/connection.ts";
+import type { Target } from "../client/follow.ts";
+import { linkedTask } from "../client/link.ts";
 import { isId, isQueueName } from "../task.ts";
 import type { ServerOptions } from "./command.ts";
 import { wrongUsage } from "./exit.ts";
@@ -30,6 +32,19 @@ export function connectionTo(options: ServerOptions, patience: keyof typeof ATTE
 export function taskPath(id: string): string {
   if (!isId(id)) throw wrongUsage(`${JSON.stringify(id)} is no id: 1–128 characters of A–Z a–z 0–9 . _ ~ -`);
   return `/v1/requests/${id}`;
+}
+
+/** A task, and what the person calls it. */
+export interface NamedTask extends Target {
+  /** Its id or a link to it, as a word of a shell. */
+  readonly name: string;
+}
+
+/** A task that is named by its id or by a link to it, which may be signed. @throws CommandError if it is neither */
+export function taskAt(connection: Connection, idOrLink: string): NamedTask {
+  const linked = linkedTask(connection, idOrLink);
+  if (linked) return { ...linked, name: `'${idOrLink.replaceAll("'", "%27")}'` };
+  return { connection, path: taskPath(idOrLink), query: "", name: idOrLink };
 }
 
 /** The path of a queue. @throws CommandError if it is not a name */

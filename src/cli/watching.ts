@@ -1,28 +1,26 @@
-import type { Connection } from "../client/connection.ts";
 import { follow, type TaskEvent } from "../client/follow.ts";
 import { PaihaoError, taskError } from "../client/problem.ts";
 import { CommandError, EXIT, failureOf } from "./exit.ts";
 import { printResult } from "./result.ts";
-import { taskPath } from "./server.ts";
+import type { NamedTask } from "./server.ts";
 import { openView } from "./terminal/progress.ts";
 
 /** How a person goes on when a command stops and the task does not. */
-export const goOnText = (id: string): string => `the task goes on; to watch it: paihao watch ${id}`;
+export const goOnText = (name: string): string => `the task goes on; to watch it: paihao watch ${name}`;
 
 /**
  * The events of a task, with what its handler writes unless that is not wanted.
  * @throws CommandError that says how to go on if the server is away for too long; PaihaoError; the signal's reason
  */
 export async function* eventsOf(
-  connection: Connection,
-  id: string,
+  task: NamedTask,
   { signal, output = true }: { signal: AbortSignal; output?: boolean },
 ): AsyncGenerator<TaskEvent, void> {
   try {
-    yield* follow({ connection, path: taskPath(id), query: "" }, { signal, output });
+    yield* follow(task, { signal, output });
   } catch (error) {
     if (!(error instanceof PaihaoError) || error.kind !== "unreachable") throw error;
-    throw new CommandError(EXIT.unreachable, `${error.message}; ${goOnText(id)}`);
+    throw new CommandError(EXIT.unreachable, `${error.message}; ${goOnText(task.name)}`);
   }
 }
 
@@ -35,20 +33,20 @@ interface WatchOptions {
  * Waits until a task has ended, and prints its result.
  * @throws PaihaoError if it has none; the signal's reason
  */
-export async function waitForTask(connection: Connection, id: string, { json, signal }: WatchOptions): Promise<void> {
-  for await (const _ of eventsOf(connection, id, { signal, output: false }));
-  await printResult(connection, id, { json, signal });
+export async function waitForTask(task: NamedTask, { json, signal }: WatchOptions): Promise<void> {
+  for await (const _ of eventsOf(task, { signal, output: false }));
+  await printResult(task, { json, signal });
 }
 
 /**
  * Shows a task until it has ended, and then prints its result; with --json the last line has it, unless it is long.
  * @throws PaihaoError if it has none; the signal's reason
  */
-export async function watchTask(connection: Connection, id: string, { json, signal }: WatchOptions): Promise<void> {
+export async function watchTask(task: NamedTask, { json, signal }: WatchOptions): Promise<void> {
   const view = openView({ json });
   let problem: PaihaoError | undefined;
   try {
-    for await (const { name, data } of eventsOf(connection, id, { signal })) {
+    for await (const { name, data } of eventsOf(task, { signal })) {
       if (name === "output") view.output(data);
       else view.status(data);
       if ("problem" in data && data.problem) problem = taskError(data.problem);
@@ -56,7 +54,7 @@ export async function watchTask(connection: Connection, id: string, { json, sign
   } finally {
     view.end();
   }
-  if (problem === undefined) return json ? undefined : printResult(connection, id, { signal });
+  if (problem === undefined) return json ? undefined : printResult(task, { signal });
   if (!json) throw problem;
   // It has been printed.
   const { exitCode, message = "" } = failureOf(problem);

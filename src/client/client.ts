@@ -2,6 +2,7 @@ import { type BatchOptions, submitAll } from "./batch.ts";
 import { Connection, isPending, type Request } from "./connection.ts";
 import { follow, pathTo, type Target } from "./follow.ts";
 import type { AnyHandlers, InputOf, QueueName, ResultOf } from "./handler-types.ts";
+import { linkedTask } from "./link.ts";
 import { decode } from "./media.ts";
 import { type Problem, taskError } from "./problem.ts";
 import type { Accepted, Output, Queue, Quote, Status, Verdict } from "./status.ts";
@@ -47,7 +48,6 @@ export type TaskRef<Q extends string = string> = string | Pick<Accepted<Q>, "id"
 
 /** How long an aborted run waits for the answer of its submission, and of its cancel, ms. */
 const FAREWELL_MS = 3000;
-const LINK = /^(https?:\/\/[^?#]*?)?(\/v1\/requests\/[^/?#]+)(?:\/[a-z]*)?(\?[^#]*)?$/;
 
 /** A client of a Paihao server. `H` is `typeof handlers`: the module of the handlers, of which only the types are used. */
 export class PaihaoClient<H = AnyHandlers> {
@@ -214,15 +214,10 @@ export class PaihaoClient<H = AnyHandlers> {
   }
 
   #task(task: TaskRef): Target {
+    const connection = this.#connection;
     const text = typeof task === "string" ? task : task.id;
-    const [, base, path, query = ""] = LINK.exec(text) ?? [];
-    if (path === undefined) {
-      return { connection: this.#connection, path: `/v1/requests/${encodeURIComponent(text)}`, query };
-    }
-    const { url } = this.#connection;
-    // A key goes to no other server, and is not needed where there is a signature.
-    const bare = query !== "" || (base !== undefined && base !== url);
-    return { connection: bare ? this.#connection.without(base ?? url) : this.#connection, path, query };
+    const path = `/v1/requests/${encodeURIComponent(text)}`;
+    return linkedTask(connection, text) ?? { connection, path, query: "" };
   }
 
   /** The result of a task that has one; undefined of one that is pending. @throws PaihaoError */

@@ -2,24 +2,24 @@ import type { Command } from "commander";
 import { taskError } from "../../client/problem.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { waitFor } from "../interrupt.ts";
-import { connectionTo, taskPath } from "../server.ts";
+import { connectionTo, taskAt } from "../server.ts";
 import { note, plainLines, printJsonLine } from "../terminal/print.ts";
 import { anewText, outputText } from "../terminal/progress.ts";
 import { eventsOf } from "../watching.ts";
 
 /** `paihao output`: what the handler of a task writes. */
 export function outputCommand(): Command {
-  return clientCommand("output <id>", "print what a task writes, until it ends", [
+  return clientCommand("output <task>", "print what a task writes, until it ends", [
     "paihao output report-7",
     "paihao output report-7 --json",
   ]).action(
-    clientAction(async (options: ClientOptions, id: string) => {
-      taskPath(id);
-      const waiting = waitFor(() => `the task goes on; to read it again: paihao output ${id}`);
+    clientAction(async (options: ClientOptions, name: string) => {
+      const task = taskAt(connectionTo(options, "watching"), name);
+      const waiting = waitFor(() => `the task goes on; to read it again: paihao output ${task.name}`);
       try {
         let run = 1;
         let midLine = false;
-        for await (const { name, data } of eventsOf(connectionTo(options, "watching"), id, waiting)) {
+        for await (const { name, data } of eventsOf(task, waiting)) {
           if (name === "output") {
             if (options.json) printJsonLine(data);
             else {

@@ -1,19 +1,21 @@
 import type { Command } from "commander";
+import { pathTo } from "../../client/follow.ts";
 import type { Status } from "../../client/status.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
-import { ask, connectionTo, taskPath } from "../server.ts";
+import { ask, connectionTo, taskAt } from "../server.ts";
 import { plain, print, printJson } from "../terminal/print.ts";
 import { fieldLines } from "../terminal/queue-text.ts";
 import { ageText, percentText, statusText } from "../terminal/words.ts";
 
 /** `paihao status`: what is known of a task. */
 export function statusCommand(): Command {
-  return clientCommand("status <id>", "show state, place in line and progress of a task", [
+  return clientCommand("status <task>", "show state, place in line and progress of a task", [
     "paihao status report-7",
     "paihao status report-7 --json",
   ]).action(
-    clientAction(async (options: ClientOptions, id: string) => {
-      const status = await ask<Status>(connectionTo(options), `${taskPath(id)}/status`);
+    clientAction(async (options: ClientOptions, name: string) => {
+      const task = taskAt(connectionTo(options), name);
+      const status = await ask<Status>(task.connection, pathTo(task, "/status"));
       if (options.json) printJson(status);
       else for (const line of statusLines(status)) print(line);
       return undefined;

@@ -4,7 +4,7 @@ import { PRIORITY } from "../../task.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { readInput } from "../input.ts";
 import { waitFor } from "../interrupt.ts";
-import { connectionTo, queuePath, taskPath } from "../server.ts";
+import { connectionTo, queuePath, taskAt, taskPath } from "../server.ts";
 import { note, print, printJson } from "../terminal/print.ts";
 import { startText } from "../terminal/words.ts";
 import { addParameter, DURATION_HELP, readDuration, readTimeout, wholeWithin } from "../values.ts";
@@ -59,10 +59,10 @@ async function run(options: Options, queue: string, argument: string | undefined
     if (accepted.replayed) note(`${id} was submitted before; nothing runs twice`);
     if (watch) {
       note(`submitted as ${id}`);
-      await watchTask(connectionTo(options, "watching"), id, { json, signal });
+      await watchTask(taskAt(connectionTo(options, "watching"), id), { json, signal });
     } else if (wait) {
       note(`submitted as ${id}`);
-      await waitForTask(connectionTo(options, "watching"), id, { json, signal });
+      await waitForTask(taskAt(connectionTo(options, "watching"), id), { json, signal });
     } else if (json) {
       printJson(accepted);
     } else {

@@ -1,0 +1,13 @@
+import type { Connection } from "./connection.ts";
+import type { Target } from "./follow.ts";
+
+const LINK = /^(https?:\/\/[^?#]*?)?(\/v1\/requests\/[^/?#]+)(?:\/[a-z]*)?(\?[^#]*)?$/;
+
+/** The task of a link to one of its resources, which may be signed; undefined of a text that is no such link. */
+export function linkedTask(connection: Connection, text: string): Target | undefined {
+  const [, base = connection.url, path, query = ""] = LINK.exec(text) ?? [];
+  if (path === undefined) return undefined;
+  // A key goes to no other server, and is not needed where there is a signature.
+  const isBare = query !== "" || base !== connection.url;
+  return { connection: isBare ? connection.without(base) : connection, path, query };
+}
