@@ -1,4 +1,5 @@
 import { readConfig } from "./config/config.ts";
+import { secretsOf } from "./config/secrets.ts";
 import { inSettings, type Settings, variablesOf } from "./config/settings.ts";
 import { StartError } from "./errors.ts";
 import { type Handler, isHandler } from "./handler/define.ts";
@@ -52,7 +53,7 @@ export async function startServer({ handlers, env = {}, log, ...settings }: Star
     const given = typeof handlers === "string" ? undefined : byQueue(handlers);
     // Loaded only now: a handler file imports this package too, and needs no server.
     const [server, { createLog }] = await Promise.all([import("./server.ts"), import("./log.ts")]);
-    return await server.start(config, log ?? createLog(config.logLevel), given);
+    return await server.start(config, log ?? createLog(config.logLevel, { secrets: secretsOf(config) }), given);
   } catch (error) {
     // By its name: the server may have been loaded as another copy of the class, e.g. by a test runner.
     if (!(error instanceof Error) || error.name !== "StartError") throw error;

@@ -1,6 +1,8 @@
 import rTracer from "cls-rtracer";
 import { type DestinationStream, type Logger, pino } from "pino";
 
+import { redaction } from "./redact.ts";
+
 export type { Logger } from "pino";
 
 /** The values of LOG_LEVEL, the quietest last. */
@@ -17,13 +19,19 @@ export function useTraceIds(read: NonNullable<typeof traceIds>): void {
 
 /**
  * Makes the process's log: JSON lines on standard output. Every line written while a request is answered or a task runs has its
- * id as `requestId`: cls-rtracer keeps it through all asynchronous calls.
+ * id as `requestId`: cls-rtracer keeps it through all asynchronous calls. Secrets are replaced in the finished line, wherever in it
+ * they are: errors quote URLs, and handlers log what they like.
+ * @param secrets further ones than those that can be told by their form
  */
-export function createLog(level: LogLevel, destination?: DestinationStream): Logger {
+export function createLog(
+  level: LogLevel,
+  { destination, secrets }: { destination?: DestinationStream; secrets?: readonly string[] } = {},
+): Logger {
   const options = {
     level,
     base: { pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
+    hooks: { streamWrite: redaction(secrets) },
     mixin: () => {
       const requestId = rTracer.id();
       const ids = requestId === undefined ? {} : { requestId };

@@ -3,6 +3,7 @@
  * greeting.
  */
 import { readConfig } from "../config/config.ts";
+import { secretsOf } from "../config/secrets.ts";
 import { StartError } from "../errors.ts";
 import { createLog } from "../log.ts";
 import { start } from "../server.ts";
@@ -18,7 +19,7 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => un
 
 try {
   const config = readConfig();
-  const log = createLog(config.logLevel);
+  const log = createLog(config.logLevel, { secrets: secretsOf(config) });
   surviveRejections(log);
   const running = await start(config, log);
   process.on("SIGHUP", () => running.reload());

@@ -1,4 +1,5 @@
 import { readConfig } from "../config/config.ts";
+import { secretsOf } from "../config/secrets.ts";
 import { createLog } from "../log.ts";
 import { type Running, start } from "../server.ts";
 import { startFleet } from "./fleet.ts";
@@ -10,7 +11,7 @@ import { surviveRejections } from "./last-resort.ts";
  */
 export async function startServer(overrides: Readonly<Record<string, string | undefined>>): Promise<void> {
   const config = readConfig(undefined, overrides);
-  const log = createLog(config.logLevel);
+  const log = createLog(config.logLevel, { secrets: secretsOf(config) });
   surviveRejections(log);
   const several = config.webConcurrency > 1 && config.role !== "worker";
   const running = several ? await startFleet(config, overrides, log) : await start(config, log);

@@ -16,6 +16,6 @@ export function recordedLog(): { readonly log: Logger; readonly entries: readonl
     const { level, pid: _pid, time: _time, msg = "", ...fields } = JSON.parse(line);
     entries.push({ level: log.levels.labels[level] ?? String(level), msg, ...fields });
   };
-  const log: Logger = createLog("trace", { write });
+  const log: Logger = createLog("trace", { destination: { write } });
   return { log, entries };
 }

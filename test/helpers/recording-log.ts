@@ -10,6 +10,6 @@ export interface RecordingLog {
 /** A log whose messages a test can read. */
 export function recordingLog(): RecordingLog {
   const messages: string[] = [];
-  const log = createLog("debug", { write: (line) => messages.push(String(JSON.parse(line).msg)) });
+  const log = createLog("debug", { destination: { write: (line) => messages.push(String(JSON.parse(line).msg)) } });
   return { log, messages };
 }

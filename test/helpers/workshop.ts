@@ -65,7 +65,7 @@ export async function openWorkshop(handlers: readonly Handler[], options: Worksh
   const prefix = options.prefix ?? uniquePrefix();
   const config = readConfig({ KEY_PREFIX: prefix, ...options.env });
   const lines: LogLine[] = [];
-  const log = createLog("debug", { write: (line) => lines.push(JSON.parse(line) as LogLine) });
+  const log = createLog("debug", { destination: { write: (line) => lines.push(JSON.parse(line) as LogLine) } });
   const byQueue = new Map(handlers.map((handler) => [handler.queue, handler]));
   const undoing = undoHandler(byQueue, options.undo);
   const all = new Map([...byQueue, [undoing.queue, undoing]]);

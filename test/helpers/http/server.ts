@@ -2,6 +2,7 @@ import { once } from "node:events";
 import http, { type IncomingHttpHeaders } from "node:http";
 import path from "node:path";
 import { readConfig } from "../../../src/config/config.ts";
+import { secretsOf } from "../../../src/config/secrets.ts";
 import { createLog } from "../../../src/log.ts";
 import { type Running, start } from "../../../src/server.ts";
 import { Keys, START, TASK_FIELDS } from "../../../src/store/keys.ts";
@@ -67,9 +68,13 @@ export async function startServer(env: Readonly<Record<string, string>> = {}): P
     ...env,
   };
   const log: LogLine[] = [];
+  const config = readConfig(variables);
   const running: Running = await start(
-    readConfig(variables),
-    createLog("debug", { write: (line) => log.push(JSON.parse(line) as LogLine) }),
+    config,
+    createLog(env.LOG_LEVEL === undefined ? "debug" : config.logLevel, {
+      destination: { write: (line) => log.push(JSON.parse(line) as LogLine) },
+      secrets: secretsOf(config),
+    }),
   );
   const { url = "" } = running;
   const send: TestServer["send"] = (at, sent) => exchange(new URL(at, url), sent);

@@ -1,0 +1,18 @@
+import type { Config } from "./config.ts";
+
+/** The secrets among the settings, which must not appear in a log: as they were given, and decoded. */
+export function secretsOf(config: Pick<Config, "redisUrl" | "urlSigningKey" | "webhookSecrets" | "otel">): string[] {
+  const { redisUrl = "", urlSigningKey = "", webhookSecrets, otel } = config;
+  // Of several hosts, which is no URL for the parser.
+  const password = /^[a-z+]+:\/\/[^@/]*?:([^@]+)@/i.exec(redisUrl)?.[1] ?? "";
+  const headers = [otel?.traces, otel?.metrics].flatMap((target) => Object.values(target?.headers ?? {}));
+  return [password, decoded(password), urlSigningKey, ...webhookSecrets, ...headers].filter((secret) => secret !== "");
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}
