@@ -108,6 +108,19 @@ describe("paihao doctor", function () {
     }
   });
 
+  it("finds data of a later release, looks no further and says which release to start", async () => {
+    const t: TestEngine = await openEngine();
+    try {
+      await t.redis.set(t.keys.dataVersion, "99 99 9.0.0");
+      const { level, message, findings } = await examine({ KEY_PREFIX: t.keys.prefix }, ["--heal"]);
+      expect(level("data")).to.equal("error");
+      expect(message("data")).to.match(/has data of version 99, written by Paihao 9\.0\.0, which/);
+      expect(findings.at(-1)?.advice).to.match(/^start Paihao 9\.0\.0 or later/);
+    } finally {
+      await t.close();
+    }
+  });
+
   it("names a store that is away", async () => {
     const port = await freePort();
     const { level, message } = await examine({ REDIS_URL: `redis://127.0.0.1:${port}` });
