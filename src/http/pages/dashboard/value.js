@@ -9,11 +9,23 @@ import { errorOf, send } from "./server.js";
 
 /** Pictures that cannot hold scripts or load anything. */
 const PICTURES = /^image\/(png|jpeg|gif|webp|avif|bmp)\b/i;
+const TEXTS = /^(text\/|application\/([^;]+\+)?(json|xml)\b)/i;
 const MOST_PICTURE_BYTES = 5_000_000;
+const MOST_TEXT_BYTES = 1_000_000;
+/** Of a long text, its beginning is shown. */
+const MOST_CHARACTERS = 20_000;
+const MOST_KEPT = 20;
 
-/** The addresses of pictures, by task; null while one is fetched. @type {Map<string, string | null>} */
-const pictures = new Map();
-const MOST_PICTURES = 20;
+/**
+ * @typedef {object} Fetched a result that was too long, or no text, to come with the rest of its task
+ * @property {string} mediaType
+ * @property {number | null} bytes null if the server does not say
+ * @property {string} [address] of a picture
+ * @property {string} [text]
+ */
+
+/** By task; null while one is fetched. @type {Map<string, Fetched | null>} */
+const results = new Map();
 
 /**
  * @param {string} title
@@ -23,6 +35,9 @@ const MOST_PICTURES = 20;
  */
 export function value(title, shown, desk, id) {
   if (!shown) return null;
+  const isWhole = shown.json !== undefined || shown.text !== undefined || shown.bytes === 0;
+  const more = !isWhole && desk && id !== undefined ? fetchedBefore(desk, id) : null;
+  const { mediaType, bytes } = more ?? shown;
   const status = shown.status !== undefined && shown.status !== 200 ? `HTTP ${shown.status} · ` : "";
   return h(
     "section",
@@ -31,66 +46,99 @@ export function value(title, shown, desk, id) {
       "div",
       { class: "head" },
       h("h2", null, title),
-      h("span", { class: "hint" }, `${status}${shown.mediaType} · ${size(shown.bytes)}`),
+      h("span", { class: "hint" }, `${status}${mediaType}${bytes === null ? "" : ` · ${size(bytes)}`}`),
       desk &&
         id !== undefined &&
-        shown.bytes > 0 &&
+        bytes !== 0 &&
         h(
           "div",
           { class: "buttons" },
           h("button", { type: "button", class: "quiet", onclick: () => void desk.act(() => download(id)) }, "Download"),
         ),
     ),
-    content(shown, desk, id),
+    more ? fetchedContent(more, id ?? "") : content(shown, desk !== undefined && !isWhole),
   );
 }
 
 /**
  * @param {Shown} shown
- * @param {import("./view.js").Desk} [desk]
- * @param {string} [id]
+ * @param {boolean} isLoading
  */
-function content(shown, desk, id) {
-  const { json, text, bytes, mediaType, truncated } = shown;
+function content({ json, text, bytes }, isLoading) {
   if (json !== undefined) return pre(JSON.stringify(json, null, 2));
-  if (text !== undefined) return [pre(text), truncated && h("p", { class: "hint" }, "This is the beginning of it.")];
+  if (text !== undefined) return pre(text);
   if (bytes === 0) return h("p", { class: "hint" }, "Nothing.");
-  if (desk && id !== undefined && PICTURES.test(mediaType) && bytes <= MOST_PICTURE_BYTES) return picture(desk, id);
-  return h("p", { class: "hint" }, bytes > 20_000 ? "It is too long to be shown here." : "It is not text.");
+  return h("p", { class: "hint" }, isLoading ? "Loading …" : "It is too long to be shown here, or not text.");
+}
+
+/** @param {Fetched} fetched @param {string} id */
+function fetchedContent({ address, text, bytes }, id) {
+  if (address) return h("img", { src: address, alt: `Result of ${id}` });
+  if (text === undefined) return h("p", { class: "hint" }, "It is not text, or too long to be shown here.");
+  return [
+    pre(text),
+    bytes !== null && bytes > text.length && h("p", { class: "hint" }, "This is the beginning of it."),
+  ];
 }
 
 /** @param {string} text */
 const pre = (text) => h("pre", { class: "value", tabindex: "0", role: "group", "aria-label": "Value" }, text);
 
 /** @param {import("./view.js").Desk} desk @param {string} id */
-function picture(desk, id) {
-  const address = pictures.get(id);
-  if (address === undefined) {
-    pictures.set(id, null);
-    void load(id).then(desk.redraw, () => pictures.delete(id));
+function fetchedBefore(desk, id) {
+  const known = results.get(id);
+  if (known === undefined) {
+    results.set(id, null);
+    fetchShown(id).then(
+      (fetched) => {
+        results.set(id, fetched);
+        forgetOldest();
+        desk.redraw();
+      },
+      // It is tried again with the next refresh.
+      () => results.delete(id),
+    );
   }
-  return address ? h("img", { src: address, alt: `Result of ${id}` }) : h("p", { class: "hint" }, "Loading …");
+  return known ?? null;
 }
 
-/** @param {string} id */
-async function load(id) {
-  pictures.set(id, URL.createObjectURL(await fetched(id)));
-  const [oldest, address] = [...pictures][0] ?? [];
-  if (pictures.size <= MOST_PICTURES || oldest === undefined) return;
-  pictures.delete(oldest);
-  if (address) URL.revokeObjectURL(address);
+function forgetOldest() {
+  const [id, oldest] = [...results][0] ?? [];
+  if (results.size <= MOST_KEPT || id === undefined) return;
+  results.delete(id);
+  if (oldest?.address) URL.revokeObjectURL(oldest.address);
+}
+
+/**
+ * What can be shown of a result, and nothing of one that is too long.
+ * @param {string} id
+ * @returns {Promise<Fetched>}
+ */
+async function fetchShown(id) {
+  const response = await fetchResult(id);
+  const mediaType = response.headers.get("Content-Type") ?? "application/octet-stream";
+  const length = response.headers.get("Content-Length");
+  const bytes = length === null ? null : Number(length);
+  if (PICTURES.test(mediaType) && bytes !== null && bytes <= MOST_PICTURE_BYTES) {
+    return { mediaType, bytes, address: URL.createObjectURL(await response.blob()) };
+  }
+  if (TEXTS.test(mediaType) && bytes !== null && bytes <= MOST_TEXT_BYTES) {
+    return { mediaType, bytes, text: (await response.text()).slice(0, MOST_CHARACTERS) };
+  }
+  await response.body?.cancel();
+  return { mediaType, bytes };
 }
 
 /** The result of a task, with the key. @param {string} id */
-async function fetched(id) {
+async function fetchResult(id) {
   const response = await send(`/v1/requests/${encodeURIComponent(id)}`, { headers: { Accept: "*/*" }, long: true });
   // The result of a failed task is its problem.
   if (!response.ok && !response.headers.has("X-Task-State")) throw await errorOf(response);
-  return response.blob();
+  return response;
 }
 
 /** @param {string} id */
 async function download(id) {
-  save(await fetched(id), id);
+  save(await (await fetchResult(id)).blob(), id);
   return null;
 }

@@ -30,7 +30,7 @@
  *   number: number, startedAt: string, endedAt: string | null, outcome: string, worker: string | null, error: string | null,
  * }} Attempt
  * @typedef {{ name: string, number: number, state: string, undoable: boolean, bytes: number, value: unknown, truncated: boolean }} Step
- * @typedef {{ mediaType: string, bytes: number, truncated: boolean, json?: unknown, text?: string }} Shown
+ * @typedef {{ mediaType: string, bytes: number | null, truncated: boolean, json?: unknown, text?: string }} Shown
  * @typedef {{
  *   id: string, url: string | null, state: string, attempt: number, maxAttempts: number, nextAttemptAt: string | null,
  *   startedAt: string | null, finishedAt: string | null, errors: string[],

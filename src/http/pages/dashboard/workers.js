@@ -70,10 +70,12 @@ function cells(worker) {
   const silence = seenAt === null ? null : secondsSince(seenAt);
   return [
     [
-      h("span", { class: "id" }, id),
+      h("span", { class: "id whole" }, id),
       kind === "remote" && h("span", { class: "badge", title: "Takes work over HTTP" }, "remote"),
     ],
-    host === null ? "–" : [host, pid !== null && h("span", { class: "hint" }, ` · ${pid}`)],
+    host === null
+      ? "–"
+      : h("span", { class: "whole" }, host, pid !== null && h("span", { class: "hint" }, ` · ${pid}`)),
     role ?? "–",
     version ?? "–",
     startedAt === null ? "–" : duration(Math.round(secondsSince(startedAt))),

@@ -1,0 +1,99 @@
+import { expect } from "chai";
+import { closedGate } from "../../helpers/gates.ts";
+import { dashboardTest } from "../../helpers/http/dashboard.ts";
+
+describe("a task in the dashboard (in Chromium, else left out)", function () {
+  this.timeout(60_000);
+  const test = dashboardTest();
+
+  it("is found by its id with the keyboard, and shows its place, its output as it is written, and its end", async () => {
+    const { page } = test;
+    const gate = closedGate();
+    const running = await test.submit("words", gate.input);
+    await gate.entered;
+    await test.open("/dashboard");
+    await page.keyboard.press("/");
+    await page.keyboard.type(running);
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: running }).waitFor();
+    expect(new URL(page.url()).pathname).to.equal(`/dashboard/tasks/${running}`);
+    const output = page.getByRole("log", { name: "Output" });
+    await output.getByText("one").waitFor();
+    gate.open();
+    await output.getByText("one two").waitFor();
+    await page.getByRole("region", { name: "Result" }).getByText('"done"').waitFor();
+    await page.getByRole("row", { name: /^#1 succeeded/ }).waitFor();
+  });
+
+  it("shows a place that moves up, and what a worker does with it then", async () => {
+    const { page } = test;
+    const [first, second] = [closedGate(), closedGate()];
+    await test.submit("gated", first.input);
+    await first.entered;
+    await test.submit("gated", first.input);
+    const id = await test.submit("gated", second.input);
+    await test.open(`/dashboard/tasks/${id}`);
+    await page.getByText("Place 2", { exact: true }).waitFor();
+    first.open();
+    (await second.entered).progress(40, "halfway there");
+    await page.getByText("halfway there").waitFor();
+    await page.getByText("40 %").waitFor();
+    await page.getByRole("button", { name: `Cancel ${id}` }).click();
+    await page.getByRole("dialog").getByText("is running").waitFor();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel the task" }).click();
+    await page.getByRole("status").getByText(`${id} is asked to stop.`).waitFor();
+    await page.getByText("The task was canceled.").waitFor();
+  });
+
+  it("shows a picture as a picture, and HTML as text", async () => {
+    const { page } = test;
+    const picture = await test.submit("picture", {});
+    const html = await test.submit("page", {});
+    await test.until(picture, "succeeded");
+    await test.open(`/dashboard/tasks/${picture}`);
+    const image = page.getByRole("img", { name: `Result of ${picture}` });
+    await image.waitFor();
+    expect(await image.evaluate((element) => Reflect.get(element, "naturalWidth"))).to.equal(1);
+    await test.until(html, "succeeded");
+    await test.open(`/dashboard/tasks/${html}`);
+    await page.getByText("<img src=x onerror=alert(1)>").waitFor();
+    expect(await page.locator('img[src="x"]').count()).to.equal(0);
+  });
+
+  it("shows the steps of a task and what became of them", async () => {
+    const { page } = test;
+    const gate = closedGate();
+    const id = await test.submit("trip", gate.input);
+    await gate.entered;
+    await test.open(`/dashboard/tasks/${id}`);
+    await page.getByText("book:flight").waitFor();
+    await page.getByText("LH-404").waitFor();
+    gate.break(new Error("the airline is on strike"));
+    await page.getByText("the airline is on strike").waitFor();
+    await page.getByText("What it has done is undone by").waitFor();
+  });
+
+  it("deletes a task that has ended, and says then that it is gone", async () => {
+    const { page } = test;
+    const id = await test.submit("picture", {});
+    await test.until(id, "succeeded");
+    await test.open(`/dashboard/tasks/${id}`);
+    await page.getByRole("button", { name: `Delete ${id}` }).click();
+    await page.getByRole("dialog").getByText("This cannot be undone.").waitFor();
+    await page.getByRole("button", { name: "Delete the task" }).click();
+    await page.getByRole("heading", { name: "No such task" }).waitFor();
+  });
+
+  it("is named with its worker, on the page of the workers", async () => {
+    const { page } = test;
+    const gate = closedGate();
+    const id = await test.submit("gated", gate.input);
+    await gate.entered;
+    await test.open("/dashboard/workers");
+    await page
+      .getByRole("row", { name: new RegExp(id) })
+      .getByText("gated 1")
+      .waitFor();
+    gate.open();
+  });
+});
