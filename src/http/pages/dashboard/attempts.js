@@ -39,7 +39,7 @@ export function attempts({ task, attempts, attemptsOmitted }) {
     "section",
     { key: "attempts", "aria-label": "Attempts" },
     h("div", { class: "panel" }, span(task, attempts)),
-    attemptsOmitted > 0 && h("p", { class: "hint" }, `${attemptsOmitted} earlier attempts are not shown.`),
+    attemptsOmitted && h("p", { class: "hint" }, "Earlier attempts may be left out."),
     table("Attempts", COLUMNS, attempts, (attempt) => ({
       key: `${attempt.number} ${attempt.startedAt}`,
       cells: [

@@ -30,7 +30,6 @@ export function badges(queue) {
     resting && h("span", { class: "badge warn", key: "resting", title: reason }, "resting"),
     queue.order === "fair" && h("span", { class: "badge", key: "fair", title: "Callers take turns" }, "fair"),
     queue.held !== null &&
-      queue.held !== undefined &&
       h("span", { class: "badge", key: "keyed", title: "One after another for each key" }, "keyed"),
   ];
 }

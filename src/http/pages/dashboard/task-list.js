@@ -53,7 +53,7 @@ export function taskList(desk, queue) {
         const page = await ask(`/v1/queues/${encodeURIComponent(queue)}/${tab}?${query}`, { signal });
         found.push(...page.items);
         cursor = page.next;
-        looked += page.scanned ?? page.items.length;
+        looked += page.scanned;
         if (cursor === null || found.length >= PAGE || look === MOST_LOOKS) break;
       }
       items = found;

@@ -145,7 +145,7 @@ function hero({ task, dueAt }) {
 }
 
 /** @param {Timeline} known */
-function facts({ task, caller, key, priority, mediaType, query }) {
+function facts({ task, caller, key, priority, query }) {
   /** @param {string} name @param {import("./html.js").Content} content */
   const fact = (name, content) =>
     content !== null && content !== undefined && h("div", { key: name }, h("dt", null, name), h("dd", null, content));
@@ -163,7 +163,6 @@ function facts({ task, caller, key, priority, mediaType, query }) {
     fact("Attempt", `${task.attempt} of ${task.maxAttempts}`),
     fact("Deadline", time(task.deadlineAt)),
     fact("Result kept until", ENDED.includes(task.state) ? time(task.expiresAt) : null),
-    fact("Input type", mediaType),
     fact("Query", query && Object.keys(query).length > 0 ? h("code", null, JSON.stringify(query)) : null),
     fact(
       "For others",

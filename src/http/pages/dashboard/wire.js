@@ -3,17 +3,13 @@
  *
  * @typedef {{ seconds: number, low: number, high: number }} Eta
  *
- * @typedef {import("../../routes/queues.ts").QueueDocument & {
- *   own: boolean, held: number | null, rate: { accepted: number, finished: number, failed: number },
- * }} Queue
- *
+ * @typedef {import("../../routes/queues.ts").QueueDocument} Queue
  * @typedef {import("../../task/document.ts").MonitorDocument} Task
+ * @typedef {import("../../routes/line.ts").ListedTask} ListedTask
+ * @typedef {import("../../task/timeline.ts").AttemptDocument} Attempt
+ * @typedef {import("../../task/timeline.ts").ShownBytes} Shown
  *
- * @typedef {Task & {
- *   caller: string | null, key: string | null, worker: string | null, dueAt: string | null, lost: number, errors?: string[],
- * }} ListedTask
- *
- * @typedef {{ items: ListedTask[], next: string | null, scanned?: number }} Page
+ * @typedef {{ items: ListedTask[], next: string | null, scanned: number }} Page
  *
  * @typedef {{ caller: string | null, keys: boolean, scopes: string[] }} Rights
  *
@@ -26,18 +22,14 @@
  * @typedef {{ step: number, at: number[], queues: Series[] }} History
  * @typedef {Series & { step: number, at: number[] }} QueueHistory
  *
- * @typedef {{
- *   number: number, startedAt: string, endedAt: string | null, outcome: string, worker: string | null, error: string | null,
- * }} Attempt
  * @typedef {{ name: string, number: number, state: string, undoable: boolean, bytes: number, value: unknown, truncated: boolean }} Step
- * @typedef {{ mediaType: string, bytes: number | null, truncated: boolean, json?: unknown, text?: string }} Shown
  * @typedef {{
  *   id: string, url: string | null, state: string, attempt: number, maxAttempts: number, nextAttemptAt: string | null,
  *   startedAt: string | null, finishedAt: string | null, errors: string[],
  * }} Delivery
  * @typedef {{
- *   task: Task, caller: string | null, priority: number, key: string | null, dueAt: string | null, mediaType: string,
- *   query: Record<string, unknown> | null, attempts: Attempt[], attemptsOmitted: number, steps: Step[], stepsOmitted: number,
+ *   task: Task, caller: string | null, priority: number, key: string | null, dueAt: string | null,
+ *   query: Record<string, unknown> | null, attempts: Attempt[], attemptsOmitted: boolean, steps: Step[], stepsOmitted: number,
  *   undo: { id: string, state: string, attempt: number, startedAt: string | null, finishedAt: string | null, error: string | null } | null,
  *   webhooks: Delivery[], input: Shown | null, result: (Shown & { status: number }) | null,
  * }} Timeline
