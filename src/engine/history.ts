@@ -1,6 +1,7 @@
 import { SHARED } from "../store/constants.ts";
 import type { Keys } from "../store/keys.ts";
 import type { Counts, Gauges, Sample, Scripts, Times } from "../store/scripts/scripts.ts";
+import { newCall } from "./new-call.ts";
 
 /** Most queues that are sampled in one call, each of which may read some of the latest outcomes; and most that are read. */
 const SAMPLED = 4;
@@ -41,6 +42,8 @@ export interface History {
 export class Histories {
   readonly #scripts: Pick<Scripts, "sample" | "history">;
   readonly #keys: Keys;
+  /** Says whose samples are whose. */
+  readonly #process = newCall();
 
   constructor(scripts: Pick<Scripts, "sample" | "history">, keys: Keys) {
     this.#scripts = scripts;
@@ -48,14 +51,14 @@ export class Histories {
   }
 
   /**
-   * Adds the intervals of a partition that have ended, of which other processes may have added some; returns the ms until the present
+   * Adds the intervals of a partition that have ended, unless another process does; returns the ms until the present
    * one ends. @throws PaihaoError store-unavailable
    */
   async sample(partition: number, queues: readonly string[]): Promise<number> {
     const tag = this.#keys.tag(partition);
     let endsMs: number = SHARED.bucketMs;
     for (let i = 0; i < queues.length; i += SAMPLED) {
-      endsMs = Math.min(endsMs, await this.#scripts.sample(tag, queues.slice(i, i + SAMPLED)));
+      endsMs = Math.min(endsMs, await this.#scripts.sample(tag, this.#process, queues.slice(i, i + SAMPLED)));
     }
     return endsMs;
   }

@@ -77,7 +77,11 @@ export const KEYS = {
     'version of the data: "version oldest release", see data-version.ts; in partition 0 only',
   ],
   secret: ["secret", "string", "the deployment's secret, made at its first start, in partition 0 only"],
-  ticked: ["ticked", "hash", "when a tick last ran, and the grace after a gap: see lua/lib/grace.lua"],
+  ticked: [
+    "ticked",
+    "hash",
+    "when a tick last ran, and the grace after a gap: see lua/lib/grace.lua; and who has sampled which interval",
+  ],
   work: [
     "n:<queue>",
     "channel",

@@ -45,6 +45,27 @@ describe("the history of a queue", () => {
     expect(await t.redis.pttl(key())).to.be.within(1, 2 * SHARED.mostSamples * SHARED.bucketMs);
   });
 
+  it("is added to by one process in each interval", async () => {
+    t = await openEngine();
+    const other = await openEngine({ prefix: t.keys.prefix });
+    try {
+      await t.submit();
+      const now = await within(async () => {
+        await t.redis.unlink(t.key("ticked", ""));
+        await sample();
+        await t.redis.unlink(key());
+        await other.engine.histories.sample(0, ["jobs"]);
+        expect(await samples()).to.deep.equal([]);
+      });
+      // The one that began has gone: the next interval is taken by another.
+      await t.redis.hset(t.key("ticked", ""), "sampled", `${now - 1} gone`);
+      await other.engine.histories.sample(0, ["jobs"]);
+      expect(await samples()).to.have.length(1);
+    } finally {
+      await other.close();
+    }
+  });
+
   it("costs nothing as long as the queue is not used, and nothing more while it does not change", async () => {
     t = await openEngine();
     await sample();

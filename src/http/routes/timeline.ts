@@ -10,7 +10,7 @@ import { accessOf, signatureOf } from "../task/access.ts";
 import { errorOf, monitorDocument, PROBLEM_BYTES } from "../task/document.ts";
 import { observe } from "../task/find.ts";
 import { unknownTask } from "../task/reply.ts";
-import { attemptsOf, shown, stepDocument } from "../task/timeline.ts";
+import { attemptsOf, jsonOf, shown, stepDocument } from "../task/timeline.ts";
 
 /** What happened to a task. */
 export function timelineEndpoints(api: Api): Endpoints<"timeline"> {
@@ -44,7 +44,7 @@ async function timelineDocument(ctx: Context, api: Api, seen: Inspection, record
     priority: record.priority,
     key: shownKey(record.key),
     dueAt: timestamp(seen.dueMs),
-    query: query === "" ? {} : (JSON.parse(query) as Record<string, string>),
+    query: query === "" ? {} : jsonOf(query),
     attempts,
     attemptsOmitted: omitted,
     steps: steps.map(stepDocument),

@@ -85,7 +85,7 @@ export function shown(mediaType: string, bytes: Uint8Array | null, length: numbe
 }
 
 /** A JSON value; text that is none stays text. */
-function jsonOf(text: string): unknown {
+export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

@@ -2,7 +2,7 @@ import type { Connection } from "../../../src/store/connection.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
 
 /** Fields that hold a time, or what follows from the times of calls. */
-const OF_TIME = /^(?:c|e|x|D|at|hlc|fence|mean|variance|total|liveUntil|lostAt|handedUntil)$/;
+const OF_TIME = /^(?:c|e|x|D|at|hlc|fence|mean|variance|total|liveUntil|lostAt|handedUntil|sampled)$/;
 /** A rate bucket holds its number above its count. */
 const BUCKET = /^[azeb]\d$/;
 const BUCKET_SHIFT = 2 ** 24;

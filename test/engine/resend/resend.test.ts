@@ -9,6 +9,7 @@ import { onCluster, storeUrl, storeUrlAt } from "../../helpers/store/run-store.t
 import { startTcpProxy } from "../../helpers/tcp-proxy.ts";
 import { KEYED_CASES } from "./keyed-cases.ts";
 import { answer, CAP, KEEP, LONG, PERMIT, REQUEST, ROOM, Scene } from "./scene.ts";
+import { SERVICE_CASES } from "./service-cases.ts";
 import { type Resent, sentTwice } from "./twice.ts";
 
 /** A call of one script in one situation. */
@@ -31,11 +32,8 @@ const submitItem = (id: string, input: string, delayMs = 0) => ({
   ...{ ...item, id, queue: "jobs", delayMs, input, digest: input.length > 64 ? "0".repeat(32) : "" },
   ...{ webhook: "https://example.com/", undo: true },
 });
-const slots = new Map([["jobs", 4]]);
 
-const ALLOCATION = { id: "a-1", value: "{}", ttlMs: 60_000, queue: "jobs", limit: 10 };
 const TARGET = { queue: "jobs", reference: "e@1", reason: "ECONNREFUSED" };
-const KEPT = { verdict: "kept", waiting: 0, scheduled: 0 };
 const CASES: readonly Case[] = [
   ...KEYED_CASES,
   {
@@ -268,63 +266,7 @@ const CASES: readonly Case[] = [
     },
     replies: [["waiting"], ["waiting"]],
   },
-  {
-    ...{ script: "register", when: "of a queue" },
-    given: async () => undefined,
-    call: async ({ scripts, tag, tickQueue }) => {
-      return (await scripts.register(tag, [tickQueue], 60_000)).map(({ queue }) => queue);
-    },
-    replies: [["jobs"], ["jobs"]],
-  },
-  {
-    ...{ script: "heartbeat", when: "of a worker" },
-    given: (scene) => scene.waiting(),
-    call: ({ scripts, tag }) => scripts.heartbeat(tag, "w1", 60_000, slots, "{}"),
-  },
-  {
-    ...{ script: "audit", when: "with an entry lost" },
-    given: async (scene) => {
-      await scene.waiting();
-      await scene.t.redis.zrem(`${scene.tag}w:jobs`, "a");
-    },
-    call: ({ scripts, tag }) => scripts.audit(tag, { ids: ["a", "b"], heal: true }),
-    replies: [["a"], []],
-  },
-  {
-    ...{ script: "allocate", when: "of a new id" },
-    given: async () => undefined,
-    call: ({ scripts, tag }) => scripts.allocate(tag, ALLOCATION),
-    replies: [KEPT, KEPT],
-  },
-  {
-    ...{ script: "deallocate", when: "of an allocated id" },
-    given: ({ scripts, tag }) => scripts.allocate(tag, ALLOCATION),
-    call: ({ scripts, tag }) => scripts.deallocate(tag, "a-1", "jobs"),
-  },
-  {
-    ...{ script: "claim", when: "of the number of partitions" },
-    given: async () => undefined,
-    call: ({ scripts, tag }) => scripts.claim(tag, 3),
-    replies: [3, 3],
-  },
-  {
-    ...{ script: "sample", when: "of a queue that has changed" },
-    given: ({ t, tag }) => t.redis.zadd(`${tag}d:jobs`, 1, "a"),
-    call: ({ scripts, tag }) => scripts.sample(tag, ["jobs"]).then(() => "taken"),
-    replies: ["taken", "taken"],
-  },
-  {
-    ...{ script: "secret", when: "of the deployment's secret" },
-    given: async () => undefined,
-    call: ({ scripts, tag }) => scripts.secret(tag, "mine"),
-    replies: ["mine", "mine"],
-  },
-  {
-    ...{ script: "version", when: "of the version of the data" },
-    given: async () => undefined,
-    call: ({ scripts, tag }) => scripts.version(tag, { written: 2, oldestRead: 1, oldestBeside: 1 }, "9.8.7"),
-    replies: ["2 1 9.8.7", "2 1 9.8.7"],
-  },
+  ...SERVICE_CASES,
 ];
 
 /** They write nothing, and Redis holds them to that. */

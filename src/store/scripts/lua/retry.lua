@@ -56,7 +56,8 @@ for n = 1, tonumber(ARGV[1]) do
     verdicts[n] = 'undone'
   else
     local ended, errors = unpack(redis.call('HMGET', key, F.ended, F.errors))
-    note_past(key, run, 'dead', errors and cjson.decode(errors)[1], ended or nil)
+    local readable, texts = pcall(cjson.decode, errors or '[]')
+    note_past(key, run, 'dead', readable and type(texts) == 'table' and texts[1] or nil, ended or nil)
     add_past(key, '0 ' .. now_text .. ' ' .. now_text .. ' retried - ')
     -- A run says that a worker has had it: as long as its work stands, a cancel has it undone and its input stays.
     if undo then

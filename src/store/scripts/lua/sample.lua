@@ -1,8 +1,10 @@
 -- Adds to the history of queues how they stand, and what happened to them in the intervals that have ended since the last call. Any
--- number of processes may call it at any time: of each interval there is one sample, or none if nothing has changed.
+-- number of processes may call it at any time: of each interval there is one sample, or none if nothing has changed. The first of them
+-- takes all samples of an interval; where it stops half-way, the next interval makes up for that.
 --
 -- KEYS[1]  base: the partition's tag
--- ARGV[1…] queue: a name each
+-- ARGV[1]  process: a word that only the one that calls has
+-- ARGV[2…] queue: a name each
 --
 -- Returns the ms until the present interval ends.
 -- flags: allow-oom
@@ -15,6 +17,7 @@ local base = KEYS[1]
 -- The history of a queue that does not change is kept for so long, ms.
 local KEEP_MS = 2 * C.mostSamples * BUCKET_MS
 
+local process = ARGV[1]
 local this = floor(now / BUCKET_MS)
 -- Of each kind of event its buckets, all that are kept.
 local fields = {}
@@ -68,5 +71,10 @@ local function sample(queue)
   end
 end
 
-for _, queue in ipairs(ARGV) do sample(queue) end
+local of, by = string.match(redis.call('HGET', K.ticked, 'sampled') or '', '^(%d+) (.+)$')
+local is_new = tonumber(of) ~= this
+if is_new then redis.call('HSET', K.ticked, 'sampled', whole(this) .. ' ' .. process) end
+if is_new or by == process then
+  for n = 2, #ARGV do sample(ARGV[n]) end
+end
 return whole((this + 1) * BUCKET_MS - now)
