@@ -70,6 +70,20 @@ describe("batches over HTTP", () => {
     await server.until(verdicts[0].id, "succeeded");
   });
 
+  it("waits for a schema that is async, line by line", async () => {
+    const lines = Array.from({ length: 80 }, (_, n) => JSON.stringify({ n: n === 40 ? 100 : n })).join("\n");
+    const verdicts = verdictsOf((await send("looked-up", { body: lines })).text);
+    expect(verdicts.map((v) => v.line)).to.deep.equal(Array.from({ length: 80 }, (_, n) => n));
+    expect(verdicts.filter((v) => v.problem).map((v) => v.line)).to.deep.equal([40]);
+    expect(verdicts[40].problem).to.deep.include({ type: "/problems/invalid-input" });
+    expect(verdicts[40].problem.errors).to.deep.equal([{ pointer: "#/n", detail: "unknown" }]);
+    await server.until(verdicts[79].id, "succeeded");
+    const one = await server.send("/v1/queues/looked-up/requests", { method: "POST", body: { n: 7 } });
+    expect([one.status, one.json]).to.deep.equal([200, { n: 7 }]);
+    const wrong = await server.send("/v1/queues/looked-up/requests", { method: "POST", body: { n: 100 } });
+    expect([wrong.status, wrong.json.errors]).to.deep.equal([400, [{ pointer: "#/n", detail: "unknown" }]]);
+  });
+
   it("reads lines wherever the chunks are cut, with LF or CR LF, and without a last line end", async () => {
     const body = Buffer.from('"ü世🎫"\r\n\n  \t\r\n{"b":2}\r\n"end"');
     const cuts = [...Array(body.length).keys()].map((i) => body.subarray(i, i + 1));
