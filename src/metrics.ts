@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
 
 /** The figures of a queue for the gauges. */
-export interface QueueGauges {
+interface QueueGauges {
   readonly queue: string;
   readonly waiting: number;
   readonly scheduled: number;

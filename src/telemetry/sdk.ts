@@ -27,7 +27,7 @@ import { withTimeout } from "../net/with-timeout.ts";
 import { MetricSource } from "./metric-source.ts";
 import { SCOPE } from "./trace-context.ts";
 
-export const SDK_DEFAULTS = {
+const SDK_DEFAULTS = {
   /** Shortest time between two log lines about a collector that takes nothing. */
   logEveryMs: 60_000,
   /** Longest time for the last export. */

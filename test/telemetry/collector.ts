@@ -24,7 +24,7 @@ export interface SentSpan {
 }
 
 /** A metric as the collector got it. */
-export interface SentMetric {
+interface SentMetric {
   readonly name: string;
   readonly unit: string;
   readonly type: "gauge" | "sum" | "histogram";
