@@ -7,7 +7,7 @@ import { h } from "./html.js";
 import { ask } from "./server.js";
 
 /** @typedef {import("./task-list.js").List} List */
-/** @typedef {"cancel" | "retry" | "delete"} Action */
+/** @typedef {import("../../../engine/bulk.ts").BulkAction} Action */
 
 /** @type {Readonly<Record<List, readonly Action[]>>} */
 const ACTIONS = {
@@ -100,7 +100,9 @@ export function bulk(desk, queue) {
     }).finally(end);
     if (counting.isStopped) return null;
     if (matched === 0 && isAll) return "Nothing matches any more.";
-    const number = `${isAll ? "" : "more than "}${count(matched)} ${list === "waiting" || list === "running" ? `${list} ` : ""}`;
+    // Without filters it is known how many there are, also where counting them would take long.
+    const all = isFiltered(list) || list === "finished" ? matched : Math.max(matched, known[list]);
+    const number = `${isAll || all > matched ? "" : "more than "}${count(isAll ? matched : all)} ${list === "waiting" || list === "running" ? `${list} ` : ""}`;
     const what = `${number}${matched === 1 ? "task" : "tasks"}`;
     const isSure = await confirmed({
       title: `${words.verb} ${what}?`,

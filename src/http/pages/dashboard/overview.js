@@ -101,10 +101,12 @@ function row(queue, past, desk) {
       [h("a", { href: paths.queue(queue.name), class: "name" }, queue.name), badges(queue)],
       series && sparkline(series.waiting, `${queue.name}, waiting in the last hour`),
       count(queue.waiting),
-      [
+      h(
+        "span",
+        null,
         h("span", { class: queue.slots > 0 && queue.running >= queue.slots ? "full" : "" }, count(queue.running)),
         ` / ${count(queue.slots)}`,
-      ],
+      ),
       rate(queue.rate.accepted),
       rate(queue.rate.finished),
       queue.workers === 0 ? h("span", { class: "warn" }, "no workers") : eta(queue.eta),
