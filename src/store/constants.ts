@@ -1,6 +1,9 @@
 import { INTERNAL_QUEUES } from "../handler/define.ts";
 import { PRIORITY } from "../task.ts";
 
+/** The tasks in the shortest of {@link SHARED.forecastBlocks}. */
+const SHORTEST_BLOCK = 16;
+
 /** Constants that TypeScript and the Lua files share; a Lua file writes `C.classSpan`. */
 export const SHARED = {
   /** The zero of clock values, so that they stay below {@link SHARED.classSpan}. */
@@ -26,7 +29,10 @@ export const SHARED = {
   /** The error code of a task that was canceled by its deadline. */
   deadlinePassed: "deadline-passed",
   /** The numbers of tasks over which the error of the mean service time as a forecast is measured. */
-  forecastBlocks: [16, 64, 256, 1024],
+  forecastBlocks: [SHORTEST_BLOCK, 4 * SHORTEST_BLOCK, 16 * SHORTEST_BLOCK, 64 * SHORTEST_BLOCK],
+  shortestForecastBlock: SHORTEST_BLOCK,
+  /** The statistics of service times in a queue's hash, as Lua's struct library packs them: mean, variance, samples, total. */
+  serviceFormat: "<dddd",
   /** The least weight of a new service time in the mean, so that a mean of many still follows changes. */
   leastWeight: 0.03,
   /** The same of a block of as many tasks as the shortest has, in the slow mean, which follows only a change that lasts. */

@@ -45,7 +45,6 @@ export const KEYS = {
     "string",
     "what a worker tells of itself: its time to live (ms), JSON; in partition 0 only; PX",
   ],
-  reservations: ["v:<queue>", "hash", 'last reservations: worker and lane → "reservation, fence of the first id, ids"'],
   request: [
     "m:<queue> …",
     "string",
@@ -174,19 +173,23 @@ export const TASK_FIELDS = {
 export const QUEUE_FIELDS = {
   hlc: ["hlc", "last hybrid clock value: unique, grows, 16 a millisecond"],
   fence: ["fence", "last fence"],
+  reservation: [
+    "r:",
+    'with a worker and lane behind it, its last reservation: "reservation, fence of the first id, ids"; so that it can be answered again',
+  ],
   paused: ["paused", "1 when no work is to be taken"],
   failures: ["failures", "the latest consecutive failures of its target, see lua/lib/rest.lua"],
   rest: ["rest", "while it rests: since when, until the next probe, how many failed, why"],
   probe: ["probe", "until when the present probe counts, ms, and which request took it"],
   restEnded: ["restEnded", "the probe that ended the last rest"],
-  mean: ["mean", "exponentially weighted mean of the service time, ms"],
-  variance: ["variance", "its variance, ms²"],
-  samples: ["samples", "how many tasks the mean has seen"],
-  total: ["total", "sum of all service times, ms"],
-  blocks: ["blocks", "what was foretold of the blocks of tasks that go on, see lua/lib/service.lua"],
+  service: [
+    "service",
+    "exponentially weighted mean (ms) and variance (ms²) of the service times, how many there were, their total (ms): SHARED.serviceFormat",
+  ],
+  blocks: ["blocks", "what was foretold of the blocks of tasks that go on, see lua/lib/forecast.lua"],
   forecast: [
     "forecast",
-    "slow mean of the service time, and how far both means were off as forecasts, see lua/lib/service.lua",
+    "slow mean of the service time, and how far both means were off as forecasts, see lua/lib/forecast.lua",
   ],
   workers: ["workers", "live workers at the last heartbeat"],
   slots: ["slots", "their slots"],

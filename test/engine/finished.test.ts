@@ -114,7 +114,7 @@ describe("the latest outcomes of a queue", () => {
       await Promise.all(some.map((id) => t.engine.cancel(id, "jobs")));
     }
     const lengths = await Promise.all(t.keys.tags.map((tag) => t.redis.llen(`${tag}f:jobs`)));
-    expect(lengths).to.deep.equal([SHARED.mostFinished, SHARED.mostFinished]);
+    for (const length of lengths) expect(length).to.be.within(SHARED.mostFinished, SHARED.mostFinished + 100);
     const seen = await walk(200);
     expect(seen).to.have.length(SHARED.mostFinished);
     expect(new Set(seen).size).to.equal(SHARED.mostFinished);

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { SHARED } from "../../src/store/constants.ts";
-import { STATE_LETTERS, TASK_FIELDS } from "../../src/store/keys.ts";
+import { QUEUE_FIELDS, STATE_LETTERS, TASK_FIELDS } from "../../src/store/keys.ts";
 import type { Reserved } from "../../src/store/scripts/scripts.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
@@ -80,7 +80,8 @@ describe("the life of a task", () => {
     expect([await ids("first", 0), await ids("second", 1)]).to.deep.equal([["a"], ["b"]]);
     await t.engine.heartbeat("w1", 60_000, new Map([["jobs", 2]]));
     await t.engine.heartbeat("w1", 0, new Map([["jobs", 2]]));
-    expect(await t.redis.exists(t.key("reservations", "jobs"))).to.equal(0);
+    const fields = await t.redis.hkeys(t.key("queue", "jobs"));
+    expect(fields.filter((field) => field.startsWith(QUEUE_FIELDS.reservation[0]))).to.deep.equal([]);
   });
 
   it("does not return tasks again that were lost and reserved by the other lane of the same worker", async () => {

@@ -6,6 +6,8 @@ const INCLUDE = /^--#include (\w+(?: \w+)*?)( when called)?$/gm;
 const FUNCTION = /^local function (\w+)/gm;
 const VARIABLES = /^local (?!function)([\w, ]+?) *(?:=|$)/gm;
 const CALL = /(?<![\w.:]|function )(\w+)\(/g;
+/** A function of a file, up to the first line that is only its end. */
+const DEFINITION = /^local function (\w+)\(.*\n(?:.*\n)*?end\n/gm;
 
 /** Parts of `lua/lib` whose functions are made when the first of them is called. */
 interface Part {
@@ -16,18 +18,22 @@ interface Part {
 
 /**
  * Reads a Lua file with the named parts of `lua/lib` in place of its `--#include name` lines, and its names replaced. Each call of a
- * script makes all of its functions, which takes longer than a short task: those that are rarely called are included by
- * `--#include name … when called`, and made then.
+ * script makes all of its functions, which takes longer than a short task. So those that it does not use are left out, and those
+ * that are rarely called are included by `--#include name … when called`, and made then; until then `of_name` is nil.
  */
 export function luaSource(name: string): string {
   const text = luaFile(`${name}.lua`);
-  const parts: Part[] = [];
-  const body = text.replace(INCLUDE, (_, names: string, whenCalled?: string) => {
-    const lua = names.split(" ").map((part) => luaFile(`lib/${part}.lua`));
+  const names: string[] = [];
+  const rare: string[] = [];
+  const often = text.replace(INCLUDE, (_, included: string, whenCalled?: string) => {
+    const lua = included.split(" ").map((part) => luaFile(`lib/${part}.lua`));
     if (!whenCalled) return lua.join("");
-    parts.push(partOf(names, lua.join("")));
-    return placeOf(parts.length - 1);
+    names.push(included);
+    rare.push(lua.join(""));
+    return placeOf(names.length - 1);
   });
+  const [body = "", ...used] = withoutUnused([often, ...rare]);
+  const parts = used.map((lua, n) => partOf(names[n] ?? "", lua));
   const whole = parts.reduce(
     (source, part, n) => source.replace(placeOf(n), () => whenCalled(part, parts)),
     throughParts(body, parts, `lua/${name}.lua`),
@@ -36,6 +42,22 @@ export function luaSource(name: string): string {
   const flags = /^-- flags: (.+)$/m.exec(text)?.[1];
   return flags === undefined ? whole : `#!lua flags=${flags}\n${whole}`;
 }
+
+/** Leaves out the functions that are called nowhere, and those that only these call. */
+function withoutUnused(sources: readonly string[]): string[] {
+  const code = withoutComments(sources.join(""));
+  const uses = new Map<string, number>();
+  for (const [word] of code.matchAll(/\w+/g)) uses.set(word, (uses.get(word) ?? 0) + 1);
+  const left = sources.map((source) =>
+    source.replace(DEFINITION, (definition, name: string) => {
+      const own = withoutComments(definition).match(new RegExp(`\\b${name}\\b`, "g"));
+      return own?.length === uses.get(name) ? "" : definition;
+    }),
+  );
+  return left.every((source, n) => source === sources[n]) ? left : withoutUnused(left);
+}
+
+const withoutComments = (lua: string): string => lua.replaceAll(/--.*$/gm, "");
 
 function luaFile(file: string): string {
   return withoutNames(readFileSync(new URL(file, LUA_DIR), "utf8"), `lua/${file}`);
@@ -59,7 +81,7 @@ function whenCalled({ name, functions, lua }: Part, parts: readonly Part[]): str
 /** Has the calls of the functions of parts go through these. @throws Error if anything else of a part is used */
 function throughParts(lua: string, parts: readonly Part[], file: string): string {
   const owners = new Map(parts.flatMap((part) => part.functions.map((of) => [of, part.name])));
-  const code = lua.replaceAll(/--.*$/gm, "");
+  const code = withoutComments(lua);
   for (const part of parts) {
     const variables = [...part.lua.matchAll(VARIABLES)].flatMap(([, names = ""]) => names.split(/, */));
     const used = [...variables, ...part.functions].find((of) => new RegExp(`(?<![\\w.'])${of}\\b(?!\\()`).test(code));

@@ -32,7 +32,7 @@ export interface QueueSnapshot {
 
 /** Parses the reply of lua/lib/snapshot.lua. */
 export function snapshotOf(reply: Reply | BytesReply | undefined): QueueSnapshot {
-  const [queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples] = list(reply);
+  const [queue, waiting, scheduled, running, paused, workers, slots, mean, deviation, samples] = list(reply);
   const [forecast, ages, resting, startable] = list(reply).slice(10);
   const [slowMean, ...misses] = text(forecast).split(" ");
   const snapshot: QueueSnapshot = {
@@ -44,8 +44,8 @@ export function snapshotOf(reply: Reply | BytesReply | undefined): QueueSnapshot
     resting: text(resting) === "1",
     workers: number(workers),
     slots: number(slots),
-    meanMs: optional(mean),
-    variance: optional(variance),
+    meanMs: milliseconds(mean),
+    variance: squareOf(milliseconds(deviation)),
     samples: number(samples),
     misses: misses.flatMap((miss, i) => (i % 2 === 0 ? Number(miss) : [])),
     slowMeanMs: slowMean ? Number(slowMean) : null,
@@ -54,3 +54,11 @@ export function snapshotOf(reply: Reply | BytesReply | undefined): QueueSnapshot
   };
   return startable === undefined ? snapshot : { ...snapshot, startable: number(startable) };
 }
+
+/** µs as ms; null for "". */
+function milliseconds(reply: Reply | BytesReply | undefined): number | null {
+  const micros = optional(reply);
+  return micros === null ? null : micros / 1000;
+}
+
+const squareOf = (value: number | null): number | null => (value === null ? null : value ** 2);

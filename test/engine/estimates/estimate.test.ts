@@ -12,6 +12,7 @@ import {
 } from "../../../testbed/line-simulation.ts";
 import { randomOf } from "../../../testbed/random.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { serviceIn } from "../../helpers/store/service.ts";
 
 /** Makes the run of a task begin so much earlier than it did. */
 async function beginEarlier(t: TestEngine, id: string, ms: number): Promise<void> {
@@ -226,14 +227,17 @@ describe("the statistics of service times", () => {
         await beginEarlier(t, id, Math.round(random() * 5000));
         await t.engine.complete({ queue: "jobs", id, fence: task.fence }, result, t.settings);
         // How long it took is Redis's to say.
-        const sum = Number(await t.redis.hget(key, "total"));
+        const sum = (await serviceIn(t.redis, key))?.total ?? Number.NaN;
         expected.add(sum - total);
         total = sum;
       }
-      const kept = await t.redis.hgetall(key);
-      expect(Number(kept.mean)).to.be.closeTo(expected.mean, 1);
-      expect(Number(kept.variance)).to.be.closeTo(expected.variance, expected.variance / 1000);
+      const kept = await serviceIn(t.redis, key);
+      expect(kept?.mean).to.be.closeTo(expected.mean, 1);
+      expect(kept?.variance).to.be.closeTo(expected.variance, expected.variance / 1000);
       const { snapshot } = (await t.engine.inspect("s149", { result: false })) ?? {};
+      expect(snapshot?.samples).to.equal(kept?.samples);
+      expect(snapshot?.meanMs).to.be.closeTo(expected.mean, 1);
+      expect(snapshot?.variance).to.be.closeTo(expected.variance, expected.variance / 1000);
       expect(snapshot?.slowMeanMs).to.be.closeTo(expected.slowMean ?? Number.NaN, 1);
       for (const [kept, wanted] of [
         [snapshot?.misses, expected.misses],

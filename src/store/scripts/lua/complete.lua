@@ -17,13 +17,14 @@ local base = KEYS[1]
 --#include follow when called
 --#include large
 --#include result
---#include notify
+--#include notify when called
 --#include finished
---#include settle when called
+--#include settle extra when called
+--#include forecast when called
 --#include service
 --#include complete
 
 local verdicts = complete_groups(ARGV, 1)
-send_notices()
+if of_notify then send_notices() end
 tell_freed()
 return verdicts

@@ -18,7 +18,7 @@ local base = KEYS[1]
 
 local queue, ended, id, same, limit = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1', tonumber(ARGV[5])
 local wanted = filter(unpack(ARGV, 6, 11))
-local entries = redis.call('LRANGE', K.finished(queue), 0, -1)
+local entries = redis.call('LRANGE', K.finished(queue), 0, C.mostFinished - 1)
 
 -- Where the page begins. The last task of the page before may have left the list meanwhile.
 local function begin()

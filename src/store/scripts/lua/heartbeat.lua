@@ -34,7 +34,7 @@ local function beat(queue, slots)
     if redis.call('ZREM', live, name) == 0 then return end
     workers, total = workers - 1, total - tonumber(redis.call('HGET', slots_of, name) or 0)
     redis.call('HDEL', slots_of, name)
-    redis.call('HDEL', K.reservations(queue), lane_of(name, '0'), lane_of(name, '1'))
+    redis.call('HDEL', counters, lane_field(name, '0'), lane_field(name, '1'))
   end
 
   for _, name in ipairs(redis.call('ZRANGEBYSCORE', live, '-inf', now_text, 'LIMIT', 0, FORGET_MOST)) do forget(name) end

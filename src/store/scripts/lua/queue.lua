@@ -14,7 +14,7 @@ local base = KEYS[1]
 --#include fair
 
 local function last_minute(values)
-  local bucket, total = math.floor(now / BUCKET_MS), 0
+  local bucket, total = floor(now / BUCKET_MS), 0
   for n = 1, BUCKETS do
     local value = tonumber(values[n] or 0)
     local of = value and math.floor(value / BUCKET_SHIFT)

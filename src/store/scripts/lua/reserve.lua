@@ -31,39 +31,42 @@ local base = KEYS[1]
 --#include follow when called
 --#include large
 --#include result
---#include notify
+--#include notify when called
 --#include finished
---#include settle when called
+--#include settle extra request fair when called
+--#include forecast when called
 --#include service
 --#include complete
 --#include lane
---#include request when called
---#include fair when called
 
 -- Most bytes of an input that travels in the answer.
 local INSIDE = 16384
 -- Of how many tasks at most it is decided anew in one call whether they may start.
 local REKEYED = 200
 
-local verdicts = complete_groups(ARGV, 10)
-
 local queue, worker, reservation = ARGV[1], ARGV[2], ARGV[4]
-local holder, generation, after = string.match(ARGV[3], '^(%S+) (%d+) (%d+)$')
-local lane = not holder and lane_of(worker, ARGV[3])
-local count, lease = tonumber(ARGV[5]), tonumber(ARGV[6])
-local rate, span = tonumber(ARGV[7]), tonumber(ARGV[8])
-local suspect_lease = tonumber(ARGV[9])
-local line, leases = K.waiting(queue), K.leases(queue)
-local counters = K.queue(queue)
-local reservations = K.reservations(queue)
-local starts = K.starts(queue)
+local count, lease, suspect_lease = tonumber(ARGV[5]), ARGV[6], ARGV[9] ~= '0' and ARGV[9]
+local line, leases, counters = K.waiting(queue), K.leases(queue), K.queue(queue)
+-- Either its lane is given, or it is remembered by itself.
+local lane, holder, generation, after = lane_field(worker, ARGV[3])
+if not lane then holder, generation, after = string.match(ARGV[3], '^(%S+) (%d+) (%d+)$') end
+
+-- The queue's hash is read and written once.
+local verdicts, q, writes = complete_groups(ARGV, 10, queue, lane or Q.paused)
+if not q then
+  q, writes = redis.call('HMGET', counters, Q.paused, Q.fence, Q.keyed, Q.rekey, lane or Q.paused), {}
+end
+local function write(field, value)
+  local length = #writes
+  writes[length + 1], writes[length + 2] = field, value
+end
 
 local tasks, told = {}, 0
 -- The fields that few tasks have, of one that has none.
 local NONE = {}
 -- Hands out a task.
 local function hand(id, fence, attempts, lost, created, input, media, query, caller, trace)
-  if lost and suspect_lease > 0 then
+  if lost and suspect_lease then
     local unbegun = redis.call('HGET', K.task(id), F.unbegunReleases)
     if unbegun then lost = lost .. '/' .. unbegun end
   end
@@ -77,9 +80,31 @@ local function hand(id, fence, attempts, lost, created, input, media, query, cal
   end
 end
 
--- Hands out once more what is still held of a reservation, of which the fences follow one another.
-local function hand_again(nth, ids)
-  for id in string.gmatch(ids, '%S+') do
+local part
+local function answer(waiting, pause)
+  if #writes > 0 then redis.call('HSET', counters, unpack(writes)) end
+  if of_notify then send_notices() end
+  -- Whoever asks need not be told of what it has taken, or is told of in the answer.
+  tell_freed(waiting == 0 and queue)
+  return { tasks, waiting, pause == 0 and 0 or whole(pause), verdicts, part or '' }
+end
+
+-- What this reservation was given before: its first fence, and its ids.
+local first_again, ids_again
+if holder then
+  local given
+  generation, given, first_again, ids_again = recall(queue, worker, reservation, holder, tonumber(generation), tonumber(after), lease)
+  if given then part = whole(generation) .. ' ' .. given .. ' 1' end
+else
+  local last = q[5]
+  if last and string.find(last, reservation .. ' ', 1, true) == 1 then
+    first_again, ids_again = string.match(last, '^(%d+)(.*)$', #reservation + 2)
+  end
+end
+if ids_again then
+  -- It is handed out once more as far as it is still held. The fences of one reservation follow one another.
+  local nth = tonumber(first_again)
+  for id in string.gmatch(ids_again, '%S+') do
     local state, run, unbegun, input, lost, created, media, query, caller, trace =
       unpack(redis.call('HMGET', K.task(id), F.state, F.run, F.unbegun, F.input, F.lost, F.created, F.mediaType, F.query, F.caller, F.trace))
     local fence, _, attempts = run_of(run)
@@ -87,50 +112,11 @@ local function hand_again(nth, ids)
     if state == S.running and fence == whole(nth) then
       hand(id, fence, attempts, lost, created, input, media, query, caller, trace)
       -- The worker counts the lease from this answer; much of the first one has gone while the reply was lost.
-      redis.call('ZADD', leases, whole(now + (unbegun == fence and suspect_lease > 0 and suspect_lease or lease)), id)
+      redis.call('ZADD', leases, whole(now + (unbegun == fence and suspect_lease or lease)), id)
     end
     nth = nth + 1
   end
-end
-
--- Who may start has yet to be decided of the tasks in line from a score on, as the limit for each key has changed: of some of them in each call.
-local function rekey(from)
-  local some = redis.call('ZRANGEBYSCORE', line, from, '+inf', 'WITHSCORES', 'LIMIT', 0, REKEYED)
-  for n = 1, #some, 2 do
-    join_key(queue, some[n], redis.call('HGET', K.task(some[n]), F.key), some[n + 1], true)
-  end
-  if #some < 2 * REKEYED then
-    redis.call('HDEL', counters, Q.rekey)
-    return false
-  end
-  local last = some[#some]
-  redis.call('HSET', counters, Q.rekey, (last == from and '(' or '') .. last)
-  return true
-end
-
-local part
-local function answer(waiting, pause)
-  send_notices()
-  -- Whoever asks need not be told of what it has taken, or is told of in the answer.
-  tell_freed(waiting == 0 and queue)
-  return { tasks, waiting, pause == 0 and 0 or whole(pause), verdicts, part or '' }
-end
-
-if holder then
-  local given, first, ids
-  generation, given, first, ids = recall(queue, worker, reservation, holder, tonumber(generation), tonumber(after), lease)
-  if given then
-    part = whole(generation) .. ' ' .. given .. ' 1'
-    hand_again(first, ids)
-    return answer(redis.call('ZCARD', line), 0)
-  end
-else
-  local last = redis.call('HGET', reservations, lane) or ''
-  local of, first, rest = string.match(last, '^(%S+) (%d+)()')
-  if of == reservation then
-    hand_again(tonumber(first), string.sub(last, rest))
-    return answer(redis.call('ZCARD', line), 0)
-  end
+  return answer(redis.call('ZCARD', line), 0)
 end
 
 -- The fences of one reservation follow one another.
@@ -139,11 +125,10 @@ local function remember(first, ids)
     part = whole(generation) .. ' ' .. #ids .. ' 0'
     note_part(queue, worker, reservation, holder, generation, first or 0, ids, lease)
   elseif #ids > 0 then
-    redis.call('HSET', reservations, lane, reservation .. ' ' .. whole(first) .. ' ' .. table.concat(ids, ' '))
+    write(lane, reservation .. ' ' .. whole(first) .. ' ' .. table.concat(ids, ' '))
   end
 end
 
-local q = redis.call('HMGET', counters, Q.paused, Q.fence, Q.keyed, Q.rekey)
 if q[1] == '1' then
   remember(nil, {})
   return answer(-1, 0)
@@ -151,27 +136,38 @@ end
 local keyed = q[3] and key_limit(queue, q[3])
 local startable = keyed and K.startable(queue) or line
 local marks = keyed and marks_starts(queue)
-local undecided = q[4] and rekey(q[4])
-
--- The times of the last starts, as many as the rate allows in a span: one more may start when the oldest of them is a span
--- ago. This holds for every span, where counting by the clock would let twice as many through around its edges.
-local function forget_the_future()
-  local newest = tonumber(redis.call('LINDEX', starts, 0) or 0)
-  if newest <= now then return end
-  -- The clock was set back: what has started counts from now on, and not for as long as the clock was ahead.
-  local times = redis.call('LRANGE', starts, 0, rate - 1)
-  redis.call('DEL', starts)
-  for _, time in ipairs(times) do redis.call('RPUSH', starts, whole(math.min(tonumber(time), now))) end
-  redis.call('PEXPIRE', starts, whole(span))
-end
-local function until_free(n)
-  local nth = redis.call('LINDEX', starts, rate - n)
-  return nth and math.max(0, tonumber(nth) + span - now) or 0
+local undecided = false
+if q[4] then
+  -- Who may start has yet to be decided of the tasks in line from a score on, as the limit for each key has changed: of some of them in each call.
+  local some = redis.call('ZRANGEBYSCORE', line, q[4], '+inf', 'WITHSCORES', 'LIMIT', 0, REKEYED)
+  for n = 1, #some, 2 do
+    join_key(queue, some[n], redis.call('HGET', K.task(some[n]), F.key), some[n + 1], true)
+  end
+  undecided = #some == 2 * REKEYED
+  if undecided then
+    local last = some[#some]
+    redis.call('HSET', counters, Q.rekey, (last == q[4] and '(' or '') .. last)
+  else
+    redis.call('HDEL', counters, Q.rekey)
+  end
 end
 
-local pause = 0
-if rate > 0 then
-  forget_the_future()
+local pause, rate, span, starts = 0
+if ARGV[7] ~= '0' then
+  rate, span, starts = tonumber(ARGV[7]), tonumber(ARGV[8]), K.starts(queue)
+  -- The times of the last starts, as many as the rate allows in a span: one more may start when the oldest of them is a span
+  -- ago. This holds for every span, where counting by the clock would let twice as many through around its edges.
+  if tonumber(redis.call('LINDEX', starts, 0) or 0) > now then
+    -- The clock was set back: what has started counts from now on, and not for as long as the clock was ahead.
+    local times = redis.call('LRANGE', starts, 0, rate - 1)
+    redis.call('DEL', starts)
+    for _, time in ipairs(times) do redis.call('RPUSH', starts, whole(math.min(tonumber(time), now))) end
+    redis.call('PEXPIRE', starts, whole(span))
+  end
+  local function until_free(n)
+    local nth = redis.call('LINDEX', starts, rate - n)
+    return nth and math.max(0, tonumber(nth) + span - now) or 0
+  end
   local allowed = math.min(count, rate)
   while allowed > 0 and until_free(allowed) > 0 do allowed = allowed - 1 end
   if allowed < count then pause = until_free(allowed + 1) end
@@ -214,7 +210,7 @@ for n = 1, #entries, 2 do
     redis.call('HSET', key, F.state, S.running, F.run, new_run(fence, fence_text, attempts, score, worker_end))
     -- Whoever renews over HTTP need not say again for how long.
     if holder then redis.call('HSET', key, F.lease, lease) end
-    if extra[1] and suspect_lease > 0 then
+    if extra[1] and suspect_lease then
       redis.call('HSET', key, F.unbegun, fence_text)
       until_when = whole(now + suspect_lease)
     end
@@ -227,8 +223,8 @@ end
 if #entries > 0 and (entries[2] % 1 ~= 0 or entries[#entries] % 1 ~= 0) then pass_fair(queue, entries) end
 if taken > 0 then
   redis.call('ZADD', leases, unpack(leased))
-  redis.call('HSET', counters, Q.fence, whole(fence))
-  if rate > 0 then
+  write(Q.fence, whole(fence))
+  if rate then
     for _ = 1, #ids do redis.call('LPUSH', starts, now_text) end
     redis.call('LTRIM', starts, 0, rate - 1)
     redis.call('PEXPIRE', starts, whole(span))
@@ -236,5 +232,6 @@ if taken > 0 then
 end
 remember(first_fence, ids)
 if taken < #entries / 2 then redis.call('HINCRBY', counters, Q.healed, #entries / 2 - taken) end
-local left = redis.call('ZCARD', startable)
+-- Fewer than asked for were all.
+local left = #entries < 2 * count and 0 or redis.call('ZCARD', startable)
 return answer(undecided and math.max(1, left) or left, pause)

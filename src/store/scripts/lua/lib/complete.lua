@@ -1,96 +1,83 @@
--- Ends a task with the stored form of its result. Its webhook is left to the caller.
---   undo  what it has done can be undone, when its result is destroyed: its input and steps stay as long
---   bare  it is known to have no progress, no input of its own key and no steps
---   listeners, teller, run  see lib/notify.lua, whose answer is returned
-local function succeed(id, key, result, keep, tombstone, undo, bare, listeners, teller, run)
-  local expires = mark_ended(id, key, S.succeeded, keep, tombstone, result)
-  if not bare then redis.call('HDEL', key, F.progress) end
-  if undo then
-    redis.call('PEXPIRE', K.input(id), often(keep))
-    redis.call('PEXPIRE', K.steps(id), often(keep))
-  elseif not bare then
-    drop_input(id, key)
-    redis.call('UNLINK', K.steps(id))
+-- Finishes tasks with their results. Needs clock, run, keyed, rate, notify, result, finished, extra and service.
+local find = string.find
+
+-- Ends one task. Returns its verdict: see complete.lua.
+--   of      {queue, ids, times, outcomes}: of those of a queue that have ended the ids; of those that succeeded the service times, and
+--           their entries for note_finished
+--   teller  see lib/notify.lua
+local function complete_one(of, id, fence, result, keep, tombstone, teller)
+  local key = K.task(id)
+  local t = redis.call('HMGET', key, F.state, F.run, F.extra, F.listeners)
+  local state, run, extra, listeners = t[1], t[2] or '', t[3], t[4]
+  if not state then return 'unknown' end
+  -- Nearly always the handler began when the fence was given out: the rest need not be read.
+  local begun, length = nil, #fence
+  if find(run, fence, 1, true) == 1 and find(run, ' 0 ', length + 1, true) == length + 1 then
+    begun = time_of_fence(fence)
+  else
+    local held_under, late = run_of(run)
+    if held_under ~= fence then return 'stale' end
+    begun = begun_of(fence, late) or now
   end
-  return listeners and notify_end(id, S.succeeded, now_text, expires, result, listeners, teller, run)
+  -- The same fence, and running no more: finished before, or handed back by a release or a reclaim.
+  if state ~= S.running then return (state == S.succeeded or state == S.failed or state == S.canceled) and 'already' or 'stale' end
+  local ids, times = of.ids, of.times
+  ids[#ids + 1] = id
+  local expires
+  if extra == '1' then
+    expires = complete_extra(of.queue, id, key, result, keep, tombstone)
+    if not expires then return 'canceled' end
+  else
+    expires = mark_ended(id, key, S.succeeded, keep, tombstone, result)
+    -- Nothing of it is rare but its key.
+    if extra then free_key(of.queue, id, extra) end
+  end
+  local time, nth = now - begun, #times + 1
+  -- The clock may have been set back meanwhile.
+  times[nth] = time > 0 and time or 0
+  of.outcomes[nth] = now_text .. ' ' .. id
+  local told = listeners and notify_end(id, S.succeeded, now_text, expires, result, listeners, teller, run)
+  return told and 'done:' .. told .. ':' .. now_text or 'done'
 end
 
--- Finishes tasks with their results. Needs clock, run, keyed, rate, follow, notify, finished, settle and service.
---   args  ARGV, in which from `at` on stand the process that completes them (see complete.lua) and the number of groups; of each its queue, keep (ms), tombstone (ms) and number of tasks;
---         and of each of these id, fence and result (its stored form)
--- Returns a verdict of each, in one string with a space between: see complete.lua.
-local find = string.find
-local function complete_groups(args, at)
-  -- Of each queue the ids that have ended, the service times of those that succeeded, and their entries for note_finished.
-  local ended, times, succeeded = {}, {}, {}
-  local teller = args[at]
+--   args   ARGV, in which from `at` on stand the process that completes them (see complete.lua) and the number of groups; of each its
+--          queue, keep (ms), tombstone (ms) and number of tasks; and of each of these id, fence and result (its stored form)
+--   asked  nil, or the queue whose hash the caller goes on with, and the field of a reservation: see note_ends
+-- Returns a verdict of each, in one string with a space between: see complete.lua. Where tasks of the queue asked for have ended also
+-- what note_ends returns, and the caller writes it; of all others it is written here.
+local function complete_groups(args, at, asked, lane)
+  local teller, groups = args[at], args[at + 1]
+  if groups == '0' then return '' end
   at = at + 1
-
-  local function complete(queue, id, fence, result, keep, tombstone, ids, service_times, outcomes)
-    local key = K.task(id)
-    local t = redis.call('HMGET', key, F.state, F.run, F.extra, F.listeners)
-    local state, run = t[1], t[2] or ''
-    if not state then return 'unknown' end
-    -- Nearly always the handler began when the fence was given out, and the rest need not be read.
-    local begun
-    if find(run, fence, 1, true) == 1 and find(run, ' 0 ', #fence + 1, true) == #fence + 1 then
-      begun = time_of_fence(fence)
-    else
-      local held_under, late = run_of(run)
-      if held_under ~= fence then return 'stale' end
-      begun = begun_of(fence, late)
-    end
-    -- The same fence, and running no more: finished before, or handed back by a release or a reclaim.
-    if state ~= S.running then return (state == S.succeeded or state == S.failed or state == S.canceled) and 'already' or 'stale' end
-    ids[#ids + 1] = id
-    local attempts
-    if t[3] and t[3] ~= '1' then
-      -- Nothing of it is rare but its key.
-      attempts = succeed(id, key, result, keep, tombstone, nil, true, t[4], teller, run)
-      free_key(queue, id, t[3])
-    elseif t[3] then
-      local extra = redis.call('HMGET', key, F.cancel, F.webhook, F.undo, F.digest, F.stepBytes, F.progress, F.output, F.deadline, F.key)
-      if extra[1] then
-        settle(id, S.canceled, keep, tombstone)
-        return 'canceled'
-      end
-      attempts = succeed(id, key, result, keep, tombstone, extra[3], not (extra[4] or extra[5] or extra[6]), t[4], teller, run)
-      if extra[7] then redis.call('PEXPIRE', K.output(id), often(keep)) end
-      if extra[8] then redis.call('ZREM', K.deadlines(queue), id) end
-      if extra[9] then free_key(queue, id, extra[9]) end
-      if extra[2] then tell_webhook(id, S.succeeded, extra[2]) end
-    else
-      attempts = succeed(id, key, result, keep, tombstone, nil, true, t[4], teller, run)
-    end
-    local time, nth = now - (begun or now), #outcomes + 1
-    -- The clock may have been set back meanwhile.
-    service_times[nth] = time > 0 and time or 0
-    outcomes[nth] = now_text .. ' ' .. id
-    return attempts and 'done:' .. attempts .. ':' .. now_text or 'done'
-  end
-
-  local verdicts, nth = {}, 0
-  for _ = 1, tonumber(args[at]) do
-    local queue, keep, tombstone, count = args[at + 1], tonumber(args[at + 2]), tonumber(args[at + 3]), tonumber(args[at + 4])
+  local verdicts, nth, queues, of = {}, 0, {}, nil
+  for _ = 1, tonumber(groups) do
+    local queue, keep, tombstone, count = args[at + 1], args[at + 2], args[at + 3], tonumber(args[at + 4])
     at = at + 4
-    local ids, service_times, outcomes = ended[queue] or {}, times[queue] or {}, succeeded[queue] or {}
-    ended[queue], times[queue], succeeded[queue] = ids, service_times, outcomes
+    of = queues[queue]
+    if not of then
+      of = { queue = queue, ids = {}, times = {}, outcomes = {} }
+      queues[queue] = of
+    end
     for _ = 1, count do
       nth = nth + 1
-      verdicts[nth] = complete(queue, args[at + 1], args[at + 2], args[at + 3], keep, tombstone, ids, service_times, outcomes)
+      verdicts[nth] = complete_one(of, args[at + 1], args[at + 2], args[at + 3], keep, tombstone, teller)
       at = at + 3
     end
   end
 
-  for queue, ids in pairs(ended) do
-    if #ids > 0 then
-      redis.call('ZREM', K.leases(queue), unpack(ids))
-      count_rate(queue, R.finished, #ids)
-    end
-    if #times[queue] > 0 then
-      note_service(queue, times[queue])
-      note_finished(queue, succeeded[queue])
+  local read, to_write
+  for queue, done in pairs(queues) do
+    local ended = #done.ids
+    if ended > 0 then
+      redis.call('ZREM', K.leases(queue), unpack(done.ids))
+      if queue == asked then
+        read, to_write = note_ends(queue, ended, done.times, lane)
+      else
+        local _, writes = note_ends(queue, ended, done.times)
+        redis.call('HSET', K.queue(queue), unpack(writes))
+      end
+      if #done.outcomes > 0 then note_finished(queue, done.outcomes) end
     end
   end
-  return table.concat(verdicts, ' ')
+  return table.concat(verdicts, ' '), read, to_write
 end

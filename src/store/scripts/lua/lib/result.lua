@@ -5,34 +5,30 @@ local PARTS, PART_BYTES = { F.result, F.result2, F.result3, F.result4 }, 64
 -- Redis since 7.4 and Valkey since 9 can expire a field. Elsewhere readers compare the time of expiry, and the fields go with the hash.
 local FIELDS_EXPIRE = (redis.REDIS_VERSION_NUM or 0) >= 0x070400 or (redis.VALKEY_VERSION_NUM or 0) >= 0x090000
 
--- The times of what ends now, as text; they are the same for most tasks of a call.
-local kept, entombed, expires, keep_text, ttl_text
-local function set_times(keep, tombstone)
-  if keep == kept and tombstone == entombed then return end
-  kept, entombed = keep, tombstone
-  expires, keep_text, ttl_text = whole(now + keep), whole(keep), whole(keep + tombstone)
-end
+-- The times of what ends now; they are the same for most tasks of a call.
+local kept, entombed, expires, ttl
 
 -- Makes a state terminal, with its result where it has one (else nil). Returns when that expires, as text.
 --   keep  how long the result stays, ms; tombstone: how much longer "expired" is told from "unknown", ms
 local function mark_ended(id, key, state, keep, tombstone, result)
-  set_times(keep, tombstone)
+  if keep ~= kept or tombstone ~= entombed then
+    kept, entombed, expires, ttl = keep, tombstone, whole(now + keep), whole(keep + tombstone)
+  end
   local length = result and #result
-  if not length or length > INLINE_BYTES then
-    redis.call('HSET', key, F.state, state, F.ended, now_text, F.expires, expires)
-    if result then redis.call('SET', K.result(id), result, 'PX', keep_text) end
-  elseif length < PART_BYTES then
+  local is_inline = length and length <= INLINE_BYTES
+  if is_inline and length < PART_BYTES then
     redis.call('HSET', key, F.state, state, F.ended, now_text, F.expires, expires, F.result, result)
   else
     local fields = { F.state, state, F.ended, now_text, F.expires, expires }
-    for n = 1, math.ceil(length / PART_BYTES) do
+    for n = 1, is_inline and math.ceil(length / PART_BYTES) or 0 do
       fields[5 + n * 2], fields[6 + n * 2] = PARTS[n], string.sub(result, (n - 1) * PART_BYTES + 1, n * PART_BYTES)
     end
     redis.call('HSET', key, unpack(fields))
+    if length and not is_inline then redis.call('SET', K.result(id), result, 'PX', keep) end
   end
-  redis.call('PEXPIRE', key, ttl_text)
-  if FIELDS_EXPIRE and length and length <= INLINE_BYTES then
-    redis.call('HPEXPIRE', key, keep_text, 'FIELDS', #PARTS, unpack(PARTS))
+  redis.call('PEXPIRE', key, ttl)
+  if FIELDS_EXPIRE and is_inline then
+    redis.call('HPEXPIRE', key, keep, 'FIELDS', #PARTS, unpack(PARTS))
   end
   return expires
 end

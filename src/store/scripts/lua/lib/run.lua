@@ -5,7 +5,7 @@
 --   place     in line: its score there, to which a release or a loss returns it; "-" where it has returned
 --   worker    the end of the name of its worker, for the report of a loss
 -- All of it is about 64 bytes at most, see TASK_FIELDS in keys.ts. It is kept when the task has ended.
-local FENCE_DIGITS, FENCES_A_MS = C.fenceDigits, 10 ^ C.fenceDigits
+local FENCES_A_MS = 10 ^ C.fenceDigits
 local WORKER_BYTES = C.workerBytes
 
 -- The fence after `last`, which never goes back, even where the clock was set back.
@@ -14,16 +14,9 @@ local function next_fence(last)
   return last < earliest and earliest or last + 1
 end
 
--- When a fence was given out, ms; of a batch they are nearly always the same.
-local fence_times = {}
+-- When a fence was given out, ms.
 local function time_of_fence(fence)
-  local ms = string.sub(fence, 1, -1 - FENCE_DIGITS)
-  local time = fence_times[ms]
-  if not time then
-    time = EPOCH + (tonumber(ms) or 0)
-    fence_times[ms] = time
-  end
-  return time
+  return EPOCH + floor(fence / FENCES_A_MS)
 end
 
 local function run_text(fence, late, attempts, place, worker)

@@ -1,13 +1,19 @@
 -- What a caller needs to know of a queue to estimate its turn, as
--- {queue, waiting, scheduled, running, paused, workers, slots, mean, variance, samples, forecast (see lib/service.lua), ages, resting},
+-- {queue, waiting, scheduled, running, paused, workers, slots, mean, deviation, samples, forecast (see lib/forecast.lua), ages, resting},
+-- mean and deviation of the service time in µs ("" where there is none);
 -- and of a keyed queue how many may start:
 -- for how many ms some of the running tasks have been running, which matters only while every slot is busy.
-local AGES = 16
+local AGES, SERVICE = 16, C.serviceFormat
 local function snapshot_of(queue)
   local q = redis.call(
-    'HMGET', K.queue(queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.mean, Q.variance, Q.samples, Q.forecast,
-    Q.rest, Q.keyed
+    'HMGET', K.queue(queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.service, Q.forecast, Q.rest, Q.keyed
   )
+  local mean, deviation, samples = '', '', 0
+  if q[5] then
+    local variance
+    mean, variance, samples = struct.unpack(SERVICE, q[5])
+    mean, deviation = floor(mean * 1000 + 0.5), floor(math.sqrt(variance) * 1000 + 0.5)
+  end
   local live = tonumber(q[4] or 0) > now
   local leases = K.leases(queue)
   local running = redis.call('ZCARD', leases)
@@ -26,12 +32,12 @@ local function snapshot_of(queue)
     q[1] or '0',
     live and q[2] or '0',
     live and q[3] or '0',
-    q[5] or '',
+    mean,
+    deviation,
+    samples,
     q[6] or '',
-    q[7] or '0',
-    q[8] or '',
     ages,
-    q[9] and '1' or '0',
-    q[10] and redis.call('ZCARD', K.startable(queue)) or nil,
+    q[7] and '1' or '0',
+    q[8] and redis.call('ZCARD', K.startable(queue)) or nil,
   }
 end
