@@ -118,8 +118,8 @@ export const ROUTES = {
   openapi: { methods: GET, path: "/openapi.json", scopes: "none" },
   explain: { methods: GET, path: "/problems/:code", scopes: "none" },
 
-  dashboard: { methods: GET, path: "/dashboard", scopes: "none", page: true },
-  dashboardView: { methods: GET, path: "/dashboard/{*view}", scopes: "none", page: true },
+  dashboard: { methods: GET, path: "/dashboard", scopes: READ, page: true },
+  dashboardView: { methods: GET, path: "/dashboard/{*view}", scopes: READ, page: true },
   docs: { methods: GET, path: "/docs", scopes: "none", page: true },
   llms: { methods: GET, path: "/llms.txt", scopes: "none", page: true },
   docsFile: { methods: GET, path: "/docs/:name", scopes: "none", page: true },

@@ -21,7 +21,7 @@ describe("what a route requires", () => {
     ["any", "GET /v1/queues", "GET /v1/queues/q"],
     ["none", "GET /healthz", "GET /readyz", "GET /openapi.json", "GET /docs", "GET /docs/swagger-ui.css"],
     ["none", "GET /problems/unknown", "GET /pages/task.js", "GET /pages/dashboard/html.js"],
-    ["none", "GET /dashboard", "GET /dashboard/queues/q", "GET /dashboard/tasks/a%2Fb"],
+    ["read", "GET /dashboard", "GET /dashboard/queues/q", "GET /dashboard/tasks/a%2Fb"],
   ];
   for (const [need, ...requests] of table) {
     it(`${need}: ${requests.join(", ")}`, () => {

@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
 import { findRoute } from "../route-match.ts";
-import { ROUTES, type Route } from "../routes.ts";
+import type { Route } from "../routes.ts";
 import { type Access, accessOf, type ShownLink } from "../task/access.ts";
 import type { Check } from "./checks.ts";
 
@@ -57,9 +57,9 @@ function linkOf(ctx: Context, { signer }: Access, id: string): Omit<ShownLink, "
 /** Makes a browser ask for a key (RFC 7617 §2). Not sent to API clients. */
 const BASIC_CHALLENGE = 'Basic realm="paihao", charset="UTF-8", ';
 
-/** Whether the request is for the dashboard, or sent by its script. */
+/** Whether the script of a page of ours sent the request. The dashboard asks for a key itself. */
 function fromBrowser(ctx: Context): boolean {
-  return ctx.path.startsWith(ROUTES.dashboard.path) || ctx.get("X-Requested-With") === "paihao-dashboard";
+  return ctx.get("X-Requested-With") === "paihao-dashboard";
 }
 
 /** Names no error if no key was sent (RFC 6750 §3). */

@@ -3,6 +3,7 @@ import { type ErrorCode, PaihaoError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import { prefersHtml } from "../headers/accept.ts";
 import { retryAfterOf, setRetryAfter } from "../headers/retry-after.ts";
+import { replyDashboard } from "../pages/dashboard-page.ts";
 import { replyMissingPage } from "../pages/monitor-page.ts";
 import { findRoute } from "../route-match.ts";
 import { ROUTES } from "../routes.ts";
@@ -16,8 +17,8 @@ const BARE: Readonly<Record<number, ErrorCode>> = {
 };
 
 /**
- * Turns every error into a problem document, and into a page where one of a task was asked for; an unexpected one is logged in full
- * and shown as `internal`.
+ * Turns every error into a problem document, and into a page where a browser asked for one of a task or for the dashboard; an
+ * unexpected one is logged in full and shown as `internal`.
  * @param embedOrigins origins of pages that may show a task in a frame
  */
 export function problems(log: Logger, embedOrigins: readonly string[]): Middleware {
@@ -50,16 +51,22 @@ function answer(ctx: Context, error: unknown, { log, embedOrigins }: AnswerParts
   }
   if (error.status >= 500)
     log.warn({ code: error.code, reason: String(error.cause ?? error.message) }, "http: request refused");
-  if (isTaskPage(ctx)) return replyMissingPage(ctx, error, embedOrigins);
+  const page = prefersHtml(ctx.get("Accept")) ? pageOf(ctx) : undefined;
+  if (page === "task") return replyMissingPage(ctx, error, embedOrigins);
   ctx.set(error.headers);
+  if (page === "dashboard" && (error.status === 401 || error.status === 403)) {
+    ctx.status = error.status;
+    return replyDashboard(ctx);
+  }
   const retryAfterS = retryAfterOf(error);
   if (retryAfterS !== undefined) setRetryAfter(ctx, retryAfterS);
   const detail = error.message === "" ? undefined : error.message;
   replyProblem(ctx, error.code, detail, error.extensions);
 }
 
-/** Whether a browser asks for the page of a task. */
-function isTaskPage(ctx: Context): boolean {
+/** The page that a path leads to, if it is one that stands for refusals as well. */
+function pageOf(ctx: Context): "task" | "dashboard" | undefined {
   const { route } = findRoute(ctx.method, ctx.path) ?? {};
-  return (route === ROUTES.watch || route === ROUTES.watchQueue) && prefersHtml(ctx.get("Accept"));
+  if (route === ROUTES.watch || route === ROUTES.watchQueue) return "task";
+  return route === ROUTES.dashboard || route === ROUTES.dashboardView ? "dashboard" : undefined;
 }

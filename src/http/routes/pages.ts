@@ -2,25 +2,22 @@ import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
 import { type Asset, makeAsset, replyAsset } from "../asset.ts";
 import { assetOf } from "../pages/assets.ts";
+import { replyDashboard } from "../pages/dashboard-page.ts";
 import { type Guide, guideOf, llmsText } from "../pages/guides.ts";
 import { replyPage } from "../pages/render.ts";
 import type { Endpoints } from "../routes.ts";
 
 /** What the style sheet of the API reference needs: its icons are data: images. */
 const DOCS = { images: "data:" } as const;
-/** What the dashboard needs: it shows results that are images, which it fetches with the key. */
-const DASHBOARD = { images: "blob:" } as const;
 
 type PageRoute = "dashboard" | "dashboardView" | "dashboardFile" | "docs" | "docsFile" | "llms" | "pageFile";
 
 /** HTML pages and their files, all from this server, so that they work offline. */
 export function pageEndpoints(): Endpoints<PageRoute> {
   let llms: Asset | undefined;
-  // Which view it shows is decided by its script, from the path.
-  const dashboard = (ctx: Context) => replyPage(ctx, "dashboard/dashboard.html", {}, DASHBOARD);
   return {
-    dashboard,
-    dashboardView: dashboard,
+    dashboard: replyDashboard,
+    dashboardView: replyDashboard,
     dashboardFile: (ctx) => reply(ctx, assetOf("dashboard", ctx.params.name)),
     docs: (ctx) => replyPage(ctx, "docs.html", {}, DOCS),
     docsFile: (ctx) => {

@@ -3,22 +3,42 @@ import { expect } from "chai";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 const KEY = "ph_test-of-the-dashboard";
-const hash = createHash("sha256").update(KEY).digest("hex");
+const hash = (key: string) => createHash("sha256").update(key).digest("hex");
 const basic = (key: string) => `Basic ${Buffer.from(`me:${key}`).toString("base64")}`;
+
+const SHOP = "ph_test-of-a-shop";
 
 describe("the dashboard", () => {
   let server: TestServer;
   before(async () => {
-    server = await startServer({ API_KEYS: `boss:admin:${hash}` });
+    server = await startServer({ API_KEYS: `boss:admin:${hash(KEY)},shop:submit:${hash(SHOP)}` });
   });
   after(() => server.stop());
 
   const page = (authorization?: string, path = "/dashboard", headers = {}) =>
     server.send(path, { headers: { ...headers, ...(authorization ? { Authorization: authorization } : {}) } });
 
-  it("is the same page for everyone, at every address, under a strict policy (CSP Level 3)", async () => {
+  it("needs a key with the scope read or admin", async () => {
+    const statusOf = async (authorization?: string) => (await page(authorization)).status;
+    expect(await statusOf()).to.equal(401);
+    expect(await statusOf("Bearer wrong")).to.equal(401);
+    expect(await statusOf(`Bearer ${SHOP}`)).to.equal(403);
+    for (const shown of [basic(KEY), `Bearer ${KEY}`]) expect(await statusOf(shown)).to.equal(200);
+    const refused = await page();
+    expect(refused.json.type).to.equal("/problems/unauthenticated");
+    expect(refused.headers["www-authenticate"]).to.match(/^Bearer/);
+  });
+
+  it("is the same page with a refusal, so that a person can enter a key there", async () => {
+    const shown = await page(`Bearer ${KEY}`);
+    const refused = await page(undefined, "/dashboard", { Accept: "text/html" });
+    expect(refused.status).to.equal(401);
+    expect(refused.text).to.equal(shown.text);
+  });
+
+  it("is the same page at every address, under a strict policy (CSP Level 3)", async () => {
     for (const path of ["/dashboard", "/dashboard/", "/dashboard/queues/default/dead", "/dashboard/tasks/a%3Ab"]) {
-      const answer = await page(undefined, path);
+      const answer = await page(`Bearer ${KEY}`, path);
       expect(answer.status, path).to.equal(200);
       const policy = String(answer.headers["content-security-policy"]).split("; ");
       for (const rule of ["default-src 'none'", "script-src 'self'", "style-src 'self'", "img-src 'self' blob:"]) {
@@ -47,7 +67,9 @@ describe("the dashboard", () => {
   });
 
   it("loads its files from this server, and each is there", async () => {
-    const files = [...(await page()).text.matchAll(/(?:src|href)="(\/pages\/[^"]+)"/g)].map((match) => match[1] ?? "");
+    const files = [...(await page(`Bearer ${KEY}`)).text.matchAll(/(?:src|href)="(\/pages\/[^"]+)"/g)].map(
+      (match) => match[1] ?? "",
+    );
     for (const path of files) {
       const asset = await page(undefined, path);
       expect(asset.status, path).to.equal(200);

@@ -115,6 +115,7 @@ describe("API keys", () => {
       ["GET", "/v1/queues/default/waiting", "read", ["eve", "watch", "root"]],
       ["GET", "/v1/queues/default/scheduled", "read", ["eve", "watch", "root"]],
       ["GET", "/v1/workers", "read", ["eve", "watch", "root"]],
+      ["GET", "/dashboard/queues/default", "read", ["eve", "watch", "root"]],
       ["GET", "/v1/requests/nobody/timeline", "submit or read", ["ann", "eve", "watch", "root"]],
       ["POST", "/v1/queues/default/bulk", "admin", ["root"]],
       ["DELETE", "/v1/queues/default/dead", "admin", ["root"]],
