@@ -3,7 +3,7 @@ import type { Engine } from "./engine.ts";
 import type { Page, PageRequest } from "./page.ts";
 
 /** What is done to many tasks. */
-type BulkAction = "cancel" | "retry" | "delete";
+export type BulkAction = "cancel" | "retry" | "delete";
 
 /** Where the next step begins. */
 export interface BulkPlace extends Place {
