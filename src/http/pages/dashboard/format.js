@@ -56,15 +56,33 @@ export function size(bytes) {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
+/** @typedef {import("./wire.js").Eta} Eta */
+
 /**
- * When something begins by an estimate: "now", "3.1 s", with its range if that is wide.
- * @param {import("./wire.js").Eta | null | undefined} eta
+ * When something begins by an estimate: "at once", "3.1 s", with its range if that is wide.
+ * @param {Eta | null | undefined} eta
  */
 export function eta(eta) {
+  return `${etaStart(eta)}${etaRange(eta)}`;
+}
+
+/**
+ * The estimate without its range.
+ * @param {Eta | null | undefined} eta
+ */
+export function etaStart(eta) {
   if (!eta) return NONE;
-  if (eta.seconds < 0.5) return "at once";
+  return eta.seconds < 0.5 ? "at once" : duration(eta.seconds);
+}
+
+/**
+ * " (2 s to 5 s)"; empty if the range is narrow.
+ * @param {Eta | null | undefined} eta
+ */
+export function etaRange(eta) {
+  if (!eta || eta.seconds < 0.5) return "";
   const isWide = eta.high - eta.low > Math.max(2, eta.seconds / 5);
-  return isWide ? `${duration(eta.seconds)} (${duration(eta.low)} to ${duration(eta.high)})` : duration(eta.seconds);
+  return isWide ? ` (${duration(eta.low)} to ${duration(eta.high)})` : "";
 }
 
 /** @param {string} iso */

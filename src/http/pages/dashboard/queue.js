@@ -3,7 +3,7 @@
 import { addressOf, paths } from "./address.js";
 import { chart } from "./chart.js";
 import { queryOf } from "./filters.js";
-import { count, duration, eta, moment, rate } from "./format.js";
+import { count, duration, etaRange, etaStart, moment, rate } from "./format.js";
 import { history } from "./history.js";
 import { h } from "./html.js";
 import { nothingThere } from "./missing.js";
@@ -98,7 +98,9 @@ function figures(queue) {
     figure("Waiting", count(queue.waiting)),
     queue.held !== null && figure("Held", count(queue.held)),
     figure("Running", [count(queue.running), h("small", null, ` of ${count(queue.slots)}`)]),
-    figure("New task waits", queue.workers === 0 ? "no workers" : eta(queue.eta), queue.workers === 0 ? "warn" : ""),
+    queue.workers === 0
+      ? figure("New task waits", "no workers", "warn")
+      : figure("New task waits", [etaStart(queue.eta), h("small", null, etaRange(queue.eta))]),
     figure("Oldest waits", duration(queue.oldestWaitingSeconds)),
     figure("In", [rate(queue.rate.accepted), h("small", null, " / s")]),
     figure("Out", [rate(queue.rate.finished), h("small", null, " / s")]),
