@@ -26,6 +26,9 @@ ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 WORKDIR /app
 COPY --from=production /app/node_modules ./node_modules
 COPY --from=build /app/dist ./dist
+# The server shows them at /docs.
+COPY docs ./docs
+COPY llms.txt ./
 # Handler files mounted at /app/handlers (HANDLERS=/app/handlers) resolve "paihao" and its packages from here. TypeScript is
 # read by Node itself, which leaves out the types.
 COPY package.json LICENSE ./

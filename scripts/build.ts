@@ -33,8 +33,6 @@ const VENDORED: readonly { from: string; to: string; for: string }[] = [
     for: "http/pages/dashboard/dashboard.html",
   })),
 ];
-/** What serves the documents, and what of the checkout it serves: copied, so that an image needs nothing but dist. */
-const GUIDES = { for: "http/pages/guides.ts", to: "http/pages/guides", kinds: [".md", ".png"] } as const;
 /** What `bin` of package.json names, below src and dist. */
 const COMMAND = "cli/paihao";
 /** Remembers in dist which sources it was made from. */
@@ -60,7 +58,7 @@ export function build(root: string): string {
     }
   }
 
-  const vendored = [...VENDORED.filter((file) => sources.includes(file.for)), ...guidesOf(root, sources)];
+  const vendored = VENDORED.filter((file) => sources.includes(file.for));
   // Beside dist, not within: a build that fails leaves dist alone.
   const fresh = join(root, `dist.${process.pid}`);
   try {
@@ -83,14 +81,6 @@ export function build(root: string): string {
   return `build: ${sources.length - assets.length} TypeScript files compiled, ${assets.length + vendored.length} assets copied to dist in ${seconds} s`;
 }
 
-/** The documents to copy, all into one folder. */
-function guidesOf(root: string, sources: readonly string[]): { from: string; to: string }[] {
-  if (!sources.includes(GUIDES.for)) return [];
-  const docs = filesIn(join(root, "docs")).filter((path) => GUIDES.kinds.some((kind) => extname(path) === kind));
-  const files = [...docs.map((path) => `docs/${path}`), "llms.txt"];
-  return files.map((from) => ({ from, to: `${GUIDES.to}/${basename(from)}` }));
-}
-
 function copy(from: string, to: string): void {
   fs.mkdirSync(dirname(to), { recursive: true });
   fs.copyFileSync(from, to);
@@ -107,8 +97,7 @@ function withoutMap(path: string): void {
 function fingerprint(root: string, sources: readonly string[]): string {
   const hash = createHash("sha256");
   const settings = ["package.json", "tsconfig.json", "tsconfig.build.json"];
-  const guides = guidesOf(root, sources).map(({ from }) => from);
-  for (const path of [...settings, ...guides, ...sources.map((source) => `src/${source}`)]) {
+  for (const path of [...settings, ...sources.map((source) => `src/${source}`)]) {
     const { size, mtimeMs } = fs.statSync(join(root, path));
     hash.update(`${path} ${size} ${mtimeMs}\n`);
   }

@@ -1,5 +1,5 @@
 /**
- * `npm test`: the checks, then every test on a native Redis, and those that depend on the store on the embedded one
+ * `npm test`: the checks, then every test on a native Redis, and those that show what a store does on the embedded one
  * as well, in three processes at a time. Needs nothing but Node; it installs redis-server where it may and says so where it cannot.
  *
  *   npm test                           everything
@@ -31,8 +31,10 @@ import { filesIn } from "./files.ts";
 import { add, type Failure, failureLines, NONE, type Totals, totalsLine } from "./totals.ts";
 
 const BIN = join(ROOT, "node_modules/.bin");
-/** What the embedded store and a cluster must do as well as a native one; the tests of test/chaos need a server of their own. */
-const ON_EVERY_STORE = ["test/store/", "test/engine/", "test/http/", "test/workers/"];
+/** What depends on the store; the tests of test/chaos need a server of their own. */
+const ON_A_CLUSTER = ["test/store/", "test/engine/", "test/http/", "test/workers/"];
+/** What shows that the embedded store does as well as a native one. The rest calls the same scripts, and would take minutes more. */
+const ON_EMBEDDED = ["test/store/", "test/engine/", "test/http/contract/", "test/http/routes/"];
 
 /** Something that the tests left open keeps mocha from ending: better a failure than a CI job that hangs. */
 const LONGEST_RUN_MS = 16 * 60_000;
@@ -66,25 +68,25 @@ async function main(args: readonly string[]): Promise<Totals> {
   if (args.includes("--checks")) return checks;
 
   const files = testFiles(paths.length === 0 ? ["test"] : paths);
-  const again = files.filter((file) => ON_EVERY_STORE.some((folder) => file.startsWith(folder)));
-  const others = files.filter((file) => !again.includes(file));
+  const [ofStore, others] = [within(files, ON_A_CLUSTER), without(files, ON_A_CLUSTER)];
   if (args.includes("--cluster")) {
     if (!findNative()) return { ...checks, failed: checks.failed + 1 };
-    return add(checks, await runAll([{ store: "cluster", files: again }], options));
+    return add(checks, await runAll([{ store: "cluster", files: ofStore }], options));
   }
-  const native = !args.includes("--embedded") && findNative();
-  const runs: Run[] = native
-    ? [
-        { store: "native", files: others },
-        { store: "native", files: again },
-        { store: "embedded", files: again },
-      ]
-    : [
-        { store: "embedded", files: others },
-        { store: "embedded", files: again },
-      ];
+  const store = !args.includes("--embedded") && findNative() ? "native" : "embedded";
+  const runs: Run[] = [
+    { store, files: others },
+    { store, files: ofStore },
+  ];
+  if (store === "native") runs.push({ store: "embedded", files: within(files, ON_EMBEDDED) });
   return add(checks, await runAll(runs, options));
 }
+
+const within = (files: readonly string[], folders: readonly string[]) =>
+  files.filter((file) => folders.some((folder) => file.startsWith(folder)));
+
+const without = (files: readonly string[], folders: readonly string[]) =>
+  files.filter((file) => !folders.some((folder) => file.startsWith(folder)));
 
 /** Runs all at a time, since much of a test is waiting; shows them one after the other. */
 async function runAll(runs: readonly Run[], options: readonly string[]): Promise<Totals> {

@@ -1,15 +1,12 @@
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { Marked } from "marked";
 import { anchorOf } from "./anchor.ts";
 import { escapeHtml } from "./render.ts";
 
-/** Where the build puts the documents; when running from src, they are those of the checkout. */
-const BUILT = new URL("./guides/", import.meta.url);
-const CHECKOUT = new URL("../../../", import.meta.url);
-const [DOCS, LLMS] = existsSync(BUILT)
-  ? [BUILT, new URL("llms.txt", BUILT)]
-  : [new URL("docs/", CHECKOUT), new URL("llms.txt", CHECKOUT)];
+/** Where the documents are: at the root of a checkout, of the package, and of an image. */
+const ROOT = new URL("../../../", import.meta.url);
+const [DOCS, LLMS] = [new URL("docs/", ROOT), new URL("llms.txt", ROOT)];
 
 /** The index of all documents, and the name under which it is served. */
 const INDEX = { file: "README.md", as: "guides" } as const;
