@@ -148,10 +148,11 @@ describe("start() of the package", () => {
 
   it("costs nothing to import: no effect, and no server loaded before start() is called", () => {
     const index = pathToFileURL(`${ROOT}/src/index.ts`).href;
-    // A message port is tsx's, which speaks with its own thread as long as modules are loaded.
+    // These are tsx's, which speaks with its own thread and with its parent while modules are loaded.
     const look = `
       const { default: nodeModule } = await import("node:module");
-      const resources = () => process.getActiveResourcesInfo().filter((kind) => kind !== "MessagePort");
+      const ofTsx = ["MessagePort", "ConnectWrap", "PipeWrap"];
+      const resources = () => process.getActiveResourcesInfo().filter((kind) => !ofTsx.includes(kind));
       const seen = () => [process.eventNames().map(String), resources()];
       const before = seen();
       await import(${JSON.stringify(index)});

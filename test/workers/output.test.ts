@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { PaihaoError } from "../../src/errors.ts";
 import { defineHandler, type Handler, type TaskContext } from "../../src/handler/define.ts";
+import { eventually } from "../../testbed/eventually.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 
 describe("what a handler writes", () => {
@@ -123,6 +124,8 @@ describe("what a handler writes", () => {
     });
     const id = await shop.submit(1);
     await shop.ended(id, "canceled");
+    // It has ended by the cancel, before the handler writes.
+    await eventually(() => said !== "");
     expect(said).to.contain("no longer this worker's");
     expect(await read(id)).to.deep.equal([]);
   });
