@@ -1,6 +1,6 @@
 /**
  * `npm test`: the checks, then every test on a native Redis, and those that show what a store does on the embedded one
- * as well, in three processes at a time. Needs nothing but Node; it installs redis-server where it may and says so where it cannot.
+ * as well, in up to three processes at a time. Needs nothing but Node; it installs redis-server where it may and says so where it cannot.
  *
  *   npm test                           everything
  *   npm test -- test/config            only these files or folders, without the checks
@@ -33,8 +33,12 @@ import { add, type Failure, failureLines, NONE, type Totals, totalsLine } from "
 const BIN = join(ROOT, "node_modules/.bin");
 /** What depends on the store; the tests of test/chaos need a server of their own. */
 const ON_A_CLUSTER = ["test/store/", "test/engine/", "test/http/", "test/workers/"];
+const OF_THE_ENGINE = ["test/store/", "test/engine/"];
 /** What shows that the embedded store does as well as a native one. The rest calls the same scripts, and would take minutes more. */
-const ON_EMBEDDED = ["test/store/", "test/engine/", "test/http/contract/", "test/http/routes/"];
+const ON_EMBEDDED = [...OF_THE_ENGINE, "test/http/contract/", "test/http/routes/"];
+
+/** As many as two cores can do without tests that wait too long for their turn. */
+const AT_A_TIME = 3;
 
 /** Something that the tests left open keeps mocha from ending: better a failure than a CI job that hangs. */
 const LONGEST_RUN_MS = 16 * 60_000;
@@ -68,15 +72,17 @@ async function main(args: readonly string[]): Promise<Totals> {
   if (args.includes("--checks")) return checks;
 
   const files = testFiles(paths.length === 0 ? ["test"] : paths);
-  const [ofStore, others] = [within(files, ON_A_CLUSTER), without(files, ON_A_CLUSTER)];
+  const ofStore = within(files, ON_A_CLUSTER);
   if (args.includes("--cluster")) {
     if (!findNative()) return { ...checks, failed: checks.failed + 1 };
     return add(checks, await runAll([{ store: "cluster", files: ofStore }], options));
   }
   const store = !args.includes("--embedded") && findNative() ? "native" : "embedded";
+  const ofEngine = within(files, OF_THE_ENGINE);
   const runs: Run[] = [
-    { store, files: others },
-    { store, files: ofStore },
+    { store, files: ofEngine },
+    { store, files: ofStore.filter((file) => !ofEngine.includes(file)) },
+    { store, files: files.filter((file) => !ofStore.includes(file)) },
   ];
   if (store === "native") runs.push({ store: "embedded", files: within(files, ON_EMBEDDED) });
   return add(checks, await runAll(runs, options));
@@ -85,16 +91,14 @@ async function main(args: readonly string[]): Promise<Totals> {
 const within = (files: readonly string[], folders: readonly string[]) =>
   files.filter((file) => folders.some((folder) => file.startsWith(folder)));
 
-const without = (files: readonly string[], folders: readonly string[]) =>
-  files.filter((file) => !folders.some((folder) => file.startsWith(folder)));
-
-/** Runs all at a time, since much of a test is waiting; shows them one after the other. */
+/** Runs some at a time, since much of a test is waiting; shows them one after the other. */
 async function runAll(runs: readonly Run[], options: readonly string[]): Promise<Totals> {
-  const started: Promise<Totals>[] = [];
+  const ended: Promise<Totals>[] = [];
   for (const run of runs.filter(({ files }) => files.length > 0)) {
-    started.push(runMocha(run, options, started.at(-1)));
+    const [before, shownAfter] = [ended.at(-AT_A_TIME), ended.at(-1)];
+    ended.push(Promise.resolve(before).then(() => runMocha(run, options, shownAfter)));
   }
-  return (await Promise.all(started)).reduce(add, NONE);
+  return (await Promise.all(ended)).reduce(add, NONE);
 }
 
 /** Passing checks are no tests and not counted; a failing one must not hide behind "0 failed". */
