@@ -35,7 +35,7 @@ const BIN = join(ROOT, "node_modules/.bin");
 const ON_A_CLUSTER = ["test/store/", "test/engine/", "test/http/", "test/workers/"];
 const OF_THE_ENGINE = ["test/store/", "test/engine/"];
 /** What shows that the embedded store does as well as a native one. The rest calls the same scripts, and would take minutes more. */
-const ON_EMBEDDED = [...OF_THE_ENGINE, "test/http/contract/", "test/http/routes/"];
+const ON_EMBEDDED = [...OF_THE_ENGINE, "test/http/contract/"];
 
 /** As many as two cores can do without tests that wait too long for their turn. */
 const AT_A_TIME = 3;
