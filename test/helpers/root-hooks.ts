@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { STORES, type StoreKind } from "../../src/config/config.ts";
 import { createLog } from "../../src/log.ts";
+import { connect } from "../../src/store/connection.ts";
 import { type ProvisionedStore, provisionStore } from "../../src/store/servers/provision.ts";
 import { startCluster, type TestCluster } from "../../testbed/redis-cluster.ts";
 import { publishStore } from "./store/run-store.ts";
@@ -26,6 +27,7 @@ export const mochaHooks = {
     // Without TEST_STORE: an installed server, else the embedded one.
     const redisUrl = kind === "external" ? process.env.TEST_REDIS_URL : undefined;
     store = await provisionStore({ redisUrl, store: kind, dataDir: dir }, createLog("error"));
+    if (store.kind === "native") await keepInMemory(store.url);
     publishStore(store);
   },
 
@@ -36,6 +38,13 @@ export const mochaHooks = {
     if (dir !== undefined) await rm(dir, { recursive: true, force: true });
   },
 };
+
+/** A server that writes its data waits for the disk, on a slow one for seconds; tests of what survives start their own. */
+async function keepInMemory(url: string): Promise<void> {
+  const redis = await connect(url, "test-setup", createLog("error"));
+  await redis.call("CONFIG", "SET", "appendonly", "no");
+  redis.disconnect();
+}
 
 /** TEST_STORE: native, embedded, cluster, or external, which wants TEST_REDIS_URL. */
 function wantedKind(): StoreKind | undefined {
