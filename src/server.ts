@@ -1,8 +1,8 @@
 import { LinkSigner } from "./auth/link-signer.ts";
 import type { Config } from "./config/config.ts";
 import { Calibration } from "./engine/estimates/calibration.ts";
-import { readGauges } from "./engine/gauges.ts";
-import { openEngine } from "./engine/open.ts";
+import { readGauges } from "./engine/monitoring/gauges.ts";
+import { openEngine } from "./engine/opening/open.ts";
 import { messageOf } from "./errors.ts";
 import type { Handler } from "./handler/define.ts";
 import { loadHandlers, shippedHandlersDir } from "./handler/load.ts";

@@ -1,4 +1,4 @@
-import type { Submission } from "../src/engine/submission.ts";
+import type { Submission } from "../src/engine/submission/submission.ts";
 
 /** A submission of JSON to a queue, with the usual options except those given. */
 export function submissionOf(id: string, queue: string, input: string, options: Partial<Submission> = {}): Submission {

@@ -1,5 +1,5 @@
 import { readConfig } from "../config/config.ts";
-import { auditStore } from "../engine/audit.ts";
+import { auditStore } from "../engine/maintenance/audit.ts";
 import { createLog } from "../log.ts";
 import { provisionStore } from "../store/servers/provision.ts";
 

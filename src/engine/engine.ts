@@ -23,33 +23,33 @@ import type {
   UpdateVerdict,
 } from "../store/scripts/scripts.ts";
 import type { Answer } from "../task.ts";
-import { Allocations } from "./allocations.ts";
-import { type BatchedVerbs, batchedVerbs } from "./batched-verbs.ts";
-import { Completions } from "./complete.ts";
-import { DeadLetters } from "./dead-letters.ts";
+import { Completions } from "./attempt/complete.ts";
+import { type Failure, Failures } from "./attempt/fail.ts";
+import { Outputs } from "./attempt/output.ts";
+import { StepRecords } from "./attempt/steps.ts";
+import { type BatchedVerbs, batchedVerbs } from "./calls/batched-verbs.ts";
+import { newCall } from "./calls/new-call.ts";
 import { Sample } from "./estimates/calibration.ts";
-import { type Failure, Failures } from "./fail.ts";
-import { figuresOf } from "./figures.ts";
-import { finishedOf } from "./finished.ts";
-import { Histories } from "./history.ts";
-import { Homes } from "./homes.ts";
-import { type Inspection, type InspectOptions, Inspector } from "./inspect.ts";
 import { LargeValues } from "./large-values/large-values.ts";
-import { newCall } from "./new-call.ts";
-import { Outputs } from "./output.ts";
-import { type Page, type PageRequest, pageOf } from "./page.ts";
-import { OtherPartitions } from "./partitions.ts";
-import { Permits } from "./permits.ts";
-import { Rests } from "./rests.ts";
+import { DeadLetters } from "./maintenance/dead-letters.ts";
+import { lossOf, Tick } from "./maintenance/tick.ts";
+import { figuresOf } from "./monitoring/figures.ts";
+import { Histories } from "./monitoring/history.ts";
+import { type AboutWorker, workersOf } from "./monitoring/workers.ts";
+import { Homes } from "./partitions/homes.ts";
+import { OtherPartitions } from "./partitions/partitions.ts";
+import { finishedOf } from "./reading/finished.ts";
+import { type Inspection, type InspectOptions, Inspector } from "./reading/inspect.ts";
+import { type Page, type PageRequest, pageOf } from "./reading/page.ts";
+import { Permits } from "./reservation/permits.ts";
+import { Rests } from "./reservation/rests.ts";
 import { type QueueSettings, retentionOf } from "./settings.ts";
-import { StepRecords } from "./steps.ts";
-import type { Submission } from "./submission.ts";
-import { type SubmissionVerdict, Submitter } from "./submit.ts";
-import { lossOf, Tick } from "./tick.ts";
-import { update } from "./update.ts";
+import { Allocations } from "./submission/allocations.ts";
+import type { Submission } from "./submission/submission.ts";
+import { type SubmissionVerdict, Submitter } from "./submission/submit.ts";
+import { update } from "./submission/update.ts";
 import { Notices } from "./watching/notices.ts";
 import { Wait } from "./watching/wait.ts";
-import { type AboutWorker, workersOf } from "./workers.ts";
 
 /** What an engine needs. */
 export interface EngineParts {

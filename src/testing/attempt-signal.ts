@@ -1,4 +1,4 @@
-import type { AbortCause, HandlerEnd } from "../engine/attempt-end.ts";
+import type { AbortCause, HandlerEnd } from "../engine/attempt/attempt-end.ts";
 import { TaskAborted } from "../workers/abort.ts";
 
 /** How long a handler may continue after its signal has fired, ms, as in a worker. */

@@ -1,6 +1,6 @@
 import type { Received } from "../client/handler-types.ts";
 import { readConfig } from "../config/config.ts";
-import { type AttemptEnd, attemptEnd } from "../engine/attempt-end.ts";
+import { type AttemptEnd, attemptEnd } from "../engine/attempt/attempt-end.ts";
 import { settingsOf } from "../engine/settings.ts";
 import { consumesType, type Handler } from "../handler/define.ts";
 import type { Problem } from "../handler/intents.ts";

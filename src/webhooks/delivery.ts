@@ -1,4 +1,4 @@
-import type { Inspection } from "../engine/inspect.ts";
+import type { Inspection } from "../engine/reading/inspect.ts";
 import { messageOf } from "../errors.ts";
 import { defineInternalHandler, type Handler, INTERNAL_QUEUES, type TaskContext } from "../handler/define.ts";
 import { giveUp, RetryAfter, RetryLater } from "../handler/intents.ts";

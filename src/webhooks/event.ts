@@ -1,5 +1,5 @@
-import type { Inspection } from "../engine/inspect.ts";
-import { resultJson } from "../engine/result-json.ts";
+import type { Inspection } from "../engine/reading/inspect.ts";
+import { resultJson } from "../engine/reading/result-json.ts";
 import type { Outcome } from "../task.ts";
 import { timestamp } from "../timestamp.ts";
 

@@ -1,6 +1,6 @@
-import type { AbortCause } from "../engine/attempt-end.ts";
+import type { AbortCause } from "../engine/attempt/attempt-end.ts";
+import { newCall } from "../engine/calls/new-call.ts";
 import type { Engine } from "../engine/engine.ts";
-import { newCall } from "../engine/new-call.ts";
 import type { QueueSettings } from "../engine/settings.ts";
 import { messageOf, PaihaoError } from "../errors.ts";
 import type { Logger } from "../log.ts";

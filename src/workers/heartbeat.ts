@@ -1,5 +1,5 @@
 import type { Engine } from "../engine/engine.ts";
-import type { AboutWorker } from "../engine/workers.ts";
+import type { AboutWorker } from "../engine/monitoring/workers.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from "node:timers/promises";
 import { ChurnMap } from "../churn-map.ts";
-import type { AbortCause } from "../engine/attempt-end.ts";
+import type { AbortCause } from "../engine/attempt/attempt-end.ts";
 import type { Engine } from "../engine/engine.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";

@@ -1,4 +1,4 @@
-import { failureOf } from "../engine/attempt-end.ts";
+import { failureOf } from "../engine/attempt/attempt-end.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { QueueSettings } from "../engine/settings.ts";
 import { reasonOf } from "../errors.ts";

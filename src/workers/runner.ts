@@ -1,6 +1,12 @@
-import { type AttemptEnd, attemptEnd, type HandlerEnd, INPUT_GONE, INPUT_UNREAD } from "../engine/attempt-end.ts";
+import {
+  type AttemptEnd,
+  attemptEnd,
+  type HandlerEnd,
+  INPUT_GONE,
+  INPUT_UNREAD,
+} from "../engine/attempt/attempt-end.ts";
+import type { Failure } from "../engine/attempt/fail.ts";
 import type { Engine } from "../engine/engine.ts";
-import type { Failure } from "../engine/fail.ts";
 import type { QueueSettings } from "../engine/settings.ts";
 import { messageOf, reasonOf } from "../errors.ts";
 import type { Handler } from "../handler/define.ts";

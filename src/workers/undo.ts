@@ -1,5 +1,5 @@
-import type { Failure } from "../engine/fail.ts";
-import { problemResult } from "../engine/problem.ts";
+import type { Failure } from "../engine/attempt/fail.ts";
+import { problemResult } from "../engine/attempt/problem.ts";
 import { messageOf } from "../errors.ts";
 import {
   defineInternalHandler,

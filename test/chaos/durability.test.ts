@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { expect } from "chai";
 import { readConfig } from "../../src/config/config.ts";
-import { type OpenedEngine, openEngine } from "../../src/engine/open.ts";
+import { type OpenedEngine, openEngine } from "../../src/engine/opening/open.ts";
 import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { eventually } from "../../testbed/eventually.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
-import { audit } from "../../src/engine/audit.ts";
+import { audit } from "../../src/engine/maintenance/audit.ts";
 import { stateOf } from "../../src/store/keys.ts";
 import { isOutcome } from "../../src/task.ts";
 import { eventually } from "../../testbed/eventually.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { audit } from "../../src/engine/audit.ts";
+import { audit } from "../../src/engine/maintenance/audit.ts";
 import { createLog } from "../../src/log.ts";
 import { connect } from "../../src/store/connection.ts";
 import { Keys } from "../../src/store/keys.ts";

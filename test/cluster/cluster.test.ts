@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { audit } from "../../src/engine/audit.ts";
+import { audit } from "../../src/engine/maintenance/audit.ts";
 import { startCluster, type TestCluster } from "../../testbed/redis-cluster.ts";
 import { openEngine } from "../helpers/engine.ts";
 import { closedGate } from "../helpers/gates.ts";

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect } from "chai";
-import { RESULT_LIMIT } from "../../src/engine/result-json.ts";
+import { RESULT_LIMIT } from "../../src/engine/reading/result-json.ts";
 import { freePort } from "../../src/store/servers/free-port.ts";
 import { REQUEST_DEFAULTS } from "../../src/webhooks/request.ts";
 import { ATTEMPTS, pauseMs, SCHEDULE } from "../../src/webhooks/schedule.ts";

@@ -1,10 +1,10 @@
 import { readConfig } from "../../src/config/config.ts";
+import { catalogueResult } from "../../src/engine/attempt/problem.ts";
 import { Engine } from "../../src/engine/engine.ts";
-import type { Inspection } from "../../src/engine/inspect.ts";
-import { catalogueResult } from "../../src/engine/problem.ts";
+import type { Inspection } from "../../src/engine/reading/inspect.ts";
+import type { WithInput } from "../../src/engine/reservation/take.ts";
 import { type QueueSettings, settingsOf } from "../../src/engine/settings.ts";
-import type { Submission } from "../../src/engine/submission.ts";
-import type { WithInput } from "../../src/engine/take.ts";
+import type { Submission } from "../../src/engine/submission/submission.ts";
 import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { type Connection, connect } from "../../src/store/connection.ts";

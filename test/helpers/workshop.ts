@@ -1,8 +1,8 @@
 import { readConfig } from "../../src/config/config.ts";
 import type { Engine } from "../../src/engine/engine.ts";
-import type { Inspection } from "../../src/engine/inspect.ts";
-import { openEngine } from "../../src/engine/open.ts";
-import type { Submission } from "../../src/engine/submission.ts";
+import { openEngine } from "../../src/engine/opening/open.ts";
+import type { Inspection } from "../../src/engine/reading/inspect.ts";
+import type { Submission } from "../../src/engine/submission/submission.ts";
 import type { Handler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { Loop } from "../../src/loop.ts";

@@ -1,7 +1,7 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect } from "chai";
-import { auditStore } from "../../src/engine/audit.ts";
+import { auditStore } from "../../src/engine/maintenance/audit.ts";
 import { createLog } from "../../src/log.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { storeUrl } from "../helpers/store/run-store.ts";

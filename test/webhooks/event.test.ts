@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import type { Inspection } from "../../src/engine/inspect.ts";
-import { catalogueResult } from "../../src/engine/problem.ts";
-import { RESULT_LIMIT } from "../../src/engine/result-json.ts";
+import { catalogueResult } from "../../src/engine/attempt/problem.ts";
+import type { Inspection } from "../../src/engine/reading/inspect.ts";
+import { RESULT_LIMIT } from "../../src/engine/reading/result-json.ts";
 import { decodeResult, encodeResult } from "../../src/store/result.ts";
 import type { Result } from "../../src/task.ts";
 import { eventBody, type TaskEnd } from "../../src/webhooks/event.ts";

@@ -3,7 +3,7 @@
  * it and finishes it. Called by a handler that blocks its event loop meanwhile.
  */
 import { readConfig } from "../../src/config/config.ts";
-import { openEngine } from "../../src/engine/open.ts";
+import { openEngine } from "../../src/engine/opening/open.ts";
 import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { type Config, readConfig } from "../../config/config.ts";
-import { auditStore } from "../../engine/audit.ts";
+import { auditStore } from "../../engine/maintenance/audit.ts";
 import { messageOf, StartError } from "../../errors.ts";
 import { createLog, type Logger } from "../../log.ts";
 import { DirectoryInUseError } from "../../store/servers/data-lock.ts";

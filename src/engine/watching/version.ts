@@ -1,4 +1,4 @@
-import type { Inspection } from "../inspect.ts";
+import type { Inspection } from "../reading/inspect.ts";
 
 /** What a version is made of. */
 type VersionFields = Pick<

@@ -1,9 +1,9 @@
 import type { NoticedEnd } from "../../store/notice.ts";
 import { decodeResult } from "../../store/result.ts";
 import { isOutcome } from "../../task.ts";
-import type { Inspection, Inspector, TaskEnd } from "../inspect.ts";
-import { Sleep } from "../sleep.ts";
+import type { Inspection, Inspector, TaskEnd } from "../reading/inspect.ts";
 import type { Listening, Notices } from "./notices.ts";
+import { Sleep } from "./sleep.ts";
 
 /** How often a wait polls, ms, since a notice may be lost. */
 const LOOK_MS = 2000;

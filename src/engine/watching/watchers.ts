@@ -1,6 +1,6 @@
 import { Loop } from "../../loop.ts";
 import type { Engine } from "../engine.ts";
-import type { Inspection } from "../inspect.ts";
+import type { Inspection } from "../reading/inspect.ts";
 import type { Listening } from "./notices.ts";
 import { versionOf } from "./version.ts";
 

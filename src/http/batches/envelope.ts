@@ -1,4 +1,4 @@
-import type { Submission } from "../../engine/submission.ts";
+import type { Submission } from "../../engine/submission/submission.ts";
 import { isId, LONGEST_DELAY_S, PRIORITY } from "../../task.ts";
 import { parseJson } from "../input/json.ts";
 import { checkedDeadline, wrongParameter } from "../task/submit-options.ts";

@@ -1,6 +1,6 @@
 import type { QueueSettings } from "../../engine/settings.ts";
-import type { Submission } from "../../engine/submission.ts";
-import type { SubmissionVerdict } from "../../engine/submit.ts";
+import type { Submission } from "../../engine/submission/submission.ts";
+import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
 import { PaihaoError } from "../../errors.ts";
 import type { Api } from "../api.ts";
 import type { signatureOf } from "../task/access.ts";

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { Inspection } from "../../engine/inspect.ts";
+import type { Inspection } from "../../engine/reading/inspect.ts";
 import { versionOf } from "../../engine/watching/version.ts";
 import { splitField, trimField } from "./fields.ts";
 

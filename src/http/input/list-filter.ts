@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import { nameOf } from "../../engine/submission.ts";
+import { nameOf } from "../../engine/submission/submission.ts";
 import type { Filter } from "../../store/scripts/scripts.ts";
 import { STATES, type State } from "../../task.ts";
 import { oneParameter, searchOf, wrongParameter } from "../task/submit-options.ts";

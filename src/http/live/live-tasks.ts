@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import type { Inspection } from "../../engine/inspect.ts";
+import type { Inspection } from "../../engine/reading/inspect.ts";
 import { OutputFeeds } from "../../engine/watching/output-feeds.ts";
 import type { Watchers, WatchListener } from "../../engine/watching/watchers.ts";
 import type { Api } from "../api.ts";

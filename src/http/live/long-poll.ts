@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import { ChurnMap } from "../../churn-map.ts";
-import type { Inspection } from "../../engine/inspect.ts";
+import type { Inspection } from "../../engine/reading/inspect.ts";
 import type { Watchers } from "../../engine/watching/watchers.ts";
 import type { Api } from "../api.ts";
 

@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { Inspection } from "../../engine/inspect.ts";
+import type { Inspection } from "../../engine/reading/inspect.ts";
 import { isOutcome } from "../../task.ts";
 import type { FollowedTask } from "./followed-task.ts";
 import { OutputPump, type OutputSource } from "./output-pump.ts";

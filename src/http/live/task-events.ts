@@ -1,6 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Context } from "koa";
-import type { Inspection } from "../../engine/inspect.ts";
+import type { Inspection } from "../../engine/reading/inspect.ts";
 import type { OutputPage } from "../../engine/watching/output-feeds.ts";
 import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { Context } from "koa";
-import { PROBLEM_TYPE } from "../../engine/problem.ts";
+import { PROBLEM_TYPE } from "../../engine/attempt/problem.ts";
 import { PaihaoError } from "../../errors.ts";
 import { bareProblem } from "../problems/client-error.ts";
 import { METHODS } from "../routes.ts";

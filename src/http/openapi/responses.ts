@@ -1,4 +1,4 @@
-import { PROBLEM_TYPE } from "../../engine/problem.ts";
+import { PROBLEM_TYPE } from "../../engine/attempt/problem.ts";
 import { type ErrorCode, errorEntry } from "../../errors.ts";
 import { FIELD_ERROR_LIMITS } from "../input/field-errors.ts";
 import { type HeaderName, headerRefs } from "./headers.ts";

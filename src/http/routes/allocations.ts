@@ -1,7 +1,7 @@
 import type { Context } from "koa";
-import { isAllocated } from "../../engine/allocations.ts";
-import type { Inspection } from "../../engine/inspect.ts";
-import type { Submission } from "../../engine/submission.ts";
+import type { Inspection } from "../../engine/reading/inspect.ts";
+import { isAllocated } from "../../engine/submission/allocations.ts";
+import type { Submission } from "../../engine/submission/submission.ts";
 import { PaihaoError } from "../../errors.ts";
 import { consumesType } from "../../handler/define.ts";
 import { isOutcome, type Result } from "../../task.ts";

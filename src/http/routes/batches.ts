@@ -3,7 +3,7 @@ import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import type { Context } from "koa";
 import type { QueueSettings } from "../../engine/settings.ts";
-import type { Submission } from "../../engine/submission.ts";
+import type { Submission } from "../../engine/submission/submission.ts";
 import { PaihaoError } from "../../errors.ts";
 import { consumesType, type Handler } from "../../handler/define.ts";
 import type { Api } from "../api.ts";

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import { type BulkPlace, bulkStep } from "../../engine/bulk.ts";
+import { type BulkPlace, bulkStep } from "../../engine/maintenance/bulk.ts";
 import type { Api } from "../api.ts";
 import { logAction } from "../audit-line.ts";
 import { readJson } from "../input/body.ts";

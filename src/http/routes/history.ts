@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import type { Counts, Gauges, History, Span, Times } from "../../engine/history.ts";
+import type { Counts, Gauges, History, Span, Times } from "../../engine/monitoring/history.ts";
 import { isInternalQueue } from "../../handler/define.ts";
 import type { Api } from "../api.ts";
 import type { Endpoints } from "../routes.ts";

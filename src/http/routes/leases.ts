@@ -1,8 +1,8 @@
 import type { Context } from "koa";
 import type { z } from "zod";
-import { answerOf, sizeError } from "../../engine/answer.ts";
-import { failureOf } from "../../engine/attempt-end.ts";
-import { takeOrWait, type WithInput } from "../../engine/take.ts";
+import { answerOf, sizeError } from "../../engine/attempt/answer.ts";
+import { failureOf } from "../../engine/attempt/attempt-end.ts";
+import { takeOrWait, type WithInput } from "../../engine/reservation/take.ts";
 import { PaihaoError } from "../../errors.ts";
 import type { Problem } from "../../handler/intents.ts";
 import type { Lease } from "../../store/scripts/scripts.ts";

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import type { Page, PageRequest } from "../../engine/page.ts";
+import type { Page, PageRequest } from "../../engine/reading/page.ts";
 import type { Index } from "../../store/keys.ts";
 import { runOf } from "../../store/run.ts";
 import type { Entry } from "../../store/scripts/scripts.ts";

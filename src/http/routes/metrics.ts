@@ -1,4 +1,4 @@
-import { type GaugeSources, readGauges } from "../../engine/gauges.ts";
+import { type GaugeSources, readGauges } from "../../engine/monitoring/gauges.ts";
 import type { Endpoints } from "../routes.ts";
 
 /** Metrics for Prometheus. */

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import type { Inspection } from "../../engine/inspect.ts";
+import type { Inspection } from "../../engine/reading/inspect.ts";
 import type { Watchers } from "../../engine/watching/watchers.ts";
 import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";

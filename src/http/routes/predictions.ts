@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import { z } from "zod";
-import type { Submission } from "../../engine/submission.ts";
+import type { Submission } from "../../engine/submission/submission.ts";
 import { PaihaoError } from "../../errors.ts";
 import { consumesType } from "../../handler/define.ts";
 import { isOutcome } from "../../task.ts";

@@ -1,8 +1,8 @@
 import type { Context } from "koa";
 import { estimate } from "../../engine/estimates/estimate.ts";
-import type { Inspection, TaskEnd } from "../../engine/inspect.ts";
-import type { Submission } from "../../engine/submission.ts";
-import type { SubmissionVerdict } from "../../engine/submit.ts";
+import type { Inspection, TaskEnd } from "../../engine/reading/inspect.ts";
+import type { Submission } from "../../engine/submission/submission.ts";
+import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
 import type { Wait } from "../../engine/watching/wait.ts";
 import { PaihaoError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";

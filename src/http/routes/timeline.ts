@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import type { Inspection } from "../../engine/inspect.ts";
+import type { Inspection } from "../../engine/reading/inspect.ts";
 import { INTERNAL_QUEUES } from "../../handler/define.ts";
 import { RECORD_LIMITS, type TaskRecord } from "../../store/scripts/scripts.ts";
 import { timestamp } from "../../timestamp.ts";

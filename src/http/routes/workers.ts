@@ -1,4 +1,4 @@
-import type { WorkerRow } from "../../engine/workers.ts";
+import type { WorkerRow } from "../../engine/monitoring/workers.ts";
 import { timestamp } from "../../timestamp.ts";
 import type { Api } from "../api.ts";
 import type { Endpoints } from "../routes.ts";

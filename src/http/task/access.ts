@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import { type ApiKey, SCOPES, type Scope } from "../../auth/api-key.ts";
 import type { LinkSigner, SignedTask } from "../../auth/link-signer.ts";
-import type { Inspection } from "../../engine/inspect.ts";
+import type { Inspection } from "../../engine/reading/inspect.ts";
 import type { PaihaoError } from "../../errors.ts";
 
 /** Who sends a request, and what they may do. */

@@ -1,7 +1,7 @@
 import type { Context } from "koa";
-import type { Allocation } from "../../engine/allocations.ts";
 import { type Eta, estimatedPercent } from "../../engine/estimates/estimate.ts";
-import type { Inspection } from "../../engine/inspect.ts";
+import type { Inspection } from "../../engine/reading/inspect.ts";
+import type { Allocation } from "../../engine/submission/allocations.ts";
 import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";

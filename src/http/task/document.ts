@@ -1,5 +1,5 @@
 import { estimatedPercent } from "../../engine/estimates/estimate.ts";
-import type { Inspection } from "../../engine/inspect.ts";
+import type { Inspection } from "../../engine/reading/inspect.ts";
 import { errorEntries } from "../../errors.ts";
 import { isInternalQueue } from "../../handler/define.ts";
 import { SHARED } from "../../store/constants.ts";

@@ -1,5 +1,5 @@
 import type { Context } from "koa";
-import type { Share, Submission } from "../../engine/submission.ts";
+import type { Share, Submission } from "../../engine/submission/submission.ts";
 import { PaihaoError } from "../../errors.ts";
 import type { FairOptions, Handler, KeyedOptions } from "../../handler/define.ts";
 import type { Logger } from "../../log.ts";

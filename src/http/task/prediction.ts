@@ -1,4 +1,4 @@
-import type { Inspection } from "../../engine/inspect.ts";
+import type { Inspection } from "../../engine/reading/inspect.ts";
 import type { State } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
 import { pathTo } from "../routes.ts";

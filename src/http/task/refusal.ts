@@ -1,5 +1,5 @@
 import { estimate } from "../../engine/estimates/estimate.ts";
-import type { SubmissionVerdict } from "../../engine/submit.ts";
+import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
 import { PaihaoError } from "../../errors.ts";
 import { INTERNAL_QUEUES } from "../../handler/define.ts";
 import { fullRetryAfterS, pendingRetryAfterS, UNKNOWN_PLACE_S } from "../headers/retry-after.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
-import type { Submission } from "../../engine/submission.ts";
-import type { SubmissionVerdict } from "../../engine/submit.ts";
+import type { Submission } from "../../engine/submission/submission.ts";
+import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
 import { traceOf } from "../../telemetry/trace-context.ts";
 import type { Api } from "../api.ts";
 

@@ -1,4 +1,4 @@
-import type { Inspection } from "../../engine/inspect.ts";
+import type { Inspection } from "../../engine/reading/inspect.ts";
 import { runOf } from "../../store/run.ts";
 import { type PastAttempt, RECORD_LIMITS, type StepRecord, type TaskRecord } from "../../store/scripts/scripts.ts";
 import { isOutcome } from "../../task.ts";

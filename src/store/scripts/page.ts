@@ -11,7 +11,7 @@ export interface Place {
 
 /** The same of a listed task. */
 export interface Entry extends Place {
-  /** Its key in a fair or keyed line as it is stored: see engine/submission.ts; "" if it has none. */
+  /** Its key in a fair or keyed line as it is stored: see engine/submission/submission.ts; "" if it has none. */
   readonly key: string;
   /** Its last run, see {@link runOf}; "" if it was never reserved. */
   readonly run: string;

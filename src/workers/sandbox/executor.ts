@@ -1,4 +1,4 @@
-import type { AbortCause, HandlerEnd } from "../../engine/attempt-end.ts";
+import type { AbortCause, HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
 import type { Attempt } from "../attempt.ts";
 

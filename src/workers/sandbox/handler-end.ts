@@ -1,5 +1,5 @@
 import { LONGEST_MS } from "../../config/duration.ts";
-import type { ErrorRecord, HandlerEnd } from "../../engine/attempt-end.ts";
+import type { ErrorRecord, HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import { messageOf } from "../../errors.ts";
 import { type GiveUp, isGiveUp, isRetryAfter, isRetryLater, type Problem } from "../../handler/intents.ts";
 

@@ -1,4 +1,4 @@
-import type { AbortCause, ErrorRecord, HandlerEnd } from "../../engine/attempt-end.ts";
+import type { AbortCause, ErrorRecord, HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import type { StepVerdict, StoredStep } from "../../store/scripts/scripts.ts";
 import type { WriteVerdict } from "../output.ts";
 import type { HandlerLimits, TaskFacts } from "../task-context.ts";

@@ -1,4 +1,4 @@
-import type { HandlerEnd } from "../../engine/attempt-end.ts";
+import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
 import { notedTarget } from "../../handler/gateway/target-state.ts";
 import type { Input } from "../../task.ts";

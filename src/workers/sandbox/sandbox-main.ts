@@ -3,7 +3,7 @@
  * worker that started it, and ends with it.
  */
 import { isMainThread, parentPort, Worker } from "node:worker_threads";
-import type { HandlerEnd } from "../../engine/attempt-end.ts";
+import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
 import { loadHandlers } from "../../handler/load.ts";
 import { createLog, type LogLevel } from "../../log.ts";

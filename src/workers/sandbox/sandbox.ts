@@ -1,4 +1,4 @@
-import type { HandlerEnd } from "../../engine/attempt-end.ts";
+import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import { messageOf } from "../../errors.ts";
 import { withRequestId } from "../../log.ts";
 import type { Attempt } from "../attempt.ts";

@@ -1,4 +1,4 @@
-import type { HandlerEnd } from "../../engine/attempt-end.ts";
+import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import { messageOf } from "../../errors.ts";
 import type { Attempt } from "../attempt.ts";
 import type { HandlerLimits } from "../task-context.ts";

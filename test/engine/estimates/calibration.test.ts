@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { Calibration, Sample } from "../../../src/engine/estimates/calibration.ts";
-import type { Inspection } from "../../../src/engine/inspect.ts";
+import type { Inspection } from "../../../src/engine/reading/inspect.ts";
 import { createLog } from "../../../src/log.ts";
 import { Metrics } from "../../../src/metrics.ts";
 import type { QueueSnapshot } from "../../../src/store/scripts/scripts.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { audit } from "../../../src/engine/audit.ts";
-import type { Submission } from "../../../src/engine/submission.ts";
+import { audit } from "../../../src/engine/maintenance/audit.ts";
+import type { Submission } from "../../../src/engine/submission/submission.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 
 describe("those who hold a key", () => {

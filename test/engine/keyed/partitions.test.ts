@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { audit } from "../../../src/engine/audit.ts";
+import { audit } from "../../../src/engine/maintenance/audit.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 
 const PARTITIONS = 3;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { audit } from "../../../src/engine/audit.ts";
-import { catalogueResult } from "../../../src/engine/problem.ts";
+import { catalogueResult } from "../../../src/engine/attempt/problem.ts";
+import { audit } from "../../../src/engine/maintenance/audit.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 const HOUR_MS = 3_600_000;

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
+import { catalogueResult } from "../../../src/engine/attempt/problem.ts";
 import type { Engine } from "../../../src/engine/engine.ts";
-import { catalogueResult } from "../../../src/engine/problem.ts";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
 import { INDEXES, type Index } from "../../../src/store/keys.ts";
 import type { FailKind, Lease } from "../../../src/store/scripts/scripts.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Inspection } from "../../../src/engine/inspect.ts";
+import type { Inspection } from "../../../src/engine/reading/inspect.ts";
 import { SHARED } from "../../../src/store/constants.ts";
 import { INDEXES, INLINE_BYTES, type Index, stateOf } from "../../../src/store/keys.ts";
 import { runOf } from "../../../src/store/run.ts";

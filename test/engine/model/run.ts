@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { readConfig } from "../../../src/config/config.ts";
-import { audit } from "../../../src/engine/audit.ts";
 import { Engine } from "../../../src/engine/engine.ts";
+import { audit } from "../../../src/engine/maintenance/audit.ts";
 import { settingsOf } from "../../../src/engine/settings.ts";
 import { defineHandler } from "../../../src/handler/define.ts";
 import { createLog } from "../../../src/log.ts";

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Inspection } from "../../../src/engine/inspect.ts";
+import type { Inspection } from "../../../src/engine/reading/inspect.ts";
 import { Notices } from "../../../src/engine/watching/notices.ts";
 import { Watchers } from "../../../src/engine/watching/watchers.ts";
 import type { PubSub } from "../../../src/store/pubsub.ts";

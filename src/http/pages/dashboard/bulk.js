@@ -7,7 +7,7 @@ import { h } from "./html.js";
 import { ask } from "./server.js";
 
 /** @typedef {import("./task-list.js").List} List */
-/** @typedef {import("../../../engine/bulk.ts").BulkAction} Action */
+/** @typedef {import("../../../engine/maintenance/bulk.ts").BulkAction} Action */
 
 /** @type {Readonly<Record<List, readonly Action[]>>} */
 const ACTIONS = {

@@ -1,7 +1,7 @@
 -- Which tasks of a list are wanted. Needs clock. "" stands for any:
 --   prefix  what their ids begin with
 --   caller
---   key     whose share they take, or which others of their key they wait for: as it is stored, see engine/submission.ts
+--   key     whose share they take, or which others of their key they wait for: as it is stored, see engine/submission/submission.ts
 --   states  their letters
 --   before  created then or earlier, ms
 --   age     created so long ago or longer, ms

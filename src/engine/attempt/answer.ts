@@ -1,0 +1,27 @@
+import type { Answer } from "../../task.ts";
+
+/**
+ * Converts the return value of a worker to a result: bytes become `application/octet-stream`, undefined a 204, anything else
+ * JSON.
+ * @param given status and content type that the worker chose
+ * @throws TypeError for a value that JSON cannot represent
+ */
+export function answerOf(
+  value: unknown,
+  given?: { readonly status?: number | undefined; readonly contentType?: string | undefined },
+): Answer {
+  if (value instanceof Uint8Array) {
+    const contentType = given?.contentType ?? "application/octet-stream";
+    return { status: given?.status ?? 200, contentType, headers: {}, body: value };
+  }
+  const json = JSON.stringify(value);
+  if (json === undefined) return { status: given?.status ?? 204, contentType: null, headers: {}, body: "" };
+  const contentType = given?.contentType ?? "application/json";
+  return { status: given?.status ?? 200, contentType, headers: {}, body: json };
+}
+
+/** Why a result is too large to be stored; undefined if it is not. */
+export function sizeError({ body }: Pick<Answer, "body">, maxBytes: number): string | undefined {
+  const bytes = Buffer.byteLength(body);
+  return bytes > maxBytes ? `the result has ${bytes} bytes, more than MAX_RESULT (${maxBytes})` : undefined;
+}

@@ -1,0 +1,120 @@
+import type { TargetState } from "../../handler/gateway/target-state.ts";
+import type { Problem } from "../../handler/intents.ts";
+import type { Answer } from "../../task.ts";
+import { backoffMs, type QueueSettings } from "../settings.ts";
+import type { Failure } from "./fail.ts";
+import { catalogueResult, problemResult } from "./problem.ts";
+
+/** Why a handler was asked to stop. */
+export type AbortCause = "timeout" | "canceled" | "deadline" | "lease-lost" | "shutdown";
+
+/** The record of a thrown value. */
+export interface ErrorRecord {
+  readonly type: string;
+  readonly message: string;
+  readonly stack: string;
+}
+
+/** How a handler ended: plain data that can be sent between threads and processes. */
+export type HandlerEnd = { readonly target?: TargetState } & (
+  | { readonly kind: "result"; readonly result: Answer }
+  /** The handler gave up: no further attempt, and this problem is the result. */
+  | { readonly kind: "give-up"; readonly problem: Problem & { readonly status: number }; readonly message: string }
+  /** Run it again; this attempt does not count. */
+  | { readonly kind: "later"; readonly afterMs: number; readonly message?: string }
+  /** The input or the result is unusable, and another attempt would not help. */
+  | { readonly kind: "permanent"; readonly message: string }
+  /** The handler threw; `afterMs` overrides the backoff. */
+  | { readonly kind: "error"; readonly error: Pick<ErrorRecord, "message">; readonly afterMs?: number }
+  /** It did not settle within the grace period after its signal fired. */
+  | { readonly kind: "overdue" }
+  /** Its process died. */
+  | { readonly kind: "lost"; readonly how: string }
+);
+
+/** A long input could not be read at the moment: the task is reserved again a little later. */
+export const INPUT_UNREAD = { kind: "later", afterMs: 1000, message: "the input could not be read" } as const;
+/** A long input is no longer in the store. */
+export const INPUT_GONE = { kind: "permanent", message: "the input of the task is no longer in the store" } as const;
+
+/** What is done in the store about the end of an attempt. */
+export type AttemptEnd =
+  | { readonly result: Answer }
+  | { readonly failure: Failure }
+  | "release" // not the handler's fault: back to its place, and the attempt does not count
+  | "lose" // the task killed its process
+  | "nothing"; // the task belongs to another worker by now
+
+/** The facts about an attempt that matter for its end. */
+export interface AttemptFacts {
+  readonly settings: QueueSettings;
+  /** From 1. */
+  readonly attempt: number;
+  /** Why its handler was asked to stop, if it was. */
+  readonly aborted?: AbortCause | undefined;
+}
+
+/**
+ * Decides what the end of its handler means for a task.
+ * @param chance in [0, 1), for the backoff
+ */
+export function attemptEnd(end: HandlerEnd, facts: AttemptFacts, chance: number): AttemptEnd {
+  const { aborted } = facts;
+  if (aborted === "lease-lost") return "nothing";
+  if (aborted === "timeout") return { failure: timedOut(facts, chance) };
+  if (end.kind === "result") return end;
+  if (aborted === "shutdown") return "release";
+  if (end.kind === "lost") return "lose";
+  return { failure: failureOf(end, facts, chance) };
+}
+
+type UnsuccessfulEnd = Exclude<HandlerEnd, { kind: "result" } | { kind: "lost" }>;
+
+/**
+ * The failure to store for a handler that did not succeed.
+ * @param chance in [0, 1), for the backoff
+ */
+export function failureOf(end: UnsuccessfulEnd, { settings, attempt }: AttemptFacts, chance: number): Failure {
+  const delayMs = backoffMs(settings.backoff, attempt, chance);
+  const failure = { delayMs, error: textOf(end), code: "task-failed" };
+  switch (end.kind) {
+    case "later":
+      return { ...failure, kind: "later", delayMs: end.afterMs, result: catalogueResult("task-failed") };
+    case "give-up": {
+      const problem = { type: "/problems/task-failed", title: "The task failed", ...end.problem };
+      return { ...failure, kind: "give-up", result: problemResult(problem) };
+    }
+    case "permanent":
+      return { ...failure, kind: "give-up", result: catalogueResult("task-failed", end.message) };
+    default: {
+      const retryMs = end.kind === "error" ? (end.afterMs ?? delayMs) : delayMs;
+      // The message of an unexpected error may contain secrets: it goes to the log and the dead letter, not to the caller.
+      const detail = `The handler failed in each of ${settings.attempts} attempts.`;
+      const result = catalogueResult("task-failed", settings.attempts > 1 ? detail : undefined);
+      return { ...failure, kind: "retry", delayMs: retryMs, result };
+    }
+  }
+}
+
+function timedOut({ settings, attempt }: AttemptFacts, chance: number): Failure {
+  return {
+    kind: "retry",
+    delayMs: backoffMs(settings.backoff, attempt, chance),
+    code: "task-timeout",
+    error: `took longer than ${settings.timeoutMs} ms`,
+    result: catalogueResult("task-timeout", `The handler took longer than ${settings.timeoutMs} ms.`),
+  };
+}
+
+function textOf(end: UnsuccessfulEnd): string {
+  switch (end.kind) {
+    case "later":
+      return end.message ?? `asked for another try in ${end.afterMs} ms`;
+    case "overdue":
+      return "did not stop when it was asked to";
+    case "error":
+      return end.error.message;
+    default:
+      return end.message;
+  }
+}

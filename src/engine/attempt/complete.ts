@@ -1,0 +1,79 @@
+import type { Metrics } from "../../metrics.ts";
+import type { Keys } from "../../store/keys.ts";
+import { encodeResult } from "../../store/result.ts";
+import type { Completed, CompleteVerdict, Completion, Lease, Scripts } from "../../store/scripts/scripts.ts";
+import type { Answer } from "../../task.ts";
+import { Batch } from "../calls/batch.ts";
+import { isLarge } from "../large-values/large-values.ts";
+import type { Homes } from "../partitions/homes.ts";
+import type { QueueSettings } from "../settings.ts";
+import type { Notices } from "../watching/notices.ts";
+
+/** What ending an attempt needs. */
+export interface EndingParts {
+  readonly scripts: Scripts;
+  /** On the connection of large values. */
+  readonly large: Scripts;
+  readonly keys: Keys;
+  readonly homes: Homes;
+  readonly metrics: Metrics;
+  readonly notices: Notices;
+}
+
+const isUnknown = (verdict: CompleteVerdict): boolean => verdict === "unknown";
+
+/** Completes tasks. Completions of one turn of the event loop are sent together. */
+export class Completions {
+  readonly #parts: EndingParts;
+  readonly #batch: Batch<Completion, CompleteVerdict>;
+  /** Those with large results, in separate calls on the connection of large values. */
+  readonly #large: Batch<Completion, CompleteVerdict>;
+
+  constructor(parts: EndingParts) {
+    this.#parts = parts;
+    this.#batch = this.#batchOn(parts.scripts);
+    this.#large = this.#batchOn(parts.large);
+  }
+
+  #batchOn(scripts: Scripts): Batch<Completion, CompleteVerdict> {
+    const { keys, notices } = this.#parts;
+    return new Batch({
+      sizeOf: (item) => item.result.length,
+      send: async (partition, items) => {
+        const completed = await scripts.complete(keys.tag(partition), items, notices.process);
+        this.#note(items, completed);
+        return completed.verdicts;
+      },
+    });
+  }
+
+  /** Counts the ends, and tells those who listen in this process. */
+  #note(items: readonly Completion[], { verdicts, own }: Completed): void {
+    const { metrics, notices } = this.#parts;
+    metrics.countEndings(items, verdicts);
+    for (const { nth, attempts, finishedMs } of own) {
+      const item = items[nth];
+      if (!item || !notices.has(item.id)) continue;
+      const { id, keepMs, result } = item;
+      const stored = typeof result === "string" ? Buffer.from(result) : result;
+      const end = { state: "succeeded", finishedMs, expiresMs: finishedMs + keepMs, attempts, result: stored } as const;
+      notices.tell(id, { id, ended: true, output: false, end });
+    }
+    // The answer to an earlier call was lost, and the end with it.
+    for (const [n, { id }] of items.entries()) if (verdicts[n] === "already") notices.tell(id, null);
+  }
+
+  add(lease: Lease, result: Answer, settings: QueueSettings): Promise<CompleteVerdict> {
+    const { queue, id, fence } = lease;
+    const { resultTtlMs, tombstoneTtlMs } = settings;
+    // Member by member, since spreading objects is much slower, and this runs for every task.
+    const item = { queue, id, fence, result: encodeResult(result), keepMs: resultTtlMs, tombstoneMs: tombstoneTtlMs };
+    const batch = isLarge(item.result) ? this.#large : this.#batch;
+    return this.#parts.homes.at(id, (partition) => batch.add(partition, item), isUnknown);
+  }
+
+  /** Lets a call to a partition carry the completions that have not been sent, see {@link Batch.escort}. */
+  escort<T extends Completed>(partition: number, call: (completions: readonly Completion[]) => Promise<T>): Promise<T> {
+    return this.#batch.escort(partition, call, (items, reply) => this.#note(items, reply));
+  }
+}

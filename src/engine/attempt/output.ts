@@ -1,0 +1,72 @@
+import type { Keys } from "../../store/keys.ts";
+import {
+  type Lease,
+  OUTPUT_PAGE_BYTES,
+  type OutputItem,
+  type OutputPart,
+  type OutputPlace,
+  type Scripts,
+  type Written,
+} from "../../store/scripts/scripts.ts";
+import { Batch } from "../calls/batch.ts";
+import { newCall } from "../calls/new-call.ts";
+import { ByteBudget } from "../large-values/byte-budget.ts";
+import type { Homes } from "../partitions/homes.ts";
+
+/** Bytes of pages that are read at the same time, and how long a read waits for its turn. */
+const READ_BYTES = 8 * 1024 ** 2;
+const READ_PATIENCE_MS = 10_000;
+
+/** What handlers write while they run: kept in order until the result expires. */
+export class Outputs {
+  readonly #homes: Homes;
+  readonly #budget = new ByteBudget(READ_BYTES);
+  readonly #writes: Batch<OutputItem, Written>;
+  readonly #reads: Batch<OutputPlace, OutputPart>;
+
+  constructor(scripts: Scripts, keys: Keys, homes: Homes) {
+    this.#homes = homes;
+    this.#writes = new Batch({
+      send: (partition, items) => scripts.write(keys.tag(partition), items),
+      sizeOf: ({ values }) => values.reduce((sum, value) => sum + value.length, 0),
+    });
+    this.#reads = new Batch({
+      send: (partition, items) => scripts.output(keys.tag(partition), items),
+      sizeOf: () => OUTPUT_PAGE_BYTES,
+    });
+  }
+
+  /**
+   * Appends values to the output of a running task. The calls of one turn of the event loop travel together.
+   * @param values each as JSON
+   * @param options `maxBytes`: of all values of the task; `all`: store all of these or none, else as many as fit; `call`: the same
+   *   in each try of one call, so that it is stored once
+   * @returns how many were stored; "stale" if the task is no longer the worker's
+   * @throws PaihaoError store-unavailable, store-full
+   */
+  write(
+    { id, fence }: Lease,
+    values: readonly string[],
+    options: { readonly maxBytes: number; readonly all?: boolean; readonly call?: string },
+  ): Promise<Written> {
+    const { maxBytes, all = false, call = newCall() } = options;
+    const item = { id, fence, call, maxBytes, all, values };
+    return this.#homes.at(
+      id,
+      (partition) => this.#writes.add(partition, item),
+      (written) => written === "stale",
+    );
+  }
+
+  /** A page of the output of a task, from a value on; the reads of one turn travel together. @throws PaihaoError store-unavailable */
+  read(id: string, from: number): Promise<OutputPart> {
+    const read = () =>
+      this.#homes.at(
+        id,
+        (partition) => this.#reads.add(partition, { id, from }),
+        ({ total }) => total === 0,
+      );
+    // However many followers there are, so many pages at most are on their way from the store.
+    return this.#budget.spend(OUTPUT_PAGE_BYTES, READ_PATIENCE_MS, read);
+  }
+}

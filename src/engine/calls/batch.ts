@@ -1,0 +1,230 @@
+import { BATCH_LIMIT } from "../../store/scripts/scripts.ts";
+
+interface Entry<Item, Verdict> {
+  readonly item: Item;
+  resolve(verdict: Verdict): void;
+  reject(error: unknown): void;
+}
+
+/** Entries whose verdicts are told together. */
+interface Group<Verdict> {
+  readonly ends: PromiseSettledResult<Verdict>[];
+  /** Without a verdict yet. */
+  left: number;
+  resolve(ends: PromiseSettledResult<Verdict>[]): void;
+}
+
+/** An entry of a group. A class, since there are many: closures and a promise for each would cost more than the rest of it. */
+class GroupEntry<Item, Verdict> implements Entry<Item, Verdict> {
+  readonly item: Item;
+  readonly #group: Group<Verdict>;
+  readonly #index: number;
+
+  constructor(item: Item, group: Group<Verdict>, index: number) {
+    this.item = item;
+    this.#group = group;
+    this.#index = index;
+  }
+
+  resolve(value: Verdict): void {
+    this.#end({ status: "fulfilled", value });
+  }
+
+  reject(reason: unknown): void {
+    this.#end({ status: "rejected", reason });
+  }
+
+  #end(end: PromiseSettledResult<Verdict>): void {
+    const group = this.#group;
+    group.ends[this.#index] = end;
+    group.left -= 1;
+    if (group.left === 0) group.resolve(group.ends);
+  }
+}
+
+/** The state of a {@link Batch} for one partition. */
+interface Part<Item, Verdict> {
+  gathered: Entry<Item, Verdict>[];
+  /** Calls without a reply yet. */
+  underway: number;
+  /** Calls of another kind in flight, which will be followed by one that takes the gathered items along. */
+  escorted: number;
+}
+
+/** How a {@link Batch} sends its items. */
+export interface BatchOptions<Item, Verdict> {
+  /** Sends items of one partition; resolves with their verdicts, in order. */
+  send(partition: number, items: readonly Item[]): Promise<readonly Verdict[]>;
+  /** Size of an item in a call, bytes; default 0. */
+  sizeOf?(item: Item): number;
+  /** The queue of an item, if each further queue makes a call longer. Default: no limit on queues. */
+  queueOf?(item: Item): string;
+}
+
+/** Larger calls are split, so that one script does not block Redis, nor one write the socket. */
+const BYTES_LIMIT = 4 * 1024 ** 2;
+/** So are calls for more queues than this, since each queue is read for places and estimates. */
+const QUEUES_LIMIT = 25;
+
+/** This many items are sent at once if the store is idle: it works on them while the rest of the turn is read. */
+const EARLY = 32;
+
+/** Gathers the items of one turn of the event loop and sends them in one call. */
+export class Batch<Item, Verdict> {
+  readonly #options: BatchOptions<Item, Verdict>;
+  readonly #parts: Part<Item, Verdict>[] = [];
+  #scheduled = false;
+
+  constructor(options: BatchOptions<Item, Verdict>) {
+    this.#options = options;
+  }
+
+  /** Adds an item to the batch of this turn; rejects with the error of its call. */
+  add(partition: number, item: Item): Promise<Verdict> {
+    return new Promise((resolve, reject) => {
+      const part = this.#part(partition);
+      part.gathered.push({ item, resolve, reject });
+      this.#added(partition, part);
+    });
+  }
+
+  /** The same of several items; never rejects. */
+  addAll(partition: number, items: readonly Item[]): Promise<readonly PromiseSettledResult<Verdict>[]> {
+    if (items.length === 0) return Promise.resolve([]);
+    return new Promise((resolve) => {
+      const part = this.#part(partition);
+      const group: Group<Verdict> = { ends: new Array(items.length), left: items.length, resolve };
+      for (const [index, item] of items.entries()) part.gathered.push(new GroupEntry(item, group, index));
+      this.#added(partition, part);
+    });
+  }
+
+  #added(partition: number, part: Part<Item, Verdict>): void {
+    if (part.escorted > 0) return;
+    if (part.gathered.length >= EARLY && part.underway === 0) this.#flushPart(partition, part);
+    this.#schedule();
+  }
+
+  #part(partition: number): Part<Item, Verdict> {
+    while (this.#parts.length <= partition) this.#parts.push({ gathered: [], underway: 0, escorted: 0 });
+    return this.#parts[partition] as Part<Item, Verdict>;
+  }
+
+  /** Sends after all sockets of this turn have been read, so that their items go together. */
+  #schedule(): void {
+    if (this.#scheduled) return;
+    this.#scheduled = true;
+    setImmediate(() => this.#flush());
+  }
+
+  #flush(): void {
+    this.#scheduled = false;
+    for (const [partition, part] of this.#parts.entries()) {
+      if (part.escorted === 0 && part.gathered.length > 0) this.#flushPart(partition, part);
+    }
+  }
+
+  #flushPart(partition: number, part: Part<Item, Verdict>): void {
+    const entries = part.gathered;
+    part.gathered = [];
+    for (const chunk of this.#chunks(entries)) this.#await(part, chunk, this.#send(partition, itemsOf(chunk)));
+  }
+
+  /** An async function, so that a synchronous throw becomes a rejection too: nothing would catch it here. */
+  async #send(partition: number, items: readonly Item[]): Promise<readonly Verdict[]> {
+    return await this.#options.send(partition, items);
+  }
+
+  *#chunks(entries: readonly Entry<Item, Verdict>[]): Iterable<readonly Entry<Item, Verdict>[]> {
+    for (let from = 0; from < entries.length; ) {
+      const to = this.#endOfCall(entries, from);
+      yield entries.slice(from, to);
+      from = to;
+    }
+  }
+
+  /** Up to where the entries from one on fit into one call; at least that one does. */
+  #endOfCall(entries: readonly Entry<Item, Verdict>[], from: number): number {
+    const { sizeOf, queueOf } = this.#options;
+    const queues = queueOf && new Set<string>();
+    const most = Math.min(entries.length, from + BATCH_LIMIT);
+    let bytes = 0;
+    for (let at = from; at < most; at += 1) {
+      const { item } = entries[at] as Entry<Item, Verdict>;
+      bytes += sizeOf?.(item) ?? 0;
+      queues?.add(queueOf?.(item) ?? "");
+      const full = bytes > BYTES_LIMIT || (queues !== undefined && queues.size > QUEUES_LIMIT);
+      if (full && at > from) return at;
+    }
+    return most;
+  }
+
+  /**
+   * Lets a call of another kind carry the gathered items of a partition, as many as fit in one call. Items gathered while it is
+   * in flight wait for its reply, since the caller will probably make another call then, which carries them. So they cost no
+   * call of their own, and the store processes them while this process handles the reply.
+   * @param call gets the items, perhaps none; resolves with their verdicts and its own reply
+   * @param onReply called with both before anyone learns of a verdict
+   */
+  escort<T extends { readonly verdicts: readonly Verdict[] }>(
+    partition: number,
+    call: (items: readonly Item[]) => Promise<T>,
+    onReply: (items: readonly Item[], reply: T) => void,
+  ): Promise<T> {
+    const part = this.#part(partition);
+    const end = this.#endOfCall(part.gathered, 0);
+    const chunk = end === part.gathered.length ? part.gathered : part.gathered.slice(0, end);
+    part.gathered = part.gathered.slice(end);
+    const over = () => {
+      part.escorted -= 1;
+      if (part.gathered.length > 0) this.#schedule();
+    };
+    part.escorted += 1;
+    part.underway += 1;
+    const items = itemsOf(chunk);
+    // One promise, with and without items: replies must reach their callers in the order in which they came.
+    return call(items).then(
+      (answer) => {
+        over();
+        onReply(items, answer);
+        this.#answered(part, chunk, answer.verdicts);
+        return answer;
+      },
+      (error: unknown) => {
+        over();
+        this.#failed(part, chunk, error);
+        throw error;
+      },
+    );
+  }
+
+  #await(
+    part: Part<Item, Verdict>,
+    chunk: readonly Entry<Item, Verdict>[],
+    verdicts: Promise<readonly Verdict[]>,
+  ): void {
+    part.underway += 1;
+    verdicts.then(
+      (all) => this.#answered(part, chunk, all),
+      (error: unknown) => this.#failed(part, chunk, error),
+    );
+  }
+
+  #answered(part: Part<Item, Verdict>, chunk: readonly Entry<Item, Verdict>[], verdicts: readonly Verdict[]): void {
+    part.underway -= 1;
+    for (const [i, entry] of chunk.entries()) {
+      const verdict = verdicts[i];
+      if (verdict === undefined) entry.reject(new Error("the store's answer has fewer verdicts than items"));
+      else entry.resolve(verdict);
+    }
+  }
+
+  #failed(part: Part<Item, Verdict>, chunk: readonly Entry<Item, Verdict>[], error: unknown): void {
+    part.underway -= 1;
+    for (const entry of chunk) entry.reject(error);
+  }
+}
+
+function itemsOf<Item, Verdict>(chunk: readonly Entry<Item, Verdict>[]): Item[] {
+  return chunk.map((entry) => entry.item);
+}

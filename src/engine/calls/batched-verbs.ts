@@ -1,0 +1,36 @@
+import type { Metrics } from "../../metrics.ts";
+import type { Keys } from "../../store/keys.ts";
+import type { Lease, Retention, Scripts, TickQueue } from "../../store/scripts/scripts.ts";
+import type { Homes } from "../partitions/homes.ts";
+import { DEAD_CAP } from "../settings.ts";
+import { Batch } from "./batch.ts";
+
+/** The verbs that need little more than their script, each on one task. The calls of one turn of the event loop travel together. */
+export type BatchedVerbs = ReturnType<typeof batchedVerbs>;
+
+export function batchedVerbs(scripts: Scripts, keys: Keys, homes: Homes, metrics: Metrics) {
+  type Call<Item, Verdict> = (tag: string, items: readonly Item[]) => Promise<readonly Verdict[]>;
+  const batched = <Item extends { readonly id: string }, Verdict>(
+    call: Call<Item, Verdict>,
+    isAbsent: (verdict: Verdict) => boolean = isStale,
+  ) => {
+    const batch = new Batch<Item, Verdict>({ send: (partition, items) => call(keys.tag(partition), items) });
+    return (item: Item): Promise<Verdict> => homes.at(item.id, (partition) => batch.add(partition, item), isAbsent);
+  };
+  const isUnknown = (verdict: string) => verdict === "unknown";
+  return {
+    begin: batched(scripts.begin),
+    cancel: batched(scripts.cancel, isUnknown),
+    lose: batched((tag, items: readonly (Lease & TickQueue)[]) => scripts.lose(tag, items, DEAD_CAP)),
+    progress: batched(scripts.progress),
+    release: batched(async (tag, items: readonly (Lease & Retention)[]) => {
+      const verdicts = await scripts.release(tag, items);
+      metrics.countEndings(items, verdicts);
+      return verdicts;
+    }),
+    renew: batched(scripts.renew, ({ verdict }) => isStale(verdict)),
+    retry: batched(scripts.retry, isUnknown),
+  };
+}
+
+const isStale = (verdict: unknown): boolean => verdict === "stale";

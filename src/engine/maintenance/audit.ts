@@ -1,0 +1,147 @@
+import { StartError } from "../../errors.ts";
+import type { Logger } from "../../log.ts";
+import { type Connection, connect, mastersOf } from "../../store/connection.ts";
+import { INDEXES, Keys } from "../../store/keys.ts";
+import { type AuditItems, BATCH_LIMIT, type Scripts, scriptsOf } from "../../store/scripts/scripts.ts";
+import { checkServer, SCRIPT_FLAGS_SINCE } from "../../store/servers/check-server.ts";
+import { dataVersionProblem } from "../opening/data-version.ts";
+
+/** The result of an audit. */
+export interface AuditReport {
+  /** Number of tasks checked. */
+  readonly tasks: number;
+  /** Number of index entries checked. */
+  readonly entries: number;
+  /** Ids of tasks and entries that were inconsistent; repaired if `heal` was set. */
+  readonly disagreeing: readonly string[];
+}
+
+/** Options of an audit. */
+export interface AuditOptions {
+  /** Repair inconsistencies; otherwise they are only reported. */
+  readonly heal: boolean;
+}
+
+/**
+ * Audits a store over a connection of its own. The number of partitions is read from the store, so that only the prefix must be
+ * given.
+ * @throws StartError if the store is unsuitable, has data of a version that this release cannot work with, or nothing was ever stored
+ *   under this prefix
+ */
+export async function auditStore(
+  url: string,
+  prefix: string,
+  options: AuditOptions,
+  log: Logger,
+): Promise<AuditReport> {
+  const redis = await connect(url, "audit", log);
+  try {
+    const { version } = await checkServer(redis);
+    const partitions = await redis.get(new Keys(prefix, 1).claim);
+    if (partitions === null) {
+      throw new StartError(
+        `the store holds nothing of a server with KEY_PREFIX ${prefix}; check KEY_PREFIX and REDIS_URL`,
+      );
+    }
+    const problem = await dataVersionProblem(redis, new Keys(prefix, 1));
+    if (problem !== undefined) throw new StartError(problem);
+    const scripts = scriptsOf(redis, { flags: Number.parseInt(version, 10) >= SCRIPT_FLAGS_SINCE });
+    return await audit(redis, scripts, new Keys(prefix, Number(partitions)), options);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/**
+ * Checks every task against the indexes of its queue, and every index entry against its task. Safe while servers run; costs one
+ * pass over the keys of the store.
+ */
+export async function audit(
+  connection: Connection,
+  scripts: Scripts,
+  keys: Keys,
+  { heal }: AuditOptions,
+): Promise<AuditReport> {
+  let tasks = 0;
+  let entries = 0;
+  const disagreeing = new Set<string>();
+  const check = async (tag: string, index: AuditItems["index"], ids: readonly string[]) => {
+    for (let i = 0; i < ids.length; i += BATCH_LIMIT) {
+      const some = ids.slice(i, i + BATCH_LIMIT);
+      for (const id of await scripts.audit(tag, { index, ids: some, heal })) disagreeing.add(id);
+    }
+  };
+  for (const [partition, tag] of keys.tags.entries()) {
+    for await (const ids of namesOf(connection, keys.start(tag, "task"))) {
+      tasks += ids.length;
+      await check(tag, undefined, ids);
+      for (const id of await unpointed(scripts, keys, { partition, ids, heal })) disagreeing.add(id);
+    }
+    for (const name of INDEXES) {
+      for await (const queues of namesOf(connection, keys.start(tag, name))) {
+        for (const queue of queues) {
+          for await (const ids of entriesOf(connection, keys.index(tag, name, queue))) {
+            entries += ids.length;
+            await check(tag, { name, queue }, ids);
+          }
+        }
+      }
+    }
+    for (const name of ["shares", "shareEnds", "startable", "keyLine"] as const) {
+      const scan = name === "shares" ? "hscan" : "zscan";
+      for await (const queues of namesOf(connection, keys.start(tag, name))) {
+        for (const queue of queues) {
+          for await (const members of entriesOf(connection, keys.start(tag, name) + queue, scan)) {
+            await check(tag, { name, queue }, members);
+          }
+        }
+      }
+    }
+  }
+  return { tasks, entries, disagreeing: [...disagreeing] };
+}
+
+/** The tasks of a partition that are not found by their ids, as these are of another one: see {@link Homes}. */
+async function unpointed(
+  scripts: Scripts,
+  keys: Keys,
+  { partition, ids, heal }: { readonly partition: number; readonly ids: readonly string[]; readonly heal: boolean },
+): Promise<string[]> {
+  const lost: string[] = [];
+  // What follows from a task is found with it.
+  for (const id of ids.filter((one) => !one.includes(":") && keys.partitionOf(one) !== partition)) {
+    const own = keys.tag(keys.partitionOf(id));
+    const [home] = await scripts.home(own, [id]);
+    if (home === partition) continue;
+    const { tasks } = await scripts.inspect(keys.tag(partition), [{ id, result: false }]);
+    const [task] = tasks;
+    if (!task) continue;
+    lost.push(id);
+    if (heal) await scripts.point(own, [{ id, queue: task.queue, caller: task.caller, home: partition }], 0);
+  }
+  return lost;
+}
+
+/** The names of the keys with a prefix, without that prefix. A tag contains no special characters of a pattern. */
+async function* namesOf(connection: Connection, prefix: string): AsyncIterable<string[]> {
+  for (const node of mastersOf(connection)) {
+    for (let cursor = "0", first = true; first || cursor !== "0"; first = false) {
+      const [next, found] = await node.scan(cursor, "MATCH", `${prefix}*`, "COUNT", 1000);
+      cursor = next;
+      yield found.map((key) => key.slice(prefix.length));
+    }
+  }
+}
+
+/** The members of a sorted set, or the fields of a hash, page by page. */
+async function* entriesOf(
+  connection: Connection,
+  key: string,
+  scan: "hscan" | "zscan" = "zscan",
+): AsyncIterable<string[]> {
+  for (let cursor = "0", first = true; first || cursor !== "0"; first = false) {
+    const [next, found] = await connection[scan](key, cursor, "COUNT", 1000);
+    cursor = next;
+    yield found.filter((_, i) => i % 2 === 0);
+  }
+}

@@ -1,0 +1,71 @@
+import type { Keys } from "../../store/keys.ts";
+import {
+  BATCH_LIMIT,
+  type PagePart,
+  type Place,
+  type RetryVerdict,
+  type Scripts,
+} from "../../store/scripts/scripts.ts";
+import { newCall } from "../calls/new-call.ts";
+
+/**
+ * Verbs on all dead tasks of a queue. Each call processes, in each partition, as many of the oldest tasks as were dead when it
+ * began, none twice: so it ends, even if tasks keep dying meanwhile.
+ */
+export class DeadLetters {
+  readonly #scripts: Pick<Scripts, "page" | "queue" | "forget">;
+  readonly #keys: Keys;
+  readonly #retry: (id: string, partition: number) => Promise<RetryVerdict>;
+
+  /** @param retry runs one dead task of a partition again */
+  constructor(
+    scripts: Pick<Scripts, "page" | "queue" | "forget">,
+    keys: Keys,
+    retry: (id: string, partition: number) => Promise<RetryVerdict>,
+  ) {
+    this.#scripts = scripts;
+    this.#keys = keys;
+    this.#retry = retry;
+  }
+
+  /** Runs them all again; returns how many. Stops when the signal fires. @throws PaihaoError store-unavailable */
+  async retryAll(queue: string, signal?: AbortSignal): Promise<number> {
+    let retried = 0;
+    for (const [partition, tag] of this.#keys.tags.entries()) {
+      const seen = new Set<string>();
+      let left = await this.#deadIn(tag, queue);
+      for (let after: Place | null = null; left > 0 && !signal?.aborted; ) {
+        const limit = Math.min(BATCH_LIMIT, left);
+        const asked = { index: "dead", queue, after, limit, most: limit, filter: {} } as const;
+        const page: PagePart = await this.#scripts.page(tag, asked);
+        after = page.last;
+        if (after === null) break;
+        left -= page.looked;
+        const ids = page.entries.map(({ id }) => id).filter((id) => !seen.has(id));
+        for (const id of ids) seen.add(id);
+        const verdicts = await Promise.all(ids.map((id) => this.#retry(id, partition)));
+        retried += verdicts.filter((verdict) => verdict === "waiting").length;
+      }
+    }
+    return retried;
+  }
+
+  /** Deletes them all; returns how many. Stops when the signal fires. @throws PaihaoError store-unavailable */
+  async forgetAll(queue: string, signal?: AbortSignal): Promise<number> {
+    let forgotten = 0;
+    for (const tag of this.#keys.tags) {
+      for (let left = await this.#deadIn(tag, queue); left > 0 && !signal?.aborted; ) {
+        const limit = Math.min(BATCH_LIMIT, left);
+        const some = await this.#scripts.forget(tag, { queue, limit, call: newCall() });
+        forgotten += some;
+        left = some < limit ? 0 : left - some;
+      }
+    }
+    return forgotten;
+  }
+
+  async #deadIn(tag: string, queue: string): Promise<number> {
+    const [row] = await this.#scripts.queue(tag, [queue]);
+    return row?.dead ?? 0;
+  }
+}

@@ -1,0 +1,89 @@
+import type { Keys } from "../../store/keys.ts";
+import { encodeResult } from "../../store/result.ts";
+import type { Scripts, Ticked, TickQueue } from "../../store/scripts/scripts.ts";
+import { BATCH_LIMIT } from "../../store/scripts/scripts.ts";
+import { catalogueResult } from "../attempt/problem.ts";
+import { DEAD_CAP, type QueueSettings, retentionOf } from "../settings.ts";
+
+/** Most tasks of each kind moved by one call. */
+const TICK_LIMIT = 200;
+/** Most queues in one call. */
+const TICK_QUEUES = 50;
+/** How often a process registers its queues and reads those of others, ms. */
+const REGISTER_MS = 10_000;
+/** A queue without tasks that nobody has registered for this long is forgotten, ms. */
+const FORGET_MS = 86_400_000;
+
+/**
+ * Does the timed work of all queues. Each process registers the queues of its handlers in every partition. A queue without a
+ * handler in any process is still maintained, with the settings it was registered with.
+ */
+export class Tick {
+  readonly #scripts: Scripts;
+  readonly #keys: Keys;
+  readonly #own: readonly TickQueue[];
+  /** By partition: the queues of other processes, and when they were last read, on the clock of `performance.now()`. */
+  readonly #others: { readonly queues: readonly TickQueue[]; readonly atMs: number }[] = [];
+
+  constructor(scripts: Scripts, keys: Keys, queues: ReadonlyMap<string, QueueSettings>) {
+    this.#scripts = scripts;
+    this.#keys = keys;
+    this.#own = [...queues.values()].map(lossOf);
+  }
+
+  /** Cancels, promotes, reclaims and purges tasks in one partition. @throws PaihaoError store-unavailable */
+  async run(partition: number): Promise<Ticked> {
+    const tag = this.#keys.tag(partition);
+    const queues = [...this.#own, ...(await this.#othersOf(partition))];
+    const ticks: Ticked[] = [];
+    for (let i = 0; i < queues.length; i += TICK_QUEUES) {
+      const some = queues.slice(i, i + TICK_QUEUES);
+      ticks.push(await this.#scripts.tick(tag, some, { limit: TICK_LIMIT, deadCap: DEAD_CAP }));
+    }
+    const nexts = ticks.flatMap((t) => (t.nextMs === null ? [] : [t.nextMs]));
+    return {
+      promoted: ticks.reduce((sum, t) => sum + t.promoted, 0),
+      nextMs: nexts.length > 0 ? Math.min(...nexts) : null,
+      lost: ticks.flatMap((t) => t.lost),
+      late: ticks.flatMap((t) => t.late),
+    };
+  }
+
+  /** The names of all queues of a partition. @throws PaihaoError store-unavailable */
+  async queuesOf(partition: number): Promise<string[]> {
+    return [...this.#own, ...(await this.#othersOf(partition))].map(({ queue }) => queue);
+  }
+
+  /**
+   * The queues of a partition without a handler in this process. Repeated, since the registrations are lost if the store is
+   * emptied.
+   */
+  async #othersOf(partition: number): Promise<readonly TickQueue[]> {
+    const known = this.#others[partition];
+    const nowMs = performance.now();
+    if (known && nowMs - known.atMs < REGISTER_MS) return known.queues;
+    const tag = this.#keys.tag(partition);
+    const own = new Set(this.#own.map(({ queue }) => queue));
+    let all: readonly Omit<TickQueue, "problem">[] = [];
+    for (let i = 0; i === 0 || i < this.#own.length; i += BATCH_LIMIT) {
+      const last = i + BATCH_LIMIT >= this.#own.length;
+      all = await this.#scripts.register(tag, this.#own.slice(i, i + BATCH_LIMIT), last ? FORGET_MS : null);
+    }
+    const queues = all.filter(({ queue }) => !own.has(queue)).map((queue) => ({ ...queue, problem: workerLost() }));
+    this.#others[partition] = { queues, atMs: nowMs };
+    return queues;
+  }
+}
+
+const workerLost = () => encodeResult(catalogueResult("worker-lost"));
+
+/** What the loss of a worker means for tasks of a queue. */
+export function lossOf(settings: QueueSettings): TickQueue {
+  return {
+    queue: settings.queue,
+    maxLost: settings.maxLost,
+    ...retentionOf(settings),
+    deadMs: settings.deadTtlMs,
+    problem: workerLost(),
+  };
+}

@@ -1,0 +1,141 @@
+import { SHARED } from "../../store/constants.ts";
+import type { Keys } from "../../store/keys.ts";
+import type { Counts, Gauges, Sample, Scripts, Times } from "../../store/scripts/scripts.ts";
+import { newCall } from "../calls/new-call.ts";
+
+/** Most queues that are sampled in one call, each of which may read some of the latest outcomes; and most that are read. */
+const SAMPLED = 4;
+const READ = 10;
+/** By then an interval has a sample, if anything happened in it: ticks come every second, ms. */
+const SETTLED_MS = 3000;
+
+export type { Counts, Gauges, Times };
+
+const INTERVAL_S = SHARED.bucketMs / 1000;
+const GAUGES = ["waiting", "running", "scheduled", "dead"] as const satisfies (keyof Gauges)[];
+const COUNTS = ["accepted", "started", "finished", "failed"] as const satisfies (keyof Counts)[];
+const TIMES = ["serviceP50", "serviceP95", "waitP50", "waitP95"] as const satisfies (keyof Times)[];
+
+/** Which part of a history is wanted. */
+export interface Span {
+  /** How far back, in intervals of 10 s. */
+  readonly intervals: number;
+  /** How many of these make one value. */
+  readonly step: number;
+  /** Only what ended later, s since the epoch. */
+  readonly afterS: number;
+}
+
+/** The values of one queue, each list as long as the times. Times are ms. */
+type Series = Readonly<Record<keyof Gauges | keyof Counts, readonly number[]>> &
+  Readonly<Record<keyof Times, readonly (number | null)[]>>;
+
+/** The histories of queues. */
+export interface History {
+  /** The ends of the intervals, s since the epoch. */
+  readonly at: readonly number[];
+  /** In the order of the queues. */
+  readonly queues: readonly Series[];
+}
+
+/** How queues stood in the last hour, kept in the store: one sample of each interval in which something changed. */
+export class Histories {
+  readonly #scripts: Pick<Scripts, "sample" | "history">;
+  readonly #keys: Keys;
+  /** Says whose samples are whose. */
+  readonly #process = newCall();
+
+  constructor(scripts: Pick<Scripts, "sample" | "history">, keys: Keys) {
+    this.#scripts = scripts;
+    this.#keys = keys;
+  }
+
+  /**
+   * Adds the intervals of a partition that have ended, unless another process does; returns the ms until the present
+   * one ends. @throws PaihaoError store-unavailable
+   */
+  async sample(partition: number, queues: readonly string[]): Promise<number> {
+    const tag = this.#keys.tag(partition);
+    let endsMs: number = SHARED.bucketMs;
+    for (let i = 0; i < queues.length; i += SAMPLED) {
+      endsMs = Math.min(endsMs, await this.#scripts.sample(tag, this.#process, queues.slice(i, i + SAMPLED)));
+    }
+    return endsMs;
+  }
+
+  /** The histories of queues, over all partitions. @throws PaihaoError store-unavailable */
+  async read(queues: readonly string[], { intervals, step, afterS }: Span): Promise<History> {
+    let at: readonly number[] = [];
+    const series: Series[] = [];
+    let end: number | undefined;
+    for (let i = 0; i < queues.length || end === undefined; i += READ) {
+      const some = queues.slice(i, i + READ);
+      // More than are wanted: some are of the interval that has not settled, and an older one says how the queue stood until the
+      // first change.
+      const count = intervals + step + 2;
+      const parts = await Promise.all(this.#keys.tags.map((tag) => this.#scripts.history(tag, some, count)));
+      end ??= Math.floor((Math.min(...parts.map(({ nowMs }) => nowMs)) - SETTLED_MS) / SHARED.bucketMs / step) * step;
+      const first = Math.max(end - intervals, Math.ceil(afterS / INTERVAL_S / step) * step);
+      at = ends(first, end, step);
+      for (const n of some.keys()) {
+        series.push(
+          seriesOf(
+            parts.map(({ samples }) => samples[n] ?? []),
+            at,
+            step,
+          ),
+        );
+      }
+    }
+    return { at, queues: series };
+  }
+}
+
+/** The ends of the steps of a span of intervals, s since the epoch. */
+function ends(first: number, end: number, step: number): number[] {
+  const count = Math.max(0, Math.floor((end - first) / step));
+  return Array.from({ length: count }, (_, n) => (end - (count - 1 - n) * step) * INTERVAL_S);
+}
+
+/** Puts together the samples of all partitions. */
+function seriesOf(parts: readonly (readonly Sample[])[], at: readonly number[], step: number): Series {
+  const series = {
+    ...{ waiting: [] as number[], running: [] as number[], scheduled: [] as number[], dead: [] as number[] },
+    ...{ accepted: [] as number[], started: [] as number[], finished: [] as number[], failed: [] as number[] },
+    ...{ serviceP50: [] as (number | null)[], serviceP95: [] as (number | null)[] },
+    ...{ waitP50: [] as (number | null)[], waitP95: [] as (number | null)[] },
+  };
+  // From the oldest on; what a part has of an interval comes before its beginning.
+  const readers = parts.map((samples) => ({
+    samples: samples.toReversed(),
+    next: 0,
+    last: undefined as Sample | undefined,
+  }));
+  for (const endS of at) {
+    const end = endS / INTERVAL_S;
+    const within: Sample[] = [];
+    for (const reader of readers) {
+      for (let sample = reader.samples[reader.next]; sample && sample.interval < end; ) {
+        reader.last = sample;
+        if (sample.interval >= end - step) within.push(sample);
+        reader.next += 1;
+        sample = reader.samples[reader.next];
+      }
+    }
+    for (const name of GAUGES) series[name].push(sum(readers, ({ last }) => last?.[name] ?? 0));
+    for (const name of COUNTS) series[name].push(sum(within, (sample) => sample[name]));
+    for (const name of TIMES) series[name].push(percentileOf(within, name));
+  }
+  return series;
+}
+
+/** Of several samples, their mean by how many finished in each: an approximation. */
+function percentileOf(samples: readonly Sample[], name: keyof Times): number | null {
+  const known = samples.filter(({ times }) => times[name] !== null);
+  const finished = sum(known, (sample) => sample.finished);
+  return finished === 0 ? null : sum(known, ({ times, finished: n }) => (times[name] ?? 0) * n) / finished;
+}
+
+function sum<T>(items: readonly T[], of: (item: T) => number): number {
+  return items.reduce((total, item) => total + of(item), 0);
+}

@@ -1,0 +1,87 @@
+import type { Keys } from "../../store/keys.ts";
+import { runOf, workerEnd } from "../../store/run.ts";
+import type { Scripts } from "../../store/scripts/scripts.ts";
+import type { Homes } from "../partitions/homes.ts";
+import { pageOf } from "../reading/page.ts";
+
+/** Most workers that are read of a queue, and most running tasks. */
+const MOST = 200;
+/** Most queues in one call. */
+const QUEUES = 10;
+
+/** What a worker tells of itself with its heartbeats. */
+export interface AboutWorker {
+  /** A process of this server, or a program that leases tasks over HTTP. */
+  readonly kind: "process" | "remote";
+  readonly host?: string;
+  readonly pid?: number;
+  readonly role?: string;
+  readonly version?: string;
+  readonly startedMs?: number;
+}
+
+/** A task that a worker has. */
+interface RunningTask {
+  readonly id: string;
+  readonly queue: string;
+  readonly startedMs: number | null;
+  readonly attempt: number;
+}
+
+/** A worker, and what it does. */
+export interface WorkerRow {
+  readonly id: string;
+  /** Null if it has tasks, but has sent no heartbeat lately; then only the end of its name is known. */
+  readonly about: AboutWorker | null;
+  readonly seenMs: number | null;
+  readonly slots: ReadonlyMap<string, number>;
+  readonly running: readonly RunningTask[];
+}
+
+/** The workers of queues, with the tasks that they have: of each queue only so many. @throws PaihaoError store-unavailable */
+export async function workersOf(
+  scripts: Pick<Scripts, "workers" | "page">,
+  keys: Keys,
+  homes: Homes,
+  queues: readonly string[],
+): Promise<{ workers: readonly WorkerRow[]; truncated: boolean }> {
+  const rows = new Map<string, { about: AboutWorker | null; seenMs: number | null; slots: Map<string, number> }>();
+  let truncated = false;
+  for (let i = 0; i < queues.length; i += QUEUES) {
+    const { nowMs, slots, abouts } = await scripts.workers(keys.tag(0), queues.slice(i, i + QUEUES), MOST);
+    truncated ||= abouts.length >= MOST;
+    for (const { worker, about, leftMs } of abouts) {
+      if (!rows.has(worker)) rows.set(worker, { ...aboutOf(about, nowMs, leftMs), slots: new Map() });
+    }
+    for (const { queue, worker, slots: count } of slots) rows.get(worker)?.slots.set(queue, count);
+  }
+  const running = new Map<string, RunningTask[]>();
+  for (const queue of queues) {
+    const page = await pageOf(scripts, keys, homes, "leases", { queue, after: null, limit: MOST });
+    truncated ||= page.next !== null;
+    for (const { id, run } of page.entries) {
+      const { startedMs, attempts, worker } = runOf(run);
+      running.set(worker, [...(running.get(worker) ?? []), { id, queue, startedMs, attempt: attempts }]);
+    }
+  }
+  const workers: WorkerRow[] = [];
+  for (const [id, row] of rows) {
+    const end = workerEnd(id);
+    workers.push({ id, ...row, running: running.get(end) ?? [] });
+    running.delete(end);
+  }
+  for (const [id, tasks] of running) workers.push({ id, about: null, seenMs: null, slots: new Map(), running: tasks });
+  return { workers, truncated };
+}
+
+/** Reads "ttl JSON", of which `leftMs` are left; a program that leases tasks may have told nothing. */
+function aboutOf(stored: string, nowMs: number, leftMs: number): { about: AboutWorker; seenMs: number | null } {
+  const space = stored.indexOf(" ");
+  const ttlMs = Number(stored.slice(0, space));
+  try {
+    const about = JSON.parse(stored.slice(space + 1)) as AboutWorker;
+    return { about, seenMs: nowMs - Math.max(0, ttlMs - leftMs) };
+  } catch {
+    return { about: { kind: "remote" }, seenMs: null };
+  }
+}

@@ -1,0 +1,102 @@
+import type { Config } from "../../config/config.ts";
+import { messageOf } from "../../errors.ts";
+import { defineHandler, type Handler } from "../../handler/define.ts";
+import type { Logger } from "../../log.ts";
+import { Metrics, type NodeMemory } from "../../metrics.ts";
+import { withTimeout } from "../../net/with-timeout.ts";
+import { connect, LARGE_VALUE_MS } from "../../store/connection.ts";
+import { checkDurability } from "../../store/durability.ts";
+import { Keys } from "../../store/keys.ts";
+import { PubSub } from "../../store/pubsub.ts";
+import { scriptsOf } from "../../store/scripts/scripts.ts";
+import { checkServer, readMemory, SCRIPT_FLAGS_SINCE } from "../../store/servers/check-server.ts";
+import { packageVersion } from "../../version.ts";
+import { Engine } from "../engine.ts";
+import { claimPartitions } from "../partitions/partitions.ts";
+import { settingsOf } from "../settings.ts";
+import { claimDataVersion, dataVersionProblem } from "./data-version.ts";
+import { DeploymentSecret } from "./deployment-secret.ts";
+
+/** How long readiness waits for the version of the data, ms. */
+const VERSION_MS = 1000;
+
+/** An engine with its own connections to a store. */
+export interface OpenedEngine {
+  readonly engine: Engine;
+  /** Shared by all processes on this store, and by no others. */
+  readonly secret: DeploymentSecret;
+  /** Why the store cannot be used; empty if it can. */
+  readiness(): Promise<readonly string[]>;
+  /** The memory of the servers of the store. */
+  memory(): Promise<readonly NodeMemory[]>;
+  close(): void;
+}
+
+/**
+ * Connects to a store, checks that it suits the configuration, and creates an engine on it.
+ * @throws StartError if the store is too old, has data of a version that this release cannot work with, was used with another number of
+ *   partitions, or cannot provide the configured durability
+ */
+export async function openEngine(
+  config: Config,
+  url: string,
+  handlers: Iterable<Handler>,
+  log: Logger,
+): Promise<OpenedEngine> {
+  const connections: { disconnect(): void }[] = [];
+  const open = async (name: string, commandMs?: number) => {
+    const redis = await connect(url, name, log, commandMs);
+    connections.push(redis);
+    return redis;
+  };
+  let secret: DeploymentSecret | undefined;
+  const close = () => {
+    secret?.close();
+    for (const redis of connections.splice(0)) redis.disconnect();
+  };
+  try {
+    const redis = await open("commands");
+    const { version, warnings } = await checkServer(redis);
+    for (const warning of warnings) log.warn(warning);
+    await checkDurability(redis, config.durability, version);
+    const keys = new Keys(config.keyPrefix, config.partitions);
+    const flags = Number.parseInt(version, 10) >= SCRIPT_FLAGS_SINCE;
+    const { durability, strictResultTtl } = config;
+    const scripts = scriptsOf(redis, { flags, strictResultTtl });
+    // First of all: nothing of a version that this release cannot work with is touched.
+    await claimDataVersion(scripts, keys);
+    await claimPartitions(scripts, keys);
+    secret = await DeploymentSecret.open({ scripts, keys, connection: redis, log });
+
+    const submissions =
+      durability === "memory" ? undefined : scriptsOf(await open("submissions"), { flags, durability });
+    const large = scriptsOf(await open("large-values", LARGE_VALUE_MS), { flags, strictResultTtl });
+    const metrics = new Metrics(packageVersion());
+    metrics.observeProcess();
+    const engine = new Engine({
+      scripts,
+      large,
+      keys,
+      pubsub: new PubSub(await open("pubsub"), { sharded: flags }),
+      queues: new Map([...handlers].map((handler) => [handler.queue, settingsOf(handler, config)])),
+      fallback: settingsOf(defineHandler({ queue: "unknown", run: () => undefined }), config),
+      metrics,
+      ...(submissions && { submissions }),
+    });
+    const readiness = async (): Promise<readonly string[]> => {
+      try {
+        const { warnings } = await checkServer(redis);
+        // In a cluster its partition may be away while the others serve.
+        const look = withTimeout(VERSION_MS, dataVersionProblem(redis, keys), () => new Error("no answer in time"));
+        const problem = await look.catch(() => undefined);
+        return problem === undefined ? warnings : [...warnings, problem];
+      } catch (error) {
+        return [`the store cannot be reached: ${messageOf(error)}`];
+      }
+    };
+    return { engine, secret, readiness, memory: () => readMemory(redis), close };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}

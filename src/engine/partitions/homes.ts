@@ -1,0 +1,119 @@
+import type { Keys } from "../../store/keys.ts";
+import type { Pointer, Scripts } from "../../store/scripts/scripts.ts";
+import { Batch } from "../calls/batch.ts";
+
+/** Of how many tasks at most it is remembered that they are not in the partition of their id. */
+const REMEMBERED = 100_000;
+/** After this time it is first checked whether there is a task where a note says so: its submission has long come to an end, ms. */
+const CHECK_MS = 600_000;
+/** How often it is checked after that, ms: so long at most a note outlives its task. */
+const NEXT_MS = 3_600_000;
+/** How often a process looks for notes to be checked, ms. */
+const EVERY_MS = 30_000;
+
+/**
+ * The partitions of tasks: that of their id, but the tasks of a keyed queue are all in that of the queue, since one script must decide
+ * about all of a key. The partition of the id then has a note where the task is.
+ */
+export class Homes {
+  readonly #keys: Keys;
+  readonly #scripts: Scripts;
+  readonly #notes: Batch<string, number | null>;
+  /** By id; only those that are elsewhere. The latest ones are the last. */
+  readonly #known = new Map<string, number>();
+  /** By partition, on the clock of `performance.now()`. */
+  readonly #checkedMs: number[] = [];
+
+  constructor(scripts: Scripts, keys: Keys) {
+    this.#keys = keys;
+    this.#scripts = scripts;
+    this.#notes = new Batch({ send: (partition, ids) => scripts.home(keys.tag(partition), ids) });
+  }
+
+  /** Where a task is, as far as this process knows: {@link at} finds it anyway. */
+  of(id: string): number {
+    if (this.#known.size === 0) return this.#keys.partitionOf(id);
+    return this.#known.get(ownerOf(id)) ?? this.#keys.partitionOf(id);
+  }
+
+  /** A task was met in a partition. */
+  note(id: string, partition: number): void {
+    if (this.#keys.partitions === 1) return;
+    const owner = ownerOf(id);
+    this.#known.delete(owner);
+    if (partition === this.#keys.partitionOf(id)) return;
+    this.#known.set(owner, partition);
+    if (this.#known.size > REMEMBERED) {
+      for (const oldest of this.#known.keys()) return void this.#known.delete(oldest);
+    }
+  }
+
+  /** Where a task is according to the partition of its id. @throws PaihaoError store-unavailable */
+  async find(id: string): Promise<number> {
+    const partition = this.#keys.partitionOf(id);
+    const home = (await this.#notes.add(partition, ownerOf(id))) ?? partition;
+    this.note(id, home);
+    return home;
+  }
+
+  /** The same if the task is not where this process thought, which was not the partition of its id; else null. */
+  async findUnless(id: string, partition: number): Promise<number | null> {
+    if (partition === this.#keys.partitionOf(id)) return null;
+    const home = await this.find(id);
+    return home === partition ? null : home;
+  }
+
+  /**
+   * Calls a verb where the task is.
+   * @param isAbsent whether an answer may mean that the task is in another partition
+   */
+  at<Answer>(
+    id: string,
+    call: (partition: number) => Promise<Answer>,
+    isAbsent: (answer: Answer) => boolean,
+  ): Promise<Answer> {
+    if (this.#keys.partitions === 1) return call(0);
+    const partition = this.of(id);
+    return call(partition).then(async (answer) => {
+      if (!isAbsent(answer)) return answer;
+      const home = await this.find(id);
+      return home === partition ? answer : await call(home);
+    });
+  }
+
+  /** {@link check}, now and then. @throws PaihaoError store-unavailable */
+  async checkNowAndThen(partition: number): Promise<void> {
+    const nowMs = performance.now();
+    if (nowMs - (this.#checkedMs[partition] ?? Number.NEGATIVE_INFINITY) < EVERY_MS) return;
+    this.#checkedMs[partition] = nowMs;
+    await this.check(partition);
+  }
+
+  /** Checks notes of a partition that are due, and forgets those without a task. @throws PaihaoError store-unavailable */
+  async check(partition: number): Promise<void> {
+    const tag = this.#keys.tag(partition);
+    const due = await this.#scripts.repoint(tag, [], NEXT_MS);
+    if (due.length === 0) return;
+    const checked = due.map(async ({ id, score, home }) => ({ id, score, there: await this.#isThere(id, home) }));
+    await this.#scripts.repoint(tag, await Promise.all(checked), NEXT_MS);
+  }
+
+  async #isThere(id: string, home: number | null): Promise<boolean> {
+    if (home === null) return false;
+    const { tasks } = await this.#scripts.inspect(this.#keys.tag(home), [{ id, result: false }]);
+    return tasks[0] !== null;
+  }
+}
+
+/** Notes, in the partitions of their ids, where tasks will be: the calls of one turn of the event loop travel together. */
+export function pointerBatch(scripts: Scripts, keys: Keys) {
+  return new Batch({
+    send: (partition: number, items: readonly Pointer[]) => scripts.point(keys.tag(partition), items, CHECK_MS),
+  });
+}
+
+/** What follows from a task ("<id>:…") is in its partition. */
+function ownerOf(id: string): string {
+  const end = id.indexOf(":");
+  return end < 0 ? id : id.slice(0, end);
+}

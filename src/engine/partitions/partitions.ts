@@ -1,0 +1,130 @@
+import { PaihaoError, StartError } from "../../errors.ts";
+import type { Keys } from "../../store/keys.ts";
+import type { Counted, QueueSnapshot, Scripts } from "../../store/scripts/scripts.ts";
+
+/**
+ * Writes the number of partitions to the store at the first start, and checks it at every later start: with another number,
+ * tasks would be looked for in the wrong places.
+ * @throws StartError if the store was first used with another number
+ */
+export async function claimPartitions(scripts: Scripts, keys: Keys): Promise<void> {
+  const stored = await scripts.claim(keys.tag(0), keys.partitions);
+  if (stored !== keys.partitions) {
+    throw new StartError(
+      `PARTITIONS is ${keys.partitions}, but the store with KEY_PREFIX ${keys.prefix} was first used with ${stored}; expected ${stored}`,
+    );
+  }
+}
+
+/** The place of a task within its own partition. */
+export interface LocalPlace {
+  /** Null without a place in line. */
+  readonly index: number | null;
+  /** "" if it is not in line: then the other partitions do not matter. */
+  readonly score: string;
+  readonly snapshot: QueueSnapshot;
+}
+
+/** The place of a task over all partitions. */
+export interface GlobalPlace {
+  /** Also null if a partition is unavailable: an uncertain number is not reported. */
+  readonly index: number | null;
+  readonly snapshot: QueueSnapshot;
+}
+
+/** Places of one queue. */
+interface Group {
+  readonly snapshot: QueueSnapshot;
+  readonly scores: string[];
+}
+
+/**
+ * Counts the tasks of the other partitions. The place over all partitions is the sum of the tasks before its score in each; of
+ * two tasks with the same score, the one in the lower partition is first.
+ */
+export class OtherPartitions {
+  readonly #scripts: Scripts;
+  readonly #keys: Keys;
+
+  constructor(scripts: Scripts, keys: Keys) {
+    this.#scripts = scripts;
+    this.#keys = keys;
+  }
+
+  /** Converts places within one partition to places over all partitions, in the same order; for at most one batch of tasks. */
+  async widen(home: number, places: readonly LocalPlace[]): Promise<readonly GlobalPlace[]> {
+    if (this.#keys.partitions === 1) return places;
+    const groups = new Map<string, Group>();
+    for (const { snapshot, score } of places) {
+      let group = groups.get(snapshot.queue);
+      if (!group) {
+        group = { snapshot, scores: [] };
+        groups.set(snapshot.queue, group);
+      }
+      if (score !== "") group.scores.push(score);
+    }
+    let counted: ReadonlyMap<string, Counted>;
+    try {
+      counted = await this.#ask(home, groups);
+    } catch (error) {
+      // The tasks themselves have been read or stored: they must be returned even if another partition is unavailable.
+      if (!(error instanceof PaihaoError)) throw error;
+      // The index of a task outside the line, such as a running one, does not depend on other partitions.
+      return places.map(({ index, score, snapshot }) => ({ index: score === "" ? index : null, snapshot }));
+    }
+    const snapshots = new Map(
+      [...groups].map(([queue, { snapshot }]) => [queue, withCounts(snapshot, counted.get(queue))]),
+    );
+    const next = new Map<string, number>();
+    return places.map(({ index, score, snapshot: { queue }, snapshot }) => {
+      const wide = { snapshot: snapshots.get(queue) ?? snapshot };
+      if (score === "") return { ...wide, index };
+      const n = next.get(queue) ?? 0;
+      next.set(queue, n + 1);
+      return { ...wide, index: index === null ? null : index + (counted.get(queue)?.before[n] ?? 0) };
+    });
+  }
+
+  /** How many tasks are before a score in the other partitions. @throws PaihaoError store-unavailable */
+  async before(home: number, queue: string, score: string): Promise<number> {
+    const counted = await this.#ask(home, new Map([[queue, { scores: [score] }]]));
+    return counted.get(queue)?.before[0] ?? 0;
+  }
+
+  /** The sums over the other partitions, by queue. */
+  async #ask(home: number, groups: ReadonlyMap<string, Pick<Group, "scores">>): Promise<ReadonlyMap<string, Counted>> {
+    const queues = [...groups];
+    const others = this.#keys.tags.flatMap((tag, partition) => (partition === home ? [] : [{ tag, partition }]));
+    const answers = await Promise.all(
+      others.map(({ tag, partition }) => {
+        const equals = partition < home;
+        const questions = queues.map(([queue, { scores }]) => ({ queue, scores, equals }));
+        return this.#scripts.count(tag, questions);
+      }),
+    );
+    return new Map(queues.map(([queue], n) => [queue, sumOf(answers.flatMap((answer) => answer[n] ?? []))]));
+  }
+}
+
+function sumOf(all: readonly Counted[]): Counted {
+  const sum = { waiting: 0, scheduled: 0, running: 0, resting: false, before: [] as number[] };
+  for (const { waiting, scheduled, running, resting, before } of all) {
+    sum.waiting += waiting;
+    sum.scheduled += scheduled;
+    sum.running += running;
+    sum.resting ||= resting;
+    for (const [n, count] of before.entries()) sum.before[n] = (sum.before[n] ?? 0) + count;
+  }
+  return sum;
+}
+
+function withCounts(snapshot: QueueSnapshot, others: Counted | undefined): QueueSnapshot {
+  if (!others) return snapshot;
+  return {
+    ...snapshot,
+    waiting: snapshot.waiting + others.waiting,
+    scheduled: snapshot.scheduled + others.scheduled,
+    running: snapshot.running + others.running,
+    resting: snapshot.resting || others.resting,
+  };
+}

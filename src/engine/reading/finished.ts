@@ -1,0 +1,53 @@
+import { SHARED } from "../../store/constants.ts";
+import type { Keys } from "../../store/keys.ts";
+import type { Entry, Scripts } from "../../store/scripts/scripts.ts";
+import type { Homes } from "../partitions/homes.ts";
+import type { Page, PageRequest } from "./page.ts";
+
+/**
+ * The tasks of a queue that finished last, the newest first, over all partitions. Of those that ended in the same millisecond, the
+ * ones of lower partitions come first.
+ */
+export async function finishedOf(
+  scripts: Scripts,
+  keys: Keys,
+  homes: Homes,
+  { queue, after, limit, filter = {} }: PageRequest,
+): Promise<Page> {
+  const home = after === null ? -1 : keys.partitions === 1 ? 0 : await homes.find(after.id);
+  const pages = await Promise.all(
+    keys.tags.map((tag, partition) => {
+      const side = partition === home ? "own" : partition < home ? "before" : "after";
+      return scripts.finished(tag, { queue, after, side, limit, filter });
+    }),
+  );
+  // Each partition keeps as many as the queue shows.
+  const left = SHARED.mostFinished - pages.reduce((sum, { before }) => sum + before, 0);
+  for (const [partition, { entries }] of pages.entries()) for (const { id } of entries) homes.note(id, partition);
+  const merged = merge(pages.map(({ entries }) => entries));
+  const entries = merged.slice(0, Math.max(0, Math.min(limit, left)));
+  return {
+    entries,
+    next: entries.length === limit ? (entries.at(-1) ?? null) : null,
+    looked: pages.reduce((sum, { looked }) => sum + looked, 0),
+    nowMs: Math.min(...pages.map(({ nowMs }) => nowMs)),
+  };
+}
+
+/** Merges lists of which each has its newest first. */
+function merge(lists: readonly (readonly Entry[])[]): Entry[] {
+  const next = lists.map(() => 0);
+  const merged: Entry[] = [];
+  for (;;) {
+    let newest = -1;
+    let time = -1;
+    for (const [n, entries] of lists.entries()) {
+      const score = Number(entries[next[n] ?? 0]?.score ?? -1);
+      if (score > time) [newest, time] = [n, score];
+    }
+    const entry = lists[newest]?.[next[newest] ?? 0];
+    if (!entry) return merged;
+    merged.push(entry);
+    next[newest] = (next[newest] ?? 0) + 1;
+  }
+}

@@ -1,0 +1,219 @@
+import { SHARED } from "../../store/constants.ts";
+import type { Keys } from "../../store/keys.ts";
+import { decodeResult } from "../../store/result.ts";
+import type { Inspected, Look, QueueSnapshot, Scripts, TaskRow } from "../../store/scripts/scripts.ts";
+import { isOutcome, type Result, type State } from "../../task.ts";
+import { Batch } from "../calls/batch.ts";
+import { type Eta, estimate } from "../estimates/estimate.ts";
+import type { LargeValues } from "../large-values/large-values.ts";
+import type { Homes } from "../partitions/homes.ts";
+import type { OtherPartitions } from "../partitions/partitions.ts";
+
+/** A snapshot of a task and its place in line. Times are ms of Redis's clock; null if not reached yet. */
+export interface Inspection {
+  readonly id: string;
+  readonly queue: string;
+  readonly state: State;
+  /** When the snapshot was taken. */
+  readonly nowMs: number;
+  /** How many tasks of its queue will start before this one; 0 while running; null without a place in line. */
+  readonly index: number | null;
+  /** `index` plus the running tasks: all the work in front of it; 0 while running; null without a place in line. */
+  readonly ahead: number | null;
+  readonly snapshot: QueueSnapshot;
+  readonly eta: Eta | null;
+  /** Number of attempts begun. */
+  readonly attempts: number;
+  readonly lost: number;
+  readonly cancelRequested: boolean;
+  readonly progress: { readonly percent: number; readonly message: string | null } | null;
+  readonly createdMs: number;
+  /** How often its input was replaced. */
+  readonly revision: number;
+  readonly startedMs: number | null;
+  readonly finishedMs: number | null;
+  /** When the result expires; only of finished tasks. */
+  readonly expiresMs: number | null;
+  readonly dueMs: number | null;
+  /** When it is canceled unless it has ended. */
+  readonly deadlineMs: number | null;
+  /** It has not started, and its key is at its limit: as many other tasks hold it as may. */
+  readonly held: boolean;
+  /** Finished, and the result has expired. */
+  readonly expired: boolean;
+  /** Finished, and the result was destroyed. */
+  readonly destroyed: boolean;
+  readonly errorCode: string | null;
+  /** Canceled by its deadline. */
+  readonly pastDeadline: boolean;
+  readonly caller: string | null;
+  /** Only if requested and available. */
+  readonly result: Result | null;
+  /** The latest errors of its attempts, newest first; only of a failed task, and only if the result was requested. */
+  readonly errors: readonly string[];
+}
+
+/** The end of a task, as much of it as its answer tells. */
+export type TaskEnd = Pick<
+  Inspection,
+  | "id"
+  | "queue"
+  | "state"
+  | "nowMs"
+  | "attempts"
+  | "finishedMs"
+  | "expiresMs"
+  | "expired"
+  | "destroyed"
+  | "pastDeadline"
+  | "result"
+>;
+
+/** A task with its place over all partitions; null if it is unknown. */
+interface PlacedTask {
+  readonly row: TaskRow | null;
+  readonly index: number | null;
+  readonly snapshot: QueueSnapshot | null;
+  readonly nowMs: number;
+  /** Its partition; null if that is not known where it was looked for. */
+  readonly home: number | null;
+}
+
+/** What to read in addition to the task itself. */
+export interface InspectOptions {
+  /** Read its result, and the latest errors if it failed. */
+  readonly result: boolean;
+  /**
+   * Whether the caller may see the result: if not, it is not read, since the time to read it would reveal its size. Default:
+   * yes.
+   */
+  allowed?(task: Inspection): boolean;
+  /** A longer result is not read, and null. Default: no limit. */
+  readonly mostBytes?: number;
+  /** Its record is to name this process, which is then told of every change since: see {@link Notices}. Default: no. */
+  readonly listen?: boolean;
+}
+
+/** How often a task is read again if its result was replaced meanwhile. */
+const LOOKS = 3;
+
+/** What an inspector needs. */
+export interface InspectorParts {
+  readonly scripts: Scripts;
+  readonly keys: Keys;
+  readonly homes: Homes;
+  readonly others: OtherPartitions;
+  readonly values: LargeValues;
+}
+
+/** Reads tasks. Reads of one turn of the event loop are sent together. */
+export class Inspector {
+  readonly #homes: Homes;
+  readonly #values: LargeValues;
+  readonly #looks: Batch<Look, PlacedTask>;
+  /** Looks that add this process to the listeners of a task. */
+  readonly #watches: Batch<Look, PlacedTask>;
+
+  /** @param process what records call this process */
+  constructor({ scripts, keys, homes, others, values }: InspectorParts, process: string) {
+    this.#homes = homes;
+    this.#values = values;
+    this.#looks = batchOf(others, (partition, items) => scripts.inspect(keys.tag(partition), items));
+    this.#watches = batchOf(others, (partition, items) => scripts.watch(keys.tag(partition), process, items));
+  }
+
+  /**
+   * The task, or null if it is unknown.
+   * @throws PaihaoError store-unavailable
+   */
+  async inspect(id: string, options: InspectOptions): Promise<Inspection | null> {
+    for (let looks = 1; ; looks += 1) {
+      const batch = options.listen ? this.#watches : this.#looks;
+      const { row, index, snapshot, nowMs, home } = await this.#look(batch, { id, result: options.result });
+      if (!row || !snapshot || home === null) return null;
+      const { resultBytes } = row;
+      const without = view(id, row, index, snapshot, nowMs);
+      if (resultBytes === 0 || resultBytes > (options.mostBytes ?? resultBytes)) return without;
+      if (options.allowed && !options.allowed(without)) return without;
+      const result = await this.#values.read("result", id, resultBytes, home);
+      if (result?.length === resultBytes) return view(id, { ...row, result }, index, snapshot, nowMs);
+      // The result is gone or was replaced: return the task without it, or read it again.
+      if (looks === LOOKS) return without;
+    }
+  }
+
+  async #look(batch: Batch<Look, PlacedTask>, look: Look): Promise<PlacedTask> {
+    const partition = this.#homes.of(look.id);
+    const placed = await batch.add(partition, look);
+    if (placed.row) return placed;
+    // Unknown where it was thought to be; the partition of its id knows where it is.
+    const home = placed.home ?? (await this.#homes.findUnless(look.id, partition));
+    if (home === null) return placed;
+    this.#homes.note(look.id, home);
+    return await batch.add(home, look);
+  }
+}
+
+function batchOf(
+  others: OtherPartitions,
+  look: (partition: number, items: readonly Look[]) => Promise<Inspected>,
+): Batch<Look, PlacedTask> {
+  return new Batch({
+    send: async (partition, items) => {
+      const { nowMs, snapshots, tasks, homes } = await look(partition, items);
+      const byQueue = new Map(snapshots.map((snapshot) => [snapshot.queue, snapshot]));
+      const seen = tasks.map((row, n) => {
+        const snapshot = row ? (byQueue.get(row.queue) ?? null) : null;
+        return { row, nowMs, snapshot, home: row ? partition : (homes.get(n) ?? null) };
+      });
+      const known = seen.flatMap(({ row, snapshot }) =>
+        row && snapshot ? [{ index: row.index, score: row.score, snapshot }] : [],
+      );
+      const places = (await others.widen(partition, known)).values();
+      return seen.map((one): PlacedTask => {
+        const place = one.row && one.snapshot ? places.next().value : undefined;
+        return { ...one, index: place?.index ?? null, snapshot: place?.snapshot ?? null };
+      });
+    },
+  });
+}
+
+function view(id: string, row: TaskRow, index: number | null, snapshot: QueueSnapshot, nowMs: number): Inspection {
+  const terminal = isOutcome(row.state);
+  const { state, dueMs } = row;
+  return {
+    id,
+    queue: row.queue,
+    state,
+    nowMs,
+    index,
+    ahead: state === "waiting" && index !== null ? index + snapshot.running : index,
+    snapshot,
+    eta: terminal ? null : estimate(snapshot, { state, index, dueMs, turn: row.turn }, nowMs),
+    attempts: row.attempts,
+    lost: row.lost,
+    cancelRequested: row.cancelRequested,
+    progress: progressOf(row.progress),
+    createdMs: row.createdMs,
+    revision: row.revision,
+    startedMs: row.startedMs,
+    finishedMs: row.finishedMs,
+    expiresMs: row.expiresMs,
+    dueMs,
+    deadlineMs: row.deadlineMs,
+    held: row.held,
+    expired: terminal && !row.destroyed && row.expiresMs !== null && row.expiresMs <= nowMs,
+    destroyed: row.destroyed,
+    errorCode: row.errorCode,
+    pastDeadline: state === "canceled" && row.errorCode === SHARED.deadlinePassed,
+    caller: row.caller || null,
+    result: row.result && decodeResult(row.result),
+    errors: row.errors,
+  };
+}
+
+function progressOf(stored: string | null): Inspection["progress"] {
+  if (stored === null) return null;
+  const space = stored.indexOf(" ");
+  return { percent: Number(stored.slice(0, space)), message: stored.slice(space + 1) || null };
+}

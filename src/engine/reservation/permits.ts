@@ -1,0 +1,45 @@
+import type { Keys } from "../../store/keys.ts";
+import { BATCH_LIMIT, type Reservation, type ReservedPart, type Scripts } from "../../store/scripts/scripts.ts";
+
+/**
+ * Enforces the rate of queues with several partitions: one of these, chosen by the queue's name, permits each start in any of
+ * them. With a single partition, the reservation itself enforces the rate.
+ */
+export class Permits {
+  readonly #scripts: Scripts;
+  readonly #keys: Keys;
+
+  constructor(scripts: Scripts, keys: Keys) {
+    this.#scripts = scripts;
+    this.#keys = keys;
+  }
+
+  /**
+   * Reserves no more tasks of a partition than may start.
+   * @param reserve reserves up to the given number; idempotent for the same reservation
+   * @throws PaihaoError store-unavailable
+   */
+  async reserve(
+    partition: number,
+    request: Reservation,
+    rate: NonNullable<Reservation["rate"]>,
+    reserve: (count: number) => Promise<ReservedPart>,
+  ): Promise<ReservedPart> {
+    const { queue, worker, lane = 0, reservation } = request;
+    // Requests permits only if there are tasks, since others could use them.
+    const [line] = await this.#scripts.count(this.#keys.tag(partition), [{ queue, scores: [], equals: false }]);
+    const count = Math.min(request.count, BATCH_LIMIT, line?.waiting ?? 0);
+    if (count === 0) return await reserve(0);
+    const asked = { queue, request: `${partition} ${worker} ${lane} ${reservation}`, count, rate };
+    const home = this.#keys.tag(this.#keys.partitionOf(queue));
+    const { permits, pauseMs } = await this.#scripts.permit(home, asked);
+    const reserved = await reserve(permits);
+    if (permits > 0) {
+      // If this fails, permits count from when they were given, including unused ones.
+      await this.#scripts
+        .permit(home, { ...asked, used: reserved.part?.given ?? reserved.tasks.length })
+        .catch(() => undefined);
+    }
+    return { ...reserved, pauseMs };
+  }
+}

@@ -1,0 +1,221 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { PaihaoError } from "../../errors.ts";
+import type { Keys } from "../../store/keys.ts";
+import type { Part, Reserved } from "../../store/scripts/scripts.ts";
+import { failureOf, INPUT_GONE, INPUT_UNREAD } from "../attempt/attempt-end.ts";
+import { newCall } from "../calls/new-call.ts";
+import type { Engine } from "../engine.ts";
+import { Sleep } from "../watching/sleep.ts";
+
+/** How often a waiting request polls, in addition to messages, ms. */
+const LOOK_MS = 2000;
+/** How long the first poll waits for the subscriptions, ms: a partition may be unavailable. */
+const LISTEN_MS = 500;
+/** Pauses before tasks are handed back again to a partition that did not answer, ms: doubled up to the most. */
+const RETRY = { firstMs: 200, mostMs: 5000 } as const;
+/** How long that is tried, ms; after that the leases expire. */
+const CLOSING_MS = 60_000;
+
+/** A request for work. */
+export interface TakeRequest {
+  readonly queue: string;
+  readonly worker: string;
+  /** Unique to the request; if it is repeated, it gets the same tasks. */
+  readonly reservation: string;
+  readonly count: number;
+  readonly leaseMs: number;
+}
+
+/** A reserved task with its input. */
+export interface WithInput extends Reserved {
+  readonly input: Buffer;
+}
+
+/** The tasks reserved for a worker. */
+export interface Taken {
+  readonly tasks: readonly WithInput[];
+  /** Hands all tasks back, since the worker has gone. What cannot be handed back now is retried in the background. */
+  handBack(): Promise<void>;
+}
+
+/**
+ * Reserves tasks of a queue for a worker outside this process; waits for tasks until the deadline (on the clock of
+ * `Date.now()`) or until the signal fires. May return none.
+ * @throws PaihaoError store-unavailable if no partition is available
+ */
+export async function takeOrWait(
+  engine: Engine,
+  request: TakeRequest,
+  deadlineMs: number,
+  signal: AbortSignal,
+): Promise<Taken> {
+  const { keys, pubsub } = engine;
+  const take = new Take(engine, request);
+  const idle = new Sleep();
+  let announced = false;
+  const onNotice = () => {
+    announced = true;
+    idle.wake();
+  };
+  // Subscribes before it polls, so that no message is missed in between.
+  const listening = keys.tags.map((_, p) => pubsub.listen(keys.workChannel(p, request.queue), onNotice));
+  await Promise.race([Promise.all(listening), sleep(LISTEN_MS, undefined, { ref: false })]);
+  try {
+    for (;;) {
+      announced = false;
+      const { tasks, pauseMs, again } = await take.look();
+      const left = deadlineMs - Date.now();
+      if (tasks.length > 0) return { tasks: await withInputs(engine, request, tasks), handBack: () => take.handBack() };
+      // The request was repeated, and had got nothing before: tasks that have arrived since are for this one.
+      if (again) continue;
+      if (left <= 0 || signal.aborted) return { tasks: [], handBack: async () => undefined };
+      if (announced) continue;
+      await idle.for(Math.min(left, pauseMs > 0 ? pauseMs : LOOK_MS), signal);
+    }
+  } finally {
+    take.closeSilent();
+    for (const listened of listening) void listened.then((stop) => stop());
+  }
+}
+
+/** Reads long inputs. A task whose input cannot be read is put off, and one whose input is gone fails. */
+async function withInputs(engine: Engine, { queue }: TakeRequest, tasks: readonly Reserved[]): Promise<WithInput[]> {
+  const read = tasks.map(async (task): Promise<WithInput[]> => {
+    const input = await engine.inputOf(task).catch(() => undefined);
+    if (input) return [{ ...task, input }];
+    const settings = engine.settings(queue);
+    const facts = { settings, attempt: task.attempt };
+    const failure = failureOf(input === null ? INPUT_GONE : INPUT_UNREAD, facts, Math.random());
+    // If this fails too, the lease expires.
+    await engine.fail({ queue, id: task.id, fence: task.fence }, failure, settings).catch(() => undefined);
+    return [];
+  });
+  return (await Promise.all(read)).flat();
+}
+
+/** The tasks of one partition in one poll. */
+interface Share extends Part {
+  readonly partition: number;
+  readonly tasks: readonly Reserved[];
+}
+
+/** The result of polling all partitions once. */
+interface Look {
+  readonly tasks: readonly Reserved[];
+  /** How long the rate allows no more starts. */
+  readonly pauseMs: number;
+  /** Nothing, but as decided for an earlier copy of the request: poll again. */
+  readonly again: boolean;
+}
+
+/**
+ * One copy of a request, which may be repeated. All copies poll the partitions in the same order, and each partition decides
+ * its part once (lua/lib/request.lua), so that all of them get the same tasks even if they overlap.
+ */
+class Take {
+  readonly #engine: Engine;
+  readonly #request: TakeRequest;
+  readonly #holder = newCall();
+  /** The latest known generation, and the latest that is known to be empty. */
+  #generation = 0;
+  #after = 0;
+  /** The partitions that did not answer the last call, which may have been carried out. */
+  readonly #silent = new Set<number>();
+
+  constructor(engine: Engine, request: TakeRequest) {
+    this.#engine = engine;
+    this.#request = request;
+  }
+
+  /** Polls the partitions in turn until there are enough tasks. @throws PaihaoError if none is available */
+  async look(): Promise<Look> {
+    const given: Share[] = [];
+    let generation = 0;
+    let wanted = this.#request.count;
+    let [pauseMs, failure]: [number, unknown] = [0, undefined];
+    for (const partition of orderOf(this.#engine.keys, this.#request)) {
+      // With enough tasks, the next partitions still matter for a repeated request, which may have got tasks there.
+      if (wanted === 0 && !given.some(({ replayed }) => replayed)) break;
+      try {
+        const { tasks, part, pauseMs: pause } = await this.#ask(partition, wanted, generation);
+        if (!part) throw new PaihaoError("internal", "the store's answer lacks the request");
+        given.push({ ...part, partition, tasks });
+        generation ||= part.generation;
+        wanted = Math.max(0, wanted - part.given);
+        pauseMs = Math.max(pauseMs, pause);
+        this.#silent.delete(partition);
+      } catch (error) {
+        if (!isAway(error)) throw error;
+        failure = error;
+        this.#silent.add(partition);
+      }
+    }
+    this.#generation = Math.max(this.#generation, generation);
+    if (given.length === 0) throw failure;
+    const kept = this.#withoutSurplus(given);
+    const empty = kept.every((part) => part.given === 0);
+    if (empty) this.#after = Math.max(this.#after, generation);
+    return {
+      tasks: kept.flatMap(({ tasks }) => tasks),
+      pauseMs,
+      again: empty && given.some(({ replayed }) => replayed),
+    };
+  }
+
+  /** If a partition was unavailable when the request was first sent, it may now give tasks that others gave before. */
+  #withoutSurplus(given: readonly Share[]): readonly Share[] {
+    const total = given.reduce((sum, part) => sum + part.given, 0);
+    if (total <= this.#request.count) return given;
+    for (const part of given) if (!part.replayed && part.given > 0) void this.#close(part.partition);
+    return given.filter(({ replayed }) => replayed);
+  }
+
+  #ask(partition: number, count: number, generation: number) {
+    const { rate } = this.#engine.settings(this.#request.queue);
+    const copy = { holder: this.#holder, generation, after: this.#after };
+    return this.#engine.reserve(partition, { ...this.#request, count, rate, copy });
+  }
+
+  /** Hands back the tasks of all partitions. */
+  async handBack(): Promise<void> {
+    await Promise.all(this.#engine.keys.tags.map((_, partition) => this.#close(partition)));
+  }
+
+  /** Hands back what partitions that did not answer may have reserved, since the worker will not get it. */
+  closeSilent(): void {
+    for (const partition of this.#silent) void this.#close(partition);
+  }
+
+  /** Hands back the tasks of a partition; if it is unavailable, retries in the background. */
+  async #close(partition: number): Promise<void> {
+    if (await this.#unreserve(partition)) return;
+    const untilMs = Date.now() + Math.min(this.#request.leaseMs, CLOSING_MS);
+    const retry = async () => {
+      for (let pauseMs: number = RETRY.firstMs; Date.now() < untilMs; pauseMs = Math.min(pauseMs * 2, RETRY.mostMs)) {
+        await sleep(pauseMs, undefined, { ref: false });
+        if (await this.#unreserve(partition)) return;
+      }
+    };
+    void retry();
+  }
+
+  /** Returns whether nothing is left to do; never rejects. */
+  async #unreserve(partition: number): Promise<boolean> {
+    const { rate } = this.#engine.settings(this.#request.queue);
+    const by = { holder: this.#holder, generation: this.#generation };
+    try {
+      await this.#engine.unreserve(partition, { ...this.#request, rate }, by);
+      return true;
+    } catch (error) {
+      return !isAway(error);
+    }
+  }
+}
+
+const isAway = (error: unknown): boolean => error instanceof PaihaoError && error.code === "store-unavailable";
+
+/** The order in which a request polls the partitions: the same for all its copies, another for another request. */
+function orderOf(keys: Keys, { worker, reservation }: TakeRequest): number[] {
+  const first = keys.partitionOf(`${worker} ${reservation}`);
+  return Array.from({ length: keys.partitions }, (_, i) => (first + i) % keys.partitions);
+}

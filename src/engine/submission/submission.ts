@@ -1,0 +1,93 @@
+import { createHash } from "node:crypto";
+import { INLINE_BYTES } from "../../store/keys.ts";
+import type { SubmitItem } from "../../store/scripts/scripts.ts";
+import type { QueueSettings } from "../settings.ts";
+
+/** A task to be submitted: checked, but not stored yet. */
+export interface Submission {
+  readonly id: string;
+  readonly queue: string;
+  /** JSON text, or bytes of another media type. */
+  readonly input: string | Buffer;
+  readonly mediaType: string;
+  /** What identifies the same submission when it is repeated; default: the whole input. */
+  readonly identity?: string;
+  /** Query parameters for the handler. */
+  readonly query: Readonly<Record<string, string>>;
+  readonly caller: string | null;
+  /** 0 most urgent … 7. */
+  readonly priority: number;
+  readonly delayMs: number;
+  /** Cancel it unless it has ended within this time; null: no deadline. */
+  readonly deadlineMs: number | null;
+  /** Refuse if more than this many tasks would start before it; null: no limit. */
+  readonly maxIndex: number | null;
+  /** Only return its place, store nothing. */
+  readonly dryRun: boolean;
+  /** URL to notify when the task ends; null: none. */
+  readonly webhook: string | null;
+  /** Whose share of a fair line it takes; undefined in any other line. */
+  readonly share?: Share | undefined;
+  /** Its key in a keyed line, null for none; undefined in any other line. */
+  readonly key?: string | null | undefined;
+  /** The trace context of the submitter: traceparent, then perhaps a space and tracestate. */
+  readonly trace?: string | undefined;
+}
+
+/** A share of a fair line. */
+export interface Share {
+  readonly key: string;
+  readonly weight: number;
+}
+
+/**
+ * The arguments of the scripts for a submission.
+ * @param listener the process that is notified of its end, "" for none
+ */
+export function itemOf(s: Submission, settings: QueueSettings, partitions: number, listener = ""): SubmitItem {
+  const bytes = typeof s.input === "string" ? Buffer.byteLength(s.input) : s.input.length;
+  return {
+    id: s.id,
+    queue: s.queue,
+    priority: s.priority,
+    delayMs: s.delayMs,
+    input: s.input,
+    digest: bytes > INLINE_BYTES || s.identity !== undefined ? digestOf(s.identity ?? s.input) : "",
+    mediaType: s.mediaType === "application/json" ? "" : s.mediaType,
+    query: Object.keys(s.query).length > 0 ? JSON.stringify(s.query) : "",
+    caller: s.caller ?? "",
+    limit: Math.ceil(settings.maxWaiting / partitions),
+    maxIndex: s.maxIndex,
+    dryRun: s.dryRun,
+    webhook: s.webhook ?? "",
+    undo: settings.undo,
+    listener,
+    deadlineMs: s.deadlineMs,
+    share: s.share && storedShare(s.share),
+    key: s.key === undefined ? undefined : storedKey(s.key, settings),
+    trace: s.trace,
+  };
+}
+
+/** Weights beyond these count as these: a single task must not use up the span of the virtual time. */
+const WEIGHTS = { least: 0.001, most: 1000 } as const;
+/** A longer key is stored as its digest, so that a task's hash keeps its compact encoding. */
+const KEY_BYTES = 36;
+
+function storedShare({ key, weight }: Share): string {
+  const known = Number.isFinite(weight) && weight > 0 ? weight : 1;
+  return `${Math.min(WEIGHTS.most, Math.max(WEIGHTS.least, known))} ${nameOf(key)}`;
+}
+
+function storedKey(key: string | null, { keyedConcurrency = 1 }: QueueSettings): string {
+  return key === null ? String(keyedConcurrency) : `${keyedConcurrency} ${nameOf(key)}`;
+}
+
+/** A key as it is stored. */
+export function nameOf(key: string): string {
+  return Buffer.byteLength(key) < KEY_BYTES ? `=${key}` : `#${digestOf(key)}`;
+}
+
+function digestOf(identity: string | Buffer): string {
+  return createHash("sha256").update(identity).digest("hex").slice(0, 32);
+}

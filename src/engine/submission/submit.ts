@@ -1,0 +1,197 @@
+import { PaihaoError } from "../../errors.ts";
+import type { Metrics } from "../../metrics.ts";
+import { SHARED } from "../../store/constants.ts";
+import type { Keys } from "../../store/keys.ts";
+import type {
+  KeyTurn,
+  QueueSnapshot,
+  Scripts,
+  SubmitItem,
+  Submitted,
+  SubmitVerdict,
+} from "../../store/scripts/scripts.ts";
+import type { State } from "../../task.ts";
+import { Batch } from "../calls/batch.ts";
+import { isLarge } from "../large-values/large-values.ts";
+import { type Homes, pointerBatch } from "../partitions/homes.ts";
+import type { OtherPartitions } from "../partitions/partitions.ts";
+import type { QueueSettings } from "../settings.ts";
+import { itemOf, type Submission } from "./submission.ts";
+import { Turns } from "./turns.ts";
+
+/** The result of a submission. */
+export interface SubmissionVerdict {
+  readonly verdict: SubmitVerdict;
+  readonly state: State | null;
+  readonly index: number | null;
+  readonly snapshot: QueueSnapshot;
+  /** When the task was stored, perhaps by an earlier submission; 0 if there is no task. */
+  readonly createdMs: number;
+  /** Of a new task in a keyed line. */
+  readonly turn?: KeyTurn | null;
+  /** Whether the configured durability was confirmed; if not, the task is stored anyway and may run. */
+  readonly durable: boolean;
+}
+
+/** What a submitter needs. */
+export interface SubmitterParts {
+  readonly scripts: Scripts;
+  /** The same for large inputs, on their own connection. */
+  readonly large: Scripts;
+  readonly keys: Keys;
+  /** What records call this process where it listens. */
+  readonly process: string;
+  readonly homes: Homes;
+  readonly others: OtherPartitions;
+  readonly metrics: Metrics;
+  /** Called for each accepted task. */
+  accepted(task: Pick<Submission, "id" | "delayMs">, verdict: SubmissionVerdict): void;
+}
+
+/** Submits tasks. Submissions of one turn of the event loop are sent together. */
+export class Submitter {
+  readonly #keys: Keys;
+  readonly #parts: SubmitterParts;
+  readonly #batch: Batch<SubmitItem, SubmissionVerdict>;
+  readonly #large: Batch<SubmitItem, SubmissionVerdict>;
+  readonly #pointers: ReturnType<typeof pointerBatch>;
+  readonly #turns = new Turns();
+
+  constructor(parts: SubmitterParts) {
+    this.#parts = parts;
+    this.#keys = parts.keys;
+    this.#batch = this.#batchOn(parts.scripts);
+    this.#large = this.#batchOn(parts.large);
+    this.#pointers = pointerBatch(parts.scripts, parts.keys);
+  }
+
+  #batchOn(scripts: Scripts): Batch<SubmitItem, SubmissionVerdict> {
+    const { keys, others } = this.#parts;
+    return new Batch({
+      sizeOf: (item) => item.input.length,
+      queueOf: (item) => item.queue,
+      send: async (partition, items) => {
+        const { snapshots, verdicts, durable } = await scripts.submit(keys.tag(partition), items);
+        const byQueue = new Map(snapshots.map((snapshot) => [snapshot.queue, snapshot]));
+        const places = verdicts.map((submitted, i) => {
+          const item = items[i];
+          const snapshot = item && byQueue.get(item.queue);
+          if (!snapshot) throw new PaihaoError("internal", "the store's answer lacks the queue");
+          return { index: submitted.index, score: scoreOf(submitted, item), snapshot };
+        });
+        const wide = await others.widen(partition, places);
+        const all = verdicts.map(({ verdict, state, createdMs, turn }, i) => {
+          const { index, snapshot } = at(wide, i);
+          return { verdict, state, index, snapshot, createdMs, turn, durable };
+        });
+        this.#note(items, all);
+        return all;
+      },
+    });
+  }
+
+  submit(submission: Submission, settings: QueueSettings, listen: boolean): Promise<SubmissionVerdict> {
+    const { partitions } = this.#keys;
+    const isKeyed = settings.keyedConcurrency !== undefined;
+    const item = itemOf(submission, settings, isKeyed ? 1 : partitions, listen ? this.#parts.process : "");
+    if (partitions === 1) return this.#add(0, item);
+    return isKeyed ? this.#submitKeyed(item) : this.#submitUnkeyed(item);
+  }
+
+  /** The same of several tasks, in their order; never rejects. */
+  async submitAll(
+    submissions: readonly Submission[],
+    settings: QueueSettings,
+  ): Promise<readonly PromiseSettledResult<SubmissionVerdict>[]> {
+    if (this.#keys.partitions > 1 || submissions.some(({ input }) => isLarge(input))) {
+      return await Promise.allSettled(submissions.map((submission) => this.submit(submission, settings, false)));
+    }
+    const items = submissions.map((submission) => itemOf(submission, settings, 1));
+    return await this.#batch.addAll(0, items);
+  }
+
+  async #submitUnkeyed(item: SubmitItem): Promise<SubmissionVerdict> {
+    const verdict = await this.#submitTo(this.#keys.partitionOf(item.id), item);
+    if (verdict.verdict !== "moved") return verdict;
+    // Of the time when its queue was keyed.
+    const found = await this.#submitTo(await this.#parts.homes.find(item.id), item);
+    if (found.verdict === "moved") throw new PaihaoError("store-unavailable");
+    return found;
+  }
+
+  /** All tasks of a keyed queue are in one partition; that of the id says so before the task is there. */
+  #submitKeyed(item: SubmitItem): Promise<SubmissionVerdict> {
+    const { id, queue, caller, key = "" } = item;
+    const [own, home] = [this.#keys.partitionOf(id), this.#keys.partitionOf(queue)];
+    const pointed = own === home || item.dryRun ? null : this.#pointers.add(own, { id, queue, caller, home });
+    const submitHome = async () => {
+      const { verdict, durable } = (await pointed) ?? { verdict: "noted", durable: true };
+      if (verdict === "taken") return await this.#submitTaken(own, item);
+      this.#parts.homes.note(id, home);
+      const submitted = await this.#submitTo(home, item);
+      return durable ? submitted : { ...submitted, durable };
+    };
+    // Without a key there is no order to be kept.
+    return key.includes(" ") ? this.#turns.take(`${queue} ${key}`, pointed, submitHome) : submitHome();
+  }
+
+  /** The id has a task, in the partition of the id or of another queue: nothing is stored. */
+  async #submitTaken(own: number, item: SubmitItem): Promise<SubmissionVerdict> {
+    const verdict = await this.#submitTo(own, { ...item, limit: 0 });
+    // It has gone meanwhile.
+    return verdict.verdict === "full" ? await this.#submitKeyed(item) : verdict;
+  }
+
+  #submitTo(partition: number, item: SubmitItem): Promise<SubmissionVerdict> {
+    // The script only knows its own partition.
+    return item.maxIndex === null ? this.#add(partition, item) : this.#submitBelow(partition, item, item.maxIndex);
+  }
+
+  async #submitBelow(partition: number, item: SubmitItem, maxIndex: number): Promise<SubmissionVerdict> {
+    if (item.share !== undefined) {
+      // Its place in a fair line is known only to its own partition.
+      const { index } = await this.#add(partition, { ...item, dryRun: true });
+      return await this.#add(partition, { ...item, maxIndex: index === null || index <= maxIndex ? null : -1 });
+    }
+    const elsewhere = await this.#parts.others.before(partition, item.queue, endOfClass(item));
+    return await this.#add(partition, { ...item, maxIndex: maxIndex - elsewhere });
+  }
+
+  #add(partition: number, item: SubmitItem): Promise<SubmissionVerdict> {
+    return (isLarge(item.input) ? this.#large : this.#batch).add(partition, item);
+  }
+
+  #note(items: readonly SubmitItem[], all: readonly SubmissionVerdict[]): void {
+    const { metrics, accepted } = this.#parts;
+    // Mostly they are of one queue and have the same verdict: counting takes longer than comparing.
+    let alike = 0;
+    for (const [i, submitted] of all.entries()) {
+      const item = at(items, i);
+      const { verdict, durable } = submitted;
+      alike += 1;
+      if (items[i + 1]?.queue !== item.queue || all[i + 1]?.verdict !== verdict) {
+        if (verdict !== "moved") metrics.submissions.count(item.queue, verdict, alike);
+        if (verdict !== "moved" && !durable) metrics.submissions.count(item.queue, "not-durable", alike);
+        alike = 0;
+      }
+      if (verdict === "new") accepted(item, submitted);
+    }
+  }
+}
+
+/** The score after all tasks of the same class. */
+const endOfClass = (item: SubmitItem): string => String((item.priority + 1) * SHARED.classSpan);
+
+/**
+ * The score that gives a task its place among those of other partitions; a task that was not stored would be the last of its
+ * class, but in a fair line.
+ */
+function scoreOf({ verdict, score }: Submitted, item: SubmitItem): string {
+  return (verdict === "dry" || verdict === "long") && score === "" ? endOfClass(item) : score;
+}
+
+function at<T>(list: readonly T[], n: number): T {
+  const item = list[n];
+  if (item === undefined) throw new RangeError(`no ${n} of ${list.length}`);
+  return item;
+}

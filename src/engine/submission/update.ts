@@ -1,0 +1,24 @@
+import type { Keys } from "../../store/keys.ts";
+import type { Scripts, UpdateVerdict } from "../../store/scripts/scripts.ts";
+import { newCall } from "../calls/new-call.ts";
+import { isLarge } from "../large-values/large-values.ts";
+import type { Homes } from "../partitions/homes.ts";
+import type { QueueSettings } from "../settings.ts";
+import { itemOf, type Submission } from "./submission.ts";
+
+/** Replaces the input of a task that has not started, on the connection of large values if the input is large. */
+export function update(
+  parts: { readonly scripts: Scripts; readonly large: Scripts; readonly keys: Keys; readonly homes: Homes },
+  submission: Submission,
+  settings: QueueSettings,
+  revision?: number,
+): Promise<UpdateVerdict> {
+  const { scripts, large, keys, homes } = parts;
+  const item = { ...itemOf(submission, settings, keys.partitions), call: newCall(), revision };
+  const sender = isLarge(item.input) ? large : scripts;
+  return homes.at(
+    item.id,
+    (partition) => sender.update(keys.tag(partition), item),
+    (verdict) => verdict === "unknown",
+  );
+}

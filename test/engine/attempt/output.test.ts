@@ -1,0 +1,176 @@
+import { expect } from "chai";
+import type { Lease, OutputValue } from "../../../src/store/scripts/scripts.ts";
+import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+
+const MB = 1_048_576;
+
+describe("the output of a task", () => {
+  let t: TestEngine;
+  afterEach(() => t.close());
+
+  const start = async (id = "a"): Promise<Lease> => {
+    await t.submit({ id });
+    return take();
+  };
+  const take = async (): Promise<Lease> => {
+    const [task] = await t.reserve();
+    if (!task) throw new Error("nothing to take");
+    return { queue: "jobs", id: task.id, fence: task.fence };
+  };
+  const write = (lease: Lease, values: readonly unknown[], options = {}) =>
+    t.engine.outputs.write(
+      lease,
+      values.map((value) => JSON.stringify(value)),
+      { maxBytes: MB, ...options },
+    );
+  const read = async (id = "a", from = 0): Promise<readonly OutputValue[]> =>
+    (await t.engine.outputs.read(id, from)).values;
+  const key = (id = "a") => `${t.keys.tag(t.keys.partitionOf(id))}o:${id}`;
+
+  it("is kept in order, as the JSON that was written", async () => {
+    t = await openEngine();
+    const lease = await start();
+    expect(await write(lease, ["one", { n: 2 }])).to.equal(2);
+    expect(await write(lease, [null, "ü\n"])).to.equal(2);
+    expect(await read()).to.deep.equal(
+      ['"one"', '{"n":2}', "null", '"ü\\n"'].map((json) => ({ run: 1, attempt: 1, json })),
+    );
+    expect((await read("a", 3)).map(({ json }) => json)).to.deep.equal(['"ü\\n"']);
+    expect(await t.engine.outputs.read("a", 4)).to.deep.equal({ total: 4, values: [] });
+    expect(await t.engine.outputs.read("unheard-of", 0)).to.deep.equal({ total: 0, values: [] });
+  });
+
+  it("is written by the worker that holds the lease alone", async () => {
+    t = await openEngine();
+    const first = await start();
+    await t.engine.release(first, t.settings);
+    expect(await write(first, ["waits"])).to.equal("stale");
+    const second = await take();
+    expect(await write(first, ["late"])).to.equal("stale");
+    expect(await write(second, ["mine"])).to.equal(1);
+    await t.engine.complete(second, resultOf("done"), t.settings);
+    expect(await write(second, ["after the end"])).to.equal("stale");
+    expect(await write({ ...second, id: "unheard-of" }, ["?"])).to.equal("stale");
+    expect((await read()).map(({ json }) => json)).to.deep.equal(['"mine"']);
+  });
+
+  it("tells every start of its task apart, also one after a lost worker or a retry of a dead task", async () => {
+    t = await openEngine({ settings: { attempts: 2, maxLost: 1 } });
+    let lease = await start();
+    await write(lease, ["first"]);
+    await t.engine.fail(lease, failureOf("retry"), t.settings);
+    await t.engine.tick(0);
+    lease = await take();
+    await write(lease, ["second attempt"]);
+    await t.engine.lose(lease, t.settings);
+    lease = await take();
+    await write(lease, ["after a loss"]);
+    await t.engine.release(lease, t.settings);
+    lease = await take();
+    await write(lease, ["after a release"]);
+    expect(await t.engine.fail(lease, failureOf("retry"), t.settings)).to.equal("dead");
+    expect(await t.redis.pttl(key())).to.be.above(0);
+    await t.engine.retry("a");
+    expect(await t.redis.pttl(key())).to.equal(-1);
+    lease = await take();
+    await write(lease, ["after a retry"]);
+    expect((await read()).map(({ run, attempt }) => [run, attempt])).to.deep.equal([
+      [1, 1],
+      [2, 2],
+      [3, 2],
+      [4, 2],
+      [5, 1],
+    ]);
+  });
+
+  it("counts no start of a task that nobody was told of", async () => {
+    t = await openEngine({ settings: { maxLost: 3 } });
+    const lease = await start();
+    await t.engine.lose(lease, t.settings);
+    const request = { queue: "jobs", worker: "w1", reservation: "r", count: 1, leaseMs: 1000, rate: undefined };
+    const { tasks } = await t.engine.reserve(0, { ...request, suspectLeaseMs: 1000 });
+    // It was reserved, but its handler did not begin.
+    await t.engine.lose({ ...lease, fence: tasks[0]?.fence ?? "" }, t.settings);
+    await write(await take(), ["second start"]);
+    expect((await read())[0]).to.include({ run: 2 });
+  });
+
+  it("has at most so many bytes: what does not fit is refused, what still does is kept", async () => {
+    t = await openEngine();
+    const lease = await start();
+    const maxBytes = 10;
+    expect(await write(lease, ["üü", "more"], { maxBytes })).to.equal(1);
+    expect(await write(lease, ["ab"], { maxBytes })).to.equal(1);
+    expect(await write(lease, [1], { maxBytes })).to.equal(0);
+    expect((await read()).map(({ json }) => json)).to.deep.equal(['"üü"', '"ab"']);
+  });
+
+  it("takes all of the values or none, where that is asked for", async () => {
+    t = await openEngine();
+    const lease = await start();
+    expect(await write(lease, ["ab", "cd"], { maxBytes: 7, all: true })).to.equal(0);
+    expect(await write(lease, ["ab"], { maxBytes: 7, all: true })).to.equal(1);
+    expect(await read()).to.have.length(1);
+  });
+
+  it("is stored once, however often a call is sent again, also behind others and after the end", async () => {
+    t = await openEngine();
+    const lease = await start();
+    for (const call of ["1a", "1b", "1a", "1c", "1a", "1b"]) {
+      expect(await write(lease, [call], { call })).to.equal(1);
+    }
+    await t.engine.complete(lease, resultOf("done"), t.settings);
+    expect(await write(lease, ["1c"], { call: "1c" })).to.equal(1);
+    expect((await read()).map(({ json }) => json)).to.deep.equal(['"1a"', '"1b"', '"1c"']);
+  });
+
+  it("stays as long as the result, and goes with it", async () => {
+    t = await openEngine({ settings: { resultTtlMs: 60_000 } });
+    const lease = await start();
+    await write(lease, ["word"]);
+    expect(await t.redis.pttl(key())).to.equal(-1);
+    await t.engine.complete(lease, resultOf("done"), t.settings);
+    expect(await t.redis.pttl(key())).to.be.within(1, 60_000);
+    expect(await t.engine.cancel("a", "jobs")).to.equal("destroyed");
+    expect(await t.redis.exists(key())).to.equal(0);
+  });
+
+  it("of a canceled task is gone, of a failed one it stays", async () => {
+    t = await openEngine();
+    const canceled = await start("a");
+    await write(canceled, ["word"]);
+    await t.engine.cancel("a", "jobs");
+    await t.engine.complete(canceled, resultOf("done"), t.settings);
+    expect(await t.redis.exists(key())).to.equal(0);
+    const failed = await start("b");
+    await write(failed, ["word"]);
+    await t.engine.fail(failed, failureOf("give-up"), t.settings);
+    expect(await read("b")).to.have.length(1);
+    expect(await t.redis.pttl(key("b"))).to.be.above(0);
+  });
+
+  it("is read in pages, the values of which are no longer than needed", async () => {
+    t = await openEngine({ partitions: 3 });
+    await t.submit({ id: "a" });
+    const { tasks } = await t.engine.reserve(t.keys.partitionOf("a"), {
+      ...{ queue: "jobs", worker: "w1", reservation: "r", count: 1, leaseMs: 60_000, rate: undefined },
+    });
+    const lease = { queue: "jobs", id: "a", fence: tasks[0]?.fence ?? "" };
+    for (let n = 0; n < 20; n += 1) await write(lease, [`${"x".repeat(20_000)}${n}`, n]);
+    const seen: OutputValue[] = [];
+    for (let total = 1; seen.length < total; ) {
+      const page = await t.engine.outputs.read("a", seen.length);
+      expect(page.values.length).to.be.within(1, 10);
+      seen.push(...page.values);
+      total = page.total;
+    }
+    expect(seen.flatMap(({ json }, n) => (n % 2 === 0 ? [] : [Number(json)]))).to.deep.equal([...Array(20).keys()]);
+  });
+
+  it("costs a task that writes nothing no field", async () => {
+    t = await openEngine();
+    await t.engine.complete(await start(), resultOf("done"), t.settings);
+    expect(await t.redis.hmget(`${t.keys.tag(0)}t:a`, "T", "J", "+")).to.deep.equal([null, null, null]);
+    expect(await t.redis.exists(key())).to.equal(0);
+  });
+});

@@ -1,0 +1,130 @@
+import { setImmediate as turn } from "node:timers/promises";
+import { expect } from "chai";
+import { Batch } from "../../../src/engine/calls/batch.ts";
+
+describe("a batch", () => {
+  let sent: number[][];
+  let batch: Batch<number, string>;
+  beforeEach(() => {
+    sent = [];
+    batch = new Batch({
+      send: async (_, items) => {
+        sent.push([...items]);
+        return items.map((item) => `sent ${item}`);
+      },
+    });
+  });
+
+  /** A call of another kind, to be answered later. */
+  const call = () => {
+    const { promise, resolve, reject } = withResolvers<void>();
+    let taken: readonly number[] = [];
+    const answer = batch.escort(
+      0,
+      async (items) => {
+        taken = items;
+        await promise;
+        return { verdicts: items.map((item) => `escorted ${item}`) };
+      },
+      () => undefined,
+    );
+    return { answer, resolve, reject, taken: () => taken };
+  };
+
+  function withResolvers<T>() {
+    let resolve: (value: T) => void = () => undefined;
+    let reject: (error: Error) => void = () => undefined;
+    const promise = new Promise<T>((yes, no) => {
+      resolve = yes;
+      reject = no;
+    });
+    return { promise, resolve, reject };
+  }
+
+  it("sends the calls of one turn together, at most a hundred at a time", async () => {
+    const verdicts = await Promise.all(Array.from({ length: 150 }, (_, n) => batch.add(0, n)));
+    expect(verdicts[149]).to.equal("sent 149");
+    // The first go early: the store has nothing else to do.
+    expect(sent.map((items) => items.length)).to.deep.equal([32, 100, 18]);
+  });
+
+  it("tells the verdicts of several together, in their order, also if they need several calls and some fail", async () => {
+    expect(await batch.addAll(0, [])).to.deep.equal([]);
+    const failing = new Batch<number, number>({
+      send: async (_, items) => {
+        if (items.includes(120)) throw new Error("no store");
+        return items;
+      },
+    });
+    const ends = await failing.addAll(
+      0,
+      Array.from({ length: 150 }, (_, n) => n),
+    );
+    expect(ends.map((end) => (end.status === "fulfilled" ? end.value : null))).to.deep.equal(
+      Array.from({ length: 150 }, (_, n) => (n < 100 ? n : null)),
+    );
+    expect(await failing.addAll(1, [7])).to.deep.equal([{ status: "fulfilled", value: 7 }]);
+  });
+
+  it("requests at most 25 queues in one call", async () => {
+    const calls: number[] = [];
+    const wide = new Batch<number, number>({
+      queueOf: (item) => `q${item % 40}`,
+      send: async (_, items) => {
+        calls.push(new Set(items.map((item) => item % 40)).size);
+        return items;
+      },
+    });
+    await Promise.all(Array.from({ length: 80 }, (_, n) => wide.add(0, n)));
+    expect(Math.max(...calls)).to.equal(25);
+  });
+
+  it("lets a call of another kind carry the gathered calls", async () => {
+    const added = batch.add(0, 1);
+    const escort = call();
+    expect(escort.taken()).to.deep.equal([1]);
+    escort.resolve();
+    expect(await added).to.equal("escorted 1");
+    expect(sent).to.deep.equal([]);
+  });
+
+  it("keeps calls that are gathered while such a call is underway for the next one", async () => {
+    const first = call();
+    const added = batch.add(0, 1);
+    await turn();
+    expect(sent).to.deep.equal([]);
+    first.resolve();
+    await first.answer;
+    const second = call();
+    expect(second.taken()).to.deep.equal([1]);
+    second.resolve();
+    expect(await added).to.equal("escorted 1");
+  });
+
+  it("sends gathered calls if no call follows, also after one that failed", async () => {
+    const fine = call();
+    const one = batch.add(0, 1);
+    fine.resolve();
+    expect(await one).to.equal("sent 1");
+    const failed = call();
+    const two = batch.add(0, 2);
+    failed.reject(new Error("away"));
+    expect(await failed.answer.catch((error: Error) => error.message)).to.equal("away");
+    expect(await two).to.equal("sent 2");
+  });
+
+  it("fails the calls that were carried by a call that failed", async () => {
+    const added = batch.add(0, 1).catch((error: Error) => error.message);
+    const escort = call();
+    escort.reject(new Error("away"));
+    expect(await added).to.equal("away");
+    await escort.answer.catch(() => undefined);
+  });
+
+  it("does not hold up the other partitions", async () => {
+    const escort = call();
+    expect(await batch.add(1, 7)).to.equal("sent 7");
+    escort.resolve();
+    await escort.answer;
+  });
+});

@@ -1,0 +1,182 @@
+import { expect } from "chai";
+import type { Span } from "../../../src/engine/monitoring/history.ts";
+import { SHARED } from "../../../src/store/constants.ts";
+import { RATE_LETTERS } from "../../../src/store/keys.ts";
+import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+
+const BUCKETS = 7;
+const HOUR: Span = { intervals: 360, step: 1, afterS: 0 };
+
+describe("the history of a queue", () => {
+  let t: TestEngine;
+  afterEach(() => t.close());
+
+  const key = (partition = 0) => `${t.keys.start(t.keys.tag(partition), "history")}jobs`;
+  const samples = (partition = 0) => t.redis.lrange(key(partition), 0, -1);
+  const interval = async () => Math.floor(Number((await t.redis.time())[0]) / 10);
+  /** What a rate bucket holds. */
+  const count = async (kind: keyof typeof RATE_LETTERS, bucket: number, n: number) => {
+    const field = `${RATE_LETTERS[kind]}${bucket % BUCKETS}`;
+    await t.redis.hset(t.key("queue"), field, bucket * 2 ** 24 + n);
+  };
+  /** Calls it again if an interval has ended meanwhile. */
+  const within = async (work: (now: number) => Promise<void>) => {
+    for (;;) {
+      const now = await interval();
+      await work(now);
+      if ((await interval()) === now) return now;
+      await t.redis.unlink(key());
+    }
+  };
+  const sample = () => t.engine.histories.sample(0, ["jobs"]);
+
+  it("has one sample of an interval, however many processes take it", async () => {
+    t = await openEngine();
+    for (let n = 0; n < 3; n += 1) await t.submit();
+    await t.submit({ delayMs: 60_000 });
+    await t.reserve();
+    const now = await within(async (at) => {
+      await count("accepted", at - 1, 4);
+      const left = await Promise.all([sample(), sample(), sample()]);
+      for (const ms of left) expect(ms).to.be.within(1, SHARED.bucketMs);
+      await sample();
+    });
+    expect(await samples()).to.deep.equal([`${now - 1} 2 1 1 0 4 1 0 0 - - - -`]);
+    expect(await t.redis.pttl(key())).to.be.within(1, 2 * SHARED.mostSamples * SHARED.bucketMs);
+  });
+
+  it("is added to by one process in each interval", async () => {
+    t = await openEngine();
+    const other = await openEngine({ prefix: t.keys.prefix });
+    try {
+      await t.submit();
+      const now = await within(async () => {
+        await t.redis.unlink(t.key("ticked", ""));
+        await sample();
+        await t.redis.unlink(key());
+        await other.engine.histories.sample(0, ["jobs"]);
+        expect(await samples()).to.deep.equal([]);
+      });
+      // The one that began has gone: the next interval is taken by another.
+      await t.redis.hset(t.key("ticked", ""), "sampled", `${now - 1} gone`);
+      await other.engine.histories.sample(0, ["jobs"]);
+      expect(await samples()).to.have.length(1);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it("costs nothing as long as the queue is not used, and nothing more while it does not change", async () => {
+    t = await openEngine();
+    await sample();
+    expect(await t.redis.exists(key())).to.equal(0);
+    await t.submit();
+    await within(sample as () => Promise<unknown> as () => Promise<void>);
+    expect(await samples()).to.have.length(1);
+    // As if it had been taken earlier.
+    await t.redis.lset(key(), 0, `${(await interval()) - 4} 1 0 0 0 1 0 0 0 - - - -`);
+    for (const bucket of Array.from({ length: BUCKETS }, (_, n) => n)) await t.redis.hdel(t.key("queue"), `a${bucket}`);
+    await sample();
+    expect(await samples()).to.have.length(1);
+  });
+
+  it("counts what started, failed and went back, and has the times of what ended", async () => {
+    t = await openEngine({ settings: { attempts: 2 } });
+    for (const id of ["a", "b", "c", "d"]) await t.submit({ id });
+    const [a, b, c, d] = await t.reserve(4);
+    const lease = (task: typeof a) => ({ queue: "jobs", id: task?.id ?? "", fence: task?.fence ?? "" });
+    await t.engine.complete(lease(a), resultOf("a"), t.settings);
+    await t.engine.fail(lease(b), failureOf("retry", 60_000), t.settings);
+    await t.engine.fail(lease(c), failureOf("give-up"), t.settings);
+    await t.engine.release(lease(d), t.settings);
+    const now = await interval();
+    const counted = await t.redis.hgetall(t.key("queue"));
+    const of = (kind: keyof typeof RATE_LETTERS) =>
+      Object.entries(counted).reduce(
+        (sum, [name, value]) => (name.match(`^${RATE_LETTERS[kind]}\\d$`) ? sum + (Number(value) % 2 ** 24) : sum),
+        0,
+      );
+    expect([of("accepted"), of("finished"), of("failed"), of("returned")]).to.deep.equal([4, 2, 1, 2]);
+    // The same in the interval before.
+    await within(async (at) => {
+      for (const [kind, n] of [
+        ["accepted", 4],
+        ["finished", 2],
+        ["failed", 1],
+        ["returned", 2],
+      ] as const) {
+        await count(kind, at - 1, n);
+      }
+      await sample();
+    });
+    const [line = ""] = await samples();
+    const words = line.split(" ");
+    expect(Number(words[0])).to.be.within(now - 1, now);
+    expect(words.slice(1, 9)).to.deep.equal(["1", "0", "1", "0", "4", "4", "2", "1"]);
+    for (const time of words.slice(9)) expect(Number(time)).to.be.within(0, 10_000);
+  });
+
+  it("makes up for intervals in which no process took a sample, as long as they are counted", async () => {
+    t = await openEngine();
+    const now = await within(async (at) => {
+      for (const back of [1, 3, 5]) await count("accepted", at - back, back);
+      await sample();
+    });
+    const counts = (await samples()).map((line) => [now - Number(line.split(" ")[0]), Number(line.split(" ")[5])]);
+    expect(counts).to.deep.equal([
+      [1, 1],
+      [3, 3],
+      [5, 5],
+    ]);
+  });
+
+  it("keeps an hour, and begins anew when the clock was set back", async () => {
+    t = await openEngine();
+    const now = await interval();
+    const old = Array.from({ length: SHARED.mostSamples }, (_, n) => `${now - 10 - n} 1 0 0 0 0 0 0 0 - - - -`);
+    await t.redis.rpush(key(), ...old);
+    await sample();
+    expect(await samples()).to.have.length(SHARED.mostSamples);
+    await t.redis.lpush(key(), `${now + 100} 5 0 0 0 0 0 0 0 - - - -`);
+    await t.submit();
+    await sample();
+    const lines = await samples();
+    expect(lines).to.have.length(1);
+    expect(lines[0]).to.match(/^\d+ 1 0 0 0 /);
+  });
+
+  it("is read with every interval, and adds up the partitions", async () => {
+    t = await openEngine({ partitions: 2 });
+    const now = await interval();
+    await t.redis.rpush(key(0), `${now - 5} 7 1 0 2 3 2 1 1 100 200 10 20`, `${now - 400} 4 0 0 0 0 0 0 0 - - - -`);
+    await t.redis.rpush(key(1), `${now - 5} 1 1 0 0 3 2 3 0 300 400 30 40`);
+    const { at, queues } = await t.engine.histories.read(["jobs"], HOUR);
+    const [jobs] = queues;
+    expect(at).to.have.length(360);
+    expect(at.every((time, n) => n === 0 || time - (at[n - 1] ?? 0) === 10)).to.equal(true);
+    const n = at.indexOf((now - 4) * 10);
+    expect(jobs?.waiting.slice(n - 1, n + 2)).to.deep.equal([4, 8, 8]);
+    expect(jobs?.waiting[0]).to.equal(4);
+    expect([jobs?.running[n], jobs?.dead[n], jobs?.accepted[n], jobs?.started[n]]).to.deep.equal([2, 2, 6, 4]);
+    expect([jobs?.finished[n], jobs?.failed[n], jobs?.accepted[n + 1]]).to.deep.equal([4, 1, 0]);
+    expect([jobs?.serviceP50[n], jobs?.serviceP95[n], jobs?.waitP50[n], jobs?.waitP95[n]]).to.deep.equal([
+      250, 350, 25, 35,
+    ]);
+    expect(jobs?.serviceP50[n - 1]).to.equal(null);
+  });
+
+  it("is read in longer steps, and from a time on", async () => {
+    t = await openEngine();
+    const now = await interval();
+    await t.redis.rpush(key(), ...Array.from({ length: 60 }, (_, n) => `${now - 1 - n} ${n} 0 0 0 1 0 0 0 - - - -`));
+    const { at, queues } = await t.engine.histories.read(["jobs", "never"], { ...HOUR, intervals: 36, step: 6 });
+    expect(at).to.have.length(6);
+    expect(at.every((time) => time % 60 === 0)).to.equal(true);
+    expect(queues[0]?.accepted).to.deep.equal([6, 6, 6, 6, 6, 6]);
+    expect(queues[1]?.waiting).to.deep.equal([0, 0, 0, 0, 0, 0]);
+    const later = await t.engine.histories.read(["jobs"], { ...HOUR, intervals: 36, step: 6, afterS: at[3] ?? 0 });
+    expect(later.at).to.deep.equal(at.slice(4));
+    const none = await t.engine.histories.read(["jobs"], { ...HOUR, afterS: 2 ** 33 });
+    expect(none).to.deep.equal({ at: [], queues: none.queues });
+  });
+});

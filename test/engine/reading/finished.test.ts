@@ -1,0 +1,123 @@
+import { expect } from "chai";
+import { SHARED } from "../../../src/store/constants.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+
+describe("the latest outcomes of a queue", () => {
+  let t: TestEngine;
+  afterEach(() => t.close());
+  const open = async (partitions: number) => {
+    t = await openEngine({ partitions, settings: { attempts: 1 } });
+  };
+
+  /** Submits and completes tasks, one after the other, each in a millisecond of its own: the order of those that share one is not promised. */
+  const finish = async (ids: readonly string[]) => {
+    for (const id of ids) {
+      await t.submit({ id });
+      await t.engine.complete(await take(id), resultOf(id), t.settings);
+      await clockMovesOn();
+    }
+  };
+  /** The next millisecond of the store's clock. */
+  const clockMovesOn = async () => {
+    const now = async () => {
+      const [seconds, micros] = await t.redis.time();
+      return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000);
+    };
+    const before = await now();
+    await eventually(async () => (await now()) > before);
+  };
+  let taken = 0;
+  const take = async (id: string) => {
+    taken += 1;
+    const request = {
+      queue: "jobs",
+      worker: "w",
+      reservation: `r${taken}`,
+      count: 1,
+      leaseMs: 60_000,
+      rate: undefined,
+    };
+    const { tasks } = await t.engine.reserve(t.keys.partitionOf(id), request);
+    return { queue: "jobs", id, fence: tasks[0]?.fence ?? "" };
+  };
+  /** Page by page. */
+  const walk = async (limit: number) => {
+    const ids: string[] = [];
+    for (let after = null; ; ) {
+      const { entries, next } = await t.engine.finished({ queue: "jobs", after, limit });
+      ids.push(...entries.map(({ id }) => id));
+      after = next;
+      if (after === null) return ids;
+    }
+  };
+
+  it("are those that succeeded, failed, died or were canceled, the newest first", async () => {
+    await open(1);
+    await finish(["succeeded"]);
+    for (const kind of ["give-up", "retry"] as const) {
+      await t.submit({ id: kind });
+      await t.engine.fail(await take(kind), failureOf(kind), t.settings);
+    }
+    await t.submit({ id: "canceled" });
+    await t.engine.cancel("canceled", "jobs");
+    await t.submit({ id: "waiting" });
+    const all = ["canceled", "retry", "give-up", "succeeded"];
+    expect(await walk(10)).to.deep.equal(all);
+    expect(await walk(1)).to.deep.equal(all);
+  });
+
+  it("leave out what was destroyed, has gone from the store, or was run again", async () => {
+    await open(1);
+    await finish(["kept", "destroyed", "gone"]);
+    await t.submit({ id: "dead" });
+    await t.engine.fail(await take("dead"), failureOf("retry"), t.settings);
+    await t.engine.cancel("destroyed", "jobs");
+    await t.redis.unlink(`${t.keys.tag(0)}t:gone`);
+    expect(await walk(1)).to.deep.equal(["dead", "kept"]);
+    await t.engine.retry("dead");
+    expect(await walk(10)).to.deep.equal(["kept"]);
+    await t.engine.complete(await take("dead"), resultOf("at last"), t.settings);
+    expect(await walk(10)).to.deep.equal(["dead", "kept"]);
+  });
+
+  it("are merged over partitions by time, each once, also where many end in one millisecond", async () => {
+    await open(3);
+    const ids = Array.from({ length: 40 }, (_, n) => `t${n}`);
+    await Promise.all(ids.map((id) => t.submit({ id })));
+    await Promise.all(ids.map((id) => t.engine.cancel(id, "jobs")));
+    const later = ["x", "y", "z"];
+    await finish(later);
+    for (const limit of [1, 3, 7, 200]) {
+      const seen = await walk(limit);
+      expect(seen.slice(0, 3), String(limit)).to.deep.equal(["z", "y", "x"]);
+      expect([...seen].sort(), String(limit)).to.deep.equal([...ids, ...later].sort());
+    }
+  });
+
+  it("go on behind a task that has left the list meanwhile", async () => {
+    await open(1);
+    // Of what ended in the same millisecond as one that is gone, nothing is known.
+    await finish(["a", "b", "c"]);
+    const { next: newest } = await t.engine.finished({ queue: "jobs", after: null, limit: 1 });
+    await t.redis.lpop(`${t.keys.tag(0)}f:jobs`);
+    const { entries } = await t.engine.finished({ queue: "jobs", after: newest, limit: 10 });
+    expect(entries.map(({ id }) => id)).to.deep.equal(["b", "a"]);
+  });
+
+  it(`are ${SHARED.mostFinished} at most, in the store and over all partitions`, async () => {
+    await open(2);
+    const ids = Array.from({ length: 2 * SHARED.mostFinished + 300 }, (_, n) => `t${n}`);
+    for (let i = 0; i < ids.length; i += 100) {
+      const some = ids.slice(i, i + 100);
+      await Promise.all(some.map((id) => t.submit({ id })));
+      await Promise.all(some.map((id) => t.engine.cancel(id, "jobs")));
+    }
+    const lengths = await Promise.all(t.keys.tags.map((tag) => t.redis.llen(`${tag}f:jobs`)));
+    for (const length of lengths) expect(length).to.be.within(SHARED.mostFinished, SHARED.mostFinished + 100);
+    const seen = await walk(200);
+    expect(seen).to.have.length(SHARED.mostFinished);
+    expect(new Set(seen).size).to.equal(SHARED.mostFinished);
+    expect(seen).not.to.include("t0");
+  });
+});

@@ -1,0 +1,238 @@
+import { expect } from "chai";
+import { takeOrWait } from "../../../src/engine/reservation/take.ts";
+import { PaihaoError } from "../../../src/errors.ts";
+import { type Scripts, scriptsOf } from "../../../src/store/scripts/scripts.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+
+const never = new AbortController().signal;
+
+/** Partitions that do not answer, whether they have done what they were asked or not. */
+class Faults {
+  /** Asked for nothing at all. */
+  readonly away = new Set<string>();
+  /** Asked, but their replies are lost. */
+  readonly mute = new Set<string>();
+  /** Called before a partition is asked for tasks. */
+  onReserve: (tag: string) => Promise<void> | void = () => undefined;
+
+  /** The scripts with these faults. */
+  in(scripts: Scripts): Scripts {
+    return {
+      ...scripts,
+      reserve: async (tag, request) => {
+        await this.onReserve(tag);
+        this.#check(tag, this.away);
+        const reserved = await scripts.reserve(tag, request);
+        this.#check(tag, this.mute);
+        return reserved;
+      },
+      unreserve: async (tag, ...rest) => {
+        this.#check(tag, this.away);
+        this.#check(tag, this.mute);
+        return await scripts.unreserve(tag, ...rest);
+      },
+      heartbeat: async (tag, ...rest) => {
+        this.#check(tag, this.away);
+        return await scripts.heartbeat(tag, ...rest);
+      },
+    };
+  }
+
+  #check(tag: string, faulty: ReadonlySet<string>): void {
+    if (faulty.has(tag)) throw new PaihaoError("store-unavailable");
+  }
+}
+
+function signal() {
+  let give: () => void = () => undefined;
+  const given = new Promise<void>((resolve) => {
+    give = resolve;
+  });
+  return { given, give };
+}
+
+describe("a request for work that is sent again", () => {
+  let t: TestEngine;
+  let faults: Faults;
+  let serial = 0;
+  beforeEach(async () => {
+    faults = new Faults();
+    t = await openEngine({ partitions: 3, makeScripts: (redis) => faults.in(scriptsOf(redis, { flags: true })) });
+  });
+  afterEach(() => t.close());
+
+  const ask = (reservation: string, options: { count?: number; waitMs?: number; worker?: string } = {}) => {
+    const { count = 3, waitMs = 0, worker = "remote" } = options;
+    const request = { queue: "jobs", worker, reservation, count, leaseMs: 15_000 };
+    return takeOrWait(t.engine, request, Date.now() + waitMs, never);
+  };
+  const take = async (reservation: string, options: Parameters<typeof ask>[1] = {}) =>
+    (await ask(reservation, options)).tasks.map(({ id, fence }) => `${id} ${fence}`);
+  const idIn = (partition: number): string => {
+    for (;;) {
+      serial += 1;
+      if (t.keys.partitionOf(`p${serial}`) === partition) return `p${serial}`;
+    }
+  };
+  const fill = async (partition: number, count: number) => {
+    for (let n = 0; n < count; n += 1) await t.submit({ id: idIn(partition) });
+  };
+  const running = async () => {
+    const [row] = await t.engine.figures(["jobs"]);
+    return row?.snapshot.running;
+  };
+
+  it("is answered with the very same tasks, whichever partitions they are in", async () => {
+    for (const partition of [0, 1, 2]) await fill(partition, 40);
+    for (let n = 0; n < 20; n += 1) {
+      const first = await take(`r${n}`, { count: 5 });
+      expect(first).to.have.length(5);
+      expect(await take(`r${n}`, { count: 5 })).to.deep.equal(first);
+    }
+    expect(await running()).to.equal(100);
+  });
+
+  it("gets the same if work has arrived meanwhile in a partition that had none", async () => {
+    for (const partition of [0, 1, 2]) {
+      const reservation = `into-${partition}`;
+      await fill(partition, 2);
+      const first = await take(reservation, { count: 5 });
+      expect(first).to.have.length(2);
+      for (const other of [0, 1, 2]) await fill(other, 5);
+      expect(await take(reservation, { count: 5 })).to.deep.equal(first);
+      expect(await running()).to.equal(2);
+      await take(`rest-${partition}`, { count: 100 });
+      for (const id of first) await complete(id);
+      await completeAll();
+    }
+  });
+
+  it("gets the same at every point while the first is underway", async () => {
+    for (let turn = 0; turn < 4; turn += 1) {
+      const [arrived, opened] = [signal(), signal()];
+      let asked = 0;
+      faults.onReserve = async () => {
+        asked += 1;
+        if (asked === turn + 1) {
+          // Here the first waits until the second has been answered, and there is work where there was none.
+          for (const partition of [0, 1, 2]) await fill(partition, 4);
+          arrived.give();
+          await opened.given;
+        }
+      };
+      await fill(turn % 3, 1);
+      const first = take(`over-${turn}`, { count: 5 });
+      await Promise.race([arrived.given, first]);
+      faults.onReserve = () => undefined;
+      const second = await take(`over-${turn}`, { count: 5 });
+      opened.give();
+      expect(second).to.deep.equal(await first);
+      expect(await running()).to.equal(second.length);
+      await take(`clean-${turn}`, { count: 100 });
+      await completeAll();
+    }
+  });
+
+  it("shares the wait of the first one, and reserves once for both", async () => {
+    const both = Promise.all([take("long", { waitMs: 20_000 }), take("long", { waitMs: 20_000 })]);
+    for (const partition of [2, 0, 1]) await fill(partition, 2);
+    const [first, second] = await both;
+    expect(first).to.deep.equal(second);
+    expect(await running()).to.equal(first.length);
+  });
+
+  it("gets none of the tasks of other requests under the same name", async () => {
+    for (const partition of [0, 1, 2]) await fill(partition, 10);
+    const names = Array.from({ length: 10 }, (_, n) => `mixed-${n}`);
+    const firsts = await Promise.all(names.map((name) => take(name)));
+    const seconds = await Promise.all(names.map((name) => take(name)));
+    expect(seconds).to.deep.equal(firsts);
+    expect(new Set(firsts.flat()).size).to.equal(30);
+  });
+
+  it("reserves again if the first got nothing", async () => {
+    expect(await take("empty")).to.deep.equal([]);
+    await fill(1, 2);
+    expect(await take("empty")).to.have.length(2);
+  });
+
+  it("reserves again if the tasks of the first request were handed back before anybody got them", async () => {
+    for (const partition of [0, 1, 2]) await fill(partition, 2);
+    const { tasks, handBack } = await ask("gone", { count: 5 });
+    expect(tasks).to.have.length(5);
+    await handBack();
+    expect(await running()).to.equal(0);
+    expect(await take("gone", { count: 5 })).to.have.length(5);
+    const again = await ask("gone", { count: 5 });
+    await again.handBack();
+    expect(await running(), "handed back though another was told of it").to.equal(5);
+  });
+
+  it("is remembered no longer than its lease", async () => {
+    await fill(1, 1);
+    await take("bounded");
+    const ttls = await Promise.all(t.keys.tags.map((tag) => t.redis.pttl(`${tag}m:jobs remote bounded`)));
+    for (const ttl of ttls) expect(ttl).to.be.within(1, 15_000);
+  });
+
+  describe("while a partition is unreachable", () => {
+    it("gets the tasks of the other partitions, and no task is left without a worker", async () => {
+      for (const partition of [0, 1, 2]) {
+        const tag = t.keys.tag(partition);
+        for (const all of [0, 1, 2]) await fill(all, 4);
+        faults.mute.add(tag);
+        const first = await take(`away-${partition}`, { count: 10 });
+        expect(first).to.have.length(8);
+        faults.mute.delete(tag);
+        // What it had given before its reply was lost goes back to the line.
+        await eventually(async () => (await running()) === 8);
+        expect(await take(`away-${partition}`, { count: 10 })).to.deep.equal(first);
+        await take(`rest-${partition}`, { count: 100 });
+        await completeAll();
+      }
+    });
+
+    it("gets the same if the partition is back before it is sent again", async () => {
+      for (const partition of [0, 1, 2]) {
+        const tag = t.keys.tag(partition);
+        for (const all of [0, 1, 2]) await fill(all, 5);
+        faults.away.add(tag);
+        let asked = false;
+        faults.onReserve = (of) => {
+          asked ||= of === tag;
+        };
+        const first = await take(`back-${partition}`, { count: 5 });
+        faults.away.delete(tag);
+        if (asked) await eventually(async () => (await t.redis.exists(`${tag}m:jobs remote back-${partition}`)) === 1);
+        expect(await take(`back-${partition}`, { count: 5 })).to.deep.equal(first);
+        expect(await running()).to.equal(5);
+        await take(`rest-${partition}`, { count: 100 });
+        await completeAll();
+      }
+    });
+
+    it("fails if no partition answers, and hands back what was reserved", async () => {
+      for (const partition of [0, 1, 2]) await fill(partition, 2);
+      for (const tag of t.keys.tags) faults.mute.add(tag);
+      const error = await take("none", { count: 5 }).catch((reason: unknown) => reason);
+      expect(error).to.have.property("code", "store-unavailable");
+      faults.mute.clear();
+      await eventually(async () => (await running()) === 0);
+      expect(await take("none", { count: 6 })).to.have.length(6);
+    });
+  });
+
+  async function complete(task: string): Promise<void> {
+    const [id = "", fence = ""] = task.split(" ");
+    const result = { status: 204, contentType: null, headers: {}, body: Buffer.alloc(0) };
+    await t.engine.complete({ queue: "jobs", id, fence }, result, t.settings);
+  }
+
+  async function completeAll(): Promise<void> {
+    for (const { id } of (await t.engine.page("leases", { queue: "jobs", after: null, limit: 200 })).entries) {
+      const fence = await t.redis.hget(`${t.keys.tag(t.keys.partitionOf(id))}t:${id}`, "f");
+      await complete(`${id} ${fence}`);
+    }
+  }
+});
