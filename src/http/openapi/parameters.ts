@@ -1,6 +1,6 @@
 import { FILTER_FORMS, LISTS } from "../input/list-filter.ts";
-import { HISTORY } from "../routes/history.ts";
-import { PAGE } from "../routes/line.ts";
+import { HISTORY } from "../routes/queues/history.ts";
+import { PAGE } from "../routes/queues/line.ts";
 import { ID, QUEUE } from "./schemas.ts";
 import type { Parameter, Reference, Schema } from "./types.ts";
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { bulkBody } from "../input/bulk-body.ts";
-import { BATCH_DEFAULTS, NDJSON } from "../routes/batches.ts";
+import { BATCH_DEFAULTS, NDJSON } from "../routes/submit/batches.ts";
 import { asComponents } from "./inputs.ts";
 import { parameterRefs } from "./parameters.ts";
 import { json, problems } from "./responses.ts";

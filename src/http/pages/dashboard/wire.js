@@ -3,9 +3,9 @@
  *
  * @typedef {{ seconds: number, low: number, high: number }} Eta
  *
- * @typedef {import("../../routes/queues.ts").QueueDocument} Queue
+ * @typedef {import("../../routes/queues/queues.ts").QueueDocument} Queue
  * @typedef {import("../../task/document.ts").MonitorDocument} Task
- * @typedef {import("../../routes/line.ts").ListedTask} ListedTask
+ * @typedef {import("../../routes/queues/line.ts").ListedTask} ListedTask
  * @typedef {import("../../task/timeline.ts").AttemptDocument} Attempt
  * @typedef {import("../../task/timeline.ts").ShownBytes} Shown
  *

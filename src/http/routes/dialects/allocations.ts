@@ -1,0 +1,192 @@
+import type { Context } from "koa";
+import type { Inspection } from "../../../engine/reading/inspect.ts";
+import { isAllocated } from "../../../engine/submission/allocations.ts";
+import type { Submission } from "../../../engine/submission/submission.ts";
+import { PaihaoError } from "../../../errors.ts";
+import { consumesType } from "../../../handler/define.ts";
+import { isOutcome, type Result } from "../../../task.ts";
+import type { Api } from "../../api.ts";
+import {
+  checkPreconditions,
+  onlyCreates,
+  type Preconditions,
+  preconditionFailed,
+  readPreconditions,
+} from "../../headers/preconditions.ts";
+import { readInput } from "../../input/body.ts";
+import { forbidden } from "../../middleware/authorize.ts";
+import { DEFAULT_QUEUE, type Endpoints } from "../../routes.ts";
+import { accessOf, callerOf, mayEnd, signatureOf } from "../../task/access.ts";
+import {
+  type AllocatedTask,
+  allocatedPath,
+  allocatedTask,
+  expiredTask,
+  findAllocated,
+  replyAllocated,
+} from "../../task/allocated-document.ts";
+import { findTask } from "../../task/find.ts";
+import { keyOf, shareOf } from "../../task/line-keys.ts";
+import { paths } from "../../task/links.ts";
+import { conflict, refusalOf } from "../../task/refusal.ts";
+import { unknownTask } from "../../task/reply.ts";
+import { send } from "../../task/send.ts";
+import { oneParameter, readSubmitOptions, searchOf, wrongParameter } from "../../task/submit-options.ts";
+import { readWebhook } from "../../task/webhook-option.ts";
+import { inputHandlerOf } from "../submit/submit.ts";
+
+/**
+ * The dialect in which the server allocates the id first: a caller gets an id, posts the input under it, repeatedly if
+ * necessary, and polls it.
+ */
+export function allocationEndpoints(
+  api: Api,
+): Endpoints<"allocate" | "postAllocated" | "getAllocated" | "putAllocated" | "deleteAllocated"> {
+  return {
+    allocate: (ctx) => allocate(ctx, api),
+    postAllocated: (ctx) => post(ctx, api, idOf(ctx)),
+    getAllocated: (ctx) => look(ctx, api, idOf(ctx)),
+    putAllocated: (ctx) => put(ctx, api, idOf(ctx)),
+    deleteAllocated: (ctx) => remove(ctx, api, idOf(ctx)),
+  };
+}
+
+/** @throws PaihaoError unknown for an id that is not allocated */
+function idOf(ctx: Context): string {
+  const id = String(ctx.params.id);
+  if (!isAllocated(id)) throw unknownTask(id.slice(0, 128));
+  return id;
+}
+
+async function allocate(ctx: Context, api: Api): Promise<void> {
+  const handler = inputHandlerOf(api, oneParameter(searchOf(ctx), "queue") ?? DEFAULT_QUEUE);
+  if (!consumesType(handler, "application/json")) {
+    throw wrongParameter("queue", `expected one that accepts application/json, not ${handler.consumes.join(", ")}`);
+  }
+  ctx.set("Cache-Control", "no-store");
+  // HEAD must be safe, unlike this GET: it reports success without allocating an id.
+  if (ctx.method === "HEAD") {
+    ctx.type = "application/json";
+    ctx.status = 200;
+    return;
+  }
+  const { maxWaiting } = api.engine.settings(handler.queue);
+  const { id } = await api.engine.allocations.allocate(handler.queue, callerOf(ctx), maxWaiting);
+  ctx.set("Location", allocatedPath(id));
+  ctx.body = { id };
+}
+
+async function post(ctx: Context, api: Api, id: string): Promise<void> {
+  const { queue, allocation } = await findAllocated(ctx, api, id, { use: true });
+  const submission = await readSubmission(ctx, api, id, queue);
+  if ((await submit(ctx, api, submission)) === "conflict") throw conflict(id, "The id was used with another input.");
+  if (allocation) await api.engine.allocations.drop(allocation);
+  replyAllocated(ctx, 202, await findTask(ctx, api, id, { result: false }));
+}
+
+/** Replaces the input of a waiting task, or submits the first input of an allocated id. */
+async function put(ctx: Context, api: Api, id: string): Promise<void> {
+  const { queue, task, allocation } = await findAllocated(ctx, api, id, { use: true });
+  const conditions = readPreconditions(ctx);
+  if (conditions) await checkAllocated(ctx, api, id, task, conditions);
+  const submission = await readSubmission(ctx, api, id, queue);
+  const { engine } = api;
+  // Submitted first, which also checks whose task it is.
+  if ((await submit(ctx, api, submission)) === "conflict") {
+    if (conditions && onlyCreates(conditions)) throw preconditionFailed(id, "If-None-Match: the id is taken.");
+    if ((await engine.update(submission, engine.settings(queue))) !== "updated") {
+      throw conflict(id, "The task has begun, or is finished: its input stays.");
+    }
+  }
+  if (allocation) await engine.allocations.drop(allocation);
+  replyAllocated(ctx, allocation ? 202 : 200, await findTask(ctx, api, id, { result: false }));
+}
+
+async function readSubmission(ctx: Context, api: Api, id: string, queue: string): Promise<Submission> {
+  const search = searchOf(ctx);
+  const options = readSubmitOptions(search, ctx.headers, Date.now());
+  if (options.dryRun) throw wrongParameter("dryRun", "an allocated id cannot be tried without being used");
+  const handler = inputHandlerOf(api, queue);
+  const { value, ...input } = await readInput(ctx.req, handler, api.maxBodyBytes);
+  const task = { ...options, ...input, id, queue, caller: callerOf(ctx) };
+  const webhook = await readWebhook(search, api, id);
+  const [share, key] = [shareOf(ctx, handler, task, value, api.log), keyOf(handler, task, value, api.log)];
+  return { ...task, webhook, share, key };
+}
+
+/** Stores a task, unless it is already stored; `conflict` if that has another input. @throws PaihaoError */
+async function submit(ctx: Context, api: Api, submission: Submission): Promise<"stored" | "conflict"> {
+  const { id, queue } = submission;
+  const verdict = await send(ctx, api, submission);
+  if (verdict.verdict === "conflict") return "conflict";
+  const refusal = refusalOf(submission, verdict, { byKey: false });
+  if (refusal) throw refusal;
+  if (!verdict.durable) {
+    const detail = "The task is stored and may run: send its input again.";
+    throw new PaihaoError("not-durable", detail, { extensions: { id, queue } });
+  }
+  return "stored";
+}
+
+async function look(ctx: Context, api: Api, id: string): Promise<void> {
+  const { task } = await findAllocated(ctx, api, id, { use: false });
+  if (task && !isOutcome(task.state)) return replyAllocated(ctx, 202, task);
+  ctx.set("Cache-Control", "no-store");
+  if (!task) {
+    ctx.body = { id, status: "allocated", progress: 0, eta: null } satisfies AllocatedTask;
+    return;
+  }
+  const seen = await findTask(ctx, api, id, { result: true });
+  if (!seen.result) throw expiredTask(seen);
+  ctx.type = "application/json";
+  ctx.body = succeeded(allocatedTask(seen), seen.result, signatureOf(ctx, seen));
+}
+
+/** The document of a succeeded task with its result, or, if that is not JSON, a link to it. */
+function succeeded(document: AllocatedTask, result: Result, signature: string): string {
+  const text = Buffer.from(result.body).toString("utf8");
+  if (text !== "" && !isJson(result.contentType, text)) {
+    const { contentType } = result;
+    return JSON.stringify({ ...document, result: null, contentType, href: paths.result(document.id, signature) });
+  }
+  // Inserted as text: parsing and serializing it could change a large number.
+  return `${JSON.stringify(document).slice(0, -1)},"result":${text === "" ? "null" : text}}`;
+}
+
+function isJson(contentType: string | null, text: string): boolean {
+  if (!/^application\/(?:json|[^;]+\+json)\s*(?:;|$)/i.test(contentType ?? "")) return false;
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Checks the preconditions of a PUT or DELETE; for an allocated id there is no task yet. @throws PaihaoError
+ * precondition-failed
+ */
+async function checkAllocated(
+  ctx: Context,
+  api: Api,
+  id: string,
+  task: Inspection | undefined,
+  conditions: Preconditions,
+): Promise<void> {
+  checkPreconditions(id, conditions, task ? await findTask(ctx, api, id, { result: true }) : null);
+}
+
+async function remove(ctx: Context, api: Api, id: string): Promise<void> {
+  const { queue, task } = await findAllocated(ctx, api, id, { use: true });
+  const conditions = readPreconditions(ctx);
+  if (conditions) await checkAllocated(ctx, api, id, task, conditions);
+  ctx.set("Cache-Control", "no-store");
+  ctx.status = 204;
+  if (!task) return api.engine.allocations.drop({ id, queue });
+  if (!mayEnd(accessOf(ctx), task)) throw forbidden(["admin"]);
+  if ((await api.engine.cancel(id, queue)) !== "requested") return;
+  const after = await findTask(ctx, api, id, { result: false });
+  // Its handler is still running; what it did is undone once it has settled.
+  if (!isOutcome(after.state)) replyAllocated(ctx, 202, after);
+}

@@ -1,0 +1,141 @@
+import type { Context } from "koa";
+import { z } from "zod";
+import type { Submission } from "../../../engine/submission/submission.ts";
+import { PaihaoError } from "../../../errors.ts";
+import { consumesType } from "../../../handler/define.ts";
+import { isOutcome } from "../../../task.ts";
+import type { Api } from "../../api.ts";
+import { parsePrefer } from "../../headers/prefer.ts";
+import { urgencyOf } from "../../headers/priority.ts";
+import { checkIdempotencyKey } from "../../headers/request-id.ts";
+import { checkJson, readJson } from "../../input/body.ts";
+import { whenGone } from "../../live/long-poll.ts";
+import { forbidden } from "../../middleware/authorize.ts";
+import { currentId } from "../../middleware/correlate.ts";
+import type { Endpoints } from "../../routes.ts";
+import { accessOf, callerOf, mayEnd, signatureOf } from "../../task/access.ts";
+import { findTask } from "../../task/find.ts";
+import { keyOf, shareOf } from "../../task/line-keys.ts";
+import { absolute } from "../../task/links.ts";
+import { type PredictionView, predictionId, predictionJson } from "../../task/prediction.ts";
+import { refusalOf } from "../../task/refusal.ts";
+import { send } from "../../task/send.ts";
+import { cancelAfterOf, wrongParameter } from "../../task/submit-options.ts";
+import { readWebhook } from "../../task/webhook-option.ts";
+import { inputHandlerOf } from "../submit/submit.ts";
+
+/** A submission; whatever else its clients send does not concern a task. */
+const body = z.looseObject({
+  version: z.string().min(1).max(256).optional(),
+  input: z.json().optional(),
+  webhook: z.string().optional(),
+  webhook_events_filter: z.array(z.string()).optional(),
+});
+
+/**
+ * The predictions of Replicate's HTTP API, for its client libraries: a thin dialect over the same tasks. The queue is the name of
+ * the model, or the version.
+ */
+export function predictionEndpoints(
+  api: Api,
+): Endpoints<"predict" | "predictWithModel" | "getPrediction" | "cancelPrediction"> {
+  return {
+    predict: (ctx) => predict(ctx, api),
+    predictWithModel: (ctx) => predict(ctx, api, String(ctx.params.name)),
+    getPrediction: (ctx) => reply(ctx, api, String(ctx.params.id), 200),
+    cancelPrediction: (ctx) => cancel(ctx, api, String(ctx.params.id)),
+  };
+}
+
+async function predict(ctx: Context, api: Api, model?: string): Promise<void> {
+  checkIdempotencyKey(ctx.headers);
+  const { input = {}, ...given } = await readJson(ctx.req, body, api.maxBodyBytes);
+  const queue = model ?? queueOf(given.version);
+  const submission = await submissionOf(ctx, api, queue, input, given);
+  const prefer = parsePrefer(String(ctx.headers.prefer ?? ""));
+  const waitMs = Math.min((prefer.wait ?? 0) * 1000, api.syncLimitMs);
+  const wait = waitMs > 0 ? api.engine.wait(submission) : undefined;
+  try {
+    const deadlineMs = Date.now() + waitMs;
+    const verdict = await send(ctx, api, submission, wait !== undefined);
+    const refusal = refusalOf(submission, verdict, { byKey: (ctx.headers["idempotency-key"] ?? "") !== "" });
+    if (refusal) throw refusal;
+    if (!verdict.durable) {
+      throw new PaihaoError("not-durable", "The task is stored and may run.", {
+        extensions: { id: submission.id, queue },
+      });
+    }
+    if (wait) {
+      whenGone(ctx, api, () => wait.leave());
+      await wait.outcome(deadlineMs, verdict.verdict === "new");
+    }
+  } finally {
+    wait?.stop();
+  }
+  // A client that waited takes `processing` for the end.
+  await reply(ctx, api, submission.id, 201, { input, pendingAs: "starting" });
+}
+
+async function submissionOf(
+  ctx: Context,
+  api: Api,
+  queue: string,
+  value: unknown,
+  given: z.infer<typeof body>,
+): Promise<Submission> {
+  const handler = inputHandlerOf(api, queue);
+  if (!consumesType(handler, "application/json")) {
+    throw new PaihaoError("unsupported-media-type", `The queue accepts ${handler.consumes.join(", ")}.`, {
+      extensions: { accepts: handler.consumes },
+    });
+  }
+  const input = JSON.stringify(value);
+  const checked = await checkJson(input, handler);
+  const id = predictionId(currentId());
+  const task = { id, queue, mediaType: "application/json", query: {}, caller: callerOf(ctx) };
+  // Only the end is told, so a caller who asks for other events alone is told nothing.
+  const told = given.webhook_events_filter?.includes("completed") ?? true;
+  const webhook =
+    given.webhook === undefined || !told
+      ? null
+      : await readWebhook(new URLSearchParams({ webhook: given.webhook }), api, id);
+  return {
+    ...task,
+    input,
+    webhook,
+    priority: urgencyOf(ctx.get("Priority")),
+    delayMs: 0,
+    deadlineMs: cancelAfterOf(ctx.headers),
+    maxIndex: null,
+    dryRun: false,
+    share: shareOf(ctx, handler, task, checked, api.log),
+    key: keyOf(handler, task, checked, api.log),
+  };
+}
+
+/** The queue that a version names: `countdown`, `owner/countdown` and `owner/countdown:1` name the same. */
+function queueOf(version: string | undefined): string {
+  const [, queue] = /^(?:.*\/)?([^/:]+)(?::[^/]*)?$/.exec(version ?? "") ?? [];
+  if (queue === undefined) throw wrongParameter("version", "expected the name of a queue");
+  return queue;
+}
+
+/** Cancels a prediction that has not ended; the result of one that has stays. */
+async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
+  const seen = await findTask(ctx, api, id, { result: false });
+  if (!mayEnd(accessOf(ctx), seen)) throw forbidden(["admin"]);
+  if (!isOutcome(seen.state)) await api.engine.cancel(id, seen.queue);
+  await reply(ctx, api, id, 200);
+}
+
+async function reply(ctx: Context, api: Api, id: string, status: 200 | 201, view: PredictionView = {}): Promise<void> {
+  const seen = await findTask(ctx, api, id, { result: true });
+  ctx.set("Cache-Control", "no-store");
+  ctx.status = status;
+  ctx.type = "application/json";
+  ctx.body = predictionJson(seen, {
+    ...view,
+    absolute: (path) => absolute(ctx, path),
+    signature: signatureOf(ctx, seen),
+  });
+}

@@ -1,0 +1,213 @@
+import type { Context } from "koa";
+import type { z } from "zod";
+import { answerOf, sizeError } from "../../../engine/attempt/answer.ts";
+import { failureOf } from "../../../engine/attempt/attempt-end.ts";
+import { takeOrWait, type WithInput } from "../../../engine/reservation/take.ts";
+import { PaihaoError } from "../../../errors.ts";
+import type { Problem } from "../../../handler/intents.ts";
+import type { Lease } from "../../../store/scripts/scripts.ts";
+import { type Answer, isId } from "../../../task.ts";
+import { traceHeadersOf } from "../../../telemetry/trace-context.ts";
+import { timestamp } from "../../../timestamp.ts";
+import type { Api } from "../../api.ts";
+import { parsePrefer } from "../../headers/prefer.ts";
+import { readJson } from "../../input/body.ts";
+import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../../input/lease-bodies.ts";
+import { untilGone } from "../../live/long-poll.ts";
+import { currentId } from "../../middleware/correlate.ts";
+import { type Endpoints, pathTo } from "../../routes.ts";
+import { callerOf } from "../../task/access.ts";
+import { unknownTask } from "../../task/reply.ts";
+import { handlerOf } from "../submit/submit.ts";
+
+/** How long after its request a worker counts as alive, ms. */
+const WORKER_TTL_MS = 15_000;
+
+/** For workers in any language: get leases, renew and end them. */
+export function leaseEndpoints(
+  api: Api,
+): Endpoints<"takeLease" | "renewLease" | "progressLease" | "writeLease" | "completeLease" | "failLease"> {
+  return {
+    takeLease: (ctx) => take(ctx, api, ctx.params.queue),
+    renewLease: (ctx) => renew(ctx, api),
+    progressLease: (ctx) => progress(ctx, api),
+    writeLease: (ctx) => write(ctx, api),
+    completeLease: (ctx) => complete(ctx, api),
+    failLease: (ctx) => fail(ctx, api),
+  };
+}
+
+/** The links of a leased task, by relation. */
+const LINKS = Object.entries({
+  renew: pathTo("renewLease"),
+  progress: pathTo("progressLease"),
+  output: pathTo("writeLease"),
+  complete: pathTo("completeLease"),
+  fail: pathTo("failLease"),
+});
+
+/** Waits for work as long as `Prefer: wait=N` says, by default and at most SYNC_LIMIT; 204 if there is none. */
+async function take(ctx: Context, api: Api, queue: string): Promise<void> {
+  handlerOf(api, queue);
+  const { engine } = api;
+  const settings = engine.settings(queue);
+  const asked = await readJson(ctx.req, takeBody, api.maxBodyBytes);
+  const leaseMs = asked.lease === undefined ? settings.leaseMs : Math.round(asked.lease * 1000);
+  const { wait } = parsePrefer(ctx.get("Prefer"));
+  const waitMs = Math.min((wait ?? Number.POSITIVE_INFINITY) * 1000, api.syncLimitMs);
+  const worker = asked.worker ?? callerOf(ctx) ?? "remote";
+  const signal = untilGone(ctx, api);
+  // Only estimates depend on it, so a partition that is unavailable must not fail the request.
+  const heard = engine
+    .heartbeat(worker, waitMs + WORKER_TTL_MS, new Map([[queue, asked.count]]), { kind: "remote" })
+    .catch(() => undefined);
+  const request = { queue, worker, reservation: currentId(), count: asked.count, leaseMs };
+  const { tasks, handBack } = await takeOrWait(engine, request, Date.now() + waitMs, signal);
+  await heard;
+  ctx.set("Cache-Control", "no-store");
+  if (ctx.res.destroyed) {
+    // The worker has gone: its tasks return to their places now, not when the lease ends.
+    await handBack();
+    return;
+  }
+  if (tasks.length === 0) {
+    ctx.status = 204;
+    return;
+  }
+  ctx.body = { items: tasks.map((task) => leaseDocument(task, queue, settings.attempts, leaseMs)) };
+}
+
+function leaseDocument(task: WithInput, queue: string, maxAttempts: number, leaseMs: number) {
+  const json = task.mediaType === "application/json";
+  return {
+    id: task.id,
+    queue,
+    fence: Number(task.fence),
+    attempt: task.attempt,
+    maxAttempts,
+    leaseSeconds: leaseMs / 1000,
+    mediaType: task.mediaType,
+    ...(json ? inputOf(task.input) : { body: task.input.toString("base64") }),
+    query: task.query === "" ? {} : (JSON.parse(task.query) as Record<string, string>),
+    caller: task.caller === "" ? null : task.caller,
+    submittedAt: timestamp(task.createdMs),
+    ...traceMembers(task.trace),
+    links: LINKS.map(([rel, path]) => ({ rel, href: path(task.id), method: "POST" })),
+  };
+}
+
+/** The submitter's trace, for the worker to continue. */
+function traceMembers(trace: string): { traceparent: string | null; tracestate: string | null } {
+  const { traceparent = null, tracestate = null } = traceHeadersOf(trace);
+  return { traceparent, tracestate };
+}
+
+/**
+ * The input was checked at submission; if it still cannot be parsed, it is sent as bytes, so that it does not block the other
+ * tasks.
+ */
+function inputOf(bytes: Buffer): { input: unknown } | { body: string } {
+  try {
+    return { input: JSON.parse(bytes.toString("utf8")) as unknown };
+  } catch {
+    return { body: bytes.toString("base64") };
+  }
+}
+
+/** The lease of a request. @throws PaihaoError unknown, and what reading the body throws */
+async function leaseOf<T extends { fence: string }>(
+  ctx: Context,
+  api: Api,
+  schema: z.ZodType<T>,
+): Promise<{ lease: Lease; attempt: number; asked: T }> {
+  const id: string = ctx.params.id ?? "";
+  const asked = await readJson(ctx.req, schema, Math.ceil(api.maxResultBytes * 1.4) + 4096);
+  const seen = isId(id) ? await api.engine.inspect(id, { result: false }) : null;
+  if (!seen) throw unknownTask(id.slice(0, 128));
+  ctx.set("Cache-Control", "no-store");
+  return { lease: { queue: seen.queue, id, fence: asked.fence }, attempt: seen.attempts, asked };
+}
+
+/** The error for a lost lease: another worker has the task, or it has ended. */
+function lost(id: string): PaihaoError {
+  return new PaihaoError("invalid-task", "The lease is no longer yours: drop the work.", {
+    extensions: { id, reason: "lease-lost" },
+  });
+}
+
+async function renew(ctx: Context, api: Api): Promise<void> {
+  const { lease, asked } = await leaseOf(ctx, api, renewBody);
+  const { verdict, leaseMs } = await prolong(api, lease, asked.lease);
+  if (verdict === "stale") throw lost(lease.id);
+  ctx.body = {
+    id: lease.id,
+    cancelRequested: verdict !== "ok",
+    reason: CANCEL_REASONS[verdict],
+    leaseSeconds: leaseMs / 1000,
+  };
+}
+
+/** Why a worker is asked to stop, in the words of `task.signal`. */
+const CANCEL_REASONS = { ok: null, cancel: "canceled", deadline: "deadline" } as const;
+
+/** Renews a lease, by default by its original length. */
+async function prolong({ engine }: Api, lease: Lease, seconds: number | undefined) {
+  if (seconds === undefined) return await engine.renewAsTaken(lease);
+  const leaseMs = Math.round(seconds * 1000);
+  return { verdict: await engine.renew(lease, leaseMs), leaseMs };
+}
+
+async function progress(ctx: Context, api: Api): Promise<void> {
+  const { lease, asked } = await leaseOf(ctx, api, progressBody);
+  if ((await api.engine.progress(lease, asked.percent, asked.message)) === "stale") throw lost(lease.id);
+  ctx.status = 204;
+}
+
+/** @throws PaihaoError payload-too-large above MAX_OUTPUT: then none of the values is stored */
+async function write(ctx: Context, api: Api): Promise<void> {
+  const { lease, asked } = await leaseOf(ctx, api, outputBody);
+  const values = asked.data.map((value) => JSON.stringify(value));
+  const maxBytes = api.maxOutputBytes;
+  const written = await api.engine.outputs.write(lease, values, { maxBytes, all: true });
+  if (written === "stale") throw lost(lease.id);
+  if (written < values.length) {
+    throw new PaihaoError("payload-too-large", `The output of a task has at most ${maxBytes} bytes (MAX_OUTPUT).`);
+  }
+  ctx.status = 204;
+}
+
+async function complete(ctx: Context, api: Api): Promise<void> {
+  const { lease, asked } = await leaseOf(ctx, api, completeBody);
+  const { result: json, body, ...given } = asked;
+  const result = answerOf(body === undefined ? json : Buffer.from(body, "base64"), given);
+  checkLength(api, result);
+  const verdict = await api.engine.complete(lease, result, api.engine.settings(lease.queue));
+  if (verdict === "stale" || verdict === "unknown") throw lost(lease.id);
+  ctx.body = { id: lease.id, verdict };
+}
+
+/** @throws PaihaoError payload-too-large above MAX_RESULT */
+function checkLength({ maxResultBytes }: Api, result: Answer): void {
+  const tooLarge = sizeError(result, maxResultBytes);
+  if (tooLarge) throw new PaihaoError("payload-too-large", tooLarge);
+}
+
+/** The end of the work as its worker reported it. */
+function handlerEnd({ giveUp, after, error }: z.infer<typeof failBody>) {
+  if (after !== undefined && !giveUp)
+    return { kind: "later", afterMs: Math.round(after * 1000), message: error } as const;
+  if (!giveUp) return { kind: "error", error: { message: error } } as const;
+  // JSON has no undefined members, which the schema's type does not express.
+  const problem = giveUp as Problem;
+  return { kind: "give-up", problem: { ...problem, status: problem.status ?? 500 }, message: error } as const;
+}
+
+async function fail(ctx: Context, api: Api): Promise<void> {
+  const { lease, attempt, asked } = await leaseOf(ctx, api, failBody);
+  const settings = api.engine.settings(lease.queue);
+  const failure = failureOf(handlerEnd(asked), { settings, attempt }, Math.random());
+  checkLength(api, failure.result);
+  const verdict = await api.engine.fail(lease, failure, settings);
+  if (verdict === "stale" || verdict === "unknown") throw lost(lease.id);
+  ctx.body = { id: lease.id, verdict };
+}

@@ -1,0 +1,31 @@
+import type { WorkerRow } from "../../../engine/monitoring/workers.ts";
+import { timestamp } from "../../../timestamp.ts";
+import type { Api } from "../../api.ts";
+import type { Endpoints } from "../../routes.ts";
+
+/** The workers, and what each of them does. */
+export function workerEndpoints(api: Api): Endpoints<"workers"> {
+  return {
+    workers: async (ctx) => {
+      const queues = [...api.handlers.keys(), ...api.ownHandlers.keys()];
+      const { workers, truncated } = await api.engine.workers(queues);
+      ctx.set("Cache-Control", "no-store");
+      ctx.body = { items: workers.map(workerDocument), truncated };
+    },
+  };
+}
+
+function workerDocument({ id, about, seenMs, slots, running }: WorkerRow) {
+  return {
+    id,
+    kind: about?.kind ?? "silent",
+    host: about?.host ?? null,
+    pid: about?.pid ?? null,
+    role: about?.role ?? null,
+    version: about?.version ?? null,
+    startedAt: timestamp(about?.startedMs ?? null),
+    seenAt: timestamp(seenMs),
+    slots: Object.fromEntries(slots),
+    running: running.map(({ startedMs, ...task }) => ({ ...task, startedAt: timestamp(startedMs) })),
+  };
+}

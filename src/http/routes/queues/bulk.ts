@@ -1,0 +1,41 @@
+import type { Context } from "koa";
+import { type BulkPlace, bulkStep } from "../../../engine/maintenance/bulk.ts";
+import type { Api } from "../../api.ts";
+import { logAction } from "../../audit-line.ts";
+import { readJson } from "../../input/body.ts";
+import { bulkBody } from "../../input/bulk-body.ts";
+import { cursorOf, readCursor } from "../../input/cursor.ts";
+import { filterOf } from "../../input/list-filter.ts";
+import type { Endpoints } from "../../routes.ts";
+import { wrongParameter } from "../../task/submit-options.ts";
+import { shownHandlerOf } from "../submit/submit.ts";
+import { pageOfList } from "./line.ts";
+
+/** Canceling, retrying and deleting all tasks that match, in bounded steps. */
+export function bulkEndpoints(api: Api): Endpoints<"bulk"> {
+  return { bulk: (ctx) => bulk(ctx, api) };
+}
+
+async function bulk(ctx: Context, api: Api): Promise<void> {
+  const { queue } = shownHandlerOf(api, ctx.params.queue);
+  const { action, list, cursor, dryRun, ...filter } = await readJson(ctx.req, bulkBody, api.maxBodyBytes);
+  const { matched, done, looked, next } = await bulkStep(api.engine, {
+    action,
+    queue,
+    dryRun,
+    filter: filterOf(filter) ?? {},
+    after: cursor ? readBulkCursor(cursor) : null,
+    byTime: list === "dead" || list === "finished",
+    page: (request) => pageOfList(api, list, request),
+  });
+  if (!dryRun) logAction(ctx, api, action, { queue, list, ...filter, matched, done });
+  ctx.set("Cache-Control", "no-store");
+  ctx.body = { matched, done, scanned: looked, next: next && `${cursorOf(next)}.${next.asOfMs}` };
+}
+
+/** @throws PaihaoError invalid-parameter */
+function readBulkCursor(cursor: string): BulkPlace {
+  const [, place = "", asOf] = /^([\w-]+)\.(\d{1,15})$/.exec(cursor) ?? [];
+  if (asOf === undefined) throw wrongParameter("cursor", "expected the `next` of another step");
+  return { ...readCursor(place), asOfMs: Number(asOf) };
+}

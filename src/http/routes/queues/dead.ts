@@ -1,0 +1,53 @@
+import type { Context } from "koa";
+import { PaihaoError } from "../../../errors.ts";
+import { isOutcome } from "../../../task.ts";
+import type { Api } from "../../api.ts";
+import { logAction } from "../../audit-line.ts";
+import { untilGone } from "../../live/long-poll.ts";
+import type { Endpoints } from "../../routes.ts";
+import { signatureOf } from "../../task/access.ts";
+import { monitorDocument } from "../../task/document.ts";
+import { findTask } from "../../task/find.ts";
+import { pendingHeaders, pendingTask, unknownTask } from "../../task/reply.ts";
+import { shownHandlerOf } from "../submit/submit.ts";
+
+/** Retrying and deleting dead tasks. */
+export function deadEndpoints(api: Api): Endpoints<"retry" | "retryDead" | "forgetDead"> {
+  return {
+    retry: (ctx) => retry(ctx, api, ctx.params.id),
+    retryDead: async (ctx) => {
+      const { queue } = shownHandlerOf(api, ctx.params.queue);
+      const retried = await api.engine.retryAll(queue, untilGone(ctx, api));
+      logAction(ctx, api, "retry", { queue, list: "dead", done: retried });
+      ctx.set("Cache-Control", "no-store");
+      ctx.body = { retried };
+    },
+    forgetDead: async (ctx) => {
+      const { queue } = shownHandlerOf(api, ctx.params.queue);
+      const forgotten = await api.engine.forgetAll(queue, untilGone(ctx, api));
+      logAction(ctx, api, "delete", { queue, list: "dead", done: forgotten });
+      ctx.set("Cache-Control", "no-store");
+      ctx.body = { forgotten };
+    },
+  };
+}
+
+/** Answers like an asynchronous submission, with the monitor document. */
+async function retry(ctx: Context, api: Api, id: string): Promise<void> {
+  const { engine } = api;
+  const before = await findTask(ctx, api, id, { result: false });
+  const verdict = await engine.retry(id);
+  if (verdict === "unknown") throw unknownTask(id);
+  if (verdict !== "waiting") {
+    const { queue, state } = before;
+    const detail = verdict === "undone" ? "What the task has done is being undone, or has been." : undefined;
+    throw new PaihaoError("not-retryable", detail, { extensions: { id, queue, state, reason: verdict } });
+  }
+  logAction(ctx, api, "retry", { queue: before.queue, id });
+  const seen = await findTask(ctx, api, id, { result: false });
+  // If it has already ended, there is nothing to wait for.
+  if (!isOutcome(seen.state)) pendingHeaders(ctx, pendingTask(seen));
+  ctx.set("Cache-Control", "no-store");
+  ctx.status = 202;
+  ctx.body = monitorDocument(seen, engine.settings(seen.queue).attempts, signatureOf(ctx, seen));
+}

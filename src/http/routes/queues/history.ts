@@ -1,0 +1,76 @@
+import type { Context } from "koa";
+import type { Counts, Gauges, History, Span, Times } from "../../../engine/monitoring/history.ts";
+import { isInternalQueue } from "../../../handler/define.ts";
+import type { Api } from "../../api.ts";
+import type { Endpoints } from "../../routes.ts";
+import { searchOf, wholeParameter, wrongParameter } from "../../task/submit-options.ts";
+import { shownHandlerOf } from "../submit/submit.ts";
+
+/** The limits of the parameters of a history. */
+export const HISTORY = {
+  minutes: { least: 1, most: 60 },
+  /** Seconds. */
+  step: { least: 10, most: 600, ofAll: 60, ofOne: 10 },
+} as const;
+
+/** The history of a queue; each list has a value for each time of `at`. Times are seconds. */
+type QueueHistory = {
+  readonly name: string;
+  readonly own: boolean;
+} & Readonly<Record<keyof Gauges | keyof Counts, readonly number[]>> &
+  Readonly<Record<keyof Times, readonly (number | null)[]>>;
+
+/** How queues stood in the last hour. */
+export function historyEndpoints(api: Api): Endpoints<"histories" | "history"> {
+  return {
+    histories: async (ctx) => {
+      const span = readSpan(ctx, HISTORY.step.ofAll);
+      const queues = [...api.handlers.keys(), ...api.ownHandlers.keys()];
+      const history = await api.engine.histories.read(queues, span);
+      ctx.set("Cache-Control", "no-store");
+      ctx.body = {
+        step: span.step * 10,
+        at: history.at,
+        queues: queues.map((queue, n) => historyOf(queue, history, n)),
+      };
+    },
+    history: async (ctx) => {
+      const { queue } = shownHandlerOf(api, ctx.params.queue);
+      const span = readSpan(ctx, HISTORY.step.ofOne);
+      const history = await api.engine.histories.read([queue], span);
+      ctx.set("Cache-Control", "no-store");
+      ctx.body = { step: span.step * 10, at: history.at, ...historyOf(queue, history, 0) };
+    },
+  };
+}
+
+/** Which part of the history a request asks for. @throws PaihaoError invalid-parameter */
+function readSpan(ctx: Context, usualStep: number): Span {
+  const search = searchOf(ctx);
+  const minutes = wholeParameter(search, "minutes") ?? HISTORY.minutes.most;
+  const { least, most } = HISTORY.minutes;
+  if (minutes < least || minutes > most) {
+    throw wrongParameter("minutes", `expected a whole number from ${least} to ${most}`);
+  }
+  const step = wholeParameter(search, "step") ?? usualStep;
+  if (step < HISTORY.step.least || step > HISTORY.step.most || step % 10 !== 0) {
+    throw wrongParameter("step", `expected a multiple of 10 from ${HISTORY.step.least} to ${HISTORY.step.most}`);
+  }
+  return { intervals: minutes * 6, step: step / 10, afterS: wholeParameter(search, "after") ?? 0 };
+}
+
+function historyOf(queue: string, { queues }: History, n: number): QueueHistory | undefined {
+  const series = queues[n];
+  if (!series) return undefined;
+  const { serviceP50, serviceP95, waitP50, waitP95 } = series;
+  return {
+    name: queue,
+    own: isInternalQueue(queue),
+    ...series,
+    ...{ serviceP50: seconds(serviceP50), serviceP95: seconds(serviceP95) },
+    ...{ waitP50: seconds(waitP50), waitP95: seconds(waitP95) },
+  };
+}
+
+const seconds = (times: readonly (number | null)[]): (number | null)[] =>
+  times.map((ms) => (ms === null ? null : Math.round(ms) / 1000));

@@ -1,0 +1,112 @@
+import type { Context } from "koa";
+import type { Page, PageRequest } from "../../../engine/reading/page.ts";
+import type { Index } from "../../../store/keys.ts";
+import { runOf } from "../../../store/run.ts";
+import type { Entry } from "../../../store/scripts/scripts.ts";
+import type { State } from "../../../task.ts";
+import { timestamp } from "../../../timestamp.ts";
+import type { Api } from "../../api.ts";
+import { logAction } from "../../audit-line.ts";
+import { cursorOf, readCursor } from "../../input/cursor.ts";
+import { LISTS, type ListName, readFilter, shownKey } from "../../input/list-filter.ts";
+import type { Endpoints } from "../../routes.ts";
+import { signatureOf } from "../../task/access.ts";
+import { type MonitorDocument, monitorDocument, PROBLEM_BYTES } from "../../task/document.ts";
+import { oneParameter, searchOf, wholeParameter, wrongParameter } from "../../task/submit-options.ts";
+import { shownHandlerOf } from "../submit/submit.ts";
+import { queueDocument } from "./queues.ts";
+
+/** The default and the highest number of tasks in a page. */
+export const PAGE = { default: 50, most: 200 } as const;
+
+/** The index of each list. */
+const INDEX = {
+  waiting: "waiting",
+  running: "leases",
+  scheduled: "scheduled",
+  dead: "dead",
+} as const satisfies Readonly<Record<Exclude<ListName, "finished">, Index>>;
+
+/** A task of a page. */
+export interface ListedTask extends MonitorDocument {
+  readonly caller: string | null;
+  /** Whose share of the line it takes, or which key it has. */
+  readonly key: string | null;
+  /** The end of the name of the worker that has it, or had it last. */
+  readonly worker: string | null;
+  /** When a scheduled or retrying task is due. */
+  readonly dueAt: string | null;
+  /** How many workers it has lost. */
+  readonly lost: number;
+  /** Of a dead task, the latest errors of its attempts, newest first. */
+  readonly errors?: readonly string[];
+}
+
+/** The tasks of a queue, and whether it is paused. */
+export function lineEndpoints(
+  api: Api,
+): Endpoints<"waiting" | "running" | "scheduled" | "dead" | "finished" | "pause" | "resume"> {
+  return {
+    waiting: (ctx) => list(ctx, api, "waiting"),
+    running: (ctx) => list(ctx, api, "running"),
+    scheduled: (ctx) => list(ctx, api, "scheduled"),
+    dead: (ctx) => list(ctx, api, "dead"),
+    finished: (ctx) => list(ctx, api, "finished"),
+    pause: (ctx) => pause(ctx, api, true),
+    resume: (ctx) => pause(ctx, api, false),
+  };
+}
+
+/** Reads a page of a list. @throws PaihaoError store-unavailable */
+export function pageOfList(api: Api, name: ListName, request: PageRequest): Promise<Page> {
+  return name === "finished" ? api.engine.finished(request) : api.engine.page(INDEX[name], request);
+}
+
+/** Which page a request asks for. @throws PaihaoError unknown-queue, invalid-parameter */
+function readPage(ctx: Context, api: Api, name: ListName): PageRequest {
+  const { queue } = shownHandlerOf(api, ctx.params.queue ?? "");
+  const search = searchOf(ctx);
+  const limit = wholeParameter(search, "limit") ?? PAGE.default;
+  if (limit < 1 || limit > PAGE.most) throw wrongParameter("limit", `expected a whole number from 1 to ${PAGE.most}`);
+  const cursor = oneParameter(search, "cursor");
+  return { queue, after: cursor === null ? null : readCursor(cursor), limit, filter: readFilter(ctx, name) };
+}
+
+async function list(ctx: Context, api: Api, name: ListName): Promise<void> {
+  const { entries, next, looked } = await pageOfList(api, name, readPage(ctx, api, name));
+  const items = await Promise.all(entries.map((entry) => itemOf(ctx, api, name, entry)));
+  ctx.set("Cache-Control", "no-store");
+  ctx.body = { items: items.flat(), next: next && cursorOf(next), scanned: looked };
+}
+
+/** A task of a list; none if it has left the list since that was read. */
+async function itemOf(ctx: Context, api: Api, name: ListName, entry: Entry): Promise<ListedTask[]> {
+  const { engine } = api;
+  // Results can be large: only that of a failed task, a problem document, is read here.
+  const problem = { result: true, mostBytes: PROBLEM_BYTES };
+  let task = await engine.inspect(entry.id, name === "dead" ? problem : { result: false });
+  if (name === "finished" && task?.state === "failed") task = await engine.inspect(entry.id, problem);
+  const states: readonly State[] = LISTS[name];
+  if (!task || !states.includes(task.state)) return [];
+  if (name === "finished" && (task.destroyed || task.finishedMs !== Number(entry.score))) return [];
+  return [
+    {
+      ...monitorDocument(task, engine.settings(task.queue).attempts, signatureOf(ctx, task)),
+      caller: task.caller,
+      key: shownKey(entry.key),
+      worker: runOf(entry.run).worker || null,
+      dueAt: timestamp(task.dueMs),
+      lost: task.lost,
+      ...(name === "dead" && { errors: task.errors }),
+    },
+  ];
+}
+
+/** Pauses or resumes a queue; running tasks continue. Idempotent. */
+async function pause(ctx: Context, api: Api, paused: boolean): Promise<void> {
+  const handler = shownHandlerOf(api, ctx.params.queue ?? "");
+  await api.engine.pause(handler.queue, paused);
+  logAction(ctx, api, paused ? "pause" : "resume", { queue: handler.queue });
+  ctx.set("Cache-Control", "no-store");
+  ctx.body = await queueDocument(api, handler);
+}

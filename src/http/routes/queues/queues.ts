@@ -1,0 +1,103 @@
+import { type Eta, estimate } from "../../../engine/estimates/estimate.ts";
+import { slotsWanted } from "../../../engine/estimates/slots-wanted.ts";
+import { type Handler, inputJsonSchema, isInternalQueue } from "../../../handler/define.ts";
+import type { QueueRow } from "../../../store/scripts/scripts.ts";
+import { timestamp } from "../../../timestamp.ts";
+import type { Api } from "../../api.ts";
+import type { Endpoints } from "../../routes.ts";
+import { shownHandlerOf } from "../submit/submit.ts";
+
+/** A queue as `/v1/queues` shows it. */
+export interface QueueDocument {
+  readonly name: string;
+  /** It is one of the server's own, for webhooks or undo. */
+  readonly own: boolean;
+  readonly paused: boolean;
+  readonly waiting: number;
+  readonly scheduled: number;
+  /** Of a keyed queue, how many of the waiting tasks wait for another of their key; null for any other. */
+  readonly held: number | null;
+  readonly running: number;
+  readonly dead: number;
+  readonly workers: number;
+  readonly slots: number;
+  readonly oldestWaitingSeconds: number | null;
+  /** Seconds. */
+  readonly serviceTime: { readonly mean: number | null; readonly samples: number };
+  /** Per second, over the last minute. */
+  readonly rate: { readonly accepted: number; readonly finished: number; readonly failed: number };
+  /** The estimate for a new task; in a fair line, for one whose key has no other waiting. */
+  readonly eta: Eta | null;
+  /** Whether tasks of the same priority start by arrival, or keys take turns. */
+  readonly order: "arrival" | "fair";
+  /** A gateway whose API is down: it takes no work but a probe now and then. */
+  readonly resting: { readonly since: string; readonly reason: string; readonly nextProbe: string } | null;
+  /** Slots that would start a new task within the handler's `targetWait`; null without one, or if unknown. */
+  readonly slotsWanted: number | null;
+  readonly consumes: readonly string[];
+  readonly input: Record<string, unknown> | null;
+}
+
+/** Queues and their figures. */
+export function queueEndpoints(api: Api): Endpoints<"queues" | "queue"> {
+  return {
+    queues: async (ctx) => {
+      const handlers = [...api.handlers.values(), ...api.ownHandlers.values()];
+      const figures = await api.engine.figures(handlers.map((handler) => handler.queue));
+      ctx.set("Cache-Control", "no-store");
+      ctx.body = { items: handlers.flatMap((handler, i) => documentOf(handler, figures[i])) };
+    },
+    queue: async (ctx) => {
+      const handler = shownHandlerOf(api, ctx.params.queue);
+      ctx.set("Cache-Control", "no-store");
+      ctx.body = await queueDocument(api, handler);
+    },
+  };
+}
+
+/** A queue as it is now. */
+export async function queueDocument(api: Api, handler: Handler): Promise<QueueDocument | undefined> {
+  const [figures] = await api.engine.figures([handler.queue]);
+  return documentOf(handler, figures)[0];
+}
+
+const thousandth = (value: number): number => Math.round(value * 1000) / 1000;
+
+function documentOf(handler: Handler, row: QueueRow | undefined): QueueDocument[] {
+  if (!row) return [];
+  const { snapshot } = row;
+  return [
+    {
+      name: handler.queue,
+      own: isInternalQueue(handler.queue),
+      paused: snapshot.paused,
+      waiting: snapshot.waiting,
+      scheduled: snapshot.scheduled,
+      held: snapshot.startable === undefined ? null : Math.max(0, snapshot.waiting - snapshot.startable),
+      running: snapshot.running,
+      dead: row.dead,
+      workers: snapshot.workers,
+      slots: snapshot.slots,
+      oldestWaitingSeconds: row.oldestWaitingMs === null ? null : thousandth(row.oldestWaitingMs / 1000),
+      serviceTime: {
+        mean: snapshot.meanMs === null ? null : thousandth(snapshot.meanMs / 1000),
+        samples: snapshot.samples,
+      },
+      rate: {
+        accepted: thousandth(row.acceptedLastMinute / 60),
+        finished: thousandth(row.finishedLastMinute / 60),
+        failed: thousandth(row.failedLastMinute / 60),
+      },
+      eta: estimate(snapshot, { state: "waiting", index: row.newcomerIndex }, Date.now()),
+      order: handler.fair ? "fair" : "arrival",
+      resting: row.rest && {
+        since: timestamp(row.rest.sinceMs),
+        reason: row.rest.reason,
+        nextProbe: timestamp(row.rest.nextProbeMs),
+      },
+      slotsWanted: slotsWanted(snapshot, handler.targetWaitMs),
+      consumes: handler.consumes,
+      input: inputJsonSchema(handler),
+    },
+  ];
+}

@@ -1,0 +1,46 @@
+import type { Context } from "koa";
+import { PaihaoError } from "../../../errors.ts";
+import { type Asset, makeAsset, replyAsset } from "../../asset.ts";
+import { assetOf } from "../../pages/assets.ts";
+import { replyDashboard } from "../../pages/dashboard-page.ts";
+import { type Guide, guideOf, llmsText } from "../../pages/guides.ts";
+import { replyPage } from "../../pages/render.ts";
+import type { Endpoints } from "../../routes.ts";
+
+/** What the style sheet of the API reference needs: its icons are data: images. */
+const DOCS = { images: "data:" } as const;
+
+type PageRoute = "dashboard" | "dashboardView" | "dashboardFile" | "docs" | "docsFile" | "llms" | "pageFile";
+
+/** HTML pages and their files, all from this server, so that they work offline. */
+export function pageEndpoints(): Endpoints<PageRoute> {
+  let llms: Asset | undefined;
+  return {
+    dashboard: replyDashboard,
+    dashboardView: replyDashboard,
+    dashboardFile: (ctx) => reply(ctx, assetOf("dashboard", ctx.params.name)),
+    docs: (ctx) => replyPage(ctx, "docs.html", {}, DOCS),
+    docsFile: (ctx) => {
+      const name: string = ctx.params.name;
+      const guide = guideOf(name);
+      if (guide) replyGuide(ctx, name, guide);
+      else reply(ctx, assetOf("docs", name));
+    },
+    llms: (ctx) => {
+      llms ??= makeAsset("text/plain; charset=utf-8", Buffer.from(llmsText()));
+      replyAsset(ctx, llms);
+    },
+    pageFile: (ctx) => reply(ctx, assetOf("pages", ctx.params.name)),
+  };
+}
+
+/** A document as a page, with its text put where the template says. */
+function replyGuide(ctx: Context, name: string, { title, html }: Guide): void {
+  replyPage(ctx, "guide.html", { title, source: `/docs/${name}.md` });
+  ctx.body = String(ctx.body).replace("<!-- guide -->", () => html);
+}
+
+function reply(ctx: Context, asset: Asset | undefined): void {
+  if (!asset) throw new PaihaoError("not-found");
+  replyAsset(ctx, asset);
+}

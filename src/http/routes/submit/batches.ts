@@ -1,0 +1,224 @@
+import { isUtf8 } from "node:buffer";
+import { randomUUID } from "node:crypto";
+import { Readable } from "node:stream";
+import type { Context } from "koa";
+import type { QueueSettings } from "../../../engine/settings.ts";
+import type { Submission } from "../../../engine/submission/submission.ts";
+import { PaihaoError } from "../../../errors.ts";
+import { consumesType, type Handler } from "../../../handler/define.ts";
+import type { Api } from "../../api.ts";
+import { type Envelope, readEnvelope } from "../../batches/envelope.ts";
+import { GatheredLines } from "../../batches/gathered-lines.ts";
+import { lineProblem, verdictLine } from "../../batches/line-verdict.ts";
+import { Resequencer } from "../../batches/resequencer.ts";
+import { BatchTooLarge, type BodyLine, LineSplitter } from "../../batches/split-lines.ts";
+import { refuseCoding } from "../../headers/content-coding.ts";
+import { checkJson } from "../../input/body.ts";
+import { problemDocument } from "../../problems/problem.ts";
+import type { Endpoints } from "../../routes.ts";
+import { callerOf, signatureOf } from "../../task/access.ts";
+import { keyOf, shareOf } from "../../task/line-keys.ts";
+import { commonTrace } from "../../task/send.ts";
+import {
+  booleanParameter,
+  checkDeadline,
+  readSubmitOptions,
+  searchOf,
+  wrongParameter,
+} from "../../task/submit-options.ts";
+import { readWebhook } from "../../task/webhook-option.ts";
+import { inputHandlerOf } from "./submit.ts";
+
+/** The media type of a batch and its response: one JSON value for each line. */
+export const NDJSON = "application/x-ndjson";
+
+/** Limits of a batch. */
+export const BATCH_DEFAULTS = {
+  lines: 10_000,
+  bytes: 32 * 1024 ** 2,
+  /** Most lines without a verdict that was sent: the body is read only as fast as verdicts are. */
+  inFlight: 500,
+  /**
+   * Most bytes of verdicts waiting for the caller. Enough for 10,000 usual ones, since many clients do not read the response
+   * before they have written the whole request; otherwise both sides would wait for each other.
+   */
+  answerBytes: 4 * 1024 ** 2,
+} as const;
+
+/** What all lines of a batch share. */
+interface BatchRequest {
+  readonly api: Api;
+  readonly handler: Handler;
+  readonly settings: QueueSettings;
+  readonly envelopes: boolean;
+  /** Options that a line does not set itself: priority, delay, query … */
+  readonly defaults: Omit<Submission, "id" | "input">;
+  /** Its share of a fair line and its key in a keyed one; undefined if the line is neither. @throws PaihaoError invalid-input */
+  readonly keysOf:
+    | ((task: Omit<Submission, "share" | "key">, value: unknown) => Pick<Submission, "share" | "key">)
+    | undefined;
+  /** The signature of links to a task; "" if links are not signed. */
+  signature(task: Parameters<typeof signatureOf>[1]): string;
+}
+
+/** Submitting many tasks at once. */
+export function batchEndpoints(api: Api): Endpoints<"submitBatch"> {
+  return { submitBatch: (ctx) => submitBatch(ctx, api, ctx.params.queue) };
+}
+
+async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void> {
+  const handler = inputHandlerOf(api, queue);
+  const search = searchOf(ctx);
+  const envelopes = booleanParameter(search, "envelope");
+  search.delete("envelope");
+  const options = readSubmitOptions(search, ctx.headers, Date.now());
+  if (options.dryRun) throw wrongParameter("dryRun", "a batch cannot be tried without being submitted");
+  checkType(ctx, handler);
+  checkLength(ctx);
+  const webhook = await readWebhook(search, api);
+  const request: BatchRequest = {
+    api,
+    handler,
+    settings: api.engine.settings(queue),
+    envelopes,
+    defaults: {
+      ...options,
+      queue,
+      mediaType: "application/json",
+      caller: callerOf(ctx),
+      webhook,
+      trace: commonTrace(ctx, api),
+    },
+    keysOf:
+      handler.fair || handler.keyed
+        ? (task, value) => ({
+            share: shareOf(ctx, handler, task, value, api.log),
+            key: keyOf(handler, task, value, api.log),
+          })
+        : undefined,
+    signature: (task) => signatureOf(ctx, task),
+  };
+  const verdicts = new Resequencer(BATCH_DEFAULTS.inFlight);
+  ctx.res.once("close", () => verdicts.abandon());
+  void readBatch(ctx, request, verdicts);
+  ctx.status = 202;
+  ctx.type = NDJSON;
+  ctx.set("Cache-Control", "no-store");
+  ctx.body = Readable.from(verdicts, { objectMode: false, highWaterMark: BATCH_DEFAULTS.answerBytes });
+}
+
+/** @throws PaihaoError unsupported-media-type */
+function checkType(ctx: Context, handler: Handler): void {
+  const refuse = (detail: string) =>
+    new PaihaoError("unsupported-media-type", detail, {
+      headers: { Accept: NDJSON },
+      extensions: { accepts: [NDJSON] },
+    });
+  if (!consumesType(handler, "application/json")) {
+    throw refuse(`The queue ${handler.queue} accepts ${handler.consumes.join(", ")}: a batch is JSON, a value a line.`);
+  }
+  if (!/^application\/x-ndjson[ \t]*(;|$)/i.test(ctx.get("Content-Type"))) throw refuse(`A batch is ${NDJSON}.`);
+  refuseCoding(ctx.req);
+}
+
+/** @throws PaihaoError payload-too-large */
+function checkLength(ctx: Context): void {
+  if (Number(ctx.get("Content-Length")) > BATCH_DEFAULTS.bytes) {
+    throw new PaihaoError("payload-too-large", `A batch is ${BATCH_DEFAULTS.bytes} bytes at most.`);
+  }
+}
+
+/** Reads the body line by line and has each stored; never fails. */
+async function readBatch(ctx: Context, request: BatchRequest, verdicts: Resequencer): Promise<void> {
+  const { api } = request;
+  const gathered = new GatheredLines(request);
+  // Without `destroyOnReturn`, since the connection must stay open for the response if reading stops early.
+  const chunks: AsyncIterable<Buffer> = ctx.req.iterator({ destroyOnReturn: false });
+  const splitter = new LineSplitter({
+    lineBytes: api.maxBodyBytes,
+    bodyBytes: BATCH_DEFAULTS.bytes,
+    lines: BATCH_DEFAULTS.lines,
+  });
+  try {
+    for await (const chunk of chunks) if (!(await readLines(request, splitter.take(chunk), gathered, verdicts))) break;
+    const rest = splitter.rest();
+    if (rest) await readLines(request, [rest], gathered, verdicts);
+  } catch (error) {
+    gathered.store();
+    // Any other error of reading is the end of the connection, so there is no response.
+    if (error instanceof BatchTooLarge) {
+      const problem = problemDocument("payload-too-large", error.message);
+      verdicts.place()(verdictLine(error.line, { problem }));
+    } else if (!ctx.req.destroyed) {
+      api.log.error({ err: error }, "batches: unexpected error; the rest of the batch is not read");
+    }
+  }
+  // The rest is read and discarded: closing a connection with unread bytes resets it, and the response would be lost.
+  ctx.req.resume();
+  verdicts.end();
+}
+
+/** Has each line stored; false if nobody reads the verdicts any more. */
+async function readLines(
+  request: BatchRequest,
+  lines: Iterable<BodyLine>,
+  gathered: GatheredLines,
+  verdicts: Resequencer,
+): Promise<boolean> {
+  for (const line of lines) {
+    const place = verdicts.place();
+    try {
+      // Checked one after the other, and stored together: tasks join the line in the order of their lines.
+      const checked = checkLine(request, line);
+      if (checked instanceof Promise) gathered.store();
+      gathered.add({ line: line.number, submission: checked instanceof Promise ? await checked : checked, place });
+    } catch (error) {
+      place(verdictLine(line.number, lineProblem(error, request.api.log)));
+    }
+    // Awaited only if there is no room: a promise for each line would cost more than the line.
+    const room = verdicts.room();
+    if (room === true) continue;
+    gathered.store();
+    if (!(await room)) return false;
+  }
+  gathered.store();
+  return true;
+}
+
+/**
+ * Checks a line; returns its submission. @throws PaihaoError payload-too-large, malformed-json, invalid-input,
+ * invalid-parameter
+ */
+function checkLine(request: BatchRequest, line: BodyLine): Submission | Promise<Submission> {
+  const { api, handler, envelopes, defaults } = request;
+  if (line.bytes === null) {
+    throw new PaihaoError("payload-too-large", `The line is longer than ${api.maxBodyBytes} bytes.`);
+  }
+  if (!isUtf8(line.bytes)) throw new PaihaoError("malformed-json", "The line is not UTF-8.");
+  const text = line.bytes.toString("utf8");
+  const envelope: Envelope = envelopes ? readEnvelope(text) : { input: text };
+  const { queue, mediaType, query, caller, maxIndex, dryRun, webhook, trace } = defaults;
+  const { input, id = randomUUID(), priority = defaults.priority } = envelope;
+  const { delayMs = defaults.delayMs, deadlineMs = defaults.deadlineMs } = envelope;
+  checkDeadline(delayMs, deadlineMs);
+  const checked = checkJson(envelope.input, handler);
+  // Member by member: copying objects into one another takes far longer, and this is done for every task.
+  const submission = {
+    id,
+    queue,
+    input,
+    mediaType,
+    query,
+    caller,
+    priority,
+    delayMs,
+    deadlineMs,
+    maxIndex,
+    dryRun,
+    webhook,
+    trace,
+  };
+  const complete = (value: unknown) =>
+    request.keysOf ? { ...submission, ...request.keysOf(submission, value) } : submission;
+  return checked instanceof Promise ? checked.then(complete) : complete(checked);
+}

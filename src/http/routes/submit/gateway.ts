@@ -1,0 +1,95 @@
+import { isIP } from "node:net";
+import type { Context } from "koa";
+import { PaihaoError } from "../../../errors.ts";
+import { isGateway } from "../../../handler/gateway/gateway.ts";
+import { forwardedHeaders, type GatewayRequest, identityOf, isUnsafePath } from "../../../handler/gateway/request.ts";
+import type { Api } from "../../api.ts";
+import { urgencyOf } from "../../headers/priority.ts";
+import { checkIdempotencyKey } from "../../headers/request-id.ts";
+import { readBytes } from "../../input/body.ts";
+import { currentId } from "../../middleware/correlate.ts";
+import { type Endpoints, pathTo } from "../../routes.ts";
+import { callerOf } from "../../task/access.ts";
+import { keyOf, shareOf } from "../../task/line-keys.ts";
+import { cancelAfterOf } from "../../task/submit-options.ts";
+import { handlerOf, submitAndAnswer } from "./submit.ts";
+
+/** Existing HTTP APIs behind a queue. */
+export function gatewayEndpoints(api: Api): Endpoints<"gateway" | "gatewayPath"> {
+  const endpoint = (ctx: Context) => enter(ctx, api);
+  return { gateway: endpoint, gatewayPath: endpoint };
+}
+
+/** Submits the request as a task, whose result is the API's response. */
+async function enter(ctx: Context, api: Api): Promise<void> {
+  const queue: string = ctx.params.queue ?? "";
+  const handler = handlerOf(api, queue);
+  if (!isGateway(handler))
+    throw new PaihaoError("unknown-queue", "The queue is no gateway.", { extensions: { queue } });
+  const method = handler.gateway.methods.find((m) => m === ctx.method);
+  if (!method) {
+    throw new PaihaoError("method-not-allowed", undefined, { headers: { Allow: handler.gateway.methods.join(", ") } });
+  }
+  const path = forwardedPath(ctx);
+  checkIdempotencyKey(ctx.headers);
+  const [figures] = await api.engine.figures([queue]);
+  if (figures?.snapshot.paused) throw new PaihaoError("queue-paused", undefined, { extensions: { queue } });
+  const body = await readBytes(ctx.req, api.maxBodyBytes);
+  const request: GatewayRequest = {
+    method,
+    path,
+    headers: forwardedHeaders(ctx.headers),
+    ...(body.length > 0 && { body: body.toString("base64") }),
+    from: originOf(ctx),
+  };
+  const task = { id: currentId(), queue, mediaType: "application/json", query: {}, caller: callerOf(ctx) };
+  await submitAndAnswer(
+    ctx,
+    api,
+    {
+      ...task,
+      input: JSON.stringify(request),
+      identity: identityOf(request),
+      share: shareOf(ctx, handler, task, request, api.log),
+      key: keyOf(handler, task, request, api.log),
+      priority: urgencyOf(ctx.get("Priority")),
+      delayMs: 0,
+      deadlineMs: cancelAfterOf(ctx.headers),
+      maxIndex: null,
+      dryRun: false,
+      webhook: null,
+    },
+    { put: false },
+  );
+}
+
+/** `origin-form` or `absolute-form` (RFC 9112 §3.2). */
+const TARGET = new RegExp(`^(?:[a-z][a-z0-9+.-]*://[^/?#]*)?${pathTo("gateway")("[^/?#]+")}(.*)$`, "i");
+
+/**
+ * Path and query below the gateway, exactly as they were sent: decoding and re-encoding might change them.
+ * @throws PaihaoError invalid-parameter
+ */
+function forwardedPath(ctx: Context): string {
+  const rest = TARGET.exec(ctx.originalUrl)?.[1];
+  const path = rest?.startsWith("/") ? rest : `/${rest}`;
+  if (rest !== undefined && !isUnsafePath(path)) return path;
+  throw new PaihaoError(
+    "invalid-parameter",
+    "The path has a segment `..`, in some form, or contains invalid characters.",
+    {
+      extensions: { parameter: "path" },
+    },
+  );
+}
+
+/** How the request reached this server; its headers count only if the proxy is trusted. */
+function originOf(ctx: Context): NonNullable<GatewayRequest["from"]> {
+  const { ip, protocol, host } = ctx;
+  return {
+    version: ctx.req.httpVersion,
+    ...(isIP(ip) !== 0 && { address: ip.replace(/^::ffff:(?=\d+\.)/i, "") }),
+    ...(/^https?$/.test(protocol) && { proto: protocol }),
+    ...(/^[\w.:[\]-]{1,255}$/.test(host) && { host }),
+  };
+}

@@ -1,0 +1,291 @@
+import type { Context } from "koa";
+import { estimate } from "../../../engine/estimates/estimate.ts";
+import type { Inspection, TaskEnd } from "../../../engine/reading/inspect.ts";
+import type { Submission } from "../../../engine/submission/submission.ts";
+import type { SubmissionVerdict } from "../../../engine/submission/submit.ts";
+import type { Wait } from "../../../engine/watching/wait.ts";
+import { PaihaoError } from "../../../errors.ts";
+import type { Handler } from "../../../handler/define.ts";
+import { isGateway } from "../../../handler/gateway/gateway.ts";
+import { isId, isOutcome, isQueueName } from "../../../task.ts";
+import type { Api } from "../../api.ts";
+import { prefersEvents } from "../../headers/accept.ts";
+import { isAny } from "../../headers/etag.ts";
+import {
+  checkPreconditions,
+  onlyCreates,
+  type Preconditions,
+  preconditionFailed,
+  readPreconditions,
+} from "../../headers/preconditions.ts";
+import { type Preferences, parsePrefer } from "../../headers/prefer.ts";
+import { checkIdempotencyKey } from "../../headers/request-id.ts";
+import { readInput } from "../../input/body.ts";
+import type { LiveTasks } from "../../live/live-tasks.ts";
+import { whenGone } from "../../live/long-poll.ts";
+import { currentId } from "../../middleware/correlate.ts";
+import { responseOf } from "../../response.ts";
+import { DEFAULT_QUEUE, type Endpoints, pathTo } from "../../routes.ts";
+import { accessOf, callerOf, maySee, signatureOf } from "../../task/access.ts";
+import { monitorDocument } from "../../task/document.ts";
+import { observe } from "../../task/find.ts";
+import { keyOf, shareOf } from "../../task/line-keys.ts";
+import { paths } from "../../task/links.ts";
+import { conflict, refusalOf } from "../../task/refusal.ts";
+import { pendingHeaders, pendingTask, replyAccepted, replyOutcome, storedTask } from "../../task/reply.ts";
+import { send } from "../../task/send.ts";
+import { readSubmitOptions, searchOf, wrongParameter } from "../../task/submit-options.ts";
+import { readWebhook } from "../../task/webhook-option.ts";
+
+/** Submitting one task. */
+export function submitEndpoints(api: Api, live: LiveTasks): Endpoints<"submit" | "submitTo" | "put" | "putTo"> {
+  return {
+    submit: (ctx) => submit(ctx, api, live, DEFAULT_QUEUE),
+    submitTo: (ctx) => submit(ctx, api, live, ctx.params.queue),
+    put: (ctx) => submit(ctx, api, live, DEFAULT_QUEUE, ctx.params.id),
+    putTo: (ctx) => submit(ctx, api, live, ctx.params.queue, ctx.params.id),
+  };
+}
+
+const gatewayPath = pathTo("gateway");
+
+/** The handler of a queue. @throws PaihaoError unknown-queue */
+export function handlerOf(api: Api, queue: string): Handler {
+  const handler = isQueueName(queue) ? api.handlers.get(queue) : undefined;
+  if (!handler) throw new PaihaoError("unknown-queue", undefined, { extensions: { queue: queue.slice(0, 64) } });
+  return handler;
+}
+
+/**
+ * The handler of a queue that takes inputs. A gateway's does not: only its own route makes the requests that it forwards, and
+ * decides what of them goes on to the API behind it.
+ * @throws PaihaoError unknown-queue
+ */
+export function inputHandlerOf(api: Api, queue: string): Handler {
+  const handler = handlerOf(api, queue);
+  if (!isGateway(handler)) return handler;
+  throw new PaihaoError("unknown-queue", `The queue is a gateway: it takes requests at ${gatewayPath(queue)}/ alone.`, {
+    extensions: { queue },
+  });
+}
+
+/** The handler of a queue that is looked at or looked after: one of the server's own as well. @throws PaihaoError unknown-queue */
+export function shownHandlerOf(api: Api, queue: string): Handler {
+  return api.ownHandlers.get(queue) ?? handlerOf(api, queue);
+}
+
+async function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pathId?: string): Promise<void> {
+  if (pathId !== undefined && !isId(pathId)) {
+    throw wrongParameter("id", "expected 1–128 characters A–Z a–z 0–9 . _ ~ -, the first a letter or digit");
+  }
+  const handler = inputHandlerOf(api, queue);
+  if (pathId === undefined) checkIdempotencyKey(ctx.headers);
+  const search = searchOf(ctx);
+  const { priority, delayMs, deadlineMs, maxIndex, dryRun, query } = readSubmitOptions(search, ctx.headers, Date.now());
+  const id = pathId ?? currentId();
+  const { input, mediaType, value } = await readInput(ctx.req, handler, api.maxBodyBytes);
+  const webhook = search.size === 0 ? null : await readWebhook(search, api, id);
+  const caller = callerOf(ctx);
+  const derivable = { id, queue, query, mediaType, caller };
+  const share = handler.fair && shareOf(ctx, handler, derivable, value, api.log);
+  const key = handler.keyed && keyOf(handler, derivable, value, api.log);
+  // Member by member: copying objects into one another takes far longer, and this is done for every task.
+  const submission = {
+    id,
+    queue,
+    input,
+    mediaType,
+    query,
+    caller,
+    priority,
+    delayMs,
+    deadlineMs,
+    maxIndex,
+    dryRun,
+    webhook,
+    share,
+    key,
+  };
+  const events = !dryRun && prefersEvents(String(ctx.headers.accept ?? "")) ? live : undefined;
+  if (pathId === undefined) return submitAndAnswer(ctx, api, submission, events ? { put: false, events } : PLAIN_POST);
+  const conditions = readPreconditions(ctx);
+  await submitAndAnswer(ctx, api, submission, {
+    put: true,
+    ...(events && { events }),
+    ...(conditions && (await conditioned(ctx, api, submission, conditions))),
+  });
+}
+
+const PLAIN_POST: SubmitMode = { put: false };
+
+/** What the conditions of a PUT leave to the store to decide. @throws PaihaoError precondition-failed */
+async function conditioned(
+  ctx: Context,
+  api: Api,
+  { id, dryRun }: Submission,
+  conditions: Preconditions,
+): Promise<Pick<SubmitMode, "create" | "revision">> {
+  if (onlyCreates(conditions) && !dryRun) return { create: true };
+  const seen = await api.engine.inspect(id, { result: true });
+  // Of another's task nothing is said: to submit under its id is refused without looking at conditions.
+  if (seen && !maySee(accessOf(ctx), seen)) return {};
+  checkPreconditions(id, conditions, seen);
+  return seen && conditions.ifMatch !== "" && !isAny(conditions.ifMatch) ? { revision: seen.revision } : {};
+}
+
+/** How a submission treats an id that is taken. */
+interface SubmitMode {
+  /** A PUT: another input replaces the stored one. */
+  readonly put: boolean;
+  /** Only if there is no task under the id. */
+  readonly create?: boolean;
+  /** Replaces only this version of the input. */
+  readonly revision?: number;
+  /** Answered with the events of the task, whatever Prefer says. */
+  readonly events?: LiveTasks;
+}
+
+/** Submits what has been read and checked, and answers as Prefer asks. */
+export function submitAndAnswer(ctx: Context, api: Api, submission: Submission, how: SubmitMode): Promise<void> {
+  const prefer = parsePrefer(String(ctx.headers.prefer ?? ""));
+  const waitMs = how.events ? 0 : waitOf(prefer, api.syncLimitMs);
+  // Counted before anything is stored: too many streams are a refusal like any other.
+  if (how.events) api.streams.add(ctx);
+  // Both at once: with the store away, one after the other would keep the caller for twice the time.
+  const wait = waitMs > 0 && !submission.dryRun ? api.engine.wait(submission) : undefined;
+  const deadline = Date.now() + waitMs;
+  const answered = send(ctx, api, submission, wait !== undefined).then((verdict) =>
+    answer(ctx, api, { submission, prefer, waitMs, deadline, wait, how }, verdict),
+  );
+  return wait ? answered.finally(() => wait.stop()) : answered;
+}
+
+/** How long the caller waits, ms: 0 is an immediate 202. */
+function waitOf(prefer: Preferences, limitMs: number): number {
+  if (prefer.wait !== undefined) return Math.min(prefer.wait * 1000, limitMs);
+  return prefer.respondAsync ? 0 : limitMs;
+}
+
+/** The preferences that a 202 has honoured. */
+function appliedOf({ respondAsync, waitAsSent }: Preferences): string {
+  if (waitAsSent === undefined) return "respond-async";
+  return respondAsync ? `respond-async, ${waitAsSent}` : waitAsSent;
+}
+
+interface SubmitRequest {
+  readonly submission: Submission;
+  readonly prefer: Preferences;
+  readonly waitMs: number;
+  /** Until when the caller waits, on the clock of `Date.now()`. */
+  readonly deadline: number;
+  readonly wait: Wait | undefined;
+  readonly how: SubmitMode;
+}
+
+function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: SubmissionVerdict): Promise<void> | void {
+  const { submission, wait } = asked;
+  const { id, queue, caller } = submission;
+  if (verdict.verdict === "dry") return replyDryRun(ctx, submission, verdict);
+  const { put, create } = asked.how;
+  if (create && (verdict.verdict === "replay" || verdict.verdict === "conflict")) {
+    throw preconditionFailed(id, "If-None-Match: the id is taken.");
+  }
+  if (verdict.verdict === "conflict" && put) return replyUpdated(ctx, api, submission, asked.how);
+  const refusal = refusalOf(submission, verdict, { byKey: !put && (ctx.headers["idempotency-key"] ?? "") !== "" });
+  if (refusal) throw refusal;
+  if (!verdict.durable) {
+    throw new PaihaoError("not-durable", "The task is stored and may run: submit it again under the same id.", {
+      extensions: { id, queue },
+      headers: { Location: paths.result(id, signatureOf(ctx, { id, caller, createdMs: verdict.createdMs })) },
+    });
+  }
+  if (verdict.verdict === "replay") responseOf(ctx).addHeader("Idempotent-Replayed", "true");
+  if (asked.how.events) return replyEvents(ctx, api, asked.how.events, asked, verdict);
+  if (wait === undefined && verdict.verdict === "new") return replyPendingTask(ctx, asked, verdict, null);
+  if (wait === undefined) {
+    const seen = api.engine.inspect(id, { result: true });
+    return seen.then((task) =>
+      task && isOutcome(task.state) ? replyEnd(ctx, asked, task) : replyPendingTask(ctx, asked, verdict, task),
+    );
+  }
+  whenGone(ctx, api, () => wait.leave());
+  return wait
+    .outcome(asked.deadline, verdict.verdict === "new")
+    .then((waited) =>
+      waited.end ? replyEnd(ctx, asked, waited.end) : replyPendingTask(ctx, asked, verdict, waited.seen),
+    );
+}
+
+/** Answers with the events of the task: at once, with the headers of a 202. @throws PaihaoError deleted */
+async function replyEvents(
+  ctx: Context,
+  api: Api,
+  live: LiveTasks,
+  { submission }: SubmitRequest,
+  verdict: SubmissionVerdict,
+): Promise<void> {
+  const { id } = submission;
+  responseOf(ctx).varyBy("Accept");
+  const seen = verdict.verdict === "new" ? null : await observe(ctx, api, id);
+  const task = seen ? pendingTask(seen) : storedTask(submission, verdict);
+  pendingHeaders(ctx, task);
+  live.beginEvents(ctx, { id, createdMs: task.createdMs });
+}
+
+/** Answers when the task has been waited for, or was finished before. */
+function replyEnd(ctx: Context, { prefer, waitMs }: SubmitRequest, end: TaskEnd): void {
+  if (prefer.waitAsSent !== undefined && waitMs > 0) responseOf(ctx).addHeader("Preference-Applied", prefer.waitAsSent);
+  replyOutcome(ctx, end);
+}
+
+/** Answers of a task that is still to be done. @throws PaihaoError sync-timeout where its result was asked for */
+function replyPendingTask(
+  ctx: Context,
+  asked: SubmitRequest,
+  verdict: SubmissionVerdict,
+  seen: Inspection | null,
+): void {
+  const { submission, prefer } = asked;
+  const { id, queue, caller } = submission;
+  if (prefer.respondAsync || prefer.wait !== undefined) {
+    responseOf(ctx).addHeader("Preference-Applied", appliedOf(prefer));
+    return replyAccepted(ctx, seen ? pendingTask(seen) : storedTask(submission, verdict));
+  }
+  throw new PaihaoError("sync-timeout", "The task goes on: collect its result at Location.", {
+    extensions: { id, queue, state: seen?.state ?? verdict.state },
+    headers: { Location: paths.result(id, signatureOf(ctx, { id, caller, createdMs: verdict.createdMs })) },
+    retryAfterS: seen ? pendingTask(seen).retryAfterS : 1,
+  });
+}
+
+/** Tells where the task would stand; one for later has no place in line before it is due. */
+function replyDryRun(ctx: Context, { queue, delayMs }: Submission, { index, snapshot }: SubmissionVerdict): void {
+  const nowMs = Date.now();
+  const task =
+    delayMs > 0
+      ? ({ state: "scheduled", index: null, dueMs: nowMs + delayMs } as const)
+      : ({ state: "waiting", index } as const);
+  ctx.set("Cache-Control", "no-store");
+  ctx.body = { queue, index: task.index, eta: estimate(snapshot, task, nowMs) };
+}
+
+/** A PUT under an id that is taken, with another input: replaces it while the task has not begun. */
+async function replyUpdated(
+  ctx: Context,
+  api: Api,
+  submission: Submission,
+  { revision, events }: SubmitMode,
+): Promise<void> {
+  const settings = api.engine.settings(submission.queue);
+  const updated = await api.engine.update(submission, settings, revision);
+  if (updated === "changed") throw preconditionFailed(submission.id, "If-Match: the input was replaced meanwhile.");
+  const seen = await api.engine.inspect(submission.id, { result: true });
+  if (updated !== "updated" || !seen)
+    throw conflict(submission.id, "The task has begun, or is finished: its input stays.");
+  if (events) {
+    pendingHeaders(ctx, pendingTask(seen));
+    return events.beginEvents(ctx, seen);
+  }
+  ctx.set("Cache-Control", "no-store");
+  ctx.body = monitorDocument(seen, settings.attempts, signatureOf(ctx, seen));
+}

@@ -1,0 +1,57 @@
+import type { Context } from "koa";
+import { PaihaoError } from "../../../errors.ts";
+import { isOutcome } from "../../../task.ts";
+import type { Api } from "../../api.ts";
+import { isOperator, logAction } from "../../audit-line.ts";
+import { checkPreconditions, readPreconditions } from "../../headers/preconditions.ts";
+import { forbidden } from "../../middleware/authorize.ts";
+import type { Endpoints } from "../../routes.ts";
+import { accessOf, mayEnd, signatureOf } from "../../task/access.ts";
+import { monitorDocument } from "../../task/document.ts";
+import { findTask } from "../../task/find.ts";
+import { pendingTask, replyOutcome, replyPending, unknownTask } from "../../task/reply.ts";
+import { oneParameter, searchOf, wrongParameter } from "../../task/submit-options.ts";
+
+/** The result resource. */
+export function collectEndpoints(api: Api): Endpoints<"collect" | "cancel"> {
+  return {
+    collect: (ctx) => collect(ctx, api, ctx.params.id),
+    cancel: (ctx) => cancel(ctx, api, ctx.params.id),
+  };
+}
+
+async function collect(ctx: Context, api: Api, id: string): Promise<void> {
+  const status = pendingStatus(ctx, api);
+  const seen = await findTask(ctx, api, id, { result: true });
+  if (isOutcome(seen.state)) replyOutcome(ctx, seen);
+  else replyPending(ctx, pendingTask(seen), status);
+}
+
+function pendingStatus(ctx: Context, api: Api): 404 | 202 {
+  const asked = oneParameter(searchOf(ctx), "pending");
+  if (asked === null) return api.pendingStatus;
+  if (asked !== "202" && asked !== "404") throw wrongParameter("pending", "expected 202 or 404");
+  return asked === "202" ? 202 : 404;
+}
+
+async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
+  const { engine } = api;
+  const conditions = readPreconditions(ctx);
+  const before = await findTask(ctx, api, id, { result: conditions !== undefined });
+  if (!mayEnd(accessOf(ctx), before)) throw forbidden(["admin"]);
+  if (conditions) checkPreconditions(id, conditions, before);
+  const verdict = await engine.cancel(id, before.queue);
+  ctx.set("Cache-Control", "no-store");
+  if (verdict === "unknown") throw unknownTask(id);
+  if (verdict !== "already" && isOperator(ctx, before)) {
+    logAction(ctx, api, verdict === "destroyed" ? "delete" : "cancel", { queue: before.queue, id });
+  }
+  if (verdict === "already" || verdict === "destroyed") {
+    ctx.status = 204;
+    return;
+  }
+  const after = await engine.inspect(id, { result: false });
+  if (!after) throw new PaihaoError("internal", "the task vanished while it was canceled");
+  ctx.status = verdict === "requested" && !isOutcome(after.state) ? 202 : 200;
+  ctx.body = monitorDocument(after, engine.settings(after.queue).attempts, signatureOf(ctx, after));
+}

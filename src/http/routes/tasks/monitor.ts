@@ -1,0 +1,105 @@
+import type { Context } from "koa";
+import type { Inspection } from "../../../engine/reading/inspect.ts";
+import type { Watchers } from "../../../engine/watching/watchers.ts";
+import { isOutcome } from "../../../task.ts";
+import type { Api } from "../../api.ts";
+import { prefersHtml } from "../../headers/accept.ts";
+import { isAny, namesVersion, versionTag } from "../../headers/etag.ts";
+import { parsePrefer } from "../../headers/prefer.ts";
+import { setRetryAfter } from "../../headers/retry-after.ts";
+import { longPoll } from "../../live/long-poll.ts";
+import { replyEmbeddedPage, replyTaskPage } from "../../pages/monitor-page.ts";
+import { responseOf } from "../../response.ts";
+import type { Endpoints } from "../../routes.ts";
+import { accessOf, mayEnd, signatureOf } from "../../task/access.ts";
+import { monitorDocument } from "../../task/document.ts";
+import { findTask, observe } from "../../task/find.ts";
+import { paths } from "../../task/links.ts";
+import { type MonitorOptions, readMonitorOptions } from "../../task/monitor-options.ts";
+import { pendingTask, replyOutcome, replyPending } from "../../task/reply.ts";
+import { searchOf } from "../../task/submit-options.ts";
+
+/** The monitor: state, place in line, progress and estimate of a task. */
+export function monitorEndpoints(api: Api, watchers: Watchers): Endpoints<"watch" | "watchQueue"> {
+  return {
+    watch: (ctx) => monitor(ctx, api, watchers, ctx.params.id),
+    watchQueue: (ctx) => monitor(ctx, api, watchers, ctx.params.id),
+  };
+}
+
+async function monitor(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {
+  responseOf(ctx).varyBy("Accept");
+  const options = readMonitorOptions(searchOf(ctx));
+  if (prefersHtml(ctx.get("Accept"))) return showPage(ctx, api, id, options);
+  if (options.onPending === "synchronous") await untilDone(ctx, api, watchers, id);
+  else await untilChanged(ctx, api, watchers, id);
+  const seen = await observe(ctx, api, id);
+  if (isOutcome(seen.state) && options.onComplete !== undefined) return complete(ctx, api, seen, options);
+  if (!isOutcome(seen.state) && options.onPending === "synchronous") {
+    return replyPending(ctx, pendingTask(seen), api.pendingStatus);
+  }
+  replyDocument(ctx, api, seen);
+}
+
+/** Answers with the document, or with 304 if the caller has it. */
+function replyDocument(ctx: Context, api: Api, seen: Inspection): void {
+  const tag = versionTag(seen);
+  ctx.set("ETag", tag);
+  ctx.set("Cache-Control", "no-store");
+  if (!isOutcome(seen.state)) {
+    setRetryAfter(ctx, pendingTask(seen).retryAfterS);
+    ctx.set("Location", paths.monitor(seen.id, signatureOf(ctx, seen)));
+  }
+  ctx.status = isOutcome(seen.state) ? 200 : 202;
+  ctx.body = monitorDocument(seen, api.engine.settings(seen.queue).attempts, signatureOf(ctx, seen));
+  const condition = ctx.get("If-None-Match");
+  if (condition !== "" && namesVersion(condition, tag)) {
+    ctx.status = 304;
+    ctx.body = null;
+  }
+}
+
+/** Answers for a terminal task as `onComplete` asks. */
+async function complete(ctx: Context, api: Api, seen: Inspection, { onComplete }: MonitorOptions): Promise<void> {
+  if (onComplete === "redirect") {
+    ctx.set("Cache-Control", "no-store");
+    ctx.set("Location", paths.result(seen.id, signatureOf(ctx, seen)));
+    ctx.status = 303;
+    ctx.body = "";
+    return;
+  }
+  replyOutcome(ctx, await findTask(ctx, api, seen.id, { result: true }));
+}
+
+/** Waits until the task is terminal, at most as long as a synchronous request. */
+async function untilDone(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {
+  const isDone = (seen: Inspection | null) => seen === null || isOutcome(seen.state);
+  if (isDone(await observe(ctx, api, id))) return;
+  await longPoll(ctx, api, watchers, { id, ms: api.syncLimitMs, ready: isDone });
+}
+
+/**
+ * A conditional long poll: with If-None-Match and `Prefer: wait=N`, waits at most N seconds while the task still has a version
+ * that the caller has. `*` matches every version, so there is no change to wait for.
+ */
+async function untilChanged(ctx: Context, api: Api, watchers: Watchers, id: string): Promise<void> {
+  const condition = ctx.get("If-None-Match");
+  const { wait = 0, waitAsSent } = parsePrefer(ctx.get("Prefer"));
+  const ms = Math.min(wait * 1000, api.syncLimitMs);
+  if (condition === "" || isAny(condition) || waitAsSent === undefined || ms <= 0) return;
+  const isNew = (seen: Inspection | null) => seen === null || !namesVersion(condition, versionTag(seen));
+  if (isNew(await observe(ctx, api, id))) return;
+  await longPoll(ctx, api, watchers, { id, ms, ready: isNew });
+  ctx.set("Preference-Applied", waitAsSent);
+}
+
+/** The HTML page for browsers. Errors are pages too: see middleware/problems.ts. */
+async function showPage(ctx: Context, api: Api, id: string, options: MonitorOptions): Promise<void> {
+  const seen = await observe(ctx, api, id);
+  if (isOutcome(seen.state) && options.onComplete !== undefined) return await complete(ctx, api, seen, options);
+  const signature = signatureOf(ctx, seen);
+  const task = monitorDocument(seen, api.engine.settings(seen.queue).attempts, signature);
+  if (!isOutcome(seen.state)) setRetryAfter(ctx, pendingTask(seen).retryAfterS);
+  if (options.embed) replyEmbeddedPage(ctx, task, api.embedOrigins);
+  else replyTaskPage(ctx, task, { signature, mayCancel: mayEnd(accessOf(ctx), seen) });
+}

@@ -1,0 +1,106 @@
+import type { Context } from "koa";
+import type { Inspection } from "../../../engine/reading/inspect.ts";
+import { INTERNAL_QUEUES } from "../../../handler/define.ts";
+import { RECORD_LIMITS, type TaskRecord } from "../../../store/scripts/scripts.ts";
+import { timestamp } from "../../../timestamp.ts";
+import type { Api } from "../../api.ts";
+import { shownKey } from "../../input/list-filter.ts";
+import type { Endpoints } from "../../routes.ts";
+import { accessOf, signatureOf } from "../../task/access.ts";
+import { errorOf, monitorDocument, PROBLEM_BYTES } from "../../task/document.ts";
+import { observe } from "../../task/find.ts";
+import { unknownTask } from "../../task/reply.ts";
+import { attemptsOf, jsonOf, shown, stepDocument } from "../../task/timeline.ts";
+
+/** What happened to a task. */
+export function timelineEndpoints(api: Api): Endpoints<"timeline"> {
+  return {
+    timeline: async (ctx) => {
+      const id: string = ctx.params.id ?? "";
+      const seen = await observe(ctx, api, id);
+      const record = await api.engine.record(id);
+      if (!record) throw unknownTask(id.slice(0, 128));
+      ctx.set("Cache-Control", "no-store");
+      ctx.body = await timelineDocument(ctx, api, seen, record);
+    },
+  };
+}
+
+async function timelineDocument(ctx: Context, api: Api, seen: Inspection, record: TaskRecord) {
+  // Workers and raw errors are for operators.
+  const all = accessOf(ctx).scopes.has("read");
+  const { attempts, omitted } = attemptsOf(seen, record, all);
+  const [result, undo, webhooks] = await Promise.all([
+    resultOf(api, seen),
+    undoOf(api, record, all),
+    webhooksOf(api, seen, record, all),
+  ]);
+  const { input, mediaType, query, steps, stepCount } = record;
+  const short = input instanceof Buffer ? input : null;
+  const length = typeof input === "number" ? input : null;
+  return {
+    task: monitorDocument(seen, api.engine.settings(seen.queue).attempts, signatureOf(ctx, seen)),
+    caller: seen.caller,
+    priority: record.priority,
+    key: shownKey(record.key),
+    dueAt: timestamp(seen.dueMs),
+    query: query === "" ? {} : jsonOf(query),
+    attempts,
+    attemptsOmitted: omitted,
+    steps: steps.map(stepDocument),
+    stepsOmitted: Math.max(0, stepCount - steps.length),
+    undo,
+    webhooks,
+    input: input === null || seen.expired ? null : shown(mediaType, short, length),
+    result,
+  };
+}
+
+async function resultOf(api: Api, { id, state, expired }: Inspection) {
+  if (state !== "succeeded" || expired) return null;
+  const read = await api.engine.inspect(id, { result: true, mostBytes: RECORD_LIMITS.bytes + 4096 });
+  if (!read?.result) return { mediaType: "application/octet-stream", bytes: null, truncated: true, status: 200 };
+  const { status, contentType, body } = read.result;
+  const bytes = typeof body === "string" ? Buffer.from(body) : body;
+  return { ...shown(contentType ?? "application/octet-stream", bytes, null), status };
+}
+
+/** How the work of the task is undone; null if it is not. */
+async function undoOf(api: Api, { undo: id }: TaskRecord, all: boolean) {
+  const seen = id === "" ? null : await api.engine.inspect(id, { result: true, mostBytes: PROBLEM_BYTES });
+  if (!seen) return null;
+  return {
+    id,
+    state: seen.state,
+    attempt: seen.attempts,
+    startedAt: timestamp(seen.startedMs),
+    finishedAt: timestamp(seen.finishedMs),
+    error: all ? (errorOf(seen)?.message ?? null) : null,
+  };
+}
+
+/** The deliveries of its webhook: one for each end of the task that is remembered. */
+async function webhooksOf(api: Api, seen: Inspection, { webhook, past }: TaskRecord, all: boolean) {
+  if (webhook === "") return [];
+  const ends = past.flatMap(({ fate, endedMs }) => (fate === "dead" ? [endedMs] : []));
+  if (seen.finishedMs !== null) ends.push(seen.finishedMs);
+  const maxAttempts = api.engine.settings(INTERNAL_QUEUES.webhooks).attempts;
+  const deliveries = ends.map(async (endMs) => {
+    const id = `${seen.id}:webhook:${endMs}`;
+    const [delivery, record] = await Promise.all([
+      api.engine.inspect(id, { result: true, mostBytes: PROBLEM_BYTES }),
+      api.engine.record(id),
+    ]);
+    if (!delivery || !record) return [];
+    const { state, attempts: attempt, dueMs, finishedMs } = delivery;
+    return [
+      {
+        ...{ id, url: webhook, state, attempt, maxAttempts },
+        nextAttemptAt: timestamp(dueMs),
+        finishedAt: timestamp(finishedMs),
+        ...{ attempts: attemptsOf(delivery, record, all).attempts },
+      },
+    ];
+  });
+  return (await Promise.all(deliveries)).flat();
+}
