@@ -3,9 +3,9 @@ import type { Submission } from "../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
 import { PaihaoError } from "../../errors.ts";
 import type { Api } from "../api.ts";
+import { refusalOf } from "../submission/refusal.ts";
 import type { signatureOf } from "../task/access.ts";
 import { paths } from "../task/links.ts";
-import { refusalOf } from "../task/refusal.ts";
 import { type LineVerdict, lineProblem, verdictLine } from "./line-verdict.ts";
 
 /** As many lines are stored together: a promise for each would cost more than the rest of it. */

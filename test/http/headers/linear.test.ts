@@ -8,7 +8,7 @@ import { parsePrefer } from "../../../src/http/headers/prefer.ts";
 import { urgencyOf } from "../../../src/http/headers/priority.ts";
 import { checkIdempotencyKey, requestIdOf } from "../../../src/http/headers/request-id.ts";
 import { parseJson } from "../../../src/http/input/json.ts";
-import { readSubmitOptions } from "../../../src/http/task/submit-options.ts";
+import { readSubmitOptions } from "../../../src/http/submission/submit-options.ts";
 
 /** Six times as long as a head may be: what takes the square of it would not end within the time of a test. */
 const LENGTH = 100_000;

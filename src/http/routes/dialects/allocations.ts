@@ -16,6 +16,11 @@ import {
 import { readInput } from "../../input/body.ts";
 import { forbidden } from "../../middleware/authorize.ts";
 import { DEFAULT_QUEUE, type Endpoints } from "../../routes.ts";
+import { keyOf, shareOf } from "../../submission/line-keys.ts";
+import { conflict, refusalOf } from "../../submission/refusal.ts";
+import { send } from "../../submission/send.ts";
+import { oneParameter, readSubmitOptions, searchOf, wrongParameter } from "../../submission/submit-options.ts";
+import { readWebhook } from "../../submission/webhook-option.ts";
 import { accessOf, callerOf, mayEnd, signatureOf } from "../../task/access.ts";
 import {
   type AllocatedTask,
@@ -26,13 +31,8 @@ import {
   replyAllocated,
 } from "../../task/allocated-document.ts";
 import { findTask } from "../../task/find.ts";
-import { keyOf, shareOf } from "../../task/line-keys.ts";
 import { paths } from "../../task/links.ts";
-import { conflict, refusalOf } from "../../task/refusal.ts";
 import { unknownTask } from "../../task/reply.ts";
-import { send } from "../../task/send.ts";
-import { oneParameter, readSubmitOptions, searchOf, wrongParameter } from "../../task/submit-options.ts";
-import { readWebhook } from "../../task/webhook-option.ts";
 import { inputHandlerOf } from "../submit/submit.ts";
 
 /**

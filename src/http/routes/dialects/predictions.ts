@@ -13,15 +13,15 @@ import { whenGone } from "../../live/long-poll.ts";
 import { forbidden } from "../../middleware/authorize.ts";
 import { currentId } from "../../middleware/correlate.ts";
 import type { Endpoints } from "../../routes.ts";
+import { keyOf, shareOf } from "../../submission/line-keys.ts";
+import { refusalOf } from "../../submission/refusal.ts";
+import { send } from "../../submission/send.ts";
+import { cancelAfterOf, wrongParameter } from "../../submission/submit-options.ts";
+import { readWebhook } from "../../submission/webhook-option.ts";
 import { accessOf, callerOf, mayEnd, signatureOf } from "../../task/access.ts";
 import { findTask } from "../../task/find.ts";
-import { keyOf, shareOf } from "../../task/line-keys.ts";
 import { absolute } from "../../task/links.ts";
 import { type PredictionView, predictionId, predictionJson } from "../../task/prediction.ts";
-import { refusalOf } from "../../task/refusal.ts";
-import { send } from "../../task/send.ts";
-import { cancelAfterOf, wrongParameter } from "../../task/submit-options.ts";
-import { readWebhook } from "../../task/webhook-option.ts";
 import { inputHandlerOf } from "../submit/submit.ts";
 
 /** A submission; whatever else its clients send does not concern a task. */

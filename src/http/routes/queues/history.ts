@@ -3,7 +3,7 @@ import type { Counts, Gauges, History, Span, Times } from "../../../engine/monit
 import { isInternalQueue } from "../../../handler/define.ts";
 import type { Api } from "../../api.ts";
 import type { Endpoints } from "../../routes.ts";
-import { searchOf, wholeParameter, wrongParameter } from "../../task/submit-options.ts";
+import { searchOf, wholeParameter, wrongParameter } from "../../submission/submit-options.ts";
 import { shownHandlerOf } from "../submit/submit.ts";
 
 /** The limits of the parameters of a history. */

@@ -10,9 +10,9 @@ import { logAction } from "../../audit-line.ts";
 import { cursorOf, readCursor } from "../../input/cursor.ts";
 import { LISTS, type ListName, readFilter, shownKey } from "../../input/list-filter.ts";
 import type { Endpoints } from "../../routes.ts";
+import { oneParameter, searchOf, wholeParameter, wrongParameter } from "../../submission/submit-options.ts";
 import { signatureOf } from "../../task/access.ts";
 import { type MonitorDocument, monitorDocument, PROBLEM_BYTES } from "../../task/document.ts";
-import { oneParameter, searchOf, wholeParameter, wrongParameter } from "../../task/submit-options.ts";
 import { shownHandlerOf } from "../submit/submit.ts";
 import { queueDocument } from "./queues.ts";
 

@@ -16,17 +16,17 @@ import { refuseCoding } from "../../headers/content-coding.ts";
 import { checkJson } from "../../input/body.ts";
 import { problemDocument } from "../../problems/problem.ts";
 import type { Endpoints } from "../../routes.ts";
-import { callerOf, signatureOf } from "../../task/access.ts";
-import { keyOf, shareOf } from "../../task/line-keys.ts";
-import { commonTrace } from "../../task/send.ts";
+import { keyOf, shareOf } from "../../submission/line-keys.ts";
+import { commonTrace } from "../../submission/send.ts";
 import {
   booleanParameter,
   checkDeadline,
   readSubmitOptions,
   searchOf,
   wrongParameter,
-} from "../../task/submit-options.ts";
-import { readWebhook } from "../../task/webhook-option.ts";
+} from "../../submission/submit-options.ts";
+import { readWebhook } from "../../submission/webhook-option.ts";
+import { callerOf, signatureOf } from "../../task/access.ts";
 import { inputHandlerOf } from "./submit.ts";
 
 /** The media type of a batch and its response: one JSON value for each line. */

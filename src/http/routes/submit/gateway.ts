@@ -9,9 +9,9 @@ import { checkIdempotencyKey } from "../../headers/request-id.ts";
 import { readBytes } from "../../input/body.ts";
 import { currentId } from "../../middleware/correlate.ts";
 import { type Endpoints, pathTo } from "../../routes.ts";
+import { keyOf, shareOf } from "../../submission/line-keys.ts";
+import { cancelAfterOf } from "../../submission/submit-options.ts";
 import { callerOf } from "../../task/access.ts";
-import { keyOf, shareOf } from "../../task/line-keys.ts";
-import { cancelAfterOf } from "../../task/submit-options.ts";
 import { handlerOf, submitAndAnswer } from "./submit.ts";
 
 /** Existing HTTP APIs behind a queue. */

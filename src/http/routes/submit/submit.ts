@@ -26,16 +26,16 @@ import { whenGone } from "../../live/long-poll.ts";
 import { currentId } from "../../middleware/correlate.ts";
 import { responseOf } from "../../response.ts";
 import { DEFAULT_QUEUE, type Endpoints, pathTo } from "../../routes.ts";
+import { keyOf, shareOf } from "../../submission/line-keys.ts";
+import { conflict, refusalOf } from "../../submission/refusal.ts";
+import { send } from "../../submission/send.ts";
+import { readSubmitOptions, searchOf, wrongParameter } from "../../submission/submit-options.ts";
+import { readWebhook } from "../../submission/webhook-option.ts";
 import { accessOf, callerOf, maySee, signatureOf } from "../../task/access.ts";
 import { monitorDocument } from "../../task/document.ts";
 import { observe } from "../../task/find.ts";
-import { keyOf, shareOf } from "../../task/line-keys.ts";
 import { paths } from "../../task/links.ts";
-import { conflict, refusalOf } from "../../task/refusal.ts";
 import { pendingHeaders, pendingTask, replyAccepted, replyOutcome, storedTask } from "../../task/reply.ts";
-import { send } from "../../task/send.ts";
-import { readSubmitOptions, searchOf, wrongParameter } from "../../task/submit-options.ts";
-import { readWebhook } from "../../task/webhook-option.ts";
 
 /** Submitting one task. */
 export function submitEndpoints(api: Api, live: LiveTasks): Endpoints<"submit" | "submitTo" | "put" | "putTo"> {

@@ -6,11 +6,11 @@ import { isOperator, logAction } from "../../audit-line.ts";
 import { checkPreconditions, readPreconditions } from "../../headers/preconditions.ts";
 import { forbidden } from "../../middleware/authorize.ts";
 import type { Endpoints } from "../../routes.ts";
+import { oneParameter, searchOf, wrongParameter } from "../../submission/submit-options.ts";
 import { accessOf, mayEnd, signatureOf } from "../../task/access.ts";
 import { monitorDocument } from "../../task/document.ts";
 import { findTask } from "../../task/find.ts";
 import { pendingTask, replyOutcome, replyPending, unknownTask } from "../../task/reply.ts";
-import { oneParameter, searchOf, wrongParameter } from "../../task/submit-options.ts";
 
 /** The result resource. */
 export function collectEndpoints(api: Api): Endpoints<"collect" | "cancel"> {

@@ -4,8 +4,8 @@ import type { Api } from "../../api.ts";
 import { versionId } from "../../headers/etag.ts";
 import type { LiveTasks } from "../../live/live-tasks.ts";
 import type { Endpoints } from "../../routes.ts";
+import { oneParameter, searchOf } from "../../submission/submit-options.ts";
 import { observe } from "../../task/find.ts";
-import { oneParameter, searchOf } from "../../task/submit-options.ts";
 
 /** The monitor as Server-Sent Events. */
 export function eventEndpoints(api: Api, live: LiveTasks): Endpoints<"follow"> {

@@ -11,13 +11,13 @@ import { longPoll } from "../../live/long-poll.ts";
 import { replyEmbeddedPage, replyTaskPage } from "../../pages/monitor-page.ts";
 import { responseOf } from "../../response.ts";
 import type { Endpoints } from "../../routes.ts";
+import { searchOf } from "../../submission/submit-options.ts";
 import { accessOf, mayEnd, signatureOf } from "../../task/access.ts";
 import { monitorDocument } from "../../task/document.ts";
 import { findTask, observe } from "../../task/find.ts";
 import { paths } from "../../task/links.ts";
 import { type MonitorOptions, readMonitorOptions } from "../../task/monitor-options.ts";
 import { pendingTask, replyOutcome, replyPending } from "../../task/reply.ts";
-import { searchOf } from "../../task/submit-options.ts";
 
 /** The monitor: state, place in line, progress and estimate of a task. */
 export function monitorEndpoints(api: Api, watchers: Watchers): Endpoints<"watch" | "watchQueue"> {

@@ -5,9 +5,9 @@ import type { LiveTasks } from "../../live/live-tasks.ts";
 import { untilGone } from "../../live/long-poll.ts";
 import { responseOf } from "../../response.ts";
 import type { Endpoints } from "../../routes.ts";
+import { searchOf, wholeParameter } from "../../submission/submit-options.ts";
 import { findTask } from "../../task/find.ts";
 import { replyOutcome } from "../../task/reply.ts";
-import { searchOf, wholeParameter } from "../../task/submit-options.ts";
 
 /** What a task writes while it runs. */
 export function outputEndpoints(api: Api, live: LiveTasks): Endpoints<"output"> {

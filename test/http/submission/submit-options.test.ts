@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { PaihaoError } from "../../../src/errors.ts";
 import { urgencyOf } from "../../../src/http/headers/priority.ts";
-import { readSubmitOptions, type SubmitOptions } from "../../../src/http/task/submit-options.ts";
+import { readSubmitOptions, type SubmitOptions } from "../../../src/http/submission/submit-options.ts";
 
 const NOW = Date.parse("2030-01-01T00:00:00Z");
 const read = (query: string, priority?: string): SubmitOptions =>
