@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import type { PaihaoClient, Status } from "paihao/client";
-import type { MonitorDocument } from "../../src/http/task/document.ts";
+import type { MonitorDocument } from "../../src/http/task/documents/monitor-document.ts";
 import type * as handlers from "../fixtures/handlers/client/handlers.ts";
 
 /** Whether two types are the same; compiles only as `true` where they are. */

@@ -2,7 +2,7 @@ import { readConfig } from "../../src/config/config.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { settingsOf } from "../../src/engine/settings.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
-import { monitorDocument } from "../../src/http/task/document.ts";
+import { monitorDocument } from "../../src/http/task/documents/monitor-document.ts";
 import { createLog } from "../../src/log.ts";
 import { Loop } from "../../src/loop.ts";
 import { AddressGuard, parseAllowList } from "../../src/net/ssrf-guard.ts";

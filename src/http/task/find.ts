@@ -5,7 +5,7 @@ import { isId } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
 import type { Api } from "../api.ts";
 import { accessOf, maySee } from "./access.ts";
-import { PROBLEM_BYTES } from "./document.ts";
+import { PROBLEM_BYTES } from "./documents/monitor-document.ts";
 import { unknownTask } from "./reply.ts";
 
 /**

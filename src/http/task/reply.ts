@@ -11,7 +11,7 @@ import { pendingRetryAfterS } from "../headers/retry-after.ts";
 import { problemDocument } from "../problems/problem.ts";
 import { responseOf } from "../response.ts";
 import { signatureOf } from "./access.ts";
-import { problemMembers } from "./document.ts";
+import { problemMembers } from "./documents/monitor-document.ts";
 import { absolute, pendingLinksJson, type TaskPaths, taskPaths } from "./links.ts";
 import { replyResult } from "./reply-result.ts";
 

@@ -29,7 +29,7 @@ import {
   expiredTask,
   findAllocated,
   replyAllocated,
-} from "../../task/allocated-document.ts";
+} from "../../task/documents/allocated-document.ts";
 import { findTask } from "../../task/find.ts";
 import { paths } from "../../task/links.ts";
 import { unknownTask } from "../../task/reply.ts";

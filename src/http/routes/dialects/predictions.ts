@@ -19,9 +19,9 @@ import { send } from "../../submission/send.ts";
 import { cancelAfterOf, wrongParameter } from "../../submission/submit-options.ts";
 import { readWebhook } from "../../submission/webhook-option.ts";
 import { accessOf, callerOf, mayEnd, signatureOf } from "../../task/access.ts";
+import { type PredictionView, predictionId, predictionJson } from "../../task/documents/prediction.ts";
 import { findTask } from "../../task/find.ts";
 import { absolute } from "../../task/links.ts";
-import { type PredictionView, predictionId, predictionJson } from "../../task/prediction.ts";
 import { inputHandlerOf } from "../submit/submit.ts";
 
 /** A submission; whatever else its clients send does not concern a task. */

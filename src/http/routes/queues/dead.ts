@@ -6,7 +6,7 @@ import { logAction } from "../../audit-line.ts";
 import { untilGone } from "../../live/long-poll.ts";
 import type { Endpoints } from "../../routes.ts";
 import { signatureOf } from "../../task/access.ts";
-import { monitorDocument } from "../../task/document.ts";
+import { monitorDocument } from "../../task/documents/monitor-document.ts";
 import { findTask } from "../../task/find.ts";
 import { pendingHeaders, pendingTask, unknownTask } from "../../task/reply.ts";
 import { shownHandlerOf } from "../submit/submit.ts";

@@ -12,7 +12,7 @@ import { LISTS, type ListName, readFilter, shownKey } from "../../input/list-fil
 import type { Endpoints } from "../../routes.ts";
 import { oneParameter, searchOf, wholeParameter, wrongParameter } from "../../submission/submit-options.ts";
 import { signatureOf } from "../../task/access.ts";
-import { type MonitorDocument, monitorDocument, PROBLEM_BYTES } from "../../task/document.ts";
+import { type MonitorDocument, monitorDocument, PROBLEM_BYTES } from "../../task/documents/monitor-document.ts";
 import { shownHandlerOf } from "../submit/submit.ts";
 import { queueDocument } from "./queues.ts";
 

@@ -32,7 +32,7 @@ import { send } from "../../submission/send.ts";
 import { readSubmitOptions, searchOf, wrongParameter } from "../../submission/submit-options.ts";
 import { readWebhook } from "../../submission/webhook-option.ts";
 import { accessOf, callerOf, maySee, signatureOf } from "../../task/access.ts";
-import { monitorDocument } from "../../task/document.ts";
+import { monitorDocument } from "../../task/documents/monitor-document.ts";
 import { observe } from "../../task/find.ts";
 import { paths } from "../../task/links.ts";
 import { pendingHeaders, pendingTask, replyAccepted, replyOutcome, storedTask } from "../../task/reply.ts";

@@ -8,7 +8,7 @@ import { forbidden } from "../../middleware/authorize.ts";
 import type { Endpoints } from "../../routes.ts";
 import { oneParameter, searchOf, wrongParameter } from "../../submission/submit-options.ts";
 import { accessOf, mayEnd, signatureOf } from "../../task/access.ts";
-import { monitorDocument } from "../../task/document.ts";
+import { monitorDocument } from "../../task/documents/monitor-document.ts";
 import { findTask } from "../../task/find.ts";
 import { pendingTask, replyOutcome, replyPending, unknownTask } from "../../task/reply.ts";
 

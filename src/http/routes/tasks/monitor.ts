@@ -13,7 +13,7 @@ import { responseOf } from "../../response.ts";
 import type { Endpoints } from "../../routes.ts";
 import { searchOf } from "../../submission/submit-options.ts";
 import { accessOf, mayEnd, signatureOf } from "../../task/access.ts";
-import { monitorDocument } from "../../task/document.ts";
+import { monitorDocument } from "../../task/documents/monitor-document.ts";
 import { findTask, observe } from "../../task/find.ts";
 import { paths } from "../../task/links.ts";
 import { type MonitorOptions, readMonitorOptions } from "../../task/monitor-options.ts";

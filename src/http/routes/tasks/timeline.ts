@@ -7,10 +7,10 @@ import type { Api } from "../../api.ts";
 import { shownKey } from "../../input/list-filter.ts";
 import type { Endpoints } from "../../routes.ts";
 import { accessOf, signatureOf } from "../../task/access.ts";
-import { errorOf, monitorDocument, PROBLEM_BYTES } from "../../task/document.ts";
+import { errorOf, monitorDocument, PROBLEM_BYTES } from "../../task/documents/monitor-document.ts";
+import { attemptsOf, jsonOf, shown, stepDocument } from "../../task/documents/timeline.ts";
 import { observe } from "../../task/find.ts";
 import { unknownTask } from "../../task/reply.ts";
-import { attemptsOf, jsonOf, shown, stepDocument } from "../../task/timeline.ts";
 
 /** What happened to a task. */
 export function timelineEndpoints(api: Api): Endpoints<"timeline"> {

@@ -1,8 +1,8 @@
-import type { Inspection } from "../../engine/reading/inspect.ts";
-import { runOf } from "../../store/run.ts";
-import { type PastAttempt, RECORD_LIMITS, type StepRecord, type TaskRecord } from "../../store/scripts/scripts.ts";
-import { isOutcome } from "../../task.ts";
-import { timestamp } from "../../timestamp.ts";
+import type { Inspection } from "../../../engine/reading/inspect.ts";
+import { runOf } from "../../../store/run.ts";
+import { type PastAttempt, RECORD_LIMITS, type StepRecord, type TaskRecord } from "../../../store/scripts/scripts.ts";
+import { isOutcome } from "../../../task.ts";
+import { timestamp } from "../../../timestamp.ts";
 
 /** An attempt of a task, or that a dead task was run again, which is none and has the number 0. */
 export interface AttemptDocument {

@@ -1,11 +1,11 @@
-import { estimatedPercent } from "../../engine/estimates/estimate.ts";
-import type { Inspection } from "../../engine/reading/inspect.ts";
-import { errorEntries } from "../../errors.ts";
-import { isInternalQueue } from "../../handler/define.ts";
-import { SHARED } from "../../store/constants.ts";
-import { isOutcome, type Result } from "../../task.ts";
-import { timestamp } from "../../timestamp.ts";
-import { type Link, paths, pendingLinks } from "./links.ts";
+import { estimatedPercent } from "../../../engine/estimates/estimate.ts";
+import type { Inspection } from "../../../engine/reading/inspect.ts";
+import { errorEntries } from "../../../errors.ts";
+import { isInternalQueue } from "../../../handler/define.ts";
+import { SHARED } from "../../../store/constants.ts";
+import { isOutcome, type Result } from "../../../task.ts";
+import { timestamp } from "../../../timestamp.ts";
+import { type Link, paths, pendingLinks } from "../links.ts";
 
 /** A longer problem of a failed task is not read for its document: its error is then that of the catalogue. */
 export const PROBLEM_BYTES = 65_536;

@@ -1,17 +1,17 @@
 import type { Context } from "koa";
-import { type Eta, estimatedPercent } from "../../engine/estimates/estimate.ts";
-import type { Inspection } from "../../engine/reading/inspect.ts";
-import type { Allocation } from "../../engine/submission/allocations.ts";
-import { PaihaoError } from "../../errors.ts";
-import { isOutcome } from "../../task.ts";
-import { timestamp } from "../../timestamp.ts";
-import type { Api } from "../api.ts";
-import { setRetryAfter } from "../headers/retry-after.ts";
-import { pathTo } from "../routes.ts";
-import { accessOf, callerOf, mayRead } from "./access.ts";
-import { errorOf } from "./document.ts";
-import { findTask } from "./find.ts";
-import { pendingTask, unknownTask } from "./reply.ts";
+import { type Eta, estimatedPercent } from "../../../engine/estimates/estimate.ts";
+import type { Inspection } from "../../../engine/reading/inspect.ts";
+import type { Allocation } from "../../../engine/submission/allocations.ts";
+import { PaihaoError } from "../../../errors.ts";
+import { isOutcome } from "../../../task.ts";
+import { timestamp } from "../../../timestamp.ts";
+import type { Api } from "../../api.ts";
+import { setRetryAfter } from "../../headers/retry-after.ts";
+import { pathTo } from "../../routes.ts";
+import { accessOf, callerOf, mayRead } from "../access.ts";
+import { findTask } from "../find.ts";
+import { pendingTask, unknownTask } from "../reply.ts";
+import { errorOf } from "./monitor-document.ts";
 
 /** A task as the server-allocated dialect shows it. */
 export interface AllocatedTask {

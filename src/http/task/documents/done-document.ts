@@ -1,6 +1,6 @@
-import type { Inspection } from "../../engine/reading/inspect.ts";
-import { resultJson } from "../../engine/reading/result-json.ts";
-import { outcomeProblem } from "./reply.ts";
+import type { Inspection } from "../../../engine/reading/inspect.ts";
+import { resultJson } from "../../../engine/reading/result-json.ts";
+import { outcomeProblem } from "../reply.ts";
 
 /**
  * The document of the event `done`: that of the monitor, with the result, if it is JSON and short, or the problem that collecting it

@@ -1,9 +1,9 @@
-import type { Inspection } from "../../engine/reading/inspect.ts";
-import type { State } from "../../task.ts";
-import { timestamp } from "../../timestamp.ts";
-import { pathTo } from "../routes.ts";
-import { errorOf } from "./document.ts";
-import { paths } from "./links.ts";
+import type { Inspection } from "../../../engine/reading/inspect.ts";
+import type { State } from "../../../task.ts";
+import { timestamp } from "../../../timestamp.ts";
+import { pathTo } from "../../routes.ts";
+import { paths } from "../links.ts";
+import { errorOf } from "./monitor-document.ts";
 
 /** The ids of predictions begin with this: so the event of their end has the form that the caller expects. */
 const PREFIX = "prediction-";
