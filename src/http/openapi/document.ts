@@ -1,15 +1,16 @@
 import type { Handler } from "../../handler/define.ts";
 import { type DescribedRoute, ROUTES, type Route } from "../routes.ts";
-import { allocationOperations } from "./allocations.ts";
 import { headerRefs, headers } from "./headers.ts";
-import { inputSchemas } from "./inputs.ts";
-import { operatorSchemas } from "./operator-schemas.ts";
+import { allocationOperations } from "./operations/allocations.ts";
+import { bulkSchemas, queueOperations } from "./operations/queues.ts";
+import { serviceOperations } from "./operations/service.ts";
+import { submitOperation, submitOperations, taskOperations } from "./operations/tasks.ts";
+import { leaseSchemas, workerOperations } from "./operations/workers.ts";
 import { parameterRefs, parameters } from "./parameters.ts";
-import { bulkSchemas, queueOperations } from "./queues.ts";
-import { schemas } from "./schemas.ts";
-import { serviceOperations } from "./service.ts";
+import { inputSchemas } from "./schemas/inputs.ts";
+import { operatorSchemas } from "./schemas/operator-schemas.ts";
+import { schemas } from "./schemas/schemas.ts";
 import { shareResponses } from "./shared.ts";
-import { submitOperation, submitOperations, taskOperations } from "./tasks.ts";
 import type {
   Method,
   OpenApiDocument,
@@ -20,7 +21,6 @@ import type {
   Reference,
   Response,
 } from "./types.ts";
-import { leaseSchemas, workerOperations } from "./workers.ts";
 
 const TAGS = [
   { name: "Submit", description: "Submit tasks, and cancel them." },

@@ -1,7 +1,7 @@
 import { FILTER_FORMS, LISTS } from "../input/list-filter.ts";
 import { HISTORY } from "../routes/queues/history.ts";
 import { PAGE } from "../routes/queues/line.ts";
-import { ID, QUEUE } from "./schemas.ts";
+import { ID, QUEUE } from "./schemas/schemas.ts";
 import type { Parameter, Reference, Schema } from "./types.ts";
 
 const query = (name: string, description: string, schema: Schema): Parameter => ({

@@ -1,6 +1,6 @@
-import { errorEntries } from "../../errors.ts";
-import { ID_FORM, PRIORITY, QUEUE_FORM, STATES } from "../../task.ts";
-import { nullable, object, type Schema, schemaRef } from "./types.ts";
+import { errorEntries } from "../../../errors.ts";
+import { ID_FORM, PRIORITY, QUEUE_FORM, STATES } from "../../../task.ts";
+import { nullable, object, type Schema, schemaRef } from "../types.ts";
 
 const text: Schema = { type: "string" };
 const count: Schema = { type: "integer", minimum: 0 };

@@ -1,10 +1,10 @@
 import { z } from "zod";
-import { bulkBody } from "../input/bulk-body.ts";
-import { BATCH_DEFAULTS, NDJSON } from "../routes/submit/batches.ts";
-import { asComponents } from "./inputs.ts";
-import { parameterRefs } from "./parameters.ts";
-import { json, problems } from "./responses.ts";
-import { nullable, type Operations, type OperationText, object, type Schema, schemaRef } from "./types.ts";
+import { bulkBody } from "../../input/bulk-body.ts";
+import { BATCH_DEFAULTS, NDJSON } from "../../routes/submit/batches.ts";
+import { parameterRefs } from "../parameters.ts";
+import { json, problems } from "../responses.ts";
+import { asComponents } from "../schemas/inputs.ts";
+import { nullable, type Operations, type OperationText, object, type Schema, schemaRef } from "../types.ts";
 
 const page = (summary: string, item: string, order = "in line order"): OperationText => ({
   summary,

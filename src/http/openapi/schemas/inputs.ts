@@ -1,5 +1,5 @@
-import { consumesType, type Handler, inputJsonSchema } from "../../handler/define.ts";
-import type { RequestBody, Schema } from "./types.ts";
+import { consumesType, type Handler, inputJsonSchema } from "../../../handler/define.ts";
+import type { RequestBody, Schema } from "../types.ts";
 
 /** Members of a schema that contain values, not schemas: a `$ref` in them is plain text. */
 const VALUES = new Set(["const", "default", "enum", "examples", "example"]);

@@ -1,5 +1,5 @@
-import { STATES } from "../../task.ts";
-import { nullable, object, type Schema, schemaRef } from "./types.ts";
+import { STATES } from "../../../task.ts";
+import { nullable, object, type Schema, schemaRef } from "../types.ts";
 
 const text: Schema = { type: "string" };
 const maybeText: Schema = { type: ["string", "null"] };

@@ -1,9 +1,8 @@
 import { z } from "zod";
-import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../input/lease-bodies.ts";
-import { asComponents } from "./inputs.ts";
-import { parameterRefs } from "./parameters.ts";
-import { empty, json, problems, problemsBesideResults } from "./responses.ts";
-import { submitted } from "./tasks.ts";
+import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../../input/lease-bodies.ts";
+import { parameterRefs } from "../parameters.ts";
+import { empty, json, problems, problemsBesideResults } from "../responses.ts";
+import { asComponents } from "../schemas/inputs.ts";
 import {
   type Operations,
   type OperationText,
@@ -12,7 +11,8 @@ import {
   type Responses,
   type Schema,
   schemaRef,
-} from "./types.ts";
+} from "../types.ts";
+import { submitted } from "./tasks.ts";
 
 const BODIES = {
   take: takeBody,

@@ -1,10 +1,10 @@
-import type { ErrorCode } from "../../errors.ts";
-import { headerRefs } from "./headers.ts";
-import { ANY_INPUT } from "./inputs.ts";
-import { parameterRefs } from "./parameters.ts";
-import { empty, json, problems } from "./responses.ts";
-import { ID } from "./schemas.ts";
-import { type Operations, type OperationText, object, schemaRef } from "./types.ts";
+import type { ErrorCode } from "../../../errors.ts";
+import { headerRefs } from "../headers.ts";
+import { parameterRefs } from "../parameters.ts";
+import { empty, json, problems } from "../responses.ts";
+import { ANY_INPUT } from "../schemas/inputs.ts";
+import { ID } from "../schemas/schemas.ts";
+import { type Operations, type OperationText, object, schemaRef } from "../types.ts";
 
 const pending = (description: string) => json(description, schemaRef("AllocatedTask"), "Location", "Retry-After");
 const GONE: readonly ErrorCode[] = ["unknown", "invalid-task", "expired"];

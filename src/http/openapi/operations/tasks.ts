@@ -1,8 +1,7 @@
-import type { Handler } from "../../handler/define.ts";
-import { DEFAULT_QUEUE } from "../routes.ts";
-import { headerRefs } from "./headers.ts";
-import { ANY_INPUT, inputBody } from "./inputs.ts";
-import { parameterRefs, SUBMIT_PARAMETERS } from "./parameters.ts";
+import type { Handler } from "../../../handler/define.ts";
+import { DEFAULT_QUEUE } from "../../routes.ts";
+import { headerRefs } from "../headers.ts";
+import { parameterRefs, SUBMIT_PARAMETERS } from "../parameters.ts";
 import {
   accepted,
   acceptedTask,
@@ -14,8 +13,9 @@ import {
   problemsBesideResults,
   resultOrEvents,
   results,
-} from "./responses.ts";
-import { type Operations, type OperationText, type RequestBody, type Responses, schemaRef } from "./types.ts";
+} from "../responses.ts";
+import { ANY_INPUT, inputBody } from "../schemas/inputs.ts";
+import { type Operations, type OperationText, type RequestBody, type Responses, schemaRef } from "../types.ts";
 
 /** Responses to a submission: 202, or the result if the caller waits for it. */
 export const submitted: Responses = {

@@ -1,7 +1,7 @@
-import { SCOPES } from "../../auth/api-key.ts";
-import { headerRefs } from "./headers.ts";
-import { empty, json, otherHost, problems } from "./responses.ts";
-import { type Operations, object, schemaRef } from "./types.ts";
+import { SCOPES } from "../../../auth/api-key.ts";
+import { headerRefs } from "../headers.ts";
+import { empty, json, otherHost, problems } from "../responses.ts";
+import { type Operations, object, schemaRef } from "../types.ts";
 
 const text = { type: "string" };
 
