@@ -5,8 +5,8 @@
 import { parseArgs } from "node:util";
 import { StartError } from "../src/errors.ts";
 import { createLog } from "../src/log.ts";
-import { startNativeStore } from "../src/store/servers/native.ts";
-import { findServerBinary } from "../src/store/servers/server-binary.ts";
+import { startNativeStore } from "../src/store/servers/native/native.ts";
+import { findServerBinary } from "../src/store/servers/native/server-binary.ts";
 
 const { values } = parseArgs({
   options: { port: { type: "string" }, dir: { type: "string", default: ".paihao/redis" } },

@@ -1,5 +1,5 @@
 import type { Problem } from "../handler/intents.ts";
-import type { Progress } from "../workers/reporter.ts";
+import type { Progress } from "../workers/attempt/reporter.ts";
 import type { LogEntry } from "./recorded-log.ts";
 
 /** What an attempt did besides its result. */

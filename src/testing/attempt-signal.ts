@@ -1,5 +1,5 @@
 import type { AbortCause, HandlerEnd } from "../engine/attempt/attempt-end.ts";
-import { TaskAborted } from "../workers/abort.ts";
+import { TaskAborted } from "../workers/attempt/abort.ts";
 
 /** How long a handler may continue after its signal has fired, ms, as in a worker. */
 const GRACE_MS = 2000;

@@ -1,5 +1,5 @@
 import type { StepVerdict, StoredStep } from "../store/scripts/scripts.ts";
-import type { StepStore } from "../workers/steps.ts";
+import type { StepStore } from "../workers/attempt/steps.ts";
 
 /** The steps of a task, in memory. */
 export class StepRecord implements StepStore {

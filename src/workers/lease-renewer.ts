@@ -5,7 +5,7 @@ import type { Engine } from "../engine/engine.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
-import type { Attempt } from "./attempt.ts";
+import type { Attempt } from "./attempt/attempt.ts";
 
 /** How often leases are checked, ms: a third of the shortest possible lease. */
 const LOOK_MS = 300;

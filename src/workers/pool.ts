@@ -6,7 +6,7 @@ import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
 import type { Reserved } from "../store/scripts/scripts.ts";
-import type { ClaimSlot } from "./attempt.ts";
+import type { ClaimSlot } from "./attempt/attempt.ts";
 import type { LeaseRenewer } from "./lease-renewer.ts";
 import type { Occupancy } from "./occupancy.ts";
 import type { Runner } from "./runner.ts";

@@ -14,15 +14,15 @@ import type { TargetState } from "../handler/gateway/target-state.ts";
 import { type Logger, withRequestId } from "../log.ts";
 import type { Reserved, StoredStep } from "../store/scripts/scripts.ts";
 import type { AttemptTrace, Tracing } from "../telemetry/tracing.ts";
-import { Attempt, type ClaimSlot } from "./attempt.ts";
+import { Attempt, type ClaimSlot } from "./attempt/attempt.ts";
+import { type RetryOptions, sayAgain } from "./attempt/retry.ts";
+import type { HandlerLimits } from "./attempt/task-context.ts";
 import type { LeaseRenewer } from "./lease-renewer.ts";
-import { type RetryOptions, sayAgain } from "./retry.ts";
 import { started } from "./sandbox/executor.ts";
 import type { Executors } from "./sandbox/executors.ts";
 import { errorRecord } from "./sandbox/handler-end.ts";
 import { errorForLog } from "./sandbox/relayed-error.ts";
 import { reportTarget } from "./target-report.ts";
-import type { HandlerLimits } from "./task-context.ts";
 import { isUndoHandler, type UndoHandler } from "./undo.ts";
 
 /** How the end of an attempt is stored. */

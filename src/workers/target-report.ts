@@ -1,7 +1,7 @@
 import type { Engine } from "../engine/engine.ts";
 import { messageOf } from "../errors.ts";
 import type { TargetState } from "../handler/gateway/target-state.ts";
-import type { Attempt } from "./attempt.ts";
+import type { Attempt } from "./attempt/attempt.ts";
 
 /**
  * Reports what an attempt of a gateway has shown about its target, undefined if nothing; returns whether the task goes back to its

@@ -12,8 +12,8 @@ import {
 import { isGiveUp, isRetryLater, RetryAfter } from "../handler/intents.ts";
 import type { StoredStep } from "../store/scripts/scripts.ts";
 import { inSpanOf } from "../telemetry/spans.ts";
-import { LeaseLost, type StepStore } from "./steps.ts";
-import { stepStoreOf } from "./task-context.ts";
+import { LeaseLost, type StepStore } from "./attempt/steps.ts";
+import { stepStoreOf } from "./attempt/task-context.ts";
 
 /** The retries of an undo: `attempts` with this backoff, half of which is random, last at least a day. */
 export const UNDO_DEFAULTS = { attempts: 36, backoff: { base: "2s", max: "2h" }, timeoutMs: 60_000 } as const;

@@ -7,13 +7,13 @@ import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import { packageVersion } from "../version.ts";
+import type { HandlerLimits } from "./attempt/task-context.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { LeaseRenewer } from "./lease-renewer.ts";
 import { Occupancy } from "./occupancy.ts";
 import { Pool } from "./pool.ts";
 import { Runner } from "./runner.ts";
 import { Executors } from "./sandbox/executors.ts";
-import type { HandlerLimits } from "./task-context.ts";
 
 /** The options of a worker. */
 export interface WorkerOptions extends HandlerLimits {

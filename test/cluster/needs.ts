@@ -1,5 +1,5 @@
 import { createLog } from "../../src/log.ts";
-import { findServerBinary } from "../../src/store/servers/server-binary.ts";
+import { findServerBinary } from "../../src/store/servers/native/server-binary.ts";
 
 /** Skips what needs servers of its own, where there is no redis-server to start (with valkey-server the tests would differ). */
 export async function needsRedisServer(context: Mocha.Context): Promise<void> {

@@ -4,7 +4,7 @@ import { type OpenedEngine, openEngine } from "../../src/engine/opening/open.ts"
 import { defineHandler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { type Connection, connect } from "../../src/store/connection.ts";
-import { findServerBinary } from "../../src/store/servers/server-binary.ts";
+import { findServerBinary } from "../../src/store/servers/native/server-binary.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 import { submissionOf } from "../../testbed/submission.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { runDemo } from "../../examples/09-drone-delivery/demo.ts";
 import { createLog } from "../../src/log.ts";
-import { findServerBinary } from "../../src/store/servers/server-binary.ts";
+import { findServerBinary } from "../../src/store/servers/native/server-binary.ts";
 
 describe("examples/09-drone-delivery", () => {
   it("schedules each of a thousand deliveries once or undoes all of it, while services fail and workers are killed", async function () {

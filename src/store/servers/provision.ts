@@ -2,10 +2,10 @@ import type { Config, StoreKind } from "../../config/config.ts";
 import { StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import { MINIMUM_REDIS } from "./check-server.ts";
-import { startEmbeddedStore } from "./embedded.ts";
+import { startEmbeddedStore } from "./embedded/embedded.ts";
 import { probeExternal } from "./external.ts";
-import { startNativeStore } from "./native.ts";
-import { findServerBinary } from "./server-binary.ts";
+import { startNativeStore } from "./native/native.ts";
+import { findServerBinary } from "./native/server-binary.ts";
 
 /** The store of this start. */
 export interface ProvisionedStore {

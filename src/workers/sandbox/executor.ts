@@ -1,6 +1,6 @@
 import type { AbortCause, HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
-import type { Attempt } from "../attempt.ts";
+import type { Attempt } from "../attempt/attempt.ts";
 
 /** Where handlers run. */
 export interface Executor {

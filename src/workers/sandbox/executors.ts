@@ -2,7 +2,7 @@ import { StartError } from "../../errors.ts";
 import { type Handler, INTERNAL_QUEUES } from "../../handler/define.ts";
 import type { Logger } from "../../log.ts";
 import type { Reserved } from "../../store/scripts/scripts.ts";
-import type { HandlerLimits } from "../task-context.ts";
+import type { HandlerLimits } from "../attempt/task-context.ts";
 import { Children } from "./children.ts";
 import type { Executor } from "./executor.ts";
 import { InProcess } from "./in-process.ts";

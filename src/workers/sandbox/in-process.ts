@@ -1,7 +1,7 @@
 import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
-import type { Attempt } from "../attempt.ts";
-import { Context, type HandlerLimits } from "../task-context.ts";
+import type { Attempt } from "../attempt/attempt.ts";
+import { Context, type HandlerLimits } from "../attempt/task-context.ts";
 import { type Executor, withinGrace } from "./executor.ts";
 import { perform } from "./perform.ts";
 

@@ -1,7 +1,7 @@
 import type { AbortCause, ErrorRecord, HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import type { StepVerdict, StoredStep } from "../../store/scripts/scripts.ts";
-import type { WriteVerdict } from "../output.ts";
-import type { HandlerLimits, TaskFacts } from "../task-context.ts";
+import type { WriteVerdict } from "../attempt/output.ts";
+import type { HandlerLimits, TaskFacts } from "../attempt/task-context.ts";
 
 /*
  * The messages between a worker and a sandbox (a thread or a child process that runs one handler at a time), as plain data. `run`

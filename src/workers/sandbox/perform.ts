@@ -2,7 +2,7 @@ import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
 import { notedTarget } from "../../handler/gateway/target-state.ts";
 import type { Input } from "../../task.ts";
-import type { Context } from "../task-context.ts";
+import type { Context } from "../attempt/task-context.ts";
 import { endOfThrown, PermanentError } from "./handler-end.ts";
 import { toAnswer, toResult } from "./result.ts";
 

@@ -1,8 +1,8 @@
 import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import { messageOf } from "../../errors.ts";
 import { withRequestId } from "../../log.ts";
-import type { Attempt } from "../attempt.ts";
-import type { HandlerLimits } from "../task-context.ts";
+import type { Attempt } from "../attempt/attempt.ts";
+import type { HandlerLimits } from "../attempt/task-context.ts";
 import { withinGrace } from "./executor.ts";
 import type { FromSandbox, Reply } from "./messages.ts";
 import type { SandboxPort } from "./port.ts";

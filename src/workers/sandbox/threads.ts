@@ -1,7 +1,7 @@
 import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import { messageOf } from "../../errors.ts";
-import type { Attempt } from "../attempt.ts";
-import type { HandlerLimits } from "../task-context.ts";
+import type { Attempt } from "../attempt/attempt.ts";
+import type { HandlerLimits } from "../attempt/task-context.ts";
 import { type Executor, started } from "./executor.ts";
 import { errorRecord } from "./handler-end.ts";
 import { Sandbox } from "./sandbox.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { createLog } from "../../../src/log.ts";
 import { freePort } from "../../../src/store/servers/free-port.ts";
-import { findServerBinary } from "../../../src/store/servers/server-binary.ts";
+import { findServerBinary } from "../../../src/store/servers/native/server-binary.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { type PrivateRedis, startRedis } from "../../../testbed/redis-server.ts";
 import { storeKind } from "../../helpers/store/run-store.ts";

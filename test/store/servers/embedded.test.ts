@@ -5,7 +5,7 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { createLog } from "../../../src/log.ts";
-import { startEmbeddedStore } from "../../../src/store/servers/embedded.ts";
+import { startEmbeddedStore } from "../../../src/store/servers/embedded/embedded.ts";
 import type { ChildStore } from "../../../src/store/servers/respawner.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { refuses, startStoreOwner } from "../../helpers/process.ts";

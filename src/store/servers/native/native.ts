@@ -1,11 +1,11 @@
 import { randomBytes } from "node:crypto";
 import path from "node:path";
-import { messageOf, StartError } from "../../errors.ts";
-import type { Logger } from "../../log.ts";
+import { messageOf, StartError } from "../../../errors.ts";
+import type { Logger } from "../../../log.ts";
+import { startOnFreePort } from "../free-port.ts";
+import { type ChildStore, Respawner } from "../respawner.ts";
 import { DataLock } from "./data-lock.ts";
-import { startOnFreePort } from "./free-port.ts";
 import { startNativeChild, urlOf } from "./native-child.ts";
-import { type ChildStore, Respawner } from "./respawner.ts";
 import type { ServerBinary } from "./server-binary.ts";
 
 /** Any user of this machine can connect to the port, so a password is required. */

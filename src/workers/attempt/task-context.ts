@@ -1,7 +1,7 @@
-import { type Handler, type TaskContext, undoOf } from "../handler/define.ts";
-import type { Logger } from "../log.ts";
-import { type InSpan, SPANS } from "../telemetry/spans.ts";
-import { type TraceHeaders, traceHeadersOf } from "../telemetry/trace-context.ts";
+import { type Handler, type TaskContext, undoOf } from "../../handler/define.ts";
+import type { Logger } from "../../log.ts";
+import { type InSpan, SPANS } from "../../telemetry/spans.ts";
+import { type TraceHeaders, traceHeadersOf } from "../../telemetry/trace-context.ts";
 import { Output, type OutputStore } from "./output.ts";
 import { type StepStore, Steps } from "./steps.ts";
 

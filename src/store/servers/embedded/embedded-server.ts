@@ -5,7 +5,7 @@
  */
 import { once } from "node:events";
 import net from "node:net";
-import { messageOf } from "../../errors.ts";
+import { messageOf } from "../../../errors.ts";
 import { ValkeyWasm } from "./valkey-wasm.ts";
 
 /** Messages from the process to its parent. */

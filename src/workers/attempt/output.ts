@@ -1,6 +1,6 @@
-import { messageOf } from "../errors.ts";
-import type { Logger } from "../log.ts";
-import { PermanentError } from "./sandbox/handler-end.ts";
+import { messageOf } from "../../errors.ts";
+import type { Logger } from "../../log.ts";
+import { PermanentError } from "../sandbox/handler-end.ts";
 import { LeaseLost } from "./steps.ts";
 
 /** What became of a value: "full" if there is no room for it, "stale" if the task is no longer this worker's. */

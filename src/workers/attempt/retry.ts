@@ -1,4 +1,4 @@
-import { PaihaoError } from "../errors.ts";
+import { PaihaoError } from "../../errors.ts";
 
 /** Pauses between two tries, ms. */
 const PAUSE_MS = { first: 100, most: 2000 } as const;

@@ -1,7 +1,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
-import type { Logger } from "../../log.ts";
-import { isSupportedVersion, MINIMUM_REDIS } from "./check-server.ts";
+import type { Logger } from "../../../log.ts";
+import { isSupportedVersion, MINIMUM_REDIS } from "../check-server.ts";
 
 const NAMES = ["redis-server", "valkey-server"] as const;
 const run = promisify(execFile);

@@ -2,15 +2,15 @@ import { type ChildProcess, fork } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
-import { messageOf, StartError } from "../../errors.ts";
-import type { Logger } from "../../log.ts";
-import { withTimeout } from "../../net/with-timeout.ts";
-import { inheritedFlags } from "../../node-flags.ts";
-import { checkServer } from "./check-server.ts";
+import { messageOf, StartError } from "../../../errors.ts";
+import type { Logger } from "../../../log.ts";
+import { withTimeout } from "../../../net/with-timeout.ts";
+import { inheritedFlags } from "../../../node-flags.ts";
+import { checkServer } from "../check-server.ts";
+import { PortTakenError, startOnFreePort } from "../free-port.ts";
+import { connectOnce } from "../probe.ts";
+import { type ChildStore, Respawner, type StoreChild } from "../respawner.ts";
 import type { EmbeddedMessage, EmbeddedOrder } from "./embedded-server.ts";
-import { PortTakenError, startOnFreePort } from "./free-port.ts";
-import { connectOnce } from "./probe.ts";
-import { type ChildStore, Respawner, type StoreChild } from "./respawner.ts";
 
 /**
  * After this long without a heartbeat, a script blocks the store, which then reads no SCRIPT KILL: only killing the process

@@ -1,4 +1,4 @@
-import type { AbortCause } from "../engine/attempt/attempt-end.ts";
+import type { AbortCause } from "../../engine/attempt/attempt-end.ts";
 
 /** The reason of a task's AbortSignal. */
 export class TaskAborted extends Error {

@@ -1,8 +1,8 @@
 import { mkdir, readdir, realpath, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { messageOf, StartError } from "../../errors.ts";
-import type { Logger } from "../../log.ts";
+import { messageOf, StartError } from "../../../errors.ts";
+import type { Logger } from "../../../log.ts";
 import { birthOf, isRunning, UNKNOWN_BIRTH } from "./process-identity.ts";
 
 /** Another process that checks the lock appears in it for a moment, so it is checked again this many times. */

@@ -1,20 +1,20 @@
-import type { AbortCause } from "../engine/attempt/attempt-end.ts";
-import { newCall } from "../engine/calls/new-call.ts";
-import type { Engine } from "../engine/engine.ts";
-import type { QueueSettings } from "../engine/settings.ts";
-import { messageOf, PaihaoError } from "../errors.ts";
-import type { Logger } from "../log.ts";
-import type { Lease, Reserved, StepVerdict, Written } from "../store/scripts/scripts.ts";
-import type { Input } from "../task.ts";
-import type { InSpan } from "../telemetry/spans.ts";
-import type { AttemptTrace } from "../telemetry/tracing.ts";
+import type { AbortCause } from "../../engine/attempt/attempt-end.ts";
+import { newCall } from "../../engine/calls/new-call.ts";
+import type { Engine } from "../../engine/engine.ts";
+import type { QueueSettings } from "../../engine/settings.ts";
+import { messageOf, PaihaoError } from "../../errors.ts";
+import type { Logger } from "../../log.ts";
+import type { Lease, Reserved, StepVerdict, Written } from "../../store/scripts/scripts.ts";
+import type { Input } from "../../task.ts";
+import type { InSpan } from "../../telemetry/spans.ts";
+import type { AttemptTrace } from "../../telemetry/tracing.ts";
+import { suspectLeaseMs } from "../suspects.ts";
 import { TaskAborted } from "./abort.ts";
 import type { OutputStore } from "./output.ts";
 import { OutputWriter } from "./output-writer.ts";
 import { Reporter } from "./reporter.ts";
 import { retry } from "./retry.ts";
 import type { StepStore } from "./steps.ts";
-import { suspectLeaseMs } from "./suspects.ts";
 import type { HandlerLimits, TaskActions, TaskFacts } from "./task-context.ts";
 
 /** Claims a slot if one is free, or with "alone" the whole process if nothing runs in it. */

@@ -1,8 +1,8 @@
-import { messageOf } from "../errors.ts";
-import type { StepVerdict, StoredStep } from "../store/scripts/scripts.ts";
-import type { InSpan } from "../telemetry/spans.ts";
+import { messageOf } from "../../errors.ts";
+import type { StepVerdict, StoredStep } from "../../store/scripts/scripts.ts";
+import type { InSpan } from "../../telemetry/spans.ts";
+import { PermanentError } from "../sandbox/handler-end.ts";
 import { TaskAborted } from "./abort.ts";
-import { PermanentError } from "./sandbox/handler-end.ts";
 
 /** Longest name of a step, bytes. */
 const NAME_BYTES = 1024;

@@ -4,12 +4,12 @@ import { closeSync, fstatSync, ftruncateSync, openSync } from "node:fs";
 import { chmod, readFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { messageOf } from "../../errors.ts";
-import type { Logger } from "../../log.ts";
+import { messageOf } from "../../../errors.ts";
+import type { Logger } from "../../../log.ts";
+import { PortTakenError } from "../free-port.ts";
+import { connectOnce, whenLoaded } from "../probe.ts";
+import type { StoreChild } from "../respawner.ts";
 import type { DataLock } from "./data-lock.ts";
-import { PortTakenError } from "./free-port.ts";
-import { connectOnce, whenLoaded } from "./probe.ts";
-import type { StoreChild } from "./respawner.ts";
 import type { ServerBinary } from "./server-binary.ts";
 
 /** How long a server may take to answer for the first time, not counting the loading of its data. */
