@@ -1,5 +1,5 @@
 import type { Outcome } from "../task.ts";
-import { STATE_LETTERS, stateOf, TASK_NOTICES } from "./keys.ts";
+import { STATE_LETTERS, stateOf, TASK_NOTICES } from "./letters.ts";
 
 /** How a task has ended, as much of it as its end tells. Times are ms of Redis's clock. */
 export interface NoticedEnd {

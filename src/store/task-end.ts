@@ -1,5 +1,5 @@
 import type { Outcome } from "../task.ts";
-import { stateOf } from "./keys.ts";
+import { stateOf } from "./letters.ts";
 
 /** What scripts/lua/lib/follow.lua notes when a task with a webhook ends: the input of the task that delivers it. */
 export interface StoredTaskEnd {

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { audit } from "../../src/engine/maintenance/audit.ts";
-import { stateOf } from "../../src/store/keys.ts";
+import { stateOf } from "../../src/store/letters.ts";
 import { isOutcome } from "../../src/task.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { Load, type LoadOptions } from "./load.ts";

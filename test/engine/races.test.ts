@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
-import { TASK_FIELDS } from "../../src/store/keys.ts";
+import { TASK_FIELDS } from "../../src/store/fields.ts";
 import type { Lease } from "../../src/store/scripts/scripts.ts";
 import { submissionOf } from "../../testbed/submission.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { SHARED } from "../../src/store/constants.ts";
-import { TASK_FIELDS } from "../../src/store/keys.ts";
+import { TASK_FIELDS } from "../../src/store/fields.ts";
 import { encodeResult } from "../../src/store/result.ts";
 import { scriptsOf } from "../../src/store/scripts/scripts.ts";
 import type { Answer } from "../../src/task.ts";

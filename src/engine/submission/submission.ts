@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { INLINE_BYTES } from "../../store/keys.ts";
+import { INLINE_BYTES } from "../../store/fields.ts";
 import type { SubmitItem } from "../../store/scripts/scripts.ts";
 import type { QueueSettings } from "../settings.ts";
 

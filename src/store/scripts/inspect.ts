@@ -1,5 +1,5 @@
 import type { State } from "../../task.ts";
-import { stateOf } from "../keys.ts";
+import { stateOf } from "../letters.ts";
 import { runOf } from "../run.ts";
 import { type KeyTurn, keyTurn } from "./key-turn.ts";
 import { list, number, optional, text } from "./reply.ts";

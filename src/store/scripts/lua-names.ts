@@ -1,14 +1,7 @@
 import { SHARED } from "../constants.ts";
-import {
-  ANSWER_LETTERS,
-  KEYS,
-  QUEUE_FIELDS,
-  RATE_LETTERS,
-  START,
-  STATE_LETTERS,
-  TASK_FIELDS,
-  TASK_NOTICES,
-} from "../keys.ts";
+import { QUEUE_FIELDS, TASK_FIELDS } from "../fields.ts";
+import { KEYS, START } from "../keys.ts";
+import { ANSWER_LETTERS, RATE_LETTERS, STATE_LETTERS, TASK_NOTICES } from "../letters.ts";
 
 /**
  * The names in Lua files, and what replaces them when a file is loaded; Redis runs only literals.

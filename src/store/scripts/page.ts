@@ -1,5 +1,6 @@
 import type { State } from "../../task.ts";
-import { type Index, START, STATE_LETTERS } from "../keys.ts";
+import { type Index, START } from "../keys.ts";
+import { STATE_LETTERS } from "../letters.ts";
 import { list, number, text } from "./reply.ts";
 import type { Argument, Reply, Script } from "./script.ts";
 

@@ -1,6 +1,6 @@
 import { PRIORITY, type State } from "../../task.ts";
 import type { Confirmation } from "../durability.ts";
-import { stateOf } from "../keys.ts";
+import { stateOf } from "../letters.ts";
 import { grouped } from "./grouped.ts";
 import { type KeyTurn, keyTurn } from "./key-turn.ts";
 import { list, optional, text } from "./reply.ts";
@@ -38,7 +38,7 @@ export interface SubmitItem {
   readonly share?: string | undefined;
   /** "limit key" in a keyed line, "limit" if it has no key; left out in any other. */
   readonly key?: string | undefined;
-  /** The trace context of the submitter, see the field in keys.ts; "" or undefined for none. */
+  /** The trace context of the submitter, see the field in fields.ts; "" or undefined for none. */
   readonly trace?: string | undefined;
 }
 

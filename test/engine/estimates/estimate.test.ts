@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { estimate, estimatedPercent } from "../../../src/engine/estimates/estimate.ts";
 import { forecastTurnovers } from "../../../src/engine/estimates/forecast.ts";
-import { TASK_FIELDS } from "../../../src/store/keys.ts";
+import { TASK_FIELDS } from "../../../src/store/fields.ts";
 import type { QueueSnapshot } from "../../../src/store/scripts/scripts.ts";
 import {
   ARRIVALS,

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { TASK_FIELDS } from "../../../src/store/keys.ts";
+import { TASK_FIELDS } from "../../../src/store/fields.ts";
 import type { Lease } from "../../../src/store/scripts/scripts.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 

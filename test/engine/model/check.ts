@@ -1,7 +1,9 @@
 import { expect } from "chai";
 import type { Inspection } from "../../../src/engine/reading/inspect.ts";
 import { SHARED } from "../../../src/store/constants.ts";
-import { INDEXES, INLINE_BYTES, type Index, stateOf } from "../../../src/store/keys.ts";
+import { INLINE_BYTES } from "../../../src/store/fields.ts";
+import { INDEXES, type Index } from "../../../src/store/keys.ts";
+import { stateOf } from "../../../src/store/letters.ts";
 import { runOf } from "../../../src/store/run.ts";
 import { isOutcome, type State, TRANSITIONS } from "../../../src/task.ts";
 import type { Model } from "./model.ts";

@@ -1,5 +1,6 @@
 import type { Connection } from "../../../src/store/connection.ts";
-import { INDEXES, INLINE_BYTES, type Index, type KEYS, type Keys, TASK_FIELDS } from "../../../src/store/keys.ts";
+import { INLINE_BYTES, TASK_FIELDS } from "../../../src/store/fields.ts";
+import { INDEXES, type Index, type KEYS, type Keys } from "../../../src/store/keys.ts";
 import { withoutNames } from "../../../src/store/scripts/lua-names.ts";
 import { isOutcome } from "../../../src/task.ts";
 import type { Model } from "./model.ts";
@@ -123,7 +124,7 @@ export async function dump(
 
 const FIELD_NAMES = new Map(Object.entries(TASK_FIELDS).map(([name, [field]]) => [field as string, name]));
 
-/** The fields of a task by the names that keys.ts gives them; one that it does not know keeps its own. */
+/** The fields of a task by the names that fields.ts gives them; one that it does not know keeps its own. */
 function byName(fields: Readonly<Record<string, string>>): StoredTask["fields"] {
   const named = Object.entries(withoutMark(fields)).map(([field, value]) => [FIELD_NAMES.get(field) ?? field, value]);
   return Object.fromEntries(named);

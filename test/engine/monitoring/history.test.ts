@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import type { Span } from "../../../src/engine/monitoring/history.ts";
 import { SHARED } from "../../../src/store/constants.ts";
-import { RATE_LETTERS } from "../../../src/store/keys.ts";
+import { RATE_LETTERS } from "../../../src/store/letters.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 
 const BUCKETS = 7;

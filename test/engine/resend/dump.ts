@@ -1,5 +1,5 @@
 import type { Connection } from "../../../src/store/connection.ts";
-import { QUEUE_FIELDS } from "../../../src/store/keys.ts";
+import { QUEUE_FIELDS } from "../../../src/store/fields.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
 import { serviceIn } from "../../helpers/store/service.ts";
 

@@ -2,7 +2,7 @@ import { readdirSync } from "node:fs";
 import { expect } from "chai";
 import { createLog } from "../../../src/log.ts";
 import { connect } from "../../../src/store/connection.ts";
-import { TASK_FIELDS } from "../../../src/store/keys.ts";
+import { TASK_FIELDS } from "../../../src/store/fields.ts";
 import { scriptsOf } from "../../../src/store/scripts/scripts.ts";
 import { openEngine } from "../../helpers/engine.ts";
 import { onCluster, storeUrl, storeUrlAt } from "../../helpers/store/run-store.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { Watchers } from "../../../src/engine/watching/watchers.ts";
-import { TASK_FIELDS } from "../../../src/store/keys.ts";
+import { TASK_FIELDS } from "../../../src/store/fields.ts";
 import { runOf } from "../../../src/store/run.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { SHARED } from "../../../src/store/constants.ts";
-import { QUEUE_FIELDS } from "../../../src/store/keys.ts";
+import { QUEUE_FIELDS } from "../../../src/store/fields.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 
 const { restFailures, firstProbeMs, longestProbeMs } = SHARED;

@@ -1,5 +1,5 @@
 import type { Connection } from "../../../src/store/connection.ts";
-import { QUEUE_FIELDS } from "../../../src/store/keys.ts";
+import { QUEUE_FIELDS } from "../../../src/store/fields.ts";
 
 /** The statistics of service times as a queue's hash has them, see SHARED.serviceFormat; null if there are none. */
 export async function serviceIn(redis: Connection, key: string) {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { expect } from "chai";
-import { KEYS, TASK_FIELDS } from "../../../src/store/keys.ts";
+import { TASK_FIELDS } from "../../../src/store/fields.ts";
+import { KEYS } from "../../../src/store/keys.ts";
 import { withoutNames } from "../../../src/store/scripts/lua-names.ts";
 
 const LUA = new URL("../../../src/store/scripts/lua/", import.meta.url);

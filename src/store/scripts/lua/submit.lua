@@ -7,7 +7,7 @@
 --          media type ("" for JSON), query ("" for none), caller ("" for none), most (largest index the caller accepts, "" for any),
 --          dry ("1" stores nothing), webhook (URL, "" for none), undo ("1" when what the task does can be undone), deadline (ms from
 --          now, "" for none); number of its tasks; then of each of these: id, input, more ("", or the sum of 1: a digest, 2: a share, 4: a key, 8: a trace),
---          and these: digest (the input is not stored in the hash as it is), share ("weight key", of a fair line), key ("limit key" of a keyed line, "limit" for none), trace (see the field in keys.ts)
+--          and these: digest (the input is not stored in the hash as it is), share ("weight key", of a fair line), key ("limit key" of a keyed line, "limit" for none), trace (see the field in fields.ts)
 --
 -- Returns {lines, verdicts}: a line of each queue (see lib/snapshot.lua) as it is afterwards; and in one string a line of text for
 -- each task, "verdict state index score created" and of a new one in a keyed line its turn (see lib/keyed.lua): "new", "replay" (the same submission), "conflict" (another input), "elsewhere"

@@ -19,7 +19,7 @@ local function tell_webhook(id, state, url)
 end
 
 -- Has undone what the task has done: its steps move to the undoing task, its input is copied there.
--- Returns how that one is called: see the field Y in keys.ts.
+-- Returns how that one is called: see the field Y in fields.ts.
 local function undo_work(id)
   local queue, digest, run = unpack(redis.call('HMGET', K.task(id), F.queue, F.digest, F.run))
   local fence = run_of(run)

@@ -4,7 +4,7 @@
 --   attempts  attempts begun
 --   place     in line: its score there, to which a release or a loss returns it; "-" where it has returned
 --   worker    the end of the name of its worker, for the report of a loss
--- All of it is about 64 bytes at most, see TASK_FIELDS in keys.ts. It is kept when the task has ended.
+-- All of it is about 64 bytes at most, see TASK_FIELDS in fields.ts. It is kept when the task has ended.
 local FENCES_A_MS = 10 ^ C.fenceDigits
 local WORKER_BYTES = C.workerBytes
 

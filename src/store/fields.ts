@@ -1,0 +1,118 @@
+/** A longer input has a digest, and is stored in parts or under a key of its own: as one field it would prevent Redis's compact encoding. */
+export const INLINE_BYTES = 64;
+
+/**
+ * The fields of a task: name → its short form in Redis, and its content; a field with its default value is omitted. Lua files write
+ * `F.state`. Only `errors`, `past`, `answers`, `progress`, `query` and `trace` may exceed 64 bytes and so prevent the compact
+ * encoding: the first three only after failures, the others only if a caller or handler uses them.
+ */
+export const TASK_FIELDS = {
+  queue: ["q", "queue"],
+  state: ["s", "letter of its state, see STATE_LETTERS"],
+  created: ["c", "created, ms"],
+  revision: ["v", "how often its input was replaced; default 0"],
+  input: ["i", "input, up to INLINE_BYTES"],
+  digest: ["h", "digest of a longer input, which is in the fields that follow or a key of its own"],
+  input1: ["I", "a longer input, see lua/lib/input.lua: the first 64 bytes"],
+  input2: ["I2", "the next 64, and so on"],
+  input3: ["I3", ""],
+  input4: ["I4", ""],
+  mediaType: ["m", "media type of the input; default application/json"],
+  query: ["u", "query parameters for the handler, JSON"],
+  caller: ["z", "caller"],
+  trace: ["Z", "trace context of its submitter: traceparent, then, if there is one, a space and tracestate"],
+  run: ["f", "its last reservation: fence, begin, attempts, place, worker, see lua/lib/run.lua; default none"],
+  priority: ["O", "priority class; default PRIORITY.default"],
+  place: ["o", "of a scheduled task, its class as a score"],
+  extra: [
+    "+",
+    "the same as its key as long as it has nothing else that is rare; 1 once it has had any of the fields that few tasks have: all but those of a plain task that runs once and succeeds. Without it they need not be read",
+  ],
+  lost: ["l", "workers lost while its handler ran; default 0"],
+  unbegun: [
+    "n",
+    "fence of the reservation whose handler has yet to begin, as its worker will report: until then no loss counts",
+  ],
+  unbegunReleases: [
+    "N",
+    "how often it was reserved and released since its last loss though its handler had not begun; default 0",
+  ],
+  progress: ["p", "progress: percent, a space, message"],
+  lease: ["L", "lease, ms, as it was last taken over HTTP"],
+  share: ["G", 'in a fair line, "weight key"'],
+  before: ["B", 'in a fair line, "place id" of the task of its key that joined before it'],
+  home: [
+    "H",
+    "of an id whose task is in another partition, that partition; the record has only queue and caller beside it",
+  ],
+  key: ["K", 'in a keyed line, "arrival key", see lua/lib/keyed.lua'],
+  answers: ["V", "the answers to the last calls that changed it, newest first, see lua/lib/answers.lua"],
+  listeners: ["t", "the processes that are notified of its changes, see lua/lib/notify.lua; default none"],
+  webhook: ["W", "URL that is told of its end"],
+  undo: ["U", "1 when what it has done can be undone"],
+  stepBytes: ["S", "bytes of its steps, once it has some"],
+  output: [
+    "T",
+    'bytes of what its handler has written; then, of the last calls of write.lua, newest first, "call=values stored"',
+  ],
+  restarts: ["J", "how often it was taken back after it had been started; default 0"],
+  undoing: [
+    "Y",
+    "of a dead task, the task that undoes its work: 1 <id>:undo:<queue>, 2 the same with a colon and the fence",
+  ],
+  deadline: ["D", "deadline, ms"],
+  cancel: ["k", "of a running task whose cancel is requested: who asked, SHARED.cancelByCaller or cancelByDeadline"],
+  result: ["R", "its result, see result.ts, when short: the first 64 bytes"],
+  result2: ["R2", "the next 64, and so on"],
+  result3: ["R3", ""],
+  result4: ["R4", ""],
+  ended: ["e", "ended, ms"],
+  expires: ["x", "expiry of the result, ms"],
+  destroyed: ["g", "1 when the result was destroyed"],
+  errorCode: ["y", "error code of a failed task; of a canceled one SHARED.deadlinePassed, if that is why"],
+  errors: ["E", "last errors, JSON array, newest first, truncated"],
+  past: ["P", "the attempts that did not end it, newest first, see lua/lib/past.lua; default none"],
+} as const;
+
+/** The fields of a queue, beside the rate buckets of lua/lib/rate.lua. Lua files write `Q.paused`. */
+export const QUEUE_FIELDS = {
+  hlc: ["hlc", "last hybrid clock value: unique, grows, 16 a millisecond"],
+  fence: ["fence", "last fence"],
+  reservation: [
+    "r:",
+    'with a worker and lane behind it, its last reservation: "reservation, fence of the first id, ids"; so that it can be answered again',
+  ],
+  paused: ["paused", "1 when no work is to be taken"],
+  failures: ["failures", "the latest consecutive failures of its target, see lua/lib/rest.lua"],
+  rest: ["rest", "while it rests: since when, until the next probe, how many failed, why"],
+  probe: ["probe", "until when the present probe counts, ms, and which request took it"],
+  restEnded: ["restEnded", "the probe that ended the last rest"],
+  service: [
+    "service",
+    "exponentially weighted mean (ms) and variance (ms²) of the service times, how many there were, their total (ms): SHARED.serviceFormat",
+  ],
+  blocks: ["blocks", "what was foretold of the blocks of tasks that go on, see lua/lib/forecast.lua"],
+  forecast: [
+    "forecast",
+    "slow mean of the service time, and how far both means were off as forecasts, see lua/lib/forecast.lua",
+  ],
+  workers: ["workers", "live workers at the last heartbeat"],
+  slots: ["slots", "their slots"],
+  liveUntil: ["liveUntil", "when the last of these heartbeats ends, ms"],
+  lost: ["lost", "workers lost while they ran a task"],
+  lostAt: ["lostAt", "when the last one was lost, ms"],
+  dead: ["dead", "tasks that died"],
+  answers: ["V", "how many dead tasks the last calls of forget.lua deleted, newest first, see lua/lib/answers.lua"],
+  handedUntil: ["handedUntil", "until when allocated ids may wait for their tasks, ms"],
+  virtual: [
+    "virtual",
+    "of a fair line, with the class behind it: the place of what was taken last, see lua/lib/fair.lua",
+  ],
+  room: [
+    "room",
+    "of a fair line, with the class behind it: the start at which newcomers find room when many have come",
+  ],
+  keyed: ["keyed", "of a keyed line, how many tasks of one key may run at once, see lua/lib/keyed.lua"],
+  rekey: ["rekey", "from which score on it has yet to be decided who may start, since the limit was changed"],
+  healed: ["healed", "entries without a task that were removed from the line"],
+} as const;

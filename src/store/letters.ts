@@ -1,0 +1,43 @@
+import type { State } from "../task.ts";
+
+/** Prefixes of the numbers of a queue's rate buckets, see lua/lib/rate.lua. */
+export const RATE_LETTERS = {
+  accepted: "a",
+  finished: "z",
+  /** Of those that finished, the failed. */
+  failed: "e",
+  /** They have left their slots, but not as finished: to be run again, or canceled. */
+  returned: "b",
+} as const;
+
+/** Prefixes of the call or fence of a verb whose answer is remembered, see lua/lib/answers.lua. */
+export const ANSWER_LETTERS = {
+  cancel: "c",
+  fail: "f",
+  forget: "x",
+  lose: "l",
+  release: "r",
+  retry: "t",
+  update: "u",
+} as const;
+
+/** The letters of the states, in a task's hash and in notices. */
+export const STATE_LETTERS = {
+  waiting: "w",
+  scheduled: "d",
+  running: "r",
+  retrying: "y",
+  succeeded: "s",
+  failed: "f",
+  canceled: "c",
+} as const satisfies Record<State, string>;
+
+/** The other notices. */
+export const TASK_NOTICES = { progress: "p", cancelRequested: "k", destroyed: "g", output: "o" } as const;
+
+const STATES_BY_LETTER: ReadonlyMap<string, State> = new Map(
+  Object.entries(STATE_LETTERS).map(([state, letter]) => [letter, state as State]),
+);
+
+/** The state of a letter; null for any other text. */
+export const stateOf = (letter: string): State | null => STATES_BY_LETTER.get(letter) ?? null;
