@@ -24,7 +24,7 @@ const VENDORED: readonly { from: string; to: string; for: string }[] = [
     (name) => ({
       from: `node_modules/swagger-ui-dist/${name}`,
       to: `http/pages/swagger-ui/${name}`,
-      for: "http/pages/docs.html",
+      for: "http/pages/docs/docs.html",
     }),
   ),
   ...["dist/uPlot.iife.min.js", "dist/uPlot.min.css", "LICENSE"].map((name) => ({

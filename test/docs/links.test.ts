@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
 import { expect } from "chai";
 import { LLMS_FILE, llmsText } from "../../scripts/llms.ts";
-import { anchorOf } from "../../src/http/pages/anchor.ts";
+import { anchorOf } from "../../src/http/pages/docs/anchor.ts";
 import { ROOT } from "../../testbed/root.ts";
 
 const MARKDOWN = /\.md$/;

@@ -44,7 +44,7 @@ describe("the build", () => {
   });
 
   it("includes what the page of the API loads, with its licence, since that package is not installed in production", () => {
-    put("src/http/pages/docs.html", "<!doctype html>\n");
+    put("src/http/pages/docs/docs.html", "<!doctype html>\n");
     expect(build(root)).to.match(/8 assets copied/);
     const files = readdirSync(join(root, "dist/http/pages/swagger-ui")).sort();
     expect(files).to.include.members(["LICENSE", "NOTICE", "swagger-ui-bundle.js", "swagger-ui.css"]);

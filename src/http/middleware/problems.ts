@@ -4,7 +4,7 @@ import type { Logger } from "../../log.ts";
 import { prefersHtml } from "../headers/accept.ts";
 import { retryAfterOf, setRetryAfter } from "../headers/retry-after.ts";
 import { replyDashboard } from "../pages/dashboard-page.ts";
-import { replyMissingPage } from "../pages/monitor-page.ts";
+import { replyMissingPage } from "../pages/task/task-page.ts";
 import { findRoute } from "../route-match.ts";
 import { ROUTES } from "../routes.ts";
 import { replyProblem } from "../task/reply.ts";

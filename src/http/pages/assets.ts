@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { basename, extname } from "node:path";
 import { pathToFileURL } from "node:url";
 import { type Asset, makeAsset } from "../asset.ts";
-import { documentFiles } from "./guides.ts";
+import { documentFiles } from "./docs/guides.ts";
 
 /** Where the pages and what belongs to them lie. */
 const FOLDER = new URL("./", import.meta.url);
@@ -25,9 +25,9 @@ type Files = Readonly<Record<string, URL>>;
 /** Which files each folder has; nothing else is served. */
 const FILES: Readonly<Record<AssetFolder, () => Files>> = {
   pages: () => {
-    const scripts = ["docs.js", "task.js", "task-output.js", "task-result.js", "task-words.js"];
-    const names = [...scripts, "favicon.svg", "guide.css", "palette.css", "problem.css", "task.css"];
-    return Object.fromEntries(names.map((name) => [name, new URL(name, FOLDER)]));
+    const ofTask = ["task.css", "task.js", "task-output.js", "task-result.js", "task-words.js"];
+    const ofDocs = ["docs.js", "guide.css", "problem.css"];
+    return { ...named("", ["favicon.svg", "palette.css"]), ...named("task/", ofTask), ...named("docs/", ofDocs) };
   },
   dashboard: () => ({
     ...servedIn(new URL("dashboard/", FOLDER)),
@@ -53,6 +53,11 @@ export function assetOf(folder: AssetFolder, name: string): Asset | undefined {
   const asset = assets.get(location) ?? makeAsset(TYPES[extname(name)] ?? "", readFileSync(location));
   assets.set(location, asset);
   return asset;
+}
+
+/** The files of these names in a folder of pages. */
+function named(folder: string, names: readonly string[]): Files {
+  return Object.fromEntries(names.map((name) => [name, new URL(folder + name, FOLDER)]));
 }
 
 /** The files of a folder that are no templates. */

@@ -3,7 +3,7 @@ import { PaihaoError } from "../../../errors.ts";
 import { type Asset, makeAsset, replyAsset } from "../../asset.ts";
 import { assetOf } from "../../pages/assets.ts";
 import { replyDashboard } from "../../pages/dashboard-page.ts";
-import { type Guide, guideOf, llmsText } from "../../pages/guides.ts";
+import { type Guide, guideOf, llmsText } from "../../pages/docs/guides.ts";
 import { replyPage } from "../../pages/render.ts";
 import type { Endpoints } from "../../routes.ts";
 
@@ -19,7 +19,7 @@ export function pageEndpoints(): Endpoints<PageRoute> {
     dashboard: replyDashboard,
     dashboardView: replyDashboard,
     dashboardFile: (ctx) => reply(ctx, assetOf("dashboard", ctx.params.name)),
-    docs: (ctx) => replyPage(ctx, "docs.html", {}, DOCS),
+    docs: (ctx) => replyPage(ctx, "docs/docs.html", {}, DOCS),
     docsFile: (ctx) => {
       const name: string = ctx.params.name;
       const guide = guideOf(name);
@@ -36,7 +36,7 @@ export function pageEndpoints(): Endpoints<PageRoute> {
 
 /** A document as a page, with its text put where the template says. */
 function replyGuide(ctx: Context, name: string, { title, html }: Guide): void {
-  replyPage(ctx, "guide.html", { title, source: `/docs/${name}.md` });
+  replyPage(ctx, "docs/guide.html", { title, source: `/docs/${name}.md` });
   ctx.body = String(ctx.body).replace("<!-- guide -->", () => html);
 }
 

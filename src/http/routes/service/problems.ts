@@ -14,7 +14,7 @@ export const problemEndpoints: Endpoints<"explain"> = {
     responseOf(ctx).varyBy("Accept");
     if (prefersHtml(ctx.get("Accept"))) {
       const { code, title, status } = explanation;
-      return replyPage(ctx, "problem.html", {
+      return replyPage(ctx, "docs/problem.html", {
         code,
         title,
         status: String(status),

@@ -8,7 +8,7 @@ import { isAny, namesVersion, versionTag } from "../../headers/etag.ts";
 import { parsePrefer } from "../../headers/prefer.ts";
 import { setRetryAfter } from "../../headers/retry-after.ts";
 import { longPoll } from "../../live/long-poll.ts";
-import { replyEmbeddedPage, replyTaskPage } from "../../pages/monitor-page.ts";
+import { replyEmbeddedPage, replyTaskPage } from "../../pages/task/task-page.ts";
 import { responseOf } from "../../response.ts";
 import type { Endpoints } from "../../routes.ts";
 import { searchOf } from "../../submission/submit-options.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { closedGate } from "../../helpers/gates.ts";
-import { startServer, type TestServer } from "../../helpers/http/server.ts";
+import { closedGate } from "../../../helpers/gates.ts";
+import { startServer, type TestServer } from "../../../helpers/http/server.ts";
 
 const BROWSER = { Accept: "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8" };
 

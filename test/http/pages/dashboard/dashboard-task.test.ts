@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { closedGate } from "../../helpers/gates.ts";
-import { dashboardTest } from "../../helpers/http/dashboard.ts";
+import { closedGate } from "../../../helpers/gates.ts";
+import { dashboardTest } from "../../../helpers/http/dashboard.ts";
 
 describe("a task in the dashboard (in Chromium, else left out)", function () {
   this.timeout(60_000);

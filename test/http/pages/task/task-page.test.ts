@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import type { Browser, BrowserContextOptions, Page } from "playwright-core";
-import { axeFindings, launchBrowser } from "../../helpers/browser.ts";
-import { closedGate } from "../../helpers/gates.ts";
-import { testKeys } from "../../helpers/http/api-keys.ts";
-import { startServer, type TestServer } from "../../helpers/http/server.ts";
+import { axeFindings, launchBrowser } from "../../../helpers/browser.ts";
+import { closedGate } from "../../../helpers/gates.ts";
+import { testKeys } from "../../../helpers/http/api-keys.ts";
+import { startServer, type TestServer } from "../../../helpers/http/server.ts";
 
 describe("the page of a task in a browser", function () {
   this.timeout(60_000);

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { closedGate } from "../../helpers/gates.ts";
-import { testKeys } from "../../helpers/http/api-keys.ts";
-import { startServer, type TestServer } from "../../helpers/http/server.ts";
+import { closedGate } from "../../../helpers/gates.ts";
+import { testKeys } from "../../../helpers/http/api-keys.ts";
+import { startServer, type TestServer } from "../../../helpers/http/server.ts";
 
 const FRAME = { Accept: "text/html,*/*;q=0.8", "Sec-Fetch-Dest": "iframe", "Sec-Fetch-Site": "cross-site" };
 

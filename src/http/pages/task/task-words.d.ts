@@ -1,5 +1,5 @@
 /** The types of task-words.js for the server; tsconfig.pages.json checks the file itself. */
-import type { MonitorDocument } from "../task/documents/monitor-document.ts";
+import type { MonitorDocument } from "../../task/documents/monitor-document.ts";
 
 export function hasEnded(state: string): boolean;
 export function headlineOf(task: MonitorDocument): string;

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { expect } from "chai";
-import { startServer, type TestServer } from "../../helpers/http/server.ts";
+import { startServer, type TestServer } from "../../../helpers/http/server.ts";
 
 const KEY = "ph_test-of-the-dashboard";
 const hash = (key: string) => createHash("sha256").update(key).digest("hex");

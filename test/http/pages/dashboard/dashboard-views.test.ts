@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { axeFindings } from "../../helpers/browser.ts";
-import { closedGate } from "../../helpers/gates.ts";
-import { dashboardTest } from "../../helpers/http/dashboard.ts";
+import { axeFindings } from "../../../helpers/browser.ts";
+import { closedGate } from "../../../helpers/gates.ts";
+import { dashboardTest } from "../../../helpers/http/dashboard.ts";
 
 describe("the views of the dashboard (in Chromium, else left out)", function () {
   this.timeout(60_000);

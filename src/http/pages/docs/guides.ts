@@ -1,11 +1,11 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { basename } from "node:path";
 import { Marked } from "marked";
+import { escapeHtml } from "../render.ts";
 import { anchorOf } from "./anchor.ts";
-import { escapeHtml } from "./render.ts";
 
 /** Where the documents are: at the root of a checkout, of the package, and of an image. */
-const ROOT = new URL("../../../", import.meta.url);
+const ROOT = new URL("../../../../", import.meta.url);
 const [DOCS, LLMS] = [new URL("docs/", ROOT), new URL("llms.txt", ROOT)];
 
 /** The index of all documents, and the name under which it is served. */

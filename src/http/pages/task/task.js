@@ -3,7 +3,7 @@ import { addOutput, readOutput } from "./task-output.js";
 import { showResult } from "./task-result.js";
 import { aheadOf, attemptOf, detailOf, hasEnded, headlineOf, isLong, numberOf, titleOf, waitOf } from "./task-words.js";
 
-/** @typedef {import("../task/documents/monitor-document.ts").MonitorDocument} Task */
+/** @typedef {import("../../task/documents/monitor-document.ts").MonitorDocument} Task */
 
 /** How often an estimate of progress is asked for, ms: it grows by itself, without being an event. */
 const REFRESH_MS = 5000;

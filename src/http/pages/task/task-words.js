@@ -3,7 +3,7 @@
  * from here.
  */
 
-/** @typedef {import("../task/documents/monitor-document.ts").MonitorDocument} Task */
+/** @typedef {import("../../task/documents/monitor-document.ts").MonitorDocument} Task */
 
 /** @type {Readonly<Record<string, string>>} */
 const HEADLINES = {

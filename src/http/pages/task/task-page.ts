@@ -1,10 +1,10 @@
 import type { Context } from "koa";
-import { errorEntry, type PaihaoError } from "../../errors.ts";
-import { retryAfterOf, setRetryAfter } from "../headers/retry-after.ts";
-import { responseOf } from "../response.ts";
-import type { MonitorDocument } from "../task/documents/monitor-document.ts";
-import { paths } from "../task/links.ts";
-import { replyPage } from "./render.ts";
+import { errorEntry, type PaihaoError } from "../../../errors.ts";
+import { retryAfterOf, setRetryAfter } from "../../headers/retry-after.ts";
+import { responseOf } from "../../response.ts";
+import type { MonitorDocument } from "../../task/documents/monitor-document.ts";
+import { paths } from "../../task/links.ts";
+import { replyPage } from "../render.ts";
 import { aheadOf, attemptOf, detailOf, hasEnded, headlineOf, isLong, numberOf, titleOf, waitOf } from "./task-words.js";
 
 /** A page without a script comes back at Retry-After, and at the latest after so many seconds: places move meanwhile. */
@@ -21,7 +21,7 @@ export interface PageRights {
 export function replyTaskPage(ctx: Context, task: MonitorDocument, { signature, mayCancel }: PageRights): void {
   const { id, deadlineAt } = task;
   ctx.status = hasEnded(task.state) ? 200 : 202;
-  replyPage(ctx, "task.html", {
+  replyPage(ctx, "task/task.html", {
     ...wordsOf(task),
     id,
     created: task.createdAt,
@@ -45,7 +45,7 @@ export function replyEmbeddedPage(ctx: Context, task: MonitorDocument, frames: r
   const link = (rel: string) => task.links.find((found) => found.rel === rel)?.href ?? "";
   ctx.status = hasEnded(task.state) ? 200 : 202;
   const values = { ...wordsOf(task), refresh: refreshOf(ctx, task), result: link("result") };
-  replyPage(ctx, "embed.html", values, { frames });
+  replyPage(ctx, "task/embed.html", values, { frames });
 }
 
 /**
@@ -63,7 +63,7 @@ export function replyMissingPage(ctx: Context, error: PaihaoError, frames: reado
   if (status === 503) ctx.set("Refresh", ctx.response.get("Retry-After"));
   const isEmbedded = /[?&]embed=true(?:&|$)/i.test(ctx.search);
   const detail = error.message === title ? "" : error.message;
-  replyPage(ctx, "missing.html", { title, detail }, { frames: isEmbedded ? frames : [] });
+  replyPage(ctx, "task/missing.html", { title, detail }, { frames: isEmbedded ? frames : [] });
 }
 
 /** What is said of an error: to somebody with a link that has expired, nothing about keys. */

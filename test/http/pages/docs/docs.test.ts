@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { errorEntries } from "../../../src/errors.ts";
-import { startServer, type TestServer } from "../../helpers/http/server.ts";
+import { errorEntries } from "../../../../src/errors.ts";
+import { startServer, type TestServer } from "../../../helpers/http/server.ts";
 
 const HTML = { Accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
 
