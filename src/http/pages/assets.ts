@@ -60,9 +60,11 @@ function named(folder: string, names: readonly string[]): Files {
   return Object.fromEntries(names.map((name) => [name, new URL(folder + name, FOLDER)]));
 }
 
-/** The files of a folder that are no templates. */
+/** The files of a folder and of those within it that are no templates, by their paths. */
 function servedIn(folder: URL): Files {
-  const names = readdirSync(folder).filter((name) => Object.hasOwn(TYPES, extname(name)));
+  const names = readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .map((path) => path.replaceAll("\\", "/"))
+    .filter((path) => Object.hasOwn(TYPES, extname(path)));
   return Object.fromEntries(names.map((name) => [name, new URL(name, folder)]));
 }
 

@@ -1,24 +1,24 @@
 /** The dashboard: which view is shown, and what happens around it. */
 
 import { addressOf, followLinks, go, paths } from "./address.js";
-import { askForKey } from "./dialog.js";
-import { h, render } from "./html.js";
-import { missing } from "./missing.js";
-import { overview } from "./overview.js";
 import { byId, say } from "./page.js";
-import { queue } from "./queue.js";
+import { askForKey } from "./parts/dialog.js";
+import { h, render } from "./parts/html.js";
 import { refresher } from "./refresh.js";
-import { ask, key, messageOf, ServerError } from "./server.js";
-import { task } from "./task.js";
-import { workers } from "./workers.js";
+import { ask, key, messageOf, ServerError } from "./server/server.js";
+import { missing } from "./views/missing.js";
+import { overview } from "./views/overview.js";
+import { queue } from "./views/queue.js";
+import { task } from "./views/task.js";
+import { workers } from "./views/workers.js";
 
-/** @type {import("./wire.js").Rights | null} */
+/** @type {import("./server/wire.js").Rights | null} */
 let rights = null;
-/** @type {import("./view.js").View} */
+/** @type {import("./views/view.js").View} */
 let view = missing("");
 let shown = "";
 
-/** @type {import("./view.js").Desk} */
+/** @type {import("./views/view.js").Desk} */
 const desk = {
   redraw: draw,
   refresh: () => refresh.start(),

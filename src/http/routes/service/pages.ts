@@ -18,7 +18,7 @@ export function pageEndpoints(): Endpoints<PageRoute> {
   return {
     dashboard: replyDashboard,
     dashboardView: replyDashboard,
-    dashboardFile: (ctx) => reply(ctx, assetOf("dashboard", ctx.params.name)),
+    dashboardFile: (ctx) => reply(ctx, assetOf("dashboard", ctx.params.path)),
     docs: (ctx) => replyPage(ctx, "docs/docs.html", {}, DOCS),
     docsFile: (ctx) => {
       const name: string = ctx.params.name;

@@ -74,8 +74,9 @@ describe("the dashboard", () => {
       const asset = await page(undefined, path);
       expect(asset.status, path).to.equal(200);
       expect(asset.headers["content-type"], path).to.match(/^(text\/(css|javascript); charset=utf-8|image\/svg\+xml)$/);
-      for (const [, name] of asset.text.matchAll(/^import .* from "\.\/([^"]+)";$/gm)) {
-        if (!files.includes(`/pages/dashboard/${name}`)) files.push(`/pages/dashboard/${name}`);
+      for (const [, name = ""] of asset.text.matchAll(/^import .* from "([^"]+)";$/gm)) {
+        const { pathname } = new URL(name, `http://server${path}`);
+        if (!files.includes(pathname)) files.push(pathname);
       }
     }
     expect(files.length).to.be.above(30);

@@ -56,7 +56,7 @@ export function size(bytes) {
   return `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
-/** @typedef {import("./wire.js").Eta} Eta */
+/** @typedef {import("../server/wire.js").Eta} Eta */
 
 /**
  * When something begins by an estimate: "at once", "3.1 s", with its range if that is wide.

@@ -1,16 +1,16 @@
 /** All queues, and the last hour. */
 
-import { paths } from "./address.js";
-import { chart } from "./chart.js";
-import { count, counted, duration, eta, rate } from "./format.js";
-import { history, sumOf } from "./history.js";
-import { h } from "./html.js";
-import { badges, pauseButton } from "./queue-actions.js";
-import { ask } from "./server.js";
-import { sparkline } from "./sparkline.js";
-import { table } from "./table.js";
+import { paths } from "../address.js";
+import { chart } from "../parts/chart.js";
+import { count, counted, duration, eta, rate } from "../parts/format.js";
+import { h } from "../parts/html.js";
+import { sparkline } from "../parts/sparkline.js";
+import { table } from "../parts/table.js";
+import { badges, pauseButton } from "../queue/queue-actions.js";
+import { history, sumOf } from "../server/history.js";
+import { ask } from "../server/server.js";
 
-/** @typedef {import("./wire.js").Queue} Queue */
+/** @typedef {import("../server/wire.js").Queue} Queue */
 
 /** Lines of the charts that have a line for each queue. */
 const MOST_LINES = 4;
@@ -22,7 +22,7 @@ const MOST_LINES = 4;
 export function overview(desk) {
   /** @type {Queue[]} */
   let queues = [];
-  /** @type {import("./wire.js").History | null} */
+  /** @type {import("../server/wire.js").History | null} */
   let past = null;
   /** Whether a person has chosen to see the server's own queues; they are shown by themselves if something is wrong there. */
   /** @type {boolean | null} */
@@ -73,7 +73,7 @@ export function overview(desk) {
   };
 }
 
-/** @type {readonly import("./table.js").Column[]} */
+/** @type {readonly import("../parts/table.js").Column[]} */
 const COLUMNS = [
   { name: "Queue" },
   { name: "Last hour", hidden: true },
@@ -90,7 +90,7 @@ const COLUMNS = [
 
 /**
  * @param {Queue} queue
- * @param {import("./wire.js").History | null} past
+ * @param {import("../server/wire.js").History | null} past
  * @param {import("./view.js").Desk} desk
  */
 function row(queue, past, desk) {
@@ -135,7 +135,7 @@ function summary(queues) {
   return [parts.join(" · "), " · ", h("span", { class: dead > 0 ? "bad" : "" }, `${count(dead)} dead`)];
 }
 
-/** @param {import("./wire.js").History} past */
+/** @param {import("../server/wire.js").History} past */
 function charts({ at, step, queues }) {
   const users = queues.filter((queue) => !queue.own);
   /** @param {number[]} counts */

@@ -1,12 +1,12 @@
 /** The workers: where they are, what each runs, and when each was last heard of. */
 
-import { paths } from "./address.js";
-import { count, counted, duration, moment, secondsSince } from "./format.js";
-import { h } from "./html.js";
-import { ask } from "./server.js";
-import { table } from "./table.js";
+import { paths } from "../address.js";
+import { count, counted, duration, moment, secondsSince } from "../parts/format.js";
+import { h } from "../parts/html.js";
+import { table } from "../parts/table.js";
+import { ask } from "../server/server.js";
 
-/** @typedef {import("./wire.js").Worker} Worker */
+/** @typedef {import("../server/wire.js").Worker} Worker */
 
 /** A worker that was not heard of for so long may be gone. */
 const SILENT_S = 30;

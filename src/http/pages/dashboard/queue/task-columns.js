@@ -1,16 +1,16 @@
 /** What each list of a queue shows of its tasks. */
 
-import { paths } from "./address.js";
-import { count, duration, eta, moment, secondsSince } from "./format.js";
-import { h } from "./html.js";
-import { cancelButton, deleteButton, retryButton } from "./task-actions.js";
-import { progress, state } from "./task-state.js";
+import { paths } from "../address.js";
+import { count, duration, eta, moment, secondsSince } from "../parts/format.js";
+import { h } from "../parts/html.js";
+import { cancelButton, deleteButton, retryButton } from "../task/task-actions.js";
+import { progress, state } from "../task/task-state.js";
 
 /** @typedef {import("./task-list.js").List} List */
-/** @typedef {import("./wire.js").ListedTask} ListedTask */
-/** @typedef {import("./wire.js").Queue} Queue */
-/** @typedef {import("./html.js").Content} Content */
-/** @typedef {import("./table.js").Column & { cell: (task: ListedTask) => Content }} Shown */
+/** @typedef {import("../server/wire.js").ListedTask} ListedTask */
+/** @typedef {import("../server/wire.js").Queue} Queue */
+/** @typedef {import("../parts/html.js").Content} Content */
+/** @typedef {import("../parts/table.js").Column & { cell: (task: ListedTask) => Content }} Shown */
 
 /** @param {string | null} iso */
 const time = (iso) => (iso === null ? "–" : h("time", { datetime: iso, title: new Date(iso).toString() }, moment(iso)));
@@ -123,7 +123,7 @@ function shown(list, queue) {
  * @param {List} list
  * @param {Queue} queue
  * @param {ListedTask} task
- * @param {import("./view.js").Desk} desk
+ * @param {import("../views/view.js").Desk} desk
  * @returns {readonly Content[]}
  */
 export function cells(list, queue, task, desk) {

@@ -1,11 +1,11 @@
 /** What can be done with one task. */
 
-import { confirmed } from "./dialog.js";
-import { h } from "./html.js";
-import { ask, errorOf, send } from "./server.js";
+import { confirmed } from "../parts/dialog.js";
+import { h } from "../parts/html.js";
+import { ask, errorOf, send } from "../server/server.js";
 
-/** @typedef {Pick<import("./wire.js").Task, "id" | "queue" | "state">} Acted */
-/** @typedef {import("./view.js").Desk} Desk */
+/** @typedef {Pick<import("../server/wire.js").Task, "id" | "queue" | "state">} Acted */
+/** @typedef {import("../views/view.js").Desk} Desk */
 
 /** @param {string} id */
 const pathOf = (id) => `/v1/requests/${encodeURIComponent(id)}`;

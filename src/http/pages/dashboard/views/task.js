@@ -1,18 +1,18 @@
 /** A task: where it stands, what happened to it, what went in and came out. */
 
-import { paths } from "./address.js";
-import { attempts } from "./attempts.js";
-import { count, counted, duration, eta, moment, secondsSince } from "./format.js";
-import { h } from "./html.js";
+import { paths } from "../address.js";
+import { say } from "../page.js";
+import { count, counted, duration, eta, moment, secondsSince } from "../parts/format.js";
+import { h } from "../parts/html.js";
+import { ask, ServerError } from "../server/server.js";
+import { attempts } from "../task/attempts.js";
+import { output } from "../task/output.js";
+import { cancelButton, deleteButton, retryButton } from "../task/task-actions.js";
+import { progress, state } from "../task/task-state.js";
+import { value } from "../task/value.js";
 import { nothingThere } from "./missing.js";
-import { output } from "./output.js";
-import { say } from "./page.js";
-import { ask, ServerError } from "./server.js";
-import { cancelButton, deleteButton, retryButton } from "./task-actions.js";
-import { progress, state } from "./task-state.js";
-import { value } from "./value.js";
 
-/** @typedef {import("./wire.js").Timeline} Timeline */
+/** @typedef {import("../server/wire.js").Timeline} Timeline */
 
 const ENDED = ["succeeded", "failed", "canceled"];
 
@@ -146,7 +146,7 @@ function hero({ task, dueAt }) {
 
 /** @param {Timeline} known */
 function facts({ task, caller, key, priority, query }) {
-  /** @param {string} name @param {import("./html.js").Content} content */
+  /** @param {string} name @param {import("../parts/html.js").Content} content */
   const fact = (name, content) =>
     content !== null && content !== undefined && h("div", { key: name }, h("dt", null, name), h("dd", null, content));
   /** @param {string | null} iso */

@@ -1,7 +1,7 @@
 /** Which tasks of a list are shown: the filters are part of the address. */
 
-import { choose, options } from "./address.js";
-import { h } from "./html.js";
+import { choose, options } from "../address.js";
+import { h } from "../parts/html.js";
 
 /** @typedef {import("./task-list.js").List} List */
 
@@ -42,7 +42,7 @@ const filter = (name, value) => choose({ [name]: value, cursor: null });
 
 /**
  * @param {List} list
- * @param {import("./wire.js").Queue} queue
+ * @param {import("../server/wire.js").Queue} queue
  */
 export function filters(list, queue) {
   const states = STATES[list];

@@ -1,11 +1,11 @@
 /** The attempts of a task, as a line of time and as a table. */
 
-import { duration, moment } from "./format.js";
-import { h } from "./html.js";
-import { table } from "./table.js";
+import { duration, moment } from "../parts/format.js";
+import { h } from "../parts/html.js";
+import { table } from "../parts/table.js";
 
-/** @typedef {import("./wire.js").Timeline} Timeline */
-/** @typedef {import("./wire.js").Attempt} Attempt */
+/** @typedef {import("../server/wire.js").Timeline} Timeline */
+/** @typedef {import("../server/wire.js").Attempt} Attempt */
 
 const OUTCOMES = /** @type {Record<string, { text: string, kind: string }>} */ ({
   running: { text: "running", kind: "running" },
@@ -62,7 +62,7 @@ const endOf = (iso) => (iso === null ? Date.now() : Date.parse(iso));
 
 /**
  * From its submission to its end: grey while it waited, coloured while it ran.
- * @param {import("./wire.js").Task} task
+ * @param {import("../server/wire.js").Task} task
  * @param {readonly Attempt[]} attempts
  */
 function span(task, attempts) {

@@ -1,12 +1,12 @@
 /** The tasks of a list of a queue, page by page, and what can be done with all that match the filters. */
 
-import { choose, options, paths } from "./address.js";
+import { choose, options, paths } from "../address.js";
+import { count, counted } from "../parts/format.js";
+import { h } from "../parts/html.js";
+import { table } from "../parts/table.js";
+import { ask } from "../server/server.js";
 import { bulk } from "./bulk.js";
 import { filters, isFiltered, queryOf } from "./filters.js";
-import { count, counted } from "./format.js";
-import { h } from "./html.js";
-import { ask } from "./server.js";
-import { table } from "./table.js";
 import { cells, columns } from "./task-columns.js";
 
 /** @typedef {"waiting" | "running" | "scheduled" | "dead" | "finished"} List */
@@ -19,11 +19,11 @@ const PAGE = 50;
 const MOST_LOOKS = 5;
 
 /**
- * @param {import("./view.js").Desk} desk
+ * @param {import("../views/view.js").Desk} desk
  * @param {string} queue
  */
 export function taskList(desk, queue) {
-  /** @type {import("./wire.js").ListedTask[]} */
+  /** @type {import("../server/wire.js").ListedTask[]} */
   let items = [];
   /** @type {string | null} */
   let next = null;
@@ -43,13 +43,13 @@ export function taskList(desk, queue) {
       const asked = where(tab);
       const query = queryOf(tab);
       query.set("limit", String(PAGE));
-      /** @type {import("./wire.js").ListedTask[]} */
+      /** @type {import("../server/wire.js").ListedTask[]} */
       const found = [];
       let cursor = options().get("cursor");
       let looked = 0;
       for (let look = 1; ; look += 1) {
         if (cursor) query.set("cursor", cursor);
-        /** @type {import("./wire.js").Page} */
+        /** @type {import("../server/wire.js").Page} */
         const page = await ask(`/v1/queues/${encodeURIComponent(queue)}/${tab}?${query}`, { signal });
         found.push(...page.items);
         cursor = page.next;
@@ -66,7 +66,7 @@ export function taskList(desk, queue) {
 
     /**
      * @param {List} tab
-     * @param {import("./wire.js").Queue} known
+     * @param {import("../server/wire.js").Queue} known
      */
     show(tab, known) {
       const isLoaded = loaded === where(tab);
@@ -109,7 +109,7 @@ function pages(shown, next) {
 /**
  * Says why there is nothing, and what to do.
  * @param {List} tab
- * @param {import("./wire.js").Queue} queue
+ * @param {import("../server/wire.js").Queue} queue
  * @param {string | null} next
  * @param {number} scanned
  */

@@ -1,8 +1,8 @@
 /** The state of a task, and how far it is. */
 
-import { h } from "./html.js";
+import { h } from "../parts/html.js";
 
-/** @typedef {import("./wire.js").Task} Task */
+/** @typedef {import("../server/wire.js").Task} Task */
 
 /** Colour is for what ended well or badly; other states are plain. */
 const KINDS = /** @type {Record<string, string>} */ ({

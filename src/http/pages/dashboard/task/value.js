@@ -1,11 +1,11 @@
 /** An input or a result, shown as what it is, and never as HTML. */
 
-import { size } from "./format.js";
-import { h } from "./html.js";
-import { save } from "./page.js";
-import { errorOf, send } from "./server.js";
+import { save } from "../page.js";
+import { size } from "../parts/format.js";
+import { h } from "../parts/html.js";
+import { errorOf, send } from "../server/server.js";
 
-/** @typedef {import("./wire.js").Shown} Shown */
+/** @typedef {import("../server/wire.js").Shown} Shown */
 
 /** Pictures that cannot hold scripts or load anything. */
 const PICTURES = /^image\/(png|jpeg|gif|webp|avif|bmp)\b/i;
@@ -30,7 +30,7 @@ const results = new Map();
 /**
  * @param {string} title
  * @param {Shown & { status?: number } | null} shown
- * @param {import("./view.js").Desk} [desk] with which a result can be fetched whole
+ * @param {import("../views/view.js").Desk} [desk] with which a result can be fetched whole
  * @param {string} [id] of its task
  */
 export function value(title, shown, desk, id) {
@@ -84,7 +84,7 @@ function fetchedContent({ address, text, bytes }, id) {
 /** @param {string} text */
 const pre = (text) => h("pre", { class: "value", tabindex: "0", role: "group", "aria-label": "Value" }, text);
 
-/** @param {import("./view.js").Desk} desk @param {string} id */
+/** @param {import("../views/view.js").Desk} desk @param {string} id */
 function fetchedBefore(desk, id) {
   const known = results.get(id);
   if (known === undefined) {

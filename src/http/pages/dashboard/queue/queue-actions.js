@@ -1,14 +1,14 @@
 /** What can be done with a queue, and what is to be known of it at a glance. */
 
-import { moment } from "./format.js";
-import { h } from "./html.js";
-import { ask } from "./server.js";
+import { moment } from "../parts/format.js";
+import { h } from "../parts/html.js";
+import { ask } from "../server/server.js";
 
-/** @typedef {import("./wire.js").Queue} Queue */
+/** @typedef {import("../server/wire.js").Queue} Queue */
 
 /**
  * @param {Queue} queue
- * @param {import("./view.js").Desk} desk
+ * @param {import("../views/view.js").Desk} desk
  * @param {string | null} [kind]
  */
 export function pauseButton({ name, paused }, desk, kind = null) {

@@ -1,6 +1,6 @@
 /** The fields of a form for what a JSON Schema describes, and the value that they hold. */
 
-import { h } from "./html.js";
+import { h } from "../parts/html.js";
 
 /** @typedef {Record<string, any>} Schema as the server made it from a handler's input */
 /** @typedef {{ path: string[], schema: Schema, isRequired: boolean, kind: "text" | "number" | "boolean" | "choice" | "json" }} Field */
@@ -56,7 +56,7 @@ export const formFields = (schema, value, errors) => fieldsOf(schema).map((field
  * @param {ReturnType<typeof fieldsOf>[number]} field
  * @param {unknown} value
  * @param {ReadonlyMap<string, string>} errors
- * @returns {import("./html.js").Description}
+ * @returns {import("../parts/html.js").Description}
  */
 function shown(field, value, errors) {
   const { path, schema } = field;
@@ -106,7 +106,7 @@ function limits({ type, minimum, maximum, default: standard, format }, kind) {
 /**
  * @param {Field} field
  * @param {unknown} value
- * @param {import("./html.js").Props} props
+ * @param {import("../parts/html.js").Props} props
  */
 function control({ schema, kind, isRequired }, value, props) {
   if (kind === "choice" || kind === "boolean") {

@@ -1,7 +1,7 @@
 /** What is shown where an address has nothing. */
 
-import { paths } from "./address.js";
-import { h } from "./html.js";
+import { paths } from "../address.js";
+import { h } from "../parts/html.js";
 
 /**
  * @param {string} path
@@ -15,7 +15,7 @@ export const missing = (path) => ({
 
 /**
  * @param {string} title
- * @param {import("./html.js").Content} text
+ * @param {import("../parts/html.js").Content} text
  */
 export const nothingThere = (title, text) => [
   h("h1", null, title),

@@ -1,18 +1,18 @@
 /** A queue: its figures, its last hour, and its tasks by list. */
 
-import { addressOf, paths } from "./address.js";
-import { chart } from "./chart.js";
-import { queryOf } from "./filters.js";
-import { count, duration, etaRange, etaStart, moment, rate } from "./format.js";
-import { history } from "./history.js";
-import { h } from "./html.js";
+import { addressOf, paths } from "../address.js";
+import { chart } from "../parts/chart.js";
+import { count, duration, etaRange, etaStart, moment, rate } from "../parts/format.js";
+import { h } from "../parts/html.js";
+import { queryOf } from "../queue/filters.js";
+import { badges, pauseButton } from "../queue/queue-actions.js";
+import { submission } from "../queue/submission.js";
+import { LISTS, taskList } from "../queue/task-list.js";
+import { history } from "../server/history.js";
+import { ask, ServerError } from "../server/server.js";
 import { nothingThere } from "./missing.js";
-import { badges, pauseButton } from "./queue-actions.js";
-import { ask, ServerError } from "./server.js";
-import { submission } from "./submission.js";
-import { LISTS, taskList } from "./task-list.js";
 
-/** @typedef {import("./wire.js").Queue} Queue */
+/** @typedef {import("../server/wire.js").Queue} Queue */
 
 /**
  * @param {import("./view.js").Desk} desk
@@ -23,7 +23,7 @@ export function queue(desk, name) {
   const path = `/v1/queues/${encodeURIComponent(name)}`;
   /** @type {Queue | null} */
   let known = null;
-  /** @type {import("./wire.js").QueueHistory | null} */
+  /** @type {import("../server/wire.js").QueueHistory | null} */
   let past = null;
   const pastOf = history(`${path}/history?step=30`, 10_000);
   const list = taskList(desk, name);
@@ -91,7 +91,7 @@ function rest({ since, reason, nextProbe }) {
 
 /** @param {Queue} queue */
 function figures(queue) {
-  /** @param {string} name @param {import("./html.js").Content} value @param {string} [kind] */
+  /** @param {string} name @param {import("../parts/html.js").Content} value @param {string} [kind] */
   const figure = (name, value, kind) =>
     h("div", { key: name }, h("dt", null, name), h("dd", { class: kind ?? null }, value));
   return [
@@ -112,7 +112,7 @@ function figures(queue) {
   ];
 }
 
-/** @param {import("./wire.js").QueueHistory} past */
+/** @param {import("../server/wire.js").QueueHistory} past */
 function charts(past) {
   const { at, step } = past;
   /** @param {number[]} counts */

@@ -3,11 +3,11 @@
  *
  * @typedef {{ seconds: number, low: number, high: number }} Eta
  *
- * @typedef {import("../../routes/queues/queues.ts").QueueDocument} Queue
- * @typedef {import("../../task/documents/monitor-document.ts").MonitorDocument} Task
- * @typedef {import("../../routes/queues/line.ts").ListedTask} ListedTask
- * @typedef {import("../../task/documents/timeline.ts").AttemptDocument} Attempt
- * @typedef {import("../../task/documents/timeline.ts").ShownBytes} Shown
+ * @typedef {import("../../../routes/queues/queues.ts").QueueDocument} Queue
+ * @typedef {import("../../../task/documents/monitor-document.ts").MonitorDocument} Task
+ * @typedef {import("../../../routes/queues/line.ts").ListedTask} ListedTask
+ * @typedef {import("../../../task/documents/timeline.ts").AttemptDocument} Attempt
+ * @typedef {import("../../../task/documents/timeline.ts").ShownBytes} Shown
  *
  * @typedef {{ items: ListedTask[], next: string | null, scanned: number }} Page
  *

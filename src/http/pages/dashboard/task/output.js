@@ -1,13 +1,13 @@
 /** What a task writes, as it writes it. */
 
-import { h } from "./html.js";
-import { send } from "./server.js";
+import { h } from "../parts/html.js";
+import { send } from "../server/server.js";
 
 /** A page that shows more is slow; what was first is left out then. */
 const MOST_CHARACTERS = 100_000;
 
 /**
- * @param {import("./view.js").Desk} desk
+ * @param {import("../views/view.js").Desk} desk
  * @param {string} id
  */
 export function output(desk, id) {

@@ -4,7 +4,7 @@
  * @typedef {object} View
  * @property {string} title of the page
  * @property {(signal: AbortSignal) => Promise<void>} load asks the server for what it shows
- * @property {() => import("./html.js").Content} show
+ * @property {() => import("../parts/html.js").Content} show
  * @property {() => void} [leave] stops what it has begun
  *
  * @typedef {object} Desk what a view is given

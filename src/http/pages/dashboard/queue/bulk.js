@@ -1,13 +1,13 @@
 /** Doing something with all tasks of a list that match its filters, in bounded steps, with progress. */
 
-import { confirmed } from "./dialog.js";
+import { confirmed } from "../parts/dialog.js";
+import { count, counted } from "../parts/format.js";
+import { h } from "../parts/html.js";
+import { ask } from "../server/server.js";
 import { isFiltered, queryOf } from "./filters.js";
-import { count, counted } from "./format.js";
-import { h } from "./html.js";
-import { ask } from "./server.js";
 
 /** @typedef {import("./task-list.js").List} List */
-/** @typedef {import("../../../engine/maintenance/bulk.ts").BulkAction} Action */
+/** @typedef {import("../../../../engine/maintenance/bulk.ts").BulkAction} Action */
 
 /** @type {Readonly<Record<List, readonly Action[]>>} */
 const ACTIONS = {
@@ -34,7 +34,7 @@ const CONSEQUENCES = {
 const COUNT_MS = 4000;
 
 /**
- * @param {import("./view.js").Desk} desk
+ * @param {import("../views/view.js").Desk} desk
  * @param {string} queue
  */
 export function bulk(desk, queue) {
@@ -44,14 +44,14 @@ export function bulk(desk, queue) {
   /**
    * One bounded step after the other.
    * @param {Record<string, unknown>} body
-   * @param {(step: import("./wire.js").BulkStep) => boolean} onStep whether to go on
+   * @param {(step: import("../server/wire.js").BulkStep) => boolean} onStep whether to go on
    * @returns {Promise<boolean>} whether it came to the end
    */
   async function steps(body, onStep) {
     /** @type {string | null} */
     let cursor = null;
     do {
-      /** @type {import("./wire.js").BulkStep} */
+      /** @type {import("../server/wire.js").BulkStep} */
       const step = await ask(`/v1/queues/${encodeURIComponent(queue)}/bulk`, {
         method: "POST",
         json: { ...body, ...(cursor === null ? {} : { cursor }) },
@@ -82,7 +82,7 @@ export function bulk(desk, queue) {
   /**
    * @param {Action} action
    * @param {List} list
-   * @param {import("./wire.js").Queue} known
+   * @param {import("../server/wire.js").Queue} known
    * @returns {Promise<string | null>}
    */
   async function run(action, list, known) {
@@ -125,7 +125,7 @@ export function bulk(desk, queue) {
   return {
     /**
      * @param {List} list
-     * @param {import("./wire.js").Queue} known
+     * @param {import("../server/wire.js").Queue} known
      */
     buttons: (list, known) =>
       (list === "finished" || known[list] > 0) &&

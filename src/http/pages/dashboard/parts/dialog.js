@@ -1,7 +1,7 @@
 /** The one dialog of the page: it asks before something is destroyed, and for the key. */
 
+import { byId } from "../page.js";
 import { h, render } from "./html.js";
-import { byId } from "./page.js";
 
 /** @returns {HTMLDialogElement} */
 function dialog() {

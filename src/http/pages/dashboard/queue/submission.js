@@ -1,16 +1,16 @@
 /** The form that submits a task: made of the schema of the queue, or JSON, or a file. */
 
-import { paths } from "./address.js";
-import { h } from "./html.js";
+import { paths } from "../address.js";
+import { h } from "../parts/html.js";
+import { errorOf, messageOf, ServerError, send } from "../server/server.js";
 import { formFields, formValue, isForm } from "./schema-form.js";
-import { errorOf, messageOf, ServerError, send } from "./server.js";
 
-/** @typedef {import("./wire.js").Queue} Queue */
+/** @typedef {import("../server/wire.js").Queue} Queue */
 
 const PRIORITIES = ["0 (first)", "1", "2", "3 (default)", "4", "5", "6", "7 (last)"];
 
 /**
- * @param {import("./view.js").Desk} desk
+ * @param {import("../views/view.js").Desk} desk
  * @param {string} name
  */
 export function submission(desk, name) {
