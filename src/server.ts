@@ -9,7 +9,7 @@ import { loadHandlers, shippedHandlersDir } from "./handler/load.ts";
 import { createApp, createHealthApp } from "./http/app.ts";
 import { OpenStreams } from "./http/live/open-streams.ts";
 import { openSecurity } from "./http/security/security.ts";
-import { HttpServer } from "./http/server.ts";
+import { HttpServer } from "./http/server/server.ts";
 import { monitorDocument, PROBLEM_BYTES } from "./http/task/documents/monitor-document.ts";
 import { isPrediction, predictionJson } from "./http/task/documents/prediction.ts";
 import type { Logger } from "./log.ts";

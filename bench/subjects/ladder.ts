@@ -13,8 +13,10 @@ import getRawBody from "raw-body";
 import { built } from "../harness/built.ts";
 import { RUNGS, type Rung, type Usual } from "../harness/rungs.ts";
 
-const { Application } = await built<typeof import("../../src/http/application.ts")>("http/application.js");
-const { HttpResponse, responseOf } = await built<typeof import("../../src/http/response.ts")>("http/response.js");
+const { Application } =
+  await built<typeof import("../../src/http/server/application.ts")>("http/server/application.js");
+const { HttpResponse, responseOf } =
+  await built<typeof import("../../src/http/server/response.ts")>("http/server/response.js");
 const { readBytes } = await built<typeof import("../../src/http/input/body.ts")>("http/input/body.js");
 const { pendingLinks, pendingLinksJson, taskPaths } =
   await built<typeof import("../../src/http/task/links.ts")>("http/task/links.js");

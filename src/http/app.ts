@@ -3,7 +3,6 @@ import type { Context } from "koa";
 import type { ServedHosts } from "../config/config.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Api } from "./api.ts";
-import { Application } from "./application.ts";
 import { readForwarded } from "./headers/forwarded.ts";
 import type { IdSecret } from "./headers/request-id.ts";
 import { accessLog } from "./middleware/access-log.ts";
@@ -18,10 +17,11 @@ import { rateLimit } from "./middleware/rate-limit.ts";
 import { sameOrigin } from "./middleware/same-origin.ts";
 import { traceRequests } from "./middleware/trace.ts";
 import { wellFormed } from "./middleware/well-formed.ts";
-import { responseOf } from "./response.ts";
 import { routeOf } from "./route-match.ts";
 import { apiRouting, type Routing, type WorkerApi, workerRouting } from "./router.ts";
 import type { Security } from "./security/security.ts";
+import { Application } from "./server/application.ts";
+import { responseOf } from "./server/response.ts";
 
 /** How an application is reached. */
 export interface AppOptions {

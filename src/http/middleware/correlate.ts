@@ -1,7 +1,7 @@
 import rTracer from "cls-rtracer";
 import type { Middleware } from "koa";
 import { type IdSecret, requestIdOf } from "../headers/request-id.ts";
-import { responseOf } from "../response.ts";
+import { responseOf } from "../server/response.ts";
 import { callerOf } from "../task/access.ts";
 
 /**

@@ -1,5 +1,5 @@
-import { responseOf } from "../response.ts";
 import { METHODS } from "../routes.ts";
+import { responseOf } from "../server/response.ts";
 import type { Check } from "./checks.ts";
 
 /** Headers that pages may read in addition to those they always may; `*` is for those that handlers set. */

@@ -3,9 +3,9 @@ import type { Context } from "koa";
 import type { TaskEnd } from "../../engine/reading/inspect.ts";
 import { BODILESS, isActive, keptHeaders } from "../../handler/result-headers.ts";
 import type { Result } from "../../task.ts";
-import { responseOf } from "../response.ts";
 import { findRoute } from "../route-match.ts";
 import { ROUTES } from "../routes.ts";
+import { responseOf } from "../server/response.ts";
 
 /** A body up to this length is copied into one piece with the head: to write two pieces takes longer. */
 const SHORT_BYTES = 16_384;

@@ -9,7 +9,7 @@ import type { State } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
 import { pendingRetryAfterS } from "../headers/retry-after.ts";
 import { problemDocument } from "../problems/problem.ts";
-import { responseOf } from "../response.ts";
+import { responseOf } from "../server/response.ts";
 import { signatureOf } from "./access.ts";
 import { problemMembers } from "./documents/monitor-document.ts";
 import { absolute, pendingLinksJson, type TaskPaths, taskPaths } from "./links.ts";

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import net from "node:net";
 import { expect } from "chai";
 import Koa from "koa";
-import { HTTP_DEFAULTS, HttpServer } from "../../../src/http/server.ts";
+import { HTTP_DEFAULTS, HttpServer } from "../../../src/http/server/server.ts";
 import { exchange, startServer, type TestServer } from "../../helpers/http/server.ts";
 
 /** A raw connection, and everything it receives until the server closes it. */

@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import { errorEntry, type PaihaoError } from "../../../errors.ts";
 import { retryAfterOf, setRetryAfter } from "../../headers/retry-after.ts";
-import { responseOf } from "../../response.ts";
+import { responseOf } from "../../server/response.ts";
 import type { MonitorDocument } from "../../task/documents/monitor-document.ts";
 import { paths } from "../../task/links.ts";
 import { replyPage } from "../render.ts";

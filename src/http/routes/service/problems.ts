@@ -2,8 +2,8 @@ import { errorEntries, PaihaoError } from "../../../errors.ts";
 import { prefersHtml } from "../../headers/accept.ts";
 import { replyPage } from "../../pages/render.ts";
 import { explain } from "../../problems/texts.ts";
-import { responseOf } from "../../response.ts";
 import type { Endpoints } from "../../routes.ts";
+import { responseOf } from "../../server/response.ts";
 
 /** The targets of the `type` of problem documents: the explanation of a code, as JSON or as a page. */
 export const problemEndpoints: Endpoints<"explain"> = {

@@ -1,10 +1,10 @@
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import type Koa from "koa";
-import { StartError } from "../errors.ts";
-import type { Logger } from "../log.ts";
-import type { Role } from "../loop.ts";
-import { HEAD_BYTES, refuse } from "./problems/client-error.ts";
+import { StartError } from "../../errors.ts";
+import type { Logger } from "../../log.ts";
+import type { Role } from "../../loop.ts";
+import { HEAD_BYTES, refuse } from "../problems/client-error.ts";
 import { HttpRequest } from "./request.ts";
 import { HttpResponse, latestOn } from "./response.ts";
 import { cutStalledReaders, STALLED_DEFAULTS } from "./stalled-readers.ts";

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { Application } from "../../src/http/application.ts";
-import { HttpServer } from "../../src/http/server.ts";
+import { Application } from "../../../src/http/server/application.ts";
+import { HttpServer } from "../../../src/http/server/server.ts";
 
 describe("an application", () => {
   const app = new Application();
