@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { submissionOf } from "../../testbed/submission.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 
 describe("the line of a queue", () => {
@@ -52,6 +53,25 @@ describe("the line of a queue", () => {
         ["running", 0],
         ["waiting", null],
       ]);
+    } finally {
+      await p.close();
+    }
+  });
+
+  it("counts over all partitions what is submitted together", async () => {
+    const p = await openEngine({ partitions: 3 });
+    try {
+      const ids = Array.from({ length: 400 }, (_, n) => `p${n}`);
+      const submissions = ids.map((id) => submissionOf(id, "jobs", "1"));
+      const ends = await p.engine.submitAll(submissions, p.settings);
+      expect(ends.map((end) => end.status === "fulfilled" && end.value.verdict)).to.deep.equal(ids.map(() => "new"));
+      const seen = await Promise.all(ids.map((id) => p.engine.inspect(id, { result: false })));
+      const places = seen.map((task) => task?.index ?? -1);
+      expect([...places].sort((a, b) => a - b)).to.deep.equal(ids.map((_, n) => n));
+      for (const partition of [0, 1, 2]) {
+        const own = places.filter((_, n) => p.keys.partitionOf(ids[n] ?? "") === partition);
+        expect(own).to.deep.equal([...own].sort((a, b) => a - b));
+      }
     } finally {
       await p.close();
     }

@@ -57,6 +57,8 @@ export interface BatchOptions<Item, Verdict> {
   send(partition: number, items: readonly Item[]): Promise<readonly Verdict[]>;
   /** Size of an item in a call, bytes; default 0. */
   sizeOf?(item: Item): number;
+  /** How many usual items an item is as much work as for the script; default 1. */
+  workOf?(item: Item): number;
   /** The queue of an item, if each further queue makes a call longer. Default: no limit on queues. */
   queueOf?(item: Item): string;
 }
@@ -145,15 +147,16 @@ export class Batch<Item, Verdict> {
 
   /** Up to where the entries from one on fit into one call; at least that one does. */
   #endOfCall(entries: readonly Entry<Item, Verdict>[], from: number): number {
-    const { sizeOf, queueOf } = this.#options;
+    const { sizeOf, workOf, queueOf } = this.#options;
     const queues = queueOf && new Set<string>();
     const most = Math.min(entries.length, from + BATCH_LIMIT);
-    let bytes = 0;
+    let [bytes, work] = [0, 0];
     for (let at = from; at < most; at += 1) {
       const { item } = entries[at] as Entry<Item, Verdict>;
       bytes += sizeOf?.(item) ?? 0;
+      work += workOf?.(item) ?? 0;
       queues?.add(queueOf?.(item) ?? "");
-      const full = bytes > BYTES_LIMIT || (queues !== undefined && queues.size > QUEUES_LIMIT);
+      const full = bytes > BYTES_LIMIT || work > BATCH_LIMIT || (queues !== undefined && queues.size > QUEUES_LIMIT);
       if (full && at > from) return at;
     }
     return most;

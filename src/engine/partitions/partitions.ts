@@ -1,6 +1,13 @@
 import { PaihaoError, StartError } from "../../errors.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { Counted, QueueSnapshot, Scripts } from "../../store/scripts/scripts.ts";
+import {
+  type Counted,
+  placesOf,
+  type Question,
+  type QueueSnapshot,
+  type Scripts,
+} from "../../store/scripts/scripts.ts";
+import { Batch } from "../calls/batch.ts";
 
 /**
  * Writes the number of partitions to the store at the first start, and checks it at every later start: with another number,
@@ -39,16 +46,19 @@ interface Group {
 }
 
 /**
- * Counts the tasks of the other partitions. The place over all partitions is the sum of the tasks before its score in each; of
+ * Counts the tasks of the other partitions; what is asked in one turn of the event loop is sent together. The place over all partitions is the sum of the tasks before its score in each; of
  * two tasks with the same score, the one in the lower partition is first.
  */
 export class OtherPartitions {
-  readonly #scripts: Scripts;
   readonly #keys: Keys;
+  readonly #questions: Batch<Question, Counted>;
 
   constructor(scripts: Scripts, keys: Keys) {
-    this.#scripts = scripts;
     this.#keys = keys;
+    this.#questions = new Batch({
+      workOf: ({ places }) => places.work,
+      send: (partition, questions) => scripts.count(keys.tag(partition), questions),
+    });
   }
 
   /** Converts places within one partition to places over all partitions, in the same order; for at most one batch of tasks. */
@@ -93,16 +103,15 @@ export class OtherPartitions {
 
   /** The sums over the other partitions, by queue. */
   async #ask(home: number, groups: ReadonlyMap<string, Pick<Group, "scores">>): Promise<ReadonlyMap<string, Counted>> {
-    const queues = [...groups];
-    const others = this.#keys.tags.flatMap((tag, partition) => (partition === home ? [] : [{ tag, partition }]));
+    const queues = [...groups].map(([queue, { scores }]) => ({ queue, places: placesOf(scores) }));
+    const others = this.#keys.tags.flatMap((_, partition) => (partition === home ? [] : [partition]));
     const answers = await Promise.all(
-      others.map(({ tag, partition }) => {
+      others.map((partition) => {
         const equals = partition < home;
-        const questions = queues.map(([queue, { scores }]) => ({ queue, scores, equals }));
-        return this.#scripts.count(tag, questions);
+        return Promise.all(queues.map((question) => this.#questions.add(partition, { ...question, equals })));
       }),
     );
-    return new Map(queues.map(([queue], n) => [queue, sumOf(answers.flatMap((answer) => answer[n] ?? []))]));
+    return new Map(queues.map(({ queue }, n) => [queue, sumOf(answers.flatMap((answer) => answer[n] ?? []))]));
   }
 }
 

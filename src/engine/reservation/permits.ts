@@ -1,5 +1,11 @@
 import type { Keys } from "../../store/keys.ts";
-import { BATCH_LIMIT, type Reservation, type ReservedPart, type Scripts } from "../../store/scripts/scripts.ts";
+import {
+  BATCH_LIMIT,
+  placesOf,
+  type Reservation,
+  type ReservedPart,
+  type Scripts,
+} from "../../store/scripts/scripts.ts";
 
 /**
  * Enforces the rate of queues with several partitions: one of these, chosen by the queue's name, permits each start in any of
@@ -27,7 +33,9 @@ export class Permits {
   ): Promise<ReservedPart> {
     const { queue, worker, lane = 0, reservation } = request;
     // Requests permits only if there are tasks, since others could use them.
-    const [line] = await this.#scripts.count(this.#keys.tag(partition), [{ queue, scores: [], equals: false }]);
+    const [line] = await this.#scripts.count(this.#keys.tag(partition), [
+      { queue, places: placesOf([]), equals: false },
+    ]);
     const count = Math.min(request.count, BATCH_LIMIT, line?.waiting ?? 0);
     if (count === 0) return await reserve(0);
     const asked = { queue, request: `${partition} ${worker} ${lane} ${reservation}`, count, rate };

@@ -103,17 +103,46 @@ export class Submitter {
     submissions: readonly Submission[],
     settings: QueueSettings,
   ): Promise<readonly PromiseSettledResult<SubmissionVerdict>[]> {
-    if (this.#keys.partitions > 1 || submissions.some(({ input }) => isLarge(input))) {
+    const { partitions } = this.#keys;
+    const isKeyed = partitions > 1 && settings.keyedConcurrency !== undefined;
+    const isAlone = ({ input, maxIndex }: Submission) => isLarge(input) || (partitions > 1 && maxIndex !== null);
+    if (isKeyed || submissions.some(isAlone)) {
       return await Promise.allSettled(submissions.map((submission) => this.submit(submission, settings, false)));
     }
-    const items = submissions.map((submission) => itemOf(submission, settings, 1));
-    return await this.#batch.addAll(0, items);
+    const items = submissions.map((submission) => itemOf(submission, settings, partitions));
+    return partitions === 1 ? await this.#batch.addAll(0, items) : await this.#submitSpread(items);
+  }
+
+  /** Tasks of one queue, to the partitions of their ids. */
+  async #submitSpread(items: readonly SubmitItem[]): Promise<PromiseSettledResult<SubmissionVerdict>[]> {
+    const shares = this.#keys.tags.map((): { items: SubmitItem[]; nths: number[] } => ({ items: [], nths: [] }));
+    for (const [nth, item] of items.entries()) {
+      const share = at(shares, this.#keys.partitionOf(item.id));
+      share.items.push(item);
+      share.nths.push(nth);
+    }
+    const ends = new Array<PromiseSettledResult<SubmissionVerdict>>(items.length);
+    const moved: number[] = [];
+    const submitted = shares.map(async ({ items, nths }, partition) => {
+      for (const [i, end] of (await this.#batch.addAll(partition, items)).entries()) {
+        const nth = at(nths, i);
+        ends[nth] = end;
+        if (end.status === "fulfilled" && end.value.verdict === "moved") moved.push(nth);
+      }
+    });
+    await Promise.all(submitted);
+    const found = await Promise.allSettled(moved.map((nth) => this.#submitMoved(at(items, nth))));
+    for (const [i, end] of found.entries()) ends[at(moved, i)] = end;
+    return ends;
   }
 
   async #submitUnkeyed(item: SubmitItem): Promise<SubmissionVerdict> {
     const verdict = await this.#submitTo(this.#keys.partitionOf(item.id), item);
-    if (verdict.verdict !== "moved") return verdict;
-    // Of the time when its queue was keyed.
+    return verdict.verdict === "moved" ? await this.#submitMoved(item) : verdict;
+  }
+
+  /** The task is of the time when its queue was keyed. */
+  async #submitMoved(item: SubmitItem): Promise<SubmissionVerdict> {
     const found = await this.#submitTo(await this.#parts.homes.find(item.id), item);
     if (found.verdict === "moved") throw new PaihaoError("store-unavailable");
     return found;

@@ -2,11 +2,18 @@ import { list, text } from "./reply.ts";
 import type { Script } from "./script.ts";
 
 /** Places of tasks of other partitions. */
-interface Question {
+export interface Question {
   readonly queue: string;
-  readonly scores: readonly string[];
+  readonly places: Places;
   /** Whether tasks with the same score come before a place. */
   readonly equals: boolean;
+}
+
+/** Scores of tasks as count.lua takes them. */
+export interface Places {
+  readonly text: string;
+  /** How much work it is to count what stands before them: that for a single score is 1. */
+  readonly work: number;
 }
 
 /** The reply. */
@@ -26,7 +33,7 @@ const PATIENCE_MS = 300;
 export const count =
   (script: Script) =>
   async (tag: string, questions: readonly Question[]): Promise<Counted[]> => {
-    const args = questions.flatMap((q) => [q.queue, q.equals ? "<=" : "<", runsOf(q.scores).join(" ")]);
+    const args = questions.flatMap((q) => [q.queue, q.equals ? "<=" : "<", q.places.text]);
     return list(await script.text(tag, args, PATIENCE_MS)).map((reply) => {
       const [waiting, scheduled, running, resting, ...before] = text(reply).split(" ");
       return {
@@ -39,23 +46,32 @@ export const count =
     });
   };
 
-/** Tasks submitted together have consecutive scores, which are written as one: see count.lua. */
-function runsOf(scores: readonly string[]): string[] {
+/** Roughly: mostly few tasks of other partitions stand in between, and looking for them halves the run again and again. */
+const WORK_OF_CONSECUTIVE = 0.1;
+
+/**
+ * Writes scores, none if only the lengths of the lines are asked for. Tasks submitted together have consecutive ones, which are
+ * written as one: see count.lua.
+ */
+export function placesOf(scores: readonly string[]): Places {
   const runs: { readonly first: string; last: number; more: number }[] = [];
   for (const score of scores) {
     const run = runs.at(-1);
-    if (run && /^\d+$/.test(score) && Number(score) === run.last + 1) {
+    if (run && Number(score) === run.last + 1 && !score.includes(".")) {
       run.last += 1;
       run.more += 1;
     } else {
-      runs.push({ first: score, last: Number(score), more: 0 });
+      // Nothing follows a score with a fraction.
+      runs.push({ first: score, last: score.includes(".") ? Number.NaN : Number(score), more: 0 });
     }
   }
-  return runs.map(({ first, more }) => (more === 0 ? first : `${first}+${more}`));
+  const text = runs.map(({ first, more }) => (more === 0 ? first : `${first}+${more}`)).join(" ");
+  return { text, work: Math.max(1, runs.length) + (scores.length - runs.length) * WORK_OF_CONSECUTIVE };
 }
 
-/** Reads a count, or "count*n" for as many tasks. */
+/** Reads a count; or "count*n", the same for n tasks, or "count+n", one more for each of n tasks. */
 function countsOf(counts: string): number[] {
-  const [before, tasks = 1] = counts.split("*").map(Number);
-  return Array.from({ length: tasks }, () => before ?? 0);
+  const [first = 0, tasks = 1] = counts.split(/[*+]/).map(Number);
+  const step = counts.includes("+") ? 1 : 0;
+  return Array.from({ length: tasks }, (_, n) => first + n * step);
 }

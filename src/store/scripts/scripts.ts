@@ -53,6 +53,7 @@ export type * from "./begin.ts";
 export type * from "./cancel.ts";
 export type * from "./complete.ts";
 export type * from "./count.ts";
+export { placesOf } from "./count.ts";
 export type * from "./fail.ts";
 export type * from "./history.ts";
 export type * from "./inspect.ts";

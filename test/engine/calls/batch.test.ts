@@ -79,6 +79,19 @@ describe("a batch", () => {
     expect(Math.max(...calls)).to.equal(25);
   });
 
+  it("sends fewer in one call where each is more work", async () => {
+    const calls: number[][] = [];
+    const heavy = new Batch<number, number>({
+      workOf: (item) => item,
+      send: async (_, items) => {
+        calls.push([...items]);
+        return items;
+      },
+    });
+    await Promise.all([60, 40, 1, 300, 0.5].map((item) => heavy.add(0, item)));
+    expect(calls).to.deep.equal([[60, 40], [1], [300], [0.5]]);
+  });
+
   it("lets a call of another kind carry the gathered calls", async () => {
     const added = batch.add(0, 1);
     const escort = call();

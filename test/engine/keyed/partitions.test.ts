@@ -116,6 +116,18 @@ describe("a keyed queue over several partitions", () => {
     }
   });
 
+  it("finds tasks that were keyed when they are submitted again together, without keys", async () => {
+    const all = ids("m", 30);
+    await t.engine.submitAll(
+      all.slice(0, 15).map((id) => ({ ...submissionLike(id), key: "k" })),
+      t.settings,
+    );
+    const plain = { ...t.settings, keyedConcurrency: undefined };
+    const ends = await other.engine.submitAll(all.map(submissionLike), plain);
+    const verdicts = ends.map((end) => (end.status === "fulfilled" ? end.value.verdict : end.reason));
+    expect(verdicts).to.deep.equal(all.map((_, n) => (n < 15 ? "replay" : "new")));
+  });
+
   it("answers who waits for the end of a task, in every process", async () => {
     for (const id of ids("w", 6)) {
       const wait = other.engine.wait({ id, queue: "jobs" });

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { placesOf } from "../../../src/store/scripts/count.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 describe("counting places of other partitions", () => {
@@ -11,7 +12,7 @@ describe("counting places of other partitions", () => {
   const start = 105_553_116_266_496;
   const scores = (...places: number[]) => places.map((place) => String(start + place));
   const count = async (asked: readonly string[], equals: boolean) =>
-    (await t.scripts.count(t.keys.tag(0), [{ queue: "jobs", scores: asked, equals }]))[0]?.before;
+    (await t.scripts.count(t.keys.tag(0), [{ queue: "jobs", places: placesOf(asked), equals }]))[0]?.before;
 
   it("is exact for consecutive scores, whoever stands between them", async () => {
     for (const standing of [[], [5], [0, 99], [-1, 3, 4, 5, 50, 98, 200], Array.from({ length: 100 }, (_, n) => n)]) {
@@ -24,6 +25,13 @@ describe("counting places of other partitions", () => {
         expect(await count(scores(...places), equals)).to.deep.equal(before);
       }
     }
+  });
+
+  it("is exact where a task with a fraction in its score stands among whole ones, as in a line that has become fair", async () => {
+    const line = t.key("waiting");
+    await t.redis.zadd(line, start, "a", start + 0.5, "b", start + 2, "c", start + 3, "d");
+    await t.redis.hset(t.key("shares"), "3 =key", "0 0 b");
+    expect(await count(scores(0, 1, 2, 3, 4), false)).to.deep.equal([0, 2, 2, 3, 4]);
   });
 
   it("is exact for scores in any order, alone and in runs", async () => {
