@@ -26,7 +26,9 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, relative, resolve } from "node:path";
+import { messageOf } from "../src/errors.ts";
 import { ROOT } from "../testbed/root.ts";
+import { build } from "./build.ts";
 import { filesIn } from "./files.ts";
 import { add, type Failure, failureLines, NONE, type Totals, totalsLine } from "./totals.ts";
 
@@ -79,6 +81,7 @@ async function main(args: readonly string[]): Promise<Totals> {
   }
   const store = !args.includes("--embedded") && findNative() ? "native" : "embedded";
   const ofEngine = within(files, OF_THE_ENGINE);
+  if (ofEngine.length < files.length) buildOnce();
   const runs: Run[] = [
     { store, files: ofEngine },
     { store, files: ofStore.filter((file) => !ofEngine.includes(file)) },
@@ -99,6 +102,16 @@ async function runAll(runs: readonly Run[], options: readonly string[]): Promise
     ended.push(Promise.resolve(before).then(() => runMocha(run, options, shownAfter)));
   }
   return (await Promise.all(ended)).reduce(add, NONE);
+}
+
+/** Before the runs, of which several start the built command: they must not build at once. */
+function buildOnce(): void {
+  try {
+    say(build(ROOT));
+  } catch (error) {
+    // The tests that need it fail with the same message.
+    say(messageOf(error));
+  }
 }
 
 /** Passing checks are no tests and not counted; a failing one must not hide behind "0 failed". */

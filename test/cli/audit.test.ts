@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
+import { builtCommand } from "../helpers/command.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
-import { PROGRAM } from "../helpers/server-process.ts";
 import { storeUrl } from "../helpers/store/run-store.ts";
 
 describe("paihao audit", () => {
@@ -21,7 +21,7 @@ describe("paihao audit", () => {
   });
 
   const run = (args: readonly string[], env: Record<string, string> = {}) => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [...PROGRAM, "audit", ...args], {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [...builtCommand(), "audit", ...args], {
       cwd: dir,
       env: { PATH: process.env.PATH ?? "", REDIS_URL: storeUrl(), KEY_PREFIX: t.keys.prefix, ...env },
       encoding: "utf8",

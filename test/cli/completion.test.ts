@@ -6,8 +6,8 @@ import { expect } from "chai";
 import { candidatesFor } from "../../src/cli/completion/candidates.ts";
 import { createProgram } from "../../src/cli/program.ts";
 import { runCli } from "../helpers/cli.ts";
+import { builtCommand } from "../helpers/command.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
-import { PROGRAM } from "../helpers/server-process.ts";
 
 const isThere = (shell: string) => spawnSync(shell, ["-c", "exit 0"]).status === 0;
 
@@ -54,7 +54,7 @@ describe("paihao completion", function () {
   before(async () => {
     server = await startServer();
     dir = mkdtempSync(path.join(tmpdir(), "paihao-completion-"));
-    const words = [process.execPath, ...PROGRAM].map((word) => `'${word}'`).join(" ");
+    const words = [process.execPath, ...builtCommand()].map((word) => `'${word}'`).join(" ");
     writeFileSync(path.join(dir, "paihao"), `#!/bin/sh\nexec ${words} "$@"\n`, { mode: 0o755 });
   });
   after(async () => {

@@ -4,10 +4,10 @@ import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import { freePort } from "../../src/store/servers/free-port.ts";
 import { eventually } from "../../testbed/eventually.ts";
+import { builtCommand } from "../helpers/command.ts";
 import { openEngine } from "../helpers/engine.ts";
 import { exchange } from "../helpers/http/server.ts";
 import { processGone, refuses } from "../helpers/process.ts";
-import { PROGRAM } from "../helpers/server-process.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
 
 /** The processes of a server take a second of CPU each to start, and on a machine with much to do many times as long. */
@@ -24,7 +24,7 @@ interface Started {
 }
 
 function startCli(env: Record<string, string>): Started {
-  const primary = spawn(process.execPath, [...PROGRAM, "start"], {
+  const primary = spawn(process.execPath, [...builtCommand(), "start"], {
     stdio: ["ignore", "pipe", "pipe"],
     env: {
       PATH: process.env.PATH,

@@ -8,8 +8,8 @@ import { expect } from "chai";
 import { readKeyFile } from "../../src/auth/key-file.ts";
 import { freePort } from "../../src/store/servers/free-port.ts";
 import { eventually } from "../../testbed/eventually.ts";
+import { builtCommand } from "../helpers/command.ts";
 import { testKeys } from "../helpers/http/api-keys.ts";
-import { PROGRAM } from "../helpers/server-process.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
 
 const HASH = "0".repeat(64);
@@ -24,7 +24,7 @@ describe("paihao keys", () => {
   afterEach(() => rmSync(dir, { recursive: true }));
 
   const run = (args: readonly string[], env: Record<string, string> = {}) => {
-    const { status, stdout, stderr } = spawnSync(process.execPath, [...PROGRAM, "keys", ...args], {
+    const { status, stdout, stderr } = spawnSync(process.execPath, [...builtCommand(), "keys", ...args], {
       cwd: dir,
       env: { PATH: process.env.PATH ?? "", ...env },
       encoding: "utf8",
@@ -113,7 +113,7 @@ describe("paihao keys", () => {
     writeFileSync(file, `${keys.lines[0]}\n`);
     const port = await freePort();
     const env = { PATH: process.env.PATH, REDIS_URL: storeUrl(), KEY_PREFIX: uniquePrefix(), API_KEYS_FILE: file };
-    const server: ChildProcess = spawn(process.execPath, [...PROGRAM, "start", "--port", String(port)], {
+    const server: ChildProcess = spawn(process.execPath, [...builtCommand(), "start", "--port", String(port)], {
       cwd: dir,
       env: { ...env, ROLE: "api" },
       stdio: ["ignore", "ignore", "pipe"],

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { expect } from "chai";
-import { PROGRAM } from "../helpers/server-process.ts";
+import { builtCommand } from "../helpers/command.ts";
 
 /** Writes the URL of every module that is loaded, a line each. */
 const HOOKS = `
@@ -14,13 +14,13 @@ const REGISTER = `import { register } from "node:module"; register("data:text/ja
 /** What a command loads: files of the project, and names of packages. */
 function loadedBy(args: readonly string[]): string[] {
   const preload = ["--import", `data:text/javascript,${encodeURIComponent(REGISTER)}`];
-  const run = spawnSync(process.execPath, [...preload, ...PROGRAM, ...args], {
+  const run = spawnSync(process.execPath, [...preload, ...builtCommand(), ...args], {
     env: { PATH: process.env.PATH ?? "" },
     encoding: "utf8",
     timeout: 60_000,
   });
   const urls = [...run.stderr.matchAll(/^loaded (\S+)$/gm)].map(([, url = ""]) => url);
-  return urls.map((url) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? url.replace(/^.*\/src\//, "src/"));
+  return urls.map((url) => /node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(url)?.[1] ?? url.replace(/^.*\/dist\//, "dist/"));
 }
 
 describe("a command that talks to a server", () => {
@@ -31,12 +31,11 @@ describe("a command that talks to a server", () => {
   ]) {
     it(`loads no part of the server: ${args.join(" ")}`, () => {
       const loaded = loadedBy(args);
-      expect(loaded).to.include("src/cli/commands/status.ts").and.include("commander");
-      // tsx and its esbuild are not there once it is built.
-      const others = loaded.filter((name) => !/^(node:|data:|(tsx|esbuild)$|src\/|file:)/.test(name));
+      expect(loaded).to.include("dist/cli/commands/status.js").and.include("commander");
+      const others = loaded.filter((name) => !/^(node:|data:|dist\/|file:)/.test(name));
       expect([...new Set(others)], "packages").to.deep.equal(["commander"]);
-      const rooms = new Set(loaded.flatMap((name) => /^src\/([\w-]+)\//.exec(name)?.[1] ?? []));
-      expect([...rooms].sort(), "folders of src").to.deep.equal(["auth", "cli", "client", "config"]);
+      const rooms = new Set(loaded.flatMap((name) => /^dist\/([\w-]+)\//.exec(name)?.[1] ?? []));
+      expect([...rooms].sort(), "folders of dist").to.deep.equal(["auth", "cli", "client", "config"]);
     });
   }
 });

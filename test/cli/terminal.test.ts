@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { eventually } from "../../testbed/eventually.ts";
+import { builtCommand } from "../helpers/command.ts";
 import { closedGate, type Gate } from "../helpers/gates.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
-import { PROGRAM } from "../helpers/server-process.ts";
 import { hasTerminal, Terminal } from "../helpers/terminal.ts";
 
 describe("paihao on a terminal", function () {
@@ -21,7 +21,7 @@ describe("paihao on a terminal", function () {
   });
 
   const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Terminal => {
-    const command = [process.execPath, ...PROGRAM, ...args];
+    const command = [process.execPath, ...builtCommand(), ...args];
     const terminal = new Terminal(command, { PAIHAO_URL: server.url, ...env });
     open.push(terminal);
     return terminal;
@@ -132,7 +132,7 @@ describe("paihao on a terminal", function () {
   });
 
   it("shows whole lines on a terminal that does not know its size", async () => {
-    const command = [process.execPath, ...PROGRAM, "queues"];
+    const command = [process.execPath, ...builtCommand(), "queues"];
     const terminal = new Terminal(command, { PAIHAO_URL: server.url }, { columns: 0, rows: 0 });
     open.push(terminal);
     expect(await terminal.ended).to.equal(0);

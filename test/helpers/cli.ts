@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { eventually } from "../../testbed/eventually.ts";
-import { PROGRAM } from "./server-process.ts";
+import { builtCommand } from "./command.ts";
 
 /** How a command is run. */
 export interface CliOptions {
@@ -28,7 +28,7 @@ export interface CliProcess {
 
 /** Starts `paihao` with these arguments. */
 export function startCli(args: readonly string[], { env = {}, input = "", cwd }: CliOptions = {}): CliProcess {
-  const child = spawn(process.execPath, [...PROGRAM, ...args], {
+  const child = spawn(process.execPath, [...builtCommand(), ...args], {
     ...(cwd !== undefined && { cwd }),
     env: { PATH: process.env.PATH ?? "", ...env },
   });
@@ -70,8 +70,8 @@ export interface LineOptions {
  * when it says that it is ready.
  */
 export async function runLine(line: string, { cwd, env }: LineOptions): Promise<{ code: number; printed: string }> {
-  const program = [process.execPath, ...PROGRAM].map((word) => `'${word}'`).join(" ");
-  const child = spawn("bash", ["-c", `paihao() { ${program} "$@"; }\n${line}`], {
+  const command = [process.execPath, ...builtCommand()].map((word) => `'${word}'`).join(" ");
+  const child = spawn("bash", ["-c", `paihao() { ${command} "$@"; }\n${line}`], {
     cwd,
     env: { PATH: process.env.PATH, ...env },
     stdio: ["ignore", "pipe", "pipe"],

@@ -1,15 +1,8 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import path from "node:path";
 import { ROOT } from "../../testbed/root.ts";
+import { builtCommand } from "./command.ts";
 import { storeUrl } from "./store/run-store.ts";
-
-/** The arguments of Node that run the command `paihao` from its source. */
-export const PROGRAM: readonly string[] = [
-  "--import",
-  import.meta.resolve("tsx"),
-  path.join(ROOT, "src/cli/paihao.ts"),
-];
 
 /** As much of a log as helps to see why a test failed. */
 const LOGGED_LINES = 500;
@@ -35,13 +28,13 @@ process.on("exit", () => {
 
 /**
  * Starts `paihao start` with these variables, and waits until it is ready.
- * @param program the arguments of Node that run the command
+ * @param command the arguments of Node that run the command `paihao`
  */
 export async function startProcess(
   env: Readonly<Record<string, string>>,
-  program: readonly string[] = PROGRAM,
+  command: readonly string[] = builtCommand(),
 ): Promise<ServerProcess> {
-  const child = spawn(process.execPath, [...program, "start"], {
+  const child = spawn(process.execPath, [...command, "start"], {
     cwd: ROOT,
     env: { PATH: process.env.PATH, LOG_LEVEL: "warn", ...env, REDIS_URL: env.REDIS_URL ?? storeUrl() },
     stdio: ["ignore", "pipe", "pipe"],

@@ -8,7 +8,6 @@ import { expect } from "chai";
 import { eventually } from "../../testbed/eventually.ts";
 import { ROOT } from "../../testbed/root.ts";
 import { startServer } from "../helpers/http/server.ts";
-import { PROGRAM } from "../helpers/server-process.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
 import { startCollector } from "./collector.ts";
 
@@ -20,7 +19,7 @@ describe("OpenTelemetry", function () {
 
   const report = async (env: Record<string, string>) => {
     const common = { PATH: process.env.PATH, REDIS_URL: storeUrl(), KEY_PREFIX: uniquePrefix() };
-    const args = [...PROGRAM.slice(0, 2), FIXTURE];
+    const args = ["--import", "tsx", FIXTURE];
     const { stdout } = await run(process.execPath, args, { cwd: ROOT, env: { ...common, ...env } });
     return JSON.parse(stdout) as { status: number; loaded: number; registered: boolean };
   };

@@ -4,7 +4,8 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect } from "chai";
 import { ROOT } from "../../testbed/root.ts";
-import { endProcesses, PROGRAM, type ServerProcess, startProcess } from "../helpers/server-process.ts";
+import { builtCommand } from "../helpers/command.ts";
+import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
 import { handlersOf, type RunBy } from "./handlers.ts";
 import { previousRelease } from "./previous.ts";
@@ -91,7 +92,7 @@ export class Fleet {
       ...{ ROLE: role, PORT: "0", KEY_PREFIX: this.prefix, REDIS_URL: storeUrl(), HANDLERS: handlers },
       ...{ UPGRADE_RELEASE: release, UPGRADE_JOURNAL: this.#journal, WEBHOOK_ALLOW: "127.0.0.1" },
     };
-    const started = await startProcess(env, release === "old" ? this.previous.program : PROGRAM);
+    const started = await startProcess(env, release === "old" ? this.previous.program : builtCommand());
     const key = `${release} ${role}` as const;
     this.#running.set(key, [...(this.#running.get(key) ?? []), started]);
   }
