@@ -1,20 +1,15 @@
 export {
-  type DoneStep,
   defineHandler,
   type FairOptions,
   type Handler,
   type HandlerOptions,
   type HandlerResult,
   type KeyedOptions,
-  type SubmittedTask,
-  type TaskContext,
-  type UndoAllContext,
-  type UndoContext,
-  type Undos,
-  type UndoTask,
 } from "./handler/define.ts";
 export { fetchPage } from "./handler/fetch/fetch-page.ts";
 export { FetchError, type FetchFailure, type Page } from "./handler/fetch/guarded-fetch.ts";
 export { defineGateway, type Gateway, type GatewayOptions } from "./handler/gateway/gateway.ts";
 export { giveUp, type Problem, retryLater } from "./handler/intents.ts";
+export type { SubmittedTask, TaskContext } from "./handler/task-context.ts";
+export type { DoneStep, UndoAllContext, UndoContext, Undos, UndoTask } from "./handler/undos.ts";
 export { type Server, type StartOptions, start } from "./library.ts";

@@ -1,104 +1,9 @@
-import type { StandardJSONSchemaV1, StandardSchemaV1 } from "@standard-schema/spec";
+import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type Duration, durationWithin, LONGEST_MS, LONGEST_TIMER_MS, parseDuration } from "../config/duration.ts";
-import type { Logger } from "../log.ts";
 import { isQueueName } from "../task.ts";
-import type { TraceHeaders } from "../telemetry/trace-context.ts";
-
-/** What a handler gets in addition to its input. */
-export interface TaskContext {
-  readonly id: string;
-  readonly queue: string;
-  /** The number of this attempt, from 1. A lost worker does not count as an attempt. */
-  readonly attempt: number;
-  readonly maxAttempts: number;
-  /** Grows with every reservation of the queue: pass it to a resource that must refuse late writers. */
-  readonly fence: number;
-  /** Fires at the timeout, on cancel, at the task's deadline, when the lease is lost and at shutdown; its `reason` says which. */
-  readonly signal: AbortSignal;
-  /** A log whose lines have the task's id. */
-  readonly log: Logger;
-  /** The query parameters of the submission, except those of the server. */
-  readonly query: Readonly<Record<string, string>>;
-  /** Media type of the input: `application/json`, or one that `consumes` names. */
-  readonly mediaType: string;
-  readonly submittedAt: Date;
-  /** Name of the API key that submitted the task; null without keys. */
-  readonly caller: string | null;
-  /**
-   * `traceparent` and `tracestate` (W3C Trace Context), to be sent with requests that belong to the task; empty if it is part of no
-   * trace.
-   */
-  readonly traceHeaders: TraceHeaders;
-  /** Reports the progress, 0–100. Not awaited; of several calls in quick succession the last wins. */
-  progress(percent: number, message?: string): void;
-  /**
-   * Writes a JSON value, or a string for text, that callers may follow while the task runs (`/v1/requests/{id}/output`). Need not be
-   * awaited: values are kept in order, and the result is stored after them. A task writes at most MAX_OUTPUT, over all attempts.
-   * @throws by rejecting, which ends nothing if it is not awaited: TypeError for what is not JSON; an error when there is no room
-   *   for the value, or the lease is lost
-   */
-  write(value: unknown): Promise<void>;
-  /**
-   * Does a part of the work once: its value is stored with the task, and later attempts get the stored value. The value must be
-   * JSON. After a crash between the work and its storing, the work is done again: make it idempotent by `task.id`. If the
-   * handler has an `undo` for the step, that is called when the task fails for good, is canceled while it runs, or its result
-   * is destroyed.
-   * @throws TypeError for an invalid name or a value that is not JSON; the signal's reason if it has fired
-   */
-  step<T>(name: string, work: () => Promise<T> | T): Promise<T>;
-}
-
-/** The task whose work is undone; `signal`, `log`, `attempt`, `maxAttempts` and `fence` are those of the undo itself. */
-export type UndoTask = Pick<
-  TaskContext,
-  | "id"
-  | "queue"
-  | "attempt"
-  | "maxAttempts"
-  | "fence"
-  | "signal"
-  | "log"
-  | "query"
-  | "mediaType"
-  | "caller"
-  | "traceHeaders"
->;
-
-/** What an undo gets in addition to the value of its step. */
-export interface UndoContext<I = unknown> {
-  readonly input: I;
-  readonly task: UndoTask;
-  /** The name of the step, since one undo may be for several. */
-  readonly name: string;
-}
-
-/** A step that was done, or, if its value is undefined, may have been done. */
-export interface DoneStep {
-  readonly name: string;
-  readonly value: unknown;
-}
-
-/** What the undo of the whole task gets. */
-export interface UndoAllContext<I = unknown> {
-  readonly input: I;
-  readonly task: UndoTask;
-  /** All steps of the task, in the order in which they began. */
-  readonly steps: readonly DoneStep[];
-}
-
-/**
- * Functions that undo what a task did, by the name of the step; a step `"book:42"` is undone by `book` if there is no undo for
- * its whole name. Each is called at least once with the step's value, the last step first; with `undefined` if it is unknown
- * whether the step was done. `"*"` undoes the rest of the task, after its steps.
- */
-export interface Undos<I = unknown> {
-  "*"?: (context: UndoAllContext<I>) => Promise<unknown> | unknown;
-  // biome-ignore lint/suspicious/noExplicitAny: each step has a value of its own type, which only the handler's author knows
-  [step: string]: ((value: any, context: UndoContext<I>) => Promise<unknown> | unknown) | undefined;
-}
-
-/** What is known of a task when it is submitted. */
-export type SubmittedTask = Pick<TaskContext, "id" | "queue" | "query" | "mediaType" | "caller">;
+import { isInternalQueue, RESERVED_PREFIX } from "./internal-queues.ts";
+import type { SubmittedTask, TaskContext } from "./task-context.ts";
+import type { Undos } from "./undos.ts";
 
 /** How a line is shared out, see {@link HandlerOptions.fair}. */
 export interface FairOptions<I = unknown> {
@@ -217,16 +122,6 @@ const RATE_MOST = 10_000;
 const MOST_OF_A_KEY = 10_000;
 
 const MEDIA_RANGE = /^(?:\*\/\*|[a-z0-9!#$&^_.+-]+\/(?:\*|[a-z0-9!#$&^_.+-]+))$/;
-/** The prefix of the server's own queues. */
-const RESERVED_PREFIX = "paihao.";
-/** The server's own queues; the Lua files put tasks into them by these names. */
-export const INTERNAL_QUEUES = { webhooks: "paihao.webhooks", undo: "paihao.undo" } as const;
-
-/** Whether a queue is one of the server's own. */
-export function isInternalQueue(queue: string): boolean {
-  return queue.startsWith(RESERVED_PREFIX);
-}
-
 const internal = new WeakSet<object>();
 
 /** Declares a handler of the server's own, whose queue has a reserved name. */
@@ -359,36 +254,7 @@ export function defineHandler<I = unknown, R = HandlerResult, Q extends string =
   };
 }
 
-/** The undo of a step: that of its whole name, else that of the part before its first colon; undefined if there is none. */
-export function undoOf(handler: Pick<Handler, "undo">, step: string): Undos[string] {
-  const { undo } = handler;
-  if (undo === undefined) return undefined;
-  const [kind = ""] = step.split(":", 1);
-  // "*" is not a step, and a step may have the name of a property that every object inherits.
-  const name = [step, kind].find((one) => one !== "*" && Object.hasOwn(undo, one));
-  return name === undefined ? undefined : undo[name];
-}
-
 /** Whether a value was made by {@link defineHandler}, of this copy of the module or another. */
 export function isHandler(value: unknown): value is Handler {
   return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[HANDLER] === true;
-}
-
-/** The JSON Schema (2020-12) of the input of a handler; null if its schema library cannot generate one. */
-export function inputJsonSchema(handler: Handler): Record<string, unknown> | null {
-  const standard = handler.schema?.["~standard"] as Partial<StandardJSONSchemaV1["~standard"]> | undefined;
-  try {
-    return standard?.jsonSchema?.input({ target: "draft-2020-12" }) ?? null;
-  } catch {
-    // Some schemas (a transform, a custom check) have no JSON Schema, although they validate.
-    return null;
-  }
-}
-
-/** Whether a handler takes a media type (without parameters, in lower case). */
-export function consumesType(handler: Handler, mediaType: string): boolean {
-  return handler.consumes.some(
-    (range) =>
-      range === "*/*" || range === mediaType || (range.endsWith("/*") && mediaType.startsWith(range.slice(0, -1))),
-  );
 }

@@ -1,4 +1,4 @@
-import { INTERNAL_QUEUES } from "../handler/define.ts";
+import { INTERNAL_QUEUES } from "../handler/internal-queues.ts";
 import { PRIORITY } from "../task.ts";
 
 /** The tasks in the shortest of {@link SHARED.forecastBlocks}. */

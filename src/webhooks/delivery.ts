@@ -1,7 +1,9 @@
 import type { Inspection } from "../engine/reading/inspect.ts";
 import { messageOf } from "../errors.ts";
-import { defineInternalHandler, type Handler, INTERNAL_QUEUES, type TaskContext } from "../handler/define.ts";
+import { defineInternalHandler, type Handler } from "../handler/define.ts";
 import { giveUp, RetryAfter, RetryLater } from "../handler/intents.ts";
+import { INTERNAL_QUEUES } from "../handler/internal-queues.ts";
+import type { TaskContext } from "../handler/task-context.ts";
 import { retryAfterMs } from "../net/retry-after.ts";
 import type { AddressGuard } from "../net/ssrf-guard.ts";
 import { outcomeOf, type StoredTaskEnd } from "../store/task-end.ts";

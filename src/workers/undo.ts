@@ -1,15 +1,11 @@
 import type { Failure } from "../engine/attempt/fail.ts";
 import { problemResult } from "../engine/attempt/problem.ts";
 import { messageOf } from "../errors.ts";
-import {
-  defineInternalHandler,
-  type Handler,
-  INTERNAL_QUEUES,
-  type TaskContext,
-  type UndoTask,
-  undoOf,
-} from "../handler/define.ts";
+import { defineInternalHandler, type Handler } from "../handler/define.ts";
 import { isGiveUp, isRetryLater, RetryAfter } from "../handler/intents.ts";
+import { INTERNAL_QUEUES } from "../handler/internal-queues.ts";
+import type { TaskContext } from "../handler/task-context.ts";
+import { type UndoTask, undoOf } from "../handler/undos.ts";
 import type { StoredStep } from "../store/scripts/scripts.ts";
 import { inSpanOf } from "../telemetry/spans.ts";
 import { LeaseLost, type StepStore } from "./attempt/steps.ts";

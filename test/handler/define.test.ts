@@ -1,13 +1,8 @@
 import { expect } from "chai";
 import { z } from "zod";
-import {
-  consumesType,
-  defineHandler,
-  type HandlerOptions,
-  inputJsonSchema,
-  isHandler,
-  undoOf,
-} from "../../src/handler/define.ts";
+import { defineHandler, type HandlerOptions, isHandler } from "../../src/handler/define.ts";
+import { consumesType, inputJsonSchema } from "../../src/handler/input.ts";
+import { undoOf } from "../../src/handler/undos.ts";
 import { taskContext } from "../handlers/context.ts";
 
 const run = () => null;

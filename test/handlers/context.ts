@@ -1,4 +1,4 @@
-import type { TaskContext } from "../../src/handler/define.ts";
+import type { TaskContext } from "../../src/handler/task-context.ts";
 import { createLog } from "../../src/log.ts";
 
 /** What a handler reported. */

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { inputJsonSchema } from "../../src/handler/define.ts";
+import { inputJsonSchema } from "../../src/handler/input.ts";
 import { isGiveUp, type Problem } from "../../src/handler/intents.ts";
 import { digest } from "../../src/handlers/default.ts";
 import type { PageDigest } from "../../src/handlers/digest/page.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { TaskContext } from "../../src/handler/define.ts";
+import type { TaskContext } from "../../src/handler/task-context.ts";
 import { deferred } from "./deferred.ts";
 
 /** Holds the tasks of the queue `gated` until a test lets them go on. */

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { Engine } from "../../src/engine/engine.ts";
-import { INTERNAL_QUEUES } from "../../src/handler/define.ts";
+import { INTERNAL_QUEUES } from "../../src/handler/internal-queues.ts";
 import { AddressGuard, parseAllowList } from "../../src/net/ssrf-guard.ts";
 import { RECEIVER_LIMITS, Receivers } from "../../src/webhooks/receivers.ts";
 import { eventually } from "../../testbed/eventually.ts";

@@ -1,7 +1,8 @@
 import { expect } from "chai";
 import { PaihaoError } from "../../src/errors.ts";
-import { defineHandler, type Handler, type TaskContext } from "../../src/handler/define.ts";
+import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { retryLater } from "../../src/handler/intents.ts";
+import type { TaskContext } from "../../src/handler/task-context.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";

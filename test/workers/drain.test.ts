@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { defineHandler, type TaskContext } from "../../src/handler/define.ts";
+import { defineHandler } from "../../src/handler/define.ts";
+import type { TaskContext } from "../../src/handler/task-context.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { firing, openWorkshop, type Workshop } from "../helpers/workshop.ts";

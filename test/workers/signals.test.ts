@@ -1,7 +1,8 @@
 import { spawnSync } from "node:child_process";
 import path from "node:path";
 import { expect } from "chai";
-import { defineHandler, type Handler, type HandlerOptions, type TaskContext } from "../../src/handler/define.ts";
+import { defineHandler, type Handler, type HandlerOptions } from "../../src/handler/define.ts";
+import type { TaskContext } from "../../src/handler/task-context.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { storeUrl } from "../helpers/store/run-store.ts";

@@ -1,5 +1,7 @@
 import { expect } from "chai";
-import { defineHandler, type Handler, type TaskContext, type Undos } from "../../src/handler/define.ts";
+import { defineHandler, type Handler } from "../../src/handler/define.ts";
+import type { TaskContext } from "../../src/handler/task-context.ts";
+import type { Undos } from "../../src/handler/undos.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 
 const MAX_RESULT = 1000;

@@ -5,9 +5,10 @@ import { messageOf } from "../../errors.ts";
 import { Deadline } from "../../net/deadline.ts";
 import { retryAfterMs } from "../../net/retry-after.ts";
 import { inSpanOf } from "../../telemetry/spans.ts";
-import { defineHandler, type FairOptions, type Handler, type KeyedOptions, type TaskContext } from "../define.ts";
+import { defineHandler, type FairOptions, type Handler, type KeyedOptions } from "../define.ts";
 import { giveUp, retryLater } from "../intents.ts";
 import { BODILESS, type HeaderField, keptOfUpstream } from "../result-headers.ts";
+import type { TaskContext } from "../task-context.ts";
 import {
   forwardedHeaders,
   GATEWAY_METHODS,

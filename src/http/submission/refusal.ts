@@ -1,7 +1,7 @@
 import { estimate } from "../../engine/estimates/estimate.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
 import { PaihaoError } from "../../errors.ts";
-import { INTERNAL_QUEUES } from "../../handler/define.ts";
+import { INTERNAL_QUEUES } from "../../handler/internal-queues.ts";
 import { fullRetryAfterS, pendingRetryAfterS, UNKNOWN_PLACE_S } from "../headers/retry-after.ts";
 
 /** Why a submission was not accepted; undefined if it was. `byKey`: its id was derived from an Idempotency-Key. */

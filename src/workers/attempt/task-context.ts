@@ -1,4 +1,6 @@
-import { type Handler, type TaskContext, undoOf } from "../../handler/define.ts";
+import type { Handler } from "../../handler/define.ts";
+import type { TaskContext } from "../../handler/task-context.ts";
+import { undoOf } from "../../handler/undos.ts";
 import type { Logger } from "../../log.ts";
 import { type InSpan, SPANS } from "../../telemetry/spans.ts";
 import { type TraceHeaders, traceHeadersOf } from "../../telemetry/trace-context.ts";

@@ -1,5 +1,6 @@
 import { StartError } from "../../errors.ts";
-import { type Handler, INTERNAL_QUEUES } from "../../handler/define.ts";
+import type { Handler } from "../../handler/define.ts";
+import { INTERNAL_QUEUES } from "../../handler/internal-queues.ts";
 import type { Logger } from "../../log.ts";
 import type { Reserved } from "../../store/scripts/scripts.ts";
 import type { HandlerLimits } from "../attempt/task-context.ts";

@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import type { TaskContext } from "../../../src/handler/define.ts";
 import { defineGateway } from "../../../src/handler/gateway/gateway.ts";
 import { isRetryLater } from "../../../src/handler/intents.ts";
+import type { TaskContext } from "../../../src/handler/task-context.ts";
 import { taskContext, thrownBy } from "../../handlers/context.ts";
 import { exchange } from "../../helpers/http/server.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../../helpers/server-process.ts";

@@ -1,6 +1,7 @@
 import { expect } from "chai";
-import { defineHandler, type Handler, type HandlerOptions, type UndoAllContext } from "../../../src/handler/define.ts";
+import { defineHandler, type Handler, type HandlerOptions } from "../../../src/handler/define.ts";
 import { giveUp } from "../../../src/handler/intents.ts";
+import type { UndoAllContext } from "../../../src/handler/undos.ts";
 import { TASK_FIELDS } from "../../../src/store/fields.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { deferred } from "../../helpers/deferred.ts";

@@ -1,4 +1,5 @@
-import { consumesType, type Handler, inputJsonSchema } from "../../../handler/define.ts";
+import type { Handler } from "../../../handler/define.ts";
+import { consumesType, inputJsonSchema } from "../../../handler/input.ts";
 import type { RequestBody, Schema } from "../types.ts";
 
 /** Members of a schema that contain values, not schemas: a `$ref` in them is plain text. */

@@ -3,7 +3,7 @@ import type { Inspection } from "../../../engine/reading/inspect.ts";
 import { isAllocated } from "../../../engine/submission/allocations.ts";
 import type { Submission } from "../../../engine/submission/submission.ts";
 import { PaihaoError } from "../../../errors.ts";
-import { consumesType } from "../../../handler/define.ts";
+import { consumesType } from "../../../handler/input.ts";
 import { isOutcome, type Result } from "../../../task.ts";
 import type { Api } from "../../api.ts";
 import {

@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import { z } from "zod";
 import type { Submission } from "../../../engine/submission/submission.ts";
 import { PaihaoError } from "../../../errors.ts";
-import { consumesType } from "../../../handler/define.ts";
+import { consumesType } from "../../../handler/input.ts";
 import { isOutcome } from "../../../task.ts";
 import type { Api } from "../../api.ts";
 import { parsePrefer } from "../../headers/prefer.ts";

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import type { Counts, Gauges, History, Span, Times } from "../../../engine/monitoring/history.ts";
-import { isInternalQueue } from "../../../handler/define.ts";
+import { isInternalQueue } from "../../../handler/internal-queues.ts";
 import type { Api } from "../../api.ts";
 import type { Endpoints } from "../../routes.ts";
 import { searchOf, wholeParameter, wrongParameter } from "../../submission/submit-options.ts";

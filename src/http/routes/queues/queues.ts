@@ -1,6 +1,8 @@
 import { type Eta, estimate } from "../../../engine/estimates/estimate.ts";
 import { slotsWanted } from "../../../engine/estimates/slots-wanted.ts";
-import { type Handler, inputJsonSchema, isInternalQueue } from "../../../handler/define.ts";
+import type { Handler } from "../../../handler/define.ts";
+import { inputJsonSchema } from "../../../handler/input.ts";
+import { isInternalQueue } from "../../../handler/internal-queues.ts";
 import type { QueueRow } from "../../../store/scripts/scripts.ts";
 import { timestamp } from "../../../timestamp.ts";
 import type { Api } from "../../api.ts";

@@ -1,7 +1,7 @@
 import { estimatedPercent } from "../../../engine/estimates/estimate.ts";
 import type { Inspection } from "../../../engine/reading/inspect.ts";
 import { errorEntries } from "../../../errors.ts";
-import { isInternalQueue } from "../../../handler/define.ts";
+import { isInternalQueue } from "../../../handler/internal-queues.ts";
 import { SHARED } from "../../../store/constants.ts";
 import { isOutcome, type Result } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
