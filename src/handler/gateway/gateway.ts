@@ -1,14 +1,12 @@
 import type { IncomingMessage } from "node:http";
-import type { Socket } from "node:net";
 import { type Duration, parseDuration } from "../../config/duration.ts";
-import { messageOf } from "../../errors.ts";
-import { Deadline } from "../../net/deadline.ts";
 import { retryAfterMs } from "../../net/retry-after.ts";
-import { inSpanOf } from "../../telemetry/spans.ts";
 import { defineHandler, type FairOptions, type Handler, type KeyedOptions } from "../define.ts";
 import { giveUp, retryLater } from "../intents.ts";
-import { BODILESS, type HeaderField, keptOfUpstream } from "../result-headers.ts";
+import { BODILESS } from "../result-headers.ts";
 import type { TaskContext } from "../task-context.ts";
+import { answerHeaders, Exchange, type Forwarder, unanswered } from "./exchange.ts";
+import { isFirst } from "./first.ts";
 import {
   forwardedHeaders,
   GATEWAY_METHODS,
@@ -18,14 +16,12 @@ import {
   isUnsafePath,
 } from "./request.ts";
 import { noteTarget } from "./target-state.ts";
-import { NoAnswer, Upstream } from "./upstream.ts";
+import { Upstream } from "./upstream.ts";
 
 /** Idempotent methods, which may be retried (RFC 9110 §9.2.2). */
 const IDEMPOTENT: ReadonlySet<string> = new Set(["GET", "HEAD", "PUT", "DELETE"]);
 /** The status by which an API says that it is down (RFC 9110 §15.6.4). */
 const DOWN = 503;
-/** The name of this server in Via (RFC 9110 §7.6.3). */
-const VIA = "paihao";
 
 /** How a 429 with Retry-After is put off; after this many times it becomes the result. */
 const PUT_OFF = { times: 100, leastMs: 1000, leastGrowsToMs: 60_000, mostMs: 3_600_000 } as const;
@@ -56,13 +52,6 @@ export interface GatewayOptions {
 /** A handler made by {@link defineGateway}. */
 export interface Gateway extends Handler<GatewayRequest> {
   readonly gateway: { readonly methods: readonly GatewayMethod[] };
-}
-
-/** What forwarding needs. */
-interface Forwarder {
-  readonly upstream: Upstream;
-  readonly methods: readonly GatewayMethod[];
-  readonly timeoutMs: number;
 }
 
 /**
@@ -139,20 +128,6 @@ async function forward(forwarder: Forwarder, request: GatewayRequest, task: Task
   return new Response(null, { status, headers });
 }
 
-/**
- * Whether no earlier attempt has done the step of this name; marks it as done, under the task's fence, unless `before`, which is
- * called first, throws.
- */
-async function isFirst(task: TaskContext, step: string, before?: () => Promise<void>): Promise<boolean> {
-  let first = false;
-  await task.step(step, async () => {
-    await before?.();
-    first = true;
-    return true;
-  });
-  return first;
-}
-
 /** For a repeatable request: the error to throw if its response calls for a retry; undefined if the response is final. */
 async function whenAgain(answer: IncomingMessage, task: TaskContext): Promise<Error | undefined> {
   const status = answer.statusCode ?? 0;
@@ -168,139 +143,4 @@ async function whenAgain(answer: IncomingMessage, task: TaskContext): Promise<Er
     return retryLater(Math.max(askedMs, leastMs));
   }
   return undefined;
-}
-
-/** The problem of a request that will not be sent again, and whose response is unknown. */
-function unanswered(reason: string, { sent }: { sent: boolean }): Error {
-  const detail = sent ? `${reason} The request may have been carried out.` : `${reason} The request was not sent.`;
-  return giveUp({
-    ...{ status: 502, title: "The API behind the gateway did not answer", detail },
-    mayHaveBeenCarriedOut: sent,
-  });
-}
-
-/** One attempt, from the connection to the last byte of the response. */
-class Exchange {
-  readonly #forwarder: Forwarder;
-  readonly #task: TaskContext;
-  readonly #repeatable: boolean;
-  readonly #deadline: Deadline;
-  /** A connection that has carried nothing yet; only of a request that is sent once. */
-  #socket: Socket | undefined;
-
-  constructor(forwarder: Forwarder, task: TaskContext, repeatable: boolean) {
-    this.#forwarder = forwarder;
-    this.#task = task;
-    this.#repeatable = repeatable;
-    this.#deadline = new Deadline(task.signal, forwarder.timeoutMs, () => undefined);
-  }
-
-  /**
-   * Connects, and marks the request as sent: without a connection nothing was sent, and it may still be sent later. Returns false
-   * if an earlier attempt has marked it.
-   */
-  async connect(): Promise<boolean> {
-    try {
-      const first = await isFirst(this.#task, "forward", async () => {
-        this.#socket = await this.#forwarder.upstream.connect(this.#deadline.signal);
-      });
-      return first || this.ended(false);
-    } catch (error) {
-      if (error instanceof NoAnswer) throw this.failed(`No answer came (${error.message}).`, false, error);
-      this.#socket?.destroy();
-      throw this.ended(error);
-    }
-  }
-
-  /** Sends the request; resolves with the head of the response. */
-  async ask(request: GatewayRequest, headers: Record<string, string>): Promise<IncomingMessage> {
-    const { method, path, body, from } = request;
-    const via = `${from?.version ?? "1.1"} ${VIA}`;
-    try {
-      const { protocol, hostname, port } = this.#forwarder.upstream.target;
-      const facts = {
-        "http.request.method": method,
-        "url.scheme": protocol.slice(0, -1),
-        "server.address": hostname,
-        "server.port": Number(port) || undefined,
-      };
-      return await inSpanOf(this.#task, { name: method, kind: "client", facts }, async (traceHeaders, note) => {
-        const answer = await this.#forwarder.upstream.send({
-          ...{ method, path, signal: this.#deadline.signal, socket: this.#socket },
-          headers: {
-            ...headers,
-            via: headers.via === undefined ? via : `${headers.via}, ${via}`,
-            "x-request-id": this.#task.id,
-            ...traceHeaders,
-            ...(from?.address === undefined ? {} : { "x-forwarded-for": from.address }),
-            ...(from?.proto === undefined ? {} : { "x-forwarded-proto": from.proto }),
-            ...(from?.host === undefined ? {} : { "x-forwarded-host": from.host }),
-          },
-          body: body === undefined ? undefined : Buffer.from(body, "base64"),
-        });
-        note({ "http.response.status_code": answer.statusCode });
-        return answer;
-      });
-    } catch (error) {
-      if (error instanceof NoAnswer) throw this.failed(`No answer came (${error.message}).`, error.sent, error);
-      throw this.ended(giveUp({ status: 400, title: "The request cannot be forwarded", detail: messageOf(error) }));
-    }
-  }
-
-  /** The body of the response as a stream; an error in it ends the attempt as if there had been no response. */
-  body(answer: IncomingMessage): ReadableStream<Uint8Array> {
-    const chunks = answer[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
-    let canceled = false;
-    return new ReadableStream<Uint8Array>({
-      pull: async (controller) => {
-        try {
-          const { done, value } = await chunks.next();
-          if (canceled) return;
-          if (done !== true) return controller.enqueue(value);
-          this.ended(controller.close());
-        } catch (error) {
-          // After a cancel, nobody reads the error.
-          if (!canceled) controller.error(this.failed("The answer broke off.", true, error));
-        }
-      },
-      cancel: () => {
-        canceled = true;
-        this.ended(answer.destroy());
-      },
-    });
-  }
-
-  /** The error to throw if there is no response. */
-  failed(reason: string, sent = true, cause?: unknown): unknown {
-    this.ended(undefined);
-    const { signal, attempt, maxAttempts, log } = this.#task;
-    if (signal.aborted) return signal.reason;
-    noteTarget(this.#task, {
-      state: sent ? "unclear" : "down",
-      reason: this.#deadline.passed ? "timeout" : cause instanceof NoAnswer ? cause.message : "no answer",
-      repeatable: this.#repeatable || !sent,
-    });
-    const why = this.#deadline.passed ? `No whole answer came within ${this.#forwarder.timeoutMs} ms.` : reason;
-    if (this.#repeatable && attempt < maxAttempts) return new Error(`the API behind the gateway: ${why}`, { cause });
-    log.warn({ err: cause, sent }, "the API behind the gateway did not answer; the task ends with 502");
-    return unanswered(why, { sent });
-  }
-
-  /** Releases the signal and the timer; returns the given value. */
-  ended<T>(value: T): T {
-    this.#deadline.clear();
-    return value;
-  }
-}
-
-/** The headers of a response that its result gets, and our own. */
-function answerHeaders(answer: IncomingMessage): Headers {
-  const headers = new Headers();
-  const fields: HeaderField[] = [];
-  for (let i = 0; i < answer.rawHeaders.length; i += 2) {
-    fields.push([answer.rawHeaders[i] ?? "", answer.rawHeaders[i + 1] ?? ""]);
-  }
-  for (const [name, value] of keptOfUpstream(fields)) headers.append(name, value);
-  headers.append("via", `${answer.httpVersion} ${VIA}`);
-  return headers;
 }

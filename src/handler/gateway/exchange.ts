@@ -1,0 +1,157 @@
+import type { IncomingMessage } from "node:http";
+import type { Socket } from "node:net";
+import { messageOf } from "../../errors.ts";
+import { Deadline } from "../../net/deadline.ts";
+import { inSpanOf } from "../../telemetry/spans.ts";
+import { giveUp } from "../intents.ts";
+import { type HeaderField, keptOfUpstream } from "../result-headers.ts";
+import type { TaskContext } from "../task-context.ts";
+import { isFirst } from "./first.ts";
+import type { GatewayMethod, GatewayRequest } from "./request.ts";
+import { noteTarget } from "./target-state.ts";
+import { NoAnswer, type Upstream } from "./upstream.ts";
+
+/** The name of this server in Via (RFC 9110 §7.6.3). */
+const VIA = "paihao";
+
+/** What forwarding needs. */
+export interface Forwarder {
+  readonly upstream: Upstream;
+  readonly methods: readonly GatewayMethod[];
+  readonly timeoutMs: number;
+}
+
+/** The problem of a request that will not be sent again, and whose response is unknown. */
+export function unanswered(reason: string, { sent }: { sent: boolean }): Error {
+  const detail = sent ? `${reason} The request may have been carried out.` : `${reason} The request was not sent.`;
+  return giveUp({
+    ...{ status: 502, title: "The API behind the gateway did not answer", detail },
+    mayHaveBeenCarriedOut: sent,
+  });
+}
+
+/** One attempt, from the connection to the last byte of the response. */
+export class Exchange {
+  readonly #forwarder: Forwarder;
+  readonly #task: TaskContext;
+  readonly #repeatable: boolean;
+  readonly #deadline: Deadline;
+  /** A connection that has carried nothing yet; only of a request that is sent once. */
+  #socket: Socket | undefined;
+
+  constructor(forwarder: Forwarder, task: TaskContext, repeatable: boolean) {
+    this.#forwarder = forwarder;
+    this.#task = task;
+    this.#repeatable = repeatable;
+    this.#deadline = new Deadline(task.signal, forwarder.timeoutMs, () => undefined);
+  }
+
+  /**
+   * Connects, and marks the request as sent: without a connection nothing was sent, and it may still be sent later. Returns false
+   * if an earlier attempt has marked it.
+   */
+  async connect(): Promise<boolean> {
+    try {
+      const first = await isFirst(this.#task, "forward", async () => {
+        this.#socket = await this.#forwarder.upstream.connect(this.#deadline.signal);
+      });
+      return first || this.ended(false);
+    } catch (error) {
+      if (error instanceof NoAnswer) throw this.failed(`No answer came (${error.message}).`, false, error);
+      this.#socket?.destroy();
+      throw this.ended(error);
+    }
+  }
+
+  /** Sends the request; resolves with the head of the response. */
+  async ask(request: GatewayRequest, headers: Record<string, string>): Promise<IncomingMessage> {
+    const { method, path, body, from } = request;
+    const via = `${from?.version ?? "1.1"} ${VIA}`;
+    try {
+      const { protocol, hostname, port } = this.#forwarder.upstream.target;
+      const facts = {
+        "http.request.method": method,
+        "url.scheme": protocol.slice(0, -1),
+        "server.address": hostname,
+        "server.port": Number(port) || undefined,
+      };
+      return await inSpanOf(this.#task, { name: method, kind: "client", facts }, async (traceHeaders, note) => {
+        const answer = await this.#forwarder.upstream.send({
+          ...{ method, path, signal: this.#deadline.signal, socket: this.#socket },
+          headers: {
+            ...headers,
+            via: headers.via === undefined ? via : `${headers.via}, ${via}`,
+            "x-request-id": this.#task.id,
+            ...traceHeaders,
+            ...(from?.address === undefined ? {} : { "x-forwarded-for": from.address }),
+            ...(from?.proto === undefined ? {} : { "x-forwarded-proto": from.proto }),
+            ...(from?.host === undefined ? {} : { "x-forwarded-host": from.host }),
+          },
+          body: body === undefined ? undefined : Buffer.from(body, "base64"),
+        });
+        note({ "http.response.status_code": answer.statusCode });
+        return answer;
+      });
+    } catch (error) {
+      if (error instanceof NoAnswer) throw this.failed(`No answer came (${error.message}).`, error.sent, error);
+      throw this.ended(giveUp({ status: 400, title: "The request cannot be forwarded", detail: messageOf(error) }));
+    }
+  }
+
+  /** The body of the response as a stream; an error in it ends the attempt as if there had been no response. */
+  body(answer: IncomingMessage): ReadableStream<Uint8Array> {
+    const chunks = answer[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
+    let canceled = false;
+    return new ReadableStream<Uint8Array>({
+      pull: async (controller) => {
+        try {
+          const { done, value } = await chunks.next();
+          if (canceled) return;
+          if (done !== true) return controller.enqueue(value);
+          this.ended(controller.close());
+        } catch (error) {
+          // After a cancel, nobody reads the error.
+          if (!canceled) controller.error(this.failed("The answer broke off.", true, error));
+        }
+      },
+      cancel: () => {
+        canceled = true;
+        this.ended(answer.destroy());
+      },
+    });
+  }
+
+  /** The error to throw if there is no response. */
+  failed(reason: string, sent = true, cause?: unknown): unknown {
+    this.ended(undefined);
+    const { signal, attempt, maxAttempts, log } = this.#task;
+    if (signal.aborted) return signal.reason;
+    noteTarget(this.#task, {
+      state: sent ? "unclear" : "down",
+      reason: this.#deadline.passed ? "timeout" : cause instanceof NoAnswer ? cause.message : "no answer",
+      repeatable: this.#repeatable || !sent,
+    });
+    const why = this.#deadline.passed ? `No whole answer came within ${this.#forwarder.timeoutMs} ms.` : reason;
+    if (this.#repeatable && attempt < maxAttempts) return new Error(`the API behind the gateway: ${why}`, { cause });
+    log.warn({ err: cause, sent }, "the API behind the gateway did not answer; the task ends with 502");
+    return unanswered(why, { sent });
+  }
+
+  /** Releases the signal and the timer; returns the given value. */
+  ended<T>(value: T): T {
+    this.#deadline.clear();
+    return value;
+  }
+}
+
+/** The headers of a response that its result gets, and our own. */
+export function answerHeaders(answer: IncomingMessage): Headers {
+  const headers = new Headers();
+  const fields: HeaderField[] = [];
+  for (let i = 0; i < answer.rawHeaders.length; i += 2) {
+    fields.push([answer.rawHeaders[i] ?? "", answer.rawHeaders[i + 1] ?? ""]);
+  }
+  for (const [name, value] of keptOfUpstream(fields)) headers.append(name, value);
+  headers.append("via", `${answer.httpVersion} ${VIA}`);
+  return headers;
+}
