@@ -11,6 +11,24 @@ export interface SpanSpec {
   readonly facts: SpanFacts;
 }
 
+/** The span of a request to another service. Its path is left out, since it may contain a token. */
+export function requestSpan(method: string, { protocol, hostname, port }: URL, facts: SpanFacts = {}): SpanSpec {
+  return {
+    name: method,
+    kind: "client",
+    facts: {
+      "http.request.method": method,
+      "url.scheme": protocol.slice(0, -1),
+      "server.address": hostname,
+      "server.port": Number(port) || (protocol === "https:" ? 443 : 80),
+      ...facts,
+    },
+  };
+}
+
+/** What is known of it when it was answered. */
+export const answeredWith = (status: number | undefined): SpanFacts => ({ "http.response.status_code": status });
+
 /** Work in a span: gets the headers that make the span the parent of others, and a function for facts that are known later. */
 export type SpanWork<T> = (headers: TraceHeaders, note: (facts: SpanFacts) => void) => Promise<T> | T;
 

@@ -7,7 +7,7 @@ import type { TaskContext } from "../handler/task-context.ts";
 import { retryAfterMs } from "../net/retry-after.ts";
 import type { AddressGuard } from "../net/ssrf-guard.ts";
 import { outcomeOf, type StoredTaskEnd } from "../store/task-end.ts";
-import { inSpanOf } from "../telemetry/spans.ts";
+import { answeredWith, inSpanOf, requestSpan } from "../telemetry/spans.ts";
 import { eventBody } from "./event.ts";
 import { Receivers } from "./receivers.ts";
 import { post, type ReceiverAnswer } from "./request.ts";
@@ -87,19 +87,7 @@ async function attempt(
   const timestampS = Math.floor(Date.now() / 1000);
   const signature = signatureOf(parts.secrets, { id, timestampS, body });
   try {
-    const { protocol, hostname, port } = new URL(url);
-    const spec = {
-      name: "POST",
-      kind: "client",
-      // The path may contain a token of the receiver.
-      facts: {
-        "http.request.method": "POST",
-        "url.scheme": protocol.slice(0, -1),
-        "server.address": hostname,
-        "server.port": Number(port) || undefined,
-        "paihao.webhook.id": id,
-      },
-    } as const;
+    const spec = requestSpan("POST", new URL(url), { "paihao.webhook.id": id });
     return await inSpanOf(task, spec, async (traceHeaders, note) => {
       const answer = await post({
         url,
@@ -116,7 +104,7 @@ async function attempt(
         signal: task.signal,
         ...(parts.timeoutMs !== undefined && { timeoutMs: parts.timeoutMs }),
       });
-      note({ "http.response.status_code": answer.status });
+      note(answeredWith(answer.status));
       return answer;
     });
   } catch (error) {

@@ -91,6 +91,7 @@ describe("traces", function () {
     });
     expect(post).to.include({ kind: "client", parentSpanId: deliver.spanId });
     expect(post.facts).to.include({ "http.response.status_code": 204, "server.address": "127.0.0.1" });
+    expect(post.facts["server.port"]).to.equal(Number(new URL(receiver.url).port));
     const [event] = await receiver.count(1);
     expect(event?.headers.traceparent).to.equal(`00-${traceId}-${post.spanId}-01`);
     expect(server.resource).to.include({ "service.name": "paihao", team: "test", "paihao.role": "api" });

@@ -2,7 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { messageOf } from "../../errors.ts";
 import { Deadline } from "../../net/deadline.ts";
-import { inSpanOf } from "../../telemetry/spans.ts";
+import { answeredWith, inSpanOf, requestSpan } from "../../telemetry/spans.ts";
 import { giveUp } from "../intents.ts";
 import { type HeaderField, keptOfUpstream } from "../result-headers.ts";
 import type { TaskContext } from "../task-context.ts";
@@ -68,15 +68,9 @@ export class Exchange {
     const { method, path, body, from } = request;
     const via = `${from?.version ?? "1.1"} ${VIA}`;
     try {
-      const { protocol, hostname, port } = this.#forwarder.upstream.target;
-      const facts = {
-        "http.request.method": method,
-        "url.scheme": protocol.slice(0, -1),
-        "server.address": hostname,
-        "server.port": Number(port) || undefined,
-      };
-      return await inSpanOf(this.#task, { name: method, kind: "client", facts }, async (traceHeaders, note) => {
-        const answer = await this.#forwarder.upstream.send({
+      const { upstream } = this.#forwarder;
+      return await inSpanOf(this.#task, requestSpan(method, upstream.target), async (traceHeaders, note) => {
+        const answer = await upstream.send({
           ...{ method, path, signal: this.#deadline.signal, socket: this.#socket },
           headers: {
             ...headers,
@@ -89,7 +83,7 @@ export class Exchange {
           },
           body: body === undefined ? undefined : Buffer.from(body, "base64"),
         });
-        note({ "http.response.status_code": answer.statusCode });
+        note(answeredWith(answer.statusCode));
         return answer;
       });
     } catch (error) {
