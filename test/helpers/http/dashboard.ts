@@ -7,6 +7,10 @@ import { type TestKeys, testKeys } from "./api-keys.ts";
 import { startServer, type TestServer } from "./server.ts";
 
 const HANDLERS = new URL("../../fixtures/handlers/dashboard", import.meta.url).pathname;
+const WEBHOOKS = {
+  WEBHOOK_ALLOW: "127.0.0.1/32",
+  WEBHOOK_SECRET: `whsec_${Buffer.from("0123456789abcdef0123456789abcdef").toString("base64")}`,
+};
 const SCOPES = { boss: ["admin"], viewer: ["read"], shop: ["submit"] } as const satisfies Record<string, Scope[]>;
 type Name = keyof typeof SCOPES;
 
@@ -43,7 +47,7 @@ export function dashboardTest(options: BrowserContextOptions = {}): DashboardTes
   before(async function () {
     browser = await launchBrowser();
     if (!browser) return this.skip();
-    server = await startServer({ ...keys.env, HANDLERS });
+    server = await startServer({ ...keys.env, ...WEBHOOKS, HANDLERS });
   });
   after(async () => {
     await browser?.close();

@@ -15,6 +15,9 @@ export function workerEndpoints(api: Api): Endpoints<"workers"> {
   };
 }
 
+/** A worker, as it is shown. */
+export type WorkerDocument = ReturnType<typeof workerDocument>;
+
 function workerDocument({ id, about, seenMs, slots, running }: WorkerRow) {
   return {
     id,

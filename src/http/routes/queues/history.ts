@@ -14,7 +14,7 @@ export const HISTORY = {
 } as const;
 
 /** The history of a queue; each list has a value for each time of `at`. Times are seconds. */
-type QueueHistory = {
+export type QueueHistory = {
   readonly name: string;
   readonly own: boolean;
 } & Readonly<Record<keyof Gauges | keyof Counts, readonly number[]>> &

@@ -26,6 +26,9 @@ export function timelineEndpoints(api: Api): Endpoints<"timeline"> {
   };
 }
 
+/** What happened to a task, as it is shown. */
+export type TimelineDocument = Awaited<ReturnType<typeof timelineDocument>>;
+
 async function timelineDocument(ctx: Context, api: Api, seen: Inspection, record: TaskRecord) {
   // Workers and raw errors are for operators.
   const all = accessOf(ctx).scopes.has("read");

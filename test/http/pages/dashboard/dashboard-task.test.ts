@@ -73,6 +73,18 @@ describe("a task in the dashboard (in Chromium, else left out)", function () {
     await page.getByText("What it has done is undone by").waitFor();
   });
 
+  it("shows what became of its webhook, and why it was not delivered", async () => {
+    const { page } = test;
+    const id = await test.submit("picture", {}, "?webhook=http://127.0.0.1:9/none");
+    await test.open(`/dashboard/tasks/${id}`);
+    const webhooks = page.getByRole("region", { name: "Webhooks" });
+    await webhooks.getByText("http://127.0.0.1:9/none").waitFor();
+    await webhooks.getByText("retrying").waitFor();
+    await webhooks.getByText(/ECONNREFUSED|refused/).waitFor();
+    await webhooks.getByRole("link").click();
+    await page.getByRole("heading", { name: `${id}:webhook:` }).waitFor();
+  });
+
   it("deletes a task that has ended, and says then that it is gone", async () => {
     const { page } = test;
     const id = await test.submit("picture", {});

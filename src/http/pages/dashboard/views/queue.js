@@ -115,7 +115,7 @@ function figures(queue) {
 /** @param {import("../server/wire.js").QueueHistory} past */
 function charts(past) {
   const { at, step } = past;
-  /** @param {number[]} counts */
+  /** @param {readonly number[]} counts */
   const perSecond = (counts) => counts.map((value) => value / step);
   return [
     chart("waiting", "In line", at, count, [

@@ -220,18 +220,19 @@ function deliveries({ webhooks }) {
     h(
       "ul",
       { class: "steps" },
-      webhooks.map((delivery) =>
-        h(
+      webhooks.map((delivery) => {
+        const error = delivery.attempts.findLast((attempt) => attempt.error !== null)?.error;
+        return h(
           "li",
           { key: delivery.id },
-          h("a", { href: paths.task(delivery.id) }, delivery.url ?? delivery.id),
+          h("a", { href: paths.task(delivery.id) }, delivery.url),
           " ",
           state({ state: delivery.state, cancelRequested: false }),
           h("span", { class: "hint" }, ` attempt ${delivery.attempt} of ${delivery.maxAttempts}`),
           delivery.nextAttemptAt && h("span", { class: "hint" }, `, next at ${moment(delivery.nextAttemptAt)}`),
-          delivery.errors[0] && h("p", { class: "bad" }, delivery.errors[0]),
-        ),
-      ),
+          error && h("p", { class: "bad" }, error),
+        );
+      }),
     ),
   );
 }
