@@ -86,8 +86,9 @@ function open() {
   refresh.start();
 }
 
+/** Shows what the view has loaded; what comes late for the one before draws nothing. */
 function draw() {
-  render(byId("view"), view.show());
+  if (!byId("view").hasAttribute("aria-busy")) render(byId("view"), view.show());
 }
 
 /**

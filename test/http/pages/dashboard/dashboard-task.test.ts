@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { deferred } from "../../../helpers/deferred.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { dashboardTest } from "../../../helpers/http/dashboard.ts";
 
@@ -83,6 +84,37 @@ describe("a task in the dashboard (in Chromium, else left out)", function () {
     await webhooks.getByText(/ECONNREFUSED|refused/).waitFor();
     await webhooks.getByRole("link").click();
     await page.getByRole("heading", { name: `${id}:webhook:` }).waitFor();
+  });
+
+  it("shows what a task writes when it is retried", async () => {
+    const { page } = test;
+    const id = await test.submit("failing", { message: "no luck" });
+    await test.until(id, "failed");
+    await test.open(`/dashboard/tasks/${id}`);
+    const output = page.getByRole("log", { name: "Output" });
+    const first = await output.getByText(/^with fence/).textContent();
+    await page.getByRole("button", { name: `Retry ${id}` }).click();
+    await output.filter({ hasNotText: String(first) }).waitFor();
+    expect(await output.textContent()).to.match(/^with fence \d+$/);
+  });
+
+  it("shows nothing of the next view before that is loaded, whatever comes late for this one", async () => {
+    const { page } = test;
+    const id = await test.submit("picture", {});
+    await test.until(id, "succeeded");
+    const [result, queue] = [deferred<void>(), deferred<void>()];
+    await page.route(`**/v1/requests/${id}`, (route) => result.promise.then(() => route.continue()));
+    await page.route("**/v1/queues/picture", (route) => queue.promise.then(() => route.continue()));
+    await test.open(`/dashboard/tasks/${id}`);
+    await page.getByRole("region", { name: "Result" }).waitFor();
+    await page.getByRole("link", { name: "picture" }).click();
+    const shown = page.waitForResponse(`**/v1/requests/${id}`).then((response) => response.finished());
+    result.resolve();
+    await shown;
+    await page.evaluate("new Promise((resolve) => setTimeout(resolve, 100))");
+    expect(await page.getByRole("heading", { level: 1 }).count()).to.equal(0);
+    queue.resolve();
+    await page.getByRole("heading", { name: "picture" }).waitFor();
   });
 
   it("deletes a task that has ended, and says then that it is gone", async () => {

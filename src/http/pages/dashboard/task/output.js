@@ -17,7 +17,8 @@ export function output(desk, id) {
   let after = -1;
   /** @type {AbortController | null} */
   let reading = null;
-  let isComplete = false;
+  /** The end of the task whose output was read to its end; a task that is retried ends again. @type {string | null} */
+  let readTo = null;
 
   /** @param {{ seq: number, run: number, data: unknown }} line */
   function add(line) {
@@ -32,11 +33,15 @@ export function output(desk, id) {
     }
   }
 
-  /** @param {AbortSignal} signal */
-  async function read(signal) {
+  /** @param {AbortSignal} signal @param {string | null} finishedAt */
+  async function read(signal, finishedAt) {
     const resume = after < 0 ? "" : `?after=${after}`;
     const response = await send(`/v1/requests/${encodeURIComponent(id)}/output${resume}`, { signal, long: true });
-    if (!response.ok || !response.body) return;
+    if (!response.ok || !response.body) {
+      // A canceled task has none.
+      if (response.status === 410) readTo = finishedAt;
+      return;
+    }
     let rest = "";
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (let part = await reader.read(); !part.done; part = await reader.read()) {
@@ -45,17 +50,20 @@ export function output(desk, id) {
       for (const line of lines) if (line.trim() !== "") add(JSON.parse(line));
       desk.redraw();
     }
-    isComplete = true;
+    readTo = finishedAt;
   }
 
   return {
-    /** Begins to read, or goes on where it was cut off. */
-    follow() {
-      if (reading || isComplete) return;
+    /**
+     * Begins to read, or goes on where it was cut off.
+     * @param {string | null} finishedAt null while the task is pending
+     */
+    follow(finishedAt) {
+      if (reading || (finishedAt !== null && finishedAt === readTo)) return;
       const controller = new AbortController();
       reading = controller;
       // What went wrong is tried again with the next refresh.
-      read(controller.signal)
+      read(controller.signal, finishedAt)
         .catch(() => undefined)
         .finally(() => {
           reading = null;

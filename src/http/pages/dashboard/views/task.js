@@ -32,9 +32,11 @@ export function task(desk, id) {
     title: id,
     async load(signal) {
       try {
-        known = await ask(`/v1/requests/${encodeURIComponent(id)}/timeline`, { signal });
+        /** @type {Timeline} */
+        const answer = await ask(`/v1/requests/${encodeURIComponent(id)}/timeline`, { signal });
+        known = answer;
         gone = "";
-        written.follow();
+        written.follow(answer.task.finishedAt);
       } catch (error) {
         if (!(error instanceof ServerError) || (error.status !== 404 && error.status !== 410)) throw error;
         known = null;
