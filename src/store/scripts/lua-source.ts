@@ -9,6 +9,20 @@ const CALL = /(?<![\w.:]|function )(\w+)\(/g;
 /** A function of a file, up to the first line that is only its end. */
 const DEFINITION = /^local function (\w+)\(.*\n(?:.*\n)*?end\n/gm;
 
+/** What was made before: every connection that runs scripts needs all of them, they share functions, and files do not change. */
+const known = {
+  files: new Map<string, string>(),
+  scripts: new Map<string, string>(),
+  words: new Map<string, ReadonlyMap<string, number>>(),
+};
+
+/** The value of a key, made when it is first asked for. */
+function once<T>(values: Map<string, T>, key: string, make: (key: string) => T): T {
+  const value = values.get(key) ?? make(key);
+  values.set(key, value);
+  return value;
+}
+
 /** Parts of `lua/lib` whose functions are made when the first of them is called. */
 interface Part {
   readonly name: string;
@@ -22,6 +36,10 @@ interface Part {
  * that are rarely called are included by `--#include name … when called`, and made then; until then `of_name` is nil.
  */
 export function luaSource(name: string): string {
+  return once(known.scripts, name, assemble);
+}
+
+function assemble(name: string): string {
   const text = luaFile(`${name}.lua`);
   const names: string[] = [];
   const rare: string[] = [];
@@ -45,22 +63,34 @@ export function luaSource(name: string): string {
 
 /** Leaves out the functions that are called nowhere, and those that only these call. */
 function withoutUnused(sources: readonly string[]): string[] {
-  const code = withoutComments(sources.join(""));
-  const uses = new Map<string, number>();
-  for (const [word] of code.matchAll(/\w+/g)) uses.set(word, (uses.get(word) ?? 0) + 1);
-  const left = sources.map((source) =>
-    source.replace(DEFINITION, (definition, name: string) => {
-      const own = withoutComments(definition).match(new RegExp(`\\b${name}\\b`, "g"));
-      return own?.length === uses.get(name) ? "" : definition;
-    }),
-  );
-  return left.every((source, n) => source === sources[n]) ? left : withoutUnused(left);
+  const unused = new Set<string>();
+  const definitions = sources
+    .flatMap((source) => [...source.matchAll(DEFINITION)])
+    .map(([text, name = ""]) => ({ text, name, words: once(known.words, text, wordsOf) }));
+  const uses = new Map(wordsOf(sources.map((source) => source.replace(DEFINITION, "")).join("")));
+  for (const { words } of definitions) for (const [word, count] of words) uses.set(word, (uses.get(word) ?? 0) + count);
+  for (let before = -1; before < unused.size; ) {
+    before = unused.size;
+    for (const { text, name, words } of definitions) {
+      if (unused.has(text) || uses.get(name) !== words.get(name)) continue;
+      unused.add(text);
+      for (const [word, count] of words) uses.set(word, (uses.get(word) ?? 0) - count);
+    }
+  }
+  return sources.map((source) => source.replace(DEFINITION, (text) => (unused.has(text) ? "" : text)));
+}
+
+/** How often each word occurs in code. */
+function wordsOf(lua: string): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const [word] of withoutComments(lua).matchAll(/\w+/g)) counts.set(word, (counts.get(word) ?? 0) + 1);
+  return counts;
 }
 
 const withoutComments = (lua: string): string => lua.replaceAll(/--.*$/gm, "");
 
 function luaFile(file: string): string {
-  return withoutNames(readFileSync(new URL(file, LUA_DIR), "utf8"), `lua/${file}`);
+  return once(known.files, file, () => withoutNames(readFileSync(new URL(file, LUA_DIR), "utf8"), `lua/${file}`));
 }
 
 /** Marks the place of a part; in no Lua file. */
