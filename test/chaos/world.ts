@@ -1,10 +1,11 @@
-import { existsSync } from "node:fs";
+import { existsSync, mkdtempSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { Redis } from "ioredis";
 import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
+import { compileHandlers } from "../helpers/compiled-handlers.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
 import { uniquePrefix } from "../helpers/store/run-store.ts";
@@ -33,6 +34,7 @@ export class World {
   #api: ServerProcess | undefined;
   readonly #side: TcpProxy;
   readonly #admins = new Map<number, Redis>();
+  readonly #handlers = mkdtempSync(path.join(tmpdir(), "paihao-chaos-handlers-"));
   readonly #ending = new AbortController();
 
   private constructor(parts: { redis: PrivateRedis; proxy: TcpProxy; side: TcpProxy; observer: TestEngine }) {
@@ -40,6 +42,7 @@ export class World {
     this.proxy = parts.proxy;
     this.#side = parts.side;
     this.observer = parts.observer;
+    compileHandlers(path.join(import.meta.dirname, "handlers"), this.#handlers);
   }
 
   /** Starts everything and waits until it is ready. */
@@ -145,7 +148,7 @@ export class World {
     await endProcesses([...(this.#api ? [this.#api] : []), ...this.workers]);
     await this.observer.close().catch(() => undefined);
     await this.redis.stop("SIGKILL");
-    await rm(this.redis.dir, { recursive: true });
+    await Promise.all([this.redis.dir, this.#handlers].map((dir) => rm(dir, { recursive: true })));
     for (const admin of this.#admins.values()) admin.disconnect();
     await Promise.all([this.proxy.stop(), this.#side.stop()]);
     this.journal.remove();
@@ -178,7 +181,7 @@ export class World {
   #start(role: string, env: Readonly<Record<string, string>>): Promise<ServerProcess> {
     return startProcess({
       ...{ ROLE: role, REDIS_URL: urlOf(this.proxy), KEY_PREFIX: this.observer.keys.prefix, LOG_LEVEL: "warn" },
-      ...{ HANDLERS: path.join(import.meta.dirname, "handlers"), CHAOS_JOURNAL: this.journal.file },
+      ...{ HANDLERS: this.#handlers, CHAOS_JOURNAL: this.journal.file },
       ...env,
     });
   }

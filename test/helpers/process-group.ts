@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import type { Handler } from "../../src/handler/define.ts";
 import { ROOT } from "../../testbed/root.ts";
+import { compileHandlers } from "./compiled-handlers.ts";
 import { endProcesses, type ServerProcess, startProcess } from "./server-process.ts";
 import { openWorkshop, type Workshop, type WorkshopOptions } from "./workshop.ts";
 
@@ -28,8 +29,9 @@ export async function openProcesses(
 ): Promise<ProcessGroup> {
   const dir = await mkdtemp(path.join(tmpdir(), "paihao-processes-"));
   const journal = path.join(dir, "journal");
+  compileHandlers(path.join(ROOT, "test/fixtures/handlers", folder), path.join(dir, "handlers"));
   const shop = await openWorkshop(handlers as readonly Handler[], options);
-  const env = { KEY_PREFIX: shop.prefix, HANDLERS: path.join(ROOT, "test/fixtures/handlers", folder) };
+  const env = { KEY_PREFIX: shop.prefix, HANDLERS: path.join(dir, "handlers") };
   const processes: ServerProcess[] = [];
   const lines = async () => (await readFile(journal, "utf8").catch(() => "")).split("\n");
   return {
