@@ -92,6 +92,16 @@ describe("the trace context of a submission, without a collector", () => {
     );
   });
 
+  it("is not sent to that API as far as it is invalid", async () => {
+    await server.send("/v1/gateway/api/state", { headers: { traceparent, tracestate: "no list" } });
+    await server.send("/v1/gateway/api/parent", { headers: { traceparent: "00-0-0-0", tracestate } });
+    const sent = ["/state", "/parent"].flatMap((path) => upstream.to(path));
+    expect(sent.map((request) => [field(request, "traceparent"), field(request, "tracestate")])).to.deep.equal([
+      [traceparent, undefined],
+      [undefined, undefined],
+    ]);
+  });
+
   it("reaches the undo of a step", async () => {
     const { headers } = await server.post("undo", 1, TRACE);
     const at = `/v1/requests/${String(headers["x-request-id"])}`;

@@ -36,6 +36,8 @@ export type GatewayRequest = z.infer<typeof gatewayRequest>;
 const NOT_FORWARDED = new Set([
   // Framing of this message, and headers meant for this server.
   ...["host", "content-length", "expect", "prefer", "priority", "cancel-after", "x-request-id"],
+  // The trace context, which is checked, kept with the task, and sent as that of the attempt.
+  ...["traceparent", "tracestate"],
   // Secrets, which would be stored with the task.
   ...["authorization", "cookie", "cookie2", "x-api-key", "x-auth-token"],
   // Headers that only a proxy may set: the client's address, the original request, the authenticated user.
@@ -71,7 +73,7 @@ function isForwarded(name: string): boolean {
 
 /** Headers that differ each time the same request is sent. */
 const OF_ONE_SENDING = new Set([
-  ...["traceparent", "tracestate", "baggage", "b3", "uber-trace-id", "sentry-trace", "x-cloud-trace-context"],
+  ...["baggage", "b3", "uber-trace-id", "sentry-trace", "x-cloud-trace-context"],
   ...["x-amzn-trace-id", "x-correlation-id", "request-id", "via", "date"],
 ]);
 const OF_ONE_SENDING_PREFIX = /^(?:x-b3-|x-datadog-|uberctx-)/;
