@@ -21,23 +21,14 @@ import {
   type ModelLease,
   type ModelSubmission,
   type ModelTask,
-  type NewTask,
-  newTask,
   type RenewVerdict,
   stopOf,
-  UNDO_QUEUE,
 } from "./task.ts";
-import { ModelTasks } from "./tasks.ts";
-
-/** Most errors that are kept of a task. */
-const MOST_ERRORS = 5;
+import { ModelTransitions } from "./transitions.ts";
 
 /** The engine as its promises have it: maps and arrays, no Redis, no clock. Every verb answers what the engine must answer. */
-export class Model extends ModelTasks {
+export class Model extends ModelTransitions {
   #takings = 0;
-  /** The ends that webhooks are told of, in their order. */
-  readonly told: { id: string; state: State }[] = [];
-  #places = 0;
 
   submit(s: ModelSubmission): { verdict: SubmitVerdict; state: State | null; index: number | null } {
     const known = this.tasks.get(s.id);
@@ -55,7 +46,7 @@ export class Model extends ModelTasks {
       return { verdict: "full", state: null, index: null };
     }
     if (s.maxIndex !== null && index > s.maxIndex && !s.delayed) return { verdict: "long", state: null, index };
-    const task = this.#fresh(s, s.delayed ? "scheduled" : "waiting");
+    const task = this.fresh(s, s.delayed ? "scheduled" : "waiting");
     return { verdict: "new", state: task.state, index: this.indexOf(task) };
   }
 
@@ -122,8 +113,8 @@ export class Model extends ModelTasks {
     const refusal = this.#refusal(lease);
     if (refusal) return refusal;
     const task = this.task(lease.id);
-    if (task.cancelRequested) return this.#settle(task, "canceled");
-    this.#settle(task, "succeeded", result);
+    if (task.cancelRequested) return this.settle(task, "canceled");
+    this.settle(task, "succeeded", result);
     return "done";
   }
 
@@ -136,23 +127,23 @@ export class Model extends ModelTasks {
     kind: FailKind,
     options: { delayed: boolean; error: string; result: string },
   ): "retrying" | "failed" | "dead" | "canceled" {
-    if (task.cancelRequested) return this.#settle(task, "canceled");
+    if (task.cancelRequested) return this.settle(task, "canceled");
     const { attempts } = this.queue(task.queue);
     if (kind === "later" || (kind === "retry" && task.attempts < attempts)) {
       if (kind === "later") task.attempts -= 1;
-      else this.#note(task, options.error);
+      else this.note(task, options.error);
       task.restarts += 1;
       task.holds = this.queue(task.queue).keyed === 1;
       Object.assign(task, { state: "retrying", due: options.delayed ? Infinity : LONG_AGO, progress: null });
       return "retrying";
     }
-    this.#note(task, options.error);
+    this.note(task, options.error);
     task.errorCode = "task-failed";
     if (kind === "give-up") {
-      this.#settle(task, "failed", options.result);
+      this.settle(task, "failed", options.result);
       return "failed";
     }
-    this.#bury(task, options.result);
+    this.bury(task, options.result);
     return "dead";
   }
 
@@ -163,8 +154,8 @@ export class Model extends ModelTasks {
   #release(lease: ModelLease): "released" | "canceled" | "stale" {
     const task = this.#held(lease);
     if (!task) return "stale";
-    if (task.cancelRequested) return this.#settle(task, "canceled");
-    this.#backInLine(task);
+    if (task.cancelRequested) return this.settle(task, "canceled");
+    this.backInLine(task);
     task.restarts += 1;
     return "released";
   }
@@ -183,7 +174,7 @@ export class Model extends ModelTasks {
   lose(lease: ModelLease, result: string): LoseVerdict {
     return this.#once(lease, "lose", () => {
       const task = this.#held(lease);
-      return task ? this.#lose(task, result) : "stale";
+      return task ? this.loseWorker(task, result) : "stale";
     });
   }
 
@@ -194,11 +185,11 @@ export class Model extends ModelTasks {
       task.cancelRequested = true;
       return this.#answered(id, "requested");
     }
-    if (!isOutcome(task.state)) return this.#answered(id, this.#cancelAtOnce(task));
+    if (!isOutcome(task.state)) return this.#answered(id, this.cancelAtOnce(task));
     if (task.state === "canceled" || task.destroyed || task.expired) return "already";
     // A failed one was undone when it failed.
-    if (task.state === "succeeded") this.#undo(task);
-    this.#destroy(task);
+    if (task.state === "succeeded") this.undo(task);
+    this.destroy(task);
     return this.#answered(id, "destroyed");
   }
 
@@ -207,8 +198,8 @@ export class Model extends ModelTasks {
     if (!task) return "unknown";
     if (task.died === null || !task.inputKept) return "not-dead";
     const stands = task.undoneBy !== null;
-    if (task.undoneBy !== null && !this.#takeBack(task, task.undoneBy)) return "undone";
-    Object.assign(task, { state: "waiting", place: this.#join(task), attempts: 0, lost: 0, unbegun: 0, errors: [] });
+    if (task.undoneBy !== null && !this.takeBack(task, task.undoneBy)) return "undone";
+    Object.assign(task, { state: "waiting", place: this.join(task), attempts: 0, lost: 0, unbegun: 0, errors: [] });
     task.restarts += 1;
     Object.assign(task, { errorCode: null, result: null, kept: null, died: null, expired: false, dated: false });
     // What it has done and has not been undone stays its own: it has begun.
@@ -218,7 +209,7 @@ export class Model extends ModelTasks {
 
   forgetDead(queue: string): number {
     const dead = this.dead(queue);
-    for (const task of dead) this.#destroy(task);
+    for (const task of dead) this.destroy(task);
     return dead.length;
   }
 
@@ -265,13 +256,13 @@ export class Model extends ModelTasks {
     for (const queue of new Set([...first, ...this.queues.keys()])) {
       const due = this.of(queue, "scheduled", "retrying").filter((task) => task.due < Infinity);
       for (const task of due.sort((a, b) => a.due - b.due || byId(a, b))) {
-        task.place ??= this.#join(task);
+        task.place ??= this.join(task);
         Object.assign(task, { state: "waiting", due: Infinity });
         promoted += 1;
       }
       const lapsed = this.of(queue, "running").filter((task) => task.lapsed < lostBy);
       for (const task of lapsed.sort((a, b) => a.lapsed - b.lapsed || byId(a, b))) {
-        lost.push({ id: task.id, fate: this.#lose(task, result), losses: task.lost });
+        lost.push({ id: task.id, fate: this.loseWorker(task, result), losses: task.lost });
       }
       for (const task of this.dead(queue)) if (task.died === LONG_AGO) task.died = null;
     }
@@ -287,7 +278,7 @@ export class Model extends ModelTasks {
       .sort((a, b) => (a.deadline ?? 0) - (b.deadline ?? 0) || byId(a, b))
       .map((task) => {
         Object.assign(task, { deadline: null, late: !task.cancelRequested, cancelRequested: true });
-        return { id: task.id, verdict: task.state === "running" ? "requested" : this.#cancelAtOnce(task) };
+        return { id: task.id, verdict: task.state === "running" ? "requested" : this.cancelAtOnce(task) };
       });
   }
 
@@ -300,19 +291,6 @@ export class Model extends ModelTasks {
         task.steps.clear();
       }
     }
-  }
-
-  #join(task: ModelTask): number {
-    this.#places += 1;
-    task.arrival = this.#places;
-    return this.queue(task.queue).shares?.join(task, this.#places) ?? this.#places;
-  }
-
-  /** Cancels a task that is not running. */
-  #cancelAtOnce(task: ModelTask): "canceled" {
-    const rest = this.line(task.queue).filter((other) => other !== task);
-    if (task.state === "waiting") this.queue(task.queue).shares?.canceled(task, rest, this.tasks);
-    return this.#settle(task, "canceled");
   }
 
   /** A call on a lease that changed its task is answered the same when it is made again. */
@@ -343,98 +321,5 @@ export class Model extends ModelTasks {
     if (task.fence !== fence) return "stale";
     if (task.state === "running") return undefined;
     return isOutcome(task.state) ? "already" : "stale";
-  }
-
-  #note(task: ModelTask, error: string): void {
-    task.errors = [error, ...task.errors].slice(0, MOST_ERRORS);
-  }
-
-  #lose(task: ModelTask, result: string): "waiting" | "released" | "dead" | "canceled" {
-    const queue = this.queue(task.queue);
-    if (task.unreported) {
-      task.unbegun += 1;
-      if (task.cancelRequested) return this.#settle(task, "canceled");
-      this.#backInLine(task);
-      return "released";
-    }
-    task.lost += 1;
-    task.restarts += 1;
-    task.unbegun = 0;
-    queue.losses += 1;
-    if (task.cancelRequested) return this.#settle(task, "canceled");
-    if (task.lost <= queue.maxLost) {
-      this.#backInLine(task);
-      return "waiting";
-    }
-    this.#note(task, `the worker was lost ${task.lost} times`);
-    task.errorCode = "worker-lost";
-    this.#bury(task, result);
-    return "dead";
-  }
-
-  #backInLine(task: ModelTask): void {
-    task.holds = false;
-    Object.assign(task, { state: "waiting", attempts: task.attempts - 1, progress: null, lapsed: Infinity });
-  }
-
-  #settle(task: ModelTask, state: "succeeded" | "failed" | "canceled", result: string | null = null): "canceled" {
-    task.holds = false;
-    Object.assign(task, { state, result, kept: "result", cancelRequested: false, progress: null, deadline: null });
-    if (state === "canceled") task.output = null;
-    if (state === "canceled" && task.late) task.errorCode = "deadline-passed";
-    if (state !== "succeeded") this.#undo(task);
-    if (state !== "succeeded" || !task.undoable) {
-      task.inputKept = false;
-      task.steps.clear();
-    }
-    if (task.webhook) this.told.push({ id: task.id, state });
-    return "canceled";
-  }
-
-  #bury(task: ModelTask, result: string): void {
-    task.holds = false;
-    // When exactly is the store's clock's to say: until it is asked, after all others.
-    Object.assign(task, { state: "failed", result, kept: "dead", died: Infinity, progress: null, deadline: null });
-    task.undoneBy = this.#undo(task);
-    if (task.webhook) this.told.push({ id: task.id, state: "failed" });
-    this.queue(task.queue).deaths += 1;
-  }
-
-  #destroy(task: ModelTask): void {
-    task.output = null;
-    Object.assign(task, { destroyed: true, expired: false, died: null, result: null, inputKept: false, errors: [] });
-    task.steps.clear();
-  }
-
-  /** What a task has done is undone by a task of its own, which gets its steps; one that never began has done nothing. */
-  #undo(task: ModelTask): string | null {
-    if (!task.undoable || !task.begun) return null;
-    const plain = `${task.id}:undo:${task.queue}`;
-    const id = this.tasks.has(plain) ? `${plain}:${task.fence}` : plain;
-    const { caller, input, mediaType } = task;
-    const undoing = this.#fresh(
-      { id, queue: UNDO_QUEUE, caller, priority: 3, input, mediaType, webhook: false, dated: false, share: null },
-      "waiting",
-    );
-    for (const [name, step] of task.steps) undoing.steps.set(name, step);
-    task.steps.clear();
-    return id;
-  }
-
-  /** What undoes a task's work is taken back as long as no worker has had it: the steps are the task's again. */
-  #takeBack(task: ModelTask, id: string): boolean {
-    const undoing = this.tasks.get(id);
-    if (undoing?.state !== "waiting" || undoing.begun) return false;
-    this.tasks.delete(id);
-    for (const [name, step] of undoing.steps) task.steps.set(name, step);
-    task.undoneBy = null;
-    return true;
-  }
-
-  #fresh(s: NewTask, state: "waiting" | "scheduled"): ModelTask {
-    const task = newTask(s, { state, place: null, undoable: this.queue(s.queue).undo });
-    if (state === "waiting") task.place = this.#join(task);
-    this.tasks.set(s.id, task);
-    return task;
   }
 }

@@ -1,0 +1,297 @@
+import { expect } from "chai";
+import { catalogueResult } from "../../../src/engine/attempt/problem.ts";
+import type { Engine } from "../../../src/engine/engine.ts";
+import type { QueueSettings } from "../../../src/engine/settings.ts";
+import type { Lease } from "../../../src/store/scripts/scripts.ts";
+import type { Result } from "../../../src/task.ts";
+import {
+  IDS,
+  INPUTS,
+  KEYS,
+  type LeaseOp,
+  MEDIA_TYPES,
+  type Op,
+  QUEUES,
+  SHARES,
+  type SubmitOp,
+  WORKERS,
+} from "./calls.ts";
+import type { Model } from "./model.ts";
+import { allPages } from "./pages.ts";
+import type { TimeTravel } from "./store.ts";
+import { LONG_AGO, MODEL_OUTPUT_BYTES, type ModelTask } from "./task.ts";
+
+const HOUR_MS = 3_600_000;
+
+/** What a step is played on: the model, the engine beside it, and what has been handed out so far. */
+export interface World {
+  readonly model: Model;
+  readonly engine: Engine;
+  readonly time: TimeTravel;
+  /** Every lease ever handed out, stale ones too: a late worker shows them all. */
+  readonly leases: Lease[];
+  /** The last reservation of each worker, queue and lane, to be sent again. */
+  readonly reservations: Map<string, string>;
+  /** Counts what is named by number. */
+  serial: number;
+}
+
+/** Most ids have one queue that they are submitted to; now and then it is another. */
+const home = ({ id: n = 0, queue: other = 0 }: Partial<SubmitOp>): string =>
+  queueOf(((n % 3 === 2 ? 1 : 0) + other) % 2);
+const idOf = (n: number): string => IDS[n % IDS.length] ?? "a";
+const queueOf = (n: number): string => QUEUES[n % QUEUES.length] ?? "jobs";
+const text = (body: string): Result => ({
+  ...{ status: 200, contentType: "text/plain", headers: {}, body: Buffer.from(body) },
+});
+const WORKER_LOST = Buffer.from(catalogueResult("worker-lost").body).toString();
+
+/** Plays one call on engine and model, and holds the answers against each other. */
+export async function play(world: World, call: Op): Promise<void> {
+  const { model, engine } = world;
+  switch (call.op) {
+    case "submit":
+      return submit(world, call.items);
+    case "update": {
+      const [input = "", mediaType = ""] = [INPUTS[call.input], MEDIA_TYPES[call.media]];
+      const verdict = await engine.update(
+        { ...submissionOf(world, call), id: idOf(call.id), input, mediaType },
+        engine.settings(queueOf(0)),
+      );
+      expect(verdict).to.equal(model.update(idOf(call.id), input, mediaType, KEYS[call.key] ?? null));
+      return;
+    }
+    case "reserve":
+      return reserve(world, call);
+    case "fail": {
+      const items = call.items.map((item) => ({ ...item, lease: leaseOf(world, item.lease), error: name(world, "e") }));
+      const verdicts = await Promise.all(
+        items.map(({ lease: of, kind, delayed, error }) =>
+          engine.fail(
+            of,
+            { kind, delayMs: delayed ? HOUR_MS : 0, error, code: "task-failed", result: text(error) },
+            engine.settings(of.queue),
+          ),
+        ),
+      );
+      expect(verdicts).to.deep.equal(
+        items.map(({ lease: of, kind, delayed, error }) => model.fail(of, kind, { delayed, error, result: error })),
+      );
+      return;
+    }
+    case "renew":
+    case "complete":
+    case "release":
+    case "begin":
+    case "lose":
+    case "progress":
+      return withLeases(world, call.op, call.leases);
+    case "cancel": {
+      const queues = call.ids.map((n) => model.tasks.get(idOf(n))?.queue ?? queueOf(0));
+      const verdicts = await Promise.all(call.ids.map((n, i) => engine.cancel(idOf(n), queues[i] ?? "")));
+      expect(verdicts).to.deep.equal(call.ids.map((n) => model.cancel(idOf(n))));
+      return;
+    }
+    case "retry": {
+      const verdicts = await Promise.all(call.ids.map((n) => engine.retry(idOf(n))));
+      expect(verdicts).to.deep.equal(call.ids.map((n) => model.retry(idOf(n))));
+      return;
+    }
+    case "retryAll": {
+      const dead = (await allPages(engine, "dead", queueOf(call.queue), 2)).map((place) => place.id);
+      const retried = await engine.retryAll(queueOf(call.queue));
+      expect(retried).to.equal(dead.filter((of) => model.retry(of) === "waiting").length);
+      return;
+    }
+    case "forget":
+      expect(await engine.forgetAll(queueOf(call.queue))).to.equal(model.forgetDead(queueOf(call.queue)));
+      return;
+    case "pause":
+      await engine.pause(queueOf(call.queue), call.paused);
+      model.queue(queueOf(call.queue)).paused = call.paused;
+      return;
+    case "step": {
+      const of = leaseOf(world, call.lease);
+      const [step, value] = [`step-${call.name}`, JSON.stringify(name(world, "v"))];
+      const { undo, verb } = call;
+      const verdict = {
+        begin: () => engine.steps.begin(of, step, 1e6),
+        keep: () => engine.steps.keep(of, { name: step, value, undo }, 1e6),
+        undone: () => engine.steps.undone(of, step),
+      }[verb]();
+      expect(await verdict).to.equal(model.step(of, { verb, name: step, value, undo }));
+      const held = model.tasks.get(of.id)?.fence === of.fence && model.tasks.get(of.id)?.state === "running";
+      const found = await engine.steps.all(of);
+      expect(
+        found && [...found].map(([stepName, { json, undo: mark }]) => [stepName, json ?? null, mark]),
+      ).to.deep.equal(
+        held
+          ? [...model.task(of.id).steps].map(([stepName, { value: json, undo: mark }]) => [stepName, json, mark])
+          : null,
+      );
+      return;
+    }
+    case "write": {
+      const of = leaseOf(world, call.lease);
+      const values = Array.from({ length: call.values }, () => JSON.stringify(name(world, "")));
+      const written = await engine.outputs.write(of, values, { maxBytes: MODEL_OUTPUT_BYTES, all: call.all });
+      expect(written, "values written").to.equal(model.write(of, values, call.all));
+      const { total, values: read } = await engine.outputs.read(of.id, 1);
+      const output = model.tasks.get(of.id)?.output ?? [];
+      expect({ total, read }, "output read").to.deep.equal({ total: output.length, read: output.slice(1) });
+      return;
+    }
+    case "tick": {
+      const lostBy = await world.time.sinceTick(call.afterGap);
+      const ticked = await engine.tick(0);
+      const expected = model.tick(
+        WORKER_LOST,
+        lostBy,
+        ticked.lost.map((task) => task.queue),
+        ticked.late.map((task) => task.queue),
+      );
+      expect(
+        ticked.late.map(({ id: of, verdict }) => ({ id: of, verdict })),
+        "late",
+      ).to.deep.equal(expected.late);
+      expect(ticked.promoted, "promoted").to.equal(expected.promoted);
+      const lost = ticked.lost.map(({ id: of, losses, fate }) => ({ id: of, losses, fate }));
+      expect(lost, "losses").to.deep.equal(expected.lost);
+      const isTimed = (t: ModelTask) => t.deadline !== null || ["scheduled", "retrying", "running"].includes(t.state);
+      expect(ticked.nextMs !== null, "something is due").to.equal([...model.tasks.values()].some(isTimed));
+      return;
+    }
+    case "elapse":
+    case "late":
+      for (const n of call.ids) await world.time[call.op](idOf(n), call.when);
+      return;
+    case "expire":
+      for (const n of call.ids) await world.time.expire(idOf(n), LONG_AGO);
+      return;
+    case "entomb":
+      return world.time.forget(idOf(call.id));
+    case "span":
+      return world.time.passSpan(queueOf(call.queue));
+    case "page": {
+      const places = await allPages(engine, call.index, queueOf(call.queue), call.limit);
+      const of = queueOf(call.queue);
+      const whole = await engine.page(call.index, { queue: of, after: null, limit: 200 });
+      expect(places, "pages one after the other").to.deep.equal(whole.entries);
+      const due = model.of(of, "scheduled", "retrying");
+      const lists = { waiting: model.line(of), leases: model.of(of, "running"), scheduled: due, dead: model.dead(of) };
+      const tasks = lists[call.index];
+      expect(places.map((p) => p.id).sort()).to.deep.equal(tasks.map((t) => t.id).sort());
+      const outcomes = model.of(of, "succeeded", "failed", "canceled").filter((t) => !t.destroyed);
+      const finished = (await engine.finished({ queue: of, after: null, limit: 200 })).entries.map((p) => p.id);
+      expect(finished.sort(), "outcomes").to.deep.equal(outcomes.map((t) => t.id).sort());
+      return;
+    }
+  }
+}
+
+function name(world: World, kind: string): string {
+  world.serial += 1;
+  return `${kind}${world.serial}`;
+}
+
+function leaseOf(world: World, n: number): Lease {
+  return world.leases.at(-1 - n) ?? { queue: queueOf(0), id: idOf(n), fence: String(n + 1) };
+}
+
+function submissionOf({ model }: World, s: Partial<SubmitOp>) {
+  const { keyed, shares } = model.queue(home(s));
+  return {
+    ...(keyed !== undefined && { key: KEYS[s.key ?? 0] ?? null }),
+    share: shares ? SHARES[s.share ?? 0] : undefined,
+    ...{ id: idOf(s.id ?? 0), queue: home(s), input: INPUTS[s.input ?? 0] ?? "", query: {} },
+    ...{ mediaType: MEDIA_TYPES[s.media ?? 0] ?? "", caller: s.caller === true ? "bob" : null },
+    ...{ priority: s.priority ?? 3, delayMs: s.delayed === true ? HOUR_MS : 0 },
+    ...{ maxIndex: s.maxIndex ?? null, dryRun: s.dryRun ?? false, deadlineMs: s.dated ? 2 * HOUR_MS : null },
+    webhook: s.webhook === true ? "https://example.com/hook" : null,
+  };
+}
+
+async function submit(world: World, items: readonly SubmitOp[]): Promise<void> {
+  const { model, engine } = world;
+  const settings = (s: SubmitOp): QueueSettings => ({ ...engine.settings(home(s)), maxWaiting: s.limit });
+  const verdicts = await Promise.all(items.map((s) => engine.submit(submissionOf(world, s), settings(s))));
+  const expected = items.map((s) => {
+    const { share = null, ...submission } = submissionOf(world, s);
+    return model.submit({
+      ...submission,
+      share,
+      caller: s.caller ? "bob" : "",
+      delayed: s.delayed,
+      limit: s.limit,
+      webhook: s.webhook,
+      dated: s.dated,
+    });
+  });
+  expect(verdicts.map(({ verdict, state, index }) => ({ verdict, state, index }))).to.deep.equal(expected);
+  for (const [i, s] of items.entries()) {
+    expect(verdicts[i]?.snapshot).to.include({ queue: home(s), waiting: model.line(home(s)).length });
+  }
+}
+
+async function reserve(world: World, call: Extract<Op, { op: "reserve" }>): Promise<void> {
+  const { model, engine, leases, reservations } = world;
+  const [of, worker, lane] = [queueOf(call.queue), WORKERS[call.worker] ?? "", call.lane];
+  const key = `${of} ${worker} ${lane}`;
+  const reservation = (call.again ? reservations.get(key) : undefined) ?? name(world, "r");
+  reservations.set(key, reservation);
+  const { rate } = model.queue(of);
+  const request = {
+    queue: of,
+    worker,
+    lane,
+    reservation,
+    count: call.count,
+    leaseMs: HOUR_MS,
+    rate,
+    ...(call.reports && { suspectLeaseMs: HOUR_MS }),
+  };
+  const reply = await engine.reserve(0, request);
+  const before = new Map([...model.tasks].map(([known, task]) => [known, task.fence]));
+  const expected = model.reserve(of, worker, lane, reservation, call.count, call.reports);
+  expect(reply.tasks.map((task) => task.id)).to.deep.equal(expected.ids);
+  expect(reply.waiting).to.equal(expected.waiting);
+  if (rate === undefined) expect(reply.pauseMs).to.equal(0);
+  for (const { id: taken, fence, attempt, lost, unbegun, input, mediaType, caller } of reply.tasks) {
+    const task = model.task(taken);
+    expect(
+      { attempt, lost, unbegun, mediaType, caller, input: input?.toString() ?? "" },
+      `what is handed out of ${taken}`,
+    ).to.deep.equal({
+      attempt: task.attempts,
+      lost: task.lost,
+      unbegun: call.reports && task.lost > 0 ? task.unbegun : 0,
+      mediaType: task.mediaType,
+      caller: task.caller,
+      input: task.input,
+    });
+    if (fence === before.get(taken)) continue;
+    for (const other of leases) if (other.queue === of) expect(Number(fence)).to.be.above(Number(other.fence));
+    model.fenced(taken, fence);
+    leases.push({ queue: of, id: taken, fence });
+  }
+}
+
+async function withLeases(world: World, op: LeaseOp, which: readonly number[]) {
+  const { engine, model } = world;
+  const items = which.map((n) => ({ of: leaseOf(world, n), word: name(world, op) }));
+  const one = {
+    renew: (of: Lease) => [engine.renew(of, HOUR_MS), () => model.renew(of)],
+    complete: (of: Lease, word: string) => {
+      // Some in one field of the hash, some in several, some of their own.
+      const body = word.repeat([1, 10, 40][world.serial % 3] ?? 1);
+      return [engine.complete(of, text(body), engine.settings(of.queue)), () => model.complete(of, body)];
+    },
+    release: (of: Lease) => [engine.release(of, engine.settings(of.queue)), () => model.release(of)],
+    begin: (of: Lease) => [engine.begin(of, HOUR_MS), () => model.begin(of)],
+    lose: (of: Lease) => [engine.lose(of, engine.settings(of.queue)), () => model.lose(of, WORKER_LOST)],
+    progress: (of: Lease, word: string) => [engine.progress(of, 50, word), () => model.progress(of, word)],
+  } satisfies Record<string, (of: Lease, word: string) => [Promise<string>, () => string]>;
+  const calls = items.map(({ of, word }) => one[op](of, word) as [Promise<string>, () => string]);
+  const verdicts = await Promise.all(calls.map(([verdict]) => verdict));
+  expect(verdicts, op).to.deep.equal(calls.map(([, expected]) => expected()));
+}

@@ -1,0 +1,123 @@
+import type { State } from "../../../src/task.ts";
+import { type ModelTask, type NewTask, newTask, UNDO_QUEUE } from "./task.ts";
+import { ModelTasks } from "./tasks.ts";
+
+/** Most errors that are kept of a task. */
+const MOST_ERRORS = 5;
+
+/** What becomes of the tasks of the model when a verb, or time, changes them: they join the line, lose a worker, end, are undone. */
+export class ModelTransitions extends ModelTasks {
+  /** The ends that webhooks are told of, in their order. */
+  readonly told: { id: string; state: State }[] = [];
+  #places = 0;
+
+  protected join(task: ModelTask): number {
+    this.#places += 1;
+    task.arrival = this.#places;
+    return this.queue(task.queue).shares?.join(task, this.#places) ?? this.#places;
+  }
+
+  protected note(task: ModelTask, error: string): void {
+    task.errors = [error, ...task.errors].slice(0, MOST_ERRORS);
+  }
+
+  protected loseWorker(task: ModelTask, result: string): "waiting" | "released" | "dead" | "canceled" {
+    const queue = this.queue(task.queue);
+    if (task.unreported) {
+      task.unbegun += 1;
+      if (task.cancelRequested) return this.settle(task, "canceled");
+      this.backInLine(task);
+      return "released";
+    }
+    task.lost += 1;
+    task.restarts += 1;
+    task.unbegun = 0;
+    queue.losses += 1;
+    if (task.cancelRequested) return this.settle(task, "canceled");
+    if (task.lost <= queue.maxLost) {
+      this.backInLine(task);
+      return "waiting";
+    }
+    this.note(task, `the worker was lost ${task.lost} times`);
+    task.errorCode = "worker-lost";
+    this.bury(task, result);
+    return "dead";
+  }
+
+  protected backInLine(task: ModelTask): void {
+    task.holds = false;
+    Object.assign(task, { state: "waiting", attempts: task.attempts - 1, progress: null, lapsed: Infinity });
+  }
+
+  /** Cancels a task that is not running. */
+  protected cancelAtOnce(task: ModelTask): "canceled" {
+    const rest = this.line(task.queue).filter((other) => other !== task);
+    if (task.state === "waiting") this.queue(task.queue).shares?.canceled(task, rest, this.tasks);
+    return this.settle(task, "canceled");
+  }
+
+  protected settle(
+    task: ModelTask,
+    state: "succeeded" | "failed" | "canceled",
+    result: string | null = null,
+  ): "canceled" {
+    task.holds = false;
+    Object.assign(task, { state, result, kept: "result", cancelRequested: false, progress: null, deadline: null });
+    if (state === "canceled") task.output = null;
+    if (state === "canceled" && task.late) task.errorCode = "deadline-passed";
+    if (state !== "succeeded") this.undo(task);
+    if (state !== "succeeded" || !task.undoable) {
+      task.inputKept = false;
+      task.steps.clear();
+    }
+    if (task.webhook) this.told.push({ id: task.id, state });
+    return "canceled";
+  }
+
+  protected bury(task: ModelTask, result: string): void {
+    task.holds = false;
+    // When exactly is the store's clock's to say: until it is asked, after all others.
+    Object.assign(task, { state: "failed", result, kept: "dead", died: Infinity, progress: null, deadline: null });
+    task.undoneBy = this.undo(task);
+    if (task.webhook) this.told.push({ id: task.id, state: "failed" });
+    this.queue(task.queue).deaths += 1;
+  }
+
+  protected destroy(task: ModelTask): void {
+    task.output = null;
+    Object.assign(task, { destroyed: true, expired: false, died: null, result: null, inputKept: false, errors: [] });
+    task.steps.clear();
+  }
+
+  /** What a task has done is undone by a task of its own, which gets its steps; one that never began has done nothing. */
+  protected undo(task: ModelTask): string | null {
+    if (!task.undoable || !task.begun) return null;
+    const plain = `${task.id}:undo:${task.queue}`;
+    const id = this.tasks.has(plain) ? `${plain}:${task.fence}` : plain;
+    const { caller, input, mediaType } = task;
+    const undoing = this.fresh(
+      { id, queue: UNDO_QUEUE, caller, priority: 3, input, mediaType, webhook: false, dated: false, share: null },
+      "waiting",
+    );
+    for (const [name, step] of task.steps) undoing.steps.set(name, step);
+    task.steps.clear();
+    return id;
+  }
+
+  /** What undoes a task's work is taken back as long as no worker has had it: the steps are the task's again. */
+  protected takeBack(task: ModelTask, id: string): boolean {
+    const undoing = this.tasks.get(id);
+    if (undoing?.state !== "waiting" || undoing.begun) return false;
+    this.tasks.delete(id);
+    for (const [name, step] of undoing.steps) task.steps.set(name, step);
+    task.undoneBy = null;
+    return true;
+  }
+
+  protected fresh(s: NewTask, state: "waiting" | "scheduled"): ModelTask {
+    const task = newTask(s, { state, place: null, undoable: this.queue(s.queue).undo });
+    if (state === "waiting") task.place = this.join(task);
+    this.tasks.set(s.id, task);
+    return task;
+  }
+}
