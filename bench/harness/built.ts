@@ -48,7 +48,7 @@ export async function openBuiltEngine(
   const config = readConfig({ MAX_WAITING: "100000000" });
   const log = createLog("warn");
   const redis = await connect(url, "bench", log);
-  const subscriber = await connect(url, "bench-pubsub", log);
+  const subscriber = await connect(url, "bench-pubsub", log, { subscriber: true });
   const handlers = new Map(wanted.map((handler) => [handler.queue, defineHandler(handler)]));
   const settings = new Map([...handlers].map(([queue, handler]) => [queue, settingsOf(handler, config)]));
   const engine = new Engine({

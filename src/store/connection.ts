@@ -81,7 +81,17 @@ export function sentinelOptions(address: Extract<RedisAddress, { kind: "sentinel
   } satisfies RedisOptions;
 }
 
-function make(address: RedisAddress, name: string, commandMs?: number): Connection {
+/** What a connection is for. */
+interface Purpose {
+  /** Shown by CLIENT LIST. */
+  readonly name: string;
+  /** Command timeout; default {@link CONNECTION_DEFAULTS}.commandMs. */
+  readonly commandMs?: number;
+  /** Whether it is used for subscriptions: in a cluster, each refresh of the slot table then costs more. Default: false. */
+  readonly subscriber?: boolean;
+}
+
+function make(address: RedisAddress, { name, commandMs, subscriber = false }: Purpose): Connection {
   const common = options(name, commandMs ?? CONNECTION_DEFAULTS.commandMs);
   if (address.kind === "single") return new Redis(address.url, common);
   if (address.kind === "sentinel") {
@@ -102,7 +112,7 @@ function make(address: RedisAddress, name: string, commandMs?: number): Connecti
     slotsRefreshInterval: CLUSTER_DEFAULTS.refreshMs,
     slotsRefreshTimeout: CLUSTER_DEFAULTS.refreshTimeoutMs,
     // Connects only to shards with a subscribed channel.
-    shardedSubscribers: true,
+    shardedSubscribers: subscriber,
     redisOptions: {
       ...identityOf(address),
       connectionName: common.connectionName,
@@ -116,12 +126,15 @@ function make(address: RedisAddress, name: string, commandMs?: number): Connecti
 
 /**
  * Opens a connection and waits until it is ready. It reconnects forever; each loss is logged once.
- * @param name its purpose, shown by CLIENT LIST
- * @param commandMs command timeout; default {@link CONNECTION_DEFAULTS}.commandMs
  * @throws the error of the first attempt if that fails
  */
-export async function connect(url: string, name: string, log: Logger, commandMs?: number): Promise<Connection> {
-  const connection = make(parseRedisUrl(url), name, commandMs);
+export async function connect(
+  url: string,
+  name: string,
+  log: Logger,
+  options: Omit<Purpose, "name"> = {},
+): Promise<Connection> {
+  const connection = make(parseRedisUrl(url), { ...options, name });
   let lost = false;
   let lastError = "";
   connection.on("error", (error: unknown) => {

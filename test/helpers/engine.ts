@@ -72,7 +72,7 @@ export async function openEngine(
   const log = createLog("silent");
   const url = options.url ?? storeUrl();
   const redis = await connect(url, "test", log);
-  const subscriber = await connect(url, "test-pubsub", log);
+  const subscriber = await connect(url, "test-pubsub", log, { subscriber: true });
   const keys = new Keys(options.prefix ?? uniquePrefix(), options.partitions ?? 1);
   const scripts = options.makeScripts?.(redis) ?? scriptsOf(redis, { flags: true });
   const settings = {

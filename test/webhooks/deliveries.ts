@@ -47,7 +47,7 @@ export async function openDeliveries(
   });
   const delivering: Handler = { ...whole, attempts: parts.attempts ?? whole.attempts };
   const all = new Map([jobs, delivering].map((handler) => [handler.queue, handler]));
-  const subscriber = await connect(storeUrl(), "test-deliveries", log);
+  const subscriber = await connect(storeUrl(), "test-deliveries", log, { subscriber: true });
   const engine = new Engine({
     scripts: t.scripts,
     keys: t.keys,

@@ -45,8 +45,6 @@ class GroupEntry<Item, Verdict> implements Entry<Item, Verdict> {
 /** The state of a {@link Batch} for one partition. */
 interface Part<Item, Verdict> {
   gathered: Entry<Item, Verdict>[];
-  /** Calls without a reply yet. */
-  underway: number;
   /** Calls of another kind in flight, which will be followed by one that takes the gathered items along. */
   escorted: number;
 }
@@ -76,6 +74,8 @@ export class Batch<Item, Verdict> {
   readonly #options: BatchOptions<Item, Verdict>;
   readonly #parts: Part<Item, Verdict>[] = [];
   #scheduled = false;
+  /** Calls without a reply yet, to any partition. */
+  #underway = 0;
 
   constructor(options: BatchOptions<Item, Verdict>) {
     this.#options = options;
@@ -103,12 +103,12 @@ export class Batch<Item, Verdict> {
 
   #added(partition: number, part: Part<Item, Verdict>): void {
     if (part.escorted > 0) return;
-    if (part.gathered.length >= EARLY && part.underway === 0) this.#flushPart(partition, part);
+    if (part.gathered.length >= EARLY && this.#underway === 0) this.#flushPart(partition, part);
     this.#schedule();
   }
 
   #part(partition: number): Part<Item, Verdict> {
-    while (this.#parts.length <= partition) this.#parts.push({ gathered: [], underway: 0, escorted: 0 });
+    while (this.#parts.length <= partition) this.#parts.push({ gathered: [], escorted: 0 });
     return this.#parts[partition] as Part<Item, Verdict>;
   }
 
@@ -129,7 +129,7 @@ export class Batch<Item, Verdict> {
   #flushPart(partition: number, part: Part<Item, Verdict>): void {
     const entries = part.gathered;
     part.gathered = [];
-    for (const chunk of this.#chunks(entries)) this.#await(part, chunk, this.#send(partition, itemsOf(chunk)));
+    for (const chunk of this.#chunks(entries)) this.#await(chunk, this.#send(partition, itemsOf(chunk)));
   }
 
   /** An async function, so that a synchronous throw becomes a rejection too: nothing would catch it here. */
@@ -183,38 +183,34 @@ export class Batch<Item, Verdict> {
       if (part.gathered.length > 0) this.#schedule();
     };
     part.escorted += 1;
-    part.underway += 1;
+    this.#underway += 1;
     const items = itemsOf(chunk);
     // One promise, with and without items: replies must reach their callers in the order in which they came.
     return call(items).then(
       (answer) => {
         over();
         onReply(items, answer);
-        this.#answered(part, chunk, answer.verdicts);
+        this.#answered(chunk, answer.verdicts);
         return answer;
       },
       (error: unknown) => {
         over();
-        this.#failed(part, chunk, error);
+        this.#failed(chunk, error);
         throw error;
       },
     );
   }
 
-  #await(
-    part: Part<Item, Verdict>,
-    chunk: readonly Entry<Item, Verdict>[],
-    verdicts: Promise<readonly Verdict[]>,
-  ): void {
-    part.underway += 1;
+  #await(chunk: readonly Entry<Item, Verdict>[], verdicts: Promise<readonly Verdict[]>): void {
+    this.#underway += 1;
     verdicts.then(
-      (all) => this.#answered(part, chunk, all),
-      (error: unknown) => this.#failed(part, chunk, error),
+      (all) => this.#answered(chunk, all),
+      (error: unknown) => this.#failed(chunk, error),
     );
   }
 
-  #answered(part: Part<Item, Verdict>, chunk: readonly Entry<Item, Verdict>[], verdicts: readonly Verdict[]): void {
-    part.underway -= 1;
+  #answered(chunk: readonly Entry<Item, Verdict>[], verdicts: readonly Verdict[]): void {
+    this.#underway -= 1;
     for (const [i, entry] of chunk.entries()) {
       const verdict = verdicts[i];
       if (verdict === undefined) entry.reject(new Error("the store's answer has fewer verdicts than items"));
@@ -222,8 +218,8 @@ export class Batch<Item, Verdict> {
     }
   }
 
-  #failed(part: Part<Item, Verdict>, chunk: readonly Entry<Item, Verdict>[], error: unknown): void {
-    part.underway -= 1;
+  #failed(chunk: readonly Entry<Item, Verdict>[], error: unknown): void {
+    this.#underway -= 1;
     for (const entry of chunk) entry.reject(error);
   }
 }

@@ -44,8 +44,8 @@ export async function openEngine(
   log: Logger,
 ): Promise<OpenedEngine> {
   const connections: { disconnect(): void }[] = [];
-  const open = async (name: string, commandMs?: number) => {
-    const redis = await connect(url, name, log, commandMs);
+  const open = async (name: string, options?: Parameters<typeof connect>[3]) => {
+    const redis = await connect(url, name, log, options);
     connections.push(redis);
     return redis;
   };
@@ -70,14 +70,14 @@ export async function openEngine(
 
     const submissions =
       durability === "memory" ? undefined : scriptsOf(await open("submissions"), { flags, durability });
-    const large = scriptsOf(await open("large-values", LARGE_VALUE_MS), { flags, strictResultTtl });
+    const large = scriptsOf(await open("large-values", { commandMs: LARGE_VALUE_MS }), { flags, strictResultTtl });
     const metrics = new Metrics(packageVersion());
     metrics.observeProcess();
     const engine = new Engine({
       scripts,
       large,
       keys,
-      pubsub: new PubSub(await open("pubsub"), { sharded: flags }),
+      pubsub: new PubSub(await open("pubsub", { subscriber: true }), { sharded: flags }),
       queues: new Map([...handlers].map((handler) => [handler.queue, settingsOf(handler, config)])),
       fallback: settingsOf(defineHandler({ queue: "unknown", run: () => undefined }), config),
       metrics,

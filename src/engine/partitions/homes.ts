@@ -74,11 +74,18 @@ export class Homes {
   ): Promise<Answer> {
     if (this.#keys.partitions === 1) return call(0);
     const partition = this.of(id);
-    return call(partition).then(async (answer) => {
-      if (!isAbsent(answer)) return answer;
-      const home = await this.find(id);
-      return home === partition ? answer : await call(home);
-    });
+    // No async function: this runs for the end of every task.
+    return call(partition).then((answer) => (isAbsent(answer) ? this.#elsewhere(id, partition, answer, call) : answer));
+  }
+
+  async #elsewhere<Answer>(
+    id: string,
+    partition: number,
+    answer: Answer,
+    call: (partition: number) => Promise<Answer>,
+  ): Promise<Answer> {
+    const home = await this.find(id);
+    return home === partition ? answer : await call(home);
   }
 
   /** {@link check}, now and then. @throws PaihaoError store-unavailable */

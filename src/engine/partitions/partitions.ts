@@ -86,12 +86,13 @@ export class OtherPartitions {
       [...groups].map(([queue, { snapshot }]) => [queue, withCounts(snapshot, counted.get(queue))]),
     );
     const next = new Map<string, number>();
-    return places.map(({ index, score, snapshot: { queue }, snapshot }) => {
-      const wide = { snapshot: snapshots.get(queue) ?? snapshot };
-      if (score === "") return { ...wide, index };
+    return places.map(({ index, score, snapshot: narrow }) => {
+      const { queue } = narrow;
+      const snapshot = snapshots.get(queue) ?? narrow;
+      if (score === "") return { index, snapshot };
       const n = next.get(queue) ?? 0;
       next.set(queue, n + 1);
-      return { ...wide, index: index === null ? null : index + (counted.get(queue)?.before[n] ?? 0) };
+      return { index: index === null ? null : index + (counted.get(queue)?.before[n] ?? 0), snapshot };
     });
   }
 

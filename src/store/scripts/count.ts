@@ -41,7 +41,7 @@ export const count =
         scheduled: Number(scheduled),
         running: Number(running),
         resting: resting === "1",
-        before: before.flatMap(countsOf),
+        before: countsOf(before),
       };
     });
   };
@@ -69,9 +69,13 @@ export function placesOf(scores: readonly string[]): Places {
   return { text, work: Math.max(1, runs.length) + (scores.length - runs.length) * WORK_OF_CONSECUTIVE };
 }
 
-/** Reads a count; or "count*n", the same for n tasks, or "count+n", one more for each of n tasks. */
-function countsOf(counts: string): number[] {
-  const [first = 0, tasks = 1] = counts.split(/[*+]/).map(Number);
-  const step = counts.includes("+") ? 1 : 0;
-  return Array.from({ length: tasks }, (_, n) => first + n * step);
+/** Reads counts: "count*n" is the same for n tasks, "count+n" one more for each of n tasks. Loops, since there are many. */
+function countsOf(words: readonly string[]): number[] {
+  const counts: number[] = [];
+  for (const word of words) {
+    const [first = 0, tasks = 1] = word.split(/[*+]/).map(Number);
+    const step = word.includes("+") ? 1 : 0;
+    for (let n = 0; n < tasks; n += 1) counts.push(first + n * step);
+  }
+  return counts;
 }

@@ -134,6 +134,16 @@ describe("a batch", () => {
     await escort.answer.catch(() => undefined);
   });
 
+  it("sends nothing early while the store works on calls to any partition", async () => {
+    const escort = call();
+    const verdicts = Promise.all(Array.from({ length: 50 }, (_, n) => batch.add(1, n)));
+    expect(sent).to.deep.equal([]);
+    await verdicts;
+    expect(sent.map((items) => items.length)).to.deep.equal([50]);
+    escort.resolve();
+    await escort.answer;
+  });
+
   it("does not hold up the other partitions", async () => {
     const escort = call();
     expect(await batch.add(1, 7)).to.equal("sent 7");

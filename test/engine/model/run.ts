@@ -68,7 +68,7 @@ export async function holdAgainstModel(
 ): Promise<{ runs: number; steps: number }> {
   const log = createLog("silent");
   const redis = await connect(url, "model", log);
-  const subscriber = await connect(url, "model-pubsub", log);
+  const subscriber = await connect(url, "model-pubsub", log, { subscriber: true });
   const parts = { redis, pubsub: new PubSub(subscriber) };
   const played = { runs: 0, steps: 0 };
   try {
