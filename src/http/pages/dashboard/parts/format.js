@@ -5,16 +5,19 @@ const NONE = "–";
 /** @param {number | null | undefined} value */
 export const count = (value) => (value === null || value === undefined ? NONE : value.toLocaleString("en"));
 
+/** A number with its unit, which stay on one line. @param {number | string} value @param {string} unit */
+const of = (value, unit) => `${value}\u00a0${unit}`;
+
 /**
  * A duration in its two largest units: "840 ms", "3.1 s", "4 min 12 s", "2 h 5 min", "3 d 4 h".
  * @param {number | null | undefined} seconds
  */
 export function duration(seconds) {
   if (seconds === null || seconds === undefined) return NONE;
-  if (seconds <= 0) return "0 s";
-  if (seconds < 0.9995) return `${Math.round(seconds * 1000)} ms`;
+  if (seconds <= 0) return of(0, "s");
+  if (seconds < 0.9995) return of(Math.round(seconds * 1000), "ms");
   if (seconds < 59.95)
-    return `${seconds < 9.995 && !Number.isInteger(seconds) ? seconds.toFixed(1) : Math.round(seconds)} s`;
+    return of(seconds < 9.995 && !Number.isInteger(seconds) ? seconds.toFixed(1) : Math.round(seconds), "s");
   const whole = Math.round(seconds);
   if (whole < 3600) return twoUnits(whole, 60, "min", 1, "s");
   if (whole < 86_400) return twoUnits(whole, 3600, "h", 60, "min");
@@ -26,7 +29,7 @@ export function roughly(seconds) {
   /** @param {number} value */
   const short = (value) => String(Math.round(value * 10) / 10);
   if (seconds < 100) return duration(seconds);
-  return seconds < 6000 ? `${short(seconds / 60)} min` : `${short(seconds / 3600)} h`;
+  return seconds < 6000 ? of(short(seconds / 60), "min") : of(short(seconds / 3600), "h");
 }
 
 /**
@@ -39,7 +42,7 @@ export function roughly(seconds) {
 function twoUnits(whole, large, largeName, small, smallName) {
   const first = Math.floor(whole / large);
   const second = Math.floor((whole % large) / small);
-  return second === 0 ? `${first} ${largeName}` : `${first} ${largeName} ${second} ${smallName}`;
+  return second === 0 ? of(first, largeName) : `${of(first, largeName)} ${of(second, smallName)}`;
 }
 
 /** @param {number | null | undefined} perSecond */
@@ -51,9 +54,8 @@ export function rate(perSecond) {
 
 /** @param {number} bytes */
 export function size(bytes) {
-  if (bytes < 1000) return `${bytes} B`;
-  if (bytes < 1_000_000) return `${(bytes / 1000).toFixed(1)} kB`;
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+  if (bytes < 1000) return of(bytes, "B");
+  return bytes < 1_000_000 ? of((bytes / 1000).toFixed(1), "kB") : of((bytes / 1_000_000).toFixed(1), "MB");
 }
 
 /** @typedef {import("../server/wire.js").Eta} Eta */
@@ -72,7 +74,7 @@ export function eta(eta) {
  */
 export function etaStart(eta) {
   if (!eta) return NONE;
-  return eta.seconds < 0.5 ? "at once" : duration(eta.seconds);
+  return eta.seconds < 0.5 ? "at\u00a0once" : duration(eta.seconds);
 }
 
 /**

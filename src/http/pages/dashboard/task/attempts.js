@@ -22,7 +22,7 @@ const OUTCOMES = /** @type {Record<string, { text: string, kind: string }>} */ (
 
 const COLUMNS = [
   { name: "Attempt" },
-  { name: "Outcome" },
+  { name: "Outcome", wide: true },
   { name: "Started", number: true },
   { name: "Took", number: true },
   { name: "Worker" },
