@@ -13,6 +13,17 @@ const POLICY = [
 
 const templates = new Map<string, string>();
 
+/** A template, with what the heads of all pages have in common where it says so. */
+function templateOf(name: string): string {
+  let html = templates.get(name);
+  if (html === undefined) {
+    const head = readFileSync(new URL("head.html", FOLDER), "utf8").trim();
+    html = readFileSync(new URL(name, FOLDER), "utf8").replace("<!-- head -->", () => head);
+    templates.set(name, html);
+  }
+  return html;
+}
+
 /**
  * Answers with a page: the template with `{{name}}` replaced by the values, which are escaped.
  * @param allowed `frames`: origins of pages that may show it in a frame; no others, not even ours. `images`: where images may
@@ -25,18 +36,13 @@ export function replyPage(
   values: Readonly<Record<string, string>>,
   { frames = [], images = "" }: { frames?: readonly string[]; images?: "" | "data:" | "blob:" } = {},
 ): void {
-  let html = templates.get(template);
-  if (html === undefined) {
-    html = readFileSync(new URL(template, FOLDER), "utf8");
-    templates.set(template, html);
-  }
   const ancestors = frames.length > 0 ? frames.join(" ") : "'none'";
   ctx.set("Content-Security-Policy", `${POLICY}; ${`img-src 'self' ${images}`.trim()}; frame-ancestors ${ancestors}`);
   // The address of a page may be a key in itself: it is told to nobody.
   ctx.set("Referrer-Policy", "no-referrer");
   ctx.set("Cache-Control", "no-store");
   ctx.type = "text/html; charset=utf-8";
-  ctx.body = html.replace(/\{\{(\w+)\}\}/g, (_, name: string) => {
+  ctx.body = templateOf(template).replace(/\{\{(\w+)\}\}/g, (_, name: string) => {
     const value = values[name];
     if (value === undefined) throw new Error(`${template} needs ${name}`);
     return escapeHtml(value);
