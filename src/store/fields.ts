@@ -91,7 +91,7 @@ export const QUEUE_FIELDS = {
     "service",
     "exponentially weighted mean (ms) and variance (ms²) of the service times, how many there were, their total (ms): SHARED.serviceFormat",
   ],
-  blocks: ["blocks", "what was foretold of the blocks of tasks that go on, see lua/lib/forecast.lua"],
+  foretold: ["foretold", "what was foretold of the blocks of tasks that go on, see lua/lib/forecast.lua"],
   forecast: [
     "forecast",
     "slow mean of the service time, and how far both means were off as forecasts, see lua/lib/forecast.lua",

@@ -24,7 +24,7 @@ local function note_ends(queue, ended, times, lane)
   if #times == 0 then return q, writes end
   local mean, variance, samples, total = 0, 0, 0, 0
   if service then mean, variance, samples, total = struct.unpack(SERVICE, service) end
-  local lists
+  local foretold
   for nth = 1, #times do
     local time = times[nth]
     samples, total = samples + 1, total + time
@@ -34,11 +34,11 @@ local function note_ends(queue, ended, times, lane)
     mean = mean + weight * distance
     variance = (1 - weight) * (variance + weight * distance * distance)
     if samples % SHORTEST == 0 then
-      lists = lists or forecast_of(queue)
-      foretell(lists, samples, total, mean)
+      foretold = foretold or forecast_of(queue, mean)
+      foretell(foretold, samples, total, mean)
     end
   end
-  if lists then keep_forecast(queue, lists) end
+  if foretold then keep_forecast(queue, foretold) end
   writes[3], writes[4] = Q.service, struct.pack(SERVICE, mean, variance, samples, total)
   return q, writes
 end
