@@ -23,6 +23,12 @@ function once<T>(values: Map<string, T>, key: string, make: (key: string) => T):
   return value;
 }
 
+/** Constants: variables in capitals, of the kinds of values that withoutConstants knows. */
+const CONSTANTS = /^local ([A-Z][A-Z0-9_]*(?:, [A-Z][A-Z0-9_]*)*) = (.+(?:\n +\.\. .+)*)\n/gm;
+const LITERAL = /^(?:\d+(?:\.\d+)?|\d+ \^ \d+|'[^'\\]*'(?:\s+\.\. '[^'\\]*')*)$/;
+/** What may be the name of a constant, or holds none. */
+const CONSTANT = /'[^'\n]*'|--.*$|(?<![\w.:])[A-Z][A-Z0-9_]*\b/gm;
+
 /** Parts of `lua/lib` whose functions are made when the first of them is called. */
 interface Part {
   readonly name: string;
@@ -50,7 +56,7 @@ function assemble(name: string): string {
     rare.push(lua.join(""));
     return placeOf(names.length - 1);
   });
-  const [body = "", ...used] = withoutUnused([often, ...rare]);
+  const [body = "", ...used] = withoutConstants(withoutUnused([often, ...rare]), name);
   const parts = used.map((lua, n) => partOf(names[n] ?? "", lua));
   const whole = parts.reduce(
     (source, part, n) => source.replace(placeOf(n), () => whenCalled(part, parts)),
@@ -59,6 +65,27 @@ function assemble(name: string): string {
   // Flags are for Redis 7 and later; older versions refuse the shebang.
   const flags = /^-- flags: (.+)$/m.exec(text)?.[1];
   return flags === undefined ? whole : `#!lua flags=${flags}\n${whole}`;
+}
+
+/**
+ * Puts the values of constants in the places of their names: a function that refers to a variable takes longer to make, in each call.
+ * @throws Error if a constant has two values
+ */
+function withoutConstants(sources: readonly string[], name: string): string[] {
+  const values = new Map<string, string>();
+  const left = sources.map((source) =>
+    source.replace(CONSTANTS, (line, names: string, texts: string) => {
+      const literals = texts.split(", ");
+      if (!literals.every((literal) => LITERAL.test(literal))) return line;
+      for (const [n, constant] of names.split(", ").entries()) {
+        const value = literals[n]?.replace(/.*\^.*/, "($&)").replaceAll(/'\s+\.\. '/g, "") ?? "nil";
+        if ((values.get(constant) ?? value) !== value) throw new Error(`lua/${name}.lua: ${constant} has two values`);
+        values.set(constant, value);
+      }
+      return "";
+    }),
+  );
+  return left.map((source) => source.replaceAll(CONSTANT, (word) => values.get(word) ?? word));
 }
 
 /** Leaves out the functions that are called nowhere, and those that only these call. */

@@ -38,7 +38,7 @@ export class Script {
     let source = luaSource(name);
     if (!options.flags) source = source.replace(/^#!.*\n/, "\n");
     if (options.sharded) source = source.replaceAll("redis.call('PUBLISH'", "redis.call('SPUBLISH'");
-    if (options.strictResultTtl) source = source.replace(/^local INLINE_BYTES = \d+$/m, "local INLINE_BYTES = 0");
+    if (options.strictResultTtl) source = source.replace(/^local inline_bytes = \d+$/m, "local inline_bytes = 0");
     this.#nodes = nodes;
     this.#source = source;
     this.#sha = createHash("sha1").update(source).digest("hex");

@@ -68,6 +68,10 @@ describe("the header of a Lua file", () => {
         for (const flag of flags) expect(flag).to.be.oneOf(["allow-oom", "no-writes"]);
         expect(luaSource(name)).to.not.match(/^--#include/m);
       });
+
+      it("has constants in no variables", () => {
+        expect(luaSource(name)).to.not.match(/^local [A-Z][A-Z0-9_]* = (?:[\d.]+|'[^']*')$/m);
+      });
     });
   }
 });

@@ -10,21 +10,19 @@
 local base = KEYS[1]
 --#include clock
 --#include run
---#include freed
---#include keyed when called
+--#include freed keyed when called
 --#include rate
 --#include input when called
---#include follow when called
 --#include large
 --#include result
 --#include notify when called
 --#include finished
---#include settle extra when called
+--#include follow settle extra when called
 --#include forecast when called
 --#include service
 --#include complete
 
 local verdicts = complete_groups(ARGV, 1)
 if of_notify then send_notices() end
-tell_freed()
+if of_freed_keyed then tell_freed() end
 return verdicts

@@ -24,16 +24,14 @@
 local base = KEYS[1]
 --#include clock
 --#include run
---#include freed
---#include keyed when called
+--#include freed keyed when called
 --#include rate
 --#include input when called
---#include follow when called
 --#include large
 --#include result
 --#include notify when called
 --#include finished
---#include settle extra request fair when called
+--#include follow settle extra request fair when called
 --#include forecast when called
 --#include service
 --#include complete
@@ -85,7 +83,7 @@ local function answer(waiting, pause)
   if #writes > 0 then redis.call('HSET', counters, unpack(writes)) end
   if of_notify then send_notices() end
   -- Whoever asks need not be told of what it has taken, or is told of in the answer.
-  tell_freed(waiting == 0 and queue)
+  if of_freed_keyed then tell_freed(waiting == 0 and queue) end
   return { tasks, waiting, pause == 0 and 0 or whole(pause), verdicts, part or '' }
 end
 
@@ -181,7 +179,7 @@ end
 local fence, first_fence = tonumber(q[2] or 0), nil
 local ids, leased, taken = {}, {}, 0
 local expiry, worker_end = whole(now + lease), end_of_worker(worker)
-open_freed()
+if of_freed_keyed then open_freed() end
 local entries = count > 0 and redis.call('ZPOPMIN', startable, count) or {}
 if keyed and #entries > 0 then
   local started = {}

@@ -16,8 +16,7 @@
 local base = KEYS[1]
 --#include clock
 --#include run when called
---#include freed
---#include keyed when called
+--#include freed keyed when called
 --#include input when called
 --#include snapshot
 --#include rate

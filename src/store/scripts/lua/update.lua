@@ -14,8 +14,7 @@
 -- another revision) or "unknown".
 local base = KEYS[1]
 --#include run
---#include freed
---#include keyed when called
+--#include freed keyed when called
 --#include input
 --#include answers
 --#include notify
@@ -52,5 +51,5 @@ redis.call('HSET', key, F.extra, '1')
 redis.call('UNLINK', K.steps(id))
 notify(id, state)
 send_notices()
-tell_freed()
+if of_freed_keyed then tell_freed() end
 return 'updated'

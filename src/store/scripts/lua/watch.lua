@@ -10,8 +10,7 @@
 local base = KEYS[1]
 --#include clock
 --#include run when called
---#include freed
---#include keyed when called
+--#include freed keyed when called
 --#include snapshot
 --#include large
 --#include result

@@ -14,7 +14,8 @@ local LAST_DIGITS = '00010203040506070809101112131415161718192021222324252627282
   .. '49505152535455565758596061626364656667686970717273747576777879808182838485868788899091929394959697' .. '9899'
 local digits, hundreds, written_hundreds = string.sub, nil, nil
 local function whole(number)
-  if number < HALF or number % 1 ~= 0 then return format('%.0f', number) end
+  if number % 1 ~= 0 or number <= -HALF then return format('%.0f', number) end
+  if number < HALF then return format('%d', number) end
   local last = number % HUNDRED
   local rest = (number - last) / HUNDRED
   if rest ~= hundreds then

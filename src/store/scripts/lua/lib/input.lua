@@ -1,7 +1,8 @@
 -- A long input, of which the record has a digest: in fields of the task's hash that do not cost the hash its compact encoding, or, above
 -- INLINE_INPUT_BYTES, in a key of its own.
 local INLINE_INPUT_BYTES = C.inlineInputBytes
-local INPUT_PARTS, INPUT_PART_BYTES = { F.input1, F.input2, F.input3, F.input4 }, 64
+local INPUT_PARTS = { F.input1, F.input2, F.input3, F.input4 }
+local INPUT_PART_BYTES = 64
 
 -- Stores it where there is none.
 local function store_input(id, key, input)
