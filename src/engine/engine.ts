@@ -34,6 +34,7 @@ import { LargeValues } from "./large-values/large-values.ts";
 import { DeadLetters } from "./maintenance/dead-letters.ts";
 import { lossOf, Tick } from "./maintenance/tick.ts";
 import { figuresOf } from "./monitoring/figures.ts";
+import { heartbeatOf } from "./monitoring/heartbeat.ts";
 import { Histories } from "./monitoring/history.ts";
 import { type AboutWorker, workersOf } from "./monitoring/workers.ts";
 import { Homes } from "./partitions/homes.ts";
@@ -41,7 +42,7 @@ import { OtherPartitions } from "./partitions/partitions.ts";
 import { finishedOf } from "./reading/finished.ts";
 import { type Inspection, type InspectOptions, Inspector } from "./reading/inspect.ts";
 import { type Page, type PageRequest, pageOf } from "./reading/page.ts";
-import { Permits } from "./reservation/permits.ts";
+import { Reservations } from "./reservation/reserve.ts";
 import { Rests } from "./reservation/rests.ts";
 import { type QueueSettings, retentionOf } from "./settings.ts";
 import { Allocations } from "./submission/allocations.ts";
@@ -102,7 +103,7 @@ export class Engine {
   readonly #fallback: QueueSettings;
   readonly #homes: Homes;
   readonly #tick: Tick;
-  readonly #permits: Permits;
+  readonly #reservations: Reservations;
   /** The rests of queues whose targets are down. */
   readonly rests: Rests;
   readonly #batched: BatchedVerbs;
@@ -140,7 +141,11 @@ export class Engine {
     this.#completions = new Completions(ending);
     this.#failures = new Failures(ending);
     this.rests = new Rests(scripts, keys);
-    this.#permits = new Permits(scripts, keys);
+    const settings = (queue: string) => this.settings(queue);
+    const { rests } = this;
+    const completions = this.#completions;
+    const { process } = this.notices;
+    this.#reservations = new Reservations({ scripts, keys, homes, process, rests, completions, settings });
     this.#tick = new Tick(scripts, keys, this.queues);
     this.histories = new Histories(scripts, keys);
     this.allocations = new Allocations(scripts, keys);
@@ -217,23 +222,7 @@ export class Engine {
    * @throws PaihaoError store-unavailable
    */
   reserve(partition: number, request: Reservation): Promise<ReservedPart> {
-    if (!this.settings(request.queue).rests) return this.#reserveNow(partition, request);
-    return this.rests.reserve(partition, request, (count) => this.#reserveNow(partition, { ...request, count }));
-  }
-
-  #reserveNow(partition: number, request: Reservation): Promise<ReservedPart> {
-    const { rate } = request;
-    const tag = this.keys.tag(partition);
-    const take = (asked: Reservation) =>
-      this.#completions.escort(partition, (items) => this.#scripts.reserve(tag, asked, items, this.notices.process));
-    if (this.keys.partitions === 1) return take(request);
-    const from = async (asked: Reservation) => {
-      const reserved = await take(asked);
-      for (const { id } of reserved.tasks) this.#homes.note(id, partition);
-      return reserved;
-    };
-    if (!rate) return from(request);
-    return this.#permits.reserve(partition, request, rate, (count) => from({ ...request, count, rate: undefined }));
+    return this.#reservations.reserve(partition, request);
   }
 
   /** The input of a reserved task; null if it is no longer in the store. @throws PaihaoError store-unavailable */
@@ -274,13 +263,8 @@ export class Engine {
   }
 
   /** Hands back the tasks that a request has reserved in one partition. @throws PaihaoError store-unavailable */
-  async unreserve(
-    partition: number,
-    request: Reservation,
-    by: Pick<RequestCopy, "holder" | "generation">,
-  ): Promise<void> {
-    const retention = retentionOf(this.settings(request.queue));
-    await this.#scripts.unreserve(this.keys.tag(partition), { ...request, ...retention }, by);
+  unreserve(partition: number, request: Reservation, by: Pick<RequestCopy, "holder" | "generation">): Promise<void> {
+    return this.#reservations.unreserve(partition, request, by);
   }
 
   /** Cancels a task, or destroys the result of a finished one; only the one or the other, if that is said. */
@@ -338,8 +322,8 @@ export class Engine {
   }
 
   /**
-   * Cancels tasks past their deadline, promotes due ones, reclaims lost ones and purges old dead ones, in all queues of a partition, with or without a handler
-   * here.
+   * Cancels tasks past their deadline, promotes due ones, reclaims lost ones and purges old dead ones, in all queues of a partition,
+   * with or without a handler here.
    */
   async tick(partition: number): Promise<Ticked> {
     const ticked = await this.#tick.run(partition);
@@ -357,19 +341,8 @@ export class Engine {
    * Reports to every partition that a worker is alive, with its slots for each queue; `ttlMs` 0 removes it. Returns the ms
    * since a task of these queues last lost its worker, or infinity.
    */
-  async heartbeat(
-    worker: string,
-    ttlMs: number,
-    slots: ReadonlyMap<string, number>,
-    about?: AboutWorker,
-  ): Promise<number> {
-    const told = about === undefined ? "" : JSON.stringify(about);
-    const sinceLossMs = await Promise.all(
-      this.keys.tags.map((tag, partition) =>
-        this.#scripts.heartbeat(tag, worker, ttlMs, slots, partition === 0 ? told : ""),
-      ),
-    );
-    return Math.min(...sinceLossMs);
+  heartbeat(worker: string, ttlMs: number, slots: ReadonlyMap<string, number>, about?: AboutWorker): Promise<number> {
+    return heartbeatOf(this.#scripts, this.keys, { worker, ttlMs, slots, about });
   }
 
   /** The workers of queues, with the tasks that they have. */

@@ -1,0 +1,64 @@
+import type { Keys } from "../../store/keys.ts";
+import type { RequestCopy, Reservation, ReservedPart, Scripts } from "../../store/scripts/scripts.ts";
+import type { Completions } from "../attempt/complete.ts";
+import type { Homes } from "../partitions/homes.ts";
+import { type QueueSettings, retentionOf } from "../settings.ts";
+import { Permits } from "./permits.ts";
+import type { Rests } from "./rests.ts";
+
+/** What reservations need. */
+export interface ReservationParts {
+  readonly scripts: Scripts;
+  readonly keys: Keys;
+  readonly homes: Homes;
+  /** What records call this process where it listens. */
+  readonly process: string;
+  readonly rests: Rests;
+  readonly completions: Completions;
+  settings(queue: string): QueueSettings;
+}
+
+/** Reserves tasks for workers, as many as the queue's rests and rate allow, and hands them back. */
+export class Reservations {
+  readonly #parts: ReservationParts;
+  readonly #permits: Permits;
+
+  constructor(parts: ReservationParts) {
+    this.#parts = parts;
+    this.#permits = new Permits(parts.scripts, parts.keys);
+  }
+
+  /** Reserves tasks in one partition. @throws PaihaoError store-unavailable */
+  reserve(partition: number, request: Reservation): Promise<ReservedPart> {
+    const { rests, settings } = this.#parts;
+    if (!settings(request.queue).rests) return this.#reserveNow(partition, request);
+    return rests.reserve(partition, request, (count) => this.#reserveNow(partition, { ...request, count }));
+  }
+
+  #reserveNow(partition: number, request: Reservation): Promise<ReservedPart> {
+    const { scripts, keys, homes, process, completions } = this.#parts;
+    const { rate } = request;
+    const tag = keys.tag(partition);
+    const take = (asked: Reservation) =>
+      completions.escort(partition, (items) => scripts.reserve(tag, asked, items, process));
+    if (keys.partitions === 1) return take(request);
+    const from = async (asked: Reservation) => {
+      const reserved = await take(asked);
+      for (const { id } of reserved.tasks) homes.note(id, partition);
+      return reserved;
+    };
+    if (!rate) return from(request);
+    return this.#permits.reserve(partition, request, rate, (count) => from({ ...request, count, rate: undefined }));
+  }
+
+  /** Hands back the tasks that a request has reserved in one partition. @throws PaihaoError store-unavailable */
+  async unreserve(
+    partition: number,
+    request: Reservation,
+    by: Pick<RequestCopy, "holder" | "generation">,
+  ): Promise<void> {
+    const { scripts, keys, settings } = this.#parts;
+    const retention = retentionOf(settings(request.queue));
+    await scripts.unreserve(keys.tag(partition), { ...request, ...retention }, by);
+  }
+}
