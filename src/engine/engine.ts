@@ -38,7 +38,7 @@ import { heartbeatOf } from "./monitoring/heartbeat.ts";
 import { Histories } from "./monitoring/history.ts";
 import { type AboutWorker, workersOf } from "./monitoring/workers.ts";
 import { Homes } from "./partitions/homes.ts";
-import { OtherPartitions } from "./partitions/partitions.ts";
+import { OtherPartitions } from "./partitions/other-partitions.ts";
 import { finishedOf } from "./reading/finished.ts";
 import { type Inspection, type InspectOptions, Inspector } from "./reading/inspect.ts";
 import { type Page, type PageRequest, pageOf } from "./reading/page.ts";

@@ -12,10 +12,10 @@ import { scriptsOf } from "../../store/scripts/scripts.ts";
 import { checkServer, readMemory, SCRIPT_FLAGS_SINCE } from "../../store/servers/check-server.ts";
 import { packageVersion } from "../../version.ts";
 import { Engine } from "../engine.ts";
-import { claimPartitions } from "../partitions/partitions.ts";
 import { settingsOf } from "../settings.ts";
 import { claimDataVersion, dataVersionProblem } from "./data-version.ts";
 import { DeploymentSecret } from "./deployment-secret.ts";
+import { claimPartitions } from "./partition-count.ts";
 
 /** How long readiness waits for the version of the data, ms. */
 const VERSION_MS = 1000;

@@ -7,7 +7,7 @@ import { Batch } from "../calls/batch.ts";
 import { type Eta, estimate } from "../estimates/estimate.ts";
 import type { LargeValues } from "../large-values/large-values.ts";
 import type { Homes } from "../partitions/homes.ts";
-import type { OtherPartitions } from "../partitions/partitions.ts";
+import type { OtherPartitions } from "../partitions/other-partitions.ts";
 
 /** A snapshot of a task and its place in line. Times are ms of Redis's clock; null if not reached yet. */
 export interface Inspection {

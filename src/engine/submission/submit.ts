@@ -14,7 +14,7 @@ import type { State } from "../../task.ts";
 import { Batch } from "../calls/batch.ts";
 import { isLarge } from "../large-values/large-values.ts";
 import { type Homes, pointerBatch } from "../partitions/homes.ts";
-import type { OtherPartitions } from "../partitions/partitions.ts";
+import type { OtherPartitions } from "../partitions/other-partitions.ts";
 import type { QueueSettings } from "../settings.ts";
 import { itemOf, type Submission } from "./submission.ts";
 import { Turns } from "./turns.ts";

@@ -3,7 +3,7 @@ import { readConfig } from "../../../src/config/config.ts";
 import { auditStore } from "../../../src/engine/maintenance/audit.ts";
 import { claimDataVersion } from "../../../src/engine/opening/data-version.ts";
 import { type OpenedEngine, openEngine } from "../../../src/engine/opening/open.ts";
-import { claimPartitions } from "../../../src/engine/partitions/partitions.ts";
+import { claimPartitions } from "../../../src/engine/opening/partition-count.ts";
 import { createLog } from "../../../src/log.ts";
 import { type Connection, connect } from "../../../src/store/connection.ts";
 import { DATA_VERSION, type DataVersions } from "../../../src/store/data-version.ts";

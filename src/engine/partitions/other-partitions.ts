@@ -1,4 +1,4 @@
-import { PaihaoError, StartError } from "../../errors.ts";
+import { PaihaoError } from "../../errors.ts";
 import type { Keys } from "../../store/keys.ts";
 import {
   type Counted,
@@ -8,20 +8,6 @@ import {
   type Scripts,
 } from "../../store/scripts/scripts.ts";
 import { Batch } from "../calls/batch.ts";
-
-/**
- * Writes the number of partitions to the store at the first start, and checks it at every later start: with another number,
- * tasks would be looked for in the wrong places.
- * @throws StartError if the store was first used with another number
- */
-export async function claimPartitions(scripts: Scripts, keys: Keys): Promise<void> {
-  const stored = await scripts.claim(keys.tag(0), keys.partitions);
-  if (stored !== keys.partitions) {
-    throw new StartError(
-      `PARTITIONS is ${keys.partitions}, but the store with KEY_PREFIX ${keys.prefix} was first used with ${stored}; expected ${stored}`,
-    );
-  }
-}
 
 /** The place of a task within its own partition. */
 export interface LocalPlace {
