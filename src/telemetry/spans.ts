@@ -45,7 +45,7 @@ interface Traceable {
 }
 
 /** Does some work of a task in a span, if the task is traced in this process. */
-export function inSpanOf<T>(task: Traceable, spec: SpanSpec, work: SpanWork<T>): Promise<T> {
+export async function inSpanOf<T>(task: Traceable, spec: SpanSpec, work: SpanWork<T>): Promise<T> {
   const inSpan = task[SPANS];
-  return inSpan ? inSpan(spec, work) : Promise.resolve(work(task.traceHeaders, () => undefined));
+  return await (inSpan ? inSpan(spec, work) : work(task.traceHeaders, () => undefined));
 }

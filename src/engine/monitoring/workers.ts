@@ -61,7 +61,9 @@ export async function workersOf(
     truncated ||= page.next !== null;
     for (const { id, run } of page.entries) {
       const { startedMs, attempts, worker } = runOf(run);
-      running.set(worker, [...(running.get(worker) ?? []), { id, queue, startedMs, attempt: attempts }]);
+      const tasks = running.get(worker) ?? [];
+      tasks.push({ id, queue, startedMs, attempt: attempts });
+      running.set(worker, tasks);
     }
   }
   const workers: WorkerRow[] = [];
