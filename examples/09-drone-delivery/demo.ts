@@ -14,6 +14,8 @@ export interface DemoOptions {
   /** A worker is killed this often, ms, until all deliveries are done. */
   readonly killEveryMs?: number | undefined;
   readonly redisUrl?: string | undefined;
+  /** How the servers are started, see {@link Servers}. */
+  readonly command?: readonly string[];
   /** Told how far it is, about once a second. */
   onProgress?(done: number, kills: number): void;
 }
@@ -33,7 +35,7 @@ const QUEUES = ["deliveries", "paihao.undo"];
 export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const services = new Services(options.faults);
   const env = await services.start();
-  const servers = new Servers({ workers: options.workers, redisUrl: options.redisUrl, env });
+  const servers = new Servers({ workers: options.workers, redisUrl: options.redisUrl, command: options.command, env });
   let killing: NodeJS.Timeout | undefined;
   try {
     await servers.start();

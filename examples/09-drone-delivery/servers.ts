@@ -6,12 +6,15 @@ import path from "node:path";
 import { createInterface } from "node:readline";
 
 const ROOT = path.resolve(import.meta.dirname, "../..");
-/** `paihao start` with the handlers of this example. */
-const PAIHAO = ["src/cli/paihao.ts", "start", "--handlers", path.join(import.meta.dirname, "handlers")];
+/** The arguments of Node that run `paihao` from its sources. */
+const FROM_SOURCE = ["--import", "tsx", "src/cli/paihao.ts"];
+const START = ["start", "--handlers", path.join(import.meta.dirname, "handlers")];
 
 /** How the servers of the demo are started. */
 export interface ServerOptions {
   readonly workers: number;
+  /** The arguments of Node that run `paihao`; left out, from its sources. */
+  readonly command?: readonly string[] | undefined;
   /** A Redis to use; left out, one is started, with its data in a temporary folder. */
   readonly redisUrl: string | undefined;
   /** What the processes are given beside their own settings: where the services are. */
@@ -45,7 +48,7 @@ export class Servers {
       ...this.#options.env,
       REDIS_URL: redisUrl,
     };
-    const api = spawnNode([...PAIHAO, "--role", "api"], this.#env);
+    const api = this.#spawnPaihao("api", this.#env);
     this.#api = api;
     this.url = (await lineWith(api, "stderr", /ready on (http\S+)/)) ?? "";
     await Promise.all(Array.from({ length: this.#options.workers }, () => this.#startWorker()));
@@ -73,7 +76,7 @@ export class Servers {
 
   async #startStore(): Promise<string> {
     this.#dir = await mkdtemp(path.join(tmpdir(), "drones-"));
-    this.#store = spawnNode(["scripts/redis.ts", "--dir", this.#dir], process.env);
+    this.#store = spawnNode(["--import", "tsx", "scripts/redis.ts", "--dir", this.#dir], process.env);
     const url = await lineWith(this.#store, "stdout", /REDIS_URL=(\S+)/);
     if (url === undefined) throw new Error("no redis-server on PATH: install it, or set REDIS_URL");
     return url;
@@ -81,7 +84,7 @@ export class Servers {
 
   async #startWorker(): Promise<void> {
     const env = { ...this.#env, PORT: "" };
-    const worker = spawnNode([...PAIHAO, "--role", "worker"], env);
+    const worker = this.#spawnPaihao("worker", env);
     this.#workers.push(worker);
     worker.once("exit", () => {
       this.#workers.splice(this.#workers.indexOf(worker), 1);
@@ -90,14 +93,14 @@ export class Servers {
     });
     if ((await lineWith(worker, "stderr", /worker is (ready)/)) !== undefined) this.#ready.add(worker);
   }
+
+  #spawnPaihao(role: string, env: NodeJS.ProcessEnv): ChildProcess {
+    return spawnNode([...(this.#options.command ?? FROM_SOURCE), ...START, "--role", role], env);
+  }
 }
 
 function spawnNode(args: readonly string[], env: NodeJS.ProcessEnv): ChildProcess {
-  const child = spawn(process.execPath, ["--import", "tsx", ...args], {
-    cwd: ROOT,
-    env,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
+  const child = spawn(process.execPath, args, { cwd: ROOT, env, stdio: ["ignore", "pipe", "pipe"] });
   const kill = () => child.kill("SIGKILL");
   process.once("exit", kill);
   child.once("exit", () => process.off("exit", kill));

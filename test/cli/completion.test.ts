@@ -5,8 +5,8 @@ import path from "node:path";
 import { expect } from "chai";
 import { candidatesFor } from "../../src/cli/completion/candidates.ts";
 import { createProgram } from "../../src/cli/program.ts";
+import { builtCommand } from "../helpers/build.ts";
 import { runCli } from "../helpers/cli.ts";
-import { builtCommand } from "../helpers/command.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 
 const isThere = (shell: string) => spawnSync(shell, ["-c", "exit 0"]).status === 0;

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { expect } from "chai";
 import { freePort } from "../../src/store/servers/free-port.ts";
 import { eventually } from "../../testbed/eventually.ts";
-import { builtCommand } from "../helpers/command.ts";
+import { builtCommand } from "../helpers/build.ts";
 import { openEngine } from "../helpers/engine.ts";
 import { exchange } from "../helpers/http/server.ts";
 import { processGone, refuses } from "../helpers/process.ts";

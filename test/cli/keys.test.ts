@@ -8,7 +8,7 @@ import { expect } from "chai";
 import { readKeyFile } from "../../src/auth/key-file.ts";
 import { freePort } from "../../src/store/servers/free-port.ts";
 import { eventually } from "../../testbed/eventually.ts";
-import { builtCommand } from "../helpers/command.ts";
+import { builtCommand } from "../helpers/build.ts";
 import { testKeys } from "../helpers/http/api-keys.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
 

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { expect } from "chai";
-import { builtCommand } from "../helpers/command.ts";
+import { builtCommand } from "../helpers/build.ts";
 
 /** Writes the URL of every module that is loaded, a line each. */
 const HOOKS = `

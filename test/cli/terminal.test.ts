@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { eventually } from "../../testbed/eventually.ts";
-import { builtCommand } from "../helpers/command.ts";
+import { builtCommand } from "../helpers/build.ts";
 import { closedGate, type Gate } from "../helpers/gates.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { hasTerminal, Terminal } from "../helpers/terminal.ts";

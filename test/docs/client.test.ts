@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import { expect } from "chai";
 import { Webhook } from "standardwebhooks";
 import { ROOT } from "../../testbed/root.ts";
+import { builtSettings } from "../helpers/build.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { guideFolder, writeGuide } from "./guide.ts";
 
@@ -31,7 +32,7 @@ describe("docs/client.md", function () {
 
   /** What a file prints; not synchronously, since the server is in this process. */
   async function said(file: string): Promise<string> {
-    const env = { ...process.env, PAIHAO_URL: server.url };
+    const env = { ...process.env, PAIHAO_URL: server.url, TSX_TSCONFIG_PATH: builtSettings() };
     const args = ["--import", "tsx", path.join(folder, file)];
     const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT, env });
     return stdout;

@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import path from "node:path";
 import { ROOT } from "../../testbed/root.ts";
 import { commandsIn, runCommands } from "../../testbed/shown-commands.ts";
+import { builtSettings } from "../helpers/build.ts";
 import { runLine } from "../helpers/cli.ts";
 import { startServer } from "../helpers/http/server.ts";
 import { storeUrl } from "../helpers/store/run-store.ts";
@@ -38,12 +39,7 @@ export function writeGuide(guide: string, folder: string): string[] {
     writeFileSync(file, code);
   }
   if (files.size === 0) return [];
-  const options = {
-    extends: path.join(ROOT, "tsconfig.json"),
-    compilerOptions: { types: ["node"] },
-    include: ["**/*.ts"],
-  };
-  writeFileSync(path.join(folder, "tsconfig.json"), JSON.stringify(options));
+  writeFileSync(path.join(folder, "tsconfig.json"), JSON.stringify({ extends: builtSettings(), include: ["**/*.ts"] }));
   try {
     execFileSync(process.execPath, [path.join(ROOT, "node_modules/typescript/bin/tsc"), "--noEmit", "-p", folder], {
       encoding: "utf8",

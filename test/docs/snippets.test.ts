@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
 import { ROOT } from "../../testbed/root.ts";
+import { builtSettings } from "../helpers/build.ts";
 import { guideFolder, writeGuide } from "./guide.ts";
 
 describe("the code in the guides", function () {
@@ -10,7 +11,12 @@ describe("the code in the guides", function () {
   let folder = "";
 
   const run = (...args: string[]) =>
-    execFileSync(process.execPath, ["--import", "tsx", ...args], { cwd: ROOT, encoding: "utf8", stdio: "pipe" });
+    execFileSync(process.execPath, ["--import", "tsx", ...args], {
+      cwd: ROOT,
+      env: { ...process.env, TSX_TSCONFIG_PATH: builtSettings() },
+      encoding: "utf8",
+      stdio: "pipe",
+    });
 
   beforeEach(() => {
     folder = guideFolder();

@@ -8,6 +8,7 @@ import { thumbnails } from "../../examples/02-thumbnails/handlers/thumbnails.ts"
 import { isGiveUp, type Problem } from "../../src/handler/intents.ts";
 import { ROOT } from "../../testbed/root.ts";
 import { taskContext, thrownBy } from "../handlers/context.ts";
+import { builtSettings } from "../helpers/build.ts";
 
 /** A picture whose left half is red and whose right half is blue. */
 const picture = (width: number, height: number) =>
@@ -35,6 +36,7 @@ describe("examples/02-thumbnails", () => {
     const main = path.join(ROOT, "examples/02-thumbnails/main.ts");
     const program = spawn(process.execPath, ["--import", "tsx", main], {
       cwd: ROOT,
+      env: { ...process.env, TSX_TSCONFIG_PATH: builtSettings() },
       stdio: ["ignore", "pipe", "inherit"],
     });
     const ended = once(program, "exit");

@@ -4,6 +4,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { ROOT } from "../../testbed/root.ts";
+import { builtSettings } from "../helpers/build.ts";
 
 const FOLDER = path.join(ROOT, "examples");
 const EXAMPLES = readdirSync(FOLDER).filter((name) => /^\d\d-/.test(name));
@@ -11,7 +12,8 @@ const EXAMPLES = readdirSync(FOLDER).filter((name) => /^\d\d-/.test(name));
 /** Runs an example as its README says; returns the lines that it prints. */
 async function linesOf(example: string): Promise<string[]> {
   const args = ["--import", "tsx", path.join(FOLDER, example, "main.ts")];
-  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT, timeout: 60_000 });
+  const env = { ...process.env, TSX_TSCONFIG_PATH: builtSettings() };
+  const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT, env, timeout: 60_000 });
   return stdout.trimEnd().split("\n");
 }
 

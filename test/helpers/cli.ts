@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { eventually } from "../../testbed/eventually.ts";
-import { builtCommand } from "./command.ts";
+import { builtCommand } from "./build.ts";
 
 /** How a command is run. */
 export interface CliOptions {

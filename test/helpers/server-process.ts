@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { ROOT } from "../../testbed/root.ts";
-import { builtCommand } from "./command.ts";
+import { builtCommand } from "./build.ts";
 import { storeUrl } from "./store/run-store.ts";
 
 /** As much of a log as helps to see why a test failed. */

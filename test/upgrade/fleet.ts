@@ -4,7 +4,7 @@ import path from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect } from "chai";
 import { ROOT } from "../../testbed/root.ts";
-import { builtCommand } from "../helpers/command.ts";
+import { builtCommand } from "../helpers/build.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
 import { handlersOf, type RunBy } from "./handlers.ts";
