@@ -216,7 +216,7 @@ const endOfClass = (item: SubmitItem): string => String((item.priority + 1) * SH
  * class, but in a fair line.
  */
 function scoreOf({ verdict, score }: Submitted, item: SubmitItem): string {
-  return (verdict === "dry" || verdict === "long") && score === "" ? endOfClass(item) : score;
+  return (verdict === "dry" || verdict === "long") && score === "" ? endOfClass(item) : String(score);
 }
 
 function at<T>(list: readonly T[], n: number): T {

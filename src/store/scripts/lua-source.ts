@@ -32,6 +32,7 @@ const CONSTANT = /'[^'\n]*'|--.*$|(?<![\w.:])[A-Z][A-Z0-9_]*\b/gm;
 /** Parts of `lua/lib` whose functions are made when the first of them is called. */
 interface Part {
   readonly name: string;
+  /** Those that are called from elsewhere. */
   readonly functions: readonly string[];
   readonly lua: string;
 }
@@ -56,8 +57,9 @@ function assemble(name: string): string {
     rare.push(lua.join(""));
     return placeOf(names.length - 1);
   });
-  const [body = "", ...used] = withoutConstants(withoutUnused([often, ...rare]), name);
-  const parts = used.map((lua, n) => partOf(names[n] ?? "", lua));
+  const sources = withoutConstants(withoutUnused([often, ...rare]), name);
+  const [body = "", ...used] = sources;
+  const parts = used.map((lua, n) => partOf(names[n] ?? "", lua, sources));
   const whole = parts.reduce(
     (source, part, n) => source.replace(placeOf(n), () => whenCalled(part, parts)),
     throughParts(body, parts, `lua/${name}.lua`),
@@ -123,8 +125,11 @@ function luaFile(file: string): string {
 /** Marks the place of a part; in no Lua file. */
 const placeOf = (n: number): string => `\0${n}\0`;
 
-function partOf(names: string, lua: string): Part {
-  return { name: names.replaceAll(" ", "_"), functions: [...lua.matchAll(FUNCTION)].map(([, of = ""]) => of), lua };
+function partOf(names: string, lua: string, sources: readonly string[]): Part {
+  const others = wordsOf(sources.filter((source) => source !== lua).join(""));
+  const functions = [...lua.matchAll(FUNCTION)].map(([, of = ""]) => of);
+  const called = functions.filter((of) => others.has(of));
+  return { name: names.replaceAll(" ", "_"), functions: called, lua };
 }
 
 /** A function that makes those of a part once, and returns them. */

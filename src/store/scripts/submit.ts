@@ -1,7 +1,6 @@
 import { PRIORITY, type State } from "../../task.ts";
 import type { Confirmation } from "../durability.ts";
 import { stateOf } from "../letters.ts";
-import { grouped } from "./grouped.ts";
 import { type KeyTurn, keyTurn } from "./key-turn.ts";
 import { list, optional, text } from "./reply.ts";
 import type { Argument, Script } from "./script.ts";
@@ -60,8 +59,8 @@ export interface Submitted {
   readonly verdict: SubmitVerdict;
   readonly state: State | null;
   readonly index: number | null;
-  /** The score in the line, for counting in other partitions. */
-  readonly score: string;
+  /** The score in the line, for counting in other partitions; "" if there is none. */
+  readonly score: string | number;
   /** When the task was stored, possibly by an earlier submission; 0 if there is none. */
   readonly createdMs: number;
   /** Of a new task in a keyed line. */
@@ -83,39 +82,64 @@ export const submit =
     const { reply, node } = await script.served(tag, submitArguments(items));
     const durable = await confirmation.confirm(node);
     const [snapshots, verdicts] = list(reply);
-    return { durable, snapshots: list(snapshots).map(snapshotOf), verdicts: text(verdicts).split("\n").map(submitted) };
+    return { durable, snapshots: list(snapshots).map(snapshotOf), verdicts: submittedOf(text(verdicts)) };
   };
 
+/** Each argument and each element of a reply costs the client more than Redis: what consecutive tasks have in common is sent once. */
 function submitArguments(items: readonly SubmitItem[]): Argument[] {
-  return grouped(items, { together: isOfGroup, head: pushGroup, item: pushSubmission });
+  const args: Argument[] = [0];
+  let groups = 0;
+  let [first] = items;
+  for (let from = 0; first !== undefined; groups += 1) {
+    let end = from + 1;
+    let next = items[end];
+    for (; next !== undefined && isOfGroup(first, next); next = items[end]) end += 1;
+    pushGroup(args, first, items.slice(from, end));
+    from = end;
+    first = next;
+  }
+  args[0] = groups;
+  return args;
 }
 
 function isOfGroup(a: SubmitItem, b: SubmitItem): boolean {
-  return a.queue === b.queue && a.limit === b.limit && a.listener === b.listener && haveSameOptions(a, b);
+  return a.queue === b.queue && a.limit === b.limit && haveSameOptions(a, b);
 }
 
-function pushGroup(args: Argument[], t: SubmitItem): void {
-  args.push(t.queue, t.limit, t.listener ?? "");
-  if (haveSameOptions(t, DEFAULTS)) {
-    args.push("");
-  } else {
-    args.push("1", t.priority, t.delayMs, t.mediaType, t.query, t.caller, t.maxIndex ?? "", t.dryRun ? "1" : "");
-    args.push(t.webhook, t.undo ? "1" : "", t.deadlineMs ?? "");
+function pushGroup(args: Argument[], first: SubmitItem, group: readonly SubmitItem[]): void {
+  let more = 0;
+  for (const item of group) more |= moreOf(item, first);
+  args.push(first.queue, first.limit, more & BITS.listener ? "" : (first.listener ?? ""));
+  if (haveSameOptions(first, DEFAULTS)) args.push("");
+  else pushOptions(args, first);
+  args.push(group.length, more || "");
+  for (const { id } of group) args.push(id);
+  for (const { input } of group) args.push(input);
+  if (more > 0) pushMore(args, more, group);
+}
+
+function pushOptions(args: Argument[], t: Options): void {
+  args.push("1", t.priority, t.delayMs, t.mediaType, t.query, t.caller, t.maxIndex ?? "", t.dryRun ? "1" : "");
+  args.push(t.webhook, t.undo ? "1" : "", t.deadlineMs ?? "");
+}
+
+/** What is sent of each task of a group if one of them has it: in this order, of listeners if they differ. */
+const BITS = { digest: 1, share: 2, key: 4, trace: 8, listener: 16 } as const;
+
+function moreOf(item: SubmitItem, first: SubmitItem): number {
+  return (
+    (item.digest ? BITS.digest : 0) |
+    (item.share ? BITS.share : 0) |
+    (item.key ? BITS.key : 0) |
+    (item.trace ? BITS.trace : 0) |
+    (item.listener === first.listener ? 0 : BITS.listener)
+  );
+}
+
+function pushMore(args: Argument[], more: number, group: readonly SubmitItem[]): void {
+  for (const name of ["digest", "share", "key", "trace", "listener"] as const) {
+    if (more & BITS[name]) for (const item of group) args.push(item[name] ?? "");
   }
-}
-
-function pushSubmission(args: Argument[], t: SubmitItem): void {
-  const trace = t.trace ?? "";
-  const more =
-    (t.digest === "" ? 0 : 1) +
-    (t.share === undefined ? 0 : 2) +
-    (t.key === undefined ? 0 : 4) +
-    (trace === "" ? 0 : 8);
-  args.push(t.id, t.input, more || "");
-  if (t.digest !== "") args.push(t.digest);
-  if (t.share !== undefined) args.push(t.share);
-  if (t.key !== undefined) args.push(t.key);
-  if (trace !== "") args.push(trace);
 }
 
 /** What tasks that are submitted together mostly have in common. */
@@ -141,6 +165,26 @@ function haveSameOptions(a: Options, b: Options): boolean {
     a.dryRun === b.dryRun &&
     a.undo === b.undo
   );
+}
+
+/** Reads the lines of verdicts. */
+function submittedOf(lines: string): Submitted[] {
+  const all: Submitted[] = [];
+  for (const line of lines.split("\n")) {
+    if (line.startsWith("+")) repeatLast(all, Number(line));
+    else all.push(submitted(line));
+  }
+  return all;
+}
+
+/** Adds more tasks like the last, each with the next index and score. */
+function repeatLast(all: Submitted[], times: number): void {
+  const last = all.at(-1);
+  if (!last) return;
+  const { verdict, state, index, score, createdMs, turn } = last;
+  for (let n = 1; n <= times; n += 1) {
+    all.push({ verdict, state, index: Number(index) + n, score: Number(score) + n, createdMs, turn });
+  }
 }
 
 function submitted(snapshot: string): Submitted {

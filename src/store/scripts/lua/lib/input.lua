@@ -4,17 +4,23 @@ local INLINE_INPUT_BYTES = C.inlineInputBytes
 local INPUT_PARTS = { F.input1, F.input2, F.input3, F.input4 }
 local INPUT_PART_BYTES = 64
 
--- Stores it where there is none.
-local function store_input(id, key, input)
+-- Puts its fields and values behind the last of some, and returns which is the last now; or stores it in its key.
+local function put_input(fields, last, id, input)
   if #input > INLINE_INPUT_BYTES then
     redis.call('SET', K.input(id), input)
-    return
+    return last
   end
-  local fields = {}
   for n = 1, math.max(1, math.ceil(#input / INPUT_PART_BYTES)) do
-    fields[2 * n - 1], fields[2 * n] = INPUT_PARTS[n], string.sub(input, (n - 1) * INPUT_PART_BYTES + 1, n * INPUT_PART_BYTES)
+    fields[last + 1], fields[last + 2] = INPUT_PARTS[n], string.sub(input, (n - 1) * INPUT_PART_BYTES + 1, n * INPUT_PART_BYTES)
+    last = last + 2
   end
-  redis.call('HSET', key, unpack(fields))
+  return last
+end
+
+-- Stores it where there is none.
+local function store_input(id, key, input)
+  local fields = {}
+  if put_input(fields, 0, id, input) > 0 then redis.call('HSET', key, unpack(fields)) end
 end
 
 -- Returns it if it is in the hash, else nil.

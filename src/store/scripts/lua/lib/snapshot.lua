@@ -4,10 +4,16 @@
 -- and of a keyed queue how many may start:
 -- for how many ms some of the running tasks have been running, which matters only while every slot is busy.
 local AGES, SERVICE = 16, C.serviceFormat
-local function snapshot_of(queue)
-  local q = redis.call(
-    'HMGET', K.queue(queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.service, Q.forecast, Q.rest, Q.keyed
+
+-- Reads what it needs of the queue's hash, with further fields behind that.
+local function read_figures(queue, ...)
+  return redis.call(
+    'HMGET', K.queue(queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.service, Q.forecast, Q.rest, Q.keyed, ...
   )
+end
+
+-- The same from what has been read. startable: nil of a queue that is not keyed.
+local function snapshot_with(queue, q, waiting, scheduled, startable)
   local mean, deviation, samples = '', '', 0
   if q[5] then
     local variance
@@ -26,8 +32,8 @@ local function snapshot_of(queue)
   end
   return {
     queue,
-    redis.call('ZCARD', K.waiting(queue)),
-    redis.call('ZCARD', K.scheduled(queue)),
+    waiting,
+    scheduled,
     running,
     q[1] or '0',
     live and q[2] or '0',
@@ -38,6 +44,12 @@ local function snapshot_of(queue)
     q[6] or '',
     ages,
     q[7] and '1' or '0',
-    q[8] and redis.call('ZCARD', K.startable(queue)) or nil,
+    startable,
   }
+end
+
+local function snapshot_of(queue)
+  local q = read_figures(queue)
+  local waiting, scheduled = redis.call('ZCARD', K.waiting(queue)), redis.call('ZCARD', K.scheduled(queue))
+  return snapshot_with(queue, q, waiting, scheduled, q[8] and redis.call('ZCARD', K.startable(queue)) or nil)
 end

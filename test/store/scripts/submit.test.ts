@@ -1,0 +1,116 @@
+import { expect } from "chai";
+import * as fc from "fast-check";
+import type { SubmitItem } from "../../../src/store/scripts/scripts.ts";
+import { contents } from "../../engine/resend/dump.ts";
+import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { removeKeysLike } from "../../helpers/store/scan.ts";
+
+const PLAIN: SubmitItem = {
+  ...{ id: "a", queue: "jobs", priority: 3, delayMs: 0, input: "1", digest: "", mediaType: "", query: "", caller: "" },
+  ...{ limit: 100, maxIndex: null, dryRun: false, webhook: "", undo: false, deadlineMs: null },
+};
+
+const LONG = "x".repeat(200);
+/** What sets a task apart from a plain one. */
+const OWN: readonly Partial<SubmitItem>[] = [
+  ...[{ caller: "ann" }, { priority: 0 }, { priority: 7, caller: "ann", mediaType: "text/plain", query: '{"a":"b"}' }],
+  ...[{ delayMs: 60_000 }, { maxIndex: 2 }, { dryRun: true }, { webhook: "https://example.com/" }, { undo: true }],
+  ...[{ deadlineMs: 60_000 }, { limit: 4 }, { queue: "others" }, { input: "2" }, { trace: "00-1-2-01" }],
+  ...[
+    { input: LONG, digest: "d".repeat(32) },
+    { input: LONG + LONG, digest: "e".repeat(32) },
+  ],
+  ...[{ listener: "p1" }, { listener: "p2" }],
+];
+const FAIR: readonly Partial<SubmitItem>[] = [{ share: "1 =k" }, { share: "2 =l" }];
+const KEYED: readonly Partial<SubmitItem>[] = [{ key: "1 =k" }, { key: "1 =l" }, { key: "1" }, { key: "2 =k" }];
+
+/** Calls of tasks that are mostly plain, in runs, some of them under the same id. */
+const callsWith = (own: readonly Partial<SubmitItem>[], rest: Partial<SubmitItem>) =>
+  fc
+    .array(
+      fc.array(
+        fc.record({
+          id: fc.constantFrom(..."abcdefghijklmnopqrstuvwx"),
+          own: fc.oneof({ weight: 3, arbitrary: fc.constant({}) }, fc.constantFrom(...own)),
+          length: fc.integer({ min: 1, max: 3 }),
+        }),
+        { maxLength: 6 },
+      ),
+      { minLength: 1, maxLength: 3 },
+    )
+    .map((calls) =>
+      calls.map((runs) =>
+        runs.flatMap(({ id, own: some, length }) =>
+          Array.from(
+            { length },
+            (_, n): SubmitItem => ({ ...PLAIN, ...rest, ...some, id: n === 0 ? id : `${id}${n}` }),
+          ),
+        ),
+      ),
+    );
+
+describe("submissions in one call", () => {
+  let together: TestEngine;
+  let apart: TestEngine;
+  beforeEach(async () => {
+    [together, apart] = await Promise.all([openEngine(), openEngine()]);
+  });
+  afterEach(async () => {
+    await Promise.all([together.close(), apart.close()]);
+  });
+
+  const submit = async ({ scripts, keys }: TestEngine, items: readonly SubmitItem[]) => {
+    const { verdicts } = await scripts.submit(keys.tag(0), items);
+    return verdicts.map(({ verdict, state, index, turn }) => ({ verdict, state, index, turn }));
+  };
+  const clear = ({ redis, keys }: TestEngine) => removeKeysLike(redis, `${keys.tag(0)}*`);
+
+  /** Tasks that are due in the same millisecond stand by their ids. */
+  const stored = async ({ redis, keys }: TestEngine) => {
+    const all = Object.entries(await contents(redis, keys.tag(0)));
+    return all.map(([key, of]) => (/^[cd]:/.test(key) ? [key, JSON.stringify(of).split(/\W/).sort()] : [key, of]));
+  };
+
+  for (const [kind, own, rest] of [
+    ["plain", OWN, {}],
+    ["fair", [...OWN, ...FAIR], { share: "1 =m" }],
+    ["keyed", [...OWN, ...KEYED], { key: "1 =m" }],
+  ] as const) {
+    it(`have the effect of as many calls: ${kind}`, async () => {
+      await fc.assert(
+        fc.asyncProperty(callsWith(own, rest), async (calls) => {
+          await Promise.all([clear(together), clear(apart)]);
+          for (const items of calls.filter((call) => call.length > 0)) {
+            const all = await submit(together, items);
+            for (const [n, item] of items.entries()) expect(all[n]).to.deep.equal((await submit(apart, [item]))[0]);
+          }
+          const [ours, theirs] = await Promise.all([together, apart].map(stored));
+          expect(ours).to.deep.equal(theirs);
+        }),
+        { numRuns: 25 },
+      );
+    });
+  }
+
+  it("get consecutive places, which say where they stand in line", async () => {
+    await submit(together, [{ ...PLAIN, id: "before" }]);
+    const { verdicts } = await together.scripts.submit(
+      together.keys.tag(0),
+      [..."abc"].map((id) => ({ ...PLAIN, id })),
+    );
+    expect(verdicts.map(({ index }) => index)).to.deep.equal([1, 2, 3]);
+    const scores = await Promise.all([..."abc"].map((id) => together.redis.zscore(together.key("waiting"), id)));
+    expect(verdicts.map(({ score }) => String(score))).to.deep.equal(scores);
+  });
+
+  it("are stored even where an entry without a task is in line", async () => {
+    await together.redis.zadd(together.key("waiting"), 1, "b");
+    const all = await submit(
+      together,
+      [..."abc"].map((id) => ({ ...PLAIN, id })),
+    );
+    expect(all.map(({ verdict }) => verdict)).to.deep.equal(["new", "new", "new"]);
+    expect((await together.reserve(3)).map(({ id }) => id)).to.deep.equal(["a", "b", "c"]);
+  });
+});
