@@ -7,6 +7,7 @@ import { consumesType } from "../../handler/input.ts";
 import { GrowingBuffer } from "../../net/growing-buffer.ts";
 import { refuseCoding } from "../headers/content-coding.ts";
 import { readMediaType } from "../headers/media-type.ts";
+import { HttpRequest } from "../server/request.ts";
 import { invalidInput } from "./field-errors.ts";
 import { parseJson } from "./json.ts";
 
@@ -21,10 +22,15 @@ export interface CheckedInput {
 }
 
 /**
- * Reads the body of a submission and checks it against the media types and schema of the handler.
+ * Reads the body of a submission and checks it against the media types and schema of the handler. Returns a promise only if the body
+ * is still to come, or the schema is async.
  * @throws PaihaoError unsupported-media-type, at once; and payload-too-large, malformed-json, invalid-input
  */
-export function readInput(req: IncomingMessage, handler: Handler, maxBytes: number): Promise<CheckedInput> {
+export function readInput(
+  req: IncomingMessage,
+  handler: Handler,
+  maxBytes: number,
+): CheckedInput | Promise<CheckedInput> {
   const mediaType = acceptedType(req, handler);
   return readBody(req, maxBytes, (bytes) => {
     if (mediaType !== JSON_TYPE) return { input: bytes, mediaType, value: bytes };
@@ -40,9 +46,15 @@ export function readInput(req: IncomingMessage, handler: Handler, maxBytes: numb
  * Reads a JSON body of one of the server's own resources; an empty one stands for `{}`.
  * @throws PaihaoError unsupported-media-type, at once; and payload-too-large, malformed-json, invalid-input
  */
-export function readJson<T>(req: IncomingMessage, schema: StandardSchemaV1<unknown, T>, maxBytes: number): Promise<T> {
+export async function readJson<T>(
+  req: IncomingMessage,
+  schema: StandardSchemaV1<unknown, T>,
+  maxBytes: number,
+): Promise<T> {
   refuseCoding(req);
-  return readBody(req, maxBytes, (bytes) => checked(schema, bytes.length === 0 ? {} : parseJson(jsonText(bytes))));
+  return await readBody(req, maxBytes, (bytes) =>
+    checked(schema, bytes.length === 0 ? {} : parseJson(jsonText(bytes))),
+  );
 }
 
 /**
@@ -69,17 +81,23 @@ function outputOf<T>(verdict: StandardSchemaV1.Result<T>): T {
 }
 
 /** The whole body. @throws PaihaoError payload-too-large, or invalid-parameter if it did not arrive completely */
-export function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
-  return readBody(req, maxBytes, (bytes) => bytes);
+export async function readBytes(req: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  return await readBody(req, maxBytes, (bytes) => bytes);
 }
 
 /**
- * Reads the whole body and returns the result of `make`. No library does this: most bodies arrive in one piece, which is passed
- * on without a copy; the copy and another promise would be a fifth of the cost of accepting a task.
+ * Reads the whole body and returns the result of `make`, a promise only if there is something to wait for. No library does this: most
+ * bodies arrive in one piece, which is passed on without a copy; the copy and another promise would be a fifth of the cost of
+ * accepting a task.
  */
-function readBody<T>(req: IncomingMessage, maxBytes: number, make: (bytes: Buffer) => T | Promise<T>): Promise<T> {
+function readBody<T>(req: IncomingMessage, maxBytes: number, make: (bytes: Buffer) => T | Promise<T>): T | Promise<T> {
+  if (Number(req.headers["content-length"]) > maxBytes) throw tooLarge(maxBytes);
+  const whole = req instanceof HttpRequest ? req.takeBody() : undefined;
+  return whole === undefined ? readStream(req, maxBytes, make) : make(whole);
+}
+
+function readStream<T>(req: IncomingMessage, maxBytes: number, make: (bytes: Buffer) => T | Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    if (Number(req.headers["content-length"]) > maxBytes) return reject(tooLarge(maxBytes));
     const body = new GrowingBuffer();
     let fits = true;
     let ended = false;

@@ -62,7 +62,9 @@ export class HttpServer implements Role {
       res.follow(req.socket);
       // Otherwise a busy keep-alive connection could delay the stop forever.
       res.stopping = stopping.signal;
-      void handle(req, res);
+      // With its body at hand a request is handled without waiting for anything but the store.
+      if (req.keepBody()) process.nextTick(handle, req, res);
+      else void handle(req, res);
     };
     this.#server = createServer(
       {

@@ -20,18 +20,18 @@ import {
 } from "../../headers/preconditions.ts";
 import { type Preferences, parsePrefer } from "../../headers/prefer.ts";
 import { checkIdempotencyKey } from "../../headers/request-id.ts";
-import { readInput } from "../../input/body.ts";
+import { type CheckedInput, readInput } from "../../input/body.ts";
 import type { LiveTasks } from "../../live/live-tasks.ts";
 import { whenGone } from "../../live/long-poll.ts";
 import { currentId } from "../../middleware/correlate.ts";
 import { DEFAULT_QUEUE, type Endpoints, pathTo } from "../../routes.ts";
 import { responseOf } from "../../server/response.ts";
-import { keyOf, shareOf } from "../../submission/line-keys.ts";
 import { conflict, refusalOf } from "../../submission/refusal.ts";
 import { send } from "../../submission/send.ts";
+import { submissionOf } from "../../submission/submission.ts";
 import { readSubmitOptions, searchOf, wrongParameter } from "../../submission/submit-options.ts";
 import { readWebhook } from "../../submission/webhook-option.ts";
-import { accessOf, callerOf, maySee, signatureOf } from "../../task/access.ts";
+import { accessOf, maySee, signatureOf } from "../../task/access.ts";
 import { monitorDocument } from "../../task/documents/monitor-document.ts";
 import { observe } from "../../task/find.ts";
 import { paths } from "../../task/links.ts";
@@ -74,40 +74,31 @@ export function shownHandlerOf(api: Api, queue: string): Handler {
   return api.ownHandlers.get(queue) ?? handlerOf(api, queue);
 }
 
-async function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pathId?: string): Promise<void> {
+function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pathId?: string): Promise<void> {
   if (pathId !== undefined && !isId(pathId)) {
     throw wrongParameter("id", "expected 1–128 characters A–Z a–z 0–9 . _ ~ -, the first a letter or digit");
   }
   const handler = inputHandlerOf(api, queue);
   if (pathId === undefined) checkIdempotencyKey(ctx.headers);
   const search = searchOf(ctx);
-  const { priority, delayMs, deadlineMs, maxIndex, dryRun, query } = readSubmitOptions(search, ctx.headers, Date.now());
+  const options = readSubmitOptions(search, ctx.headers, Date.now());
   const id = pathId ?? currentId();
-  const { input, mediaType, value } = await readInput(ctx.req, handler, api.maxBodyBytes);
-  const webhook = search.size === 0 ? null : await readWebhook(search, api, id);
-  const caller = callerOf(ctx);
-  const derivable = { id, queue, query, mediaType, caller };
-  const share = handler.fair && shareOf(ctx, handler, derivable, value, api.log);
-  const key = handler.keyed && keyOf(handler, derivable, value, api.log);
-  // Member by member: copying objects into one another takes far longer, and this is done for every task.
-  const submission = {
-    id,
-    queue,
-    input,
-    mediaType,
-    query,
-    caller,
-    priority,
-    delayMs,
-    deadlineMs,
-    maxIndex,
-    dryRun,
-    webhook,
-    share,
-    key,
+  const read = readInput(ctx.req, handler, api.maxBodyBytes);
+  const submitRead = (checked: CheckedInput, webhook: string | null) => {
+    const submission = submissionOf(ctx, api, { id, handler, options, checked, webhook });
+    const events = !options.dryRun && prefersEvents(String(ctx.headers.accept ?? "")) ? live : undefined;
+    if (pathId !== undefined) return putAndAnswer(ctx, api, submission, events);
+    return submitAndAnswer(ctx, api, submission, events ? { put: false, events } : PLAIN_POST);
   };
-  const events = !dryRun && prefersEvents(String(ctx.headers.accept ?? "")) ? live : undefined;
-  if (pathId === undefined) return submitAndAnswer(ctx, api, submission, events ? { put: false, events } : PLAIN_POST);
+  const submitLater = async () => {
+    const checked = await read;
+    await submitRead(checked, await readWebhook(search, api, id));
+  };
+  // Mostly there is nothing to wait for.
+  return read instanceof Promise || search.size > 0 ? submitLater() : submitRead(read, null);
+}
+
+async function putAndAnswer(ctx: Context, api: Api, submission: Submission, events?: LiveTasks): Promise<void> {
   const conditions = readPreconditions(ctx);
   await submitAndAnswer(ctx, api, submission, {
     put: true,
