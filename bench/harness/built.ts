@@ -31,16 +31,24 @@ export async function openBuiltEngine(
   wanted: readonly BenchHandler[],
   partitions = 1,
 ): Promise<BuiltEngine> {
-  const [{ readConfig }, { createLog }, { defineHandler }, { connect }, { Keys }, { scriptsOf }, { PubSub }] =
-    await Promise.all([
-      built<typeof import("../../src/config/config.ts")>("config/config.js"),
-      built<typeof import("../../src/log.ts")>("log.js"),
-      built<typeof import("../../src/handler/define.ts")>("handler/define.js"),
-      built<typeof import("../../src/store/connection.ts")>("store/connection.js"),
-      built<typeof import("../../src/store/keys.ts")>("store/keys.js"),
-      built<typeof import("../../src/store/scripts/scripts.ts")>("store/scripts/scripts.js"),
-      built<typeof import("../../src/store/pubsub.ts")>("store/pubsub.js"),
-    ]);
+  const [
+    { readConfig },
+    { createLog },
+    { defineHandler },
+    { connect },
+    { Keys },
+    { reserveOn, scriptsOf },
+    { PubSub },
+  ] = await Promise.all([
+    built<typeof import("../../src/config/config.ts")>("config/config.js"),
+    built<typeof import("../../src/log.ts")>("log.js"),
+    built<typeof import("../../src/handler/define.ts")>("handler/define.js"),
+    built<typeof import("../../src/store/connection.ts")>("store/connection.js"),
+    built<typeof import("../../src/store/keys.ts")>("store/keys.js"),
+    built<typeof import("../../src/store/scripts/scripts.ts")>("store/scripts/scripts.js"),
+    built<typeof import("../../src/store/pubsub.ts")>("store/pubsub.js"),
+  ]);
+  const { openStandby } = await built<typeof import("../../src/store/standby.ts")>("store/standby.js");
   const [{ Engine }, { settingsOf }] = await Promise.all([
     built<typeof import("../../src/engine/engine.ts")>("engine/engine.js"),
     built<typeof import("../../src/engine/settings.ts")>("engine/settings.js"),
@@ -51,9 +59,15 @@ export async function openBuiltEngine(
   const subscriber = await connect(url, "bench-pubsub", log, { subscriber: true });
   const handlers = new Map(wanted.map((handler) => [handler.queue, defineHandler(handler)]));
   const settings = new Map([...handlers].map(([queue, handler]) => [queue, settingsOf(handler, config)]));
+  const keys = new Keys(prefix, partitions);
   const engine = new Engine({
     scripts: scriptsOf(redis, { flags: true }),
-    keys: new Keys(prefix, partitions),
+    keys,
+    openStandby: (queue) =>
+      openStandby(queue, {
+        ...{ keys, log, commands: redis, connect: () => connect(url, "bench-standby", log) },
+        reserveOn: (own) => reserveOn(own, { flags: true }),
+      }),
     pubsub: new PubSub(subscriber),
     queues: settings,
     fallback: settingsOf(defineHandler({ queue: "unknown", run: () => undefined }), config),

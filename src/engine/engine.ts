@@ -1,3 +1,4 @@
+import { isInternalQueue } from "../handler/internal-queues.ts";
 import { Metrics } from "../metrics.ts";
 import type { Index, Keys } from "../store/keys.ts";
 import type { PubSub } from "../store/pubsub.ts";
@@ -22,6 +23,7 @@ import type {
   Ticked,
   UpdateVerdict,
 } from "../store/scripts/scripts.ts";
+import type { Standby } from "../store/standby.ts";
 import type { Answer } from "../task.ts";
 import { Completions } from "./attempt/complete.ts";
 import { type Failure, Failures } from "./attempt/fail.ts";
@@ -65,6 +67,8 @@ export interface EngineParts {
   readonly submissions?: Scripts;
   /** Scripts and reads of large values, on a connection of their own. Default: the same connection. */
   readonly large?: Scripts;
+  /** Opens a connection on which reservations of a queue wait for work. Default: they do not wait. */
+  readonly openStandby?: (queue: string) => Promise<Standby | undefined>;
   /** Default: metrics that are not read. */
   readonly metrics?: Metrics;
 }
@@ -107,6 +111,7 @@ export class Engine {
   /** The rests of queues whose targets are down. */
   readonly rests: Rests;
   readonly #batched: BatchedVerbs;
+  readonly #openStandby: EngineParts["openStandby"];
 
   constructor(parts: EngineParts) {
     const { scripts, keys, pubsub, large = scripts } = parts;
@@ -155,6 +160,7 @@ export class Engine {
       homes.note(id, partition);
       return this.retry(id);
     });
+    this.#openStandby = parts.openStandby;
     this.#batched = batchedVerbs(scripts, keys, homes, this.metrics);
   }
 
@@ -223,6 +229,15 @@ export class Engine {
    */
   reserve(partition: number, request: Reservation): Promise<ReservedPart> {
     return this.#reservations.reserve(partition, request);
+  }
+
+  /**
+   * Opens a connection on which reservations of a queue wait for work; undefined if they cannot, since more than the line decides:
+   * other partitions, or whether the target of a gateway is up.
+   */
+  async openStandby(queue: string): Promise<Standby | undefined> {
+    if (this.keys.partitions > 1 || this.settings(queue).rests || isInternalQueue(queue)) return undefined;
+    return await this.#openStandby?.(queue);
   }
 
   /** The input of a reserved task; null if it is no longer in the store. @throws PaihaoError store-unavailable */

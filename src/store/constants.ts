@@ -23,6 +23,8 @@ export const SHARED = {
   bucketMs: 10_000,
   /** The samples that are kept of a queue: an hour. */
   mostSamples: 360,
+  /** What the channel of a queue's work says if a request that waits for work is told of it as well, see standby.ts. */
+  passedOn: "p",
   /** Who asked for the cancel of a running task: its caller, or its deadline. */
   cancelByCaller: "1",
   cancelByDeadline: "d",

@@ -84,6 +84,11 @@ export const KEYS = {
     "channel",
     '"there is work" (empty), or "cancel <id>" or "deadline <id>" for the worker that runs it',
   ],
+  wake: [
+    "wk:<queue>",
+    "zset",
+    "one member when work has arrived in an empty line: taken by the request that waits for it, see standby.ts",
+  ],
   notices: [
     "e:<process>",
     "channel",

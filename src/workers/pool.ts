@@ -5,7 +5,9 @@ import { reasonOf } from "../errors.ts";
 import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
+import { SHARED } from "../store/constants.ts";
 import type { Reserved } from "../store/scripts/scripts.ts";
+import type { Standby } from "../store/standby.ts";
 import type { ClaimSlot } from "./attempt/attempt.ts";
 import type { LeaseRenewer } from "./lease-renewer.ts";
 import type { Occupancy } from "./occupancy.ts";
@@ -51,6 +53,7 @@ export class Pool implements Role, Slots {
   #started = false;
   #stopped = false;
   #unlisten: (() => void)[] = [];
+  #standby: Standby | undefined;
 
   constructor(
     worker: string,
@@ -95,10 +98,10 @@ export class Pool implements Role, Slots {
     const listening = keys.tags.map((_, partition) =>
       pubsub.listen(keys.workChannel(partition, this.queue), (message) => this.#notice(message)),
     );
-    this.#unlisten = await Promise.all(listening);
+    [this.#standby, ...this.#unlisten] = await Promise.all([this.#engine.openStandby(this.queue), ...listening]);
     // It may have been stopped meanwhile.
-    if (this.#stopped) this.#deafen();
-    else for (const taker of this.#takers) taker.start();
+    if (this.#stopped) this.#close();
+    else for (const [lane, taker] of this.#takers.entries()) taker.start(lane === 0 ? this.#standby : undefined);
   }
 
   /** Takes no more work; running tasks continue. */
@@ -106,6 +109,12 @@ export class Pool implements Role, Slots {
     this.#stopped = true;
     this.#deafen();
     await Promise.all(this.#takers.map((taker) => taker.stop()));
+    this.#close();
+  }
+
+  #close(): void {
+    this.#deafen();
+    this.#standby?.close();
   }
 
   #deafen(): void {
@@ -116,7 +125,7 @@ export class Pool implements Role, Slots {
     const [word, id] = bytes?.toString().split(" ") ?? [];
     if (word === "cancel") this.#renewer.abort("canceled", id);
     else if (word === "deadline") this.#renewer.abort("deadline", id);
-    else this.#wake();
+    else for (const taker of this.#takers) taker.notice(word === SHARED.passedOn);
   }
 
   #wake(): void {
@@ -218,8 +227,9 @@ export class Pool implements Role, Slots {
 
   /** The end of an attempt is stored. */
   readonly #told = (): void => {
+    const { free } = this;
     this.#inHand -= 1;
-    if (this.free === 1) this.#wake();
+    if (free < this.free) this.#wake();
   };
 
   /** Enough suspects wait here: this one returns to its place a little later, so that the line moves on. */

@@ -117,7 +117,7 @@ export class Runner {
     const ending = attemptEnd(counted, facts, Math.random());
     const over = () => {
       if (this.#parts.log.isLevelEnabled("info")) {
-        attempt.log.info({ ms: Math.round(performance.now() - run.takenAt), outcome: end.kind }, "attempt ended");
+        attempt.log.info({ ms: Math.round(attempt.ranMs ?? 0), outcome: end.kind }, "attempt ended");
       }
       this.#over(attempt, run);
     };

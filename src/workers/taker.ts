@@ -3,10 +3,18 @@ import type { QueueSettings } from "../engine/settings.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
-import type { Reservation, Reserved } from "../store/scripts/scripts.ts";
+import type { Reservation, Reserved, ReservedPart } from "../store/scripts/scripts.ts";
+import type { Standby } from "../store/standby.ts";
 
 /** How often an idle taker polls, in case a message was lost, ms. */
 const POLL_MS = 2000;
+/**
+ * For how long the line must be empty before a request waits in the store, ms. While tasks arrive more often, the completion of
+ * one travels with the request for the next, which would otherwise be a call of its own.
+ */
+const STANDBY_AFTER_MS = 2;
+/** For how much of a lease a request may wait: the lease is counted from when the request was sent. */
+const STANDBY_SHARE = 0.25;
 /** Pause after a partition did not answer, ms. */
 const RETRY_MS = 500;
 
@@ -45,6 +53,21 @@ export interface TakerParts {
   readonly most: number;
 }
 
+/** A request whose reply has not come, although it may have reserved tasks. */
+interface Open {
+  readonly reservation: string;
+  /** The connection that it was sent on, if not the usual one: sent again on another, it could overtake itself. */
+  readonly standby: Standby | undefined;
+}
+
+/** A reply, and how many slots were claimed for it. */
+interface Answered {
+  readonly reserved: ReservedPart;
+  readonly takenAt: number;
+  readonly claimed: number;
+  readonly waited: boolean;
+}
+
 /** Reserves tasks from the partitions of a queue, one request at a time, as long as there are free slots. */
 export class Taker implements Role {
   readonly #parts: TakerParts;
@@ -53,11 +76,16 @@ export class Taker implements Role {
   readonly #request: Omit<Reservation, "reservation" | "count">;
   /** The partition to start with; it rotates, so that none is always last. */
   #first = 0;
-  /** The reservation id of an unanswered request, by partition: sent again, it gets the same tasks. */
-  readonly #open: (string | undefined)[] = [];
+  /** The unanswered request, by partition: sent again, it gets the same tasks. */
+  readonly #open: (Open | undefined)[] = [];
   /** The partitions that did not answer last time, which is logged once. */
   readonly #silent = new Set<number>();
   #requests = 0;
+  #standby: Standby | undefined;
+  /** Something may have changed since the last round: the next request does not wait. */
+  #woken = true;
+  /** The line was empty at the last reply. */
+  #lineEmpty = false;
   #stopped = false;
 
   constructor(parts: TakerParts) {
@@ -73,18 +101,33 @@ export class Taker implements Role {
     });
   }
 
-  start(): void {
+  /** @param standby lets requests wait in the store while the line is empty */
+  start(standby?: Standby): void {
+    this.#standby = standby;
     this.#loop.start();
   }
 
   /** Takes no more work. */
   async stop(): Promise<void> {
     this.#stopped = true;
+    void this.#standby?.cut();
     await this.#loop.stop();
+  }
+
+  /**
+   * Called when there may be work.
+   * @param passed a request that waits in the store takes it
+   */
+  notice(passed: boolean): void {
+    if (!this.#standby?.waiting) this.wake();
+    else if (!passed) void this.#standby.cut();
   }
 
   /** Called when there may be work, or a slot for it. */
   wake(): void {
+    // The line is empty, and a request for what comes waits already.
+    if (this.#standby?.waiting) return;
+    this.#woken = true;
     const { partitions } = this.#parts.engine.keys;
     for (let partition = 0; partition < partitions; partition += 1) {
       if (this.#wants(partition)) return this.#loop.wake();
@@ -102,15 +145,22 @@ export class Taker implements Role {
     return slots.free >= least && (lane === 0 || (slots.left[partition] ?? 0) >= least);
   }
 
-  /** @returns ms until the next poll if it is sooner than usual, because of the queue's rate or an unreachable store */
+  /** Whether the next request can wait in the store. */
+  #canWait(): boolean {
+    return this.#lineEmpty && this.#standby?.usable === true && this.#parts.slots.free > 0;
+  }
+
+  /** @returns ms until the next round if it is sooner than usual */
   async #tick(): Promise<number | undefined> {
     const { partitions } = this.#parts.engine.keys;
+    const waits = !this.#woken && this.#canWait();
+    this.#woken = false;
     let soonest: number | undefined;
     this.#first = (this.#first + 1) % partitions;
     for (let i = 0; i < partitions; i += 1) {
       const partition = (this.#first + i) % partitions;
       if (!this.#wants(partition)) continue;
-      const pauseMs = await this.#takeFrom(partition).catch((error: unknown) => {
+      const pauseMs = await this.#takeFrom(partition, waits).catch((error: unknown) => {
         // The other partitions may answer.
         if (!this.#silent.has(partition))
           this.#parts.log.warn(
@@ -118,27 +168,30 @@ export class Taker implements Role {
             "taker: could not reserve tasks of a partition; retrying",
           );
         this.#silent.add(partition);
+        this.#lineEmpty = false;
         return RETRY_MS;
       });
       if (pauseMs > 0) soonest = Math.min(pauseMs, soonest ?? pauseMs);
     }
-    return soonest;
+    return soonest ?? (this.#canWait() ? STANDBY_AFTER_MS : undefined);
   }
 
   /**
    * Reserves from one partition until it is empty, every slot is busy, or the rate allows no more for the ms returned; if there
    * are other partitions, at most as many tasks as there are slots.
    */
-  async #takeFrom(partition: number): Promise<number> {
+  async #takeFrom(partition: number, waits: boolean): Promise<number> {
     const { engine, slots } = this.#parts;
     const most = engine.keys.partitions === 1 ? Number.POSITIVE_INFINITY : slots.slots;
     let total = 0;
-    for (let asked = this.#ask(partition); ; ) {
-      const { reserved, takenAt, count } = await asked;
+    for (let asked = this.#ask(partition, waits); ; ) {
+      const { reserved, takenAt, claimed, waited } = await asked;
       const { tasks, waiting, pauseMs } = reserved;
       slots.left[partition] = waiting ?? 0;
-      slots.release(count);
-      // A repeated request gets the same tasks again, for which there may be too few slots by now.
+      slots.release(claimed);
+      this.#lineEmpty = waiting === 0;
+      if (waited && waiting !== null && waiting > 0) this.#standby?.passOn();
+      // A repeated request gets the same tasks again, for which there may be too few slots by now. So may one that has waited.
       const taken = tasks.slice(0, slots.free);
       for (const task of tasks.slice(taken.length)) slots.handBack(task);
       total += taken.length;
@@ -148,34 +201,41 @@ export class Taker implements Role {
         return pauseMs;
       }
       // Sent before these begin, so that the store works on it meanwhile.
-      const next = wants() ? this.#ask(partition) : undefined;
+      const next = wants() ? this.#ask(partition, false) : undefined;
       for (const task of taken) {
         slots.release(1);
         slots.run(task, takenAt);
       }
       if (next !== undefined) asked = next;
       // Some may have ended at once, so that their slots can be filled in the same turn.
-      else if (wants()) asked = this.#ask(partition);
+      else if (wants()) asked = this.#ask(partition, false);
       else return 0;
     }
   }
 
-  async #ask(partition: number) {
+  async #ask(partition: number, waits: boolean): Promise<Answered> {
     const { engine, slots, most } = this.#parts;
     this.#requests += 1;
     // It only needs to be unique within the lane of a worker, which itself is unique.
-    const reservation = this.#open[partition] ?? String(this.#requests);
-    this.#open[partition] = reservation;
+    const repeated = this.#open[partition];
+    const reservation = repeated?.reservation ?? String(this.#requests);
+    const standby = repeated ? repeated.standby : waits ? this.#standby : undefined;
+    const waited = standby !== undefined;
+    this.#open[partition] = { reservation, standby };
     const takenAt = performance.now();
     const count = Math.min(slots.free, most);
-    slots.claim(count);
+    // Those of a request that waits may be used meanwhile.
+    const claimed = waited ? 0 : count;
+    slots.claim(claimed);
     try {
-      const reserved = await engine.reserve(partition, { ...this.#request, reservation, count });
+      const request = { ...this.#request, reservation, count };
+      const waitMs = repeated ? 0 : Math.min(POLL_MS, request.leaseMs * STANDBY_SHARE);
+      const reserved = await (standby ? standby.reserve(request, waitMs) : engine.reserve(partition, request));
       this.#open[partition] = undefined;
       this.#silent.delete(partition);
-      return { reserved, takenAt, count };
+      return { reserved, takenAt, claimed, waited };
     } catch (error) {
-      slots.release(count);
+      slots.release(claimed);
       throw error;
     }
   }

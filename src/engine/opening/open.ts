@@ -4,12 +4,13 @@ import { defineHandler, type Handler } from "../../handler/define.ts";
 import type { Logger } from "../../log.ts";
 import { Metrics, type NodeMemory } from "../../metrics.ts";
 import { withTimeout } from "../../net/with-timeout.ts";
-import { connect, LARGE_VALUE_MS } from "../../store/connection.ts";
+import { type Connection, connect, LARGE_VALUE_MS } from "../../store/connection.ts";
 import { checkDurability } from "../../store/durability.ts";
 import { Keys } from "../../store/keys.ts";
 import { PubSub } from "../../store/pubsub.ts";
-import { scriptsOf } from "../../store/scripts/scripts.ts";
+import { reserveOn, scriptsOf } from "../../store/scripts/scripts.ts";
 import { checkServer, readMemory, SCRIPT_FLAGS_SINCE } from "../../store/servers/check-server.ts";
+import { openStandby } from "../../store/standby.ts";
 import { packageVersion } from "../../version.ts";
 import { Engine } from "../engine.ts";
 import { settingsOf } from "../settings.ts";
@@ -19,6 +20,8 @@ import { claimPartitions } from "./partition-count.ts";
 
 /** How long readiness waits for the version of the data, ms. */
 const VERSION_MS = 1000;
+/** Queues of a process whose requests for work wait in the store: each has a connection of its own, of which a store may not allow many. */
+const STANDBYS_MOST = 16;
 
 /** An engine with its own connections to a store. */
 export interface OpenedEngine {
@@ -71,6 +74,11 @@ export async function openEngine(
     const submissions =
       durability === "memory" ? undefined : scriptsOf(await open("submissions"), { flags, durability });
     const large = scriptsOf(await open("large-values", { commandMs: LARGE_VALUE_MS }), { flags, strictResultTtl });
+    const standbyParts = {
+      ...{ keys, log, commands: redis, connect: () => open("standby") },
+      reserveOn: (own: Connection) => reserveOn(own, { flags, strictResultTtl }),
+    };
+    let standbys = 0;
     const metrics = new Metrics(packageVersion());
     metrics.observeProcess();
     const engine = new Engine({
@@ -81,6 +89,10 @@ export async function openEngine(
       queues: new Map([...handlers].map((handler) => [handler.queue, settingsOf(handler, config)])),
       fallback: settingsOf(defineHandler({ queue: "unknown", run: () => undefined }), config),
       metrics,
+      openStandby: (queue) => {
+        standbys += 1;
+        return standbys > STANDBYS_MOST ? Promise.resolve(undefined) : openStandby(queue, standbyParts);
+      },
       ...(submissions && { submissions }),
     });
     const readiness = async (): Promise<readonly string[]> => {

@@ -35,7 +35,7 @@ import { repoint } from "./repoint.ts";
 import { reserve } from "./reserve.ts";
 import { retry } from "./retry.ts";
 import { sample } from "./sample.ts";
-import { Script, storeError } from "./script.ts";
+import { Script, type ScriptOptions, storeError } from "./script.ts";
 import { secret } from "./secret.ts";
 import { step } from "./step.ts";
 import { submit } from "./submit.ts";
@@ -150,12 +150,20 @@ interface ScriptsOptions {
   readonly strictResultTtl?: boolean;
 }
 
+/** The script that reserves, on a connection of its own. */
+export function reserveOn(connection: Connection, options: ScriptsOptions): Scripts["reserve"] {
+  return reserve(new Script(nodesOf(connection), "reserve", serverOf(connection, options)));
+}
+
+function serverOf(connection: Connection, { flags, strictResultTtl = false }: ScriptsOptions): ScriptOptions {
+  return { flags, sharded: flags && isCluster(connection), strictResultTtl };
+}
+
 /** The scripts, run through a connection. */
 export function scriptsOf(connection: Connection, options: ScriptsOptions): Scripts {
-  const { flags, durability = "memory", strictResultTtl = false } = options;
   const nodes = nodesOf(connection);
-  const server = { flags, sharded: flags && isCluster(connection), strictResultTtl };
-  const confirmation = new Confirmation(durability);
+  const server = serverOf(connection, options);
+  const confirmation = new Confirmation(options.durability ?? "memory");
   const calls = Object.entries(CALLS).map(([name, call]) => [
     name,
     call(new Script(nodes, name, server), confirmation),

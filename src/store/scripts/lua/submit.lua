@@ -145,7 +145,10 @@ for n, queue in ipairs(queues) do
     -- Whoever has free slots has emptied the line: only its first tasks are news.
     local waiting, joined = state.waiting, state.joined
     if state.limit then waiting, joined = redis.call('ZCARD', K.startable(queue)), state.opened end
-    if waiting == joined and joined > 0 then redis.call('PUBLISH', K.work(queue), '') end
+    if waiting == joined and joined > 0 then
+      redis.call('ZADD', K.wake(queue), 0, '1')
+      redis.call('PUBLISH', K.work(queue), C.passedOn)
+    end
   end
   lines[n] = snapshot_with(queue, state.figures, state.waiting, state.scheduled, state.limit and redis.call('ZCARD', K.startable(queue)) or nil)
 end
