@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { Inspection } from "../../../engine/reading/inspect.ts";
 import type { State } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
@@ -23,9 +24,10 @@ const STATUSES: Readonly<Record<State, string>> = {
 
 const path = pathTo("getPrediction");
 
-/** The id of the prediction that a request submits: the same for the same request id. */
+/** The id of the prediction that a request submits: the same for the same request id, and for no other. */
 export function predictionId(requestId: string): string {
-  return (PREFIX + requestId).slice(0, LONGEST_ID);
+  const id = PREFIX + requestId;
+  return id.length <= LONGEST_ID ? id : PREFIX + createHash("sha256").update(requestId).digest("base64url");
 }
 
 /** Whether a task was submitted as a prediction. */

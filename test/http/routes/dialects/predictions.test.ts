@@ -46,6 +46,16 @@ describe("predictions of Replicate's API", () => {
     expect((await server.send(`/v1/requests/${json.id}`)).json.input).to.deep.equal({ n: 1 });
   });
 
+  it("are told apart by request ids that are as long as ids may be", async () => {
+    const ids = ["a", "b"].map((end) => `${"long".repeat(31)}key${end}`);
+    const answers = [];
+    for (const [n, id] of ids.entries()) {
+      answers.push((await predict({ version: "default", input: { n } }, { Prefer: "wait", "X-Request-Id": id })).json);
+    }
+    expect(answers.map(({ output }) => output.input.n)).to.deep.equal([0, 1]);
+    expect(answers[0].id).to.match(/^prediction-/);
+  });
+
   it("name their queue by model or version", async () => {
     for (const version of ["default", "somebody/default", "somebody/default:abc"]) {
       expect((await predict({ version }, { Prefer: "wait" })).json.status, version).to.equal("succeeded");
