@@ -1,8 +1,10 @@
 import type { Context } from "koa";
+import type { Inspection } from "../engine/reading/inspect.ts";
+import type { CancelVerdict } from "../store/scripts/scripts.ts";
 import type { Api } from "./api.ts";
 import { accessOf, callerOf } from "./task/access.ts";
 
-/** Logs what an operator has done, and with which key; a caller who ends a task of their own is none. */
+/** Logs what an operator has done, and with which key. */
 export function logAction(
   ctx: Context,
   { log }: Pick<Api, "log">,
@@ -12,8 +14,22 @@ export function logAction(
   log.info({ audit: action, by: callerOf(ctx), ...what }, `audit: ${action} in queue ${what.queue}`);
 }
 
-/** Whether a request does something to a task that only an operator may do. */
-export function isOperator(ctx: Context, task: { readonly caller: string | null }): boolean {
-  const { key, caller } = accessOf(ctx);
-  return key === "off" || caller !== task.caller;
+/** Logs that an operator has canceled a task or deleted its result; a caller who ends a task of their own is none. */
+export function logEnd(
+  ctx: Context,
+  api: Pick<Api, "log">,
+  { id, queue, caller }: Pick<Inspection, "id" | "queue" | "caller">,
+  verdict: CancelVerdict,
+): void {
+  const access = accessOf(ctx);
+  const isOperator = access.key === "off" || access.caller !== caller;
+  const action = ACTIONS[verdict];
+  if (isOperator && action !== undefined) logAction(ctx, api, action, { queue, id });
 }
+
+/** What has been done; nothing if the task had ended, or is unknown. */
+const ACTIONS: Readonly<Partial<Record<CancelVerdict, string>>> = {
+  canceled: "cancel",
+  requested: "cancel",
+  destroyed: "delete",
+};

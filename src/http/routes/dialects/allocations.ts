@@ -6,6 +6,7 @@ import { PaihaoError } from "../../../errors.ts";
 import { consumesType } from "../../../handler/input.ts";
 import { isOutcome, type Result } from "../../../task.ts";
 import type { Api } from "../../api.ts";
+import { logEnd } from "../../audit-line.ts";
 import {
   checkPreconditions,
   onlyCreates,
@@ -185,7 +186,9 @@ async function remove(ctx: Context, api: Api, id: string): Promise<void> {
   ctx.status = 204;
   if (!task) return api.engine.allocations.drop({ id, queue });
   if (!mayEnd(accessOf(ctx), task)) throw forbidden(["admin"]);
-  if ((await api.engine.cancel(id, queue)) !== "requested") return;
+  const verdict = await api.engine.cancel(id, queue);
+  logEnd(ctx, api, task, verdict);
+  if (verdict !== "requested") return;
   const after = await findTask(ctx, api, id, { result: false });
   // Its handler is still running; what it did is undone once it has settled.
   if (!isOutcome(after.state)) replyAllocated(ctx, 202, after);

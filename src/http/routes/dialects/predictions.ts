@@ -3,8 +3,8 @@ import { z } from "zod";
 import type { Submission } from "../../../engine/submission/submission.ts";
 import { PaihaoError } from "../../../errors.ts";
 import { consumesType } from "../../../handler/input.ts";
-import { isOutcome } from "../../../task.ts";
 import type { Api } from "../../api.ts";
+import { logEnd } from "../../audit-line.ts";
 import { parsePrefer } from "../../headers/prefer.ts";
 import { urgencyOf } from "../../headers/priority.ts";
 import { checkIdempotencyKey } from "../../headers/request-id.ts";
@@ -124,7 +124,7 @@ function queueOf(version: string | undefined): string {
 async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
   const seen = await findTask(ctx, api, id, { result: false });
   if (!mayEnd(accessOf(ctx), seen)) throw forbidden(["admin"]);
-  if (!isOutcome(seen.state)) await api.engine.cancel(id, seen.queue);
+  logEnd(ctx, api, seen, await api.engine.cancel(id, seen.queue, "pending"));
   await reply(ctx, api, id, 200);
 }
 

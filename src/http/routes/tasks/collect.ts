@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import { PaihaoError } from "../../../errors.ts";
 import { isOutcome } from "../../../task.ts";
 import type { Api } from "../../api.ts";
-import { isOperator, logAction } from "../../audit-line.ts";
+import { logEnd } from "../../audit-line.ts";
 import { checkPreconditions, readPreconditions } from "../../headers/preconditions.ts";
 import { forbidden } from "../../middleware/authorize.ts";
 import type { Endpoints } from "../../routes.ts";
@@ -43,9 +43,7 @@ async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
   const verdict = await engine.cancel(id, before.queue);
   ctx.set("Cache-Control", "no-store");
   if (verdict === "unknown") throw unknownTask(id);
-  if (verdict !== "already" && isOperator(ctx, before)) {
-    logAction(ctx, api, verdict === "destroyed" ? "delete" : "cancel", { queue: before.queue, id });
-  }
+  logEnd(ctx, api, before, verdict);
   if (verdict === "already" || verdict === "destroyed") {
     ctx.status = 204;
     return;

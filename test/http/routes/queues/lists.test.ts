@@ -10,7 +10,7 @@ describe("the lists of a queue over HTTP, for an operator", () => {
   const keys = testKeys({ ann: ["submit"], bob: ["submit"], watch: ["read"], root: ["admin"] });
   let server: TestServer;
   before(async () => {
-    server = await startServer(keys.env);
+    server = await startServer({ ...keys.env, REPLICATE: "true" });
   });
   after(() => server.stop());
 
@@ -115,9 +115,16 @@ describe("the lists of a queue over HTTP, for an operator", () => {
   it("have a line in the log for every single action, but not for callers who cancel their own", async () => {
     await submit("ann", "checked", { width: 3 }, "a-own", "?delay=600");
     await submit("ann", "checked", { width: 3 }, "a-other", "?delay=600");
+    await submit("ann", "checked", { width: 3 }, "a-predicted", "?delay=600");
+    const { id } = (await server.send("/api/v1/task?queue=checked", { headers: keys.as("ann") })).json;
+    const allocated = `/api/v1/task/${id}`;
+    await server.send(`${allocated}?delay=600`, { method: "POST", headers: keys.as("ann"), body: { width: 3 } });
     const before = audits().length;
     await server.send("/v1/requests/a-own", { method: "DELETE", headers: keys.as("ann") });
     await server.send("/v1/requests/a-other", { method: "DELETE", headers: keys.as("root") });
+    const cancel = "/replicate/v1/predictions/a-predicted/cancel";
+    for (const _ of [1, 2]) await server.send(cancel, { method: "POST", headers: keys.as("root") });
+    expect((await server.send(allocated, { method: "DELETE", headers: keys.as("root") })).status).to.equal(204);
     await server.send("/v1/queues/checked/pause", { method: "POST", headers: keys.as("root") });
     await server.send("/v1/queues/checked/resume", { method: "POST", headers: keys.as("root") });
     expect(
@@ -126,6 +133,8 @@ describe("the lists of a queue over HTTP, for an operator", () => {
         .map(({ audit, by, id }) => [audit, by, id]),
     ).to.deep.equal([
       ["cancel", "root", "a-other"],
+      ["cancel", "root", "a-predicted"],
+      ["cancel", "root", id],
       ["pause", "root", undefined],
       ["resume", "root", undefined],
     ]);
