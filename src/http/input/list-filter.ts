@@ -23,6 +23,12 @@ export const FILTER_FORMS = {
   key: /^[^\0]{0,256}$/u,
 } as const;
 
+const EXPECTED: Readonly<Record<keyof typeof FILTER_FORMS, string>> = {
+  idPrefix: "expected 1–300 characters A–Z a–z 0–9 . _ ~ : -",
+  caller: "expected the name of a key: 1–128 visible ASCII characters",
+  key: "expected at most 256 characters without NUL",
+};
+
 /** What a caller may ask for; what is left out may be anything. */
 export interface AskedFilter {
   readonly idPrefix?: string | undefined;
@@ -56,10 +62,8 @@ export function readFilter(ctx: Context, list: ListName): Filter | undefined {
   const search = searchOf(ctx);
   const of = (name: keyof AskedFilter): string | undefined => oneParameter(search, name) ?? undefined;
   const [idPrefix, caller, key, state, age] = [of("idPrefix"), of("caller"), of("key"), of("state"), of("olderThan")];
-  for (const [name, value] of Object.entries({ idPrefix, caller, key })) {
-    const form = FILTER_FORMS[name as keyof typeof FILTER_FORMS];
-    if (value !== undefined && !form.test(value))
-      throw wrongParameter(name, "has characters or a length that none has");
+  for (const [name, value] of [["idPrefix", idPrefix] as const, ["caller", caller] as const, ["key", key] as const]) {
+    if (value !== undefined && !FILTER_FORMS[name].test(value)) throw wrongParameter(name, EXPECTED[name]);
   }
   const states: readonly string[] = LISTS[list];
   if (state !== undefined && !states.includes(state)) throw wrongParameter("state", `expected ${states.join(" or ")}`);
