@@ -1,7 +1,8 @@
 import type { Submission } from "../../engine/submission/submission.ts";
 import { isId, LONGEST_DELAY_S, PRIORITY } from "../../task.ts";
 import { parseJson } from "../input/json.ts";
-import { checkedDeadline, wrongParameter } from "../submission/submit-options.ts";
+import { wrongParameter } from "../input/parameters.ts";
+import { checkedDeadline } from "../submission/submit-options.ts";
 
 /** A line of a batch with an envelope: the input as JSON text, and the options of its task. */
 export type Envelope = Pick<Submission, "input"> & { input: string } & Partial<

@@ -1,5 +1,5 @@
 import type { Place } from "../../store/scripts/scripts.ts";
-import { wrongParameter } from "../submission/submit-options.ts";
+import { wrongParameter } from "./parameters.ts";
 
 /** A score as Redis writes it, a space, and an id; ids of the server's own tasks contain colons. */
 const FORM = /^(\d{1,17}(?:\.\d{1,6})?) ([A-Za-z0-9][A-Za-z0-9._~:-]{0,299})$/;

@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import { nameOf } from "../../engine/submission/submission.ts";
 import type { Filter } from "../../store/scripts/scripts.ts";
 import { STATES, type State } from "../../task.ts";
-import { oneParameter, searchOf, wrongParameter } from "../submission/submit-options.ts";
+import { oneParameter, searchOf, wrongParameter } from "./parameters.ts";
 
 /** The lists of a queue, with the states of their tasks. */
 export const LISTS = {

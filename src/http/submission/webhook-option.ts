@@ -1,5 +1,5 @@
 import type { Api } from "../api.ts";
-import { oneParameter } from "./submit-options.ts";
+import { oneParameter } from "../input/parameters.ts";
 
 /**
  * The webhook of a submission; null if it has none. If the id is known already, nothing is stored and the webhook does not

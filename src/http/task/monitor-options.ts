@@ -1,4 +1,4 @@
-import { oneParameter, wrongParameter } from "../submission/submit-options.ts";
+import { oneParameter, wrongParameter } from "../input/parameters.ts";
 
 /** The options in the query of a monitor. */
 export interface MonitorOptions {

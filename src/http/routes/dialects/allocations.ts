@@ -15,12 +15,13 @@ import {
   readPreconditions,
 } from "../../headers/preconditions.ts";
 import { readInput } from "../../input/body.ts";
+import { oneParameter, searchOf, wrongParameter } from "../../input/parameters.ts";
 import { forbidden } from "../../middleware/authorize.ts";
 import { DEFAULT_QUEUE, type Endpoints } from "../../routes.ts";
 import { keyOf, shareOf } from "../../submission/line-keys.ts";
 import { conflict, refusalOf } from "../../submission/refusal.ts";
 import { send } from "../../submission/send.ts";
-import { oneParameter, readSubmitOptions, searchOf, wrongParameter } from "../../submission/submit-options.ts";
+import { readSubmitOptions } from "../../submission/submit-options.ts";
 import { readWebhook } from "../../submission/webhook-option.ts";
 import { accessOf, callerOf, mayEnd, signatureOf } from "../../task/access.ts";
 import {

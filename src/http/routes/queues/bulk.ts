@@ -6,8 +6,8 @@ import { readJson } from "../../input/body.ts";
 import { bulkBody } from "../../input/bulk-body.ts";
 import { cursorOf, readCursor } from "../../input/cursor.ts";
 import { filterOf } from "../../input/list-filter.ts";
+import { wrongParameter } from "../../input/parameters.ts";
 import type { Endpoints } from "../../routes.ts";
-import { wrongParameter } from "../../submission/submit-options.ts";
 import { shownHandlerOf } from "../submit/submit.ts";
 import { pageOfList } from "./line.ts";
 

@@ -2,8 +2,8 @@ import type { Context } from "koa";
 import type { Counts, Gauges, History, Span, Times } from "../../../engine/monitoring/history.ts";
 import { isInternalQueue } from "../../../handler/internal-queues.ts";
 import type { Api } from "../../api.ts";
+import { searchOf, wholeParameter, wrongParameter } from "../../input/parameters.ts";
 import type { Endpoints } from "../../routes.ts";
-import { searchOf, wholeParameter, wrongParameter } from "../../submission/submit-options.ts";
 import { shownHandlerOf } from "../submit/submit.ts";
 
 /** The limits of the parameters of a history. */

@@ -15,17 +15,12 @@ import { Resequencer } from "../../batches/resequencer.ts";
 import { BatchTooLarge, type BodyLine, LineSplitter } from "../../batches/split-lines.ts";
 import { refuseCoding } from "../../headers/content-coding.ts";
 import { checkJson } from "../../input/body.ts";
+import { booleanParameter, searchOf, wrongParameter } from "../../input/parameters.ts";
 import { problemDocument } from "../../problems/problem.ts";
 import type { Endpoints } from "../../routes.ts";
 import { keyOf, shareOf } from "../../submission/line-keys.ts";
 import { commonTrace } from "../../submission/send.ts";
-import {
-  booleanParameter,
-  checkDeadline,
-  readSubmitOptions,
-  searchOf,
-  wrongParameter,
-} from "../../submission/submit-options.ts";
+import { checkDeadline, readSubmitOptions } from "../../submission/submit-options.ts";
 import { readWebhook } from "../../submission/webhook-option.ts";
 import { callerOf, signatureOf } from "../../task/access.ts";
 import { inputHandlerOf } from "./submit.ts";

@@ -21,6 +21,7 @@ import {
 import { type Preferences, parsePrefer } from "../../headers/prefer.ts";
 import { checkIdempotencyKey } from "../../headers/request-id.ts";
 import { type CheckedInput, readInput } from "../../input/body.ts";
+import { searchOf, wrongParameter } from "../../input/parameters.ts";
 import type { LiveTasks } from "../../live/live-tasks.ts";
 import { whenGone } from "../../live/long-poll.ts";
 import { currentId } from "../../middleware/correlate.ts";
@@ -29,7 +30,7 @@ import { responseOf } from "../../server/response.ts";
 import { conflict, refusalOf } from "../../submission/refusal.ts";
 import { send } from "../../submission/send.ts";
 import { submissionOf } from "../../submission/submission.ts";
-import { readSubmitOptions, searchOf, wrongParameter } from "../../submission/submit-options.ts";
+import { readSubmitOptions } from "../../submission/submit-options.ts";
 import { readWebhook } from "../../submission/webhook-option.ts";
 import { accessOf, maySee, signatureOf } from "../../task/access.ts";
 import { monitorDocument } from "../../task/documents/monitor-document.ts";

@@ -2,9 +2,9 @@ import type { Context } from "koa";
 import { isOutcome } from "../../../task.ts";
 import type { Api } from "../../api.ts";
 import { versionId } from "../../headers/etag.ts";
+import { oneParameter, searchOf } from "../../input/parameters.ts";
 import type { LiveTasks } from "../../live/live-tasks.ts";
 import type { Endpoints } from "../../routes.ts";
-import { oneParameter, searchOf } from "../../submission/submit-options.ts";
 import { observe } from "../../task/find.ts";
 
 /** The monitor as Server-Sent Events. */

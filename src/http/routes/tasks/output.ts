@@ -1,11 +1,11 @@
 import type { Context } from "koa";
 import type { Api } from "../../api.ts";
 import { parsePrefer } from "../../headers/prefer.ts";
+import { searchOf, wholeParameter } from "../../input/parameters.ts";
 import type { LiveTasks } from "../../live/live-tasks.ts";
 import { untilGone } from "../../live/long-poll.ts";
 import type { Endpoints } from "../../routes.ts";
 import { responseOf } from "../../server/response.ts";
-import { searchOf, wholeParameter } from "../../submission/submit-options.ts";
 import { findTask } from "../../task/find.ts";
 import { replyOutcome } from "../../task/reply.ts";
 
