@@ -55,9 +55,9 @@ describe("a log line", () => {
       "bearer ".repeat(30_000),
     ];
     for (const line of hostile) {
-      const began = performance.now();
+      const began = process.cpuUsage();
       clean(line);
-      expect(performance.now() - began, line.slice(0, 20)).to.be.below(1000);
+      expect(process.cpuUsage(began).user / 1000, line.slice(0, 20)).to.be.below(1000);
     }
   });
 });

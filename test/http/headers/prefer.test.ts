@@ -105,9 +105,9 @@ describe("Prefer", () => {
       `${"wait=1,".repeat(2500)}@`,
     ];
     for (const header of headers) {
-      const began = performance.now();
+      const began = process.cpuUsage();
       parsePrefer(header);
-      expect(performance.now() - began).to.be.below(100);
+      expect(process.cpuUsage(began).user / 1000).to.be.below(100);
     }
   });
 });

@@ -160,9 +160,9 @@ describe("Priority", () => {
       `x=(${"a ".repeat(8000)}@`,
       '"'.repeat(16_001),
     ]) {
-      const began = performance.now();
+      const began = process.cpuUsage();
       urgencyOf(header);
-      expect(performance.now() - began).to.be.below(100);
+      expect(process.cpuUsage(began).user / 1000).to.be.below(100);
     }
   });
 });
