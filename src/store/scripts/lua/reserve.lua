@@ -59,7 +59,8 @@ local function write(field, value)
   writes[length + 1], writes[length + 2] = field, value
 end
 
-local tasks, told = {}, 0
+-- Tables have room for one task: one that grows costs more.
+local tasks, told = { nil, nil }, 0
 -- The fields that few tasks have, of one that has none.
 local NONE = {}
 -- Hands out a task.
@@ -177,7 +178,7 @@ if ARGV[7] ~= '0' then
 end
 
 local fence, first_fence = tonumber(q[2] or 0), nil
-local ids, leased, taken = {}, {}, 0
+local ids, leased, taken = { nil }, { nil, nil }, 0
 local expiry, worker_end = whole(now + lease), end_of_worker(worker)
 if of_freed_keyed then open_freed() end
 local entries = count > 0 and redis.call('ZPOPMIN', startable, count) or {}
@@ -202,7 +203,7 @@ for n = 1, #entries, 2 do
     elseif known[4] then
       extra = redis.call('HMGET', key, F.lost, F.mediaType, F.query, F.caller, F.run, F.key, F.trace)
       local _, _, before = run_of(extra[5])
-      attempts = often((before or 0) + 1)
+      if before then attempts = whole(before + 1) end
       if marks and extra[6] then mark_holder(queue, id, extra[6]) end
     end
     redis.call('HSET', key, F.state, S.running, F.run, new_run(fence, fence_text, attempts, score, worker_end))

@@ -26,17 +26,6 @@ local function whole(number)
 end
 local now_text = whole(now)
 
--- The same for numbers that come again and again within a call: writing one takes time of its own.
-local written = {}
-local function often(number)
-  local text = written[number]
-  if not text then
-    text = whole(number)
-    written[number] = text
-  end
-  return text
-end
-
 -- The next place in line of a queue: unique, and later than all before even when the clock was set back.
 local function tick_hlc(last)
   return math.max(last + 1, math.floor((now_exact - EPOCH) * 16))

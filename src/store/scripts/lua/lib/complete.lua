@@ -49,13 +49,14 @@ local function complete_groups(args, at, asked, lane)
   local teller, groups = args[at], args[at + 1]
   if groups == '0' then return '' end
   at = at + 1
-  local verdicts, nth, queues, of = {}, 0, {}, nil
+  local verdicts, nth, queues, of = { nil }, 0, {}, nil
   for _ = 1, tonumber(groups) do
     local queue, keep, tombstone, count = args[at + 1], args[at + 2], args[at + 3], tonumber(args[at + 4])
     at = at + 4
     of = queues[queue]
     if not of then
-      of = { queue = queue, ids = {}, times = {}, outcomes = {} }
+      -- With room for the only task of most calls.
+      of = { queue = queue, ids = { nil }, times = { nil }, outcomes = { nil } }
       queues[queue] = of
     end
     for _ = 1, count do

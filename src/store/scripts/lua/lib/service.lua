@@ -20,7 +20,8 @@ local function note_ends(queue, ended, times, lane)
     q = redis.call('HMGET', key, rate, Q.service)
     known, service = q[1], q[2]
   end
-  local writes = { rate, counted(known, ended) }
+  -- With room for the rest of it, and for what the caller adds.
+  local writes = { rate, counted(known, ended), nil, nil, nil, nil, nil, nil }
   if #times == 0 then return q, writes end
   local mean, variance, samples, total = 0, 0, 0, 0
   if service then mean, variance, samples, total = struct.unpack(SERVICE, service) end

@@ -3,7 +3,7 @@
 
 -- What a task has written stays as long as its result; of a canceled one nothing can be collected.
 local function keep_output(id, state, keep)
-  if state == S.canceled then redis.call('UNLINK', K.output(id)) else redis.call('PEXPIRE', K.output(id), often(keep)) end
+  if state == S.canceled then redis.call('UNLINK', K.output(id)) else redis.call('PEXPIRE', K.output(id), whole(keep)) end
 end
 
 -- Ends a task that was canceled or has failed; result: the stored form of its answer, or nil for none.
@@ -24,12 +24,12 @@ local function settle(id, state, keep, tombstone, result)
   redis.call('UNLINK', K.steps(id))
   if output then keep_output(id, state, keep) end
   if webhook then tell_webhook(id, state, webhook) end
-  notify_end(id, state, not is_late and now_text or nil, often(now + keep), result)
+  notify_end(id, state, not is_late and now_text or nil, whole(now + keep), result)
 end
 
 -- Ends a task that is dead: a failed one whose input stays, to be run again. The oldest leave when there are more than cap.
 local function bury(queue, id, result, keep, tombstone, cap)
-  local key, dead, keep_text = K.task(id), K.dead(queue), often(keep)
+  local key, dead, keep_text = K.task(id), K.dead(queue), whole(keep)
   local webhook, undo, output, deadline, of_key =
     unpack(redis.call('HMGET', key, F.webhook, F.undo, F.output, F.deadline, F.key))
   mark_ended(id, key, S.failed, keep, tombstone, result)
@@ -53,7 +53,7 @@ local function bury(queue, id, result, keep, tombstone, cap)
       redis.call('UNLINK', K.steps(old))
     end
   end
-  notify_end(id, S.failed, now_text, often(now + keep), result)
+  notify_end(id, S.failed, now_text, whole(now + keep), result)
 end
 
 -- Puts an error at the head of the task's last errors, of which five stay.
