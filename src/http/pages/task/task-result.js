@@ -12,14 +12,16 @@ export async function showResult(href) {
     const head = await fetch(href, { method: "HEAD" });
     if (!head.ok) return;
     const type = (head.headers.get("Content-Type") ?? "").split(";", 1)[0]?.trim().toLowerCase() ?? "";
-    const bytes = Number(head.headers.get("Content-Length") ?? 0);
+    const length = head.headers.get("Content-Length");
+    // A proxy that compresses leaves it out.
+    const bytes = length === null && head.status !== 204 ? null : Number(length);
     describe(type, bytes);
     if (bytes === 0) return;
-    if (type.startsWith("image/") && bytes <= MOST.image) value.replaceChildren(await image(href));
-    else if (isText(type) && bytes <= MOST.text) {
-      const response = await fetch(href);
-      if (!response.ok) return;
-      value.replaceChildren(pre(textOf(type, await response.text())));
+    if (type.startsWith("image/") && bytes !== null && bytes <= MOST.image) value.replaceChildren(await image(href));
+    else if (isText(type) && (bytes ?? 0) <= MOST.text) {
+      const text = await read(href);
+      if (text === null) return;
+      value.replaceChildren(pre(textOf(type, text)));
     } else return;
     section.hidden = false;
   } catch {
@@ -28,8 +30,26 @@ export async function showResult(href) {
 }
 
 /**
+ * The text of a result; null if there is none, or more than is shown.
+ * @param {string} href
+ */
+async function read(href) {
+  const response = await fetch(href);
+  if (!response.ok || !response.body) return null;
+  let text = "";
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let part = await reader.read(); !part.done; part = await reader.read()) {
+    text += part.value;
+    if (text.length <= MOST.text) continue;
+    await reader.cancel();
+    return null;
+  }
+  return text;
+}
+
+/**
  * @param {string} type
- * @param {number} bytes
+ * @param {number | null} bytes null if it is not known
  */
 function describe(type, bytes) {
   const size = document.getElementById("size");
@@ -38,13 +58,13 @@ function describe(type, bytes) {
   if (bytes === 0) {
     size.textContent = "The task has no result to show.";
     link.hidden = true;
-  } else size.textContent = `${type === "" ? "" : `${type}, `}${sizeOf(bytes)}`;
+  } else size.textContent = [type, bytes === null ? "" : sizeOf(bytes)].filter(Boolean).join(", ");
 }
 
 /** @param {number} bytes */
 function sizeOf(bytes) {
   if (bytes < 1000) return `${bytes} bytes`;
-  return bytes < 1_000_000 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+  return bytes < 999_500 ? `${Math.round(bytes / 1000)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }
 
 /**

@@ -108,6 +108,30 @@ describe("the page of a task in a browser", function () {
     await page.context().close();
   });
 
+  it("shows a result also where a proxy that compresses leaves out its length", async () => {
+    const shown = [];
+    for (const kind of ["json", "long", "image"]) {
+      const { id, link } = await submit("answers", { kind });
+      await server.send(`/v1/requests/${id}/status?onPending=synchronous`, { headers: keys.as("owner") });
+      const page = await open("/healthz");
+      await page.route(new RegExp(`/v1/requests/${id}\\?`), async (route) => {
+        const answer = await route.fetch();
+        const { "content-length": _, ...headers } = answer.headers();
+        await route.fulfill({ response: answer, headers });
+      });
+      await page.goto(link);
+      await says(page, "size", /^[a-z]+\/[a-z+-]+$/);
+      if (kind === "json") await says(page, "shown-value", "世界");
+      shown.push([await page.locator("#shown-value > *").count(), await page.locator("#result").isVisible()]);
+      await page.context().close();
+    }
+    expect(shown).to.deep.equal([
+      [1, true],
+      [0, true],
+      [0, true],
+    ]);
+  });
+
   it("copies its link with the signature, and who has it sees the page without a key, and cannot cancel", async () => {
     const { link } = await submit("default", 1, "?delay=3600");
     const page = await open(link.replace(/\?.*/, ""), asOwner());
