@@ -72,6 +72,8 @@ function cells(worker) {
     [
       h("span", { class: "id whole" }, id),
       kind === "remote" && h("span", { class: "badge", title: "Takes work over HTTP" }, "remote"),
+      kind === "silent" &&
+        h("span", { class: "badge warn", title: "It has tasks, but has sent no heartbeat lately" }, "silent"),
     ],
     host === null
       ? "–"
