@@ -1,6 +1,5 @@
 import { isUtf8 } from "node:buffer";
 import { randomUUID } from "node:crypto";
-import { Readable } from "node:stream";
 import type { Context } from "koa";
 import type { QueueSettings } from "../../../engine/settings.ts";
 import type { Submission } from "../../../engine/submission/submission.ts";
@@ -12,6 +11,7 @@ import { type Envelope, readEnvelope } from "../../batches/envelope.ts";
 import { GatheredLines } from "../../batches/gathered-lines.ts";
 import { lineProblem, verdictLine } from "../../batches/line-verdict.ts";
 import { Resequencer } from "../../batches/resequencer.ts";
+import { sendTexts } from "../../batches/send-texts.ts";
 import { BatchTooLarge, type BodyLine, LineSplitter } from "../../batches/split-lines.ts";
 import { refuseCoding } from "../../headers/content-coding.ts";
 import { checkJson } from "../../input/body.ts";
@@ -100,7 +100,8 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
   ctx.status = 202;
   ctx.type = NDJSON;
   ctx.set("Cache-Control", "no-store");
-  ctx.body = Readable.from(verdicts, { objectMode: false, highWaterMark: BATCH_DEFAULTS.answerBytes });
+  ctx.respond = false;
+  void sendTexts(ctx.res, verdicts, BATCH_DEFAULTS.answerBytes);
 }
 
 /** @throws PaihaoError unsupported-media-type */
