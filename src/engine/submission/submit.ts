@@ -14,7 +14,7 @@ import type { State } from "../../task.ts";
 import { Batch } from "../calls/batch.ts";
 import { isLarge } from "../large-values/large-values.ts";
 import { type Homes, pointerBatch } from "../partitions/homes.ts";
-import type { OtherPartitions } from "../partitions/other-partitions.ts";
+import type { LocalPlace, OtherPartitions } from "../partitions/other-partitions.ts";
 import type { QueueSettings } from "../settings.ts";
 import { itemOf, type Submission } from "./submission.ts";
 import { Turns } from "./turns.ts";
@@ -73,16 +73,15 @@ export class Submitter {
       send: async (partition, items) => {
         const { snapshots, verdicts, durable } = await scripts.submit(keys.tag(partition), items);
         const byQueue = new Map(snapshots.map((snapshot) => [snapshot.queue, snapshot]));
-        const places = verdicts.map((submitted, i) => {
-          const item = items[i];
-          const snapshot = item && byQueue.get(item.queue);
+        const snapshotAt = (i: number): QueueSnapshot => {
+          const snapshot = byQueue.get(at(items, i).queue);
           if (!snapshot) throw new PaihaoError("internal", "the store's answer lacks the queue");
-          return { index: submitted.index, score: scoreOf(submitted, item), snapshot };
-        });
-        const wide = await others.widen(partition, places);
-        const all = verdicts.map(({ verdict, state, createdMs, turn }, i) => {
-          const { index, snapshot } = at(wide, i);
-          return { verdict, state, index, snapshot, createdMs, turn, durable };
+          return snapshot;
+        };
+        const wide = keys.partitions > 1 && (await others.widen(partition, placesOf(verdicts, items, snapshotAt)));
+        const all = verdicts.map(({ verdict, state, index, createdMs, turn }, i): SubmissionVerdict => {
+          const place = wide ? at(wide, i) : { index, snapshot: snapshotAt(i) };
+          return { verdict, state, index: place.index, snapshot: place.snapshot, createdMs, turn, durable };
         });
         this.#note(items, all);
         return all;
@@ -210,6 +209,19 @@ export class Submitter {
 
 /** The score after all tasks of the same class. */
 const endOfClass = (item: SubmitItem): string => String((item.priority + 1) * SHARED.classSpan);
+
+/** The places within a partition, for counting in the others. */
+function placesOf(
+  verdicts: readonly Submitted[],
+  items: readonly SubmitItem[],
+  snapshotAt: (i: number) => QueueSnapshot,
+): LocalPlace[] {
+  return verdicts.map((submitted, i) => ({
+    index: submitted.index,
+    score: scoreOf(submitted, at(items, i)),
+    snapshot: snapshotAt(i),
+  }));
+}
 
 /**
  * The score that gives a task its place among those of other partitions; a task that was not stored would be the last of its
