@@ -76,6 +76,13 @@ describe("the lists of a queue", () => {
     expect(await of({ beforeMs: Date.now() - 60_000 })).to.deep.equal(["mile"]);
   });
 
+  it("can be filtered by age although one record is damaged, which then counts as old", async () => {
+    t = await openEngine();
+    for (const id of ["new", "damaged"]) await t.submit({ id });
+    await t.redis.hset(`${t.keys.start(t.keys.tag(0), "task")}damaged`, TASK_FIELDS.created[0], "yesterday");
+    expect((await waiting({ ageMs: 60_000 })).ids).to.deep.equal(["damaged"]);
+  });
+
   it("have the worker of a running task, and what is retrying among the scheduled", async () => {
     t = await openEngine();
     await t.submit({ id: "a" });

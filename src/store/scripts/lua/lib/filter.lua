@@ -17,7 +17,7 @@ local function filter(prefix, caller, key, states, before, age)
     local wanted = (caller == '' or t[2] == caller)
       and (key == '' or name == key)
       and (states == '' or (t[1] and string.find(states, t[1], 1, true)))
-      and (latest == math.huge or tonumber(t[3] or 0) <= latest)
+      and (latest == math.huge or (tonumber(t[3]) or 0) <= latest)
     if not wanted then return nil end
     return { id, score, name, t[6] or '' }
   end
