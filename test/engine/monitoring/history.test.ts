@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { Span } from "../../../src/engine/monitoring/history.ts";
 import { SHARED } from "../../../src/store/constants.ts";
+import { TASK_FIELDS } from "../../../src/store/fields.ts";
 import { RATE_LETTERS } from "../../../src/store/letters.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 
@@ -114,6 +115,22 @@ describe("the history of a queue", () => {
     expect(Number(words[0])).to.be.within(now - 1, now);
     expect(words.slice(1, 9)).to.deep.equal(["1", "0", "1", "0", "4", "4", "2", "1"]);
     for (const time of words.slice(9)) expect(Number(time)).to.be.within(0, 10_000);
+  });
+
+  it("goes on although the record of an outcome is damaged", async () => {
+    t = await openEngine();
+    const ids = ["damaged", "whole"];
+    for (const id of ids) await t.submit({ id });
+    for (const { id, fence } of await t.reserve(2)) {
+      await t.engine.complete({ queue: "jobs", id, fence }, resultOf("x"), t.settings);
+    }
+    await t.redis.hset(`${t.keys.start(t.keys.tag(0), "task")}damaged`, TASK_FIELDS.created[0], "yesterday");
+    await within(async (at) => {
+      await count("finished", at - 1, ids.length);
+      await sample();
+    });
+    const [line = ""] = await samples();
+    for (const time of line.split(" ").slice(9)) expect(Number(time)).to.be.within(0, 10_000);
   });
 
   it("makes up for intervals in which no process took a sample, as long as they are counted", async () => {

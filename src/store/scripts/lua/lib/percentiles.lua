@@ -45,8 +45,9 @@ local function percentiles_of(queue, from, span)
     local begun = fence and begun_of(fence, late)
     if begun and t[3] == at then
       if t[1] == S.succeeded then services[#services + 1] = math.max(0, at - begun) end
-      if attempts == '1' and t[2] and t[1] ~= S.canceled then
-        waits[#waits + 1] = math.max(0, begun - joined_at(tonumber(t[2]), place))
+      local created = tonumber(t[2])
+      if attempts == '1' and created and t[1] ~= S.canceled then
+        waits[#waits + 1] = math.max(0, begun - joined_at(created, place))
       end
     end
   end
