@@ -3,8 +3,9 @@ import type { Keys } from "../../store/keys.ts";
 import type { Counts, Gauges, Sample, Scripts, Times } from "../../store/scripts/scripts.ts";
 import { newCall } from "../calls/new-call.ts";
 
-/** Most queues that are sampled in one call, each of which may read some of the latest outcomes; and most that are read. */
+/** Most queues that are sampled in one call: each may read some of the latest outcomes. */
 const SAMPLED = 4;
+/** Most queues whose histories are read in one call. */
 const READ = 10;
 /** By then an interval has a sample, if anything happened in it: ticks come every second, ms. */
 const SETTLED_MS = 3000;
@@ -42,7 +43,7 @@ export interface History {
 export class Histories {
   readonly #scripts: Pick<Scripts, "sample" | "history">;
   readonly #keys: Keys;
-  /** Says whose samples are whose. */
+  /** One process takes the samples of an interval. */
   readonly #process = newCall();
 
   constructor(scripts: Pick<Scripts, "sample" | "history">, keys: Keys) {
@@ -51,8 +52,8 @@ export class Histories {
   }
 
   /**
-   * Adds the intervals of a partition that have ended, unless another process does; returns the ms until the present
-   * one ends. @throws PaihaoError store-unavailable
+   * Adds the intervals of a partition that have ended, unless another process does; returns the ms until the present one ends.
+   * @throws PaihaoError store-unavailable
    */
   async sample(partition: number, queues: readonly string[]): Promise<number> {
     const tag = this.#keys.tag(partition);

@@ -1,7 +1,7 @@
 import { number } from "./reply.ts";
 import type { Script } from "./script.ts";
 
-/** Adds to the history of queues; returns the ms until the present interval ends. Of several processes the first in an interval does. */
+/** Adds to the histories of queues, unless another process has begun to in this interval; returns the ms until the interval ends. */
 export const sample =
   (script: Script) =>
   async (tag: string, process: string, queues: readonly string[]): Promise<number> =>

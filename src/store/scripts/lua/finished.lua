@@ -8,9 +8,8 @@
 -- ARGV[5]  limit: the most to return
 -- ARGV[6…] prefix, caller, key, states, before, age: see lib/filter.lua
 --
--- Returns {before, looked, page, now}: how many entries of this partition come before the page; how many were looked at;
--- {{id, ended, key, run}, …}; and ms. What has gone from the store,
--- was destroyed, or was run again since is left out.
+-- Returns {before (entries of this partition that come before the page), looked (entries looked at), {{id, ended, key, run}, …}, now
+-- (ms)}. What has gone from the store, was destroyed, or was run again since is left out.
 -- flags: no-writes
 local base = KEYS[1]
 --#include clock

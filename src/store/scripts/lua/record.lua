@@ -1,4 +1,4 @@
--- What few callers want to know of a task beside what inspect.lua tells.
+-- What few callers want to know of a task, in addition to what inspect.lua returns.
 --
 -- KEYS[1]  base: the partition's tag
 -- ARGV[1]  id
@@ -7,7 +7,8 @@
 -- ARGV[4]  step bytes: the most of what is stored of a step
 --
 -- Returns {past (see lib/past.lua), run, priority, media type, query, key, webhook, undo ("" or the id of the task that undoes its
--- work), steps (how many there are), {name, stored, length, …}, input}: "" for what it does not have, the length for a longer input; "" of an unknown task.
+-- work), steps (how many there are), {name, stored, length, …}, input}: "" for what it does not have, the length of a longer input. Returns
+-- "" for an unknown task.
 -- flags: no-writes
 local base = KEYS[1]
 --#include input

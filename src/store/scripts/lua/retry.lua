@@ -1,5 +1,5 @@
--- Runs dead tasks again: each goes to the end of its class (in a fair or keyed line also of its key) with fresh attempts and without its deadline. What was to undo its work is taken back as long
--- as it has not begun: its steps return to the task, which goes on behind them.
+-- Runs dead tasks again: each goes to the end of its class (in a fair or keyed line also of its key), with all its attempts and without
+-- its deadline. The task that would undo its work is removed if it has not begun: the steps return to the task, which goes on after them.
 --
 -- KEYS[1]  base: the partition's tag
 -- ARGV[1]  count: number of tasks, each with the two arguments that follow

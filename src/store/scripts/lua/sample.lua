@@ -1,9 +1,9 @@
--- Adds to the history of queues how they stand, and what happened to them in the intervals that have ended since the last call. Any
--- number of processes may call it at any time: of each interval there is one sample, or none if nothing has changed. The first of them
--- takes all samples of an interval; where it stops half-way, the next interval makes up for that.
+-- Adds to the histories of queues how they stand, and what happened to them in the intervals that have ended since the last call. Any
+-- number of processes may call it at any time: each interval gets one sample, or none if nothing has changed. The first process to call
+-- in an interval takes its samples; if it stops half-way, the next interval makes up for that.
 --
 -- KEYS[1]  base: the partition's tag
--- ARGV[1]  process: a word that only the one that calls has
+-- ARGV[1]  process: a word that no other process has
 -- ARGV[2…] queue: a name each
 --
 -- Returns the ms until the present interval ends.
@@ -55,10 +55,10 @@ local function sample(queue)
   local after, had = table.concat(gauges, ' '), tonumber(running or 0)
   for bucket = math.max(last + 1, this - BUCKETS + 1), this - 1 do
     local accepted, finished, failed, returned = count(0, bucket), count(1, bucket), count(2, bucket), count(3, bucket)
-    -- How it stood at the end of an interval for which nobody took a sample, is not known: as before.
+    -- How it stood at the end of an interval of which nobody took a sample is not known: as before.
     local stood, ran = before, had
     if bucket == this - 1 then stood, ran = after, gauges[2] end
-    -- What has left the slots, and what is in them now, has come into them.
+    -- What has left the slots, or is in them now, has started.
     local started = math.max(0, ran - had + finished + returned)
     if stood ~= before or accepted + started + finished + failed > 0 then
       local times = finished > 0 and percentiles_of(queue, bucket * BUCKET_MS, BUCKET_MS) or '- - - -'

@@ -4,8 +4,8 @@
 -- ARGV[1]  most: workers of each queue, and of all
 -- ARGV[2…] queue: a name each
 --
--- Returns {now (ms), {{queue, worker, slots}, …}, {{worker, about, left}, …}}: what a worker has told of itself, "" if it has not, and for how
--- many ms that holds.
+-- Returns {now (ms), {{queue, worker, slots}, …}, {{worker, about, left}, …}}: what a worker has reported about itself, "" if nothing, and
+-- for how many ms that holds.
 -- flags: no-writes
 local base = KEYS[1]
 --#include clock

@@ -5,8 +5,9 @@
 --   states  their letters
 --   before  created then or earlier, ms
 --   age     created so long ago or longer, ms
--- Returns a function that takes id and score of an entry, and when its task must have ended, if that matters: it must not have been run
--- again or destroyed since. It gives {id, score, key, run} of an entry if its task is wanted, else nil; key and run (see run.lua) are "" if it has none.
+-- Returns a function that takes the id and score of an entry, and in a list of finished tasks when its task ended: one that was run
+-- again or destroyed since is not wanted. It returns {id, score, key, run} if the task is wanted, else nil; key and run (see run.lua) are
+-- "" if it has none.
 local function filter(prefix, caller, key, states, before, age)
   local latest = math.min(tonumber(before) or math.huge, age ~= '' and now - age or math.huge)
   return function(id, score, ended)

@@ -1,5 +1,5 @@
 -- The attempts of a task that did not end it, the newest first: lines of "attempt began ended fate worker error", times in ms, the
--- error cut short. Of the last attempt of a task that has ended the rest of its record tells. Needs clock and run.
+-- error cut short. The last attempt of a task that has ended is in the other fields of its record. Needs clock and run.
 --   fate  "retrying", "later" (it asked to be run again, and the attempt does not count), "lost" (with its worker), "released" (handed
 --         back unfinished), "dead" (of one that was run again), "retried" (no attempt: it was dead, and was run again)
 local MOST_PAST, MOST_ERROR_BYTES = 10, 300

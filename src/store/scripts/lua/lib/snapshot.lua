@@ -1,8 +1,9 @@
 -- What a caller needs to know of a queue to estimate its turn, as
--- {queue, waiting, scheduled, running, paused, workers, slots, mean, deviation, samples, forecast (see lib/forecast.lua), ages, resting},
--- mean and deviation of the service time in µs ("" where there is none);
--- and of a keyed queue how many may start:
--- for how many ms some of the running tasks have been running, which matters only while every slot is busy.
+-- {queue, waiting, scheduled, running, paused, workers, slots, mean, deviation, samples, forecast, ages, resting}, and of a keyed
+-- queue one more: how many may start.
+--   mean, deviation  of the service time, µs; "" if there is none yet
+--   forecast  see lib/forecast.lua
+--   ages      for how many ms some of the running tasks have been running; only read while every slot is busy
 local AGES, SERVICE = 16, C.serviceFormat
 
 -- Reads what it needs of the queue's hash, with further fields behind that.
