@@ -13,14 +13,13 @@ local base = KEYS[1]
 --#include rate
 --#include fair
 
-local function last_minute(values)
+local FIELDS = {}
+for _, kind in ipairs({ R.accepted, R.finished, R.failed }) do FIELDS[kind] = rate_fields(kind) end
+
+local function last_minute(key, kind)
   local bucket, total = floor(now / BUCKET_MS), 0
-  for n = 1, BUCKETS do
-    local value = tonumber(values[n] or 0)
-    local of = value and math.floor(value / BUCKET_SHIFT)
-    -- Later ones are of before the clock was set back.
-    if of and of > bucket - 6 and of <= bucket then total = total + value % BUCKET_SHIFT end
-  end
+  -- Later buckets are of before the clock was set back.
+  for _, value in ipairs(redis.call('HMGET', key, unpack(FIELDS[kind]))) do total = total + count_between(value, bucket - 5, bucket) end
   return total
 end
 
@@ -40,12 +39,12 @@ for n, queue in ipairs(ARGV) do
     snapshot_of(queue),
     redis.call('ZCARD', K.dead(queue)),
     created and whole(math.max(0, now - tonumber(created))) or '',
-    last_minute(redis.call('HMGET', key, 'a0', 'a1', 'a2', 'a3', 'a4', 'a5', 'a6')),
-    last_minute(redis.call('HMGET', key, 'z0', 'z1', 'z2', 'z3', 'z4', 'z5', 'z6')),
+    last_minute(key, R.accepted),
+    last_minute(key, R.finished),
     redis.call('HGET', key, Q.rest) or '',
     -- Only scores of fair lines have a fraction.
     first[2] and first[2] % 1 ~= 0 and before_newcomer(queue) or '',
-    last_minute(redis.call('HMGET', key, 'e0', 'e1', 'e2', 'e3', 'e4', 'e5', 'e6')),
+    last_minute(key, R.failed),
   }
 end
 return answers

@@ -22,12 +22,7 @@ local this = floor(now / BUCKET_MS)
 -- Of each kind of event its buckets, all that are kept.
 local fields = {}
 for _, kind in ipairs({ R.accepted, R.finished, R.failed, R.returned }) do
-  for n = 0, BUCKETS - 1 do fields[#fields + 1] = kind .. n end
-end
-
-local function count_of(value, bucket)
-  value = tonumber(value or 0)
-  return value and floor(value / BUCKET_SHIFT) == bucket and value % BUCKET_SHIFT or 0
+  for _, field in ipairs(rate_fields(kind)) do fields[#fields + 1] = field end
 end
 
 local function sample(queue)
@@ -43,7 +38,7 @@ local function sample(queue)
   end
   local counters = redis.call('HMGET', K.queue(queue), unpack(fields))
   local function count(kind, bucket)
-    return count_of(counters[kind * BUCKETS + bucket % BUCKETS + 1], bucket)
+    return count_between(counters[kind * BUCKETS + bucket % BUCKETS + 1], bucket, bucket)
   end
   local gauges = {
     redis.call('ZCARD', K.waiting(queue)),

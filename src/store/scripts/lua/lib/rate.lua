@@ -18,3 +18,17 @@ local function count_rate(queue, kind, n)
   local field = rate_field(kind)
   redis.call('HSET', K.queue(queue), field, counted(redis.call('HGET', K.queue(queue), field), n))
 end
+
+-- The fields of all buckets of a kind.
+local function rate_fields(kind)
+  local fields = {}
+  for n = 1, BUCKETS do fields[n] = kind .. n - 1 end
+  return fields
+end
+
+-- The count in a value, if its bucket is one from `first` to `last`; else 0.
+local function count_between(value, first, last)
+  value = tonumber(value)
+  local bucket = value and floor(value / BUCKET_SHIFT)
+  return bucket and bucket >= first and bucket <= last and value % BUCKET_SHIFT or 0
+end
