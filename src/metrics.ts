@@ -41,23 +41,36 @@ const REQUEST_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75
 /** Of handlers, which may take minutes. */
 const ATTEMPT_BUCKETS_S = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
 
-/** A child of a metric for each combination of labels, looked up only once, since some change with every task. */
+/** The children of a metric below some of its labels: by the next one, down to those of all labels. */
+interface ChildNode<Child> {
+  readonly below: Map<string, ChildNode<Child>>;
+  child?: Child;
+}
+
+/**
+ * A child of a metric for each combination of labels, looked up only once, since some change with every task. Label by label: to join them
+ * to one key takes longer than three look-ups.
+ */
 class Children<Child> {
   readonly #make: (labels: readonly string[]) => Child;
-  readonly #children = new Map<string, Child>();
+  readonly #root: ChildNode<Child> = { below: new Map() };
 
   constructor(make: (labels: readonly string[]) => Child) {
     this.#make = make;
   }
 
   of(...labels: readonly string[]): Child {
-    const key = labels.length === 2 ? `${labels[0]} ${labels[1]}` : labels.join(" ");
-    let child = this.#children.get(key);
-    if (child === undefined) {
-      child = this.#make(labels);
-      this.#children.set(key, child);
+    let node = this.#root;
+    for (const label of labels) {
+      let next = node.below.get(label);
+      if (next === undefined) {
+        next = { below: new Map() };
+        node.below.set(label, next);
+      }
+      node = next;
     }
-    return child;
+    node.child ??= this.#make(labels);
+    return node.child;
   }
 }
 

@@ -15,6 +15,7 @@ import { RUNGS, type Rung, type Usual } from "../harness/rungs.ts";
 
 const { Application } =
   await built<typeof import("../../src/http/server/application.ts")>("http/server/application.js");
+const { HttpRequest } = await built<typeof import("../../src/http/server/request.ts")>("http/server/request.js");
 const { HttpResponse, responseOf } =
   await built<typeof import("../../src/http/server/response.ts")>("http/server/response.js");
 const { readBytes } = await built<typeof import("../../src/http/input/body.ts")>("http/input/body.js");
@@ -101,7 +102,10 @@ function listenKoa() {
     app.use(handle);
   }
   const callback = app.callback();
-  return createServer({ ServerResponse: HttpResponse }, (req, res) => void callback(req, res));
+  return createServer({ IncomingMessage: HttpRequest, ServerResponse: HttpResponse }, (req, res) => {
+    if (has("body") && req.keepBody()) process.nextTick(callback, req, res);
+    else void callback(req, res);
+  });
 }
 
 const server = has("Koa") ? listenKoa() : listenPlain();

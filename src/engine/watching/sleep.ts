@@ -12,14 +12,23 @@ export class Sleep {
     if (ms <= 0 || signal?.aborted) return Promise.resolve();
     return new Promise((resolve) => {
       const done = () => {
-        clearTimeout(timer);
         signal?.removeEventListener("abort", done);
-        this.#wake = undefined;
+        this.wake();
         resolve();
       };
-      const timer = setTimeout(done, ms);
       signal?.addEventListener("abort", done);
-      this.#wake = done;
+      this.begin(ms, done);
     });
+  }
+
+  /** The same for a callback. */
+  begin(ms: number, over: () => void): void {
+    const done = () => {
+      clearTimeout(timer);
+      this.#wake = undefined;
+      over();
+    };
+    const timer = setTimeout(done, ms);
+    this.#wake = done;
   }
 }

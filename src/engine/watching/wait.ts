@@ -42,12 +42,22 @@ export class Wait {
    * @param isNew it was submitted after this wait began, so there is nothing to read yet
    * @throws PaihaoError store-unavailable
    */
-  async outcome(deadlineMs: number, isNew: boolean): Promise<Waited> {
+  outcome(deadlineMs: number, isNew: boolean): Promise<Waited> {
     const { ready } = this.#listening;
+    if (!isNew || ready !== null) return this.#look(deadlineMs, ready);
+    // Nearly always the next that is heard of a new task is its end: one promise for that instead of those of the loop.
+    return new Promise((resolve) => {
+      const woken = () => resolve(this.#end ? { end: this.#endOf(this.#end) } : this.#look(deadlineMs, null));
+      if (this.#end || this.#changed || this.#left) woken();
+      else this.#sleep.begin(Math.min(deadlineMs - Date.now(), LOOK_MS), woken);
+    });
+  }
+
+  /** Reads the task, now and whenever it has changed, until it is terminal or the caller need not wait any longer. */
+  async #look(deadlineMs: number, ready: Promise<void> | null): Promise<Waited> {
     // Listens first, then reads: otherwise the end could be missed in between.
     if (ready !== null) await ready;
-    let look = !isNew || ready !== null;
-    for (;;) {
+    for (let look = true; ; ) {
       if (this.#end) return { end: this.#endOf(this.#end) };
       if (look || this.#changed) {
         this.#changed = false;

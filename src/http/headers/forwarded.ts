@@ -16,7 +16,7 @@ export function readForwarded(app: Koa): void {
     host: {
       get(this: Request) {
         const forwarded = app.proxy ? shownHost(firstOf(this.get("X-Forwarded-Host"))) : "";
-        return forwarded || shownHost(ABSOLUTE_FORM.exec(this.req.url ?? "")?.[1] ?? this.req.headers.host ?? "");
+        return forwarded || shownHost(namedIn(this.req.url ?? "") ?? this.req.headers.host ?? "");
       },
     },
     protocol: {
@@ -33,8 +33,23 @@ export function readForwarded(app: Koa): void {
   });
 }
 
+/** The host in the target of a request, where it has one. */
+function namedIn(target: string): string | undefined {
+  return target.startsWith("/") ? undefined : ABSOLUTE_FORM.exec(target)?.[1];
+}
+
+/** The last host that was found valid: nearly all requests have the same. */
+let lastShown = "";
+
 /** The host as it was sent if it is valid, else "". */
 export function shownHost(host: string): string {
+  if (host === lastShown) return host;
+  const shown = validHost(host);
+  if (shown !== "") lastShown = shown;
+  return shown;
+}
+
+function validHost(host: string): string {
   const match = SHOWN_HOST.exec(host);
   if (!match) return "";
   const [, address, port = "0"] = match;

@@ -68,10 +68,11 @@ function scan(text: string): { tooDeep: boolean; mayOverflow: boolean } {
 
 /** The end of the current string: its closing quotation mark, or the end of the text. */
 function endOfString(text: string, from: number): number {
-  for (let at = from; at < text.length; at += 1) {
-    const code = text.charCodeAt(at);
-    if (code === QUOTE) return at;
-    if (code === BACKSLASH) at += 1;
+  for (let at = text.indexOf('"', from); at >= 0; at = text.indexOf('"', at + 1)) {
+    let backslashes = 0;
+    while (text.charCodeAt(at - 1 - backslashes) === BACKSLASH) backslashes += 1;
+    // An odd number of them escapes it. The opening quotation mark ends the count.
+    if (backslashes % 2 === 0) return at;
   }
   return text.length;
 }

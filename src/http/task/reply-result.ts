@@ -79,8 +79,17 @@ function setLifetime(ctx: Context, seen: TaskEnd, result: Result, own: Readonly<
 
 function lifetimeOf({ nowMs, expiresMs }: TaskEnd): { readonly expires: string; readonly cacheControl: string } {
   const leftMs = Math.max(0, (expiresMs ?? nowMs) - nowMs);
-  const expires = new Date(nowMs + leftMs).toUTCString();
+  const expires = httpDate(nowMs + leftMs);
   return { expires, cacheControl: `private, max-age=${Math.floor(leftMs / 1000)}` };
+}
+
+/** The last date that was written: in one second nearly all answers have the same. */
+let lastDate = { second: Number.NaN, text: "" };
+
+function httpDate(ms: number): string {
+  const second = Math.floor(ms / 1000);
+  if (second !== lastDate.second) lastDate = { second, text: new Date(ms).toUTCString() };
+  return lastDate.text;
 }
 
 /** The ETag of a result: that of the handler, else ours. */

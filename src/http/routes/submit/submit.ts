@@ -149,7 +149,15 @@ export function submitAndAnswer(ctx: Context, api: Api, submission: Submission, 
   const answered = send(ctx, api, submission, wait !== undefined).then((verdict) =>
     answer(ctx, api, { submission, prefer, waitMs, deadline, wait, how }, verdict),
   );
-  return wait ? answered.finally(() => wait.stop()) : answered;
+  if (!wait) return answered;
+  // Not finally(), which makes four promises of one.
+  return answered.then(
+    () => wait.stop(),
+    (error: unknown) => {
+      wait.stop();
+      throw error;
+    },
+  );
 }
 
 /** How long the caller waits, ms: 0 is an immediate 202. */
