@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { TASK_FIELDS } from "../../src/store/fields.ts";
 import { submissionOf } from "../../testbed/submission.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 
@@ -91,5 +92,13 @@ describe("the line of a queue", () => {
     } finally {
       await p.close();
     }
+  });
+
+  it("has figures although the record of its first task is damaged", async () => {
+    await t.submit({ id: "damaged" });
+    await t.redis.hset(`${t.keys.start(t.keys.tag(0), "task")}damaged`, TASK_FIELDS.created[0], "yesterday");
+    const [row] = await t.engine.figures(["jobs"]);
+    expect(row?.snapshot.waiting).to.equal(1);
+    expect(row?.oldestWaitingMs).to.equal(null);
   });
 });

@@ -34,11 +34,11 @@ local answers = {}
 for n, queue in ipairs(ARGV) do
   local key = K.queue(queue)
   local first = redis.call('ZRANGE', K.waiting(queue), 0, 0, 'WITHSCORES')
-  local created = first[1] and redis.call('HGET', K.task(first[1]), F.created)
+  local created = tonumber(first[1] and redis.call('HGET', K.task(first[1]), F.created) or nil)
   answers[n] = {
     snapshot_of(queue),
     redis.call('ZCARD', K.dead(queue)),
-    created and whole(math.max(0, now - tonumber(created))) or '',
+    created and whole(math.max(0, now - created)) or '',
     last_minute(key, R.accepted),
     last_minute(key, R.finished),
     redis.call('HGET', key, Q.rest) or '',
