@@ -4,7 +4,7 @@ import { setTimeout as delay } from "node:timers/promises";
  * Tries until `attempt` neither throws nor returns false, and returns what it then returned.
  * @throws what the last try threw, when the time is over
  */
-export async function eventually<T>(attempt: () => T | Promise<T>, timeoutMs = 15_000): Promise<T> {
+export async function eventually<T>(attempt: () => T | Promise<T>, timeoutMs = 45_000): Promise<T> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     try {
