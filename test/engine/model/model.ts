@@ -202,6 +202,7 @@ export class Model extends ModelTransitions {
     Object.assign(task, { state: "waiting", place: this.join(task), attempts: 0, lost: 0, unbegun: 0, errors: [] });
     task.restarts += 1;
     Object.assign(task, { errorCode: null, result: null, kept: null, died: null, expired: false, dated: false });
+    task.output ??= [];
     // What it has done and has not been undone stays its own: it has begun.
     if (!stands) Object.assign(task, { begun: false, fence: null });
     return this.#answered(id, "waiting");

@@ -75,7 +75,8 @@ for n = 1, tonumber(ARGV[1]) do
     redis.call('PERSIST', key)
     redis.call('PERSIST', K.input(id))
     redis.call('PERSIST', K.steps(id))
-    redis.call('PERSIST', K.output(id))
+    -- If what it had written has gone with its result, none of it counts any more.
+    if redis.call('PERSIST', K.output(id)) == 0 then redis.call('HDEL', key, F.output) end
     redis.call('HINCRBY', key, F.restarts, 1)
     drop_result(id, key)
     redis.call('ZREM', K.dead(queue), id)
