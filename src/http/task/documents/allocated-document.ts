@@ -99,7 +99,8 @@ function percentOf(task: Inspection): number {
 export function replyAllocated(ctx: Context, status: 200 | 202, task: Inspection): void {
   ctx.set("Cache-Control", "no-store");
   ctx.set("Location", allocatedPath(task.id));
-  if (!isOutcome(task.state)) setRetryAfter(ctx, pendingTask(task).retryAfterS);
+  // A short task may have ended by now; a 202 says when to ask all the same.
+  if (status === 202 || !isOutcome(task.state)) setRetryAfter(ctx, pendingTask(task).retryAfterS);
   ctx.status = status;
   ctx.body = allocatedTask(task);
 }
