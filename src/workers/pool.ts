@@ -30,6 +30,7 @@ export class Pool implements Role, Slots {
   readonly queue: string;
   readonly slots: number;
   readonly left: number[] = [];
+  readonly news: boolean[] = [];
   readonly #handler: Handler;
   readonly #settings: QueueSettings;
   readonly #engine: Engine;
@@ -96,7 +97,7 @@ export class Pool implements Role, Slots {
     this.#started = true;
     const { keys, pubsub } = this.#engine;
     const listening = keys.tags.map((_, partition) =>
-      pubsub.listen(keys.workChannel(partition, this.queue), (message) => this.#notice(message)),
+      pubsub.listen(keys.workChannel(partition, this.queue), (message) => this.#notice(partition, message)),
     );
     [this.#standby, ...this.#unlisten] = await Promise.all([this.#engine.openStandby(this.queue), ...listening]);
     // It may have been stopped meanwhile.
@@ -121,11 +122,14 @@ export class Pool implements Role, Slots {
     for (const unlisten of this.#unlisten.splice(0)) unlisten();
   }
 
-  #notice(bytes: Buffer | null): void {
+  #notice(partition: number, bytes: Buffer | null): void {
     const [word, id] = bytes?.toString().split(" ") ?? [];
     if (word === "cancel") this.#renewer.abort("canceled", id);
     else if (word === "deadline") this.#renewer.abort("deadline", id);
-    else for (const taker of this.#takers) taker.notice(word === SHARED.passedOn);
+    else {
+      this.news[partition] = true;
+      for (const taker of this.#takers) taker.notice(word === SHARED.passedOn);
+    }
   }
 
   #wake(): void {

@@ -15,6 +15,11 @@ const POLL_MS = 2000;
 const STANDBY_AFTER_MS = 2;
 /** For how much of a lease a request may wait: the lease is counted from when the request was sent. */
 const STANDBY_SHARE = 0.25;
+/**
+ * With several partitions: when one in which nothing was left, and of which nothing was heard since, is asked again although others
+ * may have work, ms. Less than the time between two polls.
+ */
+const ASK_AGAIN_MS = 1000;
 /** Pause after a partition did not answer, ms. */
 const RETRY_MS = 500;
 
@@ -31,6 +36,8 @@ export interface Slots {
   release(count: number): void;
   /** How many tasks each partition had left after its last reply. */
   readonly left: number[];
+  /** Of which partitions there was a notice since they were last asked. */
+  readonly news: boolean[];
   run(task: Reserved, takenAt: number): void;
   /** Hands back a task for which there is no slot any more. */
   handBack(task: Reserved): void;
@@ -78,6 +85,8 @@ export class Taker implements Role {
   #first = 0;
   /** The unanswered request, by partition: sent again, it gets the same tasks. */
   readonly #open: (Open | undefined)[] = [];
+  /** When each partition was last asked, monotonic ms. */
+  readonly #askedAt: number[] = [];
   /** The partitions that did not answer last time, which is logged once. */
   readonly #silent = new Set<number>();
   #requests = 0;
@@ -142,7 +151,18 @@ export class Taker implements Role {
     const { slots, least, lane } = this.#parts;
     if (this.#stopped) return false;
     if (this.#open[partition] !== undefined) return true;
-    return slots.free >= least && (lane === 0 || (slots.left[partition] ?? 0) >= least);
+    if (slots.free < least) return false;
+    return lane === 0 ? this.#mayHaveWork(partition) : (slots.left[partition] ?? 0) >= least;
+  }
+
+  /** False of a partition that is probably empty: with several partitions, most requests would find nothing. */
+  #mayHaveWork(partition: number): boolean {
+    const { engine, settings, slots } = this.#parts;
+    const { keys } = engine;
+    if (keys.partitions === 1 || slots.news[partition] || (slots.left[partition] ?? 0) > 0) return true;
+    // In a keyed line each end of a task may let another one start.
+    if (settings.keyedConcurrency !== undefined && partition === keys.partitionOf(slots.queue)) return true;
+    return performance.now() - (this.#askedAt[partition] ?? Number.NEGATIVE_INFINITY) >= ASK_AGAIN_MS;
   }
 
   /** Whether the next request can wait in the store. */
@@ -223,6 +243,9 @@ export class Taker implements Role {
     const waited = standby !== undefined;
     this.#open[partition] = { reservation, standby };
     const takenAt = performance.now();
+    this.#askedAt[partition] = takenAt;
+    // Before it is sent: a notice may overtake the reply.
+    slots.news[partition] = false;
     const count = Math.min(slots.free, most);
     // Those of a request that waits may be used meanwhile.
     const claimed = waited ? 0 : count;
