@@ -13,7 +13,7 @@ import { PubSub } from "../../src/store/pubsub.ts";
 import { type Scripts, scriptsOf } from "../../src/store/scripts/scripts.ts";
 import type { Result } from "../../src/task.ts";
 import { submissionOf } from "../../testbed/submission.ts";
-import { storeUrl, uniquePrefix } from "./store/run-store.ts";
+import { onCluster, storeUrl, uniquePrefix } from "./store/run-store.ts";
 import { removeKeysLike } from "./store/scan.ts";
 
 /** An engine of its own on the run's store: a fresh key prefix, and nothing left behind. */
@@ -47,6 +47,9 @@ export const failureOf = <Kind extends "retry" | "later" | "give-up">(kind: Kind
   ...{ kind, delayMs, error: "boom", code: "task-failed", result: catalogueResult("task-failed") },
 });
 
+/** How long the shared store may stand still on a machine with much to do, ms: what is late there is no failure of the engine. */
+const STALLED_MS = 30_000;
+
 let ids = 0;
 const fresh = (kind: string): string => {
   ids += 1;
@@ -71,8 +74,14 @@ export async function openEngine(
   const config = readConfig({});
   const log = createLog("silent");
   const url = options.url ?? storeUrl();
-  const redis = await connect(url, "test", log);
-  const subscriber = await connect(url, "test-pubsub", log, { subscriber: true });
+  const limit = options.url === undefined && !onCluster() ? { commandMs: STALLED_MS } : {};
+  const open = (name: string, subscriber: boolean) => {
+    const attempt = () => connect(url, name, log, { ...limit, subscriber });
+    // The first attempt has a limit of its own.
+    return attempt().catch(attempt);
+  };
+  const redis = await open("test", false);
+  const subscriber = await open("test-pubsub", true);
   const keys = new Keys(options.prefix ?? uniquePrefix(), options.partitions ?? 1);
   const scripts = options.makeScripts?.(redis) ?? scriptsOf(redis, { flags: true });
   const settings = {
