@@ -177,7 +177,9 @@ async function killAgain(store: BenchStore, journal: string, { quick, say }: Ben
       const seen = await built.engine.inspect(id, { result: false });
       if (seen?.state === "failed") failed.push(id);
     }
-    const cutOff = (id: string) => all.filter((one) => one.id === id).length;
+    // A run that had ended is one of them, too: had its end been stored, the task would not have been condemned.
+    const cutOff = (id: string) =>
+      runs.filter((run) => run.id === id && (killedAt.has(run.pid) || killedAt.has(run.parent))).length;
     return {
       // Of one that was condemned there is nothing to run again.
       recoveryMs: all.filter(({ id, ms }) => Number.isFinite(ms) || !failed.includes(id)).map(({ ms }) => ms),
