@@ -111,7 +111,8 @@ describe("a task in the dashboard (in Chromium, else left out)", function () {
     const shown = page.waitForResponse(`**/v1/requests/${id}`).then((response) => response.finished());
     result.resolve();
     await shown;
-    await page.evaluate("new Promise((resolve) => setTimeout(resolve, 100))");
+    // What came has been drawn with the second frame from here.
+    await page.evaluate("new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve)))");
     expect(await page.getByRole("heading", { level: 1 }).count()).to.equal(0);
     queue.resolve();
     await page.getByRole("heading", { name: "picture" }).waitFor();
