@@ -342,9 +342,16 @@ export class Engine {
    */
   async tick(partition: number): Promise<Ticked> {
     const ticked = await this.#tick.run(partition);
-    if (this.keys.partitions > 1) await this.#homes.checkNowAndThen(partition);
     for (const { queue, fate } of ticked.lost) this.metrics.lost.count(queue, fate);
     return ticked;
+  }
+
+  /**
+   * Forgets in which partitions some tasks of keyed queues were that have gone; returns whether there may be more of them.
+   * @throws PaihaoError store-unavailable
+   */
+  checkPointers(partition: number): Promise<boolean> {
+    return this.#homes.check(partition);
   }
 
   /** Adds to the histories of the queues in a partition; returns the ms until there is more to add. */

@@ -8,6 +8,8 @@ import { SHARED } from "../store/constants.ts";
 const TICK_MS = 1000;
 /** Shortest pause between two ticks while more is due than one tick handles, ms. */
 const LEAST_MS = 5;
+/** Pause between two checks of pointers while none is due, ms. */
+const POINTERS_MS = 30_000;
 /** So long after the end of an interval its sample is taken, ms. */
 const SAMPLE_LATE_MS = 50;
 /** Maximum number of timers for tasks that are due soon; the rest is left to the regular ticks. */
@@ -15,7 +17,7 @@ const TIMERS_MOST = 100;
 
 /**
  * Runs `engine.tick` in every partition: tasks past their deadline are canceled, due ones join the line, those of lost workers
- * return to it. Samples the histories of queues too. Every process runs one.
+ * return to it. Samples the histories of queues and checks the pointers of keyed ones too. Every process runs one.
  */
 export class Ticker implements Role {
   readonly #engine: Engine;
@@ -23,6 +25,8 @@ export class Ticker implements Role {
   /** One for each partition, so that an unreachable one does not affect the others. */
   readonly #loops: readonly Loop[];
   readonly #samplers: readonly Loop[];
+  /** Without other partitions there are no pointers. */
+  readonly #pointers: readonly Loop[];
   #unlisten: (() => void) | undefined;
   readonly #timers = new Set<NodeJS.Timeout>();
 
@@ -48,11 +52,20 @@ export class Ticker implements Role {
             log.warn({ partition, reason: reasonOf(error) }, "ticker: could not add to the histories; retrying"),
         }),
     );
+    this.#pointers = (engine.keys.partitions > 1 ? engine.keys.tags : []).map(
+      (_, partition) =>
+        new Loop({
+          intervalMs: POINTERS_MS,
+          tick: async () => ((await engine.checkPointers(partition)) ? 0 : undefined),
+          onError: (error) =>
+            log.warn({ partition, reason: reasonOf(error) }, "ticker: could not check the pointers; retrying"),
+        }),
+    );
   }
 
   start(): void {
     this.#unlisten ??= this.#engine.onDue((partition, delayMs) => this.#dueIn(partition, delayMs));
-    for (const loop of [...this.#loops, ...this.#samplers]) loop.start();
+    for (const loop of [...this.#loops, ...this.#samplers, ...this.#pointers]) loop.start();
   }
 
   async stop(): Promise<void> {
@@ -60,7 +73,7 @@ export class Ticker implements Role {
     this.#unlisten = undefined;
     for (const timer of this.#timers) clearTimeout(timer);
     this.#timers.clear();
-    await Promise.all([...this.#loops, ...this.#samplers].map((loop) => loop.stop()));
+    await Promise.all([...this.#loops, ...this.#samplers, ...this.#pointers].map((loop) => loop.stop()));
   }
 
   /** A task that is due before the next regular tick gets its own tick; the regular ones find the others. */

@@ -6,10 +6,8 @@ import { Batch } from "../calls/batch.ts";
 const REMEMBERED = 100_000;
 /** After this time it is first checked whether there is a task where a note says so: its submission has long come to an end, ms. */
 const CHECK_MS = 600_000;
-/** How often it is checked after that, ms: so long at most a note outlives its task. */
+/** How often it is checked after that as long as the task has not ended, ms; then once more, when what is left of it goes. */
 const NEXT_MS = 3_600_000;
-/** How often a process looks for notes to be checked, ms. */
-const EVERY_MS = 30_000;
 
 /**
  * The partitions of tasks: that of their id, but the tasks of a keyed queue are all in that of the queue, since one script must decide
@@ -19,15 +17,15 @@ export class Homes {
   readonly #keys: Keys;
   readonly #scripts: Scripts;
   readonly #notes: Batch<string, number | null>;
+  readonly #lifetimes: Batch<string, number>;
   /** By id; only those that are elsewhere. The latest ones are the last. */
   readonly #known = new Map<string, number>();
-  /** By partition, on the clock of `performance.now()`. */
-  readonly #checkedMs: number[] = [];
 
   constructor(scripts: Scripts, keys: Keys) {
     this.#keys = keys;
     this.#scripts = scripts;
     this.#notes = new Batch({ send: (partition, ids) => scripts.home(keys.tag(partition), ids) });
+    this.#lifetimes = new Batch({ send: (partition, ids) => scripts.lifetimes(keys.tag(partition), ids) });
   }
 
   /** Where a task is, as far as this process knows: {@link at} finds it anyway. */
@@ -88,27 +86,20 @@ export class Homes {
     return home === partition ? answer : await call(home);
   }
 
-  /** {@link check}, now and then. @throws PaihaoError store-unavailable */
-  async checkNowAndThen(partition: number): Promise<void> {
-    const nowMs = performance.now();
-    if (nowMs - (this.#checkedMs[partition] ?? Number.NEGATIVE_INFINITY) < EVERY_MS) return;
-    this.#checkedMs[partition] = nowMs;
-    await this.check(partition);
-  }
-
-  /** Checks notes of a partition that are due, and forgets those without a task. @throws PaihaoError store-unavailable */
-  async check(partition: number): Promise<void> {
+  /**
+   * Checks some notes of a partition that are due, and forgets those without a task. Returns whether there may be more.
+   * @throws PaihaoError store-unavailable
+   */
+  async check(partition: number): Promise<boolean> {
     const tag = this.#keys.tag(partition);
-    const due = await this.#scripts.repoint(tag, [], NEXT_MS);
-    if (due.length === 0) return;
-    const checked = due.map(async ({ id, score, home }) => ({ id, score, there: await this.#isThere(id, home) }));
-    await this.#scripts.repoint(tag, await Promise.all(checked), NEXT_MS);
-  }
-
-  async #isThere(id: string, home: number | null): Promise<boolean> {
-    if (home === null) return false;
-    const { tasks } = await this.#scripts.inspect(this.#keys.tag(home), [{ id, result: false }]);
-    return tasks[0] !== null;
+    const due = await this.#scripts.repoint(tag, []);
+    if (due.length === 0) return false;
+    const checked = due.map(async ({ id, score, home }) => {
+      const leftMs = home === null ? 0 : await this.#lifetimes.add(home, id);
+      return { id, score, nextMs: leftMs === 0 ? null : Number.isFinite(leftMs) ? leftMs : NEXT_MS };
+    });
+    await this.#scripts.repoint(tag, await Promise.all(checked), { limit: 0 });
+    return true;
   }
 }
 

@@ -19,6 +19,7 @@ import { heartbeat } from "./heartbeat.ts";
 import { history } from "./history.ts";
 import { home } from "./home.ts";
 import { inspect, watch } from "./inspect.ts";
+import { lifetimes } from "./lifetimes.ts";
 import { lose } from "./lose.ts";
 import { output } from "./output.ts";
 import { page } from "./page.ts";
@@ -101,6 +102,7 @@ const CALLS = {
   history,
   home,
   inspect,
+  lifetimes,
   lose,
   output,
   page,

@@ -116,7 +116,7 @@ export const KEYED_CASES: readonly (Resent & { readonly script: string; readonly
       await scripts.point(tag, [POINTER], 60_000);
       await t.redis.zadd(`${tag}moved`, "7", "a");
     },
-    call: ({ scripts, tag }) => scripts.repoint(tag, [{ id: "a", score: "7", there: false }], 60_000),
+    call: ({ scripts, tag }) => scripts.repoint(tag, [{ id: "a", score: "7", nextMs: null }]),
     replies: [[], []],
   },
 ];

@@ -280,6 +280,7 @@ const READERS = [
   "finished",
   "history",
   "home",
+  "lifetimes",
   "record",
   "workers",
 ];

@@ -1,0 +1,117 @@
+import { expect } from "chai";
+import { scriptsOf } from "../../../src/store/scripts/scripts.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { BUSY_MS } from "../../helpers/busy.ts";
+import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+
+const PARTITIONS = 3;
+const TASKS = 3000;
+/** How long what is left of a finished task is kept, ms: its result, then its tombstone. */
+const KEPT = { resultTtlMs: 300, tombstoneTtlMs: 300 };
+
+describe("the pointers to the tasks of a keyed queue", () => {
+  let t: TestEngine;
+  /** How often it was looked at each task whether it is still there. */
+  let looks: Map<string, number>;
+  beforeEach(async () => {
+    looks = new Map();
+    t = await openEngine({
+      partitions: PARTITIONS,
+      settings: { keyedConcurrency: 1, ...KEPT },
+      makeScripts: (redis) => {
+        const scripts = scriptsOf(redis, { flags: true });
+        return {
+          ...scripts,
+          lifetimes: (tag, ids) => {
+            for (const id of ids) looks.set(id, (looks.get(id) ?? 0) + 1);
+            return scripts.lifetimes(tag, ids);
+          },
+        };
+      },
+    });
+  });
+  afterEach(() => t.close());
+
+  const pointers = async () => {
+    const found = await Promise.all(t.keys.tags.map((tag) => t.redis.zrange(`${tag}moved`, "0", "-1")));
+    return found.flat();
+  };
+  /** The time comes at which each of them is first looked at. */
+  const passTime = async () => {
+    for (const tag of t.keys.tags) {
+      const ids = await t.redis.zrange(`${tag}moved`, "0", "-1");
+      if (ids.length > 0) await t.redis.zadd(`${tag}moved`, ...ids.flatMap((id) => [1, id]));
+    }
+  };
+  const check = async () => {
+    for (const partition of t.keys.tags.keys()) while (await t.engine.checkPointers(partition));
+  };
+  const finishAll = async (settings = t.settings) => {
+    const home = t.keys.partitionOf("jobs");
+    let done = 0;
+    for (;;) {
+      const request = { queue: "jobs", worker: "w", reservation: `r${done}`, leaseMs: 60_000, rate: undefined };
+      const { tasks } = await t.engine.reserve(home, { ...request, count: 100 });
+      if (tasks.length === 0) return;
+      done += tasks.length;
+      await Promise.all(
+        tasks.map(({ id, fence }) => t.engine.complete({ queue: "jobs", id, fence }, resultOf(id), settings)),
+      );
+    }
+  };
+
+  it("go soon after their tombstones, and each is looked at twice at most", async () => {
+    await Promise.all(Array.from({ length: TASKS }, (_, n) => t.submit({ id: `task${n}`, key: null })));
+    const all = await pointers();
+    expect(all.length).to.be.within(TASKS / 2, TASKS - 1);
+    await finishAll();
+    await passTime();
+    await check();
+    expect(looks.size, "looked at").to.equal(all.length);
+    await eventually(async () => {
+      await check();
+      return (await pointers()).length === 0;
+    }, 5000);
+    expect(Math.max(...looks.values())).to.be.at.most(2);
+    const records = await Promise.all(all.map((id) => t.redis.exists(`${t.keys.tag(t.keys.partitionOf(id))}t:${id}`)));
+    expect(records.every((left) => left === 0)).to.equal(true);
+  });
+
+  it("are looked at next when what is left of their tasks goes, be it after a day", async () => {
+    await Promise.all(Array.from({ length: 20 }, (_, n) => t.submit({ id: `task${n}`, key: null })));
+    const dayMs = 86_400_000;
+    await finishAll({ ...t.settings, tombstoneTtlMs: dayMs });
+    await passTime();
+    const before = Date.now();
+    await check();
+    for (const tag of t.keys.tags) {
+      const scores = (await t.redis.zrange(`${tag}moved`, "0", "-1", "WITHSCORES")).filter((_, n) => n % 2 === 1);
+      for (const at of scores) expect(Number(at) - before).to.be.within(dayMs - BUSY_MS, dayMs + BUSY_MS);
+    }
+  });
+
+  it("stay as long as their tasks have not ended, and are not looked at again for a while", async () => {
+    await Promise.all(Array.from({ length: 300 }, (_, n) => t.submit({ id: `task${n}`, key: null })));
+    const all = await pointers();
+    await passTime();
+    for (let n = 0; n < 3; n += 1) await check();
+    expect((await pointers()).sort()).to.deep.equal(all.sort());
+    expect(new Set(looks.values())).to.deep.equal(new Set([1]));
+  });
+
+  it("are shared by the processes that look at them: none is looked at by two", async () => {
+    const other = await openEngine({ partitions: PARTITIONS, settings: t.settings, prefix: t.keys.prefix });
+    try {
+      await Promise.all(Array.from({ length: 300 }, (_, n) => t.submit({ id: `task${n}`, key: null })));
+      await passTime();
+      const [partition = 0] = [...t.keys.tags.keys()].filter((p) => p !== t.keys.partitionOf("jobs"));
+      const tag = t.keys.tag(partition);
+      const first = await t.scripts.repoint(tag, [], { limit: 10 });
+      const second = await other.scripts.repoint(tag, [], { limit: 10 });
+      expect(first).to.have.length(10);
+      expect(new Set([...first, ...second].map(({ id }) => id)).size).to.equal(20);
+    } finally {
+      await other.close();
+    }
+  });
+});
