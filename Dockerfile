@@ -20,7 +20,7 @@ RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
 
 FROM node:24.11.0-bookworm-slim
 # HOST: a container is reached through its network, not its loopback. So the server needs API_KEYS (or API_KEYS_FILE), or
-# AUTH=none, for ports that are published on 127.0.0.1 only or are behind a proxy that authenticates.
+# AUTH=none, for ports that are published on 127.0.0.1 only or are behind a proxy that authenticates: ALLOWED_HOSTS lists its name.
 # PORT: set, so that a process of role worker answers the health check as well.
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
 WORKDIR /app

@@ -33,6 +33,8 @@ export type Durability = (typeof DURABILITIES)[number];
 export interface ServedHosts {
   /** Lower-case, without ports. */
   readonly names: readonly string[];
+  /** Whether any IP address is served as well. */
+  readonly addresses: boolean;
   /** Whether health and readiness are also answered for any other host. */
   readonly probes: boolean;
 }
@@ -172,15 +174,16 @@ const NOBODY: AllowList = { hosts: new Set(), ranges: [] };
 const LOOPBACK = /^(?:127(?:\.\d{1,3}){3}|::1|localhost)$/i;
 
 /**
- * Without keys on a loopback address, a request must name this machine: otherwise a web page could reach it under a name of its
- * own (DNS rebinding). In all other cases, names are checked only if ALLOWED_HOSTS is set.
+ * Without keys a request must name this server: otherwise a web page could reach it under a name of its own (DNS rebinding). With
+ * keys, which such a page does not have, names are checked only if ALLOWED_HOSTS is set.
  */
 function servedHosts(host: string, allowed: readonly string[], open: boolean): ServedHosts | undefined {
+  if (!open && allowed.length === 0) return undefined;
   const local = open && LOOPBACK.test(host);
-  if (!local && allowed.length === 0) return undefined;
   const own = host.includes(":") ? `[${host}]` : host;
   const names = ["localhost", "127.0.0.1", "[::1]", own, ...allowed].map((name) => name.toLowerCase());
-  return { names, probes: !local };
+  // Callers and probes in a network use addresses, which the server cannot know. None is a name, so none can be rebound.
+  return { names, addresses: open && !local, probes: !local };
 }
 
 /** The value of one variable; undefined if it is not set and has no default. @throws StartError */

@@ -105,6 +105,10 @@ describe("the compose files", () => {
     for (const { dns_sd_configs: found } of scrapes) {
       expect(base.services[found[0].names[0]].environment.PORT).to.equal(String(found[0].port));
     }
+    // Prometheus asks by address.
+    const { environment } = merged("api", read("deploy/compose/observability.yaml"));
+    expect(readConfig(environment).servedHosts).to.include({ addresses: true });
+    expect(readConfig({ ...environment, API_KEYS: `ci:admin:${"0".repeat(64)}` }).servedHosts).to.equal(undefined);
     const [source] = read("deploy/grafana/provisioning/datasources/prometheus.yaml").datasources;
     expect(services).to.include.keys(new URL(source.url).hostname);
     const [provider] = read("deploy/grafana/provisioning/dashboards/paihao.yaml").providers;

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect } from "chai";
 import { parse } from "yaml";
 import { environmentOf, reachesBuilder, readDockerfile } from "../../scripts/dockerfile.ts";
+import { projectFiles } from "../../src/cli/init/project.ts";
 import { readConfig, VARIABLES } from "../../src/config/config.ts";
 import { parseDuration } from "../../src/config/duration.ts";
 import { ROOT } from "../../testbed/root.ts";
@@ -137,6 +138,22 @@ describe("compose.yaml", () => {
     expect(api.environment.AUTH).to.equal("none");
     expect(api.ports).to.satisfy((ports: string[]) => ports.every((port) => port.startsWith("127.0.0.1:")));
     expect(readConfig({ ...api.environment, API_KEYS: `ci:submit:${"0".repeat(64)}` }).apiKeys).to.have.length(1);
+  });
+
+  it("serves web pages under no name but localhost, against DNS rebinding; so do the projects of `paihao init`", () => {
+    const project = projectFiles({ name: "x", paihao: "*", zod: "*", stripsTypes: true })["compose.yaml"] ?? "";
+    for (const file of [compose, parse(project, { merge: true })]) {
+      expect(file.services.api.environment.ALLOWED_HOSTS).to.equal("localhost");
+      for (const { environment } of [file.services.api, file.services.worker]) {
+        expect(new Set(readConfig(environment).servedHosts?.names)).to.deep.equal(
+          new Set(["localhost", "127.0.0.1", "[::1]", "0.0.0.0"]),
+        );
+      }
+      for (const service of Object.values(file.services)) {
+        expect(service).to.deep.include({ cap_drop: ["ALL"], security_opt: ["no-new-privileges:true"] });
+      }
+      expect(file.services.redis.user).to.equal("redis");
+    }
   });
 
   it("can scale workers: they have no container name and no host port", () => {

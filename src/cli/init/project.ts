@@ -93,6 +93,14 @@ HANDLERS=handlers
 
 const COMPOSE = `# Redis, the API and workers: docker compose up --build
 # More workers: docker compose up --build --scale worker=4
+
+# Limits what a compromised process can do.
+x-hardened: &hardened
+  cap_drop:
+    - ALL
+  security_opt:
+    - no-new-privileges:true
+
 x-tasks: &tasks
   build:
     context: .
@@ -106,6 +114,7 @@ x-tasks: &tasks
       CMD ["node_modules/.bin/paihao", "start"]
   init: true
   restart: unless-stopped
+  <<: *hardened
   # Longer than DRAIN_TIMEOUT (20s), so that running tasks can end.
   stop_grace_period: 35s
   env_file: .env
@@ -123,6 +132,9 @@ x-environment: &environment
 services:
   redis:
     image: redis:8.2.2
+    # Set here because the image cannot switch to this user without capabilities.
+    user: redis
+    <<: *hardened
     command: ["redis-server", "--appendonly", "yes", "--maxmemory-policy", "noeviction"]
     restart: unless-stopped
     volumes:
@@ -138,6 +150,9 @@ services:
     environment:
       <<: *environment
       ROLE: api
+      # The names that callers use, besides 127.0.0.1: others are refused, so that no web page gets in under its own (DNS rebinding).
+      # Add \`api\` for further containers, and the name of a proxy in front.
+      ALLOWED_HOSTS: localhost
     ports:
       - "127.0.0.1:3000:3000"
 

@@ -34,7 +34,7 @@ export function readForwarded(app: Koa): void {
 }
 
 /** The host in the target of a request, where it has one. */
-function namedIn(target: string): string | undefined {
+export function namedIn(target: string): string | undefined {
   return target.startsWith("/") ? undefined : ABSOLUTE_FORM.exec(target)?.[1];
 }
 

@@ -1,5 +1,7 @@
+import { isIP } from "node:net";
 import type { ServedHosts } from "../../config/config.ts";
 import { PaihaoError } from "../../errors.ts";
+import { namedIn, shownHost } from "../headers/forwarded.ts";
 import { ROUTES } from "../routes.ts";
 import type { Check } from "./checks.ts";
 
@@ -14,12 +16,23 @@ const PROBES = new Set<string>([ROUTES.health.path, ROUTES.readiness.path]);
  * has the same origin as we do, but its requests still have that name as Host. A request without a Host is HTTP/1.0, which no
  * browser sends. Forwarding headers are ignored, since such a page could send them itself.
  */
-export function hosts({ names, probes }: ServedHosts): Check {
+export function hosts({ names, addresses, probes }: ServedHosts): Check {
   const ours = new Set(names);
+  const isServed = (name: string) => ours.has(name) || (addresses && isIP(name.replace(/^\[|\]$/g, "")) !== 0);
   return (ctx) => {
     const { host } = ctx.req.headers;
-    const served = host === undefined || ours.has(HOST.exec(host)?.[1]?.toLowerCase() ?? "");
-    if (!served && !(probes && PROBES.has(ctx.path))) throw new PaihaoError("wrong-host");
-    return false;
+    if (host === undefined) return false;
+    const name = nameOf(host);
+    // The host of an absolute target takes precedence over the header, but no honest client sends two that differ.
+    const target = namedIn(ctx.req.url ?? "");
+    const named = target === undefined ? name : nameOf(target.slice(target.lastIndexOf("@") + 1));
+    if ((isServed(name) && isServed(named)) || (probes && PROBES.has(ctx.path))) return false;
+    const shown = shownHost(isServed(name) ? named : name) || "The host of this request";
+    throw new PaihaoError("wrong-host", `${shown} is not a host of this server; ALLOWED_HOSTS can list it.`);
   };
+}
+
+/** The name or address of a host, in lower case; "" if it has none. */
+function nameOf(host: string): string {
+  return HOST.exec(host)?.[1]?.toLowerCase() ?? "";
 }

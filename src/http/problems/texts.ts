@@ -150,6 +150,7 @@ const texts: Readonly<Record<ErrorCode, ProblemText>> = {
     meaning:
       "The Host header names a host that this server does not serve. The check keeps web pages from reaching it through a name that they point at this machine (DNS rebinding).",
     action: "Use localhost, 127.0.0.1, [::1] or the address in HOST, or add the name to ALLOWED_HOSTS.",
+    example: { detail: "tasks.example is not a host of this server; ALLOWED_HOSTS can list it." },
   },
   "idempotency-conflict": {
     meaning: "This Idempotency-Key was used before with another input.",
