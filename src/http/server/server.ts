@@ -1,5 +1,5 @@
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, Server as NetServer } from "node:net";
 import type Koa from "koa";
 import { StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
@@ -20,7 +20,9 @@ export const HTTP_DEFAULTS = {
   checkEveryMs: 1000,
   /** Shortest time between two log lines about too many connections. */
   logEveryMs: 60_000,
-  /** How often idle connections are closed while the server stops. */
+  /** How long idle connections stay open once the server stops, since a request may already be on its way. */
+  idleMs: 500,
+  /** How often idle connections are closed after that. */
   closeEveryMs: 50,
   ...STALLED_DEFAULTS,
   /** How long the responses to callers that were still waiting may take at the end. */
@@ -126,17 +128,27 @@ export class HttpServer implements Role {
 
   async #drain(withinMs: number): Promise<void> {
     if (!this.#server.listening) return;
-    const closed = new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    // Only the listener: `close` of an HTTP server also cuts connections that are idle for a moment between two requests.
+    const closed = new Promise<void>((resolve) => NetServer.prototype.close.call(this.#server, () => resolve()));
+    // From now on answers say `Connection: close`.
     this.#stopping.abort();
-    const idle = setInterval(() => this.#server.closeIdleConnections(), HTTP_DEFAULTS.closeEveryMs);
+    let idle = setTimeout(
+      () => {
+        const closeIdle = () => this.#server.closeIdleConnections();
+        idle = setInterval(closeIdle, HTTP_DEFAULTS.closeEveryMs);
+        closeIdle();
+      },
+      Math.min(HTTP_DEFAULTS.idleMs, withinMs),
+    );
     let timer = setTimeout(() => {
       this.#closing.abort();
       timer = setTimeout(() => this.#server.closeAllConnections(), HTTP_DEFAULTS.lastAnswersMs);
     }, withinMs);
-    this.#server.closeIdleConnections();
     await closed;
     clearInterval(idle);
     clearTimeout(timer);
+    // Ends the checks of requests for their time limits.
+    this.#server.close();
   }
 
   #startError(error: NodeJS.ErrnoException): StartError {

@@ -108,6 +108,28 @@ describe("a server that is told to stop", function () {
     agent.destroy();
   });
 
+  it("cuts off no client that sends one request after the other on a kept connection", async () => {
+    const { url, child, ended } = await start({ ROLE: "api" });
+    const agent = new http.Agent({ keepAlive: true });
+    let answered = 0;
+    const callUntilClosed = async () => {
+      for (;;) {
+        const request = http.get(new URL("/v1/queues", url), { agent });
+        const [answer] = (await once(request, "response")) as [http.IncomingMessage];
+        answered += 1;
+        answer.resume();
+        await once(answer, "end");
+        if (answer.headers.connection === "close") return;
+      }
+    };
+    const callers = ids(64).map(callUntilClosed);
+    await eventually(() => answered > 500);
+    child.kill("SIGTERM");
+    await Promise.all(callers);
+    expect(await ended).to.equal(0);
+    agent.destroy();
+  });
+
   it("answers with the current state after DRAIN_TIMEOUT", async () => {
     const { url, child, ended } = await start({ ROLE: "api", DRAIN_TIMEOUT: "500ms" });
     const held = [submit(url, "result"), submit(url, "place", { Prefer: "wait=600" })];
