@@ -342,6 +342,7 @@ export class Engine {
    */
   async tick(partition: number): Promise<Ticked> {
     const ticked = await this.#tick.run(partition);
+    await this.#homes.settleDoubts(partition);
     for (const { queue, fate } of ticked.lost) this.metrics.lost.count(queue, fate);
     return ticked;
   }

@@ -8,6 +8,17 @@ const REMEMBERED = 100_000;
 const CHECK_MS = 600_000;
 /** How often it is checked after that as long as the task has not ended, ms; then once more, when what is left of it goes. */
 const NEXT_MS = 3_600_000;
+/** Most submissions whose answers were lost that are remembered. */
+const DOUBTS_MOST = 10_000;
+
+/** A submission whose answer was lost. */
+interface Doubt {
+  readonly pointer: Pointer;
+  /** If it has made the note: what that is forgotten by. */
+  readonly score: string | undefined;
+  /** On its connection: what is sent there now arrives after it. */
+  readonly scripts: Scripts;
+}
 
 /**
  * The partitions of tasks: that of their id, but the tasks of a keyed queue are all in that of the queue, since one script must decide
@@ -20,6 +31,7 @@ export class Homes {
   readonly #lifetimes: Batch<string, number>;
   /** By id; only those that are elsewhere. The latest ones are the last. */
   readonly #known = new Map<string, number>();
+  readonly #doubts = new Set<Doubt>();
 
   constructor(scripts: Scripts, keys: Keys) {
     this.#keys = keys;
@@ -84,6 +96,33 @@ export class Homes {
   ): Promise<Answer> {
     const home = await this.find(id);
     return home === partition ? answer : await call(home);
+  }
+
+  /** A task was refused: the note of its submission is forgotten, unless the id was submitted again meanwhile. */
+  async refused(id: string, score: string): Promise<void> {
+    this.#known.delete(ownerOf(id));
+    const tag = this.#keys.tag(this.#keys.partitionOf(id));
+    // What fails here is done by `check`.
+    await this.#scripts.repoint(tag, [{ id, score, nextMs: null }], { limit: 0 }).catch(() => undefined);
+  }
+
+  /** It is not known whether a submission was stored: that is found out by {@link settleDoubts}. */
+  doubt(doubt: Doubt): void {
+    if (this.#doubts.size < DOUBTS_MOST) this.#doubts.add(doubt);
+  }
+
+  /** Makes the notes of a partition agree with what was stored. @throws PaihaoError store-unavailable */
+  async settleDoubts(partition: number): Promise<void> {
+    const doubts = [...this.#doubts].filter(({ pointer }) => this.#keys.partitionOf(pointer.id) === partition);
+    for (const doubt of doubts) {
+      const { pointer, score, scripts } = doubt;
+      const { id, home } = pointer;
+      const [leftMs] = await scripts.lifetimes(this.#keys.tag(home), [id]);
+      // The store may have lost the note before it got the task.
+      if (leftMs !== 0) await this.#scripts.point(this.#keys.tag(partition), [pointer], CHECK_MS);
+      else if (score !== undefined) await this.refused(id, score);
+      this.#doubts.delete(doubt);
+    }
   }
 
   /**

@@ -150,14 +150,28 @@ export class Submitter {
   /** All tasks of a keyed queue are in one partition; that of the id says so before the task is there. */
   #submitKeyed(item: SubmitItem): Promise<SubmissionVerdict> {
     const { id, queue, caller, key = "" } = item;
+    const { homes } = this.#parts;
     const [own, home] = [this.#keys.partitionOf(id), this.#keys.partitionOf(queue)];
-    const pointed = own === home || item.dryRun ? null : this.#pointers.add(own, { id, queue, caller, home });
+    const pointer = { id, queue, caller, home };
+    const scripts = this.#scriptsFor(item);
+    const losses = scripts.losses();
+    const pointed = own === home || item.dryRun ? null : this.#pointers.add(own, pointer);
     const submitHome = async () => {
-      const { verdict, durable } = (await pointed) ?? { verdict: "noted", durable: true };
-      if (verdict === "taken") return await this.#submitTaken(own, item);
-      this.#parts.homes.note(id, home);
-      const submitted = await this.#submitTo(home, item);
-      return durable ? submitted : { ...submitted, durable };
+      const noted = await pointed;
+      if (noted?.verdict === "taken") return await this.#submitTaken(own, item);
+      homes.note(id, home);
+      if (noted === null) return await this.#submitTo(home, item);
+      const { score, durable } = noted;
+      try {
+        const submitted = await this.#submitTo(home, item);
+        if (score !== undefined && REFUSED.has(submitted.verdict)) await homes.refused(id, score);
+        // The store may have been emptied after it was told where the task will be.
+        else if (scripts.losses() !== losses) await this.#pointers.add(own, pointer);
+        return durable ? submitted : { ...submitted, durable };
+      } catch (error) {
+        homes.doubt({ pointer, score, scripts });
+        throw error;
+      }
     };
     // Without a key there is no order to be kept.
     return key.includes(" ") ? this.#turns.take(`${queue} ${key}`, pointed, submitHome) : submitHome();
@@ -189,6 +203,10 @@ export class Submitter {
     return (isLarge(item.input) ? this.#large : this.#batch).add(partition, item);
   }
 
+  #scriptsFor(item: SubmitItem): Scripts {
+    return isLarge(item.input) ? this.#parts.large : this.#parts.scripts;
+  }
+
   #note(items: readonly SubmitItem[], all: readonly SubmissionVerdict[]): void {
     const { metrics, accepted } = this.#parts;
     // Mostly they are of one queue and have the same verdict: counting takes longer than comparing.
@@ -206,6 +224,9 @@ export class Submitter {
     }
   }
 }
+
+/** Nothing is stored, and nothing is there. */
+const REFUSED: ReadonlySet<SubmitVerdict> = new Set<SubmitVerdict>(["full", "untold", "long"]);
 
 /** The score after all tasks of the same class. */
 const endOfClass = (item: SubmitItem): string => String((item.priority + 1) * SHARED.classSpan);

@@ -13,7 +13,9 @@ export interface Pointer {
 
 /** The verdict, see point.lua, and whether it has the requested durability. */
 export interface Pointed {
-  readonly verdict: "noted" | "taken";
+  readonly verdict: "new" | "noted" | "taken";
+  /** Of a new one: what it is forgotten by. */
+  readonly score: string | undefined;
   readonly durable: boolean;
 }
 
@@ -24,5 +26,8 @@ export const point =
     const args = items.flatMap(({ id, queue, caller, home }) => [id, queue, caller, home]);
     const { reply, node } = await script.served(tag, [checkMs, items.length, ...args]);
     const durable = await confirmation.confirm(node);
-    return list(reply).map((verdict) => ({ verdict: text(verdict) as Pointed["verdict"], durable }));
+    return list(reply).map((answer) => {
+      const [verdict, score] = text(answer).split(" ");
+      return { verdict: verdict as Pointed["verdict"], score, durable };
+    });
   };

@@ -1,6 +1,6 @@
 import type { Durability } from "../../config/config.ts";
 import { nodesOf } from "../cluster-routing.ts";
-import { type Connection, isCluster, LARGE_VALUE_MS } from "../connection.ts";
+import { type Connection, isCluster, LARGE_VALUE_MS, onLoss } from "../connection.ts";
 import { Confirmation } from "../durability.ts";
 import { allocate } from "./allocate.ts";
 import { allocation } from "./allocation.ts";
@@ -138,6 +138,8 @@ export type Scripts = {
 } & {
   /** The bytes of a key, read outside of scripts; null if there is none. @throws PaihaoError, see {@link storeError} */
   readonly value: (tag: string, key: string) => Promise<Buffer | null>;
+  /** How often the connection to a server was lost, which may have lost everything as well. */
+  readonly losses: () => number;
 };
 
 interface ScriptsOptions {
@@ -177,5 +179,9 @@ export function scriptsOf(connection: Connection, options: ScriptsOptions): Scri
       throw storeError(error);
     }
   };
-  return { ...Object.fromEntries(calls), value };
+  let losses = 0;
+  onLoss(connection, () => {
+    losses += 1;
+  });
+  return { ...Object.fromEntries(calls), value, losses: () => losses };
 }

@@ -108,7 +108,7 @@ export const KEYED_CASES: readonly (Resent & { readonly script: string; readonly
     ...{ script: "point", when: "to a task in another partition" },
     given: async () => undefined,
     call: async ({ scripts, tag }) => (await scripts.point(tag, [POINTER], 60_000)).map(({ verdict }) => verdict),
-    replies: [["noted"], ["noted"]],
+    replies: [["new"], ["noted"]],
   },
   {
     ...{ script: "repoint", when: "from a task that has gone" },

@@ -1,0 +1,148 @@
+import { expect } from "chai";
+import { audit } from "../../../src/engine/maintenance/audit.ts";
+import type { Submission } from "../../../src/engine/submission/submission.ts";
+import { PaihaoError } from "../../../src/errors.ts";
+import { createLog } from "../../../src/log.ts";
+import type { Connection } from "../../../src/store/connection.ts";
+import { type Scripts, scriptsOf } from "../../../src/store/scripts/scripts.ts";
+import { findServerBinary } from "../../../src/store/servers/native/server-binary.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { startRedis } from "../../../testbed/redis-server.ts";
+import { submissionOf } from "../../../testbed/submission.ts";
+import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+
+const OPTIONS = { partitions: 3, settings: { keyedConcurrency: 1 } };
+
+describe("where a keyed task is, over several partitions", () => {
+  let t: TestEngine;
+  /** Comes between a submission of the process under test and the partition of the queue. */
+  let onSubmit: (send: () => ReturnType<Scripts["submit"]>) => ReturnType<Scripts["submit"]>;
+  const opened: TestEngine[] = [];
+  beforeEach(async () => {
+    onSubmit = (send) => send();
+    t = await open({ makeScripts });
+  });
+  afterEach(async () => {
+    const { disagreeing } = await audit(t.redis, t.scripts, t.keys, { heal: false });
+    for (const engine of opened.splice(0)) await engine.close();
+    expect(disagreeing, "audit").to.deep.equal([]);
+  });
+
+  const open = async (options: Partial<Parameters<typeof openEngine>[0]> = {}) => {
+    const engine = await openEngine({ ...OPTIONS, ...options });
+    opened.push(engine);
+    return engine;
+  };
+  const anotherProcess = (url?: string) => open({ prefix: t.keys.prefix, ...(url !== undefined && { url }) });
+  const makeScripts = (redis: Connection): Scripts => {
+    const scripts = scriptsOf(redis, { flags: true });
+    const submit: Scripts["submit"] = (tag, items) => onSubmit(() => scripts.submit(tag, items));
+    return { ...scripts, submit };
+  };
+  /** The nth id whose partition is not that of the queue. */
+  const idElsewhere = (n = 0) => {
+    const ids = Array.from({ length: 50 }, (_, i) => `id${i}`);
+    return ids.filter((id) => t.keys.partitionOf(id) !== t.keys.partitionOf("jobs"))[n] ?? "";
+  };
+  const submit = (id: string, engine = t, options: Partial<Submission> = {}) =>
+    engine.engine.submit(submissionOf(id, "jobs", "1", { key: "k", ...options }), t.settings);
+  const submitPlain = (id: string, engine = t) =>
+    engine.engine.submit(submissionOf(id, "plain", "1"), {
+      ...t.settings,
+      queue: "plain",
+      keyedConcurrency: undefined,
+    });
+  const failure = (work: Promise<unknown>): Promise<string> =>
+    work.then(
+      () => "none",
+      (error: unknown) => (error instanceof PaihaoError ? error.code : String(error)),
+    );
+  const isFree = async (id: string) => (await submitPlain(id, await anotherProcess())).verdict === "new";
+  const tickAll = async () => {
+    for (const partition of t.keys.tags.keys()) await t.engine.tick(partition);
+  };
+
+  it("is forgotten at once when the line is full or too long, so that the id is free for another queue", async () => {
+    const full = { ...t.settings, maxWaiting: 0 };
+    const refused = submissionOf(idElsewhere(0), "jobs", "1", { key: "k" });
+    expect((await t.engine.submit(refused, full)).verdict).to.equal("full");
+    await submit("first");
+    expect((await submit(idElsewhere(1), t, { maxIndex: 0 })).verdict).to.equal("long");
+    for (const n of [0, 1]) {
+      expect((await submitPlain(idElsewhere(n))).verdict).to.equal("new");
+      expect(await t.look(idElsewhere(n))).to.include({ state: "waiting", queue: "plain" });
+    }
+  });
+
+  it("is forgotten when the store is full, or was lost before it had the task", async () => {
+    for (const [n, code] of (["store-full", "store-unavailable", "internal"] as const).entries()) {
+      onSubmit = () => Promise.reject(new PaihaoError(code));
+      expect(await failure(submit(idElsewhere(n)))).to.equal(code);
+      onSubmit = (send) => send();
+      await tickAll();
+      expect(await isFree(idElsewhere(n)), code).to.equal(true);
+    }
+  });
+
+  it("is kept when only the answer was lost", async () => {
+    onSubmit = async (send) => {
+      await send();
+      throw new PaihaoError("store-unavailable");
+    };
+    expect(await failure(submit(idElsewhere()))).to.equal("store-unavailable");
+    onSubmit = (send) => send();
+    await tickAll();
+    expect(await (await anotherProcess()).look(idElsewhere())).to.include({ state: "waiting" });
+    expect((await submit(idElsewhere())).verdict).to.equal("replay");
+  });
+
+  it("is kept when the id was submitted again meanwhile, and that was accepted", async () => {
+    const id = idElsewhere();
+    const other = await anotherProcess();
+    let arrived = Promise.resolve<{ verdict: string }>({ verdict: "none" });
+    onSubmit = async (send) => {
+      onSubmit = (next) => next();
+      const refused = await send();
+      arrived = submit(id, other);
+      await arrived;
+      return refused;
+    };
+    const full = { ...t.settings, maxWaiting: 0 };
+    expect((await t.engine.submit(submissionOf(id, "jobs", "1", { key: "k" }), full)).verdict).to.equal("full");
+    expect((await arrived).verdict).to.equal("new");
+    expect(await (await anotherProcess()).look(id)).to.include({ state: "waiting" });
+    expect((await submitPlain(id)).verdict).to.equal("elsewhere");
+  });
+
+  it("is forgotten after a process that has died between noting it and submitting the task", async () => {
+    const id = idElsewhere();
+    const own = t.keys.tag(t.keys.partitionOf(id));
+    const pointer = { id, queue: "jobs", caller: "", home: t.keys.partitionOf("jobs") };
+    // As if the time had passed after which it is looked at.
+    await t.scripts.point(own, [pointer], -1000);
+    await t.engine.checkPointers(t.keys.partitionOf(id));
+    expect(await isFree(id)).to.equal(true);
+  });
+
+  it("is noted again when the store has lost everything before it had the task", async function () {
+    const { binary } = await findServerBinary(createLog("silent"));
+    if (binary === undefined) return this.skip();
+    const redis = await startRedis();
+    try {
+      t = await open({ url: redis.url, makeScripts });
+      onSubmit = async (send) => {
+        onSubmit = (next) => next();
+        await redis.restart();
+        await eventually(() => t.redis.ping());
+        return await send();
+      };
+      const id = idElsewhere();
+      expect((await submit(id)).verdict).to.equal("new");
+      expect(await (await anotherProcess(redis.url)).look(id)).to.include({ state: "waiting", index: 0 });
+    } finally {
+      for (const engine of opened.splice(0)) await engine.close();
+      await redis.stop();
+      t = await open();
+    }
+  });
+});
