@@ -1,28 +1,40 @@
-import type { QueueSnapshot } from "../../store/scripts/scripts.ts";
+import type { QueueRow } from "../../store/scripts/scripts.ts";
 
 /** What the number of slots depends on. */
-type QueueFacts = Pick<
-  QueueSnapshot,
-  "waiting" | "startable" | "running" | "paused" | "resting" | "meanMs" | "samples"
->;
+type QueueFacts = Pick<QueueRow, "acceptedLastMinute"> & {
+  readonly snapshot: Pick<
+    QueueRow["snapshot"],
+    "waiting" | "startable" | "running" | "paused" | "resting" | "meanMs" | "samples"
+  >;
+};
 
 /** Below this, a fraction of a slot is an error of floating-point arithmetic. */
 const NEGLIGIBLE = 1e-9;
 
+const MINUTE_MS = 60_000;
+/** Slots that are all busy with what arrives on average have a line that grows whenever more arrives. */
+const HEADROOM = 1.1;
+
 /**
- * How many slots would start a newcomer within `targetWaitMs`, at least 1. With c busy slots one becomes free every mean/c ms,
- * and waiting + running − c + 1 must become free before the newcomer starts; this is solved for c. The present number of slots
- * does not matter, so that the answer is the same while an autoscaler is still starting workers. Null if unknown: the queue is
- * paused or rests, or has work but no history.
+ * How many slots would start a newcomer within `targetWaitMs`, and keep up with what arrives; at least 1. With c busy slots one
+ * becomes free every mean/c ms, and waiting + running − c + 1 must become free before the newcomer starts; this is solved for c.
+ * The present number of slots does not matter, so that the answer is the same while an autoscaler is still starting workers. Null
+ * if unknown: the queue is paused or rests, or has work but no history.
  */
-export function slotsWanted(snapshot: QueueFacts, targetWaitMs: number | undefined): number | null {
-  if (targetWaitMs === undefined || snapshot.paused || snapshot.resting) return null;
+export function slotsWanted(
+  { snapshot, acceptedLastMinute }: QueueFacts,
+  targetWaitMs: number | undefined,
+): number | null {
+  const { waiting, startable = waiting, running, paused, resting, meanMs, samples } = snapshot;
+  if (targetWaitMs === undefined || paused || resting) return null;
   // What waits for its key needs no slot.
-  const work = (snapshot.startable ?? snapshot.waiting) + snapshot.running;
-  // A free slot starts it at once: this is known even before the first task.
-  if (work === 0) return 1;
-  const { meanMs } = snapshot;
-  if (meanMs === null || snapshot.samples === 0) return null;
-  const slots = ((work + 1) * meanMs) / (meanMs + targetWaitMs);
-  return Math.max(1, Math.ceil(slots - NEGLIGIBLE));
+  const work = startable + running;
+  if (meanMs === null || samples === 0) {
+    // A free slot starts the first task at once, however long it takes.
+    return work === 0 ? 1 : null;
+  }
+  const forWork = work === 0 ? 1 : ((work + 1) * meanMs) / (meanMs + targetWaitMs);
+  const unheld = work === 0 ? 1 : work / (waiting + running);
+  const forArrivals = (acceptedLastMinute / MINUTE_MS) * meanMs * unheld * HEADROOM;
+  return Math.max(1, Math.ceil(Math.max(forWork, forArrivals) - NEGLIGIBLE));
 }

@@ -18,10 +18,11 @@ export async function readGauges({ engine, readiness, memory }: GaugeSources): P
     readiness(),
     memory().catch(() => []),
   ]);
-  const queues = rows?.map(({ snapshot, dead, oldestWaitingMs }) => {
+  const queues = rows?.map((row) => {
+    const { snapshot, dead, oldestWaitingMs } = row;
     const { targetWaitMs, rests } = engine.settings(snapshot.queue);
     const resting = rests ? snapshot.resting : null;
-    return { ...snapshot, dead, oldestWaitingMs, resting, slotsWanted: slotsWanted(snapshot, targetWaitMs) };
+    return { ...snapshot, dead, oldestWaitingMs, resting, slotsWanted: slotsWanted(row, targetWaitMs) };
   });
   return { ready: reasons.length === 0, queues: queues ?? null, memory: nodes };
 }

@@ -97,7 +97,7 @@ function documentOf(handler: Handler, row: QueueRow | undefined): QueueDocument[
         reason: row.rest.reason,
         nextProbe: timestamp(row.rest.nextProbeMs),
       },
-      slotsWanted: slotsWanted(snapshot, handler.targetWaitMs),
+      slotsWanted: slotsWanted(row, handler.targetWaitMs),
       consumes: handler.consumes,
       input: inputJsonSchema(handler),
     },

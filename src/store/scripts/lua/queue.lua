@@ -18,9 +18,13 @@ for _, kind in ipairs({ R.accepted, R.finished, R.failed }) do FIELDS[kind] = ra
 
 local function last_minute(key, kind)
   local bucket, total = floor(now / BUCKET_MS), 0
+  -- How much of the oldest bucket lies within the minute.
+  local share = 1 - now % BUCKET_MS / BUCKET_MS
   -- Later buckets are of before the clock was set back.
-  for _, value in ipairs(redis.call('HMGET', key, unpack(FIELDS[kind]))) do total = total + count_between(value, bucket - 5, bucket) end
-  return total
+  for _, value in ipairs(redis.call('HMGET', key, unpack(FIELDS[kind]))) do
+    total = total + count_between(value, bucket - 5, bucket) + share * count_between(value, bucket - 6, bucket - 6)
+  end
+  return floor(total + 0.5)
 end
 
 -- It would start at the virtual time, behind all who start then.
