@@ -151,6 +151,8 @@ if q[4] then
   end
 end
 
+-- What completions have freed may start too.
+if of_freed_keyed then open_freed() end
 local pause, rate, span, starts = 0
 if ARGV[7] ~= '0' then
   rate, span, starts = tonumber(ARGV[7]), tonumber(ARGV[8]), K.starts(queue)
@@ -180,7 +182,6 @@ end
 local fence, first_fence = tonumber(q[2] or 0), nil
 local ids, leased, taken = { nil }, { nil, nil }, 0
 local expiry, worker_end = whole(now + lease), end_of_worker(worker)
-if of_freed_keyed then open_freed() end
 local entries = count > 0 and redis.call('ZPOPMIN', startable, count) or {}
 if keyed and #entries > 0 then
   local started = {}
