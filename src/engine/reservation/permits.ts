@@ -1,11 +1,5 @@
 import type { Keys } from "../../store/keys.ts";
-import {
-  BATCH_LIMIT,
-  placesOf,
-  type Reservation,
-  type ReservedPart,
-  type Scripts,
-} from "../../store/scripts/scripts.ts";
+import { BATCH_LIMIT, type Reservation, type ReservedPart, type Scripts } from "../../store/scripts/scripts.ts";
 
 /**
  * Enforces the rate of queues with several partitions: one of these, chosen by the queue's name, permits each start in any of
@@ -32,11 +26,9 @@ export class Permits {
     reserve: (count: number) => Promise<ReservedPart>,
   ): Promise<ReservedPart> {
     const { queue, worker, lane = 0, reservation } = request;
-    // Requests permits only if there are tasks, since others could use them.
-    const [line] = await this.#scripts.count(this.#keys.tag(partition), [
-      { queue, places: placesOf([]), equals: false },
-    ]);
-    const count = Math.min(request.count, BATCH_LIMIT, line?.waiting ?? 0);
+    // Requests permits only for tasks that may start: others could use them, and the return of one wakes all who wait for one.
+    const startable = await this.#scripts.startable(this.#keys.tag(partition), queue);
+    const count = Math.min(request.count, BATCH_LIMIT, startable);
     if (count === 0) return await reserve(0);
     const asked = { queue, request: `${partition} ${worker} ${lane} ${reservation}`, count, rate };
     const home = this.#keys.tag(this.#keys.partitionOf(queue));

@@ -38,6 +38,7 @@ import { retry } from "./retry.ts";
 import { sample } from "./sample.ts";
 import { Script, type ScriptOptions, storeError } from "./script.ts";
 import { secret } from "./secret.ts";
+import { startable } from "./startable.ts";
 import { step } from "./step.ts";
 import { submit } from "./submit.ts";
 import { target } from "./target.ts";
@@ -120,6 +121,7 @@ const CALLS = {
   retry,
   sample,
   secret,
+  startable,
   step,
   submit,
   target,

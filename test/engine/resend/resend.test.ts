@@ -282,6 +282,7 @@ const READERS = [
   "home",
   "lifetimes",
   "record",
+  "startable",
   "workers",
 ];
 
