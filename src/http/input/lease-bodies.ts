@@ -2,6 +2,8 @@ import { z } from "zod";
 import { isContentType } from "../../handler/result-headers.ts";
 import { LONGEST_DELAY_S } from "../../task.ts";
 
+// What callers may choose freely is `unknown`: it was parsed from JSON, and z.json() would copy it value by value.
+
 /** A fence as leases carry it: a number up to 2^53, or its digits. */
 const fence = z.union([z.int().min(1), z.string().regex(/^\d{1,16}$/)]).transform(String);
 
@@ -28,13 +30,13 @@ export const progressBody = z.strictObject({
 });
 
 /** Values that the handler writes, in order. */
-export const outputBody = z.strictObject({ fence, data: z.array(z.json()).min(1).max(1000) });
+export const outputBody = z.strictObject({ fence, data: z.array(z.unknown()).min(1).max(1000) });
 
 /** The result: JSON, or bytes in base64 with their content type. */
 export const completeBody = z
   .strictObject({
     fence,
-    result: z.json().optional(),
+    result: z.unknown().optional(),
     body: z.base64().optional(),
     status: z.int().min(200).max(599).optional(),
     contentType: z

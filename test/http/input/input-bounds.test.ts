@@ -55,6 +55,58 @@ describe("an input that is made to be expensive", () => {
   });
 });
 
+/** JSON for a worker's result, its output, or a prediction is no input that a schema of a handler describes: it is taken as it is. */
+describe("JSON that has no schema", () => {
+  let server: TestServer;
+  before(async () => {
+    server = await startServer({ ROLE: "api", REPLICATE: "true", MAX_BODY: "8mb", MAX_OUTPUT: "8mb" });
+  });
+  after(() => server.stop());
+  const send = (at: string, body: string) =>
+    server.send(at, { method: "POST", body, headers: { "Content-Type": "application/json" } });
+  const leased = async () => {
+    const id = await server.enqueue("default", {});
+    const taken = await server.send("/v1/queues/default/leases", { method: "POST", body: {} });
+    return { id, fence: String(taken.json.items[0].fence) };
+  };
+  const routes: Record<string, (json: string) => Promise<string>> = {
+    "the result of a worker over HTTP": async (json) => {
+      const { id, fence } = await leased();
+      expect((await send(`/v1/leases/${id}/complete`, `{"fence":${fence},"result":${json}}`)).status).to.equal(200);
+      return (await server.send(`/v1/requests/${id}`)).text;
+    },
+    "the output of a worker over HTTP": async (json) => {
+      const { id, fence } = await leased();
+      expect((await send(`/v1/leases/${id}/output`, `{"fence":${fence},"data":[${json}]}`)).status).to.equal(204);
+      const { text } = await server.send(`/v1/requests/${id}/output`, { headers: { Prefer: "wait=0" } });
+      expect((await send(`/v1/leases/${id}/complete`, `{"fence":${fence}}`)).status).to.equal(200);
+      return text.slice(text.indexOf('"data":') + '"data":'.length, text.lastIndexOf("}"));
+    },
+    "a prediction": async (json) => {
+      const made = await send("/replicate/v1/predictions", `{"version":"default","input":${json}}`);
+      expect(made.status).to.equal(201);
+      const [lease] = (await server.send("/v1/queues/default/leases", { method: "POST", body: {} })).json.items;
+      await send(`/v1/leases/${lease.id}/complete`, `{"fence":${lease.fence}}`);
+      return JSON.stringify(lease.input);
+    },
+  };
+  for (const [name, through] of Object.entries(routes)) {
+    it(`takes ${name} in the time that parsing it takes`, async () => {
+      const json = `[${Array(40_000)
+        .fill("[".repeat(30) + "]".repeat(30))
+        .join(",")}]`;
+      const begun = process.cpuUsage();
+      expect((await through(json)) === json).to.equal(true);
+      expect(process.cpuUsage(begun).user / 1e6).to.be.below(4);
+    });
+
+    it(`keeps names with a meaning in JavaScript in ${name}`, async () => {
+      const json = '{"__proto__":{"a":1},"constructor":[{"__proto__":null}]}';
+      expect(await through(json)).to.equal(json);
+    });
+  }
+});
+
 describe("a number in an input", () => {
   let server: TestServer;
   before(async () => {

@@ -28,7 +28,7 @@ import { inputHandlerOf } from "../submit/submit.ts";
 /** A submission; whatever else its clients send does not concern a task. */
 const body = z.looseObject({
   version: z.string().min(1).max(256).optional(),
-  input: z.json().optional(),
+  input: z.unknown().optional(),
   webhook: z.string().optional(),
   webhook_events_filter: z.array(z.string()).optional(),
 });
