@@ -149,9 +149,15 @@ export class Metrics {
     "A sample of the estimates, by whether the task started within the estimated range, sooner or later",
     "start",
   );
+  readonly stuck = new Counter({
+    name: "paihao_handlers_stuck_total",
+    help: "Handlers that ignored their signal for so long that this process has to end, of queues with undos or keys",
+    labelNames: ["queue"],
+    registers: [this.registry],
+  });
   readonly #overdue = this.#gauge(
     "paihao_handlers_overdue",
-    "Handlers of this process that continue after their signal and are no longer waited for",
+    "Handlers of this process that continue after their signal",
     "queue",
   );
   readonly #tasks = this.#gauge("paihao_queue_tasks", "Tasks of a queue, by state", "queue", "state");

@@ -31,6 +31,8 @@ export interface Running {
   readonly queues: readonly string[];
   /** Which store, and where its data is. */
   readonly store: string;
+  /** Resolves when only the end of this process ends a handler that ignores its signal; undefined without a worker in it. */
+  readonly stuck?: Promise<void> | undefined;
   /** Reads the file of API keys again. */
   reload(): void;
   /**
@@ -143,6 +145,7 @@ export async function start(config: Config, log: Logger, given?: ReadonlyMap<str
       url: server && `http://${config.host.includes(":") ? `[${config.host}]` : config.host}:${server.port}`,
       queues: [...handlers.keys()],
       store: store.description,
+      stuck: worker?.stuck,
       reload,
       figures: () => engine.figures([...all.keys()]),
       stop: unwind,

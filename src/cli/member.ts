@@ -7,6 +7,7 @@ import { secretsOf } from "../config/secrets.ts";
 import { StartError } from "../errors.ts";
 import { createLog } from "../log.ts";
 import { start } from "../server.ts";
+import { endAfter, endWhenStuck } from "./ending.ts";
 import type { MemberMessage, StopMessage } from "./fleet.ts";
 import { surviveRejections } from "./last-resort.ts";
 
@@ -24,14 +25,9 @@ try {
   const running = await start(config, log);
   process.on("SIGHUP", () => running.reload());
   process.on("message", ({ stopWithinMs }: StopMessage) => {
-    running.stop(stopWithinMs).then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log.fatal({ err: error }, "could not stop cleanly; exiting");
-        process.exit(1);
-      },
-    );
+    endAfter(running, log, { withinMs: stopWithinMs });
   });
+  endWhenStuck(running, log);
   tell({ ready: { url: running.url, queues: running.queues } });
 } catch (error) {
   if (!(error instanceof StartError)) throw error;

@@ -2,6 +2,7 @@ import { readConfig } from "../config/config.ts";
 import { secretsOf } from "../config/secrets.ts";
 import { createLog } from "../log.ts";
 import { type Running, start } from "../server.ts";
+import { endAfter, endWhenStuck } from "./ending.ts";
 import { startFleet } from "./fleet.ts";
 import { surviveRejections } from "./last-resort.ts";
 
@@ -19,14 +20,9 @@ export async function startServer(overrides: Readonly<Record<string, string | un
   const onSignal = () => {
     for (const signal of ["SIGINT", "SIGTERM"] as const)
       process.removeListener(signal, onSignal).once(signal, () => process.exit(130));
-    running.stop().then(
-      () => process.exit(0),
-      (error: unknown) => {
-        log.fatal({ err: error }, "could not stop cleanly; exiting");
-        process.exit(1);
-      },
-    );
+    endAfter(running, log);
   };
+  endWhenStuck(running, log);
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, onSignal);
   // Only with a key file to read again: otherwise closing the terminal ends the server, as people expect.
   if (config.apiKeysFile !== undefined) process.on("SIGHUP", () => running.reload());

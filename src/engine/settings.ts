@@ -25,6 +25,8 @@ export interface QueueSettings {
   readonly keyedConcurrency: number | undefined;
   /** The handler has undos. */
   readonly undo: boolean;
+  /** What follows an attempt must not begin before its handler has ended: its undo, the next task of its key. */
+  readonly exclusive: boolean;
   readonly resultTtlMs: number;
   readonly tombstoneTtlMs: number;
   readonly deadTtlMs: number;
@@ -64,6 +66,7 @@ export function settingsOf(handler: Handler, config: Defaults): QueueSettings {
     targetWaitMs: handler.targetWaitMs,
     keyedConcurrency: handler.keyed?.concurrency,
     undo: handler.undo !== undefined,
+    exclusive: handler.undo !== undefined || handler.keyed !== undefined,
     resultTtlMs: handler.resultTtlMs ?? config.resultTtlMs,
     tombstoneTtlMs: handler.tombstoneTtlMs ?? config.tombstoneTtlMs,
     deadTtlMs: config.deadTtlMs,

@@ -19,6 +19,8 @@ export class LeaseRenewer implements Role {
   readonly #log: Logger;
   readonly #held = new ChurnMap<string, Attempt>();
   readonly #renewing = new Set<Attempt>();
+  /** Those whose handlers only the end of the process ends. */
+  readonly #stuck = new Set<Attempt>();
   readonly #loop: Loop;
   #settled: (() => void) | undefined;
   /** The store was unreachable at the last renewal, which is logged once. */
@@ -49,13 +51,28 @@ export class LeaseRenewer implements Role {
 
   hold(attempt: Attempt): void {
     // This worker got the task again: it had lost it without noticing.
-    this.#held.get(attempt.task.id)?.abort("lease-lost");
+    const earlier = this.#held.get(attempt.task.id);
+    if (earlier) {
+      earlier.abort("lease-lost");
+      this.#stuck.delete(earlier);
+    }
     this.#held.set(attempt.task.id, attempt);
   }
 
   drop(attempt: Attempt): void {
     if (this.#held.get(attempt.task.id) === attempt) this.#held.delete(attempt.task.id);
-    if (this.#held.size === 0) this.#settled?.();
+    this.#stuck.delete(attempt);
+    if (this.#isSettled) this.#settled?.();
+  }
+
+  /** From now on {@link settled} does not wait for it; its lease is renewed all the same. */
+  noteStuck(attempt: Attempt): void {
+    if (this.#held.get(attempt.task.id) === attempt) this.#stuck.add(attempt);
+    if (this.#isSettled) this.#settled?.();
+  }
+
+  get #isSettled(): boolean {
+    return this.#held.size === this.#stuck.size;
   }
 
   /** Asks a running task to stop, or all of them. */
@@ -63,16 +80,16 @@ export class LeaseRenewer implements Role {
     for (const attempt of id === undefined ? this.#held.values() : [this.#held.get(id)]) attempt?.abort(cause);
   }
 
-  /** Resolves with true when no attempt is running any more, or with false when the time is up. */
+  /** Resolves with true when no attempt is running any more that will end, or with false when the time is up. */
   async settled(withinMs: number): Promise<boolean> {
-    if (this.#held.size === 0) return true;
+    if (this.#isSettled) return true;
     let timer: NodeJS.Timeout | undefined;
     await new Promise<void>((resolve) => {
       this.#settled = resolve;
       timer = setTimeout(resolve, withinMs);
     });
     clearTimeout(timer);
-    return this.#held.size === 0;
+    return this.#isSettled;
   }
 
   #tick(): undefined {

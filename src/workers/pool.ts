@@ -210,9 +210,7 @@ export class Pool implements Role, Slots {
 
   /** A handler ignores its signal. As many of these as there are slots may continue without one; further ones keep theirs. */
   #leave(goingOn: Promise<unknown>): void {
-    const { metrics } = this.#engine;
     this.#overdue += 1;
-    metrics.countOverdue(this.queue, 1);
     if (this.#overdue > this.slots) {
       const counts = { overdue: this.#overdue, slots: this.slots };
       this.#log.error(
@@ -223,7 +221,6 @@ export class Pool implements Role, Slots {
     void goingOn.then(() => {
       this.#overdue -= 1;
       this.#occupancy.end();
-      metrics.countOverdue(this.queue, -1);
       this.#suspects?.slotFreed();
       this.#wake();
     });

@@ -106,14 +106,16 @@ export class Runner {
   #ended(attempt: Attempt, handler: Handler, end: HandlerEnd, run: Run): void {
     attempt.end();
     const { ranMs, trace } = attempt;
-    const how = end.kind === "result" ? end.kind : (attempt.aborted ?? end.kind);
+    const { aborted } = attempt;
+    // What a handler returns after it was asked to stop counts only at a shutdown.
+    const how = aborted === undefined || (aborted === "shutdown" && end.kind === "result") ? end.kind : aborted;
     if (ranMs !== undefined) this.#parts.engine.metrics.attempts.observe(ranMs, attempt.settings.queue, how);
     trace?.ended(how, messageOfEnd(end));
     run.settled(attempt.goingOn);
     note(attempt, end);
     // Losses never end an undo: one that kills its own process counts as failed, so that it does not repeat forever.
     const counted = isUndoHandler(handler) ? asFailure(end) : end;
-    const facts = { settings: attempt.settings, attempt: attempt.task.attempt, aborted: attempt.aborted };
+    const facts = { settings: attempt.settings, attempt: attempt.task.attempt, aborted };
     const ending = attemptEnd(counted, facts, Math.random());
     const over = () => {
       if (this.#parts.log.isLevelEnabled("info")) {
@@ -243,7 +245,7 @@ function note(attempt: Attempt, end: HandlerEnd): void {
     log.warn({ timeoutMs: settings.timeoutMs }, "runner: the attempt took longer than its timeout");
 
   if (end.kind === "overdue")
-    log.warn({ aborted }, "runner: the handler runs on after its signal; it is no longer waited for");
+    log.warn({ aborted }, "runner: the handler ignored its signal; it is no longer waited for");
   else if (end.kind === "lost") log.warn({ how: end.how }, "runner: the process that ran the task died");
   else if (end.kind === "permanent")
     log.warn({ reason: end.message }, "runner: the attempt failed; another one would change nothing");

@@ -7,6 +7,7 @@ import type { Logger } from "../log.ts";
 import type { Role } from "../loop.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import { packageVersion } from "../version.ts";
+import type { Attempt } from "./attempt/attempt.ts";
 import type { HandlerLimits } from "./attempt/task-context.ts";
 import { Heartbeat } from "./heartbeat.ts";
 import { LeaseRenewer } from "./lease-renewer.ts";
@@ -26,7 +27,10 @@ export interface WorkerOptions extends HandlerLimits {
   readonly tracing?: Tracing | undefined;
   /** The directory that the handlers were loaded from, if any; threads and child processes load them from it too. */
   readonly handlersDir?: string | undefined;
-  /** How long running tasks may continue after {@link Worker.stop}, ms; then they are handed back. */
+  /**
+   * How long running tasks may continue after {@link Worker.stop}, ms; then they are handed back. And how long a handler may ignore its
+   * signal, if its lease is not longer, before it counts as stuck.
+   */
   readonly drainTimeoutMs: number;
 }
 
@@ -40,6 +44,8 @@ const LATELY_MS = 60_000;
 export class Worker implements Role {
   /** Unique to this start of the process. */
   readonly id = `${hostname()}:${process.pid}:${randomUUID().slice(0, 8)}`;
+  /** Resolves when a handler is stuck: it ignores its signal, and its task cannot go on before the process ends. */
+  readonly stuck: Promise<void>;
   readonly #options: WorkerOptions;
   readonly #pools: readonly Pool[];
   readonly #renewer: LeaseRenewer;
@@ -53,7 +59,22 @@ export class Worker implements Role {
     const limits = { maxResultBytes, maxOutputBytes };
     this.#options = options;
     this.#renewer = new LeaseRenewer(engine, log);
-    this.#executors = new Executors({ handlers, handlersDir, limits, log });
+    let tellStuck = () => {};
+    this.stuck = new Promise((resolve) => {
+      tellStuck = resolve;
+    });
+    const onStuck = (attempt: Attempt) => {
+      const { lease, log, settings } = attempt;
+      engine.metrics.stuck.inc({ queue: settings.queue });
+      log.error(
+        { requestId: lease.id, aborted: attempt.aborted },
+        "worker: the handler goes on ignoring its signal; its task waits until this process ends",
+      );
+      this.#renewer.noteStuck(attempt);
+      tellStuck();
+    };
+    const { drainTimeoutMs } = options;
+    this.#executors = new Executors({ handlers, handlersDir, limits, log, drainTimeoutMs, onStuck });
     const runner = new Runner({ engine, renewer: this.#renewer, executors: this.#executors, log, tracing, limits });
     const occupancy = new Occupancy(() => this.#executors.slotFreed());
     const parts = { engine, runner, renewer: this.#renewer, executors: this.#executors, occupancy, log };
@@ -97,8 +118,14 @@ export class Worker implements Role {
       this.#renewer.abort("shutdown");
       await this.#renewer.settled(SETTLE_MS);
     }
+    if (this.#renewer.size > 0)
+      log.warn(
+        { running: this.#renewer.size },
+        "worker: handlers run on until this process ends; their tasks go on when their leases have ended",
+      );
     await this.#executors.stop();
-    await this.#renewer.stop();
     await this.#heartbeat.stop();
+    // Last: the process must end before the leases of handlers that run on.
+    await this.#renewer.stop();
   }
 }

@@ -118,18 +118,23 @@ describe("a running task's signal", () => {
     expect(reasons).to.deep.equal(["canceled"]);
   });
 
-  it("ends a canceled task even if the handler ignores it", async () => {
-    const [begun, never] = [deferred(), deferred()];
-    await open(() => {
-      begun.resolve();
-      return never.promise;
+  it("counts a canceled run as that, whatever its handler does then", async () => {
+    await open(async (input, task) => {
+      const reason = await firing(task.signal);
+      if (input === "throw") throw new Error(reason);
+      return reason;
     });
     await shop.worker();
-    const id = await shop.submit(1);
-    await begun.promise;
-    await shop.engine.cancel(id, "jobs");
-    expect((await shop.ended(id)).state).to.equal("canceled");
-    never.resolve();
+    const ids = [await shop.submit("throw"), await shop.submit("return")];
+    for (const id of ids) {
+      await shop.ended(id, "running");
+      await shop.engine.cancel(id, "jobs");
+      expect((await shop.ended(id)).state).to.equal("canceled");
+    }
+    const text = await shop.engine.metrics.exposition();
+    const durations = text.match(/paihao_attempt_duration_seconds_count\{[^}]*\} \d+/g);
+    expect(durations).to.deep.equal(['paihao_attempt_duration_seconds_count{queue="jobs",end="canceled"} 2']);
+    expect(text).to.contain('paihao_attempts_total{queue="jobs",ending="canceled"} 2');
   });
 
   it("fires when the lease was lost while the event loop was blocked, and the late result is refused", async () => {

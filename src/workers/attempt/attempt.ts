@@ -55,6 +55,7 @@ export class Attempt implements TaskActions {
   #onAbort: (() => void)[] | undefined;
   #timer: NodeJS.Timeout | undefined;
   #beganAt: number | undefined;
+  #isOverdue = false;
   #reporter: Reporter | undefined;
   #input: Buffer | null;
   #steps: StepStore | undefined;
@@ -174,15 +175,15 @@ export class Attempt implements TaskActions {
     return this.#aborted;
   }
 
-  /** Asks the handler to stop; the first cause stays. */
+  /** Asks the handler to stop. The first cause stays, unless the lease is lost later: then its end no longer matters. */
   abort(cause: AbortCause): void {
-    if (this.#aborted !== undefined) return;
+    if (this.#aborted !== undefined && (cause !== "lease-lost" || this.#aborted === cause)) return;
     this.#aborted = cause;
     this.#abort?.abort(new TaskAborted(cause));
     for (const listener of this.#onAbort ?? []) listener();
   }
 
-  /** Calls back when the signal fires, or at once if it has. Much cheaper than a listener on the signal itself. */
+  /** Calls back when the signal fires, or at once if it has, and again if the lease is lost later. Much cheaper than a listener on the signal itself. */
   whenAborted(listener: () => void): void {
     if (this.#aborted !== undefined) listener();
     else {
@@ -225,6 +226,17 @@ export class Attempt implements TaskActions {
     this.#beganAt = performance.now();
     const { timeoutMs } = this.settings;
     if (timeoutMs !== undefined) this.#timer = setTimeout(() => this.abort("timeout"), timeoutMs);
+  }
+
+  /** The handler runs on after its signal, until `end`. */
+  overdue(end: Promise<unknown>): void {
+    if (this.#isOverdue) return;
+    this.#isOverdue = true;
+    const { metrics } = this.#parts.engine;
+    const { queue } = this.settings;
+    metrics.countOverdue(queue, 1);
+    void end.then(() => metrics.countOverdue(queue, -1));
+    this.log.warn({ requestId: this.lease.id, aborted: this.aborted }, "attempt: the handler runs on after its signal");
   }
 
   /** The handler has ended or is abandoned. */

@@ -4,13 +4,13 @@ import type { Attempt } from "../attempt/attempt.ts";
 
 /** Where handlers run. */
 export interface Executor {
-  /** Runs the handler of an attempt. Never rejects; ends at the latest a grace after the attempt's signal has fired. */
+  /** Runs the handler of an attempt. Never rejects. */
   execute(attempt: Attempt, handler: Handler): HandlerEnd | Promise<HandlerEnd>;
   /** Ends what it has started; idempotent. What still runs there ends with it. */
   stop(): Promise<void>;
 }
 
-/** How long a handler may go on after its signal has fired, ms; then the attempt is over without it. */
+/** How long a handler may go on after its signal has fired, ms; then it is overdue. */
 const GRACE_MS: Readonly<Record<AbortCause, number>> = {
   timeout: 2000,
   canceled: 2000,
@@ -19,23 +19,38 @@ const GRACE_MS: Readonly<Record<AbortCause, number>> = {
   shutdown: 500,
 };
 
-/** Waits for the end, which never rejects, but no longer than a grace after the signal has fired. */
-export function withinGrace(attempt: Attempt, end: Promise<HandlerEnd>): Promise<HandlerEnd> {
+/** Ends the wait for a handler that is overdue. */
+export type Leave = () => void;
+
+/**
+ * Waits for the end of a handler, which never rejects.
+ * @param onOverdue decides for how long an overdue handler is waited for; may return a timer that is cleared at the end. Called again
+ *   if its lease is lost after that.
+ */
+export function awaitEnd(
+  attempt: Attempt,
+  end: Promise<HandlerEnd>,
+  onOverdue: (leave: Leave) => NodeJS.Timeout | undefined,
+): Promise<HandlerEnd> {
   return new Promise((resolve) => {
     let timer: NodeJS.Timeout | undefined;
     let over = false;
-    const leave = () => {
-      attempt.goingOn = end;
-      resolve({ kind: "overdue" });
-    };
-    attempt.whenAborted(() => {
-      if (!over) timer = setTimeout(leave, GRACE_MS[attempt.aborted ?? "shutdown"]);
-    });
-    void end.then((settled) => {
+    const finish = (how: HandlerEnd) => {
       over = true;
       clearTimeout(timer);
-      resolve(settled);
+      resolve(how);
+    };
+    attempt.whenAborted(() => {
+      if (over) return;
+      clearTimeout(timer);
+      timer = setTimeout(
+        () => {
+          timer = onOverdue(() => finish({ kind: "overdue" }));
+        },
+        GRACE_MS[attempt.aborted ?? "shutdown"],
+      );
     });
+    void end.then(finish);
   });
 }
 

@@ -3,18 +3,16 @@ import type { Handler } from "../../handler/define.ts";
 import { INTERNAL_QUEUES } from "../../handler/internal-queues.ts";
 import type { Logger } from "../../log.ts";
 import type { Reserved } from "../../store/scripts/scripts.ts";
-import type { HandlerLimits } from "../attempt/task-context.ts";
 import { Children } from "./children.ts";
 import type { Executor } from "./executor.ts";
-import { InProcess } from "./in-process.ts";
+import { InProcess, type InProcessParts } from "./in-process.ts";
 import { Threads } from "./threads.ts";
 
 /** What {@link Executors} are made of. */
-export interface ExecutorsOptions {
+export interface ExecutorsOptions extends InProcessParts {
   readonly handlers: ReadonlyMap<string, Handler>;
   /** Where the handlers' files are; undefined when they were not loaded from files. */
   readonly handlersDir: string | undefined;
-  readonly limits: HandlerLimits;
   readonly log: Logger;
 }
 
@@ -24,8 +22,9 @@ export class Executors {
   readonly #threads = new Map<string, Executor>();
   readonly #children: Children | undefined;
 
-  constructor({ handlers, handlersDir, limits, log }: ExecutorsOptions) {
-    this.#inProcess = new InProcess(limits);
+  constructor(options: ExecutorsOptions) {
+    const { handlers, handlersDir, limits, log } = options;
+    this.#inProcess = new InProcess(options);
     if (handlersDir !== undefined) {
       const usual = (task: Reserved, queue: string) => this.#usual(task, queue);
       this.#children = new Children({ handlersDir, limits, log, usual });

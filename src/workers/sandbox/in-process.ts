@@ -2,23 +2,54 @@ import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import { Context, type HandlerLimits } from "../attempt/task-context.ts";
-import { type Executor, withinGrace } from "./executor.ts";
+import { awaitEnd, type Executor, type Leave } from "./executor.ts";
 import { perform } from "./perform.ts";
 
-/** Runs handlers in this process. One that ignores its signal cannot be ended, only abandoned. */
-export class InProcess implements Executor {
-  readonly #limits: HandlerLimits;
+/** What {@link InProcess} needs. */
+export interface InProcessParts {
+  readonly limits: HandlerLimits;
+  /** How long a handler may ignore its signal if its lease is not longer, ms: as long as a running task has when its process stops. */
+  readonly drainTimeoutMs: number;
+  /** Called when nothing but the end of this process will end a handler that must have ended before its task goes on. */
+  readonly onStuck: (attempt: Attempt) => void;
+}
 
-  constructor(limits: HandlerLimits) {
-    this.#limits = limits;
+/** Runs handlers in this process. One that ignores its signal cannot be ended, only waited for or left. */
+export class InProcess implements Executor {
+  readonly #parts: InProcessParts;
+
+  constructor(parts: InProcessParts) {
+    this.#parts = parts;
   }
 
   execute(attempt: Attempt, handler: Handler): HandlerEnd | Promise<HandlerEnd> {
-    const context = new Context(attempt.facts, attempt, handler, this.#limits);
+    const { limits } = this.#parts;
+    const context = new Context(attempt.facts, attempt, handler, limits);
     attempt.begin();
-    const end = perform(handler, attempt.input, context, this.#limits.maxResultBytes);
-    return end instanceof Promise ? withinGrace(attempt, end) : end;
+    const end = perform(handler, attempt.input, context, limits.maxResultBytes);
+    if (!(end instanceof Promise)) return end;
+    return awaitEnd(attempt, end, (leave) => this.#onOverdue(attempt, end, leave));
   }
 
   async stop(): Promise<void> {}
+
+  #onOverdue(attempt: Attempt, end: Promise<HandlerEnd>, leave: Leave): NodeJS.Timeout | undefined {
+    const { drainTimeoutMs, onStuck } = this.#parts;
+    const { exclusive, leaseMs } = attempt.settings;
+    attempt.overdue(end);
+    const leaveIt = () => {
+      attempt.goingOn = end;
+      leave();
+    };
+    if (mayBeLeft(attempt)) {
+      leaveIt();
+      return undefined;
+    }
+    return setTimeout(() => (exclusive ? onStuck(attempt) : leaveIt()), Math.max(drainTimeoutMs, leaseMs));
+  }
+}
+
+/** Whether a handler may run on while its task does so elsewhere: of a task that was canceled it may not. */
+function mayBeLeft({ aborted, settings }: Attempt): boolean {
+  return aborted === "lease-lost" || (!settings.exclusive && (aborted === "timeout" || aborted === "shutdown"));
 }

@@ -3,7 +3,7 @@ import { messageOf } from "../../errors.ts";
 import { withRequestId } from "../../log.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import type { HandlerLimits } from "../attempt/task-context.ts";
-import { withinGrace } from "./executor.ts";
+import { awaitEnd } from "./executor.ts";
 import type { FromSandbox, Reply } from "./messages.ts";
 import type { SandboxPort } from "./port.ts";
 import { relayLog } from "./relayed-error.ts";
@@ -19,7 +19,7 @@ export class Sandbox {
   readonly #limits: HandlerLimits;
   #gone = false;
   #runs = 0;
-  #current: { run: number; attempt: Attempt; done(end: HandlerEnd): void } | undefined;
+  #current: { run: number; attempt: Attempt; done(end: HandlerEnd): void; spoiled?: HandlerEnd } | undefined;
   #onBoot: (error?: Error) => void = () => {};
 
   constructor(port: SandboxPort, options: { handlersDir: string; limits: HandlerLimits }) {
@@ -61,7 +61,7 @@ export class Sandbox {
     const answered = new Promise<HandlerEnd>((done) => {
       this.#current = { run, attempt, done };
     });
-    const lost = this.#port.gone.then((how): HandlerEnd => ({ kind: "lost", how }));
+    const lost = this.#port.gone.then((how): HandlerEnd => this.#current?.spoiled ?? { kind: "lost", how });
     this.#port.post({
       type: "run",
       run,
@@ -75,7 +75,7 @@ export class Sandbox {
     // The sandbox ignores messages for a run that is over.
     attempt.whenAborted(() => this.#port.post({ type: "abort", run, cause: attempt.aborted ?? "shutdown" }));
     try {
-      const end = await withinGrace(attempt, Promise.race([answered, lost]));
+      const end = await awaitEnd(attempt, Promise.race([answered, lost]), (leave) => void leave());
       if (end.kind === "overdue") await this.kill();
       return end;
     } finally {
@@ -99,8 +99,10 @@ export class Sandbox {
     // The event fires in the async context in which the sandbox was started, perhaps that of another task.
     withRequestId(attempt.task.id, () => {
       if (message.type === "done") {
-        if (message.spoiled) void this.kill();
-        current.done(message.end);
+        if (!message.spoiled) return current.done(message.end);
+        // Its handler may run on: it has ended when the sandbox has.
+        current.spoiled = message.end;
+        void this.kill();
       } else if (message.type === "progress") attempt.reporter.report(message.percent, message.message);
       else if (message.type === "log") relayLog(attempt.log, message.line);
       else if (message.type === "write") this.#reply(message.call, attempt.output.write(message.json));

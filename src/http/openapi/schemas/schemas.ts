@@ -179,7 +179,7 @@ export const schemas: Readonly<Record<string, Schema>> = {
     serviceTime: object({ mean: nullable(seconds), samples: count }),
     rate: {
       ...object({ accepted: seconds, finished: seconds, failed: seconds }),
-      description: "Per second, over the last minute; `finished` includes the failed.",
+      description: "Per second, over the last minute; `finished` includes the failed, not the canceled.",
     },
     eta: nullable(schemaRef("Eta")),
     order: {

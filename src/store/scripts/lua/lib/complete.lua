@@ -2,8 +2,8 @@
 local find = string.find
 
 -- Ends one task. Returns its verdict: see complete.lua.
---   of      {queue, ids, times, outcomes}: of those of a queue that have ended the ids; of those that succeeded the service times, and
---           their entries for note_finished
+--   of      {queue, ids, times, outcomes, canceled}: of those of a queue that have ended the ids; of those that succeeded the service
+--           times, and their entries for note_finished; how many were canceled
 --   teller  see lib/notify.lua
 local function complete_one(of, id, fence, result, keep, tombstone, teller)
   local key = K.task(id)
@@ -26,7 +26,10 @@ local function complete_one(of, id, fence, result, keep, tombstone, teller)
   local expires
   if extra == '1' then
     expires = complete_extra(of.queue, id, key, result, keep, tombstone)
-    if not expires then return 'canceled' end
+    if not expires then
+      of.canceled = of.canceled + 1
+      return 'canceled'
+    end
   else
     expires = mark_ended(id, key, S.succeeded, keep, tombstone, result)
     -- Nothing of it is rare but its key.
@@ -56,7 +59,7 @@ local function complete_groups(args, at, asked, lane)
     of = queues[queue]
     if not of then
       -- With room for the only task of most calls.
-      of = { queue = queue, ids = { nil }, times = { nil }, outcomes = { nil } }
+      of = { queue = queue, ids = { nil }, times = { nil }, outcomes = { nil }, canceled = 0 }
       queues[queue] = of
     end
     for _ = 1, count do
@@ -71,6 +74,10 @@ local function complete_groups(args, at, asked, lane)
     local ended = #done.ids
     if ended > 0 then
       redis.call('ZREM', K.leases(queue), unpack(done.ids))
+      if done.canceled > 0 then
+        ended = ended - done.canceled
+        count_rate(queue, R.returned, done.canceled)
+      end
       if queue == asked then
         read, to_write = note_ends(queue, ended, done.times, lane)
       else
