@@ -19,19 +19,24 @@ export function useTraceIds(read: NonNullable<typeof traceIds>): void {
 
 /**
  * Makes the process's log: JSON lines on standard output. Every line written while a request is answered or a task runs has its
- * id as `requestId`: cls-rtracer keeps it through all asynchronous calls. Secrets are replaced in the finished line, wherever in it
- * they are: errors quote URLs, and handlers log what they like.
+ * id as `requestId`: cls-rtracer keeps it through all asynchronous calls. Long values are cut and secrets replaced in the finished
+ * line, wherever in it they are: errors quote URLs and inputs, and handlers log what they like.
  * @param secrets further ones than those that can be told by their form
+ * @param isRelayed another process writes the lines to its log: what is cut here, it could not recognise as a part of a secret
  */
 export function createLog(
   level: LogLevel,
-  { destination, secrets }: { destination?: DestinationStream; secrets?: readonly string[] } = {},
+  {
+    destination,
+    secrets,
+    isRelayed = false,
+  }: { destination?: DestinationStream; secrets?: readonly string[]; isRelayed?: boolean } = {},
 ): Logger {
   const options = {
     level,
     base: { pid: process.pid },
     timestamp: pino.stdTimeFunctions.isoTime,
-    hooks: { streamWrite: redaction(secrets) },
+    ...(!isRelayed && { hooks: { streamWrite: redaction(secrets) } }),
     mixin: () => {
       const requestId = rTracer.id();
       const ids = requestId === undefined ? {} : { requestId };

@@ -1,19 +1,33 @@
+import { escapedControls } from "./control-characters.ts";
+
 /** What stands in the place of a secret. */
 const MASK = "***";
+/** What stands in the place of what is cut. */
+const CUT = "…";
 /** A shorter one would be found in ordinary words. */
 const LEAST_SECRET = 6;
 
-/** Secrets by their form, each with what stays of it. */
+/** The longest value of a line, in characters of JSON; and that of a member which is the text of an error. */
+const LONGEST = 256;
+const LONGEST_TEXT = 2048;
+const TEXTS: ReadonlySet<string> = new Set(["msg", "message", "reason"]);
+/** A longer stack keeps as much of its text, and of its frames what stands in so many characters. */
+const LONGEST_STACK = 6144;
+const FRAMES = 8192;
+/** So far behind a cut the end of a secret is looked for. */
+const REACH = 1024;
+
+/** Secrets by their form, each with what stays of it. In JSON a letter behind a backslash is no letter of a word. */
 const FORMS: readonly (readonly [form: RegExp, kept: string])[] = [
   // The password of a URL; what is in front of it names the account.
-  [/(\b[a-z][a-z0-9+.-]*:\/\/[^\s/?#@"\\]*:)[^\s/?#@"\\]+@/gi, `$1${MASK}@`],
+  [/(:\/\/[^\s/?#@:"\\]*:)[^\s/?#"\\]+@/g, `$1${MASK}@`],
   [/([?&](?:signature|sig|token|access_token|auth|api[-_]?key|key|password|secret)=)[^&#\s"\\]+/gi, `$1${MASK}`],
-  [/\b(bearer|basic)( +)[A-Za-z0-9._~+/-]{6,}=*/gi, `$1$2${MASK}`],
-  [/\bwhsec_[A-Za-z0-9+/]+=*/g, `whsec_${MASK}`],
+  [/(?<![^\\]\w)(bearer|basic)( +)[A-Za-z0-9._~+/-]{6,}=*/gi, `$1$2${MASK}`],
+  [/(?<![^\\]\w)whsec_[A-Za-z0-9+/]+=*/g, `whsec_${MASK}`],
   // API keys, as auth/api-key.ts makes them.
-  [/\bph_[A-Za-z0-9_-]{16,}/g, `ph_${MASK}`],
+  [/(?<![^\\]\w)ph_[A-Za-z0-9_-]{16,}/g, `ph_${MASK}`],
   [
-    /("(?:(?:proxy-)?authorization|(?:set-)?cookie|password|secret|x-api-key|api[-_]?key|x-auth-token|webhook-signature)":)(?:"(?:[^"\\]|\\.)*"|\[[^\]]*\])/gi,
+    /("(?:(?:proxy-)?authorization|(?:set-)?cookie|password|secret|x-api-key|api[-_]?key|x-auth-token|webhook-signature)":)(?:"(?:[^"\\]|\\.)*"|\[(?:"(?:[^"\\]|\\.)*"|[^"\]])*\])/gi,
     `$1"${MASK}"`,
   ],
 ];
@@ -22,16 +36,80 @@ const FORMS: readonly (readonly [form: RegExp, kept: string])[] = [
 const HINT =
   /:\/\/|[?&][\w-]+=|bearer|basic|whsec_|ph_|authorization"|cookie"|password"|secret"|api[-_]?key"|token"|signature"/i;
 
-/** Makes a function that replaces secrets in a line of JSON: those given, and whatever has the form of one. */
+/**
+ * Makes a function for lines of JSON that cuts long values, replaces secrets – those given, and whatever has the form of one – and
+ * escapes control characters. It takes time in proportion to the length, whatever a line says.
+ */
 export function redaction(secrets: readonly string[] = []): (line: string) => string {
   const literal = secrets.filter((secret) => secret.length >= LEAST_SECRET);
-  // As they are in JSON.
-  const known = [...new Set(literal.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]))];
-  return (line) => {
-    let clean = line;
+  // As they are in JSON; a long one first, of which another may be a part.
+  const known = [...new Set(literal.flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)]))].sort(
+    (a, b) => b.length - a.length,
+  );
+  const reach = Math.max(REACH, known[0]?.length ?? 0);
+  const masked = (text: string): string => {
+    let clean = text;
     for (const secret of known) if (clean.includes(secret)) clean = clean.replaceAll(secret, MASK);
     if (!HINT.test(clean)) return clean;
     for (const [form, kept] of FORMS) clean = clean.replace(form, kept);
     return clean;
   };
+  /** The beginning of a text. A secret that the cut goes through is masked first: a part of it would not be recognised. */
+  const cut = (text: string, longest: number): string => {
+    const isShort = text.length <= longest + reach;
+    // The sign is what the password of a URL ends with.
+    const clean = masked(isShort ? text : `${whole(text.slice(0, longest + reach))}@`);
+    return isShort && clean.length <= longest ? clean : whole(clean.slice(0, longest)) + CUT;
+  };
+  return (line) => escapedControls(masked(line.length > LONGEST ? shortened(line, cut) : line));
+}
+
+/** A line of JSON whose strings are cut. */
+function shortened(line: string, cut: (text: string, longest: number) => string): string {
+  let short = "";
+  let done = 0;
+  let key = "";
+  for (let open = line.indexOf('"'); open >= 0; ) {
+    const end = endOf(line, open + 1);
+    if (end - open > LONGEST) {
+      const text = line.slice(open + 1, end);
+      short += line.slice(done, open + 1) + (key === "stack" ? cutStack(text, cut) : cut(text, longestOf(key)));
+      done = end;
+    }
+    key = line[end + 1] === ":" ? line.slice(open + 1, end) : "";
+    open = line.indexOf('"', end + 1);
+  }
+  // The bytes of a Buffer are numbers.
+  return (short + line.slice(done)).replace(/("type":"Buffer","data":\[)[\d,]{256,}\]/g, "$1]");
+}
+
+const longestOf = (key: string): number => (TEXTS.has(key) ? LONGEST_TEXT : LONGEST);
+
+/** A stack whose text is long keeps its frames. */
+function cutStack(stack: string, cut: (text: string, longest: number) => string): string {
+  if (stack.length <= LONGEST_STACK) return stack;
+  const frames = stack.slice(0, FRAMES).indexOf("\\n    at ", LONGEST_TEXT);
+  return cut(stack, LONGEST_TEXT) + (frames < 0 ? "" : cut(stack.slice(frames), FRAMES - frames));
+}
+
+/** Where the string ends that begins there. */
+function endOf(line: string, start: number): number {
+  for (let end = line.indexOf('"', start); end >= 0; end = line.indexOf('"', end + 1)) {
+    if (backslashesBefore(line, end) % 2 === 0) return end;
+  }
+  return line.length;
+}
+
+function backslashesBefore(text: string, end: number): number {
+  let start = end;
+  while (text[start - 1] === "\\") start -= 1;
+  return end - start;
+}
+
+/** Without half an escape sequence, or half a character, at its end. */
+function whole(text: string): string {
+  const last = text.lastIndexOf("\\");
+  const isBroken = last >= 0 && last + (text[last + 1] === "u" ? 6 : 2) > text.length;
+  const end = isBroken && backslashesBefore(text, last + 1) % 2 === 1 ? last : text.length;
+  return text.slice(0, end).replace(/[\ud800-\udbff]$/, "");
 }

@@ -1,4 +1,5 @@
 import { readConfig } from "../config/config.ts";
+import { secretsOf } from "../config/secrets.ts";
 import { auditStore } from "../engine/maintenance/audit.ts";
 import { createLog } from "../log.ts";
 import { provisionStore } from "../store/servers/provision.ts";
@@ -13,7 +14,7 @@ const NAMED = 20;
  */
 export async function audit({ heal = false, json = false }: { heal?: boolean; json?: boolean }): Promise<0 | 1> {
   const config = readConfig();
-  const log = createLog("error");
+  const log = createLog("error", { secrets: secretsOf(config) });
   const store = await provisionStore(config, log);
   try {
     console.error(store.description);

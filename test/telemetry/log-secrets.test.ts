@@ -80,4 +80,34 @@ describe("the log", function () {
     ];
     for (const secret of secrets) expect(text, secret).to.not.include(secret);
   });
+
+  it("is not held up by a long path or an error that quotes its input, and keeps the beginning of each", async () => {
+    const server = await startGateways(
+      `export const quoting = defineHandler({
+        queue: "quoting", attempts: 1, isolate: true,
+        run: (input, task) => {
+          task.log.info({ long: "x".repeat(250) + input.said }, "quoted");
+          throw new Error("x".repeat(2040) + input.said + "a.".repeat(1000) + "://" + ":".repeat(1000));
+        },
+      });`,
+      { URL_SIGNING_KEY: SIGNING_KEY },
+    );
+    try {
+      const path = `/${"a.".repeat(4000)}://${":".repeat(4000)}`;
+      const begun = process.cpuUsage();
+      expect((await server.send(path)).status).to.equal(404);
+      const answer = await server.send("/v1/queues/quoting/requests", { method: "POST", body: { said: SIGNING_KEY } });
+      expect(answer.status).to.equal(500);
+      expect(process.cpuUsage(begun).user / 1e6).to.be.below(5);
+      await eventually(() => server.log.some(({ msg }) => msg === "the attempt failed"));
+      expect(server.log.map((line) => line.path)).to.include(`${path.slice(0, 256)}…`);
+    } finally {
+      await server.stop();
+    }
+    const text = JSON.stringify(server.log);
+    expect(text)
+      .to.include(`${"x".repeat(250)}***`)
+      .and.include(`${"x".repeat(2040)}***`);
+    expect(text).to.not.include("a sig").and.to.not.include("of the test");
+  });
 });

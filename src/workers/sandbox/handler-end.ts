@@ -11,8 +11,8 @@ export class PermanentError extends Error {
 /** Maximum number of causes of an error that are logged, and their total length. */
 const CAUSES = 5;
 const STACK_LENGTH = 10_000;
-/** Maximum length of a reported message. */
-const MESSAGE_LENGTH = 2000;
+/** Maximum length of a reported message. Like that of a stack, it is beyond what the log shows, which looks for secrets behind its cut. */
+const MESSAGE_LENGTH = 4000;
 
 /**
  * The end of a handler that threw. Never throws itself.
