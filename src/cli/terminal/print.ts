@@ -1,4 +1,5 @@
 import { styleText } from "node:util";
+import { withoutControls } from "../../control-characters.ts";
 
 type Style = Parameters<typeof styleText>[0];
 
@@ -27,15 +28,12 @@ export function note(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
-
 /** Text from elsewhere, in one line and without characters that a terminal would obey. */
 export function plain(text: string): string {
-  return text.replace(/\s+/g, " ").replace(CONTROLS, "\ufffd");
+  return withoutControls(text.replace(/\s+/g, " "));
 }
 
 /** The same for text of several lines. */
 export function plainLines(text: string): string {
-  return text.replace(CONTROLS, (character) => (character === "\n" || character === "\t" ? character : "\ufffd"));
+  return withoutControls(text.replaceAll("\r\n", "\n"));
 }
