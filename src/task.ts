@@ -60,9 +60,18 @@ export interface Result {
   /** Further response headers from the handler, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
+  /** What follows `body` in a long result of which only the beginning was read; absent if `body` is all. */
+  readonly rest?: BodyRest;
+}
+
+/** The rest of a long body, which is read when it can be sent. */
+export interface BodyRest {
+  readonly bytes: number;
+  /** Reads it a piece at a time. @throws PaihaoError store-unavailable, or expired if the result is gone meanwhile */
+  pieces(): AsyncIterable<Uint8Array>;
 }
 
 /** A result before it is stored: a text body is still a string. */
-export interface Answer extends Omit<Result, "body"> {
+export interface Answer extends Omit<Result, "body" | "rest"> {
   readonly body: string | Uint8Array;
 }

@@ -22,6 +22,11 @@ export function encodeResult({ status, contentType, headers, body }: Answer): st
   return typeof body === "string" ? line + body : Buffer.concat([Buffer.from(line), body]);
 }
 
+/** Whether the beginning of a stored result has all of its head. */
+export function hasHead(start: Buffer): boolean {
+  return start.includes(NEWLINE);
+}
+
 /**
  * Reads what {@link encodeResult} wrote. Never throws: an unreadable record gets status 500 and all its bytes as the body, so
  * that the rest of its task can still be shown.

@@ -4,7 +4,7 @@ import { encodeResult } from "../../store/result.ts";
 import type { Completed, CompleteVerdict, Completion, Lease, Scripts } from "../../store/scripts/scripts.ts";
 import type { Answer } from "../../task.ts";
 import { Batch } from "../calls/batch.ts";
-import { isLarge } from "../large-values/large-values.ts";
+import { isLarge, LARGE_DEFAULTS } from "../large-values/large-values.ts";
 import type { Homes } from "../partitions/homes.ts";
 import type { QueueSettings } from "../settings.ts";
 import type { Notices } from "../watching/notices.ts";
@@ -55,6 +55,11 @@ export class Completions {
       const item = items[nth];
       if (!item || !notices.has(item.id)) continue;
       const { id, keepMs, result } = item;
+      // A long result is read back in pieces as its callers take it: held here for each, it would wait for the slowest.
+      if (result.length > LARGE_DEFAULTS.pieceBytes) {
+        notices.tell(id, null);
+        continue;
+      }
       const stored = typeof result === "string" ? Buffer.from(result) : result;
       const end = { state: "succeeded", finishedMs, expiresMs: finishedMs + keepMs, attempts, result: stored } as const;
       notices.tell(id, { id, ended: true, output: false, end });

@@ -1,5 +1,7 @@
+import { PaihaoError } from "../../errors.ts";
 import type { Keys, LargeValue } from "../../store/keys.ts";
 import type { Scripts } from "../../store/scripts/scripts.ts";
+import type { BodyRest } from "../../task.ts";
 import { ByteBudget } from "./byte-budget.ts";
 
 /** Limits for reading and writing large values. */
@@ -10,7 +12,18 @@ export const LARGE_DEFAULTS = {
   patienceMs: 15_000,
   /** Longer values are written on the connection of large values, so that they do not delay renewals and the like. */
   writeBytes: 1024 ** 2,
+  /**
+   * A longer result is sent to a caller in pieces of so many bytes, each read when the caller has taken those before it. So much
+   * may wait for each connection: what all take together is limited by their number.
+   */
+  pieceBytes: 64 * 1024,
 } as const;
+
+/** The first piece of a value, and how to read the rest. */
+interface BegunValue {
+  readonly start: Buffer;
+  readonly rest: BodyRest;
+}
 
 /** Whether a value must be written on the connection of large values. */
 export function isLarge(value: string | Buffer): boolean {
@@ -22,13 +35,13 @@ export function isLarge(value: string | Buffer): boolean {
  * byte budget. Concurrent reads of the same value share one.
  */
 export class LargeValues {
-  readonly #scripts: Pick<Scripts, "value">;
+  readonly #scripts: Pick<Scripts, "value" | "piece">;
   readonly #keys: Keys;
   readonly #budget = new ByteBudget(LARGE_DEFAULTS.inFlightBytes);
   readonly #underway = new Map<string, Promise<Buffer | null>>();
 
   /** @param scripts on the connection of large values */
-  constructor(scripts: Pick<Scripts, "value">, keys: Keys) {
+  constructor(scripts: Pick<Scripts, "value" | "piece">, keys: Keys) {
     this.#scripts = scripts;
     this.#keys = keys;
   }
@@ -50,5 +63,29 @@ export class LargeValues {
       this.#underway.set(key, reading);
     }
     return reading;
+  }
+
+  /**
+   * Reads the first piece of a value of a task; null if it is gone, or no longer of that length.
+   * @throws PaihaoError store-unavailable
+   */
+  async begin(value: LargeValue, id: string, bytes: number, partition: number): Promise<BegunValue | null> {
+    const key = this.#keys.value(value, partition, id);
+    const tag = this.#keys.tag(partition);
+    const read = (from: number) => {
+      const part = { from, bytes: Math.min(LARGE_DEFAULTS.pieceBytes, bytes - from), of: bytes };
+      return this.#budget.spend(part.bytes, LARGE_DEFAULTS.patienceMs, () => this.#scripts.piece(tag, key, part));
+    };
+    const start = await read(0);
+    return start && { start, rest: { bytes: bytes - start.length, pieces: () => pieces(read, start.length, bytes) } };
+  }
+}
+
+async function* pieces(read: (from: number) => Promise<Buffer | null>, start: number, end: number) {
+  for (let from = start; from < end; ) {
+    const piece = await read(from);
+    if (piece === null) throw new PaihaoError("expired", "The result was deleted while it was being sent.");
+    yield piece;
+    from += piece.length;
   }
 }

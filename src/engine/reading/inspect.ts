@@ -1,11 +1,11 @@
 import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
-import { decodeResult } from "../../store/result.ts";
+import { decodeResult, hasHead } from "../../store/result.ts";
 import type { Inspected, Look, QueueSnapshot, Scripts, TaskRow } from "../../store/scripts/scripts.ts";
 import { isOutcome, type Result, type State } from "../../task.ts";
 import { Batch } from "../calls/batch.ts";
 import { type Eta, estimate } from "../estimates/estimate.ts";
-import type { LargeValues } from "../large-values/large-values.ts";
+import { LARGE_DEFAULTS, type LargeValues } from "../large-values/large-values.ts";
 import type { Homes } from "../partitions/homes.ts";
 import type { OtherPartitions } from "../partitions/other-partitions.ts";
 
@@ -90,6 +90,8 @@ export interface InspectOptions {
   allowed?(task: Inspection): boolean;
   /** A longer result is not read, and null. Default: no limit. */
   readonly mostBytes?: number;
+  /** Of a long result only the beginning is read, and the rest when it is asked for: see {@link Result.rest}. Default: no. */
+  readonly inPieces?: boolean;
   /** Its record is to name this process, which is then told of every change since: see {@link Notices}. Default: no. */
   readonly listen?: boolean;
 }
@@ -135,11 +137,21 @@ export class Inspector {
       const without = view(id, row, index, snapshot, nowMs);
       if (resultBytes === 0 || resultBytes > (options.mostBytes ?? resultBytes)) return without;
       if (options.allowed && !options.allowed(without)) return without;
+      if (options.inPieces && row.state === "succeeded" && resultBytes > LARGE_DEFAULTS.pieceBytes) {
+        const begun = await this.#begin(id, resultBytes, home);
+        if (begun) return { ...without, result: begun };
+      }
       const result = await this.#values.read("result", id, resultBytes, home);
       if (result?.length === resultBytes) return view(id, { ...row, result }, index, snapshot, nowMs);
       // The result is gone or was replaced: return the task without it, or read it again.
       if (looks === LOOKS) return without;
     }
+  }
+
+  /** A long result that is read in pieces; null if it cannot be: it is gone, or its headers alone are longer than a piece. */
+  async #begin(id: string, bytes: number, home: number): Promise<Result | null> {
+    const begun = await this.#values.begin("result", id, bytes, home);
+    return begun && hasHead(begun.start) ? { ...decodeResult(begun.start), rest: begun.rest } : null;
   }
 
   async #look(batch: Batch<Look, PlacedTask>, look: Look): Promise<PlacedTask> {

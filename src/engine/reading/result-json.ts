@@ -6,9 +6,15 @@ export const RESULT_LIMIT = 20_000;
 
 const JSON_TYPE = /^application\/(?:json|[a-z0-9!#$&^_.+-]+\+json)[ \t]*(?:;|$)/i;
 
-/** The text of a result that is JSON and small enough; otherwise undefined. */
-export function resultJson({ contentType, body }: Result): string | undefined {
-  if (contentType === null || !JSON_TYPE.test(contentType) || body.length >= RESULT_LIMIT || !isUtf8(body)) return;
+/** Whether a result says that it is JSON. */
+export function saysJson({ contentType }: Pick<Result, "contentType">): boolean {
+  return contentType !== null && JSON_TYPE.test(contentType);
+}
+
+/** The text of a result that is JSON and shorter than a limit, by default {@link RESULT_LIMIT}; otherwise undefined. */
+export function resultJson(result: Result, limit = RESULT_LIMIT): string | undefined {
+  const { body } = result;
+  if (!saysJson(result) || body.length >= limit || !isUtf8(body)) return;
   const text = Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString("utf8");
   try {
     JSON.parse(text);

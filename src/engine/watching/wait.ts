@@ -61,7 +61,7 @@ export class Wait {
       if (this.#end) return { end: this.#endOf(this.#end) };
       if (look || this.#changed) {
         this.#changed = false;
-        const seen = await this.#inspector.inspect(this.#task.id, { result: true });
+        const seen = await this.#inspector.inspect(this.#task.id, { result: true, inPieces: true });
         if (seen && isOutcome(seen.state)) return { end: seen };
         if (seen === null || deadlineMs <= Date.now() || this.#left) return { end: null, seen };
       }

@@ -29,7 +29,10 @@ export const HTTP_DEFAULTS = {
   lastAnswersMs: 5000,
 } as const;
 
-type Limits = Record<"requestMs" | "headersMs" | "keepAliveMs" | "checkEveryMs" | "unreadMs" | "lookEveryMs", number>;
+type Limits = Record<
+  "requestMs" | "headersMs" | "keepAliveMs" | "checkEveryMs" | keyof typeof STALLED_DEFAULTS,
+  number
+>;
 
 /** Where a server listens, its limits, and the signals of its stop. */
 export interface HttpServerOptions {

@@ -1,8 +1,16 @@
 import type { Server } from "node:http";
 import type { Socket } from "node:net";
 
-/** How long a client may read nothing, and how often that is checked, ms: together under a minute. */
-export const STALLED_DEFAULTS = { unreadMs: 50_000, lookEveryMs: 5000 } as const;
+/** What clients may leave unread, and how often that is checked, ms. */
+export const STALLED_DEFAULTS = {
+  /** How long a client may read nothing; with the time to the next check under a minute. */
+  unreadMs: 50_000,
+  lookEveryMs: 5000,
+  /** What all clients together may leave unread. While it is more, the slowest are not waited for that long. */
+  unreadBytes: 128 * 1024 ** 2,
+  /** Then a client must have read as much since the last check, or all of its data. */
+  readBytes: 64 * 1024,
+} as const;
 
 /** How much of its data a client had read at the last check. */
 interface Progress {
@@ -13,11 +21,14 @@ interface Progress {
   sinceMs: number;
 }
 
+type Limits = Record<keyof typeof STALLED_DEFAULTS, number>;
+
 /**
- * Closes the connections of clients that do not read, since their data is buffered in this process. Clients that read slowly,
- * and idle ones with nothing to read, are left alone.
+ * Closes the connections of clients that do not read, since their data is buffered in this process. Clients that read slowly are
+ * left alone unless too much is buffered for all together: then those go first for whom most is. Idle ones with nothing to read
+ * are left alone.
  */
-export function cutStalledReaders(server: Server, limits: { unreadMs: number; lookEveryMs: number }): void {
+export function cutStalledReaders(server: Server, limits: Limits): void {
   const open = new Map<Socket, Progress | undefined>();
   server.on("connection", (socket: Socket) => {
     open.set(socket, undefined);
@@ -25,11 +36,24 @@ export function cutStalledReaders(server: Server, limits: { unreadMs: number; lo
   });
   const look = () => {
     const nowMs = performance.now();
+    const slow: Socket[] = [];
+    let unread = 0;
     for (const [socket, before] of open) {
       const now = progressOf(socket, nowMs);
-      const stalled = before !== undefined && before.taken === now?.taken && before.queued === now.queued;
-      if (!stalled) open.set(socket, now);
-      else if (nowMs - before.sinceMs >= limits.unreadMs) socket.destroy();
+      const read = before && now ? bytesRead(before, now) : Number.POSITIVE_INFINITY;
+      if (before && read === 0 && nowMs - before.sinceMs >= limits.unreadMs) {
+        socket.destroy();
+        continue;
+      }
+      unread += socket.writableLength;
+      if (read < limits.readBytes) slow.push(socket);
+      if (read !== 0) open.set(socket, now);
+    }
+    slow.sort((one, other) => other.writableLength - one.writableLength);
+    for (const socket of slow) {
+      if (unread <= limits.unreadBytes) return;
+      unread -= socket.writableLength;
+      socket.destroy();
     }
   };
   let timer: NodeJS.Timeout | undefined;
@@ -46,4 +70,9 @@ function progressOf(socket: Socket, sinceMs: number): Progress | undefined {
   const handle = (socket as { _handle?: { writeQueueSize?: unknown } | null })._handle;
   const queued = typeof handle?.writeQueueSize === "number" ? handle.writeQueueSize : 0;
   return { taken: socket.bytesWritten - socket.writableLength, queued, sinceMs };
+}
+
+/** At least how much was read between two checks: when a write has ended, the next may have begun. */
+function bytesRead(before: Progress, now: Progress): number {
+  return now.taken === before.taken ? Math.abs(before.queued - now.queued) : now.taken - before.taken;
 }

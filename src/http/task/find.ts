@@ -17,7 +17,7 @@ export async function findTask(
   ctx: Pick<Context, "state">,
   api: Pick<Api, "engine">,
   id: string,
-  look: { readonly result: boolean },
+  look: { readonly result: boolean; readonly inPieces?: boolean },
 ): Promise<Inspection> {
   const access = accessOf(ctx);
   // Otherwise the time of a refusal would reveal whether there is a result, and its size.

@@ -6,6 +6,7 @@ import type { Result } from "../../task.ts";
 import { findRoute } from "../route-match.ts";
 import { ROUTES } from "../routes.ts";
 import { responseOf } from "../server/response.ts";
+import { bodyLength, setBody } from "./result-body.ts";
 
 /** A body up to this length is copied into one piece with the head: to write two pieces takes longer. */
 const SHORT_BYTES = 16_384;
@@ -26,7 +27,7 @@ export function replyResult(ctx: Context, seen: TaskEnd, result: Result): void {
     const policy = own["content-security-policy"];
     ctx.set("Content-Security-Policy", policy === undefined ? "sandbox" : [policy, "sandbox"]);
   }
-  ctx.body = Buffer.from(result.body.buffer, result.body.byteOffset, result.body.byteLength);
+  setBody(ctx, result);
   if (result.contentType === null) ctx.remove("Content-Type");
   else ctx.set("Content-Type", fitType(result.contentType));
   if ((ctx.method === "GET" || ctx.method === "HEAD") && ctx.fresh) {
@@ -38,8 +39,9 @@ export function replyResult(ctx: Context, seen: TaskEnd, result: Result): void {
 }
 
 /** Whether the answer is the short result without conditions or headers of its own, as for nearly every synchronous request. */
-function isPlain({ method }: Context, { status, contentType, headers, body }: Result): boolean {
-  if (method === "GET" || method === "HEAD" || BODILESS.has(status) || body.length > SHORT_BYTES) return false;
+function isPlain({ method }: Context, result: Result): boolean {
+  const { status, contentType, headers } = result;
+  if (method === "GET" || method === "HEAD" || BODILESS.has(status) || bodyLength(result) > SHORT_BYTES) return false;
   for (const _ in headers) return false;
   return !isActive(contentType);
 }
@@ -97,8 +99,8 @@ export function resultTag(seen: TaskEnd, result: Result): string {
   return keptHeaders(Object.entries(result.headers)).etag ?? madeTag(seen, result);
 }
 
-function madeTag({ finishedMs, attempts }: TaskEnd, { body }: Result): string {
-  return `"${(finishedMs ?? 0).toString(36)}-${attempts}-${body.length.toString(36)}"`;
+function madeTag({ finishedMs, attempts }: TaskEnd, result: Result): string {
+  return `"${(finishedMs ?? 0).toString(36)}-${attempts}-${bodyLength(result).toString(36)}"`;
 }
 
 /** A type that is invalid in a header was stored by an older version: a result without its type is better than none. */

@@ -1,3 +1,4 @@
+import type { Redis } from "ioredis";
 import type { Durability } from "../../config/config.ts";
 import { nodesOf } from "../cluster-routing.ts";
 import { type Connection, isCluster, LARGE_VALUE_MS, onLoss } from "../connection.ts";
@@ -140,9 +141,19 @@ export type Scripts = {
 } & {
   /** The bytes of a key, read outside of scripts; null if there is none. @throws PaihaoError, see {@link storeError} */
   readonly value: (tag: string, key: string) => Promise<Buffer | null>;
+  /** A part of such a key; null if the key does not have that many bytes in all. @throws PaihaoError, see {@link storeError} */
+  readonly piece: (tag: string, key: string, part: Part) => Promise<Buffer | null>;
   /** How often the connection to a server was lost, which may have lost everything as well. */
   readonly losses: () => number;
 };
+
+/** A part of a value. */
+interface Part {
+  readonly from: number;
+  readonly bytes: number;
+  /** The length of the whole value. */
+  readonly of: number;
+}
 
 interface ScriptsOptions {
   /** Whether the server knows script flags and sharded messages (Redis 7 and later). */
@@ -174,16 +185,24 @@ export function scriptsOf(connection: Connection, options: ScriptsOptions): Scri
     name,
     call(new Script(nodes, name, server), confirmation),
   ]);
-  const value: Scripts["value"] = async (tag, key) => {
+  const read = async <T>(tag: string, command: (node: Redis) => Promise<T>): Promise<T> => {
     try {
-      return await nodes.run(tag, (node) => node.getBuffer(key), LARGE_VALUE_MS);
+      return await nodes.run(tag, command, LARGE_VALUE_MS);
     } catch (error) {
       throw storeError(error);
     }
+  };
+  const value: Scripts["value"] = (tag, key) => read(tag, (node) => node.getBuffer(key));
+  const piece: Scripts["piece"] = async (tag, key, { from, bytes, of }) => {
+    const [total, part] = await read(tag, (node) =>
+      Promise.all([node.strlen(key), node.getrangeBuffer(key, from, from + bytes - 1)]),
+    );
+    // A copy: what the client of the store returns is a view of a block that may be many times as long.
+    return total === of ? Buffer.from(part) : null;
   };
   let losses = 0;
   onLoss(connection, () => {
     losses += 1;
   });
-  return { ...Object.fromEntries(calls), value, losses: () => losses };
+  return { ...Object.fromEntries(calls), value, piece, losses: () => losses };
 }

@@ -1,13 +1,17 @@
+import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { LARGE_DEFAULTS } from "../../../src/engine/large-values/large-values.ts";
 import { PaihaoError } from "../../../src/errors.ts";
 import { type Scripts, scriptsOf } from "../../../src/store/scripts/scripts.ts";
+import type { Result } from "../../../src/task.ts";
+import { submissionOf } from "../../../testbed/submission.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 /** What is read and written of large values. */
 class LargeTraffic {
-  /** Keys that were read, and calls that wrote. */
+  /** Keys that were read, where pieces of them begin, and calls that wrote. */
   readonly reads: string[] = [];
+  readonly pieces: number[] = [];
   readonly writes: string[] = [];
   underway = 0;
   mostUnderway = 0;
@@ -28,6 +32,10 @@ class LargeTraffic {
         } finally {
           this.underway -= 1;
         }
+      },
+      piece: (tag, key, part) => {
+        this.pieces.push(part.from);
+        return scripts.piece(tag, key, part);
       },
       complete: (...args) => {
         this.writes.push("complete");
@@ -137,6 +145,71 @@ describe("a large value", () => {
       expect(failed).to.be.instanceOf(PaihaoError).and.to.include({ code: "store-unavailable" });
       large.beforeRead = async () => undefined;
       expect((await look(id))?.result?.body.length).to.equal(100_000);
+    });
+
+    describe("in pieces", () => {
+      const pieceBytes = LARGE_DEFAULTS.pieceBytes;
+      const begin = async (id: string) => (await jobs.engine.inspect(id, { result: true, inPieces: true }))?.result;
+      async function bodyOf(result: Result | null | undefined): Promise<Buffer> {
+        const pieces = [result?.body ?? new Uint8Array()];
+        for await (const piece of result?.rest?.pieces() ?? []) pieces.push(piece);
+        return Buffer.concat(pieces);
+      }
+
+      it("is read as far as it is asked for", async () => {
+        const body = randomBytes(3 * pieceBytes);
+        const id = await completed(body);
+        const result = await begin(id);
+        const head = '{"s":200,"t":"text/plain"}\n'.length;
+        expect(result).to.deep.include({ status: 200, contentType: "text/plain" });
+        expect([result?.body.length, result?.rest?.bytes]).to.deep.equal([pieceBytes - head, 2 * pieceBytes + head]);
+        expect(large.pieces).to.deep.equal([0]);
+        expect((await bodyOf(result)).equals(body)).to.equal(true);
+        expect(large.pieces).to.deep.equal([0, 1, 2, 3].map((n) => n * pieceBytes));
+        expect(large.reads).to.deep.equal([]);
+      });
+
+      it("is read at once if one piece is all", async () => {
+        const id = await completed("x".repeat(pieceBytes / 2));
+        const result = await begin(id);
+        expect([result?.body.length, result?.rest]).to.deep.equal([pieceBytes / 2, undefined]);
+      });
+
+      it("is read at once if a piece does not even have its headers", async () => {
+        await jobs.submit();
+        const [task] = await jobs.reserve();
+        const lease = { queue: "jobs", id: String(task?.id), fence: String(task?.fence) };
+        const headers = { "x-long": "y".repeat(pieceBytes) };
+        await jobs.engine.complete(lease, { ...answer("short"), headers }, jobs.settings);
+        const result = await begin(lease.id);
+        expect([result?.headers, String(result?.body), result?.rest]).to.deep.equal([headers, "short", undefined]);
+      });
+
+      it("ends with an error if it is deleted or replaced in between, and never mixes two", async () => {
+        for (const change of [(key: string) => jobs.redis.del(key), (key: string) => jobs.redis.append(key, "more")]) {
+          const id = await completed(randomBytes(3 * pieceBytes));
+          const result = await begin(id);
+          await change(jobs.keys.value("result", 0, id));
+          const failed = await bodyOf(result).catch((error: unknown) => error);
+          expect(failed).to.be.instanceOf(PaihaoError).and.to.include({ code: "expired" });
+        }
+      });
+
+      it("is what a caller in the process of the worker gets as well", async () => {
+        const id = "waited-for";
+        const wait = jobs.engine.wait({ id, queue: "jobs" });
+        await jobs.engine.submit(submissionOf(id, "jobs", "{}"), jobs.settings, true);
+        const ended = wait.outcome(Date.now() + 60_000, true);
+        const [task] = await jobs.reserve();
+        await jobs.engine.complete(
+          { queue: "jobs", id, fence: String(task?.fence) },
+          answer("x".repeat(1e6)),
+          jobs.settings,
+        );
+        const { end } = await ended;
+        wait.stop();
+        expect(end?.result?.rest?.bytes).to.be.above(1e6 - pieceBytes);
+      });
     });
 
     it("is written on a connection of its own", async () => {

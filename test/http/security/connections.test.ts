@@ -4,7 +4,7 @@ import net from "node:net";
 import { expect } from "chai";
 import Koa from "koa";
 import { HttpServer } from "../../../src/http/server/server.ts";
-import { cutStalledReaders } from "../../../src/http/server/stalled-readers.ts";
+import { cutStalledReaders, STALLED_DEFAULTS } from "../../../src/http/server/stalled-readers.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { testKeys } from "../../helpers/http/api-keys.ts";
@@ -98,6 +98,26 @@ describe("the streams and long polls of one caller (MAX_STREAMS)", () => {
   });
 });
 
+/** A connection with so much to be read. */
+class Connection extends EventEmitter {
+  readonly #left: () => number;
+  readonly writableLength: number;
+  bytesWritten = 1000;
+  cut = false;
+  constructor(writableLength: number, left: () => number) {
+    super();
+    this.writableLength = writableLength;
+    this.#left = left;
+  }
+  get _handle() {
+    return { writeQueueSize: this.#left() };
+  }
+  destroy() {
+    this.cut = true;
+    this.emit("close");
+  }
+}
+
 describe("clients that do not read", () => {
   it("are disconnected, and their buffered data is freed", async () => {
     const app = new Koa();
@@ -125,26 +145,8 @@ describe("clients that do not read", () => {
   });
 
   it("are distinguished from clients that read slowly, even in one long write, and from those that wait", async () => {
-    class Connection extends EventEmitter {
-      readonly #left: () => number;
-      readonly writableLength: number;
-      bytesWritten = 1000;
-      cut = false;
-      constructor(writableLength: number, left: () => number) {
-        super();
-        this.writableLength = writableLength;
-        this.#left = left;
-      }
-      get _handle() {
-        return { writeQueueSize: this.#left() };
-      }
-      destroy() {
-        this.cut = true;
-        this.emit("close");
-      }
-    }
     const server = new EventEmitter();
-    cutStalledReaders(server as Server, { unreadMs: 30, lookEveryMs: 2 });
+    cutStalledReaders(server as Server, { ...STALLED_DEFAULTS, unreadMs: 30, lookEveryMs: 2 });
     let left = 1e9;
     const [deaf, slow, idle] = [
       new Connection(1000, () => 1000),
@@ -157,6 +159,27 @@ describe("clients that do not read", () => {
     const before = left;
     await eventually(() => left < before - 20);
     expect([deaf.cut, slow.cut, idle.cut]).to.deep.equal([true, false, false]);
+    server.emit("close");
+  });
+
+  it("are not waited for while too much is kept for all together: those go first for whom most is", async () => {
+    const server = new EventEmitter();
+    const limits = { unreadMs: 60_000, lookEveryMs: 5, unreadBytes: 10_000, readBytes: 100 };
+    cutStalledReaders(server as Server, limits);
+    let left = 1e9;
+    const steady = new Connection(8000, () => {
+      left -= 100;
+      return left;
+    });
+    let drops = 1e9;
+    const trickling = new Connection(6000, () => drops--);
+    const [large, small] = [new Connection(7000, () => 7000), new Connection(1500, () => 1500)];
+    for (const socket of [steady, trickling, small, large]) server.emit("connection", socket);
+    server.emit("listening");
+    const before = left;
+    await eventually(() => left < before - 2000);
+    // 22,500 in all: with the two largest of those who read too little gone it fits.
+    expect([steady.cut, large.cut, trickling.cut, small.cut]).to.deep.equal([false, true, true, false]);
     server.emit("close");
   });
 });

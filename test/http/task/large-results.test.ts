@@ -1,3 +1,5 @@
+import { once } from "node:events";
+import net from "node:net";
 import { expect } from "chai";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
@@ -45,6 +47,43 @@ describe("large results over HTTP", function () {
     expect(answers.map(({ status, body }) => `${status} ${body.length} ${body.at(-1)}`)).to.deep.equal(
       [0, 0, 1, 1, 2, 2, 3, 3, 4, 4].map((n) => `200 ${BYTES} ${n}`),
     );
+  });
+
+  it("have the headers and conditions of any other", async () => {
+    const id = await completed(2);
+    const whole = await server.send(`/v1/requests/${id}`);
+    const head = await server.send(`/v1/requests/${id}`, { method: "HEAD" });
+    for (const { status, headers } of [whole, head]) {
+      expect([status, headers["content-length"], headers["transfer-encoding"]]).to.deep.equal([
+        200,
+        `${BYTES}`,
+        undefined,
+      ]);
+    }
+    const tag = String(whole.headers.etag);
+    expect(head.headers.etag).to.equal(tag);
+    const fresh = await server.send(`/v1/requests/${id}`, { headers: { "If-None-Match": tag } });
+    expect([fresh.status, fresh.body.length]).to.deep.equal([304, 0]);
+    const refused = await server.send(`/v1/requests/${id}`, { method: "DELETE", headers: { "If-Match": '"other"' } });
+    expect(refused.status).to.equal(412);
+    expect(
+      (await server.send(`/v1/requests/${id}`, { method: "DELETE", headers: { "If-Match": tag } })).status,
+    ).to.equal(204);
+  });
+
+  it("that are deleted while they are sent end with the connection, so that nobody takes a part for all", async () => {
+    const id = await completed(3);
+    const socket = net.connect(Number(new URL(server.url).port), "127.0.0.1");
+    socket.write(`GET /v1/requests/${id} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n`);
+    await once(socket, "readable");
+    await server.send(`/v1/requests/${id}`, { method: "DELETE" });
+    let bytes = 0;
+    socket.on("data", (chunk: Buffer) => {
+      bytes += chunk.length;
+    });
+    socket.on("error", () => undefined);
+    await once(socket, "close");
+    expect(bytes).to.be.below(BYTES);
   });
 
   it("are delivered as inputs with a lease to workers over HTTP", async () => {

@@ -4,7 +4,7 @@ import { isAllocated } from "../../../engine/submission/allocations.ts";
 import type { Submission } from "../../../engine/submission/submission.ts";
 import { PaihaoError } from "../../../errors.ts";
 import { consumesType } from "../../../handler/input.ts";
-import { isOutcome, type Result } from "../../../task.ts";
+import { isOutcome } from "../../../task.ts";
 import type { Api } from "../../api.ts";
 import { logEnd } from "../../audit-line.ts";
 import {
@@ -32,6 +32,7 @@ import {
   findAllocated,
   replyAllocated,
 } from "../../task/documents/allocated-document.ts";
+import { replyEmbedding } from "../../task/documents/embedded-result.ts";
 import { findTask } from "../../task/find.ts";
 import { paths } from "../../task/links.ts";
 import { unknownTask } from "../../task/reply.ts";
@@ -138,31 +139,20 @@ async function look(ctx: Context, api: Api, id: string): Promise<void> {
     ctx.body = { id, status: "allocated", progress: 0, eta: null } satisfies AllocatedTask;
     return;
   }
-  const seen = await findTask(ctx, api, id, { result: true });
-  if (!seen.result) throw expiredTask(seen);
-  ctx.type = "application/json";
-  ctx.body = succeeded(allocatedTask(seen), seen.result, signatureOf(ctx, seen));
-}
-
-/** The document of a succeeded task with its result, or, if that is not JSON, a link to it. */
-function succeeded(document: AllocatedTask, result: Result, signature: string): string {
-  const text = Buffer.from(result.body).toString("utf8");
-  if (text !== "" && !isJson(result.contentType, text)) {
-    const { contentType } = result;
-    return JSON.stringify({ ...document, result: null, contentType, href: paths.result(document.id, signature) });
-  }
-  // Inserted as text: parsing and serializing it could change a large number.
-  return `${JSON.stringify(document).slice(0, -1)},"result":${text === "" ? "null" : text}}`;
-}
-
-function isJson(contentType: string | null, text: string): boolean {
-  if (!/^application\/(?:json|[^;]+\+json)\s*(?:;|$)/i.test(contentType ?? "")) return false;
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
+  const seen = await findTask(ctx, api, id, { result: true, inPieces: true });
+  const { result } = seen;
+  if (!result) throw expiredTask(seen);
+  const href = paths.result(id, signatureOf(ctx, seen));
+  await replyEmbedding(
+    ctx,
+    api,
+    { id, result },
+    {
+      document: allocatedTask(seen),
+      member: "result",
+      otherwise: { result: null, contentType: result.contentType, href },
+    },
+  );
 }
 
 /**
@@ -176,7 +166,7 @@ async function checkAllocated(
   task: Inspection | undefined,
   conditions: Preconditions,
 ): Promise<void> {
-  checkPreconditions(id, conditions, task ? await findTask(ctx, api, id, { result: true }) : null);
+  checkPreconditions(id, conditions, task ? await findTask(ctx, api, id, { result: true, inPieces: true }) : null);
 }
 
 async function remove(ctx: Context, api: Api, id: string): Promise<void> {

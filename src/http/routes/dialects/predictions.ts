@@ -20,7 +20,8 @@ import { send } from "../../submission/send.ts";
 import { cancelAfterOf } from "../../submission/submit-options.ts";
 import { readWebhook } from "../../submission/webhook-option.ts";
 import { accessOf, callerOf, mayEnd, signatureOf } from "../../task/access.ts";
-import { type PredictionView, predictionId, predictionJson } from "../../task/documents/prediction.ts";
+import { replyEmbedding } from "../../task/documents/embedded-result.ts";
+import { outputOf, type PredictionView, predictionId, predictionOf } from "../../task/documents/prediction.ts";
 import { findTask } from "../../task/find.ts";
 import { absolute } from "../../task/links.ts";
 import { inputHandlerOf } from "../submit/submit.ts";
@@ -130,13 +131,17 @@ async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
 }
 
 async function reply(ctx: Context, api: Api, id: string, status: 200 | 201, view: PredictionView = {}): Promise<void> {
-  const seen = await findTask(ctx, api, id, { result: true });
+  const seen = await findTask(ctx, api, id, { result: true, inPieces: true });
   ctx.set("Cache-Control", "no-store");
   ctx.status = status;
-  ctx.type = "application/json";
-  ctx.body = predictionJson(seen, {
+  const { document, href } = predictionOf(seen, {
     ...view,
     absolute: (path) => absolute(ctx, path),
     signature: signatureOf(ctx, seen),
   });
+  const result = outputOf(seen);
+  if (result) {
+    return await replyEmbedding(ctx, api, { id, result }, { document, member: "output", otherwise: { output: href } });
+  }
+  ctx.body = { ...document, output: null };
 }

@@ -118,7 +118,7 @@ async function conditioned(
   conditions: Preconditions,
 ): Promise<Pick<SubmitMode, "create" | "revision">> {
   if (onlyCreates(conditions) && !dryRun) return { create: true };
-  const seen = await api.engine.inspect(id, { result: true });
+  const seen = await api.engine.inspect(id, { result: true, inPieces: true });
   // Of another's task nothing is said: to submit under its id is refused without looking at conditions.
   if (seen && !maySee(accessOf(ctx), seen)) return {};
   checkPreconditions(id, conditions, seen);
@@ -203,7 +203,7 @@ function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: Submissio
   if (asked.how.events) return replyEvents(ctx, api, asked.how.events, asked, verdict);
   if (wait === undefined && verdict.verdict === "new") return replyPendingTask(ctx, asked, verdict, null);
   if (wait === undefined) {
-    const seen = api.engine.inspect(id, { result: true });
+    const seen = api.engine.inspect(id, { result: true, inPieces: true });
     return seen.then((task) =>
       task && isOutcome(task.state) ? replyEnd(ctx, asked, task) : replyPendingTask(ctx, asked, verdict, task),
     );
@@ -279,7 +279,7 @@ async function replyUpdated(
   const settings = api.engine.settings(submission.queue);
   const updated = await api.engine.update(submission, settings, revision);
   if (updated === "changed") throw preconditionFailed(submission.id, "If-Match: the input was replaced meanwhile.");
-  const seen = await api.engine.inspect(submission.id, { result: true });
+  const seen = await api.engine.inspect(submission.id, { result: true, inPieces: true });
   if (updated !== "updated" || !seen)
     throw conflict(submission.id, "The task has begun, or is finished: its input stays.");
   if (events) {

@@ -22,7 +22,7 @@ export function collectEndpoints(api: Api): Endpoints<"collect" | "cancel"> {
 
 async function collect(ctx: Context, api: Api, id: string): Promise<void> {
   const status = pendingStatus(ctx, api);
-  const seen = await findTask(ctx, api, id, { result: true });
+  const seen = await findTask(ctx, api, id, { result: true, inPieces: true });
   if (isOutcome(seen.state)) replyOutcome(ctx, seen);
   else replyPending(ctx, pendingTask(seen), status);
 }
@@ -37,7 +37,7 @@ function pendingStatus(ctx: Context, api: Api): 404 | 202 {
 async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
   const { engine } = api;
   const conditions = readPreconditions(ctx);
-  const before = await findTask(ctx, api, id, { result: conditions !== undefined });
+  const before = await findTask(ctx, api, id, { result: conditions !== undefined, inPieces: true });
   if (!mayEnd(accessOf(ctx), before)) throw forbidden(["admin"]);
   if (conditions) checkPreconditions(id, conditions, before);
   const verdict = await engine.cancel(id, before.queue);

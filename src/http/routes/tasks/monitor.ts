@@ -68,7 +68,7 @@ async function complete(ctx: Context, api: Api, seen: Inspection, { onComplete }
     ctx.body = "";
     return;
   }
-  replyOutcome(ctx, await findTask(ctx, api, seen.id, { result: true }));
+  replyOutcome(ctx, await findTask(ctx, api, seen.id, { result: true, inPieces: true }));
 }
 
 /** Waits until the task is terminal, at most as long as a synchronous request. */

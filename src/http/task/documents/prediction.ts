@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Inspection } from "../../../engine/reading/inspect.ts";
-import type { State } from "../../../task.ts";
+import { resultJson } from "../../../engine/reading/result-json.ts";
+import type { Result, State } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
 import { pathTo } from "../../routes.ts";
 import { paths } from "../links.ts";
@@ -47,12 +48,14 @@ export interface PredictionView {
   readonly pendingAs?: "starting";
 }
 
-/**
- * A task as a prediction of Replicate's HTTP API, as JSON. A result that is JSON is its output; of any other the output is a link
- * to it.
- * @param seen the task, with its result
- */
-export function predictionJson(seen: Inspection, view: PredictionView = {}): string {
+/** A prediction, all but its output, and the link that stands for an output which is not JSON. */
+interface Prediction {
+  readonly document: object;
+  readonly href: string;
+}
+
+/** A task as a prediction of Replicate's HTTP API. */
+export function predictionOf(seen: Inspection, view: PredictionView = {}): Prediction {
   const { id, queue, state, createdMs, startedMs, finishedMs } = seen;
   const { absolute = (at: string) => at, signature = "", input = {}, pendingAs } = view;
   const pending = state !== "succeeded" && state !== "failed" && state !== "canceled";
@@ -72,25 +75,23 @@ export function predictionJson(seen: Inspection, view: PredictionView = {}): str
       finishedMs !== null && startedMs !== null ? { predict_time: Math.max(0, finishedMs - startedMs) / 1000 } : {},
     urls: { get: absolute(path(id)), cancel: absolute(`${path(id)}/cancel`) },
   };
-  const output = state === "succeeded" ? outputOf(seen, absolute(paths.result(id, signature))) : "null";
-  // Inserted as text: parsing and serializing it might change a number.
-  return `${JSON.stringify(document).slice(0, -1)},"output":${output}}`;
+  return { document, href: absolute(paths.result(id, signature)) };
 }
 
-/** The result as JSON, or as a link. */
-function outputOf({ result, destroyed, expired }: Inspection, href: string): string {
-  if (destroyed || expired) return "null";
-  // One that was not read is too long.
-  if (result === null) return JSON.stringify(href);
-  if (result.body.length === 0) return "null";
-  const text = Buffer.from(result.body).toString("utf8");
-  if (/^application\/(?:json|[^;]+\+json)\s*(?:;|$)/i.test(result.contentType ?? "")) {
-    try {
-      JSON.parse(text);
-      return text;
-    } catch {
-      // The body of a handler's Response need not match its media type.
-    }
-  }
-  return JSON.stringify(href);
+/** The result of a task that is the output of its prediction; null if there is none. */
+export function outputOf({ state, result, destroyed, expired }: Inspection): Result | null {
+  return state === "succeeded" && !destroyed && !expired ? result : null;
+}
+
+/**
+ * A prediction as JSON. A result that is JSON is its output; of any other, and of one that was not read since it is too long, the
+ * output is a link to it.
+ */
+export function predictionJson(seen: Inspection, view: PredictionView = {}): string {
+  const { document, href } = predictionOf(seen, view);
+  const isThere = seen.state === "succeeded" && !seen.destroyed && !seen.expired;
+  const output = !isThere || seen.result?.body.length === 0 ? "null" : JSON.stringify(href);
+  const json = isThere && seen.result ? resultJson(seen.result, Number.POSITIVE_INFINITY) : undefined;
+  // Inserted as text: parsing and serializing it might change a number.
+  return `${JSON.stringify(document).slice(0, -1)},"output":${json ?? output}}`;
 }
