@@ -104,8 +104,8 @@ describe("handlers that are stopped at random moments, many of which ignore it",
     }, 60_000);
     expect(wrong).to.deep.equal([]);
     // The run was worth it.
-    expect(counts.undone).to.be.above(10);
-    expect(counts.late).to.be.above(10);
+    expect(counts.undone).to.be.above(5);
+    expect(counts.late).to.be.above(5);
     expect(counts.runs).to.be.above(TASKS / 2);
   });
 });

@@ -3,7 +3,7 @@ local find = string.find
 
 -- Ends one task. Returns its verdict: see complete.lua.
 --   of      {queue, ids, times, outcomes, canceled}: of those of a queue that have ended the ids; of those that succeeded the service
---           times, and their entries for note_finished; how many were canceled
+--           times, and their entries for note_finished; how many were canceled, nil for none
 --   teller  see lib/notify.lua
 local function complete_one(of, id, fence, result, keep, tombstone, teller)
   local key = K.task(id)
@@ -27,7 +27,7 @@ local function complete_one(of, id, fence, result, keep, tombstone, teller)
   if extra == '1' then
     expires = complete_extra(of.queue, id, key, result, keep, tombstone)
     if not expires then
-      of.canceled = of.canceled + 1
+      of.canceled = (of.canceled or 0) + 1
       return 'canceled'
     end
   else
@@ -59,7 +59,7 @@ local function complete_groups(args, at, asked, lane)
     of = queues[queue]
     if not of then
       -- With room for the only task of most calls.
-      of = { queue = queue, ids = { nil }, times = { nil }, outcomes = { nil }, canceled = 0 }
+      of = { queue = queue, ids = { nil }, times = { nil }, outcomes = { nil } }
       queues[queue] = of
     end
     for _ = 1, count do
@@ -74,7 +74,7 @@ local function complete_groups(args, at, asked, lane)
     local ended = #done.ids
     if ended > 0 then
       redis.call('ZREM', K.leases(queue), unpack(done.ids))
-      if done.canceled > 0 then
+      if done.canceled then
         ended = ended - done.canceled
         count_rate(queue, R.returned, done.canceled)
       end
