@@ -26,7 +26,7 @@ const ROLES = ["all", "api", "worker"] as const;
 export type ServerRole = (typeof ROLES)[number];
 export const STORES = ["external", "native", "embedded"] as const;
 export type StoreKind = (typeof STORES)[number];
-const DURABILITIES = ["memory", "fsync", "replica"] as const;
+const DURABILITIES = ["memory", "fsync", "replica", "replicas"] as const;
 export type Durability = (typeof DURABILITIES)[number];
 
 /** The hosts that requests may name. */

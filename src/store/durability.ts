@@ -80,12 +80,19 @@ export class Confirmation {
   async #ask(node: Redis): Promise<boolean> {
     try {
       if (this.#level === "replica") return (await node.wait(1, WAIT_MS)) >= 1;
+      if (this.#level === "replicas") return await onAllReplicas(node);
       const [local] = (await node.call("WAITAOF", 1, 0, WAIT_MS)) as [number, number];
       return local >= 1;
     } catch (error) {
       throw storeError(error);
     }
   }
+}
+
+/** Whether every replica that is connected has it; a replica that joins later copies what is there then. */
+async function onAllReplicas(node: Redis): Promise<boolean> {
+  const [, , replicas] = (await node.role()) as [role: string, offset: number, replicas: readonly unknown[]];
+  return replicas.length > 0 && (await node.wait(replicas.length, WAIT_MS)) >= replicas.length;
 }
 
 /**

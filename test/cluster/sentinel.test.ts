@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { connectOnce } from "../../src/store/servers/probe.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { expectStartError } from "../helpers/start-error.ts";
@@ -41,6 +42,34 @@ describe("a Redis with sentinels", function () {
     const heir = await sentinels.master();
     await old.restart(["--replicaof", "127.0.0.1", String(heir.port), "--repl-diskless-sync-delay", "0"]);
     await load.more(300);
+    await load.stop();
+    expect(await withoutResult(running, load.accepted)).to.deep.equal([]);
+    expect([...load.refusals.keys()].filter((status) => status !== 503)).to.deep.equal([]);
+  });
+
+  it("loses no accepted task in a planned failover before which writes were paused", async () => {
+    const running = await startServer({ REDIS_URL: sentinels.url, LEASE: "2s" });
+    server = running;
+    const load = startLoad(running);
+    await load.more(200);
+    const old = await sentinels.master();
+    const admin = await connectOnce(old.url);
+    try {
+      await eventually(async () => /slave0:.*state=online/.test(await admin.info("replication")));
+      await admin.client("PAUSE", 10_000, "WRITE");
+      await eventually(async () => {
+        const info = await admin.info("replication");
+        return /slave0:.*offset=(\d+)/.exec(info)?.[1] === /master_repl_offset:(\d+)/.exec(info)?.[1];
+      });
+      await eventually(async () => {
+        await sentinels.failover();
+        return true;
+      });
+      await eventually(async () => (await sentinels.master()) !== old, 30_000);
+    } finally {
+      admin.disconnect();
+    }
+    await load.more(200);
     await load.stop();
     expect(await withoutResult(running, load.accepted)).to.deep.equal([]);
     expect([...load.refusals.keys()].filter((status) => status !== 503)).to.deep.equal([]);

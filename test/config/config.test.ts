@@ -196,7 +196,7 @@ describe("the configuration", () => {
       ["STORE", "redis", "one of external, native, embedded"],
       ["ROLE", "API", "one of all, api, worker"],
       ["LOG_LEVEL", "verbose", "one of trace, debug, info, warn, error, fatal, silent"],
-      ["DURABILITY", "disk", "one of memory, fsync, replica"],
+      ["DURABILITY", "disk", "one of memory, fsync, replica, replicas"],
       ["PENDING_STATUS", "200", "one of 404, 202"],
       ["PORT", "65536", "a whole number from 0 to 65535"],
       ["PORT", "-1", "a whole number from 0 to 65535"],

@@ -71,4 +71,25 @@ describe("durability", () => {
     const again = await engine.submit(submission("b"), engine.settings("jobs"));
     expect(again).to.include({ verdict: "replay", durable: true });
   });
+
+  it("is confirmed for all replicas only once the slowest has the task, and never without one", async () => {
+    const engine = await open("replicas");
+    const submit = (id: string) => engine.submit(submission(id), engine.settings("jobs"));
+    const second = await startRedis({ args: ["--replicaof", "127.0.0.1", String(master.port)] });
+    try {
+      await eventually(async () => (await admin.info("replication")).match(/state=online/g)?.length === 2);
+      expect(await submit("c")).to.include({ verdict: "new", durable: true });
+
+      process.kill(second.pid, "SIGSTOP");
+      expect(await submit("d")).to.include({ verdict: "new", durable: false });
+      process.kill(second.pid, "SIGCONT");
+      expect(await submit("d")).to.include({ verdict: "replay", durable: true });
+    } finally {
+      await second.stop();
+    }
+    await replica.stop();
+    await eventually(async () => /connected_slaves:0/.test(await admin.info("replication")));
+    expect(await submit("e")).to.include({ verdict: "new", durable: false });
+    await replica.restart();
+  });
 });
