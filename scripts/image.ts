@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "yaml";
-import { freePort } from "../src/store/servers/free-port.ts";
+import { reservePort } from "../testbed/ports.ts";
 import { ROOT } from "../testbed/root.ts";
 import { environmentOf, type Instruction, reachesBuilder, readDockerfile, type Stage } from "./dockerfile.ts";
 import { add, NONE, type Totals, totalsLine } from "./totals.ts";
@@ -101,7 +101,7 @@ async function deploy(app: string, image: Stage, folder: string): Promise<void> 
   const compose = parse(readFileSync(join(ROOT, "compose.yaml"), "utf8"), { merge: true });
   const services: Readonly<Record<string, Service>> = compose.services;
   const instruction = (word: string) => image.instructions.findLast((each) => each.word === word)?.args ?? [];
-  const port = { redis: await freePort(), api: await freePort(), worker: await freePort() };
+  const port = { redis: await reservePort(), api: await reservePort(), worker: await reservePort() };
   const data = join(folder, "redis-data");
   mkdirSync(data);
   const onPort = [...(services.redis?.command ?? []), "--port", String(port.redis), "--bind", "127.0.0.1"];

@@ -9,8 +9,8 @@ import { lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, w
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { messageOf } from "../src/errors.ts";
-import { freePort } from "../src/store/servers/free-port.ts";
 import { eventually } from "../testbed/eventually.ts";
+import { reservePort } from "../testbed/ports.ts";
 import { ROOT } from "../testbed/root.ts";
 import { megabytes, pack, run } from "./packed.ts";
 import { add, NONE, type Totals, totalsLine } from "./totals.ts";
@@ -91,7 +91,7 @@ async function counted(name: string, check: () => string | Promise<void> | undef
 
 /** Starts a new project as its owner does, lets its command submit a task, and interrupts it. */
 async function startAndSubmit(project: string): Promise<void> {
-  const port = String(await freePort());
+  const port = String(await reservePort());
   const url = `http://127.0.0.1:${port}`;
   const env = { ...process.env, PORT: port, STORE: "embedded", LOG_LEVEL: "warn" };
   const npm = spawn("npm", ["start"], { cwd: project, env, detached: true, stdio: ["ignore", "ignore", "pipe"] });

@@ -10,8 +10,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { VARIABLES } from "../src/config/config.ts";
 import { messageOf } from "../src/errors.ts";
-import { freePort } from "../src/store/servers/free-port.ts";
 import { eventually } from "../testbed/eventually.ts";
+import { reservePort } from "../testbed/ports.ts";
 import { ROOT } from "../testbed/root.ts";
 import { commandsIn, runCommands, type ShownCommand } from "../testbed/shown-commands.ts";
 import { add, NONE, type Totals, totalsLine } from "./totals.ts";
@@ -21,7 +21,7 @@ const LIMITS = { startMs: 60_000, stopMs: 40_000 } as const;
 async function runOn(store: "native" | "embedded", examples: readonly ShownCommand[]): Promise<Totals> {
   console.log(`▸ the README's curl lines on the ${store} store`);
   const folder = mkdtempSync(join(tmpdir(), "paihao-readme-"));
-  const port = await freePort();
+  const port = await reservePort();
   // What is set where this runs must not reach the server: a reader has set nothing.
   const unset = Object.fromEntries(Object.keys(VARIABLES).map((name) => [name, ""]));
   const env = {

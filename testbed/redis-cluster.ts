@@ -1,6 +1,6 @@
 import { Command, Redis } from "ioredis";
-import { freePort } from "../src/store/servers/free-port.ts";
 import { eventually } from "./eventually.ts";
+import { reservePort } from "./ports.ts";
 import { type PrivateRedis, startRedis } from "./redis-server.ts";
 
 /** One node of a test's cluster. */
@@ -42,10 +42,9 @@ export async function startCluster({ masters = 3, replicas = 1, nodeTimeoutMs = 
     await Promise.all(started.splice(0).map((server) => server.stop("SIGKILL")));
   };
   try {
-    // One after the other: a port that is free is so until the next one asks.
     const buses: number[] = [];
     for (let n = 0; n < masters * (1 + replicas); n += 1) {
-      const bus = await freePort();
+      const bus = await reservePort();
       started.push(await startRedis({ args: nodeArgs(bus, nodeTimeoutMs) }));
       buses.push(bus);
     }

@@ -6,9 +6,9 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { messageOf } from "../src/errors.ts";
 import { createLog } from "../src/log.ts";
-import { freePort } from "../src/store/servers/free-port.ts";
 import { connectOnce, whenLoaded } from "../src/store/servers/probe.ts";
 import { eventually } from "./eventually.ts";
+import { reservePort } from "./ports.ts";
 
 /** A Redis of a test's or benchmark's own, to be killed, stopped and started again. */
 export interface PrivateRedis {
@@ -40,7 +40,7 @@ export async function startRedis(
 ): Promise<PrivateRedis> {
   const dir = options.dir ?? (await mkdtemp(path.join(tmpdir(), "paihao-redis-")));
   if (options.dir === undefined) madeDirs.add(dir);
-  const port = options.port ?? (await freePort());
+  const port = options.port ?? (await reservePort());
   let args = options.args ?? [];
   const start = () => spawnRedis(["--port", String(port), "--bind", "127.0.0.1", "--dir", dir, "--save", "", ...args]);
   let child = await start();

@@ -7,8 +7,8 @@ import { expect } from "chai";
 import type { Finding } from "../../src/cli/doctor/finding.ts";
 import { checkNode } from "../../src/cli/doctor/node.ts";
 import { createLog } from "../../src/log.ts";
-import { freePort } from "../../src/store/servers/free-port.ts";
 import { DataLock } from "../../src/store/servers/native/data-lock.ts";
+import { reservePort } from "../../testbed/ports.ts";
 import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 import { runCli } from "../helpers/cli.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
@@ -122,7 +122,7 @@ describe("paihao doctor", function () {
   });
 
   it("names a store that is away", async () => {
-    const port = await freePort();
+    const port = await reservePort();
     const { level, message } = await examine({ REDIS_URL: `redis://127.0.0.1:${port}` });
     expect(level("store")).to.equal("error");
     expect(message("store")).to.include(`127.0.0.1:${port}`).and.include("ECONNREFUSED");

@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { expect } from "chai";
-import { freePort } from "../../src/store/servers/free-port.ts";
 import { eventually } from "../../testbed/eventually.ts";
+import { reservePort } from "../../testbed/ports.ts";
 import { builtCommand } from "../helpers/build.ts";
 import { openEngine } from "../helpers/engine.ts";
 import { exchange } from "../helpers/http/server.ts";
@@ -85,7 +85,7 @@ describe("a server of several processes (WEB_CONCURRENCY)", function () {
 
   it("answers on one port, prints one ready line, restarts dead members, and ends them all on SIGTERM", async () => {
     // A port of its own: when all who listen have died, another 0 would be another port.
-    const server = start({ PORT: String(await freePort()) });
+    const server = start({ PORT: String(await reservePort()) });
     const url = await server.url();
     expect(server.printed().match(/ is ready/g)).to.have.lengthOf(1);
     const members = childrenOf(server.pid).filter((pid) => commandOf(pid).includes("member"));

@@ -6,8 +6,8 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import { readKeyFile } from "../../src/auth/key-file.ts";
-import { freePort } from "../../src/store/servers/free-port.ts";
 import { eventually } from "../../testbed/eventually.ts";
+import { reservePort } from "../../testbed/ports.ts";
 import { builtCommand } from "../helpers/build.ts";
 import { testKeys } from "../helpers/http/api-keys.ts";
 import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
@@ -111,7 +111,7 @@ describe("paihao keys", () => {
   it("take effect in a running server, at once with SIGHUP, which does not end it", async () => {
     const keys = testKeys({ ann: ["read"], bob: ["read"] });
     writeFileSync(file, `${keys.lines[0]}\n`);
-    const port = await freePort();
+    const port = await reservePort();
     const env = { PATH: process.env.PATH, REDIS_URL: storeUrl(), KEY_PREFIX: uniquePrefix(), API_KEYS_FILE: file };
     const server: ChildProcess = spawn(process.execPath, [...builtCommand(), "start", "--port", String(port)], {
       cwd: dir,

@@ -6,8 +6,8 @@ import path from "node:path";
 import { expect } from "chai";
 import { failureOf } from "../../src/cli/exit.ts";
 import { createProgram } from "../../src/cli/program.ts";
-import { freePort } from "../../src/store/servers/free-port.ts";
 import { eventually } from "../../testbed/eventually.ts";
+import { reservePort } from "../../testbed/ports.ts";
 import { type CliOptions, type CliOutcome, runCli, startCli } from "../helpers/cli.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
@@ -188,7 +188,7 @@ describe("paihao in a script", function () {
     });
 
     it("is 4 without a server, and 6 if the server refuses or the result is not there yet", async () => {
-      const nobody = await paihao("queues", { env: { PAIHAO_URL: `http://127.0.0.1:${await freePort()}` } });
+      const nobody = await paihao("queues", { env: { PAIHAO_URL: `http://127.0.0.1:${await reservePort()}` } });
       expect(nobody).to.include({ code: 4, stdout: "" });
       expect(nobody.stderr).to.match(/cannot be reached.*is it running\? --url or PAIHAO_URL/);
       const id = await server.enqueue("gated", closedGate().input, "?delay=3600");
@@ -284,7 +284,7 @@ describe("paihao in a script", function () {
     });
 
     it("goes on through a restart of the server", async () => {
-      const port = String(await freePort());
+      const port = String(await reservePort());
       const first = await startServer({ PORT: port });
       const id = await first.enqueue("gated", closedGate().input, "?delay=3600");
       const run = startCli(["watch", id, "--json", "--url", first.url]);

@@ -1,8 +1,8 @@
 import path from "node:path";
 import { expect } from "chai";
 import { PaihaoClient, PaihaoError } from "paihao/client";
-import { freePort } from "../../src/store/servers/free-port.ts";
 import { eventually } from "../../testbed/eventually.ts";
+import { reservePort } from "../../testbed/ports.ts";
 import type * as handlers from "../fixtures/handlers/client/handlers.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { closedGate } from "../helpers/gates.ts";
@@ -82,7 +82,7 @@ describe("the client on bad networks", () => {
   });
 
   it("gives up on a server that cannot be reached, or is none of ours", async () => {
-    const nobody = new PaihaoClient({ url: `http://127.0.0.1:${await freePort()}`, attempts: 2 });
+    const nobody = new PaihaoClient({ url: `http://127.0.0.1:${await reservePort()}`, attempts: 2 });
     expect(await failure(nobody.submit("greet", 1)))
       .to.be.instanceOf(PaihaoError)
       .and.include({ kind: "unreachable" });

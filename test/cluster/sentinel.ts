@@ -4,8 +4,8 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
 import { Redis } from "ioredis";
-import { freePort } from "../../src/store/servers/free-port.ts";
 import { eventually } from "../../testbed/eventually.ts";
+import { reservePort } from "../../testbed/ports.ts";
 import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 
 /** A master with a replica, and sentinels that watch them. */
@@ -41,7 +41,7 @@ export async function startSentinels(): Promise<SentinelSetup> {
     );
     const ports: number[] = [];
     for (let n = 0; n < 3; n += 1) {
-      const port = await freePort();
+      const port = await reservePort();
       ports.push(port);
       sentinels.push(await startSentinel(path.join(dir, `sentinel-${n}.conf`), port, master.port));
     }

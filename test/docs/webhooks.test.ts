@@ -6,12 +6,12 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect } from "chai";
 import { RESULT_LIMIT } from "../../src/engine/reading/result-json.ts";
-import { freePort } from "../../src/store/servers/free-port.ts";
 import { REQUEST_DEFAULTS } from "../../src/webhooks/request.ts";
 import { ATTEMPTS, pauseMs, SCHEDULE } from "../../src/webhooks/schedule.ts";
 import { signatureOf } from "../../src/webhooks/signature.ts";
 import { TARGET_DEFAULTS } from "../../src/webhooks/target.ts";
 import { eventually } from "../../testbed/eventually.ts";
+import { reservePort } from "../../testbed/ports.ts";
 import { ROOT } from "../../testbed/root.ts";
 import { exchange, startServer } from "../helpers/http/server.ts";
 
@@ -26,7 +26,7 @@ describe("docs/webhooks.md", () => {
 
   it("has a receiver that accepts what the server signs, once, and nothing else", async () => {
     const [, code = ""] = /```js\n([\s\S]*?)```/.exec(text) ?? [];
-    const port = await freePort();
+    const port = await reservePort();
     receiver = spawn(process.execPath, ["--input-type=module", "-e", code], {
       cwd: ROOT,
       env: { ...process.env, WEBHOOK_SECRET: SECRET, PORT: String(port) },

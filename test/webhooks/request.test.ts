@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import { expect } from "chai";
 import { AddressGuard, parseAllowList, type Resolve } from "../../src/net/ssrf-guard.ts";
-import { freePort } from "../../src/store/servers/free-port.ts";
 import { type Delivery, post, Undelivered } from "../../src/webhooks/request.ts";
+import { reservePort } from "../../testbed/ports.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 
 const LOCAL = new AddressGuard(parseAllowList(["127.0.0.1"]), { plainHttp: "listed" });
@@ -108,7 +108,7 @@ describe("one attempt to deliver an event", () => {
   });
 
   it("fails if nothing listens, with a reason that does not contain the address", async () => {
-    const port = await freePort();
+    const port = await reservePort();
     const reason = await failure({ url: `http://127.0.0.1:${port}/` });
     expect(reason)
       .to.match(/cannot be reached \(ECONNREFUSED\)/)

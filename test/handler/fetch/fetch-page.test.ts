@@ -1,10 +1,9 @@
-import { once } from "node:events";
-import net from "node:net";
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib";
 import { expect } from "chai";
 import { fetchPage as fetchAsHandler } from "../../../src/handler/fetch/fetch-page.ts";
 import { FetchError, type FetchOptions, fetchPage } from "../../../src/handler/fetch/guarded-fetch.ts";
 import { AddressGuard, parseAllowList } from "../../../src/net/ssrf-guard.ts";
+import { reservePort } from "../../../testbed/ports.ts";
 import { thrownBy } from "../../handlers/context.ts";
 import { PageServer } from "../../handlers/page-server.ts";
 
@@ -207,11 +206,7 @@ describe("fetching a page", () => {
     });
 
     it("reports that nothing listens, no such name exists, or the connection broke", async () => {
-      const unused = net.createServer().listen(0, "127.0.0.1");
-      await once(unused, "listening");
-      const { port } = unused.address() as net.AddressInfo;
-      await new Promise((resolve) => unused.close(resolve));
-      const refused = await failure(`http://127.0.0.1:${port}/`);
+      const refused = await failure(`http://127.0.0.1:${await reservePort()}/`);
       expect(refused).to.include({ failure: "unreachable", message: "the page cannot be reached (ECONNREFUSED)" });
       expect((await failure("http://no-such-host.invalid/")).failure).to.equal("unreachable");
       const cut = pages.at("/cut", (response) => {

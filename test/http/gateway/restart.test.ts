@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { createLog } from "../../../src/log.ts";
-import { freePort } from "../../../src/store/servers/free-port.ts";
 import { findServerBinary } from "../../../src/store/servers/native/server-binary.ts";
 import { eventually } from "../../../testbed/eventually.ts";
+import { reservePort } from "../../../testbed/ports.ts";
 import { type PrivateRedis, startRedis } from "../../../testbed/redis-server.ts";
 import { storeKind } from "../../helpers/store/run-store.ts";
 import { type GatewayServer, type RawUpstream, startGateways, startUpstream } from "./gateway.ts";
@@ -24,7 +24,7 @@ describe("a gateway whose API is down while Redis restarts", function () {
 
   it("goes on resting behind it, and resumes with all tasks in their order", async () => {
     redis = await startRedis({ args: ["--appendonly", "yes", "--appendfsync", "always"] });
-    const port = await freePort();
+    const port = await reservePort();
     const gateway = `{ queue: "shop", target: "http://127.0.0.1:${port}", concurrency: 1, attempts: 3 }`;
     const gateways = await startGateways(`export const shop = defineGateway(${gateway});`, { REDIS_URL: redis.url });
     server = gateways;

@@ -1,6 +1,6 @@
 import { expect } from "chai";
-import { freePort } from "../../../src/store/servers/free-port.ts";
 import { eventually } from "../../../testbed/eventually.ts";
+import { reservePort } from "../../../testbed/ports.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../../helpers/server-process.ts";
 import { uniquePrefix } from "../../helpers/store/run-store.ts";
 import { type GatewayServer, type RawUpstream, startGateways, startUpstream } from "./gateway.ts";
@@ -23,7 +23,7 @@ describe("a gateway whose API is down", function () {
     return server;
   };
   beforeEach(async () => {
-    port = await freePort();
+    port = await reservePort();
   });
   afterEach(async () => {
     for (const [n, server] of servers.entries()) await server.stop({ keep: n < servers.length - 1 });
