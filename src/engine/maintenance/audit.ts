@@ -4,6 +4,7 @@ import { type Connection, connect, mastersOf } from "../../store/connection.ts";
 import { INDEXES, Keys } from "../../store/keys.ts";
 import { type AuditItems, BATCH_LIMIT, type Scripts, scriptsOf } from "../../store/scripts/scripts.ts";
 import { checkServer, SCRIPT_FLAGS_SINCE } from "../../store/servers/check-server.ts";
+import { Batch } from "../calls/batch.ts";
 import { dataVersionProblem } from "../opening/data-version.ts";
 
 /** The result of an audit. */
@@ -107,17 +108,23 @@ async function unpointed(
   keys: Keys,
   { partition, ids, heal }: { readonly partition: number; readonly ids: readonly string[]; readonly heal: boolean },
 ): Promise<string[]> {
-  const lost: string[] = [];
+  const homes = new Batch({ send: (own: number, some: readonly string[]) => scripts.home(keys.tag(own), some) });
+  const homeOf = (id: string) => homes.add(keys.partitionOf(id), id);
+  const taskOf = async (id: string) =>
+    (await scripts.inspect(keys.tag(partition), [{ id, result: false }])).tasks[0] ?? null;
   // What follows from a task is found with it.
-  for (const id of ids.filter((one) => !one.includes(":") && keys.partitionOf(one) !== partition)) {
-    const own = keys.tag(keys.partitionOf(id));
-    const [home] = await scripts.home(own, [id]);
-    if (home === partition) continue;
-    const { tasks } = await scripts.inspect(keys.tag(partition), [{ id, result: false }]);
-    const [task] = tasks;
-    if (!task) continue;
+  const elsewhere = ids.filter((id) => !id.includes(":") && keys.partitionOf(id) !== partition);
+  const found = await Promise.all(elsewhere.map(homeOf));
+  const lost: string[] = [];
+  for (const id of elsewhere.filter((_, n) => found[n] !== partition)) {
+    // It may have gone meanwhile, and come again: a task that is there all the time has its pointer all the time.
+    const task = await taskOf(id);
+    if (!task || (await homeOf(id)) === partition) continue;
+    const { createdMs } = (await taskOf(id)) ?? {};
+    if (createdMs !== task.createdMs) continue;
     lost.push(id);
-    if (heal) await scripts.point(own, [{ id, queue: task.queue, caller: task.caller, home: partition }], 0);
+    const pointer = { id, queue: task.queue, caller: task.caller, home: partition };
+    if (heal) await scripts.point(keys.tag(keys.partitionOf(id)), [pointer], 0);
   }
   return lost;
 }

@@ -8,7 +8,7 @@
 --          line of a key
 -- ARGV[2]  queue: of the index, of a key's line with its key; "" for tasks
 -- ARGV[3]  heal: "1" to make them agree, "0" only to look
--- ARGV[4…] id: of a task or entry each
+-- ARGV[4…] id: of a task or entry each; entries that have left since they were read are passed over
 --
 -- Returns the ids of those that disagreed.
 local base = KEYS[1]
@@ -49,6 +49,15 @@ local function enter(id, queue, index, state, run, priority, share, of_key)
   end
 end
 
+-- Whether reserve.lua has yet to decide whether a task may start that waits at a score: the limit of its queue has changed.
+local function is_undecided(queue, score)
+  local from = redis.call('HGET', K.queue(queue), Q.rekey)
+  if not from then return false end
+  local after = string.match(from, '^%((.+)$')
+  if after then return score > tonumber(after) end
+  return from == '-inf' or score >= tonumber(from)
+end
+
 -- Whether a task stands where it should in the line of its key, and may start where it should.
 local function agrees_with_key(id, queue, state, of_key, run)
   open_freed()
@@ -57,7 +66,8 @@ local function agrees_with_key(id, queue, state, of_key, run)
   local arrival, name = parts_of_key(of_key)
   local line, agrees = key_line(queue, name), true
   local stands = name ~= '' and redis.call('ZSCORE', line, id)
-  if name ~= '' and (state == S.running or (state == S.retrying and limit == 1)) then
+  -- One that waits for another attempt holds its key or not by the limit under which the last one ended: only the widest is known.
+  if name ~= '' and (state == S.running or (state == S.retrying and limit == 1 and widest[queue] == 1)) then
     local _, _, _, place = run_of(run)
     agrees = is_holder(queue, id, of_key, tonumber(place) or 0)
     if heal and not agrees then
@@ -65,11 +75,12 @@ local function agrees_with_key(id, queue, state, of_key, run)
       local pushed = redis.call('ZRANGE', line, limit, limit)
       if pushed[1] then redis.call('ZREM', K.startable(queue), pushed[1]) end
     end
-  elseif name ~= '' and state ~= S.waiting then
+  elseif name ~= '' and state == S.scheduled then
     agrees = not stands
     if heal and stands then leave_key_line(queue, id, name) end
   elseif state == S.waiting then
     local score, found = redis.call('ZSCORE', K.waiting(queue), id), redis.call('ZSCORE', K.startable(queue), id)
+    if is_undecided(queue, tonumber(score)) then return true end
     if stands and tonumber(stands) >= 0 and tonumber(stands) ~= place_by_arrival(arrival, tonumber(score)) then
       if heal then redis.call('ZREM', line, id) end
       stands = false
@@ -105,24 +116,30 @@ local function check_task(id)
   if disagrees then wrong[#wrong + 1] = id end
 end
 
+-- The index of the entries to be checked.
+local index = base .. of .. index_queue
+
 local function check_entry(id)
+  if not redis.call('ZSCORE', index, id) then return end
   local queue, state = unpack(redis.call('HMGET', K.task(id), F.queue, F.state))
   local belongs = queue == index_queue and (HOME[state] == of or (of == P.dead and state == S.failed))
   if not belongs then
-    if heal then redis.call('ZREM', base .. of .. index_queue, id) end
+    if heal then redis.call('ZREM', index, id) end
     wrong[#wrong + 1] = id
   end
 end
 
 -- One that may start waits, and one in the line of a key waits for it or holds it; where it is and how is checked with its task.
 local function check_start(id)
+  if not redis.call('ZSCORE', index, id) then return end
   local queue, state = unpack(redis.call('HMGET', K.task(id), F.queue, F.state))
   if queue == index_queue and state == S.waiting then return end
-  if heal then redis.call('ZREM', K.startable(index_queue), id) end
+  if heal then redis.call('ZREM', index, id) end
   wrong[#wrong + 1] = id
 end
 
 local function check_member(id)
+  if not redis.call('ZSCORE', index, id) then return end
   local of_queue, name = string.match(index_queue, '^(%S+) (.*)$')
   local queue, state, of_key = unpack(redis.call('HMGET', K.task(id), F.queue, F.state, F.key))
   local belongs = queue == of_queue and of_key and HOME[state] and state ~= S.scheduled

@@ -1,0 +1,164 @@
+import { expect } from "chai";
+import { audit } from "../../../src/engine/maintenance/audit.ts";
+import type { QueueSettings } from "../../../src/engine/settings.ts";
+import { submissionOf } from "../../../testbed/submission.ts";
+import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+
+const TASKS = 2000;
+/** Tasks that are submitted together; fewer are taken, so that some wait. */
+const TOGETHER = 40;
+const TAKEN = 20;
+const KEYS = 7;
+
+describe("an audit", () => {
+  const opened: TestEngine[] = [];
+  afterEach(async () => {
+    for (const engine of opened.splice(0)) await engine.close();
+  });
+  const open = async (options: Parameters<typeof openEngine>[0]) => {
+    const engine = await openEngine(options);
+    opened.push(engine);
+    return engine;
+  };
+  const found = async (t: TestEngine, heal: boolean) => (await audit(t.redis, t.scripts, t.keys, { heal })).disagreeing;
+
+  /** What a task is submitted with beside its id. */
+  type Options = (n: number) => {
+    settings: Partial<QueueSettings>;
+    key?: string;
+    share?: { key: string; weight: number };
+  };
+
+  /** Tasks that come, run and end in every way; each step is told before it is done. */
+  async function work(t: TestEngine, options: Options, onStep: () => void): Promise<void> {
+    const partitions = [...t.keys.tags.keys()];
+    let serial = 0;
+    const take = async (count: number) => {
+      const request = { queue: "jobs", worker: "w", leaseMs: 60_000, rate: undefined };
+      const parts = partitions.map((partition) => {
+        serial += 1;
+        return t.engine.reserve(partition, { ...request, reservation: `r${serial}`, count });
+      });
+      return (await Promise.all(parts)).flatMap(({ tasks }) => tasks);
+    };
+    const end = ({ id, fence }: { id: string; fence: string }, n: number) => {
+      const lease = { queue: "jobs", id, fence };
+      if (n % 6 === 0) return t.engine.fail(lease, failureOf("retry"), t.settings);
+      if (n % 7 === 0) return t.engine.fail(lease, failureOf("give-up"), t.settings);
+      if (n % 11 === 0) return t.engine.release(lease, t.settings);
+      return t.engine.complete(lease, resultOf(id), t.settings);
+    };
+    for (let from = 0; from < TASKS; from += TOGETHER) {
+      onStep();
+      const numbers = Array.from({ length: TOGETHER }, (_, n) => from + n);
+      const submitted = numbers.map((n) => {
+        const { settings, key, share } = options(n);
+        const priority = n % 5 === 0 ? 1 : 3;
+        const task = submissionOf(`t${n}`, "jobs", "1", { key, share, priority, delayMs: n % 13 === 0 ? 20 : 0 });
+        return t.engine.submit(task, { ...t.settings, ...settings });
+      });
+      await Promise.all(submitted);
+      const taken = await take(TAKEN);
+      await Promise.all([
+        ...taken.map(end),
+        ...numbers.filter((n) => n % 9 === 0).map((n) => t.engine.cancel(`t${n}`, "jobs")),
+        ...partitions.map((partition) => t.engine.tick(partition)),
+      ]);
+    }
+  }
+
+  const lines: readonly (readonly [name: string, partitions: number, options: Options])[] = [
+    ["a plain line", 1, () => ({ settings: {} })],
+    ["a fair line", 1, (n) => ({ settings: {}, share: { key: `s${n % KEYS}`, weight: 1 + (n % 3) } })],
+    ["a keyed line", 1, (n) => ({ settings: { keyedConcurrency: 1 }, key: `k${n % KEYS}` })],
+    ["a keyed line over three partitions", 3, (n) => ({ settings: { keyedConcurrency: 2 }, key: `k${n % KEYS}` })],
+    [
+      "a line that becomes keyed, and lets more and fewer of a key run",
+      1,
+      (n) => {
+        const keyedConcurrency = [undefined, 1, 3, 2][Math.floor((4 * n) / TASKS)];
+        return keyedConcurrency ? { settings: { keyedConcurrency }, key: `k${n % KEYS}` } : { settings: {} };
+      },
+    ],
+  ];
+  for (const [name, partitions, options] of lines) {
+    it(`finds nothing under load, in ${name}`, async () => {
+      const t = await open({ partitions, settings: { attempts: 3 } });
+      const auditor = await open({ partitions, prefix: t.keys.prefix });
+      let working = true;
+      let audits = 0;
+      let steps = 0;
+      const disagreeing: string[] = [];
+      const auditing = async () => {
+        for (; working; audits += 1) {
+          for (const id of await found(auditor, audits % 2 === 1)) disagreeing.push(`${id} in step ${steps}`);
+        }
+      };
+      const audited = auditing();
+      await work(t, options, () => {
+        steps += 1;
+      }).finally(() => {
+        working = false;
+      });
+      await audited;
+      expect(audits).to.be.above(3);
+      expect(disagreeing).to.deep.equal([]);
+      expect(await found(auditor, false), "at the end").to.deep.equal([]);
+    }).timeout(60_000);
+  }
+
+  it("finds and repairs whatever is wrong with the index of a line", async () => {
+    const t = await open({ settings: { attempts: 1 } });
+    const share = { key: "s", weight: 1 };
+    for (const id of ["runs", "dead"]) await t.submit({ id });
+    const [, dead] = await t.reserve(2);
+    await t.engine.fail({ queue: "jobs", id: "dead", fence: dead?.fence ?? "" }, failureOf("retry"), t.settings);
+    await t.submit({ id: "waits", share, deadlineMs: 60_000 });
+    await t.submit({ id: "later", delayMs: 60_000 });
+    expect(await found(t, false)).to.deep.equal([]);
+    const key = (kind: Parameters<TestEngine["key"]>[0]) => t.key(kind);
+    const damages: readonly (readonly [string, () => Promise<unknown>])[] = [
+      ["waits", () => t.redis.zrem(key("waiting"), "waits")],
+      ["waits", () => t.redis.zrem(key("deadlines"), "waits")],
+      ["waits", () => t.redis.zadd(key("leases"), 1, "waits")],
+      ["later", () => t.redis.zrem(key("scheduled"), "later")],
+      ["runs", () => t.redis.zrem(key("leases"), "runs")],
+      ["runs", () => t.redis.zadd(key("waiting"), 1, "runs")],
+      ["waits", () => t.redis.zadd(key("dead"), 1, "waits")],
+      ["gone", () => t.redis.zadd(key("waiting"), 1, "gone")],
+      ["gone", () => t.redis.zadd(key("scheduled"), 1, "gone")],
+      ["gone", () => t.redis.zadd(key("leases"), 1, "gone")],
+      ["gone", () => t.redis.zadd(key("dead"), 1, "gone")],
+      ["3 other", () => t.redis.zadd(key("shareEnds"), 1, "3 other")],
+      ["3 other", () => t.redis.hset(key("shares"), "3 other", "1 2 gone")],
+    ];
+    for (const [n, [id, damage]] of damages.entries()) {
+      await damage();
+      expect(await found(t, false), `damage ${n}`).to.deep.equal([id]);
+      expect(await found(t, true), `damage ${n}`).to.deep.equal([id]);
+      expect(await found(t, false), `after damage ${n}`).to.deep.equal([]);
+    }
+    const states = await Promise.all(["waits", "later", "runs", "dead"].map(async (id) => (await t.look(id)).state));
+    expect(states).to.deep.equal(["waiting", "scheduled", "running", "failed"]);
+  });
+
+  it("finds nothing when the limit for a key has changed while one waits for another attempt", async () => {
+    for (const [before, after] of [
+      [1, 3],
+      [3, 1],
+      [2, 12],
+      [12, 2],
+    ] as const) {
+      const t = await open({ settings: { attempts: 3, keyedConcurrency: before } });
+      for (const id of ["a1", "a2", "a3", "a4"]) await t.submit({ id, key: "a" });
+      for (const { id, fence } of await t.reserve(1)) {
+        await t.engine.fail({ queue: "jobs", id, fence }, failureOf("retry", 60_000), t.settings);
+      }
+      await t.reserve(1);
+      await t.engine.submit(submissionOf("a5", "jobs", "1", { key: "a" }), { ...t.settings, keyedConcurrency: after });
+      expect(await found(t, false), `from ${before} to ${after}`).to.deep.equal([]);
+      await t.reserve(1);
+      expect(await found(t, false), `from ${before} to ${after}, decided`).to.deep.equal([]);
+    }
+  });
+});
