@@ -11,6 +11,8 @@
 local STEPS, TURNS = 16, 8192
 -- Most keys that are forgotten at a time.
 local MOST_FORGOTTEN = 500
+-- Most keys of a class that are kept beside one for each waiting task, and how many are looked at when there are more.
+local MOST_IDLE, LOOKED_AT = 1000, 200
 
 local function fair_score(class, place)
   return string.format('%.5f', class * CLASS + (2 * place + 1) / 32)
@@ -29,6 +31,25 @@ local function forget_shares(queue, from, to)
   if #members == 0 then return end
   redis.call('ZREM', K.shareEnds(queue), unpack(members))
   redis.call('HDEL', K.shares(queue), unpack(members))
+end
+
+-- A key that does not wait is kept until the virtual time has passed its charge, which it may not do for long: newcomers start at it.
+-- Where there are many of these, those that have to wait the least go.
+local function forget_idle(queue, class)
+  if redis.call('ZCARD', K.shareEnds(queue)) <= MOST_IDLE then return end
+  local from, to = whole(class * CLASS), '(' .. whole((class + 1) * CLASS)
+  local over = redis.call('ZCOUNT', K.shareEnds(queue), from, to) - redis.call('ZCOUNT', K.waiting(queue), from, to) - MOST_IDLE
+  if over <= 0 then return end
+  local members, last, idle = redis.call('ZRANGEBYSCORE', K.shareEnds(queue), from, to, 'LIMIT', 0, LOOKED_AT), {}, {}
+  for n, share in ipairs(redis.call('HMGET', K.shares(queue), unpack(members))) do
+    last[n] = string.match(share or '', '%S+$') or '-'
+  end
+  for n, score in ipairs(redis.call('ZMSCORE', K.waiting(queue), unpack(last))) do
+    if not score and #idle < over then idle[#idle + 1] = members[n] end
+  end
+  if #idle == 0 then return end
+  redis.call('ZREM', K.shareEnds(queue), unpack(idle))
+  redis.call('HDEL', K.shares(queue), unpack(idle))
 end
 
 -- Forgets the keys of a fair line where nobody waits.
@@ -59,6 +80,7 @@ local function pass_fair(queue, entries)
       redis.call('HSET', K.queue(queue), Q.virtual .. class, whole(time))
     end
     forget_shares(queue, whole(class * CLASS), '(' .. string.format('%.5f', class * CLASS + start_of(time) / STEPS))
+    forget_idle(queue, class)
   end
   forget_where_empty(queue)
 end

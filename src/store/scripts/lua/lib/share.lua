@@ -1,7 +1,7 @@
 -- How tasks join and leave a fair line. Needs clock and fair.
 local LAST_STEP = 68719476735
--- Most full starts that are passed over in search for a turn, and most canceled tasks behind which the last one of a key is sought.
-local MOST_FULL, MOST_CANCELED = 64, 100
+-- Most canceled tasks behind which the last one of a key is sought.
+local MOST_CANCELED = 100
 
 -- "weight key", as tasks keep it. Returns what a task costs, and the member.
 local function share_of(class, share)
@@ -10,7 +10,7 @@ local function share_of(class, share)
 end
 
 -- The virtual time of a class, as the place of what was taken last; and, where newcomers of that start have filled its turns, the
--- start at which the next one finds room.
+-- start at which the next one finds room: all before it are full.
 local function virtual_time(queue, class)
   local now_at, room = unpack(redis.call('HMGET', K.queue(queue), Q.virtual .. class, Q.room .. class))
   local time = tonumber(now_at or -1)
@@ -30,24 +30,35 @@ local function virtual_time(queue, class)
   return time, tonumber(room or 0)
 end
 
--- The first turn behind all who wait with the same start, and behind what was taken last. Where all are used up, one of the next start.
+-- The first turn of a start behind all who wait with it, and behind what was taken last; nil where all are used up.
+local function turn_at(queue, class, step, time)
+  local place = math.max(step * TURNS, start_of(time) == step and time + 1 or 0)
+  local below = '(' .. fair_score(class, (step + 1) * TURNS - 0.5)
+  local last = redis.call('ZREVRANGEBYSCORE', K.waiting(queue), below, fair_score(class, step * TURNS), 'LIMIT', 0, 1, 'WITHSCORES')
+  if last[2] then place = math.max(place, place_of(tonumber(last[2])) + 1) end
+  return place < (step + 1) * TURNS and place or nil
+end
+
+-- The first turn of a start; where all are used up, that of the next start with one, which is bisected: many may be full.
 local function free_turn(queue, class, step, time, room)
-  local first, newcomer = step, step == start_of(time)
-  for _ = 1, MOST_FULL do
-    step = math.min(step, LAST_STEP)
-    local place = math.max(step * TURNS, start_of(time) == step and time + 1 or 0)
-    local below = '(' .. fair_score(class, (step + 1) * TURNS - 0.5)
-    local last = redis.call('ZREVRANGEBYSCORE', K.waiting(queue), below, fair_score(class, step * TURNS), 'LIMIT', 0, 1, 'WITHSCORES')
-    if last[2] then place = math.max(place, place_of(tonumber(last[2])) + 1) end
-    if place < (step + 1) * TURNS then
-      if newcomer and step > first and step > room then redis.call('HSET', K.queue(queue), Q.room .. class, whole(step)) end
-      return place
-    end
-    if step == LAST_STEP then break end
-    step = math.max(step + 1, newcomer and room or 0)
+  step = math.min(step, LAST_STEP)
+  local place = turn_at(queue, class, step, time)
+  if place then return place end
+  local full, free, width = math.max(step, room - 1), nil, 1
+  repeat
+    -- Whoever comes now stands beside the last one.
+    if full >= LAST_STEP then return (LAST_STEP + 1) * TURNS - 1 end
+    free = math.min(full + width, LAST_STEP)
+    place = turn_at(queue, class, free, time)
+    if not place then full, width = free, 2 * width end
+  until place
+  while free - full > 1 do
+    local middle = floor((full + free) / 2)
+    local found = turn_at(queue, class, middle, time)
+    if found then free, place = middle, found else full = middle end
   end
-  -- Whoever comes now stands beside the last one.
-  return (step + 1) * TURNS - 1
+  if free > room and step <= math.max(start_of(time), room) then redis.call('HSET', K.queue(queue), Q.room .. class, whole(free)) end
+  return place
 end
 
 -- Where a task would stand that joins now; nothing is changed but what is remembered of full starts.
