@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { INLINE_BYTES } from "../../store/fields.ts";
 import type { SubmitItem } from "../../store/scripts/scripts.ts";
+import { isLarge } from "../large-values/large-values.ts";
 import type { QueueSettings } from "../settings.ts";
 
 /** A task to be submitted: checked, but not stored yet. */
@@ -40,11 +41,22 @@ export interface Share {
   readonly weight: number;
 }
 
+/** The arguments of the scripts for a submission. */
+export interface Item extends SubmitItem {
+  /** They travel on the connection of large values. */
+  readonly large: boolean;
+}
+
 /**
- * The arguments of the scripts for a submission.
+ * Makes these arguments.
  * @param listener the process that is notified of its end, "" for none
  */
-export function itemOf(s: Submission, settings: QueueSettings, partitions: number, listener = ""): SubmitItem {
+export function itemOf(
+  s: Submission,
+  settings: QueueSettings,
+  partitions: number,
+  { listener = "", large = isLarge(s.input) }: { listener?: string; large?: boolean } = {},
+): Item {
   const bytes = typeof s.input === "string" ? Buffer.byteLength(s.input) : s.input.length;
   return {
     id: s.id,
@@ -66,6 +78,7 @@ export function itemOf(s: Submission, settings: QueueSettings, partitions: numbe
     share: s.share && storedShare(s.share),
     key: s.key === undefined ? undefined : storedKey(s.key, settings),
     trace: s.trace,
+    large,
   };
 }
 

@@ -16,7 +16,7 @@ import { isLarge } from "../large-values/large-values.ts";
 import { type Homes, pointerBatch } from "../partitions/homes.ts";
 import type { LocalPlace, OtherPartitions } from "../partitions/other-partitions.ts";
 import type { QueueSettings } from "../settings.ts";
-import { itemOf, type Submission } from "./submission.ts";
+import { type Item, itemOf, type Submission } from "./submission.ts";
 import { Turns } from "./turns.ts";
 
 /** The result of a submission. */
@@ -90,11 +90,20 @@ export class Submitter {
   }
 
   submit(submission: Submission, settings: QueueSettings, listen: boolean): Promise<SubmissionVerdict> {
-    const { partitions } = this.#keys;
-    const isKeyed = settings.keyedConcurrency !== undefined;
-    const item = itemOf(submission, settings, isKeyed ? 1 : partitions, listen ? this.#parts.process : "");
-    if (partitions === 1) return this.#add(0, item);
-    return isKeyed ? this.#submitKeyed(item) : this.#submitUnkeyed(item);
+    return this.#submit(
+      itemOf(submission, settings, this.#partitionsOf(settings), { listener: listen ? this.#parts.process : "" }),
+      settings,
+    );
+  }
+
+  /** Over how many partitions a queue lies. */
+  #partitionsOf({ keyedConcurrency }: QueueSettings): number {
+    return keyedConcurrency === undefined ? this.#keys.partitions : 1;
+  }
+
+  #submit(item: Item, settings: QueueSettings): Promise<SubmissionVerdict> {
+    if (this.#keys.partitions === 1) return this.#add(0, item);
+    return settings.keyedConcurrency === undefined ? this.#submitUnkeyed(item) : this.#submitKeyed(item);
   }
 
   /** The same of several tasks, in their order; never rejects. */
@@ -103,18 +112,22 @@ export class Submitter {
     settings: QueueSettings,
   ): Promise<readonly PromiseSettledResult<SubmissionVerdict>[]> {
     const { partitions } = this.#keys;
-    const isKeyed = partitions > 1 && settings.keyedConcurrency !== undefined;
-    const isAlone = ({ input, maxIndex }: Submission) => isLarge(input) || (partitions > 1 && maxIndex !== null);
-    if (isKeyed || submissions.some(isAlone)) {
-      return await Promise.allSettled(submissions.map((submission) => this.submit(submission, settings, false)));
-    }
-    const items = submissions.map((submission) => itemOf(submission, settings, partitions));
-    return partitions === 1 ? await this.#batch.addAll(0, items) : await this.#submitSpread(items);
+    // Over two connections they would not arrive in their order.
+    const large = submissions.some(({ input }) => isLarge(input));
+    const spread = this.#partitionsOf(settings);
+    const items = submissions.map((submission) => itemOf(submission, settings, spread, { large }));
+    if (partitions === 1) return await this.#batchOf(large).addAll(0, items);
+    const isAlone = settings.keyedConcurrency !== undefined || submissions.some(({ maxIndex }) => maxIndex !== null);
+    if (isAlone) return await Promise.allSettled(items.map((item) => this.#submit(item, settings)));
+    return await this.#submitSpread(items, this.#batchOf(large));
   }
 
   /** Tasks of one queue, to the partitions of their ids. */
-  async #submitSpread(items: readonly SubmitItem[]): Promise<PromiseSettledResult<SubmissionVerdict>[]> {
-    const shares = this.#keys.tags.map((): { items: SubmitItem[]; nths: number[] } => ({ items: [], nths: [] }));
+  async #submitSpread(
+    items: readonly Item[],
+    batch: Batch<SubmitItem, SubmissionVerdict>,
+  ): Promise<PromiseSettledResult<SubmissionVerdict>[]> {
+    const shares = this.#keys.tags.map((): { items: Item[]; nths: number[] } => ({ items: [], nths: [] }));
     for (const [nth, item] of items.entries()) {
       const share = at(shares, this.#keys.partitionOf(item.id));
       share.items.push(item);
@@ -123,7 +136,7 @@ export class Submitter {
     const ends = new Array<PromiseSettledResult<SubmissionVerdict>>(items.length);
     const moved: number[] = [];
     const submitted = shares.map(async ({ items, nths }, partition) => {
-      for (const [i, end] of (await this.#batch.addAll(partition, items)).entries()) {
+      for (const [i, end] of (await batch.addAll(partition, items)).entries()) {
         const nth = at(nths, i);
         ends[nth] = end;
         if (end.status === "fulfilled" && end.value.verdict === "moved") moved.push(nth);
@@ -135,20 +148,20 @@ export class Submitter {
     return ends;
   }
 
-  async #submitUnkeyed(item: SubmitItem): Promise<SubmissionVerdict> {
+  async #submitUnkeyed(item: Item): Promise<SubmissionVerdict> {
     const verdict = await this.#submitTo(this.#keys.partitionOf(item.id), item);
     return verdict.verdict === "moved" ? await this.#submitMoved(item) : verdict;
   }
 
   /** The task is of the time when its queue was keyed. */
-  async #submitMoved(item: SubmitItem): Promise<SubmissionVerdict> {
+  async #submitMoved(item: Item): Promise<SubmissionVerdict> {
     const found = await this.#submitTo(await this.#parts.homes.find(item.id), item);
     if (found.verdict === "moved") throw new PaihaoError("store-unavailable");
     return found;
   }
 
   /** All tasks of a keyed queue are in one partition; that of the id says so before the task is there. */
-  #submitKeyed(item: SubmitItem): Promise<SubmissionVerdict> {
+  #submitKeyed(item: Item): Promise<SubmissionVerdict> {
     const { id, queue, caller, key = "" } = item;
     const { homes } = this.#parts;
     const [own, home] = [this.#keys.partitionOf(id), this.#keys.partitionOf(queue)];
@@ -178,18 +191,18 @@ export class Submitter {
   }
 
   /** The id has a task, in the partition of the id or of another queue: nothing is stored. */
-  async #submitTaken(own: number, item: SubmitItem): Promise<SubmissionVerdict> {
+  async #submitTaken(own: number, item: Item): Promise<SubmissionVerdict> {
     const verdict = await this.#submitTo(own, { ...item, limit: 0 });
     // It has gone meanwhile.
     return verdict.verdict === "full" ? await this.#submitKeyed(item) : verdict;
   }
 
-  #submitTo(partition: number, item: SubmitItem): Promise<SubmissionVerdict> {
+  #submitTo(partition: number, item: Item): Promise<SubmissionVerdict> {
     // The script only knows its own partition.
     return item.maxIndex === null ? this.#add(partition, item) : this.#submitBelow(partition, item, item.maxIndex);
   }
 
-  async #submitBelow(partition: number, item: SubmitItem, maxIndex: number): Promise<SubmissionVerdict> {
+  async #submitBelow(partition: number, item: Item, maxIndex: number): Promise<SubmissionVerdict> {
     if (item.share !== undefined) {
       // Its place in a fair line is known only to its own partition.
       const { index } = await this.#add(partition, { ...item, dryRun: true });
@@ -199,8 +212,12 @@ export class Submitter {
     return await this.#add(partition, { ...item, maxIndex: maxIndex - elsewhere });
   }
 
-  #add(partition: number, item: SubmitItem): Promise<SubmissionVerdict> {
-    return (isLarge(item.input) ? this.#large : this.#batch).add(partition, item);
+  #add(partition: number, item: Item): Promise<SubmissionVerdict> {
+    return this.#batchOf(item.large).add(partition, item);
+  }
+
+  #batchOf(large: boolean): Batch<SubmitItem, SubmissionVerdict> {
+    return large ? this.#large : this.#batch;
   }
 
   #scriptsFor(item: SubmitItem): Scripts {

@@ -1,7 +1,6 @@
 import type { Keys } from "../../store/keys.ts";
 import type { Scripts, UpdateVerdict } from "../../store/scripts/scripts.ts";
 import { newCall } from "../calls/new-call.ts";
-import { isLarge } from "../large-values/large-values.ts";
 import type { Homes } from "../partitions/homes.ts";
 import type { QueueSettings } from "../settings.ts";
 import { itemOf, type Submission } from "./submission.ts";
@@ -15,7 +14,7 @@ export function update(
 ): Promise<UpdateVerdict> {
   const { scripts, large, keys, homes } = parts;
   const item = { ...itemOf(submission, settings, keys.partitions), call: newCall(), revision };
-  const sender = isLarge(item.input) ? large : scripts;
+  const sender = item.large ? large : scripts;
   return homes.at(
     item.id,
     (partition) => sender.update(keys.tag(partition), item),

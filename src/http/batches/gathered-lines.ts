@@ -1,3 +1,4 @@
+import { isLarge } from "../../engine/large-values/large-values.ts";
 import type { QueueSettings } from "../../engine/settings.ts";
 import type { Submission } from "../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
@@ -33,6 +34,10 @@ export class GatheredLines {
   #lines: CheckedLine[] = [];
   /** The store did not answer in time: further lines are refused, since each would wait as long. */
   #storeAway = false;
+  /** Resolves when the last ones that were sent have been answered. */
+  #stored: Promise<void> = Promise.resolve();
+  /** Lines are sent when those before have been answered. */
+  #inTurn = false;
 
   constructor(context: LineContext) {
     this.#context = context;
@@ -48,18 +53,25 @@ export class GatheredLines {
     const lines = this.#lines;
     if (lines.length === 0) return;
     this.#lines = [];
+    // Large ones travel on another connection than those before: none must overtake another.
+    this.#inTurn ||= lines.some(({ submission }) => isLarge(submission.input));
+    this.#stored = this.#inTurn ? this.#stored.then(() => this.#send(lines)) : this.#send(lines);
+  }
+
+  #send(lines: readonly CheckedLine[]): Promise<void> {
     const refuse = (error: unknown) => {
       for (const one of lines) this.#tell(one, this.#notStored(one, error));
     };
     if (this.#storeAway) {
-      return refuse(new PaihaoError("store-unavailable", "Not tried: the store did not answer before."));
+      refuse(new PaihaoError("store-unavailable", "Not tried: the store did not answer before."));
+      return Promise.resolve();
     }
     const { api, settings } = this.#context;
     const submissions = lines.map(({ submission }) => submission);
-    api.engine.submitAll(submissions, settings).then((ends) => {
+    return api.engine.submitAll(submissions, settings).then((ends) => {
       for (const [n, one] of lines.entries()) {
         const end = ends[n] ?? { status: "rejected", reason: new PaihaoError("internal") };
-        this.#tell(one, end.status === "fulfilled" ? this.#stored(one, end.value) : this.#notStored(one, end.reason));
+        this.#tell(one, end.status === "fulfilled" ? this.#accepted(one, end.value) : this.#notStored(one, end.reason));
       }
     }, refuse);
   }
@@ -68,7 +80,7 @@ export class GatheredLines {
     place(verdictLine(line, verdict));
   }
 
-  #stored(one: CheckedLine, submitted: SubmissionVerdict): LineVerdict {
+  #accepted(one: CheckedLine, submitted: SubmissionVerdict): LineVerdict {
     const { submission } = one;
     const refusal = refusalOf(submission, submitted, { byKey: false });
     if (refusal) return this.#notStored(one, refusal);

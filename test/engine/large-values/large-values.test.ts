@@ -2,10 +2,14 @@ import { randomBytes } from "node:crypto";
 import { expect } from "chai";
 import { LARGE_DEFAULTS } from "../../../src/engine/large-values/large-values.ts";
 import { PaihaoError } from "../../../src/errors.ts";
+import type { Connection } from "../../../src/store/connection.ts";
 import { type Scripts, scriptsOf } from "../../../src/store/scripts/scripts.ts";
 import type { Result } from "../../../src/task.ts";
 import { submissionOf } from "../../../testbed/submission.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+
+/** The length of an input that travels as a large one. */
+const LONG = LARGE_DEFAULTS.writeBytes + 1;
 
 /** What is read and written of large values. */
 class LargeTraffic {
@@ -59,6 +63,11 @@ describe("a large value", () => {
   afterEach(() => jobs.close());
 
   const answer = (body: string | Buffer) => ({ status: 200, contentType: "text/plain", headers: {}, body });
+  const batch = async (t: TestEngine, lines: readonly string[], of = (id: string) => ({ id })) => {
+    const items = lines.map((input, n) => ({ ...submissionOf(`line${n}`, "jobs", input), ...of(`line${n}`) }));
+    const ends = await t.engine.submitAll(items, t.settings);
+    return ends.map((end) => (end.status === "fulfilled" ? end.value.index : end.reason));
+  };
   async function completed(body: string | Buffer): Promise<string> {
     await jobs.submit();
     const [task] = await jobs.reserve();
@@ -256,5 +265,22 @@ describe("a large value", () => {
       expect(tasks.map((task) => [task.input, task.inputBytes])).to.deep.equal([[null, 0]]);
       expect(await Promise.all(tasks.map((task) => jobs.engine.inputOf(task)))).to.deep.equal([null]);
     });
+  });
+
+  it("keeps its place among the other lines of a batch", async () => {
+    const lines = Array.from({ length: 12 }, (_, n) => JSON.stringify("x".repeat(n % 3 === 1 ? LONG : 10)));
+    expect(await batch(jobs, lines)).to.deep.equal(lines.map((_, n) => n));
+    expect(large.writes, "calls").to.deep.equal(["submit", "submit"]);
+  });
+
+  it("keeps its place among the lines of its key, in a queue over several partitions", async () => {
+    const makeLarge = (redis: Connection) => large.of(scriptsOf(redis, { flags: true }));
+    const spread = await openEngine({ partitions: 3, settings: { keyedConcurrency: 1 }, makeLarge });
+    try {
+      const lines = Array.from({ length: 12 }, (_, n) => JSON.stringify("x".repeat(n % 3 === 1 ? LONG : 10)));
+      expect(await batch(spread, lines, (id) => ({ id, key: "k" }))).to.deep.equal(lines.map((_, n) => n));
+    } finally {
+      await spread.close();
+    }
   });
 });

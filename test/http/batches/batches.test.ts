@@ -50,6 +50,23 @@ describe("batches over HTTP", () => {
     await server.until(verdicts.at(-1)?.id, "succeeded");
   });
 
+  it("does so also where some lines are long: these travel on another connection", async () => {
+    const large = await startServer({ MAX_BODY: "2mb" });
+    try {
+      const gate = closedGate();
+      await large.enqueue("gated", gate.input);
+      await gate.entered;
+      const long = { ...gate.input, more: "x".repeat(1.5 * MIB) };
+      const lines = Array.from({ length: 140 }, (_, n) => JSON.stringify(n % 70 === 45 ? long : gate.input));
+      const body = lines.join("\n");
+      const answer = await large.send("/v1/queues/gated/batches", { method: "POST", headers: NDJSON, body });
+      expect(verdictsOf(answer.text).map((v) => v.index)).to.deep.equal(lines.map((_, i) => i));
+      gate.open();
+    } finally {
+      await large.stop();
+    }
+  });
+
   it("answers a bad line with a problem of the catalogue, and accepts the others (RFC 9457)", async () => {
     const lines = ['{"width":5}', '{"width":', '{"width":0,"tags":[{}]}', `{"width":"${"x".repeat(2100)}"}`];
     const body = Buffer.concat([
