@@ -7,7 +7,7 @@ import { readForwarded } from "./headers/forwarded.ts";
 import type { IdSecret } from "./headers/request-id.ts";
 import { accessLog } from "./middleware/access-log.ts";
 import { authorize } from "./middleware/authorize.ts";
-import { type Check, checks } from "./middleware/checks.ts";
+import { type Check, decide, enforce } from "./middleware/checks.ts";
 import { correlate } from "./middleware/correlate.ts";
 import { cors } from "./middleware/cors.ts";
 import { hosts } from "./middleware/hosts.ts";
@@ -52,16 +52,16 @@ function assemble(
 ): Koa {
   const app = new Application({ proxy: trustProxy }, measure(api.engine.metrics));
   readForwarded(app);
+  const { corsOrigins } = security;
+  const own = servedHosts ? [hosts(servedHosts)] : [];
   app.use(identify(security));
+  app.use(decide([wellFormed(), varyByPrefer, ...own, cors(corsOrigins), sameOrigin(corsOrigins), authorize()]));
   app.use(correlate(idSecret));
   if (api.tracing) app.use(traceRequests(api.tracing));
   app.use(accessLog(api.log));
   app.use(problems(api.log, embedOrigins));
-  const { corsOrigins } = security;
-  const own = servedHosts ? [hosts(servedHosts)] : [];
-  app.use(checks([wellFormed(), varyByPrefer, ...own, cors(corsOrigins), sameOrigin(corsOrigins)]));
   if (security.rateLimit) app.use(rateLimit(security.rateLimit));
-  app.use(checks([authorize()]));
+  app.use(enforce);
   app.use(direct);
   for (const router of routers) app.use(router.routes());
   // Each router adds its matches to those of the routers before it, so that the last one answers 405 and OPTIONS for all.

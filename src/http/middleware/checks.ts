@@ -3,10 +3,37 @@ import type { Context, Middleware } from "koa";
 /** A check of a request before its route. Throws to refuse the request; returns true if it has answered it. */
 export type Check = (ctx: Context) => boolean;
 
-/** Runs checks in order, in one middleware: a middleware for each would cost more than most of the checks. */
-export function checks(all: readonly Check[]): Middleware {
+/** Why a request does not reach its route: it is refused, or has been answered. */
+type Stopped = { readonly refusal: unknown } | "answered";
+
+/**
+ * Runs checks in order, in one middleware: a middleware for each would cost more than most of the checks. What they decide is only
+ * noted, for {@link enforce}: the id of a refused request must not tell whether its key is valid, and refused requests are counted.
+ */
+export function decide(all: readonly Check[]): Middleware {
   return (ctx, next) => {
-    for (const check of all) if (check(ctx)) return;
+    try {
+      for (const check of all) {
+        if (!check(ctx)) continue;
+        ctx.state.stopped = "answered" satisfies Stopped;
+        break;
+      }
+    } catch (refusal) {
+      ctx.state.stopped = { refusal } satisfies Stopped;
+    }
     return next();
   };
 }
+
+/** What the checks have decided; undefined if the request may reach its route. */
+export function stoppedBy(ctx: Pick<Context, "state">): Stopped | undefined {
+  return ctx.state.stopped as Stopped | undefined;
+}
+
+/** Lets only requests pass that no check has refused or answered. */
+export const enforce: Middleware = (ctx, next) => {
+  const stopped = stoppedBy(ctx);
+  if (stopped === undefined) return next();
+  if (stopped === "answered") return;
+  throw stopped.refusal;
+};

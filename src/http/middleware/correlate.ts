@@ -3,6 +3,7 @@ import type { Middleware } from "koa";
 import { type IdSecret, requestIdOf } from "../headers/request-id.ts";
 import { responseOf } from "../server/response.ts";
 import { callerOf } from "../task/access.ts";
+import { stoppedBy } from "./checks.ts";
 
 /**
  * Gives every request its correlation id: it is echoed as X-Request-Id, added to every log line of the request, and is
@@ -11,8 +12,10 @@ import { callerOf } from "../task/access.ts";
  */
 export function correlate(secret: IdSecret): Middleware {
   return (ctx, next) => {
+    // Of a refused request it is the same for all callers: it would tell whether a key is valid.
+    const caller = stoppedBy(ctx) === undefined ? callerOf(ctx) : null;
     // Validated, since it is written to logs and headers.
-    const id = requestIdOf(ctx.request, callerOf(ctx), secret);
+    const id = requestIdOf(ctx.request, caller, secret);
     responseOf(ctx).addHeader("X-Request-Id", id);
     return rTracer.runWithId(next, id);
   };

@@ -3,14 +3,16 @@ import { PaihaoError } from "../../errors.ts";
 import { findRoute } from "../route-match.ts";
 import type { RateLimit } from "../security/rate-limit.ts";
 import { senderOf } from "../security/sender.ts";
+import { stoppedBy } from "./checks.ts";
 
 /**
  * Counts the requests of each key, or of each address if no key was sent, and reports them in RateLimit headers
- * (draft-ietf-httpapi-ratelimit-headers-10). Routes that are open to everyone, such as health and documentation, are not counted.
+ * (draft-ietf-httpapi-ratelimit-headers-10), also the refused ones. Routes that are open to everyone, such as health and
+ * documentation, and preflights are not counted.
  */
 export function rateLimit(limit: RateLimit): Middleware {
   return async (ctx, next) => {
-    if (findRoute(ctx.method, ctx.path)?.route.scopes === "none") return next();
+    if (stoppedBy(ctx) === "answered" || findRoute(ctx.method, ctx.path)?.route.scopes === "none") return next();
     const left = await limit.take(senderOf(ctx));
     if (!left) return next();
     ctx.set("RateLimit-Policy", `"default";q=${limit.rate.max};w=${limit.rate.perS}`);

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { closedGate } from "../../helpers/gates.ts";
+import { testKeys } from "../../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 const ASYNC = { Prefer: "respond-async" };
@@ -69,6 +70,38 @@ describe("the id of a task over HTTP", () => {
     const their = await elsewhere.post("default", input, { "Idempotency-Key": "order-18" });
     await elsewhere.stop();
     expect(their.headers["x-request-id"]).to.match(UUID).and.not.equal(first.headers["x-request-id"]);
+  });
+
+  it("is the same in a refusal for every caller, so that it does not tell whether a key is valid", async () => {
+    const keys = testKeys({ ann: ["submit"], bob: ["read"] });
+    const guarded = await startServer({ ...keys.env, ALLOWED_HOSTS: "tasks.example" });
+    const idOf = async (Authorization: string, status: number, more: Record<string, string>, search = "") => {
+      const answer = await guarded.send(`/v1/requests${search}`, {
+        method: "POST",
+        body: 1,
+        headers: { "Idempotency-Key": "k", ...(Authorization && { Authorization }), ...more },
+      });
+      expect(answer.status).to.equal(status);
+      return answer.headers["x-request-id"];
+    };
+    const ann = String(keys.as("ann").Authorization);
+    const bob = String(keys.as("bob").Authorization);
+    try {
+      const own = await idOf(ann, 200, {});
+      for (const [status, more, search] of [
+        [403, { Origin: "https://evil.example" }, ""],
+        [421, { Host: "evil.example" }, ""],
+        [400, {}, `?x=${"x".repeat(8200)}`],
+        [414, {}, `?x=${"x".repeat(16_400)}`],
+      ] as const) {
+        const ids = [ann, bob, "Bearer guess", ""].map((who) => idOf(who, status, more, search));
+        expect(new Set(await Promise.all(ids)), String(status)).to.have.property("size", 1);
+        expect(await ids[0], String(status)).to.not.equal(own);
+      }
+      expect(await idOf(bob, 403, {})).to.equal(await idOf("Bearer guess", 401, {}));
+    } finally {
+      await guarded.stop();
+    }
   });
 
   it("is refused if the Idempotency-Key is invalid, naming it", async () => {

@@ -49,6 +49,38 @@ describe("the rate limit (draft-ietf-httpapi-ratelimit-headers)", () => {
       expect(answers.map(({ status }) => status)).to.deep.equal([401, 401, 401, 429]);
     });
 
+    it("counts requests that are refused for another reason first: a page of another origin, a wrong host", async () => {
+      const hidden = await startServer({ ...keys.env, RATE_LIMIT: "3/1h", ALLOWED_HOSTS: "tasks.example" });
+      try {
+        const post = (headers: Record<string, string>) => hidden.post("default", {}, headers);
+        const statuses: number[] = [];
+        for (const headers of [
+          { Origin: "https://evil.example", Authorization: "Bearer guess" },
+          { Host: "evil.example", Authorization: "Bearer guess" },
+          { "Sec-Fetch-Site": "cross-site" },
+          { Origin: "https://evil.example", Authorization: "Bearer guess" },
+          { Host: "evil.example" },
+        ]) {
+          statuses.push((await post(headers)).status);
+        }
+        expect(statuses).to.deep.equal([403, 421, 403, 429, 429]);
+      } finally {
+        await hidden.stop();
+      }
+    });
+
+    it("does not count preflights", async () => {
+      const shared = await startServer({ ...keys.env, RATE_LIMIT: "1/1h", CORS_ORIGINS: "https://app.example" });
+      try {
+        for (let n = 0; n < 3; n += 1) {
+          const headers = { Origin: "https://app.example", "Access-Control-Request-Method": "POST" };
+          expect((await shared.send("/v1/requests", { method: "OPTIONS", headers })).status).to.equal(204);
+        }
+      } finally {
+        await shared.stop();
+      }
+    });
+
     it("is kept in Redis, for all processes", async () => {
       const other = await startServer({ ...keys.env, RATE_LIMIT: "3/1h", KEY_PREFIX: server.prefix });
       try {
