@@ -42,7 +42,7 @@ const SECURITY_SCHEMES = {
 };
 
 /** Describes the whole API, with the inputs that the handlers of this server accept. */
-export function openApiDocument(handlers: readonly Handler[], version: string): OpenApiDocument {
+export function openApiDocument(handlers: readonly Handler[], version: string, description?: string): OpenApiDocument {
   const { paths, responses } = shareResponses(pathsOf(handlers));
   return {
     openapi: "3.1.0",
@@ -50,6 +50,7 @@ export function openApiDocument(handlers: readonly Handler[], version: string): 
       title: "Paihao",
       version,
       summary: "A task server for slow work behind HTTP: take a number, see your place in line, collect the result.",
+      ...(description !== undefined && { description }),
       license: { name: "MIT", identifier: "MIT" },
     },
     servers: [{ url: "/" }],

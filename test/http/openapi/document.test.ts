@@ -6,6 +6,7 @@ import type { Api } from "../../../src/http/api.ts";
 import { openApiDocument } from "../../../src/http/openapi/document.ts";
 import type { OpenApiDocument } from "../../../src/http/openapi/types.ts";
 import { apiRouting } from "../../../src/http/router.ts";
+import { testKeys } from "../../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
 /** Pages and what they load: for people, and not described. */
@@ -90,6 +91,30 @@ describe("the description of the API", () => {
     expect(document.paths["/v1/queues/{queue}/pause"]?.post?.security).to.deep.equal([{ key: ["admin"] }, {}]);
     expect(document.paths["/v1/queues"]?.get?.security).to.deep.equal([{ key: [] }, {}]);
     expect(document.paths["/healthz"]?.get?.security).to.deep.equal([]);
+  });
+
+  it("names no queue and no input to callers without a key, where there are keys; the rest is the same", async () => {
+    const keys = testKeys({ ann: ["submit"], worker: ["work"] });
+    const guarded = await startServer(keys.env);
+    try {
+      const shown = (headers: Record<string, string>) => guarded.send("/openapi.json", { headers });
+      const strangers = [await shown({}), await shown({ Authorization: "Bearer guess" })];
+      for (const { status, text, json, headers } of strangers) {
+        expect([status, headers.vary]).to.deep.equal([200, "Authorization"]);
+        expect(text).to.not.contain("checked").and.not.contain('"input.');
+        expect(Object.keys(json.paths)).to.deep.equal(
+          Object.keys(document.paths).filter((path) => !/^\/v1\/queues\/[a-z0-9._-]+\/requests$/.test(path)),
+        );
+        expect((await new Validator().validate(json)).errors).to.equal(undefined);
+      }
+      for (const name of ["ann", "worker"] as const) {
+        const answer = await shown(keys.as(name, { "If-None-Match": String(strangers[0]?.headers.etag) }));
+        expect([answer.status, answer.headers.vary]).to.deep.equal([200, "Authorization"]);
+        expect(answer.json).to.deep.equal(document);
+      }
+    } finally {
+      await guarded.stop();
+    }
   });
 
   it("is 304 for its ETag", async () => {

@@ -1,5 +1,7 @@
 import { expect } from "chai";
 import { errorEntries } from "../../../../src/errors.ts";
+import { launchBrowser } from "../../../helpers/browser.ts";
+import { testKeys } from "../../../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
 
 const HTML = { Accept: "text/html,application/xhtml+xml,*/*;q=0.8" };
@@ -40,6 +42,30 @@ describe("the documentation page", () => {
       expect(loaded.headers["x-content-type-options"]).to.equal("nosniff");
       const again = await server.send(file, { headers: { "If-None-Match": String(loaded.headers.etag) } });
       expect([again.status, again.text], file).to.deep.equal([304, ""]);
+    }
+  });
+
+  it("shows the queues once a key is entered, and no longer when it is removed (in Chromium, else left out)", async function () {
+    this.timeout(60_000);
+    const browser = await launchBrowser();
+    if (!browser) return this.skip();
+    const keys = testKeys({ ann: ["submit"] });
+    const guarded = await startServer(keys.env);
+    try {
+      const page = await browser.newPage();
+      await page.goto(`${guarded.url}/docs`);
+      const queue = page.locator("[data-path='/v1/queues/checked/requests']");
+      await page.getByText("With an API key").waitFor();
+      expect(await queue.count()).to.equal(0);
+      await page.locator("button.authorize").first().click();
+      await page.locator("#auth-bearer-value").fill(String(keys.as("ann").Authorization).replace("Bearer ", ""));
+      await page.locator(".auth-container button.authorize").first().click();
+      await queue.waitFor({ state: "attached" });
+      await page.locator(".auth-container button", { hasText: "Logout" }).first().click();
+      await queue.waitFor({ state: "detached" });
+    } finally {
+      await browser.close();
+      await guarded.stop();
     }
   });
 
