@@ -18,6 +18,7 @@ const VIA = "paihao";
 export interface Forwarder {
   readonly upstream: Upstream;
   readonly methods: readonly GatewayMethod[];
+  readonly forward?: ReadonlySet<string>;
   readonly timeoutMs: number;
 }
 

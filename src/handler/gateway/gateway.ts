@@ -7,14 +7,8 @@ import { BODILESS } from "../result-headers.ts";
 import type { TaskContext } from "../task-context.ts";
 import { answerHeaders, Exchange, type Forwarder, unanswered } from "./exchange.ts";
 import { isFirst } from "./first.ts";
-import {
-  forwardedHeaders,
-  GATEWAY_METHODS,
-  type GatewayMethod,
-  type GatewayRequest,
-  gatewayRequest,
-  isUnsafePath,
-} from "./request.ts";
+import { forwardedHeaders, forwardList } from "./forwarded-headers.ts";
+import { GATEWAY_METHODS, type GatewayMethod, type GatewayRequest, gatewayRequest, isUnsafePath } from "./request.ts";
 import { noteTarget } from "./target-state.ts";
 import { Upstream } from "./upstream.ts";
 
@@ -37,6 +31,11 @@ export interface GatewayOptions {
   target: string;
   /** Default: all of {@link GATEWAY_METHODS}. */
   methods?: readonly GatewayMethod[];
+  /**
+   * Names of the only headers that are forwarded, beside `Content-Type`, `Content-Encoding`, `Content-Language`, `Idempotency-Key`
+   * and what the gateway sets; secret ones are then stored with the request. Default: all that are neither secret nor a proxy's.
+   */
+  forward?: readonly string[];
   /** Longest time of one attempt, to the end of the response; default 30 s. */
   timeout?: Duration;
   /** Attempts of requests that may be sent again; default ATTEMPTS. Others are sent once. */
@@ -51,7 +50,11 @@ export interface GatewayOptions {
 
 /** A handler made by {@link defineGateway}. */
 export interface Gateway extends Handler<GatewayRequest> {
-  readonly gateway: { readonly methods: readonly GatewayMethod[] };
+  readonly gateway: {
+    readonly methods: readonly GatewayMethod[];
+    /** The headers that are forwarded, in lower case; absent: all that are neither secret nor a proxy's. */
+    readonly forward?: ReadonlySet<string>;
+  };
 }
 
 /**
@@ -67,9 +70,15 @@ export function defineGateway(options: GatewayOptions): Gateway {
       `gateway of queue ${JSON.stringify(queue)}: methods is ${JSON.stringify(methods)}, expected some of ${GATEWAY_METHODS.join(", ")}`,
     );
   }
+  const gateway = {
+    methods,
+    ...(options.forward !== undefined && {
+      forward: forwardList(options.forward, `gateway of queue ${JSON.stringify(queue)}`),
+    }),
+  };
   // An invalid duration is refused by defineHandler.
   const timeoutMs = parseDuration(options.timeout ?? TIMEOUT_MS);
-  const forwarder = { upstream: new Upstream(targetOf(options)), methods, timeoutMs: timeoutMs ?? TIMEOUT_MS };
+  const forwarder = { upstream: new Upstream(targetOf(options)), ...gateway, timeoutMs: timeoutMs ?? TIMEOUT_MS };
   const handler = defineHandler<GatewayRequest>({
     queue,
     input: gatewayRequest,
@@ -81,7 +90,7 @@ export function defineGateway(options: GatewayOptions): Gateway {
     ...(options.keyed === undefined ? {} : { keyed: options.keyed }),
     run: (request, task) => forward(forwarder, request, task),
   });
-  return { ...handler, gateway: { methods } };
+  return { ...handler, gateway };
 }
 
 /** @throws TypeError */
@@ -107,7 +116,7 @@ async function forward(forwarder: Forwarder, request: GatewayRequest, task: Task
     throw giveUp({ status: 405, title: "The gateway does not take this method" });
   }
   if (isUnsafePath(request.path)) throw giveUp({ status: 400, title: "The path may lead out of the gateway's target" });
-  const sent = forwardedHeaders(request.headers);
+  const sent = forwardedHeaders(request.headers, forwarder.forward);
   const repeatable = IDEMPOTENT.has(request.method) || sent["idempotency-key"] !== undefined;
   // After the death of a worker, the next one must know that the request may have been sent.
   const exchange = new Exchange(forwarder, task, repeatable);

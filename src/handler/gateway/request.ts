@@ -1,5 +1,4 @@
 import { z } from "zod";
-import { isHopByHop, namedByConnection } from "../result-headers.ts";
 
 /** The methods that a gateway forwards by default. */
 export const GATEWAY_METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"] as const;
@@ -28,48 +27,6 @@ export const gatewayRequest = z.strictObject({
     .optional(),
 });
 export type GatewayRequest = z.infer<typeof gatewayRequest>;
-
-/**
- * Headers that are not forwarded, besides the hop-by-hop ones. `_` in a name counts as `-`, since many servers do not
- * distinguish them.
- */
-const NOT_FORWARDED = new Set([
-  // Framing of this message, and headers meant for this server.
-  ...["host", "content-length", "expect", "prefer", "priority", "cancel-after", "x-request-id"],
-  // The trace context, which is checked, kept with the task, and sent as that of the attempt.
-  ...["traceparent", "tracestate"],
-  // Secrets, which would be stored with the task.
-  ...["authorization", "cookie", "cookie2", "x-api-key", "x-auth-token"],
-  // Headers that only a proxy may set: the client's address, the original request, the authenticated user.
-  ...["forwarded", "x-forwarded", "x-real-ip", "x-client-ip", "client-ip", "x-cluster-client-ip", "true-client-ip"],
-  ...["cf-connecting-ip", "fastly-client-ip", "x-originating-ip", "x-remote-ip", "x-remote-addr", "x-proxyuser-ip"],
-  ...["x-azure-clientip", "x-envoy-external-address", "x-envoy-original-path", "x-remote-user", "remote-user"],
-  ...["x-rewrite-url", "x-host", "x-http-method", "x-http-method-override", "x-method-override"],
-]);
-const NOT_FORWARDED_PREFIX = /^(?:x-forwarded-|x-original-|x-ssl-|ssl-client-|x-client-cert)/;
-
-/**
- * The headers of a request that are forwarded to the API, names in lower case. Applied when it is stored and when it is
- * forwarded, since an older version may have stored it.
- */
-export function forwardedHeaders(
-  headers: Readonly<Record<string, string | string[] | undefined>>,
-): Record<string, string> {
-  // Headers that Connection lists are hop-by-hop too.
-  const named = namedByConnection(String(headers.connection ?? ""));
-  return Object.fromEntries(
-    Object.entries(headers).flatMap(([given, value]) => {
-      const name = given.toLowerCase();
-      return value === undefined || named.has(name) || !isForwarded(name.replaceAll("_", "-"))
-        ? []
-        : [[name, String(value)]];
-    }),
-  );
-}
-
-function isForwarded(name: string): boolean {
-  return !isHopByHop(name) && !NOT_FORWARDED.has(name) && !NOT_FORWARDED_PREFIX.test(name);
-}
 
 /** Headers that differ each time the same request is sent. */
 const OF_ONE_SENDING = new Set([

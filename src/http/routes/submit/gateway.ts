@@ -1,8 +1,9 @@
 import { isIP } from "node:net";
 import type { Context } from "koa";
 import { PaihaoError } from "../../../errors.ts";
+import { forwardedHeaders } from "../../../handler/gateway/forwarded-headers.ts";
 import { isGateway } from "../../../handler/gateway/gateway.ts";
-import { forwardedHeaders, type GatewayRequest, identityOf, isUnsafePath } from "../../../handler/gateway/request.ts";
+import { type GatewayRequest, identityOf, isUnsafePath } from "../../../handler/gateway/request.ts";
 import type { Api } from "../../api.ts";
 import { urgencyOf } from "../../headers/priority.ts";
 import { checkIdempotencyKey } from "../../headers/request-id.ts";
@@ -38,7 +39,7 @@ async function enter(ctx: Context, api: Api): Promise<void> {
   const request: GatewayRequest = {
     method,
     path,
-    headers: forwardedHeaders(ctx.headers),
+    headers: forwardedHeaders(ctx.headers, handler.gateway.forward),
     ...(body.length > 0 && { body: body.toString("base64") }),
     from: originOf(ctx),
   };
