@@ -17,6 +17,10 @@ const FRAMES = 8192;
 /** So far behind a cut the end of a secret is looked for. */
 const REACH = 1024;
 
+const MEMBERS =
+  "(?:proxy-)?authorization|(?:set-)?cookie|password|secret|x-api-key|api[-_]?key|x-auth-token|webhook-signature";
+const STRING = '"(?:[^"\\\\]|\\\\[^])*(?:"|\\\\?$)';
+
 /** Secrets by their form, each with what stays of it. In JSON a letter behind a backslash is no letter of a word. */
 const FORMS: readonly (readonly [form: RegExp, kept: string])[] = [
   // The password of a URL; what is in front of it names the account.
@@ -26,10 +30,8 @@ const FORMS: readonly (readonly [form: RegExp, kept: string])[] = [
   [/(?<![^\\]\w)whsec_[A-Za-z0-9+/]+=*/g, `whsec_${MASK}`],
   // API keys, as auth/api-key.ts makes them.
   [/(?<![^\\]\w)ph_[A-Za-z0-9_-]{16,}/g, `ph_${MASK}`],
-  [
-    /("(?:(?:proxy-)?authorization|(?:set-)?cookie|password|secret|x-api-key|api[-_]?key|x-auth-token|webhook-signature)":)(?:"(?:[^"\\]|\\.)*"|\[(?:"(?:[^"\\]|\\.)*"|[^"\]])*\])/gi,
-    `$1"${MASK}"`,
-  ],
+  // Members; what is not closed goes to the end, so that it is not tried again from each member in it.
+  [new RegExp(`("(?:${MEMBERS})":)(?:${STRING}|\\[(?:${STRING}|[^"\\]])*(?:\\]|$))`, "gi"), `$1"${MASK}"`],
 ];
 
 /** What every one of these forms has; nearly all lines have none of it, and are looked at only once. */

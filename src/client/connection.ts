@@ -44,7 +44,7 @@ export class Connection {
   readonly #attempts: number;
 
   constructor({ url, key, fetch, attempts = ATTEMPTS }: ConnectionOptions) {
-    this.url = url.replace(/\/+$/, "");
+    this.url = url.replace(/\/$/, "");
     this.#key = key;
     this.#fetch = fetch;
     this.#attempts = attempts;

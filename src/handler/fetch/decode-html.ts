@@ -40,7 +40,7 @@ function declared(bytes: Uint8Array): string | undefined {
     .toString("latin1")
     .replace(/<!--[\s\S]*?(?:-->|$)/g, "");
   const label =
-    /<meta\s[^>]*?charset\s*=\s*["']?\s*([^\s"'/>;]+)/i.exec(head)?.[1] ??
+    /<meta\s[^<>]*?charset\s*=\s*(?:["']\s*)?([^\s"'/>;]+)/i.exec(head)?.[1] ??
     /^\s*<\?xml\s[^>]*?encoding\s*=\s*["']([^"']+)/i.exec(head)?.[1];
   const encoding = encodingOf(label);
   // A page whose meta element is readable as ASCII is not UTF-16, whatever it declares.

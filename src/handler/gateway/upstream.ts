@@ -49,7 +49,7 @@ export class Upstream {
   /** @param url its path is prepended to that of each request */
   constructor(url: URL) {
     this.target = url;
-    this.#basePath = url.pathname.replace(/\/+$/, "");
+    this.#basePath = url.pathname.replace(/(?<!\/)\/+$/, "");
     this.#Agent = url.protocol === "https:" ? https.Agent : http.Agent;
     this.#agent = new this.#Agent({ keepAlive: true, maxFreeSockets: IDLE.connections, timeout: IDLE.ms });
   }

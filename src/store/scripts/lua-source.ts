@@ -4,7 +4,7 @@ import { withoutNames } from "./lua-names.ts";
 const LUA_DIR = new URL("./lua/", import.meta.url);
 const INCLUDE = /^--#include (\w+(?: \w+)*?)( when called)?$/gm;
 const FUNCTION = /^local function (\w+)/gm;
-const VARIABLES = /^local (?!function)([\w, ]+?) *(?:=|$)/gm;
+const VARIABLES = /^local (?!function)(\w+(?:, \w+)*) *(?:=|$)/gm;
 const CALL = /(?<![\w.:]|function )(\w+)\(/g;
 /** A function of a file, up to the first line that is only its end. */
 const DEFINITION = /^local function (\w+)\(.*\n(?:.*\n)*?end\n/gm;
@@ -80,7 +80,7 @@ function withoutConstants(sources: readonly string[], name: string): string[] {
       const literals = texts.split(", ");
       if (!literals.every((literal) => LITERAL.test(literal))) return line;
       for (const [n, constant] of names.split(", ").entries()) {
-        const value = literals[n]?.replace(/.*\^.*/, "($&)").replaceAll(/'\s+\.\. '/g, "") ?? "nil";
+        const value = literals[n]?.replace(/^.*\^.*$/, "($&)").replaceAll(/'\s+\.\. '/g, "") ?? "nil";
         if ((values.get(constant) ?? value) !== value) throw new Error(`lua/${name}.lua: ${constant} has two values`);
         values.set(constant, value);
       }

@@ -40,7 +40,7 @@ export function llmsText(): string {
     .filter((line) => !/^- \[/.test(line) || /\]\(docs\/[\w-]+\.md\)/.test(line))
     .join("\n")
     .replaceAll("](docs/", "](/docs/")
-    .replaceAll(/\[([^\]]+)\]\((?!\/)[^)]*\)/g, "$1");
+    .replaceAll(/\[([^[\]]+)\]\((?!\/)[^()]*\)/g, "$1");
 }
 
 /** All documents and pictures by the names of their files, which differ in all folders. */
