@@ -36,13 +36,14 @@ process.on("exit", () => {
  * A directory that is not given is made, and removed when the process ends.
  */
 export async function startRedis(
-  options: { args?: string[]; dir?: string; port?: number } = {},
+  options: { args?: string[]; dir?: string; port?: number; env?: Readonly<Record<string, string>> } = {},
 ): Promise<PrivateRedis> {
   const dir = options.dir ?? (await mkdtemp(path.join(tmpdir(), "paihao-redis-")));
   if (options.dir === undefined) madeDirs.add(dir);
   const port = options.port ?? (await reservePort());
   let args = options.args ?? [];
-  const start = () => spawnRedis(["--port", String(port), "--bind", "127.0.0.1", "--dir", dir, "--save", "", ...args]);
+  const start = () =>
+    spawnRedis(["--port", String(port), "--bind", "127.0.0.1", "--dir", dir, "--save", "", ...args], options.env);
   let child = await start();
   const url = `redis://127.0.0.1:${port}`;
   await answers(url, child);
@@ -74,8 +75,8 @@ export async function startRedis(
   };
 }
 
-async function spawnRedis(args: string[]): Promise<ChildProcess> {
-  const child = spawn("redis-server", args, { stdio: "ignore" });
+async function spawnRedis(args: string[], env: Readonly<Record<string, string>> = {}): Promise<ChildProcess> {
+  const child = spawn("redis-server", args, { stdio: "ignore", env: { ...process.env, ...env } });
   await once(child, "spawn");
   // One that is forgotten must not keep the process from ending; the exit hook above ends it then.
   child.unref();

@@ -77,7 +77,7 @@ export const KEYS = {
   ticked: [
     "ticked",
     "hash",
-    "when a tick last ran, and the grace after a gap: see lua/lib/grace.lua; and who has sampled which interval",
+    "when a tick last ran, the grace after a gap, and the last jumps of the clock: see lua/lib/grace.lua and setback.lua; the lease of each queue; and who has sampled which interval",
   ],
   work: [
     "n:<queue>",

@@ -1,9 +1,10 @@
 import type { Keys } from "../../store/keys.ts";
 import { encodeResult } from "../../store/result.ts";
-import type { Scripts, Ticked, TickQueue } from "../../store/scripts/scripts.ts";
+import type { OwnQueue, Scripts, Ticked, TickQueue } from "../../store/scripts/scripts.ts";
 import { BATCH_LIMIT } from "../../store/scripts/scripts.ts";
 import { catalogueResult } from "../attempt/problem.ts";
 import { DEAD_CAP, type QueueSettings, retentionOf } from "../settings.ts";
+import { StoreClock } from "./store-clock.ts";
 
 /** Most tasks of each kind moved by one call. */
 const TICK_LIMIT = 200;
@@ -21,24 +22,26 @@ const FORGET_MS = 86_400_000;
 export class Tick {
   readonly #scripts: Scripts;
   readonly #keys: Keys;
-  readonly #own: readonly TickQueue[];
+  readonly #own: readonly OwnQueue[];
+  /** By partition: they may be on servers of their own. */
+  readonly #clocks: readonly StoreClock[];
   /** By partition: the queues of other processes, and when they were last read, on the clock of `performance.now()`. */
   readonly #others: { readonly queues: readonly TickQueue[]; readonly atMs: number }[] = [];
 
   constructor(scripts: Scripts, keys: Keys, queues: ReadonlyMap<string, QueueSettings>) {
     this.#scripts = scripts;
     this.#keys = keys;
-    this.#own = [...queues.values()].map(lossOf);
+    this.#own = [...queues.values()].map((settings) => ({ ...lossOf(settings), leaseMs: settings.leaseMs }));
+    this.#clocks = keys.tags.map(() => new StoreClock());
   }
 
   /** Cancels, promotes, reclaims and purges tasks in one partition. @throws PaihaoError store-unavailable */
   async run(partition: number): Promise<Ticked> {
-    const tag = this.#keys.tag(partition);
     const queues = [...this.#own, ...(await this.#othersOf(partition))];
     const ticks: Ticked[] = [];
     for (let i = 0; i < queues.length; i += TICK_QUEUES) {
       const some = queues.slice(i, i + TICK_QUEUES);
-      ticks.push(await this.#scripts.tick(tag, some, { limit: TICK_LIMIT, deadCap: DEAD_CAP }));
+      ticks.push(await this.#tick(partition, some));
     }
     const nexts = ticks.flatMap((t) => (t.nextMs === null ? [] : [t.nextMs]));
     return {
@@ -47,6 +50,16 @@ export class Tick {
       lost: ticks.flatMap((t) => t.lost),
       late: ticks.flatMap((t) => t.late),
     };
+  }
+
+  async #tick(partition: number, queues: readonly TickQueue[]): Promise<Ticked> {
+    const clock = this.#clocks[partition];
+    const sentMs = performance.now();
+    const reading = clock?.at(sentMs);
+    const limits = { limit: TICK_LIMIT, deadCap: DEAD_CAP };
+    const ticked = await this.#scripts.tick(this.#keys.tag(partition), queues, limits, reading);
+    clock?.note(ticked.nowMs, { sentMs, receivedMs: performance.now() }, reading?.jump);
+    return ticked;
   }
 
   /** The names of all queues of a partition. @throws PaihaoError store-unavailable */
@@ -64,7 +77,7 @@ export class Tick {
     if (known && nowMs - known.atMs < REGISTER_MS) return known.queues;
     const tag = this.#keys.tag(partition);
     const own = new Set(this.#own.map(({ queue }) => queue));
-    let all: readonly Omit<TickQueue, "problem">[] = [];
+    let all: Awaited<ReturnType<Scripts["register"]>> = [];
     for (let i = 0; i === 0 || i < this.#own.length; i += BATCH_LIMIT) {
       const last = i + BATCH_LIMIT >= this.#own.length;
       all = await this.#scripts.register(tag, this.#own.slice(i, i + BATCH_LIMIT), last ? FORGET_MS : null);

@@ -25,12 +25,14 @@ export interface Allowance {
 export class RateLimit {
   readonly rate: Rate;
   readonly #limiter: RateLimiterRedis;
+  readonly #redis: Connection;
   readonly #keys: Keys;
   readonly #log: Logger;
   #away = false;
 
   constructor(rate: Rate, { redis, keys, log }: { redis: Connection; keys: Keys; log: Logger }) {
     this.rate = rate;
+    this.#redis = redis;
     this.#keys = keys;
     this.#log = log;
     this.#limiter = new RateLimiterRedis({
@@ -48,11 +50,18 @@ export class RateLimit {
   async take(subject: string): Promise<Allowance | undefined> {
     const late = () => new Error(`no answer within ${COUNT_MS} ms`);
     try {
-      const count = await withTimeout(COUNT_MS, this.#limiter.consume(this.#keys.requests(subject)), late);
+      const key = this.#keys.requests(subject);
+      const counted = this.#limiter.consume(key).then((count) => ({ count, exceeded: false }), refusal);
+      const { count, exceeded } = await withTimeout(COUNT_MS, counted, late);
       this.#away = false;
-      return allowance(count, false);
+      const spanMs = this.rate.perS * 1000;
+      if (count.msBeforeNext > spanMs) {
+        // The store's clock was set back since the span began: it ends as if it began now.
+        this.#limiter.deleteInMemoryBlockedAll();
+        await withTimeout(COUNT_MS, this.#redis.pexpire(key, spanMs), late);
+      }
+      return allowance(count, exceeded, Math.min(count.msBeforeNext, spanMs));
     } catch (thrown) {
-      if (thrown instanceof RateLimiterRes) return allowance(thrown, true);
       if (!this.#away)
         this.#log.warn({ reason: messageOf(thrown) }, "rate limit: could not count requests; letting all through");
       this.#away = true;
@@ -61,6 +70,12 @@ export class RateLimit {
   }
 }
 
-function allowance({ remainingPoints, msBeforeNext }: RateLimiterRes, exceeded: boolean): Allowance {
-  return { remaining: remainingPoints, resetS: Math.max(0, Math.ceil(msBeforeNext / 1000)), exceeded };
+/** What a refusal says; it is thrown like an error. */
+function refusal(thrown: unknown) {
+  if (thrown instanceof RateLimiterRes) return { count: thrown, exceeded: true };
+  throw thrown;
+}
+
+function allowance({ remainingPoints }: RateLimiterRes, exceeded: boolean, resetMs: number): Allowance {
+  return { remaining: remainingPoints, resetS: Math.max(0, Math.ceil(resetMs / 1000)), exceeded };
 }

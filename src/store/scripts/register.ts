@@ -5,14 +5,23 @@ import type { TickQueue } from "./tick.ts";
 /** What any process needs to maintain a queue. */
 type RegisteredQueue = Omit<TickQueue, "problem">;
 
+/** The queue of a handler. */
+export interface OwnQueue extends TickQueue {
+  readonly leaseMs: number;
+}
+
 /**
  * Registers queues, at most BATCH_LIMIT; returns all that are registered. Queues without a handler and tasks are removed after
  * `forgetMs`; if it is null, none are removed or returned.
  */
 export const register =
   (script: Script) =>
-  async (tag: string, queues: readonly RegisteredQueue[], forgetMs: number | null): Promise<RegisteredQueue[]> => {
-    const args = queues.flatMap((q) => [q.queue, q.maxLost, q.keepMs, q.tombstoneMs, q.deadMs]);
+  async (
+    tag: string,
+    queues: readonly Omit<OwnQueue, "problem">[],
+    forgetMs: number | null,
+  ): Promise<RegisteredQueue[]> => {
+    const args = queues.flatMap((q) => [q.queue, q.maxLost, q.keepMs, q.tombstoneMs, q.deadMs, q.leaseMs]);
     const facts = list(await script.text(tag, [forgetMs ?? "", queues.length, ...args]));
     return Array.from({ length: facts.length / 5 }, (_, n) => {
       const [queue, maxLost, keepMs, tombstoneMs, deadMs] = facts.slice(n * 5);

@@ -71,6 +71,7 @@ export type * from "./progress.ts";
 export type * from "./queue.ts";
 export type * from "./record.ts";
 export { RECORD_LIMITS } from "./record.ts";
+export type * from "./register.ts";
 export type * from "./release.ts";
 export type * from "./renew.ts";
 export type * from "./reserve.ts";

@@ -27,6 +27,20 @@ interface LateTask {
   readonly verdict: "canceled" | "requested";
 }
 
+/** A jump of the store's clock: what it said before and after, ms. */
+export interface ClockJump {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** What a process knows of the store's clock. */
+export interface ClockReading {
+  /** What it says at least; undefined if the process has not seen it before. */
+  readonly expectedMs: number | undefined;
+  /** A jump forward since the last tick. */
+  readonly jump: ClockJump | undefined;
+}
+
 /** What a tick has done. */
 export interface Ticked {
   readonly promoted: number;
@@ -43,14 +57,18 @@ export const tick =
     tag: string,
     queues: readonly TickQueue[],
     { limit, deadCap }: { limit: number; deadCap: number },
-  ): Promise<Ticked> => {
+    { expectedMs, jump }: ClockReading = { expectedMs: undefined, jump: undefined },
+  ): Promise<Ticked & { readonly nowMs: number }> => {
+    const clock = [expectedMs ?? "", jump?.fromMs ?? "", jump?.toMs ?? ""];
     const args = queues.flatMap((q) => [q.queue, q.maxLost, q.keepMs, q.tombstoneMs, q.deadMs, q.problem]);
-    const [promoted, next, lost, late] = list(await script.text(tag, [limit, deadCap, queues.length, ...args]));
+    const reply = await script.text(tag, [limit, deadCap, ...clock, queues.length, ...args]);
+    const [promoted, next, lost, late, now] = list(reply);
     return {
       promoted: number(promoted),
       nextMs: optional(next),
       lost: list(lost).map(lostTask),
       late: list(late).map(lateTask),
+      nowMs: number(now),
     };
   };
 

@@ -43,11 +43,11 @@ describe("a heartbeat", () => {
     expect(await line()).to.deep.equal({ workers: 1, slots: 1 });
   });
 
-  it("keeps no worker for longer than an hour if the clock was set back", async () => {
+  it("keeps no worker for longer than five minutes if the clock was set back", async () => {
     await beat("w1", 2);
     await t.redis.zadd(live(), Date.now() + 864e5, "w1");
     await beat("w2", 2);
-    expect(Number(await t.redis.zscore(live(), "w1"))).to.be.below(Date.now() + 2 * 36e5);
+    expect(Number(await t.redis.zscore(live(), "w1"))).to.be.below(Date.now() + 2 * 3e5);
   });
 
   it("looks at no other worker, however many there are", async function () {

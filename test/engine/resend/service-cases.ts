@@ -10,7 +10,7 @@ export const SERVICE_CASES: readonly (Resent & { readonly script: string; readon
     ...{ script: "register", when: "of a queue" },
     given: async () => undefined,
     call: async ({ scripts, tag, tickQueue }) => {
-      return (await scripts.register(tag, [tickQueue], 60_000)).map(({ queue }) => queue);
+      return (await scripts.register(tag, [{ ...tickQueue, leaseMs: 60_000 }], 60_000)).map(({ queue }) => queue);
     },
     replies: [["jobs"], ["jobs"]],
   },

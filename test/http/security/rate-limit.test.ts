@@ -1,10 +1,12 @@
 import { expect } from "chai";
+import { connectOnce } from "../../../src/store/servers/probe.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { type PrivateRedis, startRedis } from "../../../testbed/redis-server.ts";
 import { BUSY_MS } from "../../helpers/busy.ts";
 import { testKeys } from "../../helpers/http/api-keys.ts";
 import { type Answer, exchange, startServer, type TestServer } from "../../helpers/http/server.ts";
-import { storeKind } from "../../helpers/store/run-store.ts";
+import { storeKind, storeUrl } from "../../helpers/store/run-store.ts";
+import { keysLike } from "../../helpers/store/scan.ts";
 
 const left = (answer: Answer) => Number(/r=(\d+)/.exec(String(answer.headers.ratelimit))?.[1]);
 
@@ -122,6 +124,24 @@ describe("the rate limit (draft-ietf-httpapi-ratelimit-headers)", () => {
         await proxied.stop();
       }
     });
+  });
+
+  it("refuses nobody for longer than a span, although the clock of the store was set back", async () => {
+    const brief = await startServer({ RATE_LIMIT: "1/1s" });
+    const redis = await connectOnce(storeUrl());
+    try {
+      expect((await brief.send("/v1/queues")).status).to.equal(200);
+      // As if the clock had been an hour ahead when the span began.
+      const counts = await keysLike(redis, `{${brief.prefix}:*}a:*`);
+      expect(counts).to.have.length(1);
+      await redis.set(counts[0] ?? "", 1, "PX", 3_600_000);
+      const refused = await brief.send("/v1/queues");
+      expect([refused.status, refused.headers["retry-after"]]).to.deep.equal([429, "1"]);
+      await eventually(async () => expect((await brief.send("/v1/queues")).status).to.equal(200));
+    } finally {
+      redis.disconnect();
+      await brief.stop();
+    }
   });
 
   it("starts again when its window ends", async () => {

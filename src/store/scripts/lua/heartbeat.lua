@@ -15,7 +15,7 @@ local base = KEYS[1]
 
 -- Most workers that are forgotten of a queue in one call; and no worker is believed to live for longer without a word, ms, which
 -- matters where the clock was set back.
-local FORGET_MOST, LONGEST_MS = 100, 3600000
+local FORGET_MOST, LONGEST_MS = 100, 300000
 
 local worker, ttl, about = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local last_loss

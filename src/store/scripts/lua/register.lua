@@ -4,10 +4,10 @@
 -- KEYS[1]  base: the partition's tag
 -- ARGV[1]  forget after: ms after which a queue that nobody has a handler for is forgotten, when it holds no tasks; "" when the others
 --          are not asked for
--- ARGV[2]  count: number of queues that the process has a handler for, each with the five arguments that follow
--- ARGV[3…] queue, lost limit (losses a task survives), keep (ms), tombstone (ms), dead (ms that dead tasks stay)
+-- ARGV[2]  count: number of queues that the process has a handler for, each with the six arguments that follow
+-- ARGV[3…] queue, lost limit (losses a task survives), keep (ms), tombstone (ms), dead (ms that dead tasks stay), lease (ms)
 --
--- Returns of each queue, this process's own among them, these five in one list; nothing where they are not asked for.
+-- Returns of each queue, this process's own among them, the first five of these in one list; nothing where they are not asked for.
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
@@ -15,8 +15,9 @@ local base = KEYS[1]
 local forget_after, count = tonumber(ARGV[1]), tonumber(ARGV[2])
 local registry = K.queues
 for n = 0, count - 1 do
-  local queue, most_lost, keep, tombstone, dead = unpack(ARGV, 3 + n * 5, 7 + n * 5)
+  local queue, most_lost, keep, tombstone, dead, lease = unpack(ARGV, 3 + n * 6, 8 + n * 6)
   redis.call('HSET', registry, queue, now_text .. ' ' .. most_lost .. ' ' .. keep .. ' ' .. tombstone .. ' ' .. dead)
+  redis.call('HSET', K.ticked, 'lease ' .. queue, lease)
 end
 
 if not forget_after then return {} end
@@ -31,6 +32,7 @@ for n = 1, #all, 2 do
     for _, fact in ipairs({ queue, most_lost, keep, tombstone, dead }) do queues[#queues + 1] = fact end
   else
     redis.call('HDEL', registry, queue)
+    redis.call('HDEL', K.ticked, 'lease ' .. queue)
   end
 end
 return queues

@@ -4,14 +4,17 @@
 -- KEYS[1]  base: the partition's tag
 -- ARGV[1]  limit: most tasks of each kind in one call, over all its queues
 -- ARGV[2]  cap: most dead tasks kept of a queue
--- ARGV[3]  count: number of queues, each with the six arguments that follow
--- ARGV[4…] queue, lost limit (losses a task survives), keep (ms, of a canceled result), tombstone (ms), dead (ms that dead
+-- ARGV[3]  expected: what the clock says at least, by that of the process, ms; "" if it has not seen the clock before
+-- ARGV[4]  from: what the clock said before a jump forward that the process has noticed since its last tick, ms; "" for none
+-- ARGV[5]  to: what it said after that jump, ms; "" for none
+-- ARGV[6]  count: number of queues, each with the six arguments that follow
+-- ARGV[7…] queue, lost limit (losses a task survives), keep (ms, of a canceled result), tombstone (ms), dead (ms that dead
 --          tasks stay), problem (stored form of the worker-lost answer)
 --
--- Returns {promoted, next, lost, late}: how many joined the line; ms until a task is due, a lease ends or a deadline passes ("" for
+-- Returns {promoted, next, lost, late, now}: how many joined the line; ms until a task is due, a lease ends or a deadline passes ("" for
 -- none; 0 when the limit was reached); of each task that lost its worker {queue, id, worker, losses,
 -- "waiting" | "released" (its handler had not begun: no loss is counted) | "dead" | "canceled"}; and of each task whose deadline has passed {queue, id, "canceled" | "requested" (it is running: its
--- worker is told)}.
+-- worker is told)}; and what the clock says, ms.
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
@@ -20,6 +23,7 @@ local base = KEYS[1]
 --#include freed
 --#include keyed
 --#include grace
+--#include setback
 --#include rate
 --#include input
 --#include follow
@@ -37,8 +41,9 @@ local base = KEYS[1]
 local limit, cap = tonumber(ARGV[1]), tonumber(ARGV[2])
 local promoted, soonest, lost, late = 0, nil, {}, {}
 -- What is left of the limit: however many queues there are, no call holds up Redis for long.
-local to_promote, to_reclaim, to_cancel = limit, limit, limit
-local ended_by, ended_until = lost_before()
+local to_promote, to_reclaim, to_cancel, to_forward = limit, limit, limit, limit
+local ended_by, ended_until = lost_before(tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]))
+read_setback()
 
 local function consider(due)
   if due and (not soonest or due < soonest) then soonest = due end
@@ -114,11 +119,17 @@ local function promote(queue)
 end
 
 local function reclaim(queue, ends)
-  local expired = redis.call('ZRANGEBYSCORE', K.leases(queue), '-inf', whole(ended_by), 'LIMIT', 0, to_reclaim)
-  to_reclaim = to_reclaim - #expired
-  for _, id in ipairs(expired) do
-    local state, run = unpack(redis.call('HMGET', K.task(id), F.state, F.run))
-    if state == S.running then
+  local expired = redis.call('ZRANGEBYSCORE', K.leases(queue), '-inf', whole(ended_by), 'WITHSCORES', 'LIMIT', 0, to_reclaim)
+  if #expired == 0 then return end
+  to_reclaim = to_reclaim - #expired / 2
+  local usual = redis.call('HGET', K.ticked, 'lease ' .. queue)
+  for n = 1, #expired, 2 do
+    local id = expired[n]
+    local state, run, taken_for = unpack(redis.call('HMGET', K.task(id), F.state, F.run, F.lease))
+    local anew = begun_anew(tonumber(expired[n + 1]), tonumber(taken_for or usual or 0))
+    if state == S.running and anew then
+      redis.call('ZADD', K.leases(queue), whole(anew), id)
+    elseif state == S.running then
       local _, _, _, _, worker = run_of(run)
       local fate, losses = lose(queue, id, ends)
       lost[#lost + 1] = { queue, id, worker or '', losses, fate }
@@ -126,21 +137,26 @@ local function reclaim(queue, ends)
       redis.call('ZREM', K.leases(queue), id)
     end
   end
-  if #expired > 0 then redis.call('PUBLISH', K.work(queue), '') end
+  redis.call('PUBLISH', K.work(queue), '')
 end
 
 -- Another queue is the first each time, so that a long one keeps none waiting.
-local queues = tonumber(ARGV[3])
+local queues = tonumber(ARGV[6])
 -- Before all else: what is canceled neither joins the line nor returns to it.
 for turn = 0, queues - 1 do
   local n = (now + turn) % queues
-  pass_deadlines(ARGV[4 + n * 6], tonumber(ARGV[6 + n * 6]), tonumber(ARGV[7 + n * 6]))
+  pass_deadlines(ARGV[7 + n * 6], tonumber(ARGV[9 + n * 6]), tonumber(ARGV[10 + n * 6]))
 end
 for turn = 0, queues - 1 do
   local n = (now + turn) % queues
-  local queue, most_lost, keep, tombstone, dead, problem = unpack(ARGV, 4 + n * 6, 9 + n * 6)
+  local queue, most_lost, keep, tombstone, dead, problem = unpack(ARGV, 7 + n * 6, 12 + n * 6)
   local ends = { most_lost = tonumber(most_lost), problem = problem, keep = tonumber(keep), cap = cap }
   ends.tombstone, ends.dead = tonumber(tombstone), tonumber(dead)
+  if to_forward > 0 then
+    local seen, all = pass_setback(queue, to_forward)
+    to_forward = to_forward - seen
+    if not all then consider(now) end
+  end
   promote(queue)
   reclaim(queue, ends)
   -- What a dead letter holds has ended with its TTL; here its entry goes.
@@ -153,4 +169,4 @@ for turn = 0, queues - 1 do
 end
 send_notices()
 tell_freed()
-return { promoted, soonest and whole(math.max(0, soonest - now)) or '', lost, late }
+return { promoted, soonest and whole(math.max(0, soonest - now)) or '', lost, late, now_text }

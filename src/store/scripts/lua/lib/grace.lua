@@ -1,17 +1,31 @@
 -- While no tick runs (the store stands still, or every process is away), no lease can be renewed either: the leases that end
--- meanwhile say nothing of their workers. After such a gap they are left alone for a grace, so that renewals come first. Needs clock.
--- A tick comes every second at the latest: a longer pause is a gap, be it that the clock was set forward.
+-- meanwhile say nothing of their workers. After such a gap they are left alone for a grace, so that renewals come first.
+-- A tick comes every second at the latest: a longer pause is a gap.
+--
+-- If the clock jumps forward, or the machine was suspended, leases end before their time although ticks go on. Each process compares
+-- the clock with its own, which does not jump, and the leases that were held before a jump begin anew after it. Needs clock.
 local GAP_MS, GRACE_MS = 1500, 2000
 -- Where every tick is late, so many gaps in a row have a grace; after that, what has expired is lost.
 local MOST_GRACES = 10
 -- So often at most it is noted that a tick ran.
 local NOTE_MS = 200
+-- Where the clock is set back by less, nothing has to be brought forward: see lib/setback.lua.
+local LEAST_BACK_MS = 1000
 
--- Notes that a tick runs. Returns until when leases must have ended to count as lost now, and when that changes, both ms.
-local function lost_before()
+-- The last jump forward: what the clock said before and after it, ms.
+local jumped_from, jumped_to
+
+-- Notes that a tick runs.
+--   expected  what the clock says at least, by that of the process; nil if it has not seen the clock before
+--   from, to  a jump that the process has noticed since its last tick; nil if none
+-- Returns until when leases must have ended to count as lost now, and when that changes, both ms.
+local function lost_before(expected, from, to)
   local key = K.ticked
-  local last_at, held, over, graces = unpack(redis.call('HMGET', key, 'at', 'held', 'until', 'graces'))
+  if from then redis.call('HSET', key, 'from', whole(from), 'to', whole(to)) end
+  local last_at, held, over, graces, jump_from, jump_to =
+    unpack(redis.call('HMGET', key, 'at', 'held', 'until', 'graces', 'from', 'to'))
   local at = tonumber(last_at or now)
+  jumped_from, jumped_to = tonumber(jump_from), tonumber(jump_to)
   held, graces = tonumber(held or 0), tonumber(graces or 0)
   -- Where the clock was set back a grace does not last longer than another one would.
   over = math.min(tonumber(over or 0), now + GRACE_MS)
@@ -25,9 +39,21 @@ local function lost_before()
   elseif gap >= NOTE_MS then
     graces = 0
   end
+  if gap <= -LEAST_BACK_MS then redis.call('HSET', key, 'back', whole(at) .. ' ' .. now_text) end
   if not last_at or gap < 0 or gap >= NOTE_MS then
     redis.call('HSET', key, 'at', now_text, 'held', whole(held), 'until', whole(over), 'graces', graces)
   end
-  if now < over then return math.min(held, now), over end
-  return now, now
+  local ended_by = math.min(now, expected or at)
+  if now < over then return math.min(held, ended_by), over end
+  return ended_by, ended_by
+end
+
+-- When a lease ends that a jump has cut short, ms; nil if none has.
+--   ended  when it ended by the clock
+--   lease  for how long it was taken or renewed, ms
+local function begun_anew(ended, lease)
+  -- A later time is of before the clock was set back.
+  if not jumped_to or jumped_to > now or ended <= jumped_from then return nil end
+  if ended > jumped_to and ended - lease > jumped_from then return nil end
+  return jumped_to + math.max(lease, ended - jumped_from)
 end

@@ -1,0 +1,35 @@
+import type { ClockJump, ClockReading } from "../../store/scripts/scripts.ts";
+
+/** A smaller jump forward ends no lease before it is renewed, ms. */
+const LEAST_JUMP_MS = 100;
+
+/**
+ * Compares the clock of a store with the monotonic one of this process, which neither jumps nor counts the time while the machine is
+ * suspended. A call takes time, so each gives only bounds of the difference; a jump is told when it exceeds them.
+ */
+export class StoreClock {
+  /** The store's clock minus ours, at least and at most, ms. */
+  #bounds: { readonly least: number; readonly most: number } | undefined;
+  #jump: ClockJump | undefined;
+
+  /** What is known at a time of `performance.now()`. */
+  at(monotonicMs: number): ClockReading {
+    return {
+      expectedMs: this.#bounds && Math.floor(this.#bounds.least + monotonicMs),
+      jump: this.#jump,
+    };
+  }
+
+  /** Notes what the clock said in a call; `told` is the jump that the call has told the store. */
+  note(
+    storeMs: number,
+    { sentMs, receivedMs }: { readonly sentMs: number; readonly receivedMs: number },
+    told: ClockJump | undefined,
+  ): void {
+    const bounds = { least: storeMs - receivedMs, most: storeMs + 1 - sentMs };
+    if (this.#jump === told) this.#jump = undefined;
+    if (this.#bounds && bounds.least - this.#bounds.most > LEAST_JUMP_MS)
+      this.#jump = { fromMs: Math.floor(this.#bounds.least + sentMs), toMs: storeMs };
+    this.#bounds = bounds;
+  }
+}

@@ -1,0 +1,163 @@
+import { expect } from "chai";
+import { StoreClock } from "../../../src/engine/maintenance/store-clock.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { failureOf, openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { type ClockedRedis, canSetClocks, startClockedRedis } from "../../helpers/store/clocked-redis.ts";
+
+const HOUR_MS = 3_600_000;
+const MANY = 2000;
+
+describe("what is known of the clock of a store", () => {
+  /** The store said this in a call of so many ms, which ended at a time of ours. */
+  const noted = (clock: StoreClock, storeMs: number, endMs: number, callMs = 10) =>
+    clock.note(storeMs, { sentMs: endMs - callMs, receivedMs: endMs }, clock.at(endMs - callMs).jump);
+
+  it("is what it says at least, by our own", () => {
+    const clock = new StoreClock();
+    expect(clock.at(0)).to.deep.equal({ expectedMs: undefined, jump: undefined });
+    noted(clock, 5000, 100);
+    expect(clock.at(1100)).to.deep.equal({ expectedMs: 6000, jump: undefined });
+  });
+
+  it("is a jump forward, told once", () => {
+    const clock = new StoreClock();
+    noted(clock, 5000, 100);
+    noted(clock, 66_000, 1100);
+    expect(clock.at(2000)).to.deep.equal({ expectedMs: 66_900, jump: { fromMs: 5990, toMs: 66_000 } });
+    noted(clock, 67_000, 2100);
+    expect(clock.at(3000).jump).to.equal(undefined);
+  });
+
+  it("is none where a call took long, or this process stood still", () => {
+    const clock = new StoreClock();
+    noted(clock, 5000, 100);
+    noted(clock, 15_000, 11_000, 10_900);
+    noted(clock, 65_000, 60_100);
+    expect(clock.at(61_000).jump).to.equal(undefined);
+  });
+});
+
+describe("a store whose clock is set forward by an hour", function () {
+  this.timeout(60_000);
+  let store: ClockedRedis;
+  let t: TestEngine;
+
+  before(async function () {
+    if (!canSetClocks()) return this.skip();
+    store = await startClockedRedis();
+    t = await openEngine({ url: store.url, settings: { leaseMs: 2000 } });
+  });
+  after(async () => {
+    await t?.close();
+    await store?.stop();
+  });
+
+  it("gives the task of a dead worker back one lease later", async () => {
+    await t.submit({ id: "a" });
+    await t.reserve(1, { leaseMs: 2000 });
+    await t.engine.tick(0);
+    store.setAhead(HOUR_MS);
+    const jumpedAt = performance.now();
+    await eventually(async () => (await t.engine.tick(0)).lost.length === 1);
+    expect(performance.now() - jumpedAt).to.be.above(1900);
+    expect(await t.look("a")).to.include({ state: "waiting", lost: 1 });
+  });
+
+  it("lets a process that has just started end no lease of before", async () => {
+    await t.reserve(1, { leaseMs: 2000 });
+    await t.engine.tick(0);
+    store.setAhead(2 * HOUR_MS);
+    const fresh = await openEngine({ url: store.url, prefix: t.keys.prefix });
+    expect((await fresh.engine.tick(0)).lost).to.deep.equal([]);
+    await t.engine.tick(0);
+    expect((await t.engine.tick(0)).lost).to.deep.equal([]);
+    expect(await t.look("a")).to.include({ state: "running" });
+    await fresh.close();
+  });
+});
+
+describe("a store whose clock is set back by an hour", function () {
+  this.timeout(60_000);
+  let store: ClockedRedis;
+  let t: TestEngine;
+
+  before(async function () {
+    if (!canSetClocks()) return this.skip();
+    store = await startClockedRedis();
+  });
+  beforeEach(async () => {
+    store.setAhead(HOUR_MS);
+    t = await openEngine({ url: store.url, settings: { leaseMs: 1000 } });
+    // It registers its queue, and notes what the clock says.
+    await t.engine.tick(0);
+  });
+  afterEach(() => t.close());
+  after(() => store?.stop());
+
+  const stateOf = async (id: string) => (await t.look(id)).state;
+  /** Ticks until something holds. */
+  const ticking = (holds: () => Promise<boolean>) =>
+    eventually(async () => {
+      await t.engine.tick(0);
+      return await holds();
+    });
+
+  it("takes the task of a dead worker back after its lease", async () => {
+    await t.submit({ id: "a" });
+    await t.reserve(1, { leaseMs: 1000 });
+    store.setAhead(0);
+    await ticking(async () => (await stateOf("a")) === "waiting");
+    expect(await t.look("a")).to.include({ lost: 1 });
+  });
+
+  it("leaves a renewed lease to its worker", async () => {
+    await t.submit({ id: "a" });
+    const [task] = await t.reserve(1, { leaseMs: 1000 });
+    const lease = { queue: "jobs", id: "a", fence: task?.fence ?? "" };
+    store.setAhead(0);
+    expect(await t.engine.renew(lease, HOUR_MS / 2)).to.equal("ok");
+    for (let n = 0; n < 5; n += 1) expect((await t.engine.tick(0)).lost).to.deep.equal([]);
+    expect(Number(await t.redis.zscore(t.key("leases"), "a"))).to.be.above(Date.now() + HOUR_MS / 4);
+  });
+
+  it("tries a task again after its pause, and leaves to a scheduled one the time that it was given", async () => {
+    await t.submit({ id: "scheduled", delayMs: 2 * HOUR_MS });
+    const due = await t.redis.zscore(t.key("scheduled"), "scheduled");
+    await t.submit({ id: "retried" });
+    const [task] = await t.reserve(1);
+    const lease = { queue: "jobs", id: "retried", fence: task?.fence ?? "" };
+    expect(await t.engine.fail(lease, failureOf("retry", 1000), t.settings)).to.equal("retrying");
+    store.setAhead(0);
+    await ticking(async () => (await stateOf("retried")) === "waiting");
+    expect(await t.redis.zscore(t.key("scheduled"), "scheduled")).to.equal(due);
+    expect(await stateOf("scheduled")).to.equal("scheduled");
+  });
+
+  it("lets neither a key nor the rest of its line wait for longer", async () => {
+    await t.close();
+    t = await openEngine({ url: store.url, settings: { keyedConcurrency: 1, leaseMs: 1000 } });
+    await t.engine.tick(0);
+    for (const id of ["a", "b"]) await t.submit({ id, key: "k" });
+    const [task] = await t.reserve(1);
+    await t.engine.fail({ queue: "jobs", id: "a", fence: task?.fence ?? "" }, failureOf("retry", 500), t.settings);
+    store.setAhead(0);
+    await ticking(async () => (await stateOf("a")) === "waiting");
+    const [again] = await t.reserve(1);
+    expect(again?.id).to.equal("a");
+  });
+
+  it("brings a part forward in each call, until all is done", async () => {
+    const members = Array.from({ length: MANY }, (_, n) => [Date.now() + HOUR_MS + 1000, `t${n}`]).flat();
+    await t.redis.zadd(t.key("leases"), ...members);
+    store.setAhead(0);
+    const behind = () => t.redis.zcount(t.key("leases"), Date.now() + 60_000, "+inf");
+    const left: number[] = [];
+    for (let before = MANY; before > 0; before = left.at(-1) ?? 0) {
+      const { nextMs } = await t.engine.tick(0);
+      left.push(await behind());
+      expect(before - (left.at(-1) ?? 0), "brought forward by one call").to.be.below(MANY / 4);
+      if (left.at(-1)) expect(nextMs).to.equal(0);
+    }
+    expect(left.length).to.be.above(4);
+  });
+});

@@ -1,0 +1,86 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { expect } from "chai";
+import { defineHandler } from "../../src/handler/define.ts";
+import { createLog } from "../../src/log.ts";
+import { Ticker } from "../../src/workers/ticker.ts";
+import { eventually } from "../../testbed/eventually.ts";
+import { deferred } from "../helpers/deferred.ts";
+import { type ClockedRedis, canSetClocks, startClockedRedis } from "../helpers/store/clocked-redis.ts";
+import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
+
+const [SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS] = [1000, 60_000, 3_600_000, 86_400_000];
+const LEASES = ["1s", "15s", "15m"] as const;
+
+/** A store with a clock of its own, a worker whose tasks run until they are let go, and the usual ticks of two processes. */
+interface Scene extends Workshop {
+  readonly store: ClockedRedis;
+  readonly ids: readonly string[];
+  /** How often a handler has begun. */
+  readonly runs: () => number;
+  finish(): Promise<void>;
+}
+
+async function openScene(): Promise<Scene> {
+  const store = await startClockedRedis();
+  const done = deferred();
+  let runs = 0;
+  const handlers = LEASES.map((lease) =>
+    defineHandler({
+      ...{ queue: lease, lease, concurrency: 2 },
+      run: async () => {
+        runs += 1;
+        await done.promise;
+      },
+    }),
+  );
+  const shop = await openWorkshop(handlers, { url: store.url, timeless: true });
+  const log = createLog("silent");
+  const tickers = [new Ticker(shop.engine, log), new Ticker(shop.engine, log)];
+  for (const ticker of tickers) ticker.start();
+  await shop.worker();
+  const ids = await Promise.all(LEASES.flatMap((queue) => [1, 2].map((n) => shop.submit(n, { queue }))));
+  await eventually(() => runs === ids.length);
+  return {
+    ...shop,
+    ...{ store, ids, runs: () => runs },
+    async finish() {
+      done.resolve();
+      for (const id of ids) await shop.ended(id);
+      await Promise.all(tickers.map((ticker) => ticker.stop()));
+      await shop.close();
+      await store.stop();
+    },
+  };
+}
+
+describe("a worker that lives while the clock of the store jumps", function () {
+  this.timeout(90_000);
+  before(function () {
+    if (!canSetClocks()) this.skip();
+  });
+
+  it("loses nothing, whatever the jump and its leases", async () => {
+    const jumps = [SECOND_MS, 1500, 12 * SECOND_MS, 14 * MINUTE_MS, HOUR_MS, DAY_MS, -10 * SECOND_MS, -HOUR_MS];
+    const seen = await Promise.all(
+      jumps.map(async (jumpMs) => {
+        const scene = await openScene();
+        // Not right after the start: the next renewal of a lease of 15 s is further off than a grace.
+        await delay(1200);
+        scene.store.setAhead(jumpMs);
+        // Until each lease but the longest has been renewed again.
+        await delay(6000);
+        const tasks = await Promise.all(scene.ids.map((id) => scene.look(id)));
+        const runs = scene.runs();
+        await scene.finish();
+        return { jumpMs, runs, lost: tasks.map(({ lost }) => lost), states: tasks.map(({ state }) => state) };
+      }),
+    );
+    for (const { jumpMs, runs, lost, states } of seen) {
+      expect([runs, ...lost, ...states], `after a jump of ${jumpMs} ms`).to.deep.equal([
+        LEASES.length * 2,
+        ...lost.map(() => 0),
+        ...states.map(() => "running"),
+      ]);
+    }
+  });
+});
