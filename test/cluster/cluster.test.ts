@@ -14,7 +14,6 @@ const PARTITIONS = 6;
 describe("a Redis Cluster of three masters", () => {
   let cluster: TestCluster;
   before(async function () {
-    this.timeout(30_000);
     await needsRedisServer(this);
     cluster = await startCluster();
   });

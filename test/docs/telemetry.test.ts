@@ -29,8 +29,7 @@ function rowsOf(guide: string): { name: string; type: string; labels: string[]; 
   );
 }
 
-describe("docs/telemetry.md", function () {
-  this.timeout(20_000);
+describe("docs/telemetry.md", () => {
   const rows = rowsOf(readFileSync(path.join(ROOT, "docs/telemetry.md"), "utf8"));
   let exposition: string;
 

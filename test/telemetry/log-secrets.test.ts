@@ -12,9 +12,7 @@ const REDIS_PASSWORD = "correct-horse-battery";
 const WEBHOOK_TOKEN = "receivers-own-token";
 const HASH = createHash("sha256").update(KEY).digest("hex");
 
-describe("the log", function () {
-  this.timeout(30_000);
-
+describe("the log", () => {
   it("names no secret, at any level, whatever is asked of the server and whatever handlers log", async () => {
     const server = await startGateways(
       `export const leaky = defineHandler({

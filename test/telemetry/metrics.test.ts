@@ -3,8 +3,7 @@ import { eventually } from "../../testbed/eventually.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { type Collector, startCollector } from "./collector.ts";
 
-describe("metrics for a collector", function () {
-  this.timeout(30_000);
+describe("metrics for a collector", () => {
   let collector: Collector;
   let server: TestServer;
   before(async () => {

@@ -19,9 +19,7 @@ const submit = (url: string, queue: string, input: unknown, search = "") =>
 const children = () =>
   execFileSync("ps", ["-o", "pid=", "--ppid", String(process.pid)], { encoding: "utf8" }).split("\n").length;
 
-describe("testServer", function () {
-  this.timeout(30_000);
-
+describe("testServer", () => {
   it("runs tasks on a store of its own, and says when nothing is left to do", async () => {
     let [runs, undone] = [0, 0];
     const flaky = defineHandler({

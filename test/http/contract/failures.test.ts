@@ -6,8 +6,7 @@ import { type Answer, startServer, type TestServer } from "../../helpers/http/se
 const code = ({ status, json }: Answer) => [status, json.type];
 
 describe("the contract: durability that was not reached", () => {
-  it("is 503 not-durable with the id and Retry-After, for each line of a batch; the task is stored, and runs once", async function () {
-    this.timeout(30_000);
+  it("is 503 not-durable with the id and Retry-After, for each line of a batch; the task is stored, and runs once", async () => {
     const redis = await startRedis({ args: ["--appendonly", "yes"] });
     let server: TestServer | undefined;
     try {
@@ -35,8 +34,7 @@ describe("the contract: durability that was not reached", () => {
 });
 
 describe("the contract: a task that loses its worker too often", () => {
-  it("is 500 worker-lost and dead, and can be retried", async function () {
-    this.timeout(40_000);
+  it("is 500 worker-lost and dead, and can be retried", async () => {
     const server = await startServer({ ROLE: "api" });
     try {
       const id = await server.enqueue("default", {});
@@ -45,7 +43,7 @@ describe("the contract: a task that loses its worker too often", () => {
         // Takes the task whenever it may be had, and is never heard of again.
         await server.send("/v1/queues/default/leases", { method: "POST", headers: { Prefer: "wait=1" }, body });
         return (await server.send(`/v1/requests/${id}/status`)).json.state === "failed";
-      }, 30_000);
+      });
       const answer = await server.send(`/v1/requests/${id}`);
       expect(code(answer)).to.deep.equal([500, "/problems/worker-lost"]);
       expect(answer.json).to.include({ id, queue: "default", state: "failed" });

@@ -165,13 +165,12 @@ describe("the events of a task", () => {
     expect(stream.text).to.not.contain("event: done");
   });
 
-  it("send a comment within ten seconds of silence", async function () {
-    this.timeout(20_000);
+  it("send a comment within ten seconds of silence", async () => {
     const id = await server.enqueue("default", 1, "?delay=3600");
     const stream = await follow(id);
     await stream.next();
     const began = performance.now();
     await eventually(() => /\n\n:\n\n/.test(stream.text));
-    expect(performance.now() - began).to.be.below(10_000);
+    expect(performance.now() - began).to.be.below(10_000 + BUSY_MS);
   });
 });

@@ -191,7 +191,7 @@ describe("the output of a task over HTTP", () => {
     reader.close();
     gate.open();
     await other.stop({ keep: true });
-  }).timeout(20_000);
+  });
 });
 
 describe("the output of a worker over HTTP", () => {

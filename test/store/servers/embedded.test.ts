@@ -146,8 +146,7 @@ describe("an embedded store that is lost", () => {
     store = undefined;
   });
 
-  it("is killed if a script blocks it, and is restarted empty on the same port", async function () {
-    this.timeout(30_000);
+  it("is killed if a script blocks it, and is restarted empty on the same port", async () => {
     const { log, messages } = recordingLog();
     store = await startEmbeddedStore({ log, frozenAfterMs: 1500 });
     const redis = connect(store.url, clients);

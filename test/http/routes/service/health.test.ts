@@ -56,8 +56,7 @@ describe("without its store", () => {
     await redis.stop();
   });
 
-  it("answers 503 store-unavailable within 5 s to everything that needs it, and works again when it is back", async function () {
-    this.timeout(30_000);
+  it("answers 503 store-unavailable within 5 s to everything that needs it, and works again when it is back", async () => {
     const id = (await server.post("default", 1)).json.id;
     await redis.stop("SIGKILL");
     const began = performance.now();
@@ -91,8 +90,7 @@ describe("without its store", () => {
     expect(await gauges()).to.match(/^paihao_store_up 1$[\s\S]*^paihao_store_memory_used_bytes\{node="[^"]+"\} [1-9]/m);
   });
 
-  it("answers 503 within 5 s also if the store is connected but does not answer", async function () {
-    this.timeout(40_000);
+  it("answers 503 within 5 s also if the store is connected but does not answer", async () => {
     await eventually(async () => (await server.post("default", 2)).status === 200);
     process.kill(redis.pid, "SIGSTOP");
     try {
