@@ -139,12 +139,30 @@ export class AddressGuard {
 
 const GLOBAL_UNICAST_V6 = ipaddr.IPv6.parseCIDR("2000::/3");
 
+/** Public addresses under which a platform serves its own machines, with their metadata and credentials among other things. */
+const OF_PLATFORMS = [
+  // Azure: DNS, health probes and the host of a virtual machine.
+  "168.63.129.16/32",
+  // IBM Cloud: services of the private network.
+  ...["161.26.0.0/16", "166.8.0.0/14"],
+].map((cidr) => ipaddr.parseCIDR(cidr));
+
+/** The interface identifiers of ISATAP (RFC 5214 §6.1), the third quarter of an address: the last is an IPv4 address. */
+const ISATAP = [
+  [0x0000, 0x5efe],
+  [0x0200, 0x5efe],
+] as const;
+
 /**
- * Whether an address is on the public internet. Addresses that embed an IPv4 address (mapped, 6to4, NAT64, Teredo) count as not
- * public.
+ * Whether an address is on the public internet. Addresses that embed an IPv4 address (mapped, 6to4, NAT64, Teredo, ISATAP) count as
+ * not public.
  */
 function isPublic(address: Address): boolean {
-  if (address.range() !== "unicast") return false;
+  if (address.range() !== "unicast" || OF_PLATFORMS.some((range) => inRange(address, range))) return false;
+  if (address instanceof ipaddr.IPv6) {
+    const [, , , , high, low] = address.parts;
+    if (ISATAP.some(([first, second]) => high === first && low === second)) return false;
+  }
   // ipaddr.js calls everything else "unicast", including the deprecated ::a.b.c.d; IANA has assigned only 2000::/3.
   return address.kind() === "ipv4" || inRange(address, GLOBAL_UNICAST_V6);
 }

@@ -18,7 +18,9 @@ const guard = (allow: string[] = [], options: GuardOptions = {}) => new AddressG
 describe("the address guard", () => {
   describe("for a URL", () => {
     it("admits http and https to public addresses and to names", () => {
-      for (const url of ["https://example.com/a?b#c", "http://8.8.8.8", "https://[2606:4700::1111]:8443/"]) {
+      const addresses = ["8.8.8.8", "168.63.129.15", "168.63.129.17", "161.25.255.255", "166.7.255.255", "166.12.0.0"];
+      const urls = addresses.map((address) => `http://${address}/`);
+      for (const url of [...urls, "https://example.com/a?b#c", "https://[2606:4700::1111]:8443/"]) {
         expect(guard().admit(url).href, url).to.equal(new URL(url).href);
       }
     });
@@ -46,9 +48,28 @@ describe("the address guard", () => {
       unspecified: ["0.0.0.0", "0.1.2.3", "[::]"],
       reserved: ["192.0.0.1", "192.0.2.1", "198.18.0.1", "198.51.100.1", "203.0.113.1", "240.0.0.1", "[2001:db8::1]"],
       "not handed out yet": ["[4000::1]", "[fec0::1]", "[100::1]"],
-      "IPv4-mapped": ["[::ffff:127.0.0.1]", "[::ffff:8.8.8.8]", "[::ffff:7f00:1]"],
-      "IPv4-compatible": ["[::127.0.0.1]", "[::8.8.8.8]"],
-      "6to4, NAT64 and Teredo": ["[2002:7f00:1::]", "[64:ff9b::7f00:1]", "[64:ff9b:1::7f00:1]", "[2001:0:7f00:1::]"],
+      "for benchmarks": ["198.18.0.1", "198.19.255.255", "[2001:2::1]"],
+      "for documentation": ["192.0.2.1", "198.51.100.255", "203.0.113.1", "[2001:db8:ffff::1]", "[3fff::1]"],
+      "for the protocols themselves": [
+        "192.0.0.9",
+        "192.88.99.1",
+        "192.31.196.1",
+        "[2001:1::1]",
+        "[2001:20::1]",
+        "[5f00::1]",
+      ],
+      "a platform's own": ["168.63.129.16", "161.26.0.10", "166.8.0.1", "166.11.255.254"],
+      "a platform's metadata": [
+        ...["169.254.169.254", "169.254.0.23", "169.254.42.42", "100.100.100.200", "192.0.0.192"],
+        ...["[fd00:ec2::254]", "[fd20:ce::254]", "[fe80::a9fe:a9fe]"],
+      ],
+      "IPv4-mapped": ["[::ffff:127.0.0.1]", "[::ffff:8.8.8.8]", "[::ffff:7f00:1]", "[::ffff:168.63.129.16]"],
+      "IPv4-compatible or IPv4-translated": ["[::127.0.0.1]", "[::8.8.8.8]", "[::ffff:0:10.0.0.1]"],
+      "6to4, NAT64 and Teredo": [
+        ...["[2002:7f00:1::]", "[2002:a83f:8110::1]", "[64:ff9b::7f00:1]", "[64:ff9b::a83f:8110]"],
+        ...["[64:ff9b:1::7f00:1]", "[2001:0:7f00:1::]", "[2001::a9fe:a9fe]"],
+      ],
+      ISATAP: ["[2606:4700::5efe:10.0.0.1]", "[2606:4700::200:5efe:a9fe:a9fe]"],
       "oddly written": ["0x7f.1", "2130706433", "0177.0.0.1", "127.1", "0", "0x7f000001", "127.0.0.1.", "①②⑦.0.0.1"],
     })) {
       it(`refuses an address that is ${kind}`, () => {
@@ -87,6 +108,19 @@ describe("the address guard", () => {
       const thrown = await thrownBy(() => check);
       expect(thrown).to.be.instanceOf(TargetRefused);
       expect((thrown as Error).message).to.equal("example.com has an address that is not public");
+    });
+
+    it("refuses a name that leads to the metadata of a platform", async () => {
+      for (const address of [
+        "168.63.129.16",
+        "169.254.169.254",
+        "100.100.100.200",
+        "fd00:ec2::254",
+        "::ffff:a83f:8110",
+      ]) {
+        const check = guard([], { resolve: resolvesTo(address) }).check("http://metadata.example/");
+        expect(await thrownBy(() => check), address).to.be.instanceOf(TargetRefused);
+      }
     });
 
     it("refuses the names of this machine", async () => {
