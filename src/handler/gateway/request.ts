@@ -45,11 +45,14 @@ export function identityOf({ method, path, headers, body }: GatewayRequest): str
 
 /** How often a path is decoded, since a server may decode it more than once. */
 const DECODINGS = 5;
-/** Forms of `.`, `/` and `\` that lenient decoders accept besides `%2e`, `%2f` and `%5c`: overlong UTF-8, and those of IIS. */
-const OVERLONG: readonly (readonly [form: RegExp, char: string])[] = [
-  [/\xc0\xae|\xe0\x80\xae|%u002e|%uff0e/gi, "."],
-  [/\xc0\xaf|\xe0\x80\xaf|%u002f|%u2215|%uff0f/gi, "/"],
-  [/\xc1\x9c|\xe0\x81\x9c|%u005c|%u2216|%uff3c/gi, "\\"],
+/** A sequence of UTF-8, also an overlong one, and one longer than the standard allows. */
+const UTF8 =
+  /[\xc0-\xdf][\x80-\xbf]|[\xe0-\xef][\x80-\xbf]{2}|[\xf0-\xf7][\x80-\xbf]{3}|[\xf8-\xfb][\x80-\xbf]{4}|[\xfc\xfd][\x80-\xbf]{5}/g;
+/** Characters that look like a separator or a dot without being compatible to it (NFKC). */
+const ALIKE: readonly (readonly [form: RegExp, char: string])[] = [
+  [/[\u2044\u2215\u29f8]/g, "/"],
+  [/[\u2216\u29f5]/g, "\\"],
+  [/\u3002/g, "."],
 ];
 
 /**
@@ -61,7 +64,7 @@ export function isUnsafePath(target: string): boolean {
   if (/[^\x21-\xff]|#/.test(target)) return true;
   let path = target.split("?", 1)[0] ?? "";
   for (let i = 0; i < DECODINGS; i += 1) {
-    const loose = OVERLONG.reduce((text, [form, char]) => text.replace(form, char), path);
+    const loose = folded(path);
     if (loose.split(/[/\\]/).some(isParent)) return true;
     const decoded = loose.replace(/%([0-9a-f]{2})/gi, (_, hex: string) =>
       String.fromCharCode(Number.parseInt(hex, 16)),
@@ -71,6 +74,28 @@ export function isUnsafePath(target: string): boolean {
   }
   // Still encoded after all decodings: unknown, so unsafe.
   return path.includes("%");
+}
+
+/**
+ * A path as the most lenient servers read it: with the `%u…` of IIS, bytes as UTF-8 of any length, and each character as the
+ * ordinary one that it is compatible with (Unicode NFKC), such as a full-width dot. ASCII stays as it is.
+ */
+function folded(path: string): string {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: whatever is not ASCII is looked for
+  if (!/[^\x00-\x7f]|%u/i.test(path)) return path;
+  const text = path
+    .replace(UTF8, characterOf)
+    .replace(/%u([0-9a-f]{4})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
+    .normalize("NFKC")
+    .replace(/\p{Default_Ignorable_Code_Point}/gu, "");
+  return ALIKE.reduce((all, [form, char]) => all.replace(form, char), text);
+}
+
+/** The character of a sequence of UTF-8, whose first byte tells by its ones how many bytes there are. */
+function characterOf(bytes: string): string {
+  const first = bytes.charCodeAt(0) & (0x7f >> bytes.length);
+  const code = [...bytes.slice(1)].reduce((bits, byte) => bits * 64 + (byte.charCodeAt(0) & 0x3f), first);
+  return code <= 0x10ffff ? String.fromCodePoint(code) : bytes;
 }
 
 /**

@@ -91,7 +91,8 @@ describe("a request that a gateway forwards", () => {
       `GET /v1/gateway/rw${target} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`,
     );
     expect(request?.line, answer).to.equal(`GET /api${target} HTTP/1.1`);
-    for (const odd of ["/100%", "/%ff", "/a%zzb", "/%", "/:x/*y/{z}"]) {
+    const wide = ["/%ef%bc%91%ef%bc%8e.pdf", "/a%ef%bc%8fb", "/%e2%80%a6", "/%e2%84%80", "/%bd", "/%u00e9%uff0e"];
+    for (const odd of ["/100%", "/%ff", "/a%zzb", "/%", "/:x/*y/{z}", ...wide]) {
       const { request: seen, answer: said } = await forwarded(
         `GET /v1/gateway/rw${odd} HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n`,
       );
@@ -125,6 +126,18 @@ describe("a request that a gateway forwards", () => {
     ...["/%2e%2e%2fadmin", "/%252e%252e%252fadmin", "/..%252fadmin", "/%25252e%25252e/x", "/a%2f..%2f..%2fx", "/../x"],
     ...["/a/../../x", "/..%00/x", "/..%20/x", "/%c0%ae%c0%ae%c0%afx", "/..%c0%afx", "/%u002e%u002e/x", "/..%3fx/y"],
     ...["/x%2fy%2fz/../..%2f..", "/...%2f..", "/%2525252525252e%2525252525252e/x", "/..%0d%0a/x", "/a#/../.."],
+    // Full-width and other forms of dots and slashes, as UTF-8, as bytes, double-encoded, or as %u…; overlong; with what is ignored.
+    ...[
+      "/%ef%bc%8e%ef%bc%8e/x",
+      "/%EF%BC%8E./x",
+      "/..%ef%bc%8fx",
+      "/..%ef%bc%bcx",
+      "/%e2%80%a4%e2%80%a4/x",
+      "/%e2%80%a5/x",
+    ],
+    ...["/%25ef%25bc%258e%25ef%25bc%258e/x", "/%ef%b9%92%ef%b9%92/x", "/..%ef%b9%a8x"],
+    ...["/..%e2%88%95x", "/..%e2%81%84x", "/..%e2%88%96x", "/%u2025/x", "/%u2024%uff0e/x", "/%ef%bc%852e%ef%bc%852e/x"],
+    ...["/%f0%80%80%ae%f0%80%80%ae/x", "/%e3%80%82%ef%bd%a1/x", "/..%ef%bc%9bx/y", "/..%e3%80%80/x", "/.%e2%80%8b./x"],
   ];
   for (const target of DOTS) {
     it(`is refused with 400 if a lenient server would leave the target: ${target}`, async () => {
