@@ -60,7 +60,7 @@ async function predict(ctx: Context, api: Api, model?: string): Promise<void> {
   try {
     const deadlineMs = Date.now() + waitMs;
     const verdict = await send(ctx, api, submission, wait !== undefined);
-    const refusal = refusalOf(submission, verdict, { byKey: (ctx.headers["idempotency-key"] ?? "") !== "" });
+    const refusal = refusalOf(submission, verdict, { byKey: isKeyed(ctx) });
     if (refusal) throw refusal;
     if (!verdict.durable) {
       throw new PaihaoError("not-durable", "The task is stored and may run.", {
@@ -93,7 +93,7 @@ async function submissionOf(
   }
   const input = JSON.stringify(value);
   const checked = await checkJson(input, handler);
-  const id = predictionId(currentId());
+  const id = predictionId(currentId(), isKeyed(ctx) ? queue : undefined);
   const task = { id, queue, mediaType: "application/json", query: {}, caller: callerOf(ctx) };
   // Only the end is told, so a caller who asks for other events alone is told nothing.
   const told = given.webhook_events_filter?.includes("completed") ?? true;
@@ -113,6 +113,10 @@ async function submissionOf(
     share: shareOf(ctx, handler, task, checked, api.log),
     key: keyOf(handler, task, checked, api.log),
   };
+}
+
+function isKeyed(ctx: Context): boolean {
+  return (ctx.headers["idempotency-key"] ?? "") !== "";
 }
 
 /** The queue that a version names: `countdown`, `owner/countdown` and `owner/countdown:1` name the same. */

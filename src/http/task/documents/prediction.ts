@@ -25,10 +25,15 @@ const STATUSES: Readonly<Record<State, string>> = {
 
 const path = pathTo("getPrediction");
 
-/** The id of the prediction that a request submits: the same for the same request id, and for no other. */
-export function predictionId(requestId: string): string {
+/**
+ * The id of the prediction that a request submits: the same for the same request id, and for no other.
+ * @param keyed the queue, if the request id comes from an Idempotency-Key: the body may name it, so that id does not depend on it
+ */
+export function predictionId(requestId: string, keyed?: string): string {
   const id = PREFIX + requestId;
-  return id.length <= LONGEST_ID ? id : PREFIX + createHash("sha256").update(requestId).digest("base64url");
+  if (keyed === undefined && id.length <= LONGEST_ID) return id;
+  const text = keyed === undefined ? requestId : `${requestId} ${keyed}`;
+  return PREFIX + createHash("sha256").update(text).digest("base64url");
 }
 
 /** Whether a task was submitted as a prediction. */

@@ -104,6 +104,15 @@ describe("predictions of Replicate's API", () => {
     ];
     expect(second.json.id).to.equal(first.json.id);
     expect((await predict({ version: "default", input: { n: 2 } }, headers)).status).to.equal(422);
+    const models = "/replicate/v1/models/somebody";
+    const path = await predict({ input: { n: 1 } }, headers, `${models}/default/predictions`);
+    expect(path.json.id, "the same model").to.equal(first.json.id);
+    const [other, again] = [
+      await predict({ version: "answers", input: { kind: "json" } }, headers),
+      await predict({ input: { kind: "json" } }, headers, `${models}/answers/predictions`),
+    ];
+    expect([other.status, again.status], "another model").to.deep.equal([201, 201]);
+    expect(other.json.id).to.equal(again.json.id).and.not.equal(first.json.id);
   });
 
   it("are told to a webhook in their own form, at their end", async () => {
