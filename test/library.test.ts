@@ -111,7 +111,8 @@ describe("start() of the package", () => {
 
   it("refuses what cannot work, naming the setting", async () => {
     const refusal = (given: Record<string, unknown>) => startErrorOf(() => start({ handlers: [greet], ...given }));
-    expect(await refusal({ resultTTL: "1h" })).to.equal('there is no setting "resultTTL"');
+    expect(await refusal({ resultTTL: "1h" })).to.equal('there is no setting "resultTTL"; did you mean "resultTtl"?');
+    expect(await refusal({ prot: 0 })).to.equal('there is no setting "prot"; did you mean "port"?');
     expect(await refusal({ webConcurrency: 2 })).to.match(/^webConcurrency is not a setting here: .*`paihao start`/);
     expect(await refusal({ port: 99_999 })).to.match(/^port is "99999", expected a whole number/);
     expect(await refusal({ port: Number.NaN })).to.match(/^port is "NaN"/);

@@ -1,4 +1,5 @@
 import { StartError } from "../errors.ts";
+import { hint } from "../nearest.ts";
 import { VARIABLES } from "./config.ts";
 import type { Variable } from "./values.ts";
 
@@ -46,7 +47,9 @@ export function variablesOf(settings: Readonly<Record<string, unknown>>): Record
     if (value === undefined) continue;
     if (Object.hasOwn(ELSEWHERE, key)) throw new StartError(`${key} is not a setting here: ${ELSEWHERE[key]}`);
     const name = variableOf.get(key);
-    if (name === undefined) throw new StartError(`there is no setting ${JSON.stringify(key)}`);
+    if (name === undefined) {
+      throw new StartError(`there is no setting ${JSON.stringify(key)}${hint(key, variableOf.keys())}`);
+    }
     const items: readonly unknown[] = Array.isArray(value) ? value : [value];
     if (!items.every((item) => ["string", "number", "boolean"].includes(typeof item))) {
       throw new StartError(

@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
 import { type Duration, durationWithin, LONGEST_MS, LONGEST_TIMER_MS, parseDuration } from "../config/duration.ts";
+import { hint } from "../nearest.ts";
 import { isQueueName } from "../task.ts";
 import { isInternalQueue, RESERVED_PREFIX } from "./internal-queues.ts";
 import type { SubmittedTask, TaskContext } from "./task-context.ts";
@@ -75,6 +76,28 @@ export interface HandlerOptions<I, R = HandlerResult, Q extends string = string,
   /** How to undo what the task did if it fails, is canceled, or its result is destroyed. */
   undo?: Undos<I>;
 }
+
+/** All options, with the names below them; of `undo` these are names of steps. */
+const OPTIONS = {
+  queue: [],
+  input: [],
+  consumes: [],
+  timeout: [],
+  attempts: [],
+  backoff: ["base", "max"],
+  lease: [],
+  resultTtl: [],
+  tombstoneTtl: [],
+  concurrency: [],
+  maxLost: [],
+  rate: ["max", "per"],
+  fair: ["by", "weight"],
+  keyed: ["by", "concurrency"],
+  targetWait: [],
+  isolate: ["memoryMb"],
+  run: [],
+  undo: [],
+} as const satisfies Record<keyof HandlerOptions<unknown>, readonly string[]>;
 
 /** Marks handlers across copies of this module, since a handler file may load another copy than the server. */
 const HANDLER = Symbol.for("paihao.handler");
@@ -158,6 +181,20 @@ export function defineHandler<I = unknown, R = HandlerResult, Q extends string =
     return value;
   };
 
+  // Further names are members of the handler's own, which `run` has as `this`.
+  const refuseMisspelt = (given: object, names: readonly string[], above = "") => {
+    for (const name of Object.keys(given)) {
+      const meant = names.includes(name) ? "" : hint(name, names);
+      if (meant === "") continue;
+      throw new TypeError(`handler of queue ${JSON.stringify(queue)}: there is no option "${above}${name}"${meant}`);
+    }
+  };
+
+  refuseMisspelt(options, Object.keys(OPTIONS));
+  for (const [option, names] of Object.entries<readonly string[]>(OPTIONS)) {
+    const value: unknown = options[option as keyof typeof OPTIONS];
+    if (names.length > 0 && typeof value === "object" && value !== null) refuseMisspelt(value, names, `${option}.`);
+  }
   if (typeof queue !== "string" || !isQueueName(queue)) {
     throw wrong("queue", queue, "1–64 characters of a–z 0–9 . _ -, the first a letter or digit");
   }

@@ -60,6 +60,9 @@ describe("defineHandler", () => {
 
   it("refuses an option with its queue, its name, its value and what was expected", () => {
     const wrong: [options: Record<string, unknown>, message: string][] = [
+      [{ timout: "1s" }, 'handler of queue "q": there is no option "timout"; did you mean "timeout"?'],
+      [{ rate: { max: 1, pre: "1s" } }, 'handler of queue "q": there is no option "rate.pre"; did you mean "per"?'],
+      [{ backoff: { bas: "1s" } }, 'handler of queue "q": there is no option "backoff.bas"; did you mean "base"?'],
       [{ queue: undefined }, "queue is undefined, expected"],
       [{ queue: "" }, 'queue is "", expected'],
       [{ queue: "Upper" }, 'queue is "Upper", expected'],
