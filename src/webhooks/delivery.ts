@@ -31,6 +31,11 @@ export interface DeliveryParts {
   pauseMs?(attempt: number): number;
 }
 
+/** The step that keeps what an event says. */
+const KEPT = "event";
+/** An event is kept if what it tells of expires sooner than this after the next attempt is due, ms. */
+const KEEP_AHEAD_MS = 60_000;
+
 /** Slots in each worker process. Many, since a delivery mostly waits for the receiver. */
 const CONCURRENCY = 32;
 
@@ -50,10 +55,17 @@ export function deliverer(parts: DeliveryParts): Handler<StoredTaskEnd> {
     resultTtl: "1m",
     tombstoneTtl: 1,
     run: async (end, task) => {
+      const event = await eventOf(parts, end, task);
       const begun = receivers.enter(end.url, performance.now());
-      if (typeof begun === "number") throw new RetryLater(begun);
+      if (typeof begun === "number") {
+        await keep(event, begun, task);
+        throw new RetryLater(begun);
+      }
       try {
-        await deliver(parts, end, task);
+        await deliver(parts, { url: end.url, body: event.body }, task);
+      } catch (error) {
+        if (error instanceof RetryAfter) await keep(event, error.afterMs, task);
+        throw error;
       } finally {
         begun(performance.now());
       }
@@ -61,14 +73,38 @@ export function deliverer(parts: DeliveryParts): Handler<StoredTaskEnd> {
   });
 }
 
-async function deliver(parts: DeliveryParts, end: StoredTaskEnd, task: TaskContext): Promise<void> {
-  // Built for each attempt: stored, it would take memory for as long as the receiver is unreachable.
+/** What is told to a receiver. */
+interface Event {
+  readonly body: string;
+  /** How long it can still be made again, ms; undefined if it is kept. */
+  readonly lastsMs: number | undefined;
+}
+
+/** Made for each attempt as long as its task is there: stored, it would take memory for as long as the receiver is unreachable. */
+async function eventOf(parts: DeliveryParts, end: StoredTaskEnd, task: TaskContext): Promise<Event> {
   const seen = await parts.look(end.id);
   const state = outcomeOf(end);
+  const endedMs = task.submittedAt.getTime();
   const other = seen?.state === state ? parts.otherBody?.(seen) : undefined;
-  const body = other ?? eventBody({ id: end.id, state }, task.submittedAt.getTime(), seen, parts.describe);
+  const body = other ?? eventBody({ id: end.id, state }, endedMs, seen, parts.describe);
+  if (seen?.state === state && seen.finishedMs === endedMs && !seen.expired) {
+    return { body, lastsMs: (seen.expiresMs ?? Number.POSITIVE_INFINITY) - seen.nowMs };
+  }
+  return { body: await task.step(KEPT, () => body), lastsMs: undefined };
+}
+
+/** Keeps an event that could not be made again after a pause. */
+async function keep({ body, lastsMs }: Event, pauseMs: number, task: TaskContext): Promise<void> {
+  if (lastsMs !== undefined && lastsMs < pauseMs + KEEP_AHEAD_MS) await task.step(KEPT, () => body);
+}
+
+async function deliver(
+  parts: DeliveryParts,
+  { url, body }: { url: string; body: string },
+  task: TaskContext,
+): Promise<void> {
   const id = messageId(task.id);
-  const answer = await attempt(parts, { id, body, url: end.url }, task);
+  const answer = await attempt(parts, { id, body, url }, task);
   const { status } = answer;
   task.log.debug({ webhookId: id, status }, "the receiver has answered");
   if (status >= 200 && status <= 299) return;

@@ -1,21 +1,21 @@
 /** How the receivers of events share the slots of a worker process. */
 export const RECEIVER_LIMITS = {
-  /** Deliveries to one host at a time. */
-  mostOfHost: 4,
-  /** The same for a host whose last response took longer than `slowMs`, or did not come. */
-  mostOfSlowHost: 2,
+  /** Deliveries to one receiver at a time. */
+  mostOfOne: 4,
+  /** The same for a receiver whose last response took longer than `slowMs`, or did not come. */
+  mostOfSlow: 2,
   slowMs: 3000,
-  /** All slow hosts, and hosts without an earlier delivery, share this part of the slots. */
+  /** All slow receivers, and those without an earlier delivery, share this part of the slots. */
   unprovenShare: 0.5,
   /** A delivery that finds no slot is tried again after a pause between these two. */
   shortestPauseMs: 250,
   longestPauseMs: 60_000,
-  /** Most hosts that are remembered. */
-  hosts: 10_000,
+  /** Most receivers that are remembered. */
+  receivers: 10_000,
 } as const;
 
-/** What is known about a host. */
-interface Host {
+/** What is known about a receiver. */
+interface Receiver {
   /** Deliveries in flight. */
   running: number;
   /** How long the last one took; undefined before the first. */
@@ -24,17 +24,17 @@ interface Host {
   nextMs: number;
 }
 
-/** Assumed response time of a host without an earlier delivery, for the first pauses. */
+/** Assumed response time of a receiver without an earlier delivery, for the first pauses. */
 const UNKNOWN_MS = 500;
 
 /**
- * Limits the deliveries to each host. A receiver that does not answer occupies a slot until the timeout: without limits one of
- * them, or one with many names, could occupy all slots and block the webhooks of everyone else.
+ * Limits the deliveries to each receiver, an origin. A receiver that does not answer occupies a slot until the timeout: without limits one of
+ * them, or one with many names or ports, could occupy all slots and block the webhooks of everyone else.
  */
 export class Receivers {
   readonly #unprovenSlots: number;
-  readonly #hosts = new Map<string, Host>();
-  /** Deliveries in flight to slow or unknown hosts. */
+  readonly #receivers = new Map<string, Receiver>();
+  /** Deliveries in flight to slow or unknown receivers. */
   #unproven = 0;
 
   /** @param slots how many there are in this process */
@@ -42,9 +42,9 @@ export class Receivers {
     this.#unprovenSlots = Math.max(1, Math.floor(slots * RECEIVER_LIMITS.unprovenShare));
   }
 
-  /** How many hosts are remembered. */
+  /** How many receivers are remembered. */
   get size(): number {
-    return this.#hosts.size;
+    return this.#receivers.size;
   }
 
   /**
@@ -53,47 +53,47 @@ export class Receivers {
    * @returns a function to call, with the time, when it has ended; or the pause, ms, before it is tried again
    */
   enter(url: string, nowMs: number): number | ((endMs: number) => void) {
-    const name = hostOf(url);
-    const host = this.#hosts.get(name) ?? { running: 0, lastMs: undefined, nextMs: 0 };
-    // Moved to the end of the map, so that the host used longest ago is forgotten first.
-    this.#hosts.delete(name);
-    this.#hosts.set(name, host);
-    const { mostOfHost, mostOfSlowHost, slowMs, hosts } = RECEIVER_LIMITS;
-    const slow = host.lastMs !== undefined && host.lastMs > slowMs;
-    const proven = host.lastMs !== undefined && !slow;
-    const most = slow ? mostOfSlowHost : mostOfHost;
-    if (host.running >= most || (!proven && this.#unproven >= this.#unprovenSlots)) {
-      return this.#pause(host, nowMs, most);
+    const name = originOf(url);
+    const receiver = this.#receivers.get(name) ?? { running: 0, lastMs: undefined, nextMs: 0 };
+    // Moved to the end of the map, so that the one used longest ago is forgotten first.
+    this.#receivers.delete(name);
+    this.#receivers.set(name, receiver);
+    const { mostOfOne, mostOfSlow, slowMs, receivers } = RECEIVER_LIMITS;
+    const slow = receiver.lastMs !== undefined && receiver.lastMs > slowMs;
+    const proven = receiver.lastMs !== undefined && !slow;
+    const most = slow ? mostOfSlow : mostOfOne;
+    if (receiver.running >= most || (!proven && this.#unproven >= this.#unprovenSlots)) {
+      return this.#pause(receiver, nowMs, most);
     }
-    host.running += 1;
+    receiver.running += 1;
     if (!proven) this.#unproven += 1;
-    if (this.#hosts.size > hosts) this.#forget();
+    if (this.#receivers.size > receivers) this.#forget();
     return (endMs) => {
-      host.running -= 1;
+      receiver.running -= 1;
       if (!proven) this.#unproven -= 1;
-      host.lastMs = endMs - nowMs;
+      receiver.lastMs = endMs - nowMs;
     };
   }
 
-  /** Deliveries without a slot are tried again one after the other, at the pace of the host. */
-  #pause(host: Host, nowMs: number, most: number): number {
+  /** Deliveries without a slot are tried again one after the other, at the pace of the receiver. */
+  #pause(receiver: Receiver, nowMs: number, most: number): number {
     const { shortestPauseMs, longestPauseMs } = RECEIVER_LIMITS;
     const latestMs = nowMs + longestPauseMs;
-    const nextMs = Math.max(host.nextMs, nowMs + shortestPauseMs) + (host.lastMs ?? UNKNOWN_MS) / most;
-    host.nextMs = Math.min(nextMs, latestMs);
+    const nextMs = Math.max(receiver.nextMs, nowMs + shortestPauseMs) + (receiver.lastMs ?? UNKNOWN_MS) / most;
+    receiver.nextMs = Math.min(nextMs, latestMs);
     // Those at the end of a long line are spread over half of the longest pause, so that they do not all come at once.
     return nextMs < latestMs ? nextMs - nowMs : longestPauseMs * (1 - Math.random() / 2);
   }
 
   #forget(): void {
-    for (const [name, { running }] of this.#hosts) {
-      if (this.#hosts.size <= RECEIVER_LIMITS.hosts) return;
-      if (running === 0) this.#hosts.delete(name);
+    for (const [name, { running }] of this.#receivers) {
+      if (this.#receivers.size <= RECEIVER_LIMITS.receivers) return;
+      if (running === 0) this.#receivers.delete(name);
     }
   }
 }
 
-/** All ports of a host count as one receiver. */
-function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).hostname : url;
+/** Services on different ports of a host are different receivers. */
+function originOf(url: string): string {
+  return URL.canParse(url) ? new URL(url).origin : url;
 }

@@ -1,4 +1,5 @@
 import { readConfig } from "../../src/config/config.ts";
+import type { Duration } from "../../src/config/duration.ts";
 import { Engine } from "../../src/engine/engine.ts";
 import { settingsOf } from "../../src/engine/settings.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
@@ -31,12 +32,13 @@ export interface Deliveries {
 /** Opens one, with handlers and parts other than the usual. */
 export async function openDeliveries(
   run: (input: never) => unknown,
-  parts: Partial<DeliveryParts> & { attempts?: number } = {},
+  parts: Partial<DeliveryParts> & { attempts?: number; resultTtl?: Duration } = {},
 ): Promise<Deliveries> {
   const t = await openEngine();
   const log = createLog("silent");
   const config = readConfig({});
-  const jobs = defineHandler({ queue: "jobs", attempts: 1, run: (input) => run(input as never) });
+  const { resultTtl = "1h" } = parts;
+  const jobs = defineHandler({ queue: "jobs", attempts: 1, resultTtl, run: (input) => run(input as never) });
   const whole: Handler = deliverer({
     guard: new AddressGuard(parseAllowList(["127.0.0.1"]), { plainHttp: "listed" }),
     secrets: [],

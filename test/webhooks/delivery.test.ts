@@ -61,6 +61,19 @@ describe("the delivery of webhooks", () => {
     expect(second?.headers["webhook-id"]).not.to.equal(first?.headers["webhook-id"]);
   });
 
+  it("tells the result although it has expired before the receiver takes the event", async () => {
+    await open({ resultTtl: 1000, pauseMs: () => 100 });
+    receiver.answers(() => 503);
+    await t.submit("late", receiver.url);
+    await receiver.count(1);
+    await eventually(async () => (await t.engine.inspect("late", { result: true }))?.expired === true);
+    receiver.answers(() => 204);
+    await t.until(await t.follower("late"), "succeeded");
+    const told = receiver.received.map(({ body }) => body);
+    expect(told.at(-1)).to.include('"result":{"sum":3}');
+    expect(new Set(told).size, "different events under one webhook-id").to.equal(1);
+  });
+
   it("is signed so that the reference library verifies it", async () => {
     await open({ secrets: [NEW] });
     await t.submit("e", receiver.url);

@@ -8,7 +8,7 @@ import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { type Deliveries, openDeliveries } from "./deliveries.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 
-const { mostOfHost, mostOfSlowHost, slowMs, longestPauseMs } = RECEIVER_LIMITS;
+const { mostOfOne, mostOfSlow, slowMs, longestPauseMs } = RECEIVER_LIMITS;
 
 describe("hanging receivers", () => {
   const guard = new AddressGuard(parseAllowList(["127.0.0.0/8"]));
@@ -32,10 +32,10 @@ describe("hanging receivers", () => {
     const hanging = await start(hang);
     const good = await start(undefined, "127.0.0.2");
     for (let n = 0; n < 200; n += 1) await t.submit(`hanging-${n}`, hanging.url);
-    await hanging.count(mostOfHost);
+    await hanging.count(mostOfOne);
     await t.submit("good", good.url);
     await good.count(1);
-    expect(hanging.received).to.have.length(mostOfHost);
+    expect(hanging.received).to.have.length(mostOfOne);
   });
 
   it("do not delay receivers that have answered before, however many they are", async () => {
@@ -81,7 +81,7 @@ describe("an event that is retried", () => {
 });
 
 describe("the slots that receivers share", () => {
-  const [a, b] = ["https://a.example/x", "https://a.example:8443/y"] as const;
+  const [a, b, c] = ["https://a.example/x", "https://a.example/y", "https://a.example:8443/x"] as const;
   const others = (count: number) => Array.from({ length: count }, (_, n) => `https://other-${n}.example/`);
   /** Visits a host, and ends that after so long. */
   const visit = (receivers: Receivers, url: string, tookMs: number, nowMs = 0) => {
@@ -90,11 +90,12 @@ describe("the slots that receivers share", () => {
     end(nowMs + tookMs);
   };
 
-  it("are limited for one host, whatever the port, and free again when a delivery has ended", () => {
+  it("are limited for one origin, and free again when a delivery has ended", () => {
     const receivers = new Receivers(32);
-    const ends = Array.from({ length: mostOfHost }, (_, n) => receivers.enter(n % 2 ? a : b, 0));
+    const ends = Array.from({ length: mostOfOne }, (_, n) => receivers.enter(n % 2 ? a : b, 0));
     for (const end of ends) expect(end).to.be.a("function");
     expect(receivers.enter(a, 0)).to.be.a("number");
+    expect(receivers.enter(c, 0), "another service on the same host").to.be.a("function");
     const [end] = ends;
     if (typeof end === "function") end(10);
     expect(receivers.enter(a, 10)).to.be.a("function");
@@ -104,7 +105,7 @@ describe("the slots that receivers share", () => {
   it("are fewer for a host that was slow last time", () => {
     const receivers = new Receivers(32);
     visit(receivers, a, slowMs + 1);
-    for (let n = 0; n < mostOfSlowHost; n += 1) expect(receivers.enter(a, slowMs + 1)).to.be.a("function");
+    for (let n = 0; n < mostOfSlow; n += 1) expect(receivers.enter(a, slowMs + 1)).to.be.a("function");
     expect(receivers.enter(a, slowMs + 1)).to.be.a("number");
   });
 
@@ -119,7 +120,7 @@ describe("the slots that receivers share", () => {
   it("are requested again by deliveries that found none, at the pace of the host and within a minute", () => {
     const receivers = new Receivers(32);
     visit(receivers, a, 1000);
-    for (let n = 0; n < mostOfHost; n += 1) receivers.enter(a, 1000);
+    for (let n = 0; n < mostOfOne; n += 1) receivers.enter(a, 1000);
     const pauses = Array.from({ length: 1000 }, () => receivers.enter(a, 1000) as number);
     expect(pauses[0]).to.be.within(100, 2000);
     expect(pauses[20]).to.be.within(3000, 9000);
@@ -128,9 +129,9 @@ describe("the slots that receivers share", () => {
 
   it("are remembered for a limited number of hosts, and always for those with deliveries", () => {
     const receivers = new Receivers(1_000_000);
-    for (let n = 0; n < mostOfHost; n += 1) receivers.enter(a, 0);
-    for (const url of others(RECEIVER_LIMITS.hosts + 10)) visit(receivers, url, 10);
-    expect(receivers.size).to.be.at.most(RECEIVER_LIMITS.hosts);
+    for (let n = 0; n < mostOfOne; n += 1) receivers.enter(a, 0);
+    for (const url of others(RECEIVER_LIMITS.receivers + 10)) visit(receivers, url, 10);
+    expect(receivers.size).to.be.at.most(RECEIVER_LIMITS.receivers);
     expect(receivers.enter(a, 0)).to.be.a("number");
   });
 });
