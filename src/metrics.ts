@@ -18,22 +18,28 @@ interface QueueGauges {
   readonly slotsWanted: number | null;
 }
 
-/** The memory of a server of the store. */
-export interface NodeMemory {
+/** What a server of the store reports of itself. */
+export interface StoreNode {
   /** `host:port`. */
   readonly node: string;
   readonly usedBytes: number;
   /** Null without a limit. */
   readonly maxBytes: number | null;
+  /** Whether its last snapshot and its last write to the append-only file succeeded. */
+  readonly persists: boolean;
+  /** Connected replicas that keep up. */
+  readonly replicas: number;
 }
 
 /** What is read when the metrics are: the same in every process, but for `ready`. */
 export interface Gauges {
   /** What /readyz says. */
   readonly ready: boolean;
+  /** Whether the store took the writes of the last tick. */
+  readonly writable: boolean;
   /** Null if the store cannot be reached. */
   readonly queues: readonly QueueGauges[] | null;
-  readonly memory: readonly NodeMemory[];
+  readonly nodes: readonly StoreNode[];
 }
 
 /** Of answers to requests, as the semantic conventions of OpenTelemetry advise, and 30 for long polls. */
@@ -114,7 +120,7 @@ export class Metrics {
   readonly submissions = new WordCounter<string>(
     this.registry,
     "paihao_submissions_total",
-    "Submissions to this process, by the verdict of the store; not-durable ones are counted in addition",
+    "Submissions to this process, by the verdict of the store or the code of its error; not-durable ones are counted in addition",
     "verdict",
   );
   readonly endings = new WordCounter<string>(
@@ -181,10 +187,24 @@ export class Metrics {
   );
   readonly #ready = this.#gauge("paihao_ready", "1 if /readyz of this process answers 200, else 0");
   readonly #storeUp = this.#gauge("paihao_store_up", "1 if this process reaches the store, else 0");
+  readonly #storeWritable = this.#gauge(
+    "paihao_store_writable",
+    "1 if the store took the last writes of this process, else 0",
+  );
   readonly #storeUsed = this.#gauge("paihao_store_memory_used_bytes", "Memory that a server of the store uses", "node");
   readonly #storeMax = this.#gauge(
     "paihao_store_memory_max_bytes",
     "Maxmemory of a server of the store; absent without one",
+    "node",
+  );
+  readonly #storePersists = this.#gauge(
+    "paihao_store_persistence_ok",
+    "1 if a server of the store made its last snapshot and its last write to the append-only file, else 0",
+    "node",
+  );
+  readonly #storeReplicas = this.#gauge(
+    "paihao_store_replicas",
+    "Connected replicas of a server of the store that keep up",
     "node",
   );
 
@@ -222,13 +242,16 @@ export class Metrics {
   }
 
   /** Sets the gauges. Those of a store that cannot be reached are left out: old ones would look like current ones. */
-  show({ ready, queues, memory }: Gauges): void {
+  show({ ready, writable, queues, nodes }: Gauges): void {
     this.#ready.set(ready ? 1 : 0);
     this.#storeUp.set(queues === null ? 0 : 1);
-    for (const gauge of [this.#storeUsed, this.#storeMax]) gauge.reset();
-    for (const { node, usedBytes, maxBytes } of memory) {
+    this.#storeWritable.set(writable ? 1 : 0);
+    for (const gauge of [this.#storeUsed, this.#storeMax, this.#storePersists, this.#storeReplicas]) gauge.reset();
+    for (const { node, usedBytes, maxBytes, persists, replicas } of nodes) {
       this.#storeUsed.set({ node }, usedBytes);
       if (maxBytes !== null) this.#storeMax.set({ node }, maxBytes);
+      this.#storePersists.set({ node }, persists ? 1 : 0);
+      this.#storeReplicas.set({ node }, replicas);
     }
     const perQueue = [
       this.#tasks,

@@ -87,10 +87,10 @@ export async function start(config: Config, log: Logger, given?: ReadonlyMap<str
     });
     const ownHandlers = new Map([undoing, delivering].map((handler) => [handler.queue, handler]));
     const all = new Map([...handlers, ...ownHandlers]);
-    const { engine, secret, readiness, memory, close } = await openEngine(config, store.url, all.values(), log);
+    const { engine, secret, readiness, nodes, close } = await openEngine(config, store.url, all.values(), log);
     started.push(close);
     const ready = () => (stopping.signal.aborted ? Promise.resolve(["the server is stopping"]) : readiness());
-    const gauges = { engine, readiness: ready, memory };
+    const gauges = { engine, readiness: ready, nodes };
     const sending = telemetry?.sendMetrics(engine.metrics, async () => engine.metrics.show(await readGauges(gauges)));
     if (sending) started.push(sending);
     const roles = [new Ticker(engine, log), new Calibration(engine, log)];

@@ -347,6 +347,11 @@ export class Engine {
     return ticked;
   }
 
+  /** The partitions in which the store refused the writes of the last tick, and why. */
+  get refusals(): ReadonlyMap<number, string> {
+    return this.#tick.refusals;
+  }
+
   /**
    * Forgets in which partitions some tasks of keyed queues were that have gone; returns whether there may be more of them.
    * @throws PaihaoError store-unavailable

@@ -1,7 +1,7 @@
 import type { Engine } from "../engine/engine.ts";
 import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
-import type { NodeMemory } from "../metrics.ts";
+import type { StoreNode } from "../metrics.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import type { OpenStreams } from "./live/open-streams.ts";
 
@@ -38,5 +38,5 @@ export interface Api {
   /** Why the server is not ready; empty if it is. */
   readiness(): Promise<readonly string[]>;
   /** The memory of the servers of the store. */
-  memory(): Promise<readonly NodeMemory[]>;
+  nodes(): Promise<readonly StoreNode[]>;
 }

@@ -3,6 +3,7 @@ import type { Durability } from "../config/config.ts";
 import { PaihaoError, StartError } from "../errors.ts";
 import { type Connection, mastersOf } from "./connection.ts";
 import { storeError } from "./scripts/script.ts";
+import { readInfo, replicasOf } from "./servers/check-server.ts";
 
 /** How long Redis may take to reach the level, ms. Less than the command timeout. */
 const WAIT_MS = 1000;
@@ -113,4 +114,23 @@ export async function checkDurability(connection: Connection, level: Durability,
       "DURABILITY is fsync, but the store has no append-only file; expected a Redis with appendonly yes",
     );
   }
+}
+
+/**
+ * Why no submission can be confirmed at the configured level now, as far as the servers say; undefined if it can, in a cluster by at least
+ * one of them.
+ */
+export async function durabilityProblem(connection: Connection, level: Durability): Promise<string | undefined> {
+  if (level === "memory") return undefined;
+  const infos = await Promise.all(mastersOf(connection).map((node) => readInfo(node).catch(() => undefined)));
+  const problems = infos.flatMap((info) => (info === undefined ? [] : [missingFor(level, info)]));
+  const [first] = problems;
+  if (first === undefined || problems.includes(undefined)) return undefined;
+  return `DURABILITY is ${level}, but ${first}: submissions are answered 503 not-durable`;
+}
+
+function missingFor(level: Durability, info: ReadonlyMap<string, string>): string | undefined {
+  if (level !== "fsync") return replicasOf(info) > 0 ? undefined : "the store has no replica that keeps up";
+  if (info.get("aof_enabled") !== "1") return "the store has no append-only file";
+  return info.get("aof_last_write_status") === "err" ? "the store cannot write its append-only file" : undefined;
 }

@@ -6,7 +6,7 @@ import { type Connection, mastersOf } from "../../store/connection.ts";
 import { readStoredVersion } from "../../store/data-version.ts";
 import { checkDurability } from "../../store/durability.ts";
 import { Keys } from "../../store/keys.ts";
-import { checkServer, readInfo } from "../../store/servers/check-server.ts";
+import { checkServer, persistenceProblem, readInfo } from "../../store/servers/check-server.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 
 /** From where on something is reported. */
@@ -90,13 +90,9 @@ function roleOf(info: Info): Finding | undefined {
 
 function persistenceOf(info: Info): Finding {
   const check = "persistence";
-  if (info.get("aof_enabled") === "1") {
-    if (info.get("aof_last_write_status") === "ok") return ok(check, "append-only file");
-    return failure(check, "the append-only file cannot be written", "make room on the store's disk, and see its log");
-  }
-  if (info.get("rdb_last_bgsave_status") === "err") {
-    return failure(check, "the last snapshot failed", "make room on the store's disk, and see its log");
-  }
+  const problem = persistenceProblem(info);
+  if (problem !== undefined) return failure(check, problem, "make room on the store's disk, and see its log");
+  if (info.get("aof_enabled") === "1") return ok(check, "append-only file");
   const savedS = Number(info.get("rdb_last_save_time"));
   const age = Number.isFinite(savedS) ? `, of ${new Date(savedS * 1000).toISOString()}` : "";
   return warning(

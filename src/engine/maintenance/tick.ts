@@ -1,4 +1,5 @@
 import type { Keys } from "../../store/keys.ts";
+import { refusalOf } from "../../store/refusal.ts";
 import { encodeResult } from "../../store/result.ts";
 import type { OwnQueue, Scripts, Ticked, TickQueue } from "../../store/scripts/scripts.ts";
 import { BATCH_LIMIT } from "../../store/scripts/scripts.ts";
@@ -27,6 +28,8 @@ export class Tick {
   readonly #clocks: readonly StoreClock[];
   /** By partition: the queues of other processes, and when they were last read, on the clock of `performance.now()`. */
   readonly #others: { readonly queues: readonly TickQueue[]; readonly atMs: number }[] = [];
+  /** Each tick writes something, so that it shows whether the store takes writes at all. */
+  readonly #refusals = new Map<number, string>();
 
   constructor(scripts: Scripts, keys: Keys, queues: ReadonlyMap<string, QueueSettings>) {
     this.#scripts = scripts;
@@ -35,8 +38,26 @@ export class Tick {
     this.#clocks = keys.tags.map(() => new StoreClock());
   }
 
+  /** The partitions in which the store refused the writes of the last tick, and why. */
+  get refusals(): ReadonlyMap<number, string> {
+    return this.#refusals;
+  }
+
   /** Cancels, promotes, reclaims and purges tasks in one partition. @throws PaihaoError store-unavailable */
   async run(partition: number): Promise<Ticked> {
+    try {
+      const ticked = await this.#run(partition);
+      this.#refusals.delete(partition);
+      return ticked;
+    } catch (error) {
+      const refusal = refusalOf(error);
+      if (refusal === undefined) this.#refusals.delete(partition);
+      else this.#refusals.set(partition, refusal);
+      throw error;
+    }
+  }
+
+  async #run(partition: number): Promise<Ticked> {
     const queues = [...this.#own, ...(await this.#othersOf(partition))];
     const ticks: Ticked[] = [];
     for (let i = 0; i < queues.length; i += TICK_QUEUES) {

@@ -1,4 +1,4 @@
-import type { Gauges, NodeMemory } from "../../metrics.ts";
+import type { Gauges, StoreNode } from "../../metrics.ts";
 import type { Engine } from "../engine.ts";
 import { slotsWanted } from "../estimates/slots-wanted.ts";
 
@@ -7,16 +7,16 @@ export interface GaugeSources {
   readonly engine: Engine;
   /** Why the server is not ready; empty if it is. */
   readiness(): Promise<readonly string[]>;
-  /** The memory of the servers of the store. */
-  memory(): Promise<readonly NodeMemory[]>;
+  /** What the servers of the store report of themselves. */
+  nodes(): Promise<readonly StoreNode[]>;
 }
 
 /** Reads the gauges. Never throws: that the store cannot be reached is one of them. */
-export async function readGauges({ engine, readiness, memory }: GaugeSources): Promise<Gauges> {
-  const [rows, reasons, nodes] = await Promise.all([
+export async function readGauges({ engine, readiness, nodes }: GaugeSources): Promise<Gauges> {
+  const [rows, reasons, storeNodes] = await Promise.all([
     engine.figures([...engine.queues.keys()]).catch(() => null),
     readiness(),
-    memory().catch(() => []),
+    nodes().catch(() => []),
   ]);
   const queues = rows?.map((row) => {
     const { snapshot, dead, oldestWaitingMs } = row;
@@ -24,5 +24,6 @@ export async function readGauges({ engine, readiness, memory }: GaugeSources): P
     const resting = rests ? snapshot.resting : null;
     return { ...snapshot, dead, oldestWaitingMs, resting, slotsWanted: slotsWanted(row, targetWaitMs) };
   });
-  return { ready: reasons.length === 0, queues: queues ?? null, memory: nodes };
+  const writable = rows !== null && engine.refusals.size === 0;
+  return { ready: reasons.length === 0, writable, queues: queues ?? null, nodes: storeNodes };
 }

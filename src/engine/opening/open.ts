@@ -2,14 +2,14 @@ import type { Config } from "../../config/config.ts";
 import { messageOf } from "../../errors.ts";
 import { defineHandler, type Handler } from "../../handler/define.ts";
 import type { Logger } from "../../log.ts";
-import { Metrics, type NodeMemory } from "../../metrics.ts";
+import { Metrics, type StoreNode } from "../../metrics.ts";
 import { withTimeout } from "../../net/with-timeout.ts";
 import { type Connection, connect, LARGE_VALUE_MS } from "../../store/connection.ts";
-import { checkDurability } from "../../store/durability.ts";
+import { checkDurability, durabilityProblem } from "../../store/durability.ts";
 import { Keys } from "../../store/keys.ts";
 import { PubSub } from "../../store/pubsub.ts";
 import { reserveOn, scriptsOf } from "../../store/scripts/scripts.ts";
-import { checkServer, readMemory, SCRIPT_FLAGS_SINCE } from "../../store/servers/check-server.ts";
+import { checkServer, readNodes, SCRIPT_FLAGS_SINCE } from "../../store/servers/check-server.ts";
 import { openStandby } from "../../store/standby.ts";
 import { packageVersion } from "../../version.ts";
 import { Engine } from "../engine.ts";
@@ -30,8 +30,8 @@ export interface OpenedEngine {
   readonly secret: DeploymentSecret;
   /** Why the store cannot be used; empty if it can. */
   readiness(): Promise<readonly string[]>;
-  /** The memory of the servers of the store. */
-  memory(): Promise<readonly NodeMemory[]>;
+  /** What the servers of the store report of themselves. */
+  nodes(): Promise<readonly StoreNode[]>;
   close(): void;
 }
 
@@ -101,12 +101,16 @@ export async function openEngine(
         // In a cluster its partition may be away while the others serve.
         const look = withTimeout(VERSION_MS, dataVersionProblem(redis, keys), () => new Error("no answer in time"));
         const problem = await look.catch(() => undefined);
-        return problem === undefined ? warnings : [...warnings, problem];
+        // The same in a cluster: what some partitions refuse, others may take.
+        const refusals = engine.refusals.size < keys.partitions ? [] : new Set(engine.refusals.values());
+        // A process that accepts nothing needs no confirmation.
+        const unconfirmed = config.role === "worker" ? undefined : await durabilityProblem(redis, durability);
+        return [...warnings, problem, ...refusals, unconfirmed].filter((reason) => reason !== undefined);
       } catch (error) {
         return [`the store cannot be reached: ${messageOf(error)}`];
       }
     };
-    return { engine, secret, readiness, memory: () => readMemory(redis), close };
+    return { engine, secret, readiness, nodes: () => readNodes(redis), close };
   } catch (error) {
     close();
     throw error;

@@ -71,20 +71,25 @@ export class Submitter {
       sizeOf: (item) => item.input.length,
       queueOf: (item) => item.queue,
       send: async (partition, items) => {
-        const { snapshots, verdicts, durable } = await scripts.submit(keys.tag(partition), items);
-        const byQueue = new Map(snapshots.map((snapshot) => [snapshot.queue, snapshot]));
-        const snapshotAt = (i: number): QueueSnapshot => {
-          const snapshot = byQueue.get(at(items, i).queue);
-          if (!snapshot) throw new PaihaoError("internal", "the store's answer lacks the queue");
-          return snapshot;
-        };
-        const wide = keys.partitions > 1 && (await others.widen(partition, placesOf(verdicts, items, snapshotAt)));
-        const all = verdicts.map(({ verdict, state, index, createdMs, turn }, i): SubmissionVerdict => {
-          const place = wide ? at(wide, i) : { index, snapshot: snapshotAt(i) };
-          return { verdict, state, index: place.index, snapshot: place.snapshot, createdMs, turn, durable };
-        });
-        this.#note(items, all);
-        return all;
+        try {
+          const { snapshots, verdicts, durable } = await scripts.submit(keys.tag(partition), items);
+          const byQueue = new Map(snapshots.map((snapshot) => [snapshot.queue, snapshot]));
+          const snapshotAt = (i: number): QueueSnapshot => {
+            const snapshot = byQueue.get(at(items, i).queue);
+            if (!snapshot) throw new PaihaoError("internal", "the store's answer lacks the queue");
+            return snapshot;
+          };
+          const wide = keys.partitions > 1 && (await others.widen(partition, placesOf(verdicts, items, snapshotAt)));
+          const all = verdicts.map(({ verdict, state, index, createdMs, turn }, i): SubmissionVerdict => {
+            const place = wide ? at(wide, i) : { index, snapshot: snapshotAt(i) };
+            return { verdict, state, index: place.index, snapshot: place.snapshot, createdMs, turn, durable };
+          });
+          this.#note(items, all);
+          return all;
+        } catch (error) {
+          for (const { queue } of items) this.#countRefused(queue, error);
+          throw error;
+        }
       },
     });
   }
@@ -170,10 +175,13 @@ export class Submitter {
     const losses = scripts.losses();
     const pointed = own === home || item.dryRun ? null : this.#pointers.add(own, pointer);
     const submitHome = async () => {
-      const noted = await pointed;
+      const noted = await pointed?.catch((error: unknown) => {
+        this.#countRefused(queue, error);
+        throw error;
+      });
       if (noted?.verdict === "taken") return await this.#submitTaken(own, item);
       homes.note(id, home);
-      if (noted === null) return await this.#submitTo(home, item);
+      if (!noted) return await this.#submitTo(home, item);
       const { score, durable } = noted;
       try {
         const submitted = await this.#submitTo(home, item);
@@ -222,6 +230,11 @@ export class Submitter {
 
   #scriptsFor(item: SubmitItem): Scripts {
     return isLarge(item.input) ? this.#parts.large : this.#parts.scripts;
+  }
+
+  /** A submission whose call has failed: it may be stored all the same. */
+  #countRefused(queue: string, error: unknown): void {
+    this.#parts.metrics.submissions.count(queue, error instanceof PaihaoError ? error.code : "internal");
   }
 
   #note(items: readonly SubmitItem[], all: readonly SubmissionVerdict[]): void {

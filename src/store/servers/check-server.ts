@@ -1,6 +1,6 @@
 import type { Redis } from "ioredis";
 import { messageOf, StartError } from "../../errors.ts";
-import type { NodeMemory } from "../../metrics.ts";
+import type { StoreNode } from "../../metrics.ts";
 import { type Connection, isCluster, mastersOf } from "../connection.ts";
 
 /** The oldest Redis with every command that the scripts use. */
@@ -23,6 +23,9 @@ export function isSupportedVersion(version: string): boolean {
 
 /** The first major version of Redis with script flags and sharded pub/sub. */
 export const SCRIPT_FLAGS_SINCE = 7;
+
+/** A replica that has been silent for longer does not keep up, s: as in Redis' own min-replicas-max-lag. */
+const MOST_LAG_S = 10;
 
 /** Whether `a` has a later major or minor version than `b`. */
 function isNewer(a: string, b: string): boolean {
@@ -82,18 +85,43 @@ function policyWarnings(policy: string): string[] {
   ];
 }
 
-/** How much memory the servers of a store use; only those that say so. */
-export async function readMemory(connection: Connection): Promise<readonly NodeMemory[]> {
-  const answers = await Promise.allSettled(mastersOf(connection).map(memoryOf));
+/** What the servers of a store report of themselves; only those that say how much memory they use. */
+export async function readNodes(connection: Connection): Promise<readonly StoreNode[]> {
+  const answers = await Promise.allSettled(mastersOf(connection).map(readNode));
   return answers.flatMap((answer) => (answer.status === "fulfilled" ? answer.value : []));
 }
 
-async function memoryOf(redis: Redis): Promise<NodeMemory[]> {
+async function readNode(redis: Redis): Promise<StoreNode[]> {
   const info = await readInfo(redis);
   const [used, most] = [info.get("used_memory"), Number(info.get("maxmemory") ?? 0)];
   if (used === undefined) return [];
   const { host, port } = redis.options;
-  return [{ node: `${host}:${port}`, usedBytes: Number(used), maxBytes: most > 0 ? most : null }];
+  return [
+    {
+      node: `${host}:${port}`,
+      usedBytes: Number(used),
+      maxBytes: most > 0 ? most : null,
+      persists: persistenceProblem(info) === undefined,
+      replicas: replicasOf(info),
+    },
+  ];
+}
+
+/** What a server says that it could not save; undefined if nothing. */
+export function persistenceProblem(info: ReadonlyMap<string, string>): string | undefined {
+  const isAppending = info.get("aof_enabled") === "1";
+  if (isAppending && info.get("aof_last_write_status") === "err") return "the append-only file cannot be written";
+  // A server of which only the append-only file counts may still make snapshots for its replicas.
+  if (info.get("rdb_last_bgsave_status") === "err") return "the last snapshot failed";
+  return undefined;
+}
+
+/** How many connected replicas keep up: one that has not answered for longer confirms nothing. */
+export function replicasOf(info: ReadonlyMap<string, string>): number {
+  return [...info].filter(([name, facts]) => {
+    const lagS = Number(/\blag=(-?\d+)/.exec(facts)?.[1] ?? 0);
+    return /^slave\d+$/.test(name) && /\bstate=online\b/.test(facts) && lagS <= MOST_LAG_S;
+  }).length;
 }
 
 /** All that a server reports of itself. @throws StartError if this user may not ask */
