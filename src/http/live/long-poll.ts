@@ -1,7 +1,9 @@
 import type { Context } from "koa";
 import { ChurnMap } from "../../churn-map.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
+import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
 import type { Watchers } from "../../engine/watching/watchers.ts";
+import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";
 
 /**
@@ -30,6 +32,15 @@ export function untilGone(ctx: Context, api: Pick<Api, "closing">): AbortSignal 
   const gone = new AbortController();
   whenGone(ctx, api, () => gone.abort());
   return gone.signal;
+}
+
+/**
+ * Counts a repeated submission that waits for its task as the long poll that it is. A first one is not counted: its number is limited
+ * with that of the tasks.
+ * @throws PaihaoError rate-limited
+ */
+export function countRepeated(ctx: Context, api: Api, { verdict, state }: SubmissionVerdict): void {
+  if (verdict !== "new" && state !== null && !isOutcome(state)) api.streams.add(ctx);
 }
 
 function callersUntil(closing: AbortSignal): ChurnMap<() => void, true> {

@@ -6,7 +6,7 @@ import { senderOf } from "../security/sender.ts";
 const RETRY_AFTER_S = 5;
 
 /**
- * The event streams and long polls that are open in this process, by sender. Each takes a connection for as long as its task
+ * The event streams and long polls that are open in this process, those for leases among them, by sender. Each takes a connection for as long as its task
  * takes, so their number is limited per sender.
  */
 export class OpenStreams {

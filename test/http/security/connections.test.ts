@@ -8,7 +8,7 @@ import { cutStalledReaders, STALLED_DEFAULTS } from "../../../src/http/server/st
 import { eventually } from "../../../testbed/eventually.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { testKeys } from "../../helpers/http/api-keys.ts";
-import { startServer, type TestServer } from "../../helpers/http/server.ts";
+import { type Answer, startServer, type TestServer } from "../../helpers/http/server.ts";
 
 /** Sends a GET, and reads nothing until the test resumes it. */
 async function ask(url: string, path: string, headers: Record<string, string> = {}): Promise<net.Socket> {
@@ -96,6 +96,69 @@ describe("the streams and long polls of one caller (MAX_STREAMS)", () => {
       return String((await once(socket, "data"))[0]).startsWith("HTTP/1.1 200 ");
     });
   });
+});
+
+describe("what else holds a request (MAX_STREAMS)", () => {
+  const keys = testKeys({ ann: ["submit"], worker: ["work"] });
+  let server: TestServer;
+  beforeEach(async () => {
+    server = await startServer({ ...keys.env, ROLE: "api", REPLICATE: "true", MAX_STREAMS: "2" });
+  });
+  afterEach(() => server.stop());
+  const take = (wait: number) =>
+    server.send("/v1/queues/default/leases", {
+      method: "POST",
+      body: {},
+      headers: keys.as("worker", { Prefer: `wait=${wait}` }),
+    });
+  /** Which of the requests is refused: the others wait, until the work is done. */
+  const refusedOf = async (requests: readonly Promise<Answer>[]) => {
+    const refused = await Promise.race(requests);
+    expect([refused.status, refused.json.type]).to.deep.equal([429, "/problems/rate-limited"]);
+    expect(refused.headers["retry-after"]).to.match(/^[1-9]\d*$/);
+    return refused;
+  };
+
+  it("counts: a worker over HTTP that waits for a task; one that does not wait is answered", async () => {
+    const requests = [take(20), take(20), take(20)];
+    const refused = await refusedOf(requests);
+    expect((await take(0)).status).to.equal(204);
+    for (const _ of [1, 2]) await server.post("default", {}, keys.as("ann", { Prefer: "respond-async" }));
+    const answers = (await Promise.all(requests)).filter((answer) => answer.status !== refused.status);
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200]);
+    await eventually(async () => (await take(1)).status === 204);
+  });
+
+  const REPEATED = {
+    submission: (Prefer: string) => server.post("default", 1, keys.as("ann", { "Idempotency-Key": "k", Prefer })),
+    prediction: (Prefer: string) =>
+      server.send("/replicate/v1/predictions", {
+        method: "POST",
+        body: { version: "default", input: {} },
+        headers: keys.as("ann", { "Idempotency-Key": "p", Prefer }),
+      }),
+  };
+  for (const [name, repeat] of Object.entries(REPEATED)) {
+    it(`counts: a ${name} that is repeated and waits for the task that is there`, async () => {
+      await repeat("respond-async");
+      const requests = [repeat("wait=20"), repeat("wait=20"), repeat("wait=20")];
+      await refusedOf(requests);
+      expect((await repeat("respond-async")).status).to.be.oneOf([201, 202]);
+      const [lease] = (await take(0)).json.items;
+      await server.send(`/v1/leases/${lease.id}/complete`, {
+        method: "POST",
+        body: { fence: lease.fence, result: 7 },
+        headers: keys.as("worker"),
+      });
+      const statuses = (await Promise.all(requests)).map(({ status }) => status).sort();
+      expect(statuses)
+        .to.deep.equal([statuses[0], statuses[0], 429])
+        .and.satisfy(([first = 0]) => first < 300);
+      // One that finds the task ended does not wait, however many do.
+      const over = await Promise.all([1, 2, 3, 4].map(() => repeat("wait=20")));
+      expect(over.map(({ status }) => status)).to.deep.equal(Array(4).fill(statuses[0]));
+    });
+  }
 });
 
 /** A connection with so much to be read. */

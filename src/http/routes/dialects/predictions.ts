@@ -10,7 +10,7 @@ import { urgencyOf } from "../../headers/priority.ts";
 import { checkIdempotencyKey } from "../../headers/request-id.ts";
 import { checkJson, readJson } from "../../input/body.ts";
 import { wrongParameter } from "../../input/parameters.ts";
-import { whenGone } from "../../live/long-poll.ts";
+import { countRepeated, whenGone } from "../../live/long-poll.ts";
 import { forbidden } from "../../middleware/authorize.ts";
 import { currentId } from "../../middleware/correlate.ts";
 import type { Endpoints } from "../../routes.ts";
@@ -68,6 +68,7 @@ async function predict(ctx: Context, api: Api, model?: string): Promise<void> {
       });
     }
     if (wait) {
+      countRepeated(ctx, api, verdict);
       whenGone(ctx, api, () => wait.leave());
       await wait.outcome(deadlineMs, verdict.verdict === "new");
     }

@@ -46,7 +46,10 @@ const LINKS = Object.entries({
   fail: pathTo("failLease"),
 });
 
-/** Waits for work as long as `Prefer: wait=N` says, by default and at most SYNC_LIMIT; 204 if there is none. */
+/**
+ * Waits for work as long as `Prefer: wait=N` says, by default and at most SYNC_LIMIT; 204 if there is none.
+ * @throws PaihaoError rate-limited where this caller has too many streams and long polls open
+ */
 async function take(ctx: Context, api: Api, queue: string): Promise<void> {
   handlerOf(api, queue);
   const { engine } = api;
@@ -55,6 +58,7 @@ async function take(ctx: Context, api: Api, queue: string): Promise<void> {
   const leaseMs = asked.lease === undefined ? settings.leaseMs : Math.round(asked.lease * 1000);
   const { wait } = parsePrefer(ctx.get("Prefer"));
   const waitMs = Math.min((wait ?? Number.POSITIVE_INFINITY) * 1000, api.syncLimitMs);
+  if (waitMs > 0) api.streams.add(ctx);
   const worker = asked.worker ?? callerOf(ctx) ?? "remote";
   const signal = untilGone(ctx, api);
   // Only estimates depend on it, so a partition that is unavailable must not fail the request.

@@ -23,7 +23,7 @@ import { checkIdempotencyKey } from "../../headers/request-id.ts";
 import { type CheckedInput, readInput } from "../../input/body.ts";
 import { searchOf, wrongParameter } from "../../input/parameters.ts";
 import type { LiveTasks } from "../../live/live-tasks.ts";
-import { whenGone } from "../../live/long-poll.ts";
+import { countRepeated, whenGone } from "../../live/long-poll.ts";
 import { currentId } from "../../middleware/correlate.ts";
 import { DEFAULT_QUEUE, type Endpoints, pathTo } from "../../routes.ts";
 import { responseOf } from "../../server/response.ts";
@@ -208,6 +208,7 @@ function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: Submissio
       task && isOutcome(task.state) ? replyEnd(ctx, asked, task) : replyPendingTask(ctx, asked, verdict, task),
     );
   }
+  countRepeated(ctx, api, verdict);
   whenGone(ctx, api, () => wait.leave());
   return wait
     .outcome(asked.deadline, verdict.verdict === "new")
