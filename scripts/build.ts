@@ -33,6 +33,8 @@ const VENDORED: readonly { from: string; to: string; for: string }[] = [
     for: "http/pages/dashboard/dashboard.html",
   })),
 ];
+/** The packages of which files are copied into the build. */
+export const COPIED: readonly string[] = [...new Set(VENDORED.map(({ from }) => from.split("/")[1] ?? ""))];
 /** What `bin` of package.json names, below src and dist. */
 const COMMAND = "cli/paihao";
 /** Remembers in dist which sources it was made from. */

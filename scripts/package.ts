@@ -12,7 +12,7 @@ import { megabytes, type Packed, pack, run } from "./packed.ts";
 
 /** What may be in the package besides Markdown: the top folder, and the kinds of files in it. */
 const KINDS: Readonly<Record<string, readonly string[]>> = {
-  dist: [".js", ".d.ts", ".lua", ".css", ".html", ".svg", ".txt", ".png", ""],
+  dist: [".js", ".json", ".d.ts", ".lua", ".css", ".html", ".svg", ".txt", ".png", ""],
   deploy: [".env", ".json", ".service", ".tpl", ".txt", ".yaml", ".yml"],
   docs: [".png"],
   examples: [".css", ".ts", ".js", ".mjs", ".html", ".py", ".sh"],
@@ -29,6 +29,9 @@ const TOP = [
   "llms.txt",
 ];
 
+/** What the package is made of, see scripts/sbom.ts. */
+const SBOM = "dist/sbom.cdx.json";
+
 /** What is wrong with the files of a package. */
 function faultsOf({ files }: Packed): string[] {
   const has = new Set(files);
@@ -38,7 +41,7 @@ function faultsOf({ files }: Packed): string[] {
     if (["types", "default", "paihao"].includes(key) && typeof value === "string") entries.push(posix.normalize(value));
     return value;
   });
-  const needed = [...TOP, ...assets.map((path) => `dist/${path}`), ...entries.map(String)];
+  const needed = [...TOP, SBOM, ...assets.map((path) => `dist/${path}`), ...entries.map(String)];
   return [
     ...needed.filter((path) => !has.has(path)).map((path) => `${path} is missing`),
     ...files.filter((path) => !isWanted(path)).map((path) => `${path} does not belong into the package`),

@@ -16,6 +16,8 @@ const BUNDLED = [
 ];
 /** Below dist. */
 const FOLDER = "vendor";
+/** In there: what is bundled, and under which licences. */
+const LICENCES = "LICENSES.txt";
 /** The packages are CommonJS and require modules of Node, for which ES modules need this. */
 const BANNER = `import { createRequire as __createRequire } from "node:module";\nconst require = __createRequire(import.meta.url);`;
 
@@ -78,7 +80,13 @@ function bundle(root: string, folder: string, used: ReadonlyMap<string, Readonly
     logLevel: "warning",
     absWorkingDir: root,
   });
-  writeFileSync(join(folder, "LICENSES.txt"), licencesOf(root, Object.keys(metafile.inputs)));
+  writeFileSync(join(folder, LICENCES), licencesOf(root, Object.keys(metafile.inputs)));
+}
+
+/** The packages of which there is anything in a build, as `name@version`. */
+export function bundledIn(dist: string): string[] {
+  const heads = readFileSync(join(dist, FOLDER, LICENCES), "utf8").matchAll(/^(.+)\n---$/gm);
+  return [...heads].flatMap(([, names = ""]) => names.split(", ").map((each) => each.replace(" ", "@")));
 }
 
 /** The licences of all packages that have a file among the inputs of a bundle. */
