@@ -8,6 +8,11 @@ import type { Reservation, ReservedPart, Scripts } from "./scripts/scripts.ts";
 
 /** Pause between two attempts to end a wait, ms: the first may have overtaken it on its way to the store. */
 const AGAIN_MS = 20;
+/** How often a new connection is tried after one was given up, ms. */
+const REOPEN_MS = 5000;
+
+/** Errors of a store that does not let its user call a command. */
+const REFUSED = /^(NOPERM|ERR|WRONGTYPE)/;
 
 /** The dependencies of {@link openStandby}. */
 interface StandbyParts {
@@ -25,20 +30,34 @@ interface StandbyParts {
  * user do what that needs. Workers then learn of work by messages, as they also do while requests do not wait.
  */
 export async function openStandby(queue: string, parts: StandbyParts): Promise<Standby | undefined> {
-  const { keys, log, commands } = parts;
+  const { log, commands } = parts;
   if (isCluster(commands)) return undefined;
-  let own: Connection | undefined;
   try {
-    own = await parts.connect();
-    if (isCluster(own)) throw new Error("the store is a cluster");
-    const client = await own.client("ID");
-    // Whether it may be used: nothing waits yet.
-    await commands.client("UNBLOCK", client);
-    return new Standby({ keys, queue, own, commands, reserve: parts.reserveOn(own) }, client);
+    return new Standby(queue, { ...parts, commands }, await openOwn(parts, commands));
   } catch (error) {
-    own?.disconnect();
     log.debug({ queue, reason: reasonOf(error) }, "standby: requests for work cannot wait in the store");
     return undefined;
+  }
+}
+
+/** A connection on which requests wait, and its id in the store. */
+interface Own {
+  readonly redis: Redis;
+  readonly client: number;
+}
+
+/** @throws Error if it cannot be opened, or may not be used */
+async function openOwn(parts: StandbyParts, commands: Redis): Promise<Own> {
+  const redis = await parts.connect();
+  try {
+    if (isCluster(redis)) throw new Error("the store is a cluster");
+    const client = await redis.client("ID");
+    // Whether it may be used: nothing waits yet.
+    await commands.client("UNBLOCK", client);
+    return { redis, client };
+  } catch (error) {
+    redis.disconnect();
+    throw error;
   }
 }
 
@@ -50,42 +69,84 @@ export async function openStandby(queue: string, parts: StandbyParts): Promise<S
  * A process that stands still is given tasks for as long as its last request waits, at most.
  */
 export class Standby {
-  readonly #own: Redis;
-  readonly #commands: Redis;
-  readonly #reserve: Scripts["reserve"];
+  readonly #queue: string;
+  readonly #parts: StandbyParts & { readonly commands: Redis };
   readonly #tag: string;
   /** The key that a submission to an empty line sets. */
   readonly #wake: string;
+  #own: Redis;
+  #reserve: Scripts["reserve"];
   /** The id of the connection in the store; undefined while it is unknown. */
   #client: number | undefined;
+  /** The last one that was known. */
+  #lastClient: number;
+  /** When the last request on it has waited long enough, monotonic ms. */
+  #waitsUntil = 0;
   #waiting = false;
   #refused = false;
   #cutting: Promise<void> | undefined;
+  /** It was given up, and another one is tried from time to time. */
+  #reopening: NodeJS.Timeout | undefined;
+  #closed = false;
 
-  constructor(
-    {
-      keys,
-      queue,
-      own,
-      commands,
-      reserve,
-    }: { keys: Keys; queue: string; own: Redis; commands: Redis; reserve: Scripts["reserve"] },
-    client: number,
-  ) {
-    this.#own = own;
-    this.#commands = commands;
-    this.#reserve = reserve;
-    this.#tag = keys.tag(0);
-    this.#wake = keys.start(this.#tag, "wake") + queue;
-    this.#client = client;
-    own.on("close", () => {
-      this.#client = undefined;
-    });
-    own.on("ready", () => void this.#identify());
+  constructor(queue: string, parts: StandbyParts & { readonly commands: Redis }, own: Own) {
+    this.#queue = queue;
+    this.#parts = parts;
+    this.#tag = parts.keys.tag(0);
+    this.#wake = parts.keys.start(this.#tag, "wake") + queue;
+    this.#own = own.redis;
+    this.#lastClient = own.client;
+    this.#reserve = this.#use(own);
   }
 
-  async #identify(): Promise<void> {
-    this.#client = await this.#own.client("ID").catch(() => undefined);
+  #use({ redis, client }: Own): Scripts["reserve"] {
+    this.#own = redis;
+    this.#client = client;
+    this.#lastClient = client;
+    redis.on("close", () => {
+      if (this.#own === redis) this.#client = undefined;
+    });
+    redis.on("ready", () => void this.#identify(redis));
+    return this.#parts.reserveOn(redis);
+  }
+
+  async #identify(redis: Redis): Promise<void> {
+    const client = await redis.client("ID").catch(() => undefined);
+    if (this.#own !== redis || this.#reopening) return;
+    this.#client = client;
+    if (client !== undefined) this.#lastClient = client;
+  }
+
+  /**
+   * Gives the connection up, since it is lost and does not come back: then none of its requests can run any more, and they may be sent on
+   * another one. A new connection is tried from time to time.
+   * @throws Error if the store cannot be reached at all
+   */
+  async abandon(): Promise<void> {
+    const { commands, log } = this.#parts;
+    // It must not send its requests again if it comes back after all.
+    this.#own.disconnect();
+    this.#client = undefined;
+    try {
+      await commands.client("KILL", "ID", this.#lastClient);
+    } catch (error) {
+      if (!REFUSED.test(messageOf(error))) throw error;
+      // Its user may not end connections: what waits there ends by itself.
+      await delay(Math.max(0, this.#waitsUntil - performance.now()));
+    }
+    if (this.#reopening || this.#closed) return;
+    log.warn({ queue: this.#queue }, "standby: the connection on which requests wait is lost; asking on the usual one");
+    this.#reopening = setInterval(() => void this.#reopen(), REOPEN_MS).unref();
+  }
+
+  async #reopen(): Promise<void> {
+    const own = await openOwn(this.#parts, this.#parts.commands).catch(() => undefined);
+    if (!own) return;
+    if (this.#closed || !this.#reopening) return own.redis.disconnect();
+    clearInterval(this.#reopening);
+    this.#reopening = undefined;
+    this.#reserve = this.#use(own);
+    this.#parts.log.info({ queue: this.#queue }, "standby: requests can wait in the store again");
   }
 
   /** Whether a request can wait now. */
@@ -105,11 +166,12 @@ export class Standby {
   reserve(request: Reservation, waitMs: number): Promise<ReservedPart> {
     if (waitMs > 0) {
       this.#waiting = true;
+      this.#waitsUntil = performance.now() + waitMs;
       this.#own.bzpopmin(this.#wake, waitMs / 1000).then(
         () => this.#waited(),
         (error: unknown) => {
           this.#waited();
-          this.#refused ||= /^(NOPERM|ERR|WRONGTYPE)/.test(messageOf(error));
+          this.#refused ||= REFUSED.test(messageOf(error));
         },
       );
     }
@@ -130,7 +192,7 @@ export class Standby {
 
   async #cut(): Promise<void> {
     while (this.#waiting && this.#client !== undefined) {
-      const cut = await this.#commands.client("UNBLOCK", this.#client).catch(() => 0);
+      const cut = await this.#parts.commands.client("UNBLOCK", this.#client).catch(() => 0);
       if (cut === 1) return;
       await delay(AGAIN_MS);
     }
@@ -138,10 +200,12 @@ export class Standby {
 
   /** More is there than was taken: another request that waits is given it. If this fails, a poll finds it. */
   passOn(): void {
-    this.#commands.zadd(this.#wake, 0, "1").catch(() => undefined);
+    this.#parts.commands.zadd(this.#wake, 0, "1").catch(() => undefined);
   }
 
   close(): void {
+    this.#closed = true;
+    clearInterval(this.#reopening);
     this.#own.disconnect();
   }
 }

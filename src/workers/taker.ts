@@ -239,7 +239,11 @@ export class Taker implements Role {
     // It only needs to be unique within the lane of a worker, which itself is unique.
     const repeated = this.#open[partition];
     const reservation = repeated?.reservation ?? String(this.#requests);
-    const standby = repeated ? repeated.standby : waits ? this.#standby : undefined;
+    let standby = repeated ? repeated.standby : waits ? this.#standby : undefined;
+    if (repeated && standby?.usable === false) {
+      await standby.abandon();
+      standby = undefined;
+    }
     const waited = standby !== undefined;
     this.#open[partition] = { reservation, standby };
     const takenAt = performance.now();

@@ -4,6 +4,7 @@ import { PaihaoError } from "../../src/errors.ts";
 import { defineHandler, type Handler } from "../../src/handler/define.ts";
 import { connectOnce } from "../../src/store/servers/probe.ts";
 import { eventually } from "../../testbed/eventually.ts";
+import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 import { deferred } from "../helpers/deferred.ts";
 import { storeUrl } from "../helpers/store/run-store.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
@@ -127,5 +128,73 @@ describe("an idle worker, whose request waits in the store", () => {
       await admin.call("ACL", "DELUSER", user);
       admin.disconnect();
     }
+  });
+
+  describe("and whose connection for that is lost", () => {
+    let store: PrivateRedis;
+    let admin: Awaited<ReturnType<typeof connectOnce>>;
+    beforeEach(async () => {
+      store = await startRedis();
+      admin = await connectOnce(store.url);
+    });
+    afterEach(async () => {
+      await shop.close();
+      admin.disconnect();
+      await store.stop();
+    });
+
+    /** The clients that wait. */
+    const waiting = async () =>
+      String(await admin.client("LIST"))
+        .split("\n")
+        .filter((line) => / name=paihao-standby .* flags=b/.test(line))
+        .map((line) => Number(/^id=(\d+)/.exec(line)?.[1]));
+    const said = (words: string) => shop.log.filter(({ msg }) => String(msg).includes(words)).length;
+
+    /** Work is done although the connection cannot come back, until it can. */
+    const goesOn = async (forbid: () => Promise<unknown>, allow: () => Promise<unknown>) => {
+      await shop.worker();
+      await eventually(async () => (await waiting()).length === 1);
+      await forbid();
+      for (const id of await waiting()) await admin.client("KILL", "ID", id);
+      for (const input of ["first", "second"]) expect(await shop.answer(await shop.submit(input))).to.equal(input);
+      expect(said("asking on the usual one")).to.equal(1);
+      await allow();
+      await eventually(async () => (await waiting()).length === 1);
+      expect(said("requests can wait in the store again")).to.equal(1);
+      expect(await shop.answer(await shop.submit("third"))).to.equal("third");
+    };
+
+    it("asks on the usual one while the store has too many clients", async () => {
+      shop = await openWorkshop([jobs()], { url: store.url });
+      await goesOn(
+        () => admin.config("SET", "maxclients", 1),
+        () => admin.config("SET", "maxclients", 10_000),
+      );
+    });
+
+    it("asks on the usual one while its password is another", async () => {
+      const url = new URL(store.url);
+      [url.username, url.password] = ["worker", "before"];
+      const password = (word: string) =>
+        admin.call("ACL", "SETUSER", "worker", "on", "resetpass", `>${word}`, "~*", "&*", "+@all");
+      await password("before");
+      shop = await openWorkshop([jobs()], { url: url.href });
+      await goesOn(
+        () => password("after"),
+        () => password("before"),
+      );
+    });
+
+    it("waits until no request can run on it where it may not end connections", async () => {
+      const url = new URL(store.url);
+      [url.username, url.password] = ["worker", "word"];
+      await admin.call("ACL", "SETUSER", "worker", "on", ">word", "~*", "&*", "+@all", "-client|kill");
+      shop = await openWorkshop([jobs()], { url: url.href });
+      await goesOn(
+        () => admin.config("SET", "maxclients", 1),
+        () => admin.config("SET", "maxclients", 10_000),
+      );
+    });
   });
 });
