@@ -46,7 +46,7 @@ export const KEYS = {
   request: [
     "m:<queue> …",
     "string",
-    "the tasks given to a request for leases over HTTP (worker, reservation), see lua/lib/request.lua; PX = lease",
+    "the tasks given to a request for leases over HTTP (worker, reservation), see lua/lib/request.lua; PX = lease, at most a minute for none",
   ],
   starts: ["y:<queue>", "list", "times of the last starts, ms, as many as the queue's rate allows in its span"],
   permits: [

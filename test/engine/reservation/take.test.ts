@@ -62,9 +62,12 @@ describe("a request for work that is sent again", () => {
   });
   afterEach(() => t.close());
 
-  const ask = (reservation: string, options: { count?: number; waitMs?: number; worker?: string } = {}) => {
-    const { count = 3, waitMs = 0, worker = "remote" } = options;
-    const request = { queue: "jobs", worker, reservation, count, leaseMs: 15_000 };
+  const ask = (
+    reservation: string,
+    options: { count?: number; waitMs?: number; worker?: string; leaseMs?: number } = {},
+  ) => {
+    const { count = 3, waitMs = 0, worker = "remote", leaseMs = 15_000 } = options;
+    const request = { queue: "jobs", worker, reservation, count, leaseMs };
     return takeOrWait(t.engine, request, Date.now() + waitMs, never);
   };
   const take = async (reservation: string, options: Parameters<typeof ask>[1] = {}) =>
@@ -174,6 +177,18 @@ describe("a request for work that is sent again", () => {
     await take("bounded");
     const ttls = await Promise.all(t.keys.tags.map((tag) => t.redis.pttl(`${tag}m:jobs remote bounded`)));
     for (const ttl of ttls) expect(ttl).to.be.within(1, 15_000);
+  });
+
+  it("is remembered for a minute where it got nothing, however long its lease", async () => {
+    const leaseMs = 86_400_000;
+    await take("nothing", { leaseMs });
+    await take("nothing", { leaseMs });
+    await fill(1, 1);
+    await take("something", { leaseMs });
+    const ttl = (partition: number, reservation: string) =>
+      t.redis.pttl(`${t.keys.tag(partition)}m:jobs remote ${reservation}`);
+    for (const partition of t.keys.tags.keys()) expect(await ttl(partition, "nothing")).to.be.within(1, 60_000);
+    expect(await ttl(1, "something")).to.be.above(leaseMs / 2);
   });
 
   describe("while a partition is unreachable", () => {

@@ -1,14 +1,21 @@
 -- What this partition gave to a request for work that may be sent again, also while it is underway and through other processes.
 -- A part is decided once, and stays as it is for all who send the request, be it nothing. One who has seen that no partition gave
--- anything asks for the next generation of parts. Stored as "holder generation given first-fence id …" for as long as the lease.
--- Needs clock.
+-- anything asks for the next generation of parts. Stored as "holder generation given first-fence id …" for as long as the lease;
+-- if it is nothing, at most for as long as a copy of the request may still come. Needs clock.
+local EMPTY_MS = 60000
+
 local function part_key(queue, worker, reservation)
   return K.request(queue) .. ' ' .. worker .. ' ' .. reservation
 end
 
+-- Stores a part; facts: all but its ids.
+local function keep_part(key, facts, ids, lease)
+  redis.call('SET', key, facts .. ids, 'PX', ids == '' and whole(math.min(lease, EMPTY_MS)) or lease)
+end
+
 local function note_part(queue, worker, reservation, holder, generation, first, ids, lease)
   local facts = holder .. ' ' .. whole(generation) .. ' ' .. #ids .. ' ' .. whole(first) .. ' '
-  redis.call('SET', part_key(queue, worker, reservation), facts .. table.concat(ids, ' '), 'PX', lease)
+  keep_part(part_key(queue, worker, reservation), facts, table.concat(ids, ' '), lease)
 end
 
 -- Looks up the part.
@@ -27,6 +34,6 @@ local function recall(queue, worker, reservation, holder, generation, after, lea
   end
   -- Who is not alone in asking must not hand it back: another may have been told of it.
   if of ~= holder then of = '*' end
-  redis.call('SET', key, of .. ' ' .. whole(stored) .. ' ' .. given .. ' ' .. first .. ' ' .. ids, 'PX', lease)
+  keep_part(key, of .. ' ' .. whole(stored) .. ' ' .. given .. ' ' .. first .. ' ', ids, lease)
   return stored, tonumber(given), tonumber(first), ids
 end
