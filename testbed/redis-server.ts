@@ -53,7 +53,9 @@ export async function startRedis(
     child.kill(signal);
     // A process under SIGSTOP heeds SIGTERM only when it goes on.
     child.kill("SIGCONT");
-    await gone;
+    // A replica refuses to end as long as it writes its first append-only file.
+    const again = setInterval(() => child.kill(signal), 500);
+    await gone.finally(() => clearInterval(again));
   };
   return {
     stop,

@@ -67,10 +67,12 @@ describe("deploy/compose/sentinel.yaml, with its commands run on loopback addres
   async function end(name: string, signal: NodeJS.Signals = "SIGTERM"): Promise<void> {
     const child = running.get(name);
     running.delete(name);
-    if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
-    const gone = once(child, "exit");
-    child.kill(signal);
-    await gone;
+    // A replica that is still writing its first append-only file refuses to end: it is asked again.
+    await eventually(() => {
+      if (child === undefined || child.exitCode !== null || child.signalCode !== null) return;
+      child.kill(signal);
+      return false;
+    });
   }
 
   /** Starts them in the order of the file: each waits until those it depends on are healthy. */
