@@ -1,12 +1,12 @@
-import { BATCH_LIMIT, type Filter, type Place } from "../../store/scripts/scripts.ts";
+import { BATCH_LIMIT, type Filter } from "../../store/scripts/scripts.ts";
 import type { Engine } from "../engine.ts";
-import type { Page, PageRequest } from "../reading/page.ts";
+import type { Page, PageEnd, PageRequest } from "../reading/page.ts";
 
 /** What is done to many tasks. */
 export type BulkAction = "cancel" | "retry" | "delete";
 
 /** Where the next step begins. */
-export interface BulkPlace extends Place {
+export interface BulkPlace extends PageEnd {
   /** When the first step began, ms, by the store's clock: what came later is left alone, so that the steps end. */
   readonly asOfMs: number;
 }

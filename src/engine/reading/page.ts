@@ -1,5 +1,5 @@
 import type { Index, Keys } from "../../store/keys.ts";
-import type { Entry, Filter, Place, Scripts } from "../../store/scripts/scripts.ts";
+import type { Entry, Filter, OrderedPlace, Place, Scripts } from "../../store/scripts/scripts.ts";
 import type { Homes } from "../partitions/homes.ts";
 
 /** The most tasks of a page. */
@@ -7,11 +7,17 @@ const LONGEST = 200;
 /** The most entries of each partition that are looked at for a page of those that are wanted. */
 const MOST_LOOKED_AT = 500;
 
+/** Where a page ends. */
+export interface PageEnd extends Place {
+  /** Of a fair line over several partitions: where it ends in each, since each has an order of its own; null before its first entry. */
+  readonly parts?: readonly (Place | null)[];
+}
+
 /** A request for a page. */
 export interface PageRequest {
   readonly queue: string;
   /** The place behind which the page begins; null for the first page. */
-  readonly after: Place | null;
+  readonly after: PageEnd | null;
   readonly limit: number;
   /** The highest score that is wanted. Default: any. */
   readonly lastScore?: number | undefined;
@@ -23,11 +29,16 @@ export interface PageRequest {
 export interface Page {
   readonly entries: readonly Entry[];
   /** The place behind which the next page begins, also if this one is empty; null if there are no more. */
-  readonly next: Place | null;
+  readonly next: PageEnd | null;
   /** How many entries were looked at. */
   readonly looked: number;
   /** The time of the store. */
   readonly nowMs: number;
+}
+
+/** A place in one of several partitions. */
+interface PartPlace extends OrderedPlace {
+  readonly partition: number;
 }
 
 /** The wanted tasks of an index after a given place, over all partitions, in order. The work is bounded, however few are wanted. */
@@ -41,26 +52,41 @@ export async function pageOf(
   const { queue, after, lastScore, filter } = request;
   const limit = Math.min(request.limit, LONGEST);
   const most = filter === undefined ? limit : MOST_LOOKED_AT;
-  const asked = { index, queue, after, limit, most, lastScore, filter: filter ?? {} };
-  const parts = await Promise.all(keys.tags.map((tag) => scripts.page(tag, asked)));
-  for (const [partition, { entries }] of parts.entries()) for (const { id } of entries) homes.note(id, partition);
+  const asked = { index, queue, limit, most, lastScore, filter: filter ?? {} };
+  const begins = keys.tags.map((_, partition) => (after?.parts ? (after.parts[partition] ?? null) : after));
+  const parts = await Promise.all(keys.tags.map((tag, p) => scripts.page(tag, { ...asked, after: begins[p] ?? null })));
+  const found = parts.flatMap(({ entries }, partition) => entries.map((entry) => ({ ...entry, partition })));
+  for (const { id, partition } of found) homes.note(id, partition);
+  const lasts = parts.map(({ last }, partition) => last && { ...last, partition });
   // Behind the place up to which every partition was looked at there may be others that come first.
-  const seenTo = parts
-    .flatMap(({ more, last }) => (more && last ? [last] : []))
-    .reduce<Place | null>((first, last) => (first === null || inOrder(last, first) < 0 ? last : first), null);
-  const known = parts
-    .flatMap(({ entries }) => entries)
-    .filter((entry) => seenTo === null || inOrder(entry, seenTo) <= 0)
-    .sort(inOrder);
+  const seenTo = lasts
+    .filter((last, partition): last is PartPlace => last !== null && parts[partition]?.more === true)
+    .reduce<PartPlace | null>((first, last) => (first === null || inOrder(last, first) < 0 ? last : first), null);
+  const known = found.filter((entry) => seenTo === null || inOrder(entry, seenTo) <= 0).sort(inOrder);
   const entries = known.slice(0, limit);
+  const end = known.length > limit ? (entries.at(-1) ?? null) : seenTo;
+  const isFair = keys.partitions > 1 && lasts.some((last) => last?.order.includes("."));
+  const ends = () =>
+    lasts.map((last, p) => {
+      if (last !== null && end !== null && inOrder(last, end) <= 0) return last;
+      return entries.findLast(({ partition }) => partition === p) ?? begins[p] ?? null;
+    });
   return {
     entries,
-    next: known.length > limit ? (entries.at(-1) ?? null) : seenTo,
+    next: end && (isFair || after?.parts ? { ...end, parts: ends() } : end),
     looked: parts.reduce((sum, { looked }) => sum + looked, 0),
     nowMs: Math.min(...parts.map(({ nowMs }) => nowMs)),
   };
 }
 
-function inOrder(a: Place, b: Place): number {
-  return Number(a.score) - Number(b.score) || (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
+function inOrder(a: PartPlace, b: PartPlace): number {
+  const byOrder = Number(a.order) - Number(b.order);
+  if (byOrder !== 0) return byOrder;
+  // Where scores are not comparable, the lower partition is first, as when places are counted.
+  if (a.order !== a.score || b.order !== b.score) {
+    return a.partition - b.partition || Number(a.score) - Number(b.score) || byId(a, b);
+  }
+  return byId(a, b);
 }
+
+const byId = (a: Place, b: Place): number => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);

@@ -20,7 +20,7 @@ export const bulkBody = z
     /** Submitted longer ago, in seconds. */
     olderThan: z.number().min(0).max(1e9).optional(),
     /** The `next` of the step before; null or left out for the first. */
-    cursor: z.string().max(1000).nullable().optional(),
+    cursor: z.string().max(10_000).nullable().optional(),
     /** Only count. */
     dryRun: z.boolean().default(false),
   })

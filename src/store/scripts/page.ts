@@ -10,8 +10,14 @@ export interface Place {
   readonly score: string;
 }
 
+/** The same among those of other partitions. */
+export interface OrderedPlace extends Place {
+  /** The score there: in a fair line each partition has scores of its own. */
+  readonly order: string;
+}
+
 /** The same of a listed task. */
-export interface Entry extends Place {
+export interface Entry extends OrderedPlace {
   /** Its key in a fair or keyed line as it is stored: see engine/submission/submission.ts; "" if it has none. */
   readonly key: string;
   /** Its last run, see {@link runOf}; "" if it was never reserved. */
@@ -51,7 +57,7 @@ export interface PagePart {
   /** There are others behind the last that was looked at. */
   readonly more: boolean;
   /** The last one that was looked at; null if none was. */
-  readonly last: Place | null;
+  readonly last: OrderedPlace | null;
   readonly entries: readonly Entry[];
 }
 
@@ -61,12 +67,13 @@ export const page =
   async (tag: string, { index, queue, after, limit, most, lastScore, filter }: PageRequest): Promise<PagePart> => {
     const place = [after?.score ?? "-inf", after?.id ?? ""];
     const args = [START[index], queue, ...place, limit, most, lastScore ?? "+inf", ...filterArguments(filter)];
-    const [now, looked, more, id, score, entries] = list(await script.text(tag, args));
+    const [now, looked, more, last, entries] = list(await script.text(tag, args));
+    const [id = "", score = "", order = ""] = list(last).map(text);
     return {
       nowMs: number(now),
       looked: number(looked),
       more: text(more) === "1",
-      last: text(id) === "" ? null : { id: text(id), score: text(score) },
+      last: id === "" ? null : { id, score, order },
       entries: list(entries).map(entryOf),
     };
   };
@@ -79,6 +86,6 @@ export function filterArguments({ prefix, caller, key, states, beforeMs, ageMs }
 
 /** Parses an entry. */
 export function entryOf(reply: Reply): Entry {
-  const [id, score, key, run] = list(reply);
-  return { id: text(id), score: text(score), key: text(key), run: text(run) };
+  const [id, score, key, run, order = score] = list(reply);
+  return { id: text(id), score: text(score), key: text(key), run: text(run), order: text(order) };
 }

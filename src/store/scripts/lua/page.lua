@@ -10,12 +10,14 @@
 -- ARGV[7]  last: the highest score that is wanted; "+inf" for any
 -- ARGV[8…] prefix, caller, key, states, before, age: see lib/filter.lua
 --
--- Returns {now (ms), looked (number of entries), more ("1" if there are others behind them), id and score of the last of them ("" if
--- there was none), {{id, score, key, run}, …}}.
+-- Returns {now (ms), looked (number of entries), more ("1" if there are others behind them), {id, score, order} of the last of them
+-- (empty if there was none), {{id, score, key, run, order}, …}}. order: the score for comparing with other partitions, see
+-- lib/relative.lua.
 -- flags: no-writes
 local base = KEYS[1]
 --#include clock
 --#include filter
+--#include relative
 
 local CHUNK = 200
 
@@ -46,14 +48,22 @@ end
 
 local rank, length = rank_behind(), redis.call('ZCOUNT', key, '-inf', last_score)
 local page, looked = {}, 0
-local last = { '', '' }
+local last = {}
+local function order_of(entry_score)
+  return index == P.waiting and told_score(queue, entry_score) or entry_score
+end
 while #page < limit and looked < most and rank < length do
   local chunk = math.min(CHUNK, most - looked, length - rank)
   local some = redis.call('ZRANGE', key, rank, rank + chunk - 1, 'WITHSCORES')
   for n = 1, #some, 2 do
     last, rank, looked = { some[n], some[n + 1] }, rank + 1, looked + 1
-    page[#page + 1] = wanted(some[n], some[n + 1])
+    local entry = wanted(some[n], some[n + 1])
+    if entry then
+      entry[5] = order_of(entry[2])
+      page[#page + 1] = entry
+    end
     if #page == limit then break end
   end
 end
-return { now_text, looked, rank < length and '1' or '', last[1], last[2], page }
+if last[1] then last[3] = order_of(last[2]) end
+return { now_text, looked, rank < length and '1' or '', last, page }
