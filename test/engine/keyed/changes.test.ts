@@ -58,6 +58,17 @@ describe("a keyed line that changes", () => {
     expect(await wrong(false)).to.deep.equal([]);
   });
 
+  it("starts no more than a lowered concurrency allows, however many wait before it is decided who may", async () => {
+    const others = Array.from({ length: 250 }, (_, n) => `x${n}`);
+    await Promise.all(others.map((id) => join(id, "x")));
+    await joinAll("a", withLimit(3), "a1", "a2", "a3", "a4");
+    await join("b1", "b", withLimit(1));
+    const started: string[] = [];
+    for (let some = await start(); some.length > 0; some = await start()) started.push(...some);
+    expect(started).to.deep.equal(["x0", "a1", "b1"]);
+    expect(await wrong(false)).to.deep.equal([]);
+  });
+
   it("is a plain line again once nobody is left, and until then one without new keys", async () => {
     await joinAll("a", t.settings, "a1", "a2");
     await t.engine.submit(submissionLike("n1"), plain());

@@ -135,16 +135,17 @@ end
 local keyed = q[3] and key_limit(queue, q[3])
 local startable = keyed and K.startable(queue) or line
 local marks = keyed and marks_starts(queue)
-local undecided = false
+-- Before which score it is decided who may start, if not of all.
+local undecided
 if q[4] then
   -- Who may start has yet to be decided of the tasks in line from a score on, as the limit for each key has changed: of some of them in each call.
   local some = redis.call('ZRANGEBYSCORE', line, q[4], '+inf', 'WITHSCORES', 'LIMIT', 0, REKEYED)
   for n = 1, #some, 2 do
     join_key(queue, some[n], redis.call('HGET', K.task(some[n]), F.key), some[n + 1], true)
   end
-  undecided = #some == 2 * REKEYED
-  if undecided then
+  if #some == 2 * REKEYED then
     local last = some[#some]
+    undecided = '(' .. last
     redis.call('HSET', counters, Q.rekey, (last == q[4] and '(' or '') .. last)
   else
     redis.call('HDEL', counters, Q.rekey)
@@ -182,7 +183,13 @@ end
 local fence, first_fence = tonumber(q[2] or 0), nil
 local ids, leased, taken = { nil }, { nil, nil }, 0
 local expiry, worker_end = whole(now + lease), end_of_worker(worker)
-local entries = count > 0 and redis.call('ZPOPMIN', startable, count) or {}
+local entries = {}
+if undecided then
+  entries = redis.call('ZRANGEBYSCORE', startable, '-inf', undecided, 'WITHSCORES', 'LIMIT', 0, count)
+  for n = 1, #entries, 2 do redis.call('ZREM', startable, entries[n]) end
+elseif count > 0 then
+  entries = redis.call('ZPOPMIN', startable, count)
+end
 if keyed and #entries > 0 then
   local started = {}
   for n = 1, #entries, 2 do started[#started + 1] = entries[n] end
