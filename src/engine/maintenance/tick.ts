@@ -7,8 +7,6 @@ import { catalogueResult } from "../attempt/problem.ts";
 import { DEAD_CAP, type QueueSettings, retentionOf } from "../settings.ts";
 import { StoreClock } from "./store-clock.ts";
 
-/** Most tasks of each kind moved by one call. */
-const TICK_LIMIT = 200;
 /** Most queues in one call. */
 const TICK_QUEUES = 50;
 /** How often a process registers its queues and reads those of others, ms. */
@@ -77,7 +75,7 @@ export class Tick {
     const clock = this.#clocks[partition];
     const sentMs = performance.now();
     const reading = clock?.at(sentMs);
-    const limits = { limit: TICK_LIMIT, deadCap: DEAD_CAP };
+    const limits = { limit: BATCH_LIMIT, deadCap: DEAD_CAP };
     const ticked = await this.#scripts.tick(this.#keys.tag(partition), queues, limits, reading);
     clock?.note(ticked.nowMs, { sentMs, receivedMs: performance.now() }, reading?.jump);
     return ticked;

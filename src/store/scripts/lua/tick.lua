@@ -2,7 +2,7 @@
 -- Any number of processes may call it at any time.
 --
 -- KEYS[1]  base: the partition's tag
--- ARGV[1]  limit: most tasks of each kind in one call, over all its queues
+-- ARGV[1]  limit: most tasks in one call, over all its queues; and most that are brought forward
 -- ARGV[2]  cap: most dead tasks kept of a queue
 -- ARGV[3]  expected: what the clock says at least, by that of the process, ms; "" if it has not seen the clock before
 -- ARGV[4]  from: what the clock said before a jump forward that the process has noticed since its last tick, ms; "" for none
@@ -38,10 +38,10 @@ local base = KEYS[1]
 --#include unbegun
 --#include lose
 
-local limit, cap = tonumber(ARGV[1]), tonumber(ARGV[2])
+-- left, to_forward: what is left of the limit; however many queues there are, no call holds up Redis for long.
+local left, cap = tonumber(ARGV[1]), tonumber(ARGV[2])
+local to_forward = left
 local promoted, soonest, lost, late = 0, nil, {}, {}
--- What is left of the limit: however many queues there are, no call holds up Redis for long.
-local to_promote, to_reclaim, to_cancel, to_forward = limit, limit, limit, limit
 local ended_by, ended_until = lost_before(tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]))
 read_setback()
 
@@ -54,15 +54,21 @@ local function first_score(key)
   return first[2] and tonumber(first[2])
 end
 
+-- The first entries of an index up to a score, as many as are left of the limit, and their scores.
+local function due_in(key, score)
+  local some, ids, scores = redis.call('ZRANGEBYSCORE', key, '-inf', score, 'WITHSCORES', 'LIMIT', 0, left), {}, {}
+  for n = 1, #some, 2 do ids[#ids + 1], scores[#scores + 1] = some[n], tonumber(some[n + 1]) end
+  left = left - #ids
+  return ids, scores
+end
+
 -- The queues in which tasks have deadlines: most have none.
 local dated = {}
 local function pass_deadlines(queue, keep, tombstone)
   local first = first_score(K.deadlines(queue))
   if not first then return end
   if first <= now then
-    local due = redis.call('ZRANGEBYSCORE', K.deadlines(queue), '-inf', now_text, 'LIMIT', 0, to_cancel)
-    to_cancel = to_cancel - #due
-    for _, id in ipairs(due) do
+    for _, id in ipairs(due_in(K.deadlines(queue), now_text)) do
       redis.call('ZREM', K.deadlines(queue), id)
       local state, deadline = unpack(redis.call('HMGET', K.task(id), F.state, F.deadline))
       local pending = state == S.waiting or state == S.scheduled or state == S.retrying or state == S.running
@@ -76,9 +82,8 @@ local function pass_deadlines(queue, keep, tombstone)
 end
 
 local function promote(queue)
-  local due = redis.call('ZRANGEBYSCORE', K.scheduled(queue), '-inf', now_text, 'LIMIT', 0, to_promote)
+  local due = due_in(K.scheduled(queue), now_text)
   if #due == 0 then return end
-  to_promote = to_promote - #due
   local last, limit = unpack(redis.call('HMGET', K.queue(queue), Q.hlc, Q.keyed))
   local hlc = tonumber(last or 0)
   key_limit(queue, limit)
@@ -119,14 +124,12 @@ local function promote(queue)
 end
 
 local function reclaim(queue, ends)
-  local expired = redis.call('ZRANGEBYSCORE', K.leases(queue), '-inf', whole(ended_by), 'WITHSCORES', 'LIMIT', 0, to_reclaim)
+  local expired, ends_at = due_in(K.leases(queue), whole(ended_by))
   if #expired == 0 then return end
-  to_reclaim = to_reclaim - #expired / 2
   local usual = redis.call('HGET', K.ticked, 'lease ' .. queue)
-  for n = 1, #expired, 2 do
-    local id = expired[n]
+  for n, id in ipairs(expired) do
     local state, run, taken_for = unpack(redis.call('HMGET', K.task(id), F.state, F.run, F.lease))
-    local anew = begun_anew(tonumber(expired[n + 1]), tonumber(taken_for or usual or 0))
+    local anew = begun_anew(ends_at[n], tonumber(taken_for or usual or 0))
     if state == S.running and anew then
       redis.call('ZADD', K.leases(queue), whole(anew), id)
     elseif state == S.running then
@@ -160,7 +163,7 @@ for turn = 0, queues - 1 do
   promote(queue)
   reclaim(queue, ends)
   -- What a dead letter holds has ended with its TTL; here its entry goes.
-  local old = redis.call('ZRANGEBYSCORE', K.dead(queue), '-inf', whole(now - ends.dead), 'LIMIT', 0, limit)
+  local old = due_in(K.dead(queue), whole(now - ends.dead))
   if #old > 0 then redis.call('ZREM', K.dead(queue), unpack(old)) end
   consider(first_score(K.scheduled(queue)))
   if dated[queue] then consider(first_score(K.deadlines(queue))) end

@@ -1,0 +1,51 @@
+import { expect } from "chai";
+import { TASK_FIELDS } from "../../../src/store/fields.ts";
+import { BATCH_LIMIT } from "../../../src/store/scripts/scripts.ts";
+import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+
+const EACH = 120;
+const HOUR_MS = 3_600_000;
+
+describe("a tick with much to do", () => {
+  let t: TestEngine;
+  beforeEach(async () => {
+    t = await openEngine({ settings: { keyedConcurrency: 1, maxLost: 5 } });
+  });
+  afterEach(() => t.close());
+
+  const submitAll = (name: string, options: object) =>
+    Promise.all(
+      Array.from({ length: EACH }, (_, n) =>
+        t.submit({ id: `${name}${n}`, key: `${name}${n}`, share: { key: `${n % 7}`, weight: 1 }, ...options }),
+      ),
+    );
+  const pass = async (kind: "scheduled" | "leases" | "deadlines") => {
+    const members = await t.redis.zrange(t.key(kind), "0", "-1");
+    await t.redis.zadd(t.key(kind), ...members.flatMap((id) => [1, id]));
+  };
+
+  it("does a part of it, whatever it is, and the rest at once in the next ones", async () => {
+    await submitAll("lost", {});
+    for (let taken = 0; taken < EACH; ) taken += (await t.reserve(100, { reservation: `r${taken}` })).length;
+    await submitAll("due", { delayMs: HOUR_MS });
+    await submitAll("late", { deadlineMs: HOUR_MS, webhook: "https://example.com/" });
+    await pass("scheduled");
+    await pass("leases");
+    const late = await t.redis.zrange(t.key("deadlines"), "0", "-1");
+    await pass("deadlines");
+    for (const id of late) await t.redis.hset(t.key("task", id), TASK_FIELDS.deadline[0], 1);
+    const done = { late: 0, promoted: 0, lost: 0 };
+    for (let ticks = 1; ; ticks += 1) {
+      const { late, promoted, lost, nextMs } = await t.engine.tick(0);
+      const moved = late.length + promoted + lost.length;
+      expect(moved).to.be.at.most(BATCH_LIMIT);
+      done.late += late.length;
+      done.promoted += promoted;
+      done.lost += lost.length;
+      if (nextMs !== 0) break;
+      expect(moved).to.equal(BATCH_LIMIT);
+      expect(ticks).to.be.at.most(10);
+    }
+    expect(done).to.deep.equal({ late: EACH, promoted: EACH, lost: EACH });
+  });
+});
