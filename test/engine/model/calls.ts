@@ -10,6 +10,8 @@ export const WORKERS = ["w1", "w2"] as const;
 export const INPUTS = ["1", '{"n":2}', `"${"x".repeat(80)}"`, `"${"y".repeat(300)}"`] as const;
 /** Of the tasks of keyed queues; mostly the same one, so that tasks wait for each other. */
 export const KEYS = [null, "key", "key", "other"] as const;
+/** How many tasks of a key may run at once, of a submission that comes from a process with another setting. */
+const LIMITS = [1, 3] as const;
 /** Whose share a task of a fair line takes. */
 export const SHARES = [
   { key: "a", weight: 1 },
@@ -25,7 +27,17 @@ export type LeaseOp = "renew" | "complete" | "release" | "begin" | "lose" | "pro
 export type Op =
   | { op: "submit"; items: readonly SubmitOp[] }
   | { op: "update"; id: number; input: number; media: number; key: number }
-  | { op: "reserve"; queue: number; worker: number; lane: number; count: number; again: boolean; reports: boolean }
+  | {
+      op: "reserve";
+      queue: number;
+      worker: number;
+      lane: number;
+      count: number;
+      again: boolean;
+      reports: boolean;
+      /** Leases whose results travel with it. */
+      completes: readonly number[];
+    }
   | { op: LeaseOp; leases: readonly number[] }
   | { op: "fail"; items: readonly { lease: number; kind: FailKind; delayed: boolean }[] }
   | { op: "cancel" | "retry"; ids: readonly number[] }
@@ -53,6 +65,8 @@ export interface SubmitOp {
   readonly dated: boolean;
   readonly key: number;
   readonly share: number;
+  /** Null for that of the queue. */
+  readonly concurrency: number | null;
 }
 
 const rarely = <T>(often: T, seldom: fc.Arbitrary<T>): fc.Arbitrary<T> =>
@@ -78,6 +92,7 @@ const submission: fc.Arbitrary<SubmitOp> = fc.record({
   dated: fc.boolean(),
   key: fc.nat({ max: KEYS.length - 1 }),
   share: fc.nat({ max: SHARES.length - 1 }),
+  concurrency: fc.constantFrom(null, null, ...LIMITS),
 });
 
 /** A step: one call, now and then sent twice because its first reply was lost. */
@@ -101,6 +116,7 @@ export const stepArbitrary: fc.Arbitrary<{ twice: boolean; call: Op }> = fc.reco
           count: fc.integer({ min: 1, max: 3 }),
           again: rarely(false, fc.constant(true)),
           reports: fc.boolean(),
+          completes: rarely<readonly number[]>([], few(lease)),
         },
       }),
     },

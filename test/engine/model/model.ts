@@ -46,6 +46,7 @@ export class Model extends ModelTransitions {
       return { verdict: "full", state: null, index: null };
     }
     if (s.maxIndex !== null && index > s.maxIndex && !s.delayed) return { verdict: "long", state: null, index };
+    this.queue(s.queue).keyed = s.concurrency;
     const task = this.fresh(s, s.delayed ? "scheduled" : "waiting");
     return { verdict: "new", state: task.state, index: this.indexOf(task) };
   }

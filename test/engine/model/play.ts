@@ -211,9 +211,19 @@ function submissionOf({ model }: World, s: Partial<SubmitOp>) {
   };
 }
 
+/** How many tasks of a key may run at once from this submission on. */
+const limitOf = ({ engine }: World, s: SubmitOp): number | undefined => {
+  const { keyedConcurrency } = engine.settings(home(s));
+  return keyedConcurrency && (s.concurrency ?? keyedConcurrency);
+};
+
 async function submit(world: World, items: readonly SubmitOp[]): Promise<void> {
   const { model, engine } = world;
-  const settings = (s: SubmitOp): QueueSettings => ({ ...engine.settings(home(s)), maxWaiting: s.limit });
+  const settings = (s: SubmitOp): QueueSettings => ({
+    ...engine.settings(home(s)),
+    maxWaiting: s.limit,
+    keyedConcurrency: limitOf(world, s),
+  });
   const verdicts = await Promise.all(items.map((s) => engine.submit(submissionOf(world, s), settings(s))));
   const expected = items.map((s) => {
     const { share = null, ...submission } = submissionOf(world, s);
@@ -223,6 +233,7 @@ async function submit(world: World, items: readonly SubmitOp[]): Promise<void> {
       caller: s.caller ? "bob" : "",
       delayed: s.delayed,
       limit: s.limit,
+      concurrency: limitOf(world, s),
       webhook: s.webhook,
       dated: s.dated,
     });
@@ -250,7 +261,11 @@ async function reserve(world: World, call: Extract<Op, { op: "reserve" }>): Prom
     rate,
     ...(call.reports && { suspectLeaseMs: HOUR_MS }),
   };
+  const ends = call.completes.map((n) => ({ lease: leaseOf(world, n), word: name(world, "complete") }));
+  // In the same turn, so that they travel together.
+  const verdicts = ends.map((end) => engine.complete(end.lease, text(end.word), engine.settings(end.lease.queue)));
   const reply = await engine.reserve(0, request);
+  expect(await Promise.all(verdicts)).to.deep.equal(ends.map(({ lease, word }) => model.complete(lease, word)));
   const before = new Map([...model.tasks].map(([known, task]) => [known, task.fence]));
   const expected = model.reserve(of, worker, lane, reservation, call.count, call.reports);
   expect(reply.tasks.map((task) => task.id)).to.deep.equal(expected.ids);

@@ -87,8 +87,8 @@ export interface ModelQueue {
   readonly maxLost: number;
   readonly rate: { readonly max: number; readonly perMs: number } | undefined;
   readonly undo: boolean;
-  /** How many tasks of one key run at once; undefined if it is not keyed. */
-  readonly keyed: number | undefined;
+  /** How many tasks of one key run at once, as the last submission says; undefined if it is not keyed. */
+  keyed: number | undefined;
   /** Null where the line is not fair. */
   readonly shares: Shares | null;
   paused: boolean;
@@ -110,6 +110,8 @@ export interface ModelSubmission {
   readonly priority: number;
   readonly delayed: boolean;
   readonly limit: number;
+  /** How many tasks of one key run at once; undefined if its queue is not keyed. */
+  readonly concurrency?: number | undefined;
   readonly maxIndex: number | null;
   readonly dryRun: boolean;
   readonly webhook: boolean;
