@@ -74,6 +74,7 @@ export const KEYS = {
     'version of the data: "version oldest release", see data-version.ts; in partition 0 only',
   ],
   secret: ["secret", "string", "the deployment's secret, made at its first start, in partition 0 only"],
+  probe: ["probe", "string", "what a start tries commands on, see lua/probe.lua: gone at once"],
   ticked: [
     "ticked",
     "hash",

@@ -1,13 +1,16 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Config } from "../../config/config.ts";
-import { messageOf } from "../../errors.ts";
+import { messageOf, PaihaoError, reasonOf, StartError } from "../../errors.ts";
 import { defineHandler, type Handler } from "../../handler/define.ts";
 import type { Logger } from "../../log.ts";
 import { Metrics, type StoreNode } from "../../metrics.ts";
 import { withTimeout } from "../../net/with-timeout.ts";
+import { missingAccess } from "../../store/access.ts";
 import { type Connection, connect, LARGE_VALUE_MS } from "../../store/connection.ts";
 import { checkDurability, durabilityProblem } from "../../store/durability.ts";
 import { Keys } from "../../store/keys.ts";
 import { PubSub } from "../../store/pubsub.ts";
+import { refusalOf } from "../../store/refusal.ts";
 import { reserveOn, scriptsOf } from "../../store/scripts/scripts.ts";
 import { checkServer, readNodes, SCRIPT_FLAGS_SINCE } from "../../store/servers/check-server.ts";
 import { openStandby } from "../../store/standby.ts";
@@ -18,6 +21,9 @@ import { claimDataVersion, dataVersionProblem } from "./data-version.ts";
 import { DeploymentSecret } from "./deployment-secret.ts";
 import { claimPartitions } from "./partition-count.ts";
 
+/** How long a start waits for a store that takes no writes: a failover may be under way. */
+const PATIENCE_MS = 5000;
+const RETRY_MS = 250;
 /** How long readiness waits for the version of the data, ms. */
 const VERSION_MS = 1000;
 /** Queues of a process whose requests for work wait in the store: each has a connection of its own, of which a store may not allow many. */
@@ -37,7 +43,7 @@ export interface OpenedEngine {
 
 /**
  * Connects to a store, checks that it suits the configuration, and creates an engine on it.
- * @throws StartError if the store is too old, has data of a version that this release cannot work with, was used with another number of
+ * @throws StartError if the store is too old, takes no writes or not from its user, has data of a version that this release cannot work with, was used with another number of
  *   partitions, or cannot provide the configured durability
  */
 export async function openEngine(
@@ -66,7 +72,8 @@ export async function openEngine(
     const flags = Number.parseInt(version, 10) >= SCRIPT_FLAGS_SINCE;
     const { durability, strictResultTtl } = config;
     const scripts = scriptsOf(redis, { flags, strictResultTtl });
-    // First of all: nothing of a version that this release cannot work with is touched.
+    await whenUsable({ connection: redis, keys, durability, flags }, log);
+    // Before all else: nothing of a version that this release cannot work with is touched.
     await claimDataVersion(scripts, keys);
     await claimPartitions(scripts, keys);
     secret = await DeploymentSecret.open({ scripts, keys, connection: redis, log });
@@ -113,6 +120,26 @@ export async function openEngine(
     return { engine, secret, readiness, nodes: () => readNodes(redis), close };
   } catch (error) {
     close();
+    // The store has failed since it was tried: no mistake of ours, whose stack would help.
+    if (error instanceof PaihaoError) throw new StartError(refusalOf(error) ?? reasonOf(error), { cause: error });
     throw error;
+  }
+}
+
+/** Waits until the store takes writes, for a while. @throws StartError that says why it does not, or what its user may not do */
+async function whenUsable(parts: Parameters<typeof missingAccess>[0], log: Logger): Promise<void> {
+  const deadline = performance.now() + PATIENCE_MS;
+  for (let told = false; ; told = true) {
+    try {
+      const missing = await missingAccess(parts);
+      if (missing === undefined) return;
+      throw new StartError(missing);
+    } catch (error) {
+      if (!(error instanceof PaihaoError)) throw error;
+      const reason = refusalOf(error) ?? reasonOf(error);
+      if (performance.now() + RETRY_MS > deadline) throw new StartError(reason, { cause: error });
+      if (!told) log.warn({ reason }, "the store cannot be used yet; waiting for it");
+    }
+    await delay(RETRY_MS);
   }
 }

@@ -27,6 +27,7 @@ import { page } from "./page.ts";
 import { pause } from "./pause.ts";
 import { permit } from "./permit.ts";
 import { point } from "./point.ts";
+import { probe } from "./probe.ts";
 import { progress } from "./progress.ts";
 import { queue } from "./queue.ts";
 import { record } from "./record.ts";
@@ -67,6 +68,7 @@ export type * from "./output.ts";
 export { OUTPUT_PAGE_BYTES } from "./output.ts";
 export type * from "./page.ts";
 export type * from "./point.ts";
+export type * from "./probe.ts";
 export type * from "./progress.ts";
 export type * from "./queue.ts";
 export type * from "./record.ts";
@@ -112,6 +114,7 @@ const CALLS = {
   pause,
   permit,
   point,
+  probe,
   progress,
   queue,
   record,

@@ -58,7 +58,7 @@ function makeOnce(url: string): Connection {
   return new Redis({ ...options, ...sentinelOptions(address), sentinelRetryStrategy: () => null });
 }
 
-/** Waits until the server has loaded its data and answers PING; logs its progress every few seconds. */
+/** Waits until the server has loaded its data and answers PING, be it that it cannot save; logs its progress every few seconds. */
 export async function whenLoaded(redis: Connection, log: Logger, signal?: AbortSignal): Promise<void> {
   let toldAt = performance.now();
   for (;;) {
@@ -66,6 +66,7 @@ export async function whenLoaded(redis: Connection, log: Logger, signal?: AbortS
       await redis.ping();
       return;
     } catch (error) {
+      if (messageOf(error).startsWith("MISCONF")) return;
       if (!messageOf(error).startsWith("LOADING")) throw error;
     }
     if (performance.now() - toldAt >= PROGRESS_EVERY_MS) {

@@ -1,0 +1,117 @@
+import type { Redis } from "ioredis";
+import type { Durability } from "../config/config.ts";
+import { messageOf, reasonOf } from "../errors.ts";
+import { nodesOf } from "./cluster-routing.ts";
+import { type Connection, isCluster } from "./connection.ts";
+import type { Keys } from "./keys.ts";
+import { storeError } from "./scripts/script.ts";
+import { type RefusedCommand, scriptsOf } from "./scripts/scripts.ts";
+
+/** What is examined. */
+interface AccessParts {
+  readonly connection: Connection;
+  readonly keys: Keys;
+  readonly durability: Durability;
+  /** Whether the server knows script flags and sharded messages (Redis 7 and later). */
+  readonly flags: boolean;
+}
+
+/**
+ * Tries what the server does in its store, on a connection of its own: scripts with all their commands, writes, messages, and what confirms
+ * the durability.
+ * @returns what the store's user may not do, as a sentence that says how to allow it; undefined if it may do everything
+ * @throws PaihaoError store-unavailable if the store takes no writes
+ */
+export async function missingAccess({ connection, keys, durability, flags }: AccessParts): Promise<string | undefined> {
+  const sharded = flags && isCluster(connection);
+  const tag = keys.tag(0);
+  const examined = nodesOf(connection).run(tag, async (node) => {
+    // Unlike the others it takes a refusal for an answer, and looks for no other server.
+    const own = node.duplicate({ lazyConnect: true, retryStrategy: () => null, reconnectOnError: () => false });
+    own.on("error", () => undefined);
+    try {
+      await own.connect();
+      return [
+        ...(await runsScripts(own, tag, { flags, sharded })),
+        ...(await confirms(own, durability)),
+        // Last: after it the connection takes no other commands.
+        ...(await subscribes(own, keys, sharded)),
+      ];
+    } finally {
+      own.disconnect();
+    }
+  });
+  const refused = await examined.catch((error: unknown) => {
+    throw storeError(error);
+  });
+  return sentenceOf(refused, keys);
+}
+
+async function runsScripts(
+  node: Redis,
+  tag: string,
+  { flags, sharded }: { flags: boolean; sharded: boolean },
+): Promise<readonly RefusedCommand[]> {
+  try {
+    return await scriptsOf(node, { flags }).probe(tag, sharded ? "SPUBLISH" : "PUBLISH");
+  } catch (error) {
+    const said = reasonOf(error);
+    if (!isDenied(said)) throw error;
+    return [{ command: "EVALSHA and EVAL", said }];
+  }
+}
+
+function subscribes(node: Redis, keys: Keys, sharded: boolean): Promise<RefusedCommand[]> {
+  const channel = keys.noticeChannel(0, "probe");
+  return sharded
+    ? tried("SSUBSCRIBE", () => node.ssubscribe(channel))
+    : tried("SUBSCRIBE", () => node.subscribe(channel));
+}
+
+/** With nothing to wait for. */
+async function confirms(node: Redis, durability: Durability): Promise<RefusedCommand[]> {
+  if (durability === "memory") return [];
+  if (durability === "fsync") return await tried("WAITAOF", () => node.call("WAITAOF", 0, 0, 1));
+  const role = durability === "replicas" ? await tried("ROLE", () => node.role()) : [];
+  return [...role, ...(await tried("WAIT", () => node.wait(0, 1)))];
+}
+
+async function tried(command: string, run: () => Promise<unknown>): Promise<RefusedCommand[]> {
+  try {
+    await run();
+    return [];
+  } catch (error) {
+    const said = messageOf(error);
+    if (isDenied(said)) return [{ command, said }];
+    throw error;
+  }
+}
+
+const isDenied = (said: string): boolean => /\bNOPERM\b/.test(said);
+
+function sentenceOf(refused: readonly RefusedCommand[], keys: Keys): string | undefined {
+  if (refused.length === 0) return undefined;
+  const start = `{${keys.prefix}:`;
+  // A command that is allowed, but on other keys or channels.
+  const [channels, others] = split(refused, /channel/i);
+  const [ofKeys, commands] = split(others, /\bkeys?\b/i);
+  const may = [
+    ...(commands.length > 0 ? [`run ${namesOf(commands)}`] : []),
+    ...(ofKeys.length > 0 ? [`use keys that begin with ${start}`] : []),
+    ...(channels.length > 0 ? [`use channels that begin with ${start} (${namesOf(channels)})`] : []),
+  ];
+  const rights = [
+    ...commands.flatMap(({ command }) => command.toLowerCase().split(" and ")).map((command) => `+${command}`),
+    ...(ofKeys.length > 0 ? [`~${start}*`] : []),
+    ...(channels.length > 0 ? [`&${start}*`] : []),
+  ];
+  const allow = [...new Set(rights)].map((right) => (/[{&~]/.test(right) ? `'${right}'` : right)).join(" ");
+  return `the store's user may not ${may.join(", nor ")}; allow it: ACL SETUSER … ${allow} (docs/security.md has all that it needs)`;
+}
+
+const namesOf = (refused: readonly RefusedCommand[]): string =>
+  [...new Set(refused.map(({ command }) => command))].join(", ");
+
+function split(all: readonly RefusedCommand[], said: RegExp): [RefusedCommand[], RefusedCommand[]] {
+  return [all.filter((one) => said.test(one.said)), all.filter((one) => !said.test(one.said))];
+}
