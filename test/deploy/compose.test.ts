@@ -75,6 +75,7 @@ describe("the compose files", () => {
         for (const [name, service] of services) {
           expect(service.cap_drop, name).to.deep.equal(["ALL"]);
           expect(service.security_opt, name).to.deep.equal(["no-new-privileges:true"]);
+          expect(service.logging, name).to.have.nested.property("options.max-size");
           if (service.build === undefined) expect(service.image, name).to.match(/:v?\d+\.\d+\.\d+$/);
           for (const port of service.ports ?? []) expect(port, name).to.match(/^127\.0\.0\.1:/);
         }

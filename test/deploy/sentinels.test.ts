@@ -51,6 +51,8 @@ describe("deploy/compose/sentinel.yaml, with its commands run on loopback addres
     const here = script
       .replaceAll("172.31.250.", network)
       .replaceAll("/data", data)
+      // What Compose does with a variable that is not set.
+      .replaceAll(/\$\{\w+:-(\w+)\}/g, "$1")
       // In Docker each container has an address of its own.
       .replace(
         /exec redis-server .*/,

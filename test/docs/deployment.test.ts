@@ -105,6 +105,8 @@ describe("compose.yaml", () => {
     expect(options).to.include("--appendonly yes");
     expect(options).to.include("--appendfsync everysec");
     expect(options).to.include("--maxmemory-policy noeviction");
+    // Of any size: without one the system kills it when memory runs out.
+    expect(options).to.match(/--maxmemory \$\{REDIS_MAXMEMORY:-\d+gb\}/);
     const [volume, path] = redis.volumes[0].split(":");
     expect(compose.volumes).to.have.property(volume);
     expect(path).to.equal("/data");
@@ -119,6 +121,8 @@ describe("compose.yaml", () => {
         cap_drop: ["ALL"],
         security_opt: ["no-new-privileges:true"],
       });
+      // What it logs is bounded.
+      expect(service.logging, name).to.have.nested.property("options.max-size");
       expect(service, name).not.to.have.any.keys("cap_add", "privileged", "pid", "network_mode");
     }
     // The others are an ordinary user by their image.

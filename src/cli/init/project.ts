@@ -101,6 +101,14 @@ x-hardened: &hardened
   security_opt:
     - no-new-privileges:true
 
+# A container that logs much must not fill the disk.
+x-logged: &logged
+  logging:
+    driver: local
+    options:
+      max-size: 10m
+      max-file: "5"
+
 x-tasks: &tasks
   build:
     context: .
@@ -114,7 +122,7 @@ x-tasks: &tasks
       CMD ["node_modules/.bin/paihao", "start"]
   init: true
   restart: unless-stopped
-  <<: *hardened
+  <<: [*hardened, *logged]
   # Longer than DRAIN_TIMEOUT (20s), so that running tasks can end.
   stop_grace_period: 35s
   env_file: .env
@@ -134,8 +142,8 @@ services:
     image: redis:8.2.2
     # Set here because the image cannot switch to this user without capabilities.
     user: redis
-    <<: *hardened
-    command: ["redis-server", "--appendonly", "yes", "--maxmemory-policy", "noeviction"]
+    <<: [*hardened, *logged]
+    command: ["redis-server", "--appendonly", "yes", "--maxmemory", "1gb", "--maxmemory-policy", "noeviction"]
     restart: unless-stopped
     volumes:
       - redis-data:/data
