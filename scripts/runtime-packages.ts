@@ -28,7 +28,9 @@ const DEVELOPMENT = "cdx:npm:package:development";
  */
 export function sbom(root: string): Sbom {
   build(root);
-  const whole = JSON.parse(run("npm", ["sbom", "--sbom-format", "cyclonedx", "--loglevel", "error"], root)) as Sbom;
+  const whole = JSON.parse(
+    run("npm", ["sbom", "--package-lock-only", "--sbom-format", "cyclonedx", "--loglevel", "error"], root),
+  ) as Sbom;
   const { name, dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
   const ref = whole.metadata.component["bom-ref"];
   const dependsOn = new Map(whole.dependencies.map((each) => [each.ref, each.dependsOn]));
