@@ -14,7 +14,7 @@ const OF_CALLERS = new Set(["authorization", "cookie", "cookie2"]);
 /** What only a proxy may say: who sent the request and how, and what it was at first. */
 const OF_PROXIES = new RegExp(
   `^(?:${[
-    ...["forwarded$", "x-forwarded(?:-|$)", "x-original-", "x-real-", "x-rewrite-", "x-host$", "x-scheme$"],
+    ...["forwarded", "x-forward", "http-", "x-original-", "x-real-", "x-rewrite-", "x-host$", "x-scheme$"],
     ...["x-http-method", "x-method-override$", "x-url-scheme$", "front-end-https$", "x-middleware-", "proxy(?:-|$)"],
     // The client's address.
     ...["(?:x-|true-|incap-)?client-?ip$", "x-(?:cluster|sucuri)-", "x-originating-", "x-proxy", "wl-proxy-"],
@@ -23,9 +23,11 @@ const OF_PROXIES = new RegExp(
     ...["x-arr-", "x-spiffe-"],
     // The user. Many proxies of one kind each have a prefix of their own.
     ...[
-      "(?:x-)?remote-",
+      "remote-",
+      "x-remote",
       "(?:x-)?impersonate-",
       "x-user(?!-agent$)",
+      "x-email$",
       "x-(?:groups?|roles?|scopes?|consumer|principal)(?:-|$)",
     ],
     ...["(?:x-)?(?:oidc|saml|sso|shib(?:boleth)?|mellon|authelia|authentik|pomerium|vouch|keycloak)-", "iv-", "sm-"],

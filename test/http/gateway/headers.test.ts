@@ -38,6 +38,12 @@ const OF_PROXIES = [
     "X-Middleware-Subrequest",
   ],
   ...[
+    "X-ForwardedFor",
+    "X-Forward-For",
+    "Forwarded-For",
+    "Http-X-Forwarded-For",
+    "X-RemoteAddr",
+    "X-Email",
     "X_Remote_User",
     "Remote.User",
     "x_forwarded_client_cert",
