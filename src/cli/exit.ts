@@ -62,19 +62,19 @@ const BY_KIND = {
 } as const satisfies Record<Exclude<ErrorKind, "refused">, ExitCode>;
 
 /** Problems of the kind `refused` that mean something else to a script. */
-const BY_CODE: Readonly<Record<string, ExitCode>> = {
-  "unknown-queue": EXIT.gone,
-  "wrong-host": EXIT.notAllowed,
-  "malformed-json": EXIT.usage,
-  "invalid-input": EXIT.usage,
-  "invalid-parameter": EXIT.usage,
-  "payload-too-large": EXIT.usage,
-  "uri-too-long": EXIT.usage,
-  "unsupported-media-type": EXIT.usage,
-};
+const BY_CODE: ReadonlyMap<string, ExitCode> = new Map<string, ExitCode>([
+  ["unknown-queue", EXIT.gone],
+  ["wrong-host", EXIT.notAllowed],
+  ["malformed-json", EXIT.usage],
+  ["invalid-input", EXIT.usage],
+  ["invalid-parameter", EXIT.usage],
+  ["payload-too-large", EXIT.usage],
+  ["uri-too-long", EXIT.usage],
+  ["unsupported-media-type", EXIT.usage],
+]);
 
 function exitCodeOf({ kind, code }: PaihaoError): ExitCode {
-  return kind === "refused" ? (BY_CODE[code] ?? EXIT.refused) : BY_KIND[kind];
+  return kind === "refused" ? (BY_CODE.get(code) ?? EXIT.refused) : BY_KIND[kind];
 }
 
 /** What went wrong, and what to do about it. */

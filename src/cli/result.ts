@@ -1,4 +1,4 @@
-import { isPending } from "../client/connection.ts";
+import { isPending, RESULT_BYTES } from "../client/connection.ts";
 import { type Problem, taskError } from "../client/problem.ts";
 import { CommandError, EXIT } from "./exit.ts";
 import type { NamedTask } from "./server.ts";
@@ -39,7 +39,7 @@ async function collect({ connection, path, query, name }: NamedTask, signal?: Ab
   let answer: Collected | { problem: Problem } | { pending: string };
   try {
     // Nothing is thrown in here: it would count as an answer that broke off.
-    answer = await connection.send(path + query, { signal }, async (response) => {
+    answer = await connection.send(path + query, { signal, maxBytes: RESULT_BYTES }, async (response) => {
       const state = response.headers.get("X-Task-State");
       if (state === "failed") return { problem: (await response.json()) as Problem };
       if (state !== null && state !== "succeeded") return { pending: state };

@@ -1,6 +1,6 @@
 import type { Connection } from "./connection.ts";
 import { linesOf } from "./event-stream.ts";
-import { unreachable } from "./problem.ts";
+import { named } from "./link.ts";
 import type { Verdict } from "./status.ts";
 import { headersOf, newId, type SubmitOptions, searchOf } from "./submission.ts";
 import { sleep } from "./time.ts";
@@ -26,16 +26,14 @@ export async function* submitAll(
   options: BatchOptions,
 ): AsyncGenerator<Verdict, void> {
   const { signal } = options;
-  const path = `/v1/queues/${encodeURIComponent(queue)}/batches${searchOf(options, { envelope: "true" })}`;
+  const path = `/v1/queues/${named(queue)}/batches${searchOf(options, { envelope: "true" })}`;
   const headers = { ...headersOf(options), "Content-Type": "application/x-ndjson" };
   let line = 0;
   for await (const part of partsOf(inputs)) {
-    for (let failures = 0; part.length > 0; ) {
+    while (part.length > 0) {
       const body = part.join("\n");
       const verdicts = await connection.send(path, { method: "POST", headers, body, signal }, verdictsOf);
       part.splice(0, verdicts.length);
-      failures = verdicts.length > 0 ? 0 : failures + 1;
-      if (failures > 0) await connection.pause(unreachable("the answer broke off"), failures, signal);
       for (const verdict of verdicts) {
         yield { ...verdict, line };
         line += 1;
@@ -47,11 +45,13 @@ export async function* submitAll(
 /** The verdicts that arrived, also if the answer broke off behind them. @throws if there is none */
 async function verdictsOf(response: Response): Promise<Verdict[]> {
   const verdicts: Verdict[] = [];
+  let failure: unknown;
   try {
     for await (const text of linesOf(response)) if (text !== "") verdicts.push(JSON.parse(text));
   } catch (error) {
-    if (verdicts.length === 0) throw error;
+    failure = error;
   }
+  if (verdicts.length === 0) throw failure;
   return verdicts;
 }
 

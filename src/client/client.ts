@@ -1,13 +1,13 @@
 import { type BatchOptions, submitAll } from "./batch.ts";
-import { Connection, isPending, type Request } from "./connection.ts";
+import { Connection, isPending, RESULT_BYTES, type Request } from "./connection.ts";
 import { follow, pathTo, type Target } from "./follow.ts";
 import type { AnyHandlers, InputOf, QueueName, ResultOf } from "./handler-types.ts";
-import { linkedTask } from "./link.ts";
+import { linkedTask, named } from "./link.ts";
 import { decode } from "./media.ts";
 import { type Problem, taskError } from "./problem.ts";
 import type { Accepted, Output, Queue, Quote, Status, Verdict } from "./status.ts";
 import { newId, requestOf, type SubmitOptions, submit } from "./submission.ts";
-import { type Duration, Limit, limitOf } from "./time.ts";
+import { type Duration, Limit, rejection } from "./time.ts";
 
 /** How a client reaches its server. */
 export interface ClientOptions {
@@ -82,7 +82,7 @@ export class PaihaoClient<H = AnyHandlers> {
     options?: RunOptions<ResultOf<H, Q>>,
   ): Promise<ResultOf<H, Q>>;
   async run(queue: string, input: unknown, options: RunOptions<never> = {}): Promise<unknown> {
-    const limit = limitOf(options);
+    const limit = new Limit(options.signal, options.timeout);
     const { signal } = limit;
     const sending = new AbortController();
     const id = options.idempotencyKey === undefined ? (options.id ?? newId()) : undefined;
@@ -148,7 +148,7 @@ export class PaihaoClient<H = AnyHandlers> {
   ): Promise<Response>;
   result<Q extends QueueName<H>>(task: TaskRef<Q>, options?: ResultOptions): Promise<ResultOf<H, Q>>;
   async result(task: TaskRef, options: ResultOptions = {}): Promise<unknown> {
-    const limit = limitOf(options);
+    const limit = new Limit(options.signal, options.timeout);
     const target = this.#task(task);
     const waiting = { ...options, signal: limit.signal };
     try {
@@ -160,7 +160,7 @@ export class PaihaoClient<H = AnyHandlers> {
   }
 
   /** The state of a task. @throws TaskUnknown, TaskExpired and other PaihaoErrors */
-  status<Q extends QueueName<H>>(
+  async status<Q extends QueueName<H>>(
     task: TaskRef<Q>,
     { signal }: Pick<WaitOptions, "signal"> = {},
   ): Promise<Status<ResultOf<H, Q>>> {
@@ -173,7 +173,7 @@ export class PaihaoClient<H = AnyHandlers> {
    * `cancelRequested`, and is canceled when its handler has stopped. Undefined if it had ended.
    * @throws TaskUnknown and other PaihaoErrors
    */
-  cancel(task: TaskRef, { signal }: Pick<WaitOptions, "signal"> = {}): Promise<Status | undefined> {
+  async cancel(task: TaskRef, { signal }: Pick<WaitOptions, "signal"> = {}): Promise<Status | undefined> {
     // Not with the signature of a link, which is for reading.
     const { connection, path } = this.#task(typeof task === "string" ? task.replace(/\?.*/, "") : task);
     return connection.send(path, { method: "DELETE", signal }, (response) =>
@@ -182,7 +182,7 @@ export class PaihaoClient<H = AnyHandlers> {
   }
 
   /** Where a submission would stand; nothing is submitted. @throws PaihaoError */
-  quote<Q extends QueueName<H>>(queue: Q, input: InputOf<H, Q>, options: SubmitOptions = {}): Promise<Quote> {
+  async quote<Q extends QueueName<H>>(queue: Q, input: InputOf<H, Q>, options: SubmitOptions = {}): Promise<Quote> {
     const { path, search, request } = requestOf(queue, input, options, { dryRun: "true" });
     return this.#connection.json(path + search, request);
   }
@@ -210,14 +210,14 @@ export class PaihaoClient<H = AnyHandlers> {
    * @throws PaihaoError
    */
   request(path: string, request: Request = {}): Promise<Response> {
-    return this.#connection.send(path, { once: request.method === "POST", ...request }, (response) => response);
+    const once = request.method === "POST";
+    return this.#connection.send(path, { maxBytes: Infinity, once, ...request }, (response) => response);
   }
 
   #task(task: TaskRef): Target {
     const connection = this.#connection;
     const text = typeof task === "string" ? task : task.id;
-    const path = `/v1/requests/${encodeURIComponent(text)}`;
-    return linkedTask(connection, text) ?? { connection, path, query: "" };
+    return linkedTask(connection, text) ?? { connection, path: `/v1/requests/${named(text)}`, query: "" };
   }
 
   /** The result of a task that has one; undefined of one that is pending. @throws PaihaoError */
@@ -226,14 +226,14 @@ export class PaihaoClient<H = AnyHandlers> {
     { signal, as }: ResultOptions,
   ): Promise<{ value: unknown } | undefined> {
     try {
-      const read = await connection.send(path + query, { signal }, async (response) => {
+      const read = await connection.send(path + query, { signal, maxBytes: RESULT_BYTES }, async (response) => {
         const state = response.headers.get("X-Task-State");
         if (state === "failed") return { problem: (await response.json()) as Problem };
         if (state !== null && state !== "succeeded") return undefined;
         return { value: as === "response" ? response : await decode(response) };
       });
       if (read?.problem) throw taskError(read.problem);
-      return read && { value: read.value };
+      return read;
     } catch (error) {
       if (isPending(error)) return undefined;
       throw error;
@@ -268,13 +268,6 @@ export class PaihaoClient<H = AnyHandlers> {
     if (task !== undefined) await this.cancel(task, { signal: limit.signal }).catch(() => undefined);
     limit.release();
   }
-}
-
-/** Rejects when the signal fires. */
-function rejection(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener("abort", () => reject(signal.reason));
-  });
 }
 
 function defaultUrl(): string {

@@ -13,6 +13,11 @@ const LONGEST_RETRY_AFTER_S = 60;
 /** For an answer to begin, and to arrive. */
 const ANSWER_MS = 35_000;
 
+/** The longest document, problem or line of events. */
+const DOCUMENT_BYTES = 30_000_000;
+/** The longest result: somewhat more than MAX_RESULT may be. */
+export const RESULT_BYTES = 600_000_000;
+
 /** What fetch sends. */
 export type Body = NonNullable<RequestInit["body"]>;
 
@@ -26,6 +31,8 @@ export interface Request {
   readonly once?: boolean;
   /** How long the answer may take beyond the usual, ms. */
   readonly waitMs?: number;
+  /** The longest answer, bytes. */
+  readonly maxBytes?: number;
 }
 
 /** How a server is reached. */
@@ -95,7 +102,11 @@ export class Connection {
    * The answer, once its head is there; tried once. The caller releases the limit, which then is over the body.
    * @throws PaihaoError; the limit's reason
    */
-  async open(path: string, { method = "GET", headers = {}, body }: Request, limit: Limit): Promise<Response> {
+  async open(
+    path: string,
+    { method = "GET", headers = {}, body, maxBytes = DOCUMENT_BYTES }: Request,
+    limit: Limit,
+  ): Promise<Response> {
     const init = {
       method,
       headers: { ...(this.#key !== undefined && { Authorization: `Bearer ${this.#key}` }), ...headers },
@@ -103,6 +114,8 @@ export class Connection {
       signal: limit.signal,
       // Conditional requests are the client's own; and a status that a cache keeps is none.
       cache: "no-store",
+      // What is submitted goes to no other server. Without a body it may: fetch sends the key to the first one only.
+      redirect: body ? "manual" : "follow",
     } as RequestInit;
     const url = this.url + path;
     let response: Response;
@@ -111,6 +124,14 @@ export class Connection {
     } catch (error) {
       throw unreachable(`no answer from ${this.url}`, error);
     }
+    let left = maxBytes;
+    const transform = (part: Uint8Array, to: TransformStreamDefaultController<Uint8Array>) => {
+      // Events go on for ever, but each of their lines ends.
+      left = headers.Accept && part.includes(10) ? maxBytes : left - part.length;
+      if (left < 0) throw errorOf({ type: "about:blank", title: "The answer is too long", status: 0 });
+      to.enqueue(part);
+    };
+    if (response.body) response = new Response(response.body.pipeThrough(new TransformStream({ transform })), response);
     // The end of a task, or a task that is pending, has the status of its own answer.
     if (response.ok || response.status === 304 || isAboutTask(response)) return response;
     throw await refusal(response);

@@ -10,7 +10,7 @@ export interface StreamEvent {
  * The lines of a body. Cancels the body when the reader stops.
  * @param onBytes called whenever something arrives
  */
-export async function* linesOf(response: Response, onBytes: () => void = () => undefined): AsyncGenerator<string> {
+export async function* linesOf(response: Response, onBytes?: () => void): AsyncGenerator<string> {
   const reader = response.body?.getReader();
   if (!reader) return;
   const decoder = new TextDecoder();
@@ -19,11 +19,13 @@ export async function* linesOf(response: Response, onBytes: () => void = () => u
     for (;;) {
       const { value, done } = await reader.read();
       if (done) break;
-      onBytes();
-      text += decoder.decode(value, { stream: true });
-      const lines = text.split("\n");
-      text = lines.pop() ?? "";
-      for (const line of lines) yield line.endsWith("\r") ? line.slice(0, -1) : line;
+      onBytes?.();
+      const lines = decoder.decode(value, { stream: true }).split("\n");
+      // Not split again with every part of a long line.
+      lines[0] = text + lines[0];
+      // There is always one.
+      text = lines.pop() as string;
+      for (const line of lines) yield line.replace(/\r$/, "");
     }
     if (text !== "") yield text;
   } finally {
@@ -44,9 +46,10 @@ export async function* eventsOf(lines: AsyncIterable<string>): AsyncGenerator<St
       id = data = undefined;
       continue;
     }
-    const [, field, value = ""] = /^([^:]*)(?:: ?(.*))?$/s.exec(line) ?? [];
+    const [field, value = ""] = line.split(/: ?(.*)/s);
     if (field === "event") name = value;
     else if (field === "id") id = value;
-    else if (field === "data") data = data === undefined ? value : `${data}\n${value}`;
+    // The server writes it in one line.
+    else if (field === "data") data = value;
   }
 }

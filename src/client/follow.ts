@@ -1,8 +1,8 @@
-import { type Connection, pauseMs, retryAfterOf } from "./connection.ts";
+import { type Connection, pauseMs, RESULT_BYTES, retryAfterOf } from "./connection.ts";
 import { eventsOf, linesOf } from "./event-stream.ts";
 import { PaihaoError } from "./problem.ts";
 import { hasEnded, type Output, type Status } from "./status.ts";
-import { type Duration, Limit, limitOf, sleep } from "./time.ts";
+import { type Duration, Limit, sleep } from "./time.ts";
 
 /** The server sends something at once: a stream that is silent for so long is kept by a proxy. */
 const FIRST_BYTE_MS = 5000;
@@ -52,7 +52,7 @@ export interface FollowOptions {
  * @throws PaihaoError; the signal's reason
  */
 export async function* follow(task: Target, options: FollowOptions): AsyncGenerator<TaskEvent, void> {
-  const limit = limitOf(options);
+  const limit = new Limit(options.signal, options.timeout);
   const follower = new Follower(task, limit.signal, options.output === true);
   try {
     for await (const event of follower.streams()) {
@@ -156,13 +156,26 @@ class Follower {
   }
 
   #poll(tag: string, waitS: number) {
-    const headers = { Prefer: `wait=${waitS}`, ...(tag && { "If-None-Match": tag }) };
-    const request = { headers, signal: this.#signal, waitMs: waitS * 1000, once: true };
-    return this.#task.connection.send(pathTo(this.#task, "/status"), request, async (response) => ({
+    return this.#ask(pathTo(this.#task, "/status"), waitS, tag && { "If-None-Match": tag }, async (response) => ({
       status: response.status === 304 ? undefined : ((await response.json()) as Status),
       tag: response.headers.get("ETag") ?? "",
       retryAfterS: retryAfterOf(response.headers.get("Retry-After")),
     }));
+  }
+
+  /** Sends a request that the server holds for so long. */
+  #ask<T>(path: string, waitS: number, headers: object | "", read: (response: Response) => Promise<T>): Promise<T> {
+    return this.#task.connection.send(
+      path,
+      {
+        headers: { Prefer: `wait=${waitS}`, ...(headers as object) },
+        maxBytes: RESULT_BYTES,
+        once: true,
+        signal: this.#signal,
+        waitMs: waitS * 1000,
+      },
+      read,
+    );
   }
 
   /** What an event tells; undefined if it is no news. */
@@ -189,14 +202,8 @@ class Follower {
     const { query } = this.#task;
     const after = this.#next > 0 ? `${query === "" ? "?" : "&"}after=${this.#next - 1}` : "";
     const path = pathTo(this.#task, "/output") + after;
-    const request = {
-      headers: { Prefer: `wait=${waitS}` },
-      signal: this.#signal,
-      waitMs: waitS * 1000,
-      once: true,
-    };
-    const text = await this.#task.connection.send(path, request, (response) => response.text());
-    for (const line of text.split("\n").filter((part) => part !== "")) {
+    const text = await this.#ask(path, waitS, "", (response) => response.text());
+    for (const line of text.split("\n").filter(Boolean)) {
       const data: Output = JSON.parse(line);
       this.#next = data.seq + 1;
       yield { name: "output", data };

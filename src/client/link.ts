@@ -1,7 +1,7 @@
 import type { Connection } from "./connection.ts";
 import type { Target } from "./follow.ts";
 
-const LINK = /^(https?:\/\/[^?#]*?)?(\/v1\/requests\/[^/?#]+)(?:\/[a-z]*)?(\?[^#]*)?$/;
+const LINK = /^(https?:\/\/[^?#]*?)?(\/v1\/requests\/[^\W_][\w.~-]{0,127})(?:\/[a-z]*)?(\?[^#]*)?$/;
 
 /** The task of a link to one of its resources, which may be signed; undefined of a text that is no such link. */
 export function linkedTask(connection: Connection, text: string): Target | undefined {
@@ -10,4 +10,13 @@ export function linkedTask(connection: Connection, text: string): Target | undef
   // A key goes to no other server, and is not needed where there is a signature.
   const isBare = query !== "" || base !== connection.url;
   return { connection: isBare ? connection.without(base) : connection, path, query };
+}
+
+/**
+ * An id or the name of a queue, for a path.
+ * @throws TypeError for a text that is neither: the path of `..` would be that of something else
+ */
+export function named(text: string): string {
+  if (/^[^\W_][\w.~-]{0,127}$/.test(text)) return text;
+  throw new TypeError(`${JSON.stringify(text)} is no id or queue`);
 }

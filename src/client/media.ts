@@ -13,9 +13,8 @@ const JSON_TYPE = /^application\/(?:json|[\w!#$&^.+-]+\+json)\s*(?:;|$)/i;
  * @param type media type; by default that of a Blob, `application/octet-stream` or `application/json`
  */
 export function encode(input: unknown, type?: string): Encoded {
-  if (input instanceof Blob) return { body: input, type: type ?? (input.type || "application/octet-stream") };
-  if (input instanceof ArrayBuffer || ArrayBuffer.isView(input)) {
-    return { body: input as Body, type: type ?? "application/octet-stream" };
+  if (input instanceof Blob || input instanceof ArrayBuffer || ArrayBuffer.isView(input)) {
+    return { body: input as Body, type: type ?? ((input as Partial<Blob>).type || "application/octet-stream") };
   }
   if (typeof input === "string" && type !== undefined && !JSON_TYPE.test(type)) return { body: input, type };
   return { body: JSON.stringify(input ?? null), type: type ?? "application/json" };
@@ -23,8 +22,7 @@ export function encode(input: unknown, type?: string): Encoded {
 
 /** A result: JSON as its value, bytes as bytes, nothing as undefined, and anything else as a Response. */
 export async function decode(response: Response): Promise<unknown> {
-  const { status, headers } = response;
-  const type = headers.get("Content-Type");
+  const type = response.headers.get("Content-Type");
   // Only what has a body has a type.
   if (type === null) return undefined;
   if (type.startsWith("application/octet-stream")) return new Uint8Array(await response.arrayBuffer());
@@ -34,6 +32,6 @@ export async function decode(response: Response): Promise<unknown> {
     return JSON.parse(text);
   } catch {
     // The body of a handler's Response need not match its media type.
-    return new Response(text, { status, headers });
+    return new Response(text, response);
   }
 }

@@ -28,7 +28,7 @@ export class PaihaoError extends Error {
   readonly retryAfter: number | undefined;
 
   constructor(kind: ErrorKind, problem: Problem, options: { retryAfter?: number | undefined; cause?: unknown } = {}) {
-    super(messageOf(problem), options.cause === undefined ? undefined : { cause: options.cause });
+    super(messageOf(problem), options);
     this.kind = kind;
     this.problem = problem;
     this.retryAfter = options.retryAfter;
@@ -62,13 +62,13 @@ function codeOf({ type }: Problem): string {
   return /^\/problems\/([\w-]+)$/.exec(type)?.[1] ?? "";
 }
 
-const KINDS: Readonly<Record<string, ErrorKind>> = {
+const KINDS: Readonly<Record<string, ErrorKind | null>> = {
+  // A server may send any code: not those of Object.prototype.
+  __proto__: null,
   canceled: "canceled",
   expired: "expired",
   deleted: "expired",
   unknown: "unknown",
-  unauthenticated: "unauthorized",
-  forbidden: "unauthorized",
   "store-unavailable": "unreachable",
 };
 
@@ -80,17 +80,18 @@ const CLASSES: Partial<Record<ErrorKind, typeof PaihaoError>> = {
 };
 
 /** The error of a problem that the server answered. */
-export function errorOf(problem: Problem, retryAfter?: number): PaihaoError {
-  const known = KINDS[codeOf(problem)];
-  const kind = known ?? (problem.status === 401 || problem.status === 403 ? "unauthorized" : "refused");
+export function errorOf(problem: Problem, retryAfter?: number, kind = kindOf(problem)): PaihaoError {
   return new (CLASSES[kind] ?? PaihaoError)(kind, problem, { retryAfter });
+}
+
+function kindOf(problem: Problem): ErrorKind {
+  return KINDS[codeOf(problem)] ?? (problem.status === 401 || problem.status === 403 ? "unauthorized" : "refused");
 }
 
 /** The error of a task that has ended without a result. */
 export function taskError(problem: Problem): PaihaoError {
-  const { kind } = errorOf(problem);
-  const ended = kind === "canceled" || kind === "expired" ? kind : "failed";
-  return new (CLASSES[ended] ?? PaihaoError)(ended, problem);
+  const kind = kindOf(problem);
+  return errorOf(problem, undefined, kind === "canceled" || kind === "expired" ? kind : "failed");
 }
 
 /** The error of a request without an answer. */
@@ -104,5 +105,5 @@ export function unreachable(detail: string, cause?: unknown): PaihaoError {
 
 function messageOf({ title, detail, errors }: Problem): string {
   const fields = errors?.map((field) => `${field.pointer}: ${field.detail}`).join("; ");
-  return [title, detail, fields].filter((part) => part).join(": ");
+  return [title, detail, fields].filter(Boolean).join(": ");
 }

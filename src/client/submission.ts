@@ -1,4 +1,5 @@
 import type { Connection, Request } from "./connection.ts";
+import { named } from "./link.ts";
 import { encode } from "./media.ts";
 import type { Accepted } from "./status.ts";
 import { type Duration, msOf } from "./time.ts";
@@ -46,7 +47,7 @@ export async function submit(
   let end = search;
   if (idempotencyKey !== undefined) headers["Idempotency-Key"] = idempotencyKey;
   // Not PUT: that would replace the input of a task that has the caller's id.
-  else if (id !== undefined) headers["X-Request-Id"] = id;
+  else if (id !== undefined) headers["X-Request-Id"] = named(id);
   else {
     // In the path, since proxies replace X-Request-Id.
     end = `/${fresh}${search}`;
@@ -67,7 +68,7 @@ export function requestOf(
   const { body, type } = encode(input, options.type);
   const headers = { ...headersOf(options), "Content-Type": type };
   return {
-    path: `/v1/queues/${encodeURIComponent(queue)}/requests`,
+    path: `/v1/queues/${named(queue)}/requests`,
     search: searchOf(options, more),
     request: { method: "POST", headers, body, signal: options.signal },
   };
@@ -75,8 +76,7 @@ export function requestOf(
 
 /** An id that nobody else has. `crypto.randomUUID` is only there on secure origins. */
 export function newId(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** Headers of the options. */
@@ -98,14 +98,14 @@ export function searchOf(options: SubmitOptions, more: Readonly<Record<string, s
 }
 
 async function acceptedOf(response: Response, queue: string, own: string | undefined): Promise<Accepted> {
-  const { status, headers } = response;
+  const { headers } = response;
   const replayed = headers.has("Idempotent-Replayed");
   const state = headers.get("X-Task-State");
-  if (status === 202 && state !== "succeeded") {
+  if (response.status === 202 && state !== "succeeded") {
     return { ...((await response.json()) as Accepted), replayed };
   }
   // It was submitted before and has ended: the answer is its result, or the problem that says why it has none.
-  const ended = state === null ? ((await response.json()) as Pick<Accepted, "state">).state : state;
+  const ended = state ?? ((await response.json()) as Pick<Accepted, "state">).state;
   const id = own ?? headers.get("X-Request-Id") ?? "";
   return {
     id,

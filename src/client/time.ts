@@ -6,36 +6,24 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 
 /** Milliseconds of a duration. @throws TypeError */
 export function msOf(value: Duration): number {
   const [, amount, unit = "ms"] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$/.exec(`${value}`.trim()) ?? [];
-  if (amount === undefined)
-    throw new TypeError(`${JSON.stringify(value)} is no duration such as "30s", or milliseconds`);
+  if (amount === undefined) throw new TypeError(`${JSON.stringify(value)} is no duration`);
   return Number(amount) * (UNITS[unit] ?? 1);
 }
 
 /** Resolves after a time. @throws the signal's reason when it fires */
-export function sleep(ms: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    if (signal?.aborted) return reject(signal.reason);
-    const stop = () => {
-      clearTimeout(timer);
-      reject(signal?.reason);
-    };
-    const timer = setTimeout(() => {
-      signal?.removeEventListener("abort", stop);
-      resolve();
-    }, ms);
-    signal?.addEventListener("abort", stop);
-  });
+export async function sleep(ms: number, signal?: AbortSignal): Promise<void> {
+  const limit = new Limit(signal, ms);
+  await rejection(limit.signal).catch(() => limit.release());
+  signal?.throwIfAborted();
 }
 
-/** A signal of the caller's, and how long it may take. */
-export function limitOf({
-  signal,
-  timeout,
-}: {
-  signal?: AbortSignal | undefined;
-  timeout?: Duration | undefined;
-}): Limit {
-  return new Limit(signal, timeout === undefined ? undefined : msOf(timeout));
+/** Rejects when the signal fires. */
+export function rejection(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    const fire = () => reject(signal.reason);
+    if (signal.aborted) fire();
+    signal.addEventListener("abort", fire);
+  });
 }
 
 /** The longest that setTimeout counts; a longer one would fire at once. */
@@ -50,11 +38,11 @@ export class Limit {
   readonly #outer: AbortSignal | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(outer: AbortSignal | undefined, ms?: number) {
+  constructor(outer: AbortSignal | undefined, time?: Duration) {
     this.#outer = outer;
     if (outer?.aborted) this.#abort();
     else outer?.addEventListener("abort", this.#abort);
-    if (ms !== undefined) this.within(ms);
+    if (time !== undefined) this.within(time);
   }
 
   get signal(): AbortSignal {
@@ -62,10 +50,10 @@ export class Limit {
   }
 
   /** Starts the time again. */
-  within(ms: number): void {
+  within(time: Duration): void {
     clearTimeout(this.#timer);
     const fire = () => this.#controller.abort(new DOMException("The time is up", "TimeoutError"));
-    this.#timer = setTimeout(fire, Math.min(ms, LONGEST_TIMER_MS));
+    this.#timer = setTimeout(fire, Math.min(msOf(time), LONGEST_TIMER_MS));
   }
 
   /** Forgets both; idempotent. */

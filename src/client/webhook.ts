@@ -1,4 +1,4 @@
-import { PaihaoError } from "./problem.ts";
+import { errorOf, type PaihaoError } from "./problem.ts";
 import type { SucceededStatus, UnsuccessfulStatus } from "./status.ts";
 
 /** How old, or how far in the future, an event may be (Standard Webhooks 1.0). */
@@ -36,9 +36,10 @@ export async function verifyWebhook(
   const header = (name: string) => String((headers instanceof Headers ? headers.get(name) : headers[name]) ?? "");
   const body = request instanceof Request ? new Uint8Array(await request.arrayBuffer()) : request.body;
   const text = typeof body === "string" ? body : new TextDecoder().decode(body);
-  const [id, timestamp] = [header("webhook-id"), header("webhook-timestamp")];
+  const id = header("webhook-id");
+  const timestamp = header("webhook-timestamp");
   if (!/^\d+$/.test(timestamp) || Math.abs(nowMs / 1000 - Number(timestamp)) > TOLERANCE_S) {
-    throw unverified("webhook-timestamp is too old or too new");
+    throw unverified("webhook-timestamp");
   }
   const message = new TextEncoder().encode(`${id}.${timestamp}.${text}`);
   const signatures = header("webhook-signature").split(" ");
@@ -52,11 +53,11 @@ export async function verifyWebhook(
       if (bytes && (await crypto.subtle.verify("HMAC", key, bytes, message))) return { id, ...JSON.parse(text) };
     }
   }
-  throw unverified("webhook-signature does not match");
+  throw unverified("webhook-signature");
 }
 
 function unverified(detail: string): PaihaoError {
-  return new PaihaoError("unauthorized", { type: "about:blank", title: "Not a valid webhook", status: 401, detail });
+  return errorOf({ type: "about:blank", title: "Not a valid webhook", status: 401, detail });
 }
 
 /** Bytes of base64; undefined if it is none. */

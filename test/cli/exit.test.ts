@@ -39,6 +39,12 @@ describe("the exit code and message of an error", () => {
     }
   });
 
+  it("are 6 and its title for a problem that no server of ours has", () => {
+    for (const code of ["constructor", "__proto__", "toString", "other"]) {
+      expect(failureOf(errorOf(problemOf(code, 400)))).to.deep.equal({ exitCode: 6, message: "A title" });
+    }
+  });
+
   it("are 1 for a task that failed, whatever its problem, and 3 for one that was canceled", () => {
     for (const status of [400, 404, 409, 503]) {
       const own = { type: "https://example.com/busy", title: "Busy", status, detail: "later" };
