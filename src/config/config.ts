@@ -3,6 +3,7 @@ import { messageOf, StartError } from "../errors.ts";
 import { LOG_LEVELS, type LogLevel } from "../log.ts";
 import type { AllowList } from "../net/ssrf-guard.ts";
 import { LONGEST_MS, LONGEST_TIMER_MS } from "./duration.ts";
+import { type MisspeltVariable, misspelt } from "./misspelt.ts";
 import { OTEL_VARIABLES, type OtelConfig, readOtel } from "./otel.ts";
 import {
   allowList,
@@ -206,6 +207,11 @@ function readVariable<T>(name: string, variable: Variable<T>, given: string | un
 /** Only FETCH_ALLOW, for the handler that fetches: an error in another variable must not affect it. */
 export function readFetchAllow(env: Environment = process.env): AllowList {
   return readVariable("FETCH_ALLOW", VARIABLES.FETCH_ALLOW, env.FETCH_ALLOW) ?? NOBODY;
+}
+
+/** The variables that look like those of the server, and that it does not read. */
+export function misspeltVariables(env: Environment = process.env): MisspeltVariable[] {
+  return misspelt(Object.keys(env), Object.keys(VARIABLES));
 }
 
 /** Only the API keys and their file, for the commands that manage them. */

@@ -3,14 +3,18 @@ import { type Config, readConfig } from "../../config/config.ts";
 import { auditStore } from "../../engine/maintenance/audit.ts";
 import { messageOf, StartError } from "../../errors.ts";
 import { createLog, type Logger } from "../../log.ts";
+import { hasScriptFlags } from "../../store/servers/check-server.ts";
 import { DirectoryInUseError } from "../../store/servers/native/data-lock.ts";
 import { findServerBinary } from "../../store/servers/native/server-binary.ts";
 import { connectOnce } from "../../store/servers/probe.ts";
 import { type ProvisionedStore, provisionStore } from "../../store/servers/provision.ts";
+import { checkAccess } from "./access.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 import { checkHandlers } from "./handlers.ts";
 import { checkNode } from "./node.ts";
 import { checkPort } from "./port.ts";
+import { checkQueues } from "./queues.ts";
+import { checkKeys, checkVariables } from "./settings.ts";
 import { checkDataVersion, checkPartitions, checkStore } from "./store.ts";
 
 /** All checks, in order; each finding as soon as it is known. */
@@ -25,12 +29,16 @@ export async function* examine({ heal }: { readonly heal: boolean }): AsyncGener
     return;
   }
   yield ok("settings", "read");
-  yield await checkHandlers(config);
+  yield* checkVariables();
+  const { finding, queues } = await checkHandlers(config);
+  yield finding;
+  const keys = checkKeys(config);
+  if (keys) yield keys;
   yield await checkPort(config);
-  yield* examineStore(config, heal);
+  yield* examineStore(config, heal, new Set(queues));
 }
 
-async function* examineStore(config: Config, heal: boolean): AsyncGenerator<Finding> {
+async function* examineStore(config: Config, heal: boolean, handled: ReadonlySet<string>): AsyncGenerator<Finding> {
   const log = createLog("silent");
   const { finding, store } = await openStore(config, log);
   yield finding;
@@ -38,13 +46,21 @@ async function* examineStore(config: Config, heal: boolean): AsyncGenerator<Find
   try {
     const connection = await connectOnce(store.url);
     try {
-      yield* await checkStore(connection, config);
+      const { findings, version } = await checkStore(connection, config);
+      yield* findings;
+      if (version === undefined) return;
+      const flags = hasScriptFlags(version);
+      const access = await checkAccess(connection, config, flags);
+      yield* access;
       const data = await checkDataVersion(connection, config);
       if (data) yield data;
       if (data?.level === "error") return;
       const partitions = await checkPartitions(connection, config);
       if (partitions) yield partitions;
+      // The rest runs scripts.
+      if (!access.some(({ check, level }) => check === "writes" && level === "ok")) return;
       yield partitions ? await checkIndex(store.url, config, heal, log) : ok("index", "nothing is stored yet");
+      if (partitions?.level === "ok") yield* await checkQueues(connection, config, { handled, flags });
     } finally {
       connection.disconnect();
     }

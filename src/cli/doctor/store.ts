@@ -16,24 +16,29 @@ const LIMITS = {
   clockMs: 1000,
   latencyMs: 5,
 } as const;
-const PINGS = 20;
+const ROUND_TRIPS = 20;
 const MIB = 1024 * 1024;
 
 /**
  * Checks a store that can be connected to: version, eviction, persistence, memory, clock and latency, of each master in a cluster.
  */
-export async function checkStore(connection: Connection, config: Config): Promise<Finding[]> {
+export async function checkStore(
+  connection: Connection,
+  config: Config,
+): Promise<{ findings: Finding[]; version?: string }> {
   const findings: Finding[] = [];
+  let known: string | undefined;
   try {
     const { version, policy, warnings } = await checkServer(connection);
+    known = version;
     findings.push(ok("version", version), evictionOf(policy, warnings));
     await checkDurability(connection, config.durability, version);
   } catch (error) {
     if (!(error instanceof StartError)) throw error;
     findings.push(failure("store", messageOf(error), "the server does not start with it"));
-    // Without a version it is none that the rest applies to.
-    if (findings.length === 1) return findings;
   }
+  // Without a version it is none that the rest applies to.
+  if (known === undefined) return { findings };
   const masters = mastersOf(connection);
   for (const node of masters) {
     const place = masters.length > 1 ? `${node.options.host}:${node.options.port}: ` : "";
@@ -43,7 +48,7 @@ export async function checkStore(connection: Connection, config: Config): Promis
       ...ofNode.flatMap((finding) => (finding ? [{ ...finding, message: `${place}${finding.message}` }] : [])),
     );
   }
-  return findings;
+  return { findings, version: known };
 }
 
 /** Whether the settings name the number of partitions that the store was made with. Undefined if nothing is stored yet. */
@@ -129,14 +134,15 @@ async function clockOf(node: Redis): Promise<Finding> {
 
 async function latencyOf(node: Redis): Promise<Finding> {
   const times: number[] = [];
-  for (let n = 0; n < PINGS; n += 1) {
+  for (let n = 0; n < ROUND_TRIPS; n += 1) {
     const began = performance.now();
-    await node.ping();
+    // PING is refused by a store that cannot save.
+    await node.time();
     times.push(performance.now() - began);
   }
   times.sort((a, b) => a - b);
-  const [median = 0, slowest = 0] = [times[PINGS / 2], times.at(-1)];
-  const text = `${median.toFixed(1)} ms a round trip, ${slowest.toFixed(1)} ms the slowest of ${PINGS}`;
+  const [median = 0, slowest = 0] = [times[ROUND_TRIPS / 2], times.at(-1)];
+  const text = `${median.toFixed(1)} ms a round trip, ${slowest.toFixed(1)} ms the slowest of ${ROUND_TRIPS}`;
   if (median < LIMITS.latencyMs) return ok("latency", text);
   return warning("latency", text, "run the server near its store: each task needs a few round trips");
 }

@@ -3,7 +3,7 @@ import type { Logger } from "../../log.ts";
 import { type Connection, connect, mastersOf } from "../../store/connection.ts";
 import { INDEXES, Keys } from "../../store/keys.ts";
 import { type AuditItems, BATCH_LIMIT, type Scripts, scriptsOf } from "../../store/scripts/scripts.ts";
-import { checkServer, SCRIPT_FLAGS_SINCE } from "../../store/servers/check-server.ts";
+import { checkServer, hasScriptFlags } from "../../store/servers/check-server.ts";
 import { Batch } from "../calls/batch.ts";
 import { dataVersionProblem } from "../opening/data-version.ts";
 
@@ -46,7 +46,7 @@ export async function auditStore(
     }
     const problem = await dataVersionProblem(redis, new Keys(prefix, 1));
     if (problem !== undefined) throw new StartError(problem);
-    const scripts = scriptsOf(redis, { flags: Number.parseInt(version, 10) >= SCRIPT_FLAGS_SINCE });
+    const scripts = scriptsOf(redis, { flags: hasScriptFlags(version) });
     return await audit(redis, scripts, new Keys(prefix, Number(partitions)), options);
   } finally {
     redis.disconnect();

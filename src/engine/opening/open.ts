@@ -12,7 +12,7 @@ import { Keys } from "../../store/keys.ts";
 import { PubSub } from "../../store/pubsub.ts";
 import { refusalOf } from "../../store/refusal.ts";
 import { reserveOn, scriptsOf } from "../../store/scripts/scripts.ts";
-import { checkServer, readNodes, SCRIPT_FLAGS_SINCE } from "../../store/servers/check-server.ts";
+import { checkServer, hasScriptFlags, readNodes } from "../../store/servers/check-server.ts";
 import { openStandby } from "../../store/standby.ts";
 import { packageVersion } from "../../version.ts";
 import { Engine } from "../engine.ts";
@@ -69,7 +69,7 @@ export async function openEngine(
     for (const warning of warnings) log.warn(warning);
     await checkDurability(redis, config.durability, version);
     const keys = new Keys(config.keyPrefix, config.partitions);
-    const flags = Number.parseInt(version, 10) >= SCRIPT_FLAGS_SINCE;
+    const flags = hasScriptFlags(version);
     const { durability, strictResultTtl } = config;
     const scripts = scriptsOf(redis, { flags, strictResultTtl });
     await whenUsable({ connection: redis, keys, durability, flags }, log);

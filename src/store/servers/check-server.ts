@@ -22,7 +22,12 @@ export function isSupportedVersion(version: string): boolean {
 }
 
 /** The first major version of Redis with script flags and sharded pub/sub. */
-export const SCRIPT_FLAGS_SINCE = 7;
+const SCRIPT_FLAGS_SINCE = 7;
+
+/** Whether a version has them. */
+export function hasScriptFlags(version: string): boolean {
+  return Number.parseInt(version, 10) >= SCRIPT_FLAGS_SINCE;
+}
 
 /** A replica that has been silent for longer does not keep up, s: as in Redis' own min-replicas-max-lag. */
 const MOST_LAG_S = 10;

@@ -1,0 +1,43 @@
+import type { Config } from "../../config/config.ts";
+import { reasonOf } from "../../errors.ts";
+import { missingAccess } from "../../store/access.ts";
+import { nodesOf } from "../../store/cluster-routing.ts";
+import { type Connection, isCluster } from "../../store/connection.ts";
+import { Confirmation, durabilityProblem } from "../../store/durability.ts";
+import { Keys } from "../../store/keys.ts";
+import { refusalOf } from "../../store/refusal.ts";
+import { scriptsOf } from "../../store/scripts/scripts.ts";
+import { type Finding, failure, ok } from "./finding.ts";
+
+const SEE_LOG = "see its log";
+
+/** Whether the store takes what the server writes and announces, from its user, with the configured durability. */
+export async function checkAccess(connection: Connection, config: Config, flags: boolean): Promise<Finding[]> {
+  const { durability } = config;
+  const keys = new Keys(config.keyPrefix, config.partitions);
+  try {
+    const missing = await missingAccess({ connection, keys, durability, flags });
+    if (missing !== undefined) return [split("rights", missing)];
+    const findings = [ok("writes", "taken, with messages")];
+    if (durability === "memory") return findings;
+    // The confirmation is of what this connection has written.
+    await scriptsOf(connection, { flags }).probe(keys.tag(0), flags && isCluster(connection) ? "SPUBLISH" : "PUBLISH");
+    const confirmation = new Confirmation(durability);
+    const confirmed = await nodesOf(connection).run(keys.tag(0), (node) => confirmation.confirm(node));
+    if (confirmed) return [...findings, ok("durability", `${durability}, confirmed`)];
+    const late = `DURABILITY is ${durability}, but was not confirmed in time: submissions are answered 503 not-durable`;
+    const problem = (await durabilityProblem(connection, durability)) ?? late;
+    return [
+      ...findings,
+      failure("durability", problem, "see the replicas or the disk of the store, or change DURABILITY"),
+    ];
+  } catch (error) {
+    return [split("writes", refusalOf(error) ?? reasonOf(error))];
+  }
+}
+
+/** What it is, and what follows the semicolon as advice. */
+function split(check: string, sentence: string): Finding {
+  const [what = "", ...advice] = sentence.split("; ");
+  return failure(check, what, advice.length > 0 ? advice.join("; ") : SEE_LOG);
+}

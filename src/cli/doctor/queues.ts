@@ -1,0 +1,46 @@
+import type { Config } from "../../config/config.ts";
+import { Tick } from "../../engine/maintenance/tick.ts";
+import { figuresOf } from "../../engine/monitoring/figures.ts";
+import { isInternalQueue } from "../../handler/internal-queues.ts";
+import type { Connection } from "../../store/connection.ts";
+import { Keys } from "../../store/keys.ts";
+import { type QueueRow, scriptsOf } from "../../store/scripts/scripts.ts";
+import { type Finding, ok, warning } from "./finding.ts";
+
+const CHECK = "queues";
+
+/** Whether some worker takes from every queue in the store that holds tasks. */
+export async function checkQueues(
+  connection: Connection,
+  config: Pick<Config, "keyPrefix" | "partitions">,
+  { handled, flags }: { handled: ReadonlySet<string>; flags: boolean },
+): Promise<Finding[]> {
+  const keys = new Keys(config.keyPrefix, config.partitions);
+  const scripts = scriptsOf(connection, { flags });
+  const registered = new Tick(scripts, keys, new Map());
+  const names = await Promise.all(keys.tags.map((_, partition) => registered.queuesOf(partition)));
+  const rows = await figuresOf(scripts, keys, [...new Set(names.flat())].sort());
+  const findings = rows.flatMap((row) => findingOf(row, handled));
+  return findings.length > 0 ? findings : [ok(CHECK, `${rows.length}, none with tasks that no worker takes`)];
+}
+
+function findingOf({ snapshot, dead }: QueueRow, handled: ReadonlySet<string>): Finding[] {
+  const { queue, waiting, scheduled, running, workers } = snapshot;
+  if (workers > 0) return [];
+  if (handled.has(queue) || isInternalQueue(queue)) {
+    if (waiting === 0) return [];
+    const text = `no live worker takes from ${queue}, in which ${waiting} wait`;
+    return [warning(CHECK, text, "start one: paihao start, with ROLE=worker beside API processes")];
+  }
+  if (waiting + scheduled + running + dead === 0) return [];
+  const tasks = Object.entries({ waiting, scheduled, running, dead }).flatMap(([state, n]) =>
+    n > 0 ? `${n} ${state}` : [],
+  );
+  return [
+    warning(
+      CHECK,
+      `${queue} is orphaned: no live worker has a handler for it, nor has HANDLERS here (${tasks.join(", ")})`,
+      "start workers that have its handler; if it was removed for good, cancel its tasks",
+    ),
+  ];
+}

@@ -1,0 +1,24 @@
+import { type Config, misspeltVariables } from "../../config/config.ts";
+import { messageOf, StartError } from "../../errors.ts";
+import { KeyRing } from "../../http/security/key-ring.ts";
+import { createLog } from "../../log.ts";
+import { type Finding, failure, ok, warning } from "./finding.ts";
+
+/** What the settings say, but hardly mean: the server starts without a word about it. */
+export function checkVariables(): Finding[] {
+  return misspeltVariables().map(({ name, meant }) =>
+    warning("settings", `nothing reads ${name}`, meant === undefined ? "remove it" : `is ${meant} meant? Rename it`),
+  );
+}
+
+/** Whether the API keys can be read, as the server reads them; undefined if there is no file of them. */
+export function checkKeys({ apiKeys, apiKeysFile }: Pick<Config, "apiKeys" | "apiKeysFile">): Finding | undefined {
+  if (apiKeysFile === undefined) return undefined;
+  try {
+    new KeyRing(apiKeys, apiKeysFile, { log: createLog("silent") });
+    return ok("keys", `read from ${apiKeysFile}`);
+  } catch (error) {
+    if (!(error instanceof StartError)) throw error;
+    return failure("keys", messageOf(error), "correct API_KEYS_FILE; paihao keys create adds a key to it");
+  }
+}
