@@ -1,6 +1,6 @@
 /**
- * `npm run redis -- [--port PORT] [--dir DIR]`: a Redis for a developer, in the foreground, on the given or a free port,
- * its data kept in DIR. It prints the URL for REDIS_URL; Ctrl-C ends it.
+ * `npm run redis -- [--dir DIR]`: a Redis for a developer, in the foreground, its data kept in DIR. It prints the URL for
+ * REDIS_URL; Ctrl-C ends it.
  */
 import { parseArgs } from "node:util";
 import { StartError } from "../src/errors.ts";
@@ -9,15 +9,14 @@ import { startNativeStore } from "../src/store/servers/native/native.ts";
 import { findServerBinary } from "../src/store/servers/native/server-binary.ts";
 
 const { values } = parseArgs({
-  options: { port: { type: "string" }, dir: { type: "string", default: ".paihao/redis" } },
+  options: { dir: { type: "string", default: ".paihao/redis" } },
 });
 
 try {
   const log = createLog("info");
   const { binary } = await findServerBinary(log);
   if (binary === undefined) throw new StartError("there is no redis-server or valkey-server on PATH");
-  const port = values.port === undefined ? {} : { port: Number(values.port) };
-  const store = await startNativeStore({ binary, dataDir: values.dir, log, ...port });
+  const store = await startNativeStore({ binary, dataDir: values.dir, log });
   console.log(`${store.description}\nREDIS_URL=${store.url}`);
   // A second Ctrl-C changes nothing: the first one waits until everything is written.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => void store.stop());

@@ -16,6 +16,12 @@ interface Credentials {
 export type RedisAddress =
   | { readonly kind: "single"; readonly url: string }
   | {
+      readonly kind: "socket";
+      readonly path: string;
+      readonly database: number;
+      readonly login: Credentials;
+    }
+  | {
       readonly kind: "cluster";
       readonly nodes: readonly Endpoint[];
       readonly login: Credentials;
@@ -34,7 +40,7 @@ export type RedisAddress =
 
 /** The forms of REDIS_URL, for error messages and guides. */
 export const REDIS_URL_FORMS =
-  "redis://host:port, redis+cluster://host:port,host:port or redis+sentinel://host:port,host:port/master; rediss for TLS";
+  "redis://host:port, redis+cluster://host:port,host:port, redis+sentinel://host:port,host:port/master or unix:///path; rediss for TLS";
 
 const PORTS = { cluster: 6379, sentinel: 26_379 } as const;
 
@@ -43,6 +49,11 @@ const PORTS = { cluster: 6379, sentinel: 26_379 } as const;
  * @throws StartError that says which part is wrong, without its value
  */
 export function parseRedisUrl(value: string): RedisAddress {
+  const socket = /^unix:\/\/(?:([^@/]*)@)?(\/[^?#]+)(?:\?db=(\d{1,5}))?$/.exec(value);
+  if (socket !== null) {
+    const [, login = "", path = "", database = "0"] = socket;
+    return { kind: "socket", path: decoded(path), database: Number(database), login: credentialsOf(login) };
+  }
   const form = /^(rediss?)(?:\+(cluster|sentinel))?:\/\/(?:([^@/]*)@)?([^@/?#]*)(\/[^?#]*)?$/.exec(value);
   const [, scheme, kind, login = "", hosts = "", path = "/"] = form ?? [];
   if (kind === undefined) return parseSingle(value);
@@ -65,8 +76,14 @@ export function parseRedisUrl(value: string): RedisAddress {
   };
 }
 
-/** An address for log lines and messages: hosts, ports and names, without user and password. */
+/** The address of the store that listens on a socket of this machine. */
+export function socketUrl(path: string): string {
+  return `unix://${path.split("/").map(encodeURIComponent).join("/")}`;
+}
+
+/** An address for log lines and messages: hosts, ports, paths and names, without user and password. */
 export function placeOf(address: RedisAddress): string {
+  if (address.kind === "socket") return `${address.path}${databaseOf(address)}`;
   if (address.kind === "single") {
     const { hostname, port, pathname, protocol } = new URL(address.url);
     const database = pathname.length > 1 ? ` database ${pathname.slice(1)}` : "";
@@ -77,8 +94,11 @@ export function placeOf(address: RedisAddress): string {
     .map(({ host, port }) => (host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`))
     .join(",");
   if (address.kind === "cluster") return `cluster ${list}${tls}`;
-  const database = address.database === 0 ? "" : ` database ${address.database}`;
-  return `${address.master} of sentinels ${list}${database}${tls}`;
+  return `${address.master} of sentinels ${list}${databaseOf(address)}${tls}`;
+}
+
+function databaseOf({ database }: { readonly database: number }): string {
+  return database === 0 ? "" : ` database ${database}`;
 }
 
 /** Checks the host, since the client library silently takes an address without one for localhost. */
@@ -115,6 +135,6 @@ function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    throw new StartError("special characters in a password must be percent-encoded");
+    throw new StartError("special characters in a password or path must be percent-encoded");
   }
 }

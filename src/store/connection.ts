@@ -71,8 +71,17 @@ function options(name: string, commandMs: number) {
   } satisfies RedisOptions;
 }
 
+/** Makes a connection to the one server at an address. */
+export function connectionTo(
+  address: Extract<RedisAddress, { kind: "single" | "socket" }>,
+  options: RedisOptions & { replyMapping?: "legacy" },
+): Redis {
+  if (address.kind === "single") return new Redis(address.url, options);
+  return new Redis({ ...options, ...address.login, path: address.path, db: address.database });
+}
+
 /** Login and TLS options for all nodes of an address. */
-export function identityOf({ login, tls }: Exclude<RedisAddress, { kind: "single" }>) {
+export function identityOf({ login, tls }: Extract<RedisAddress, { kind: "cluster" | "sentinel" }>) {
   return { ...login, ...(tls ? { tls: {} } : {}) };
 }
 
@@ -100,7 +109,7 @@ interface Purpose {
 
 function make(address: RedisAddress, { name, commandMs, subscriber = false }: Purpose): Connection {
   const common = options(name, commandMs ?? CONNECTION_DEFAULTS.commandMs);
-  if (address.kind === "single") return new Redis(address.url, common);
+  if (address.kind === "single" || address.kind === "socket") return connectionTo(address, common);
   if (address.kind === "sentinel") {
     return new Redis({
       ...common,

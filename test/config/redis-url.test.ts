@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { parseRedisUrl, placeOf } from "../../src/config/redis-url.ts";
+import { parseRedisUrl, placeOf, socketUrl } from "../../src/config/redis-url.ts";
 import { StartError } from "../../src/errors.ts";
 
 describe("the address of a store", () => {
@@ -10,6 +10,19 @@ describe("the address of a store", () => {
     expect(placeOf(parseRedisUrl("rediss://user:secret@redis.example:6380/2"))).to.equal(
       "redis.example:6380 database 2 over TLS",
     );
+  });
+
+  it("is a socket of this machine, with an optional login and database", () => {
+    const path = "/tmp/a b/Tür%/s?#";
+    expect(parseRedisUrl(socketUrl(path))).to.deep.equal({ kind: "socket", path, database: 0, login: {} });
+    const address = parseRedisUrl("unix://us%3Aer:p%40ss@/run/redis/redis.sock?db=2");
+    expect(address).to.deep.equal({
+      kind: "socket",
+      path: "/run/redis/redis.sock",
+      database: 2,
+      login: { username: "us:er", password: "p@ss" },
+    });
+    expect(placeOf(address)).to.equal("/run/redis/redis.sock database 2");
   });
 
   it("is a Redis Cluster by some of its nodes, with the default port unless given", () => {
@@ -57,6 +70,9 @@ describe("the address of a store", () => {
       ["redis+sentinel://:hunter2@a", /name of the master/],
       ["redis+sentinel://:hunter2@a/m/x", /name of the master/],
       ["redis+ring://:hunter2@a", /not have this form/],
+      ["unix://hunter2/s", /not have this form/],
+      ["unix://:hunter2@/s?password=hunter2", /not have this form/],
+      ["unix:///s%hunter2", /percent-encoded/],
     ];
     for (const [url, reason] of wrong) {
       const error = thrownBy(() => parseRedisUrl(url));

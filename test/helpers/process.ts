@@ -30,7 +30,8 @@ export async function startStoreOwner(kind: string, dir: string): Promise<{ owne
 
 /** Whether nobody listens there any more. */
 export async function refuses(url: string): Promise<boolean> {
-  const socket = net.connect(Number(new URL(url).port), "127.0.0.1");
+  const { protocol, pathname, port } = new URL(url);
+  const socket = protocol === "unix:" ? net.connect(pathname) : net.connect(Number(port), "127.0.0.1");
   try {
     await once(socket, "connect");
     return false;

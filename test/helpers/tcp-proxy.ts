@@ -24,10 +24,10 @@ interface Link {
   readonly held: Buffer[];
 }
 
-/** Starts a proxy to a port of this machine. */
-export async function startTcpProxy(to: number): Promise<TcpProxy> {
+/** Starts a proxy to a port of this machine, or to a socket by its path. */
+export async function startTcpProxy(first: number | string): Promise<TcpProxy> {
   const links = new Set<Link>();
-  let port = to;
+  let to = first;
   let onReply: (() => void) | undefined;
 
   const end = (link: Link) => {
@@ -36,7 +36,7 @@ export async function startTcpProxy(to: number): Promise<TcpProxy> {
     link.server.destroy();
   };
   const listener = net.createServer({ noDelay: true }, (client) => {
-    const server = net.connect({ port, host: "127.0.0.1", noDelay: true });
+    const server = net.connect(typeof to === "string" ? { path: to } : { port: to, host: "127.0.0.1", noDelay: true });
     const link: Link = { client, server, frozen: false, held: [] };
     links.add(link);
     client.on("data", (data) => {
@@ -66,7 +66,7 @@ export async function startTcpProxy(to: number): Promise<TcpProxy> {
   return {
     port: (listener.address() as net.AddressInfo).port,
     target(other) {
-      port = other;
+      to = other;
     },
     freeze() {
       for (const link of links) link.frozen = true;

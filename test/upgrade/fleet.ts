@@ -6,7 +6,8 @@ import { expect } from "chai";
 import { ROOT } from "../../testbed/root.ts";
 import { builtCommand } from "../helpers/build.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
-import { storeUrl, uniquePrefix } from "../helpers/store/run-store.ts";
+import { storeTarget, storeUrl, storeUrlAt, uniquePrefix } from "../helpers/store/run-store.ts";
+import { startTcpProxy, type TcpProxy } from "../helpers/tcp-proxy.ts";
 import { handlersOf, type RunBy } from "./handlers.ts";
 import { previousRelease } from "./previous.ts";
 
@@ -31,8 +32,16 @@ export class Fleet {
   readonly #journal = path.join(this.#dir, "journal");
   readonly #running = new Map<`${Release} ${Role}`, ServerProcess[]>();
 
+  /** The previous release connects to ports only. */
+  #proxy: TcpProxy | undefined;
+
   constructor() {
     writeFileSync(this.#journal, "");
+  }
+
+  /** Prepares the store for both releases. */
+  async open(): Promise<void> {
+    if (storeUrl().startsWith("unix:")) this.#proxy = await startTcpProxy(storeTarget());
   }
 
   /** Where callers find a release; undefined while it has no API. */
@@ -83,13 +92,15 @@ export class Fleet {
 
   async stop(): Promise<void> {
     await endProcesses([...this.#running.values()].flat());
+    await this.#proxy?.stop();
     rmSync(this.#dir, { recursive: true });
   }
 
   async #start(release: Release, role: Role, queues: readonly RunBy[]): Promise<void> {
     const handlers = this.#handlers(queues);
+    const url = release === "old" && this.#proxy ? storeUrlAt(this.#proxy.port) : storeUrl();
     const env = {
-      ...{ ROLE: role, PORT: "0", KEY_PREFIX: this.prefix, REDIS_URL: storeUrl(), HANDLERS: handlers },
+      ...{ ROLE: role, PORT: "0", KEY_PREFIX: this.prefix, REDIS_URL: url, HANDLERS: handlers },
       ...{ UPGRADE_RELEASE: release, UPGRADE_JOURNAL: this.#journal, WEBHOOK_ALLOW: "127.0.0.1" },
     };
     const started = await startProcess(env, release === "old" ? this.previous.program : builtCommand());

@@ -31,6 +31,7 @@ describe("the previous release and this one on one store", function () {
 
   before(async () => {
     fleet = new Fleet();
+    await fleet.open();
     receiver = createServer((request, response) => {
       delivered.push(new URL(request.url ?? "", "http://localhost").pathname.slice(1));
       request.resume().on("end", () => response.end());

@@ -6,7 +6,7 @@ import { connectOnce } from "../../src/store/servers/probe.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 import { deferred } from "../helpers/deferred.ts";
-import { storeUrl } from "../helpers/store/run-store.ts";
+import { storeUrl, storeUrlAs } from "../helpers/store/run-store.ts";
 import { openWorkshop, type Workshop } from "../helpers/workshop.ts";
 
 describe("an idle worker, whose request waits in the store", () => {
@@ -115,9 +115,7 @@ describe("an idle worker, whose request waits in the store", () => {
     const admin = await connectOnce(storeUrl());
     await admin.call("ACL", "SETUSER", user, "on", `>${password}`, "~*", "&*", "+@all", "-client|unblock");
     try {
-      const url = new URL(storeUrl());
-      [url.username, url.password] = [user, password];
-      shop = await openWorkshop([jobs()], { url: url.href });
+      shop = await openWorkshop([jobs()], { url: storeUrlAs(user, password) });
       const asked = askedFor(shop);
       await shop.worker();
       const id = await shop.submit("asked for");

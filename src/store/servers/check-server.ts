@@ -100,10 +100,10 @@ async function readNode(redis: Redis): Promise<StoreNode[]> {
   const info = await readInfo(redis);
   const [used, most] = [info.get("used_memory"), Number(info.get("maxmemory") ?? 0)];
   if (used === undefined) return [];
-  const { host, port } = redis.options;
+  const { host, port, path } = redis.options;
   return [
     {
-      node: `${host}:${port}`,
+      node: path ?? `${host}:${port}`,
       usedBytes: Number(used),
       maxBytes: most > 0 ? most : null,
       persists: persistenceProblem(info) === undefined,

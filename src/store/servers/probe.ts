@@ -3,7 +3,7 @@ import { Cluster, Redis, type RedisOptions } from "ioredis";
 import { parseRedisUrl } from "../../config/redis-url.ts";
 import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
-import { type Connection, identityOf, isCluster, sentinelOptions } from "../connection.ts";
+import { type Connection, connectionTo, identityOf, isCluster, sentinelOptions } from "../connection.ts";
 
 const TIMEOUT_MS = 2_000;
 const PROGRESS_EVERY_MS = 3_000;
@@ -54,7 +54,7 @@ function makeOnce(url: string): Connection {
     });
   }
   const options = { ...ONCE, retryStrategy: () => null };
-  if (address.kind === "single") return new Redis(address.url, options);
+  if (address.kind === "single" || address.kind === "socket") return connectionTo(address, options);
   return new Redis({ ...options, ...sentinelOptions(address), sentinelRetryStrategy: () => null });
 }
 

@@ -20,7 +20,7 @@ export interface ChildStore {
 }
 
 export interface RespawnerOptions {
-  /** Starts the process on the same port; gives up when the signal fires. */
+  /** Starts the process on the same socket; gives up when the signal fires. */
   start(signal: AbortSignal): Promise<StoreChild>;
   /** What the loss means for the data: the end of the log line. */
   readonly consequence: string;

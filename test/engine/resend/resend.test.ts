@@ -5,7 +5,7 @@ import { connect } from "../../../src/store/connection.ts";
 import { TASK_FIELDS } from "../../../src/store/fields.ts";
 import { scriptsOf } from "../../../src/store/scripts/scripts.ts";
 import { openEngine } from "../../helpers/engine.ts";
-import { onCluster, storeUrl, storeUrlAt } from "../../helpers/store/run-store.ts";
+import { onCluster, storeTarget, storeUrlAt } from "../../helpers/store/run-store.ts";
 import { startTcpProxy } from "../../helpers/tcp-proxy.ts";
 import { KEYED_CASES } from "./keyed-cases.ts";
 import { answer, CAP, KEEP, LONG, PERMIT, REQUEST, ROOM, Scene } from "./scene.ts";
@@ -343,7 +343,7 @@ describe("a script sent twice, as after a lost reply", () => {
   it("happens if a connection breaks before the reply", async function () {
     // The proxy stands before one server.
     if (onCluster()) return this.skip();
-    const proxy = await startTcpProxy(Number(new URL(storeUrl()).port));
+    const proxy = await startTcpProxy(storeTarget());
     const t = await openEngine();
     const broken = await connect(storeUrlAt(proxy.port), "broken", createLog("silent"));
     try {

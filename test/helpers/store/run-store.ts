@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { StoreKind } from "../../../src/config/config.ts";
+import { parseRedisUrl } from "../../../src/config/redis-url.ts";
 import type { ProvisionedStore } from "../../../src/store/servers/provision.ts";
 
 /** Where the root hooks leave the run's store: mocha may load them as another instance of this module. */
@@ -18,11 +19,22 @@ export function storeUrl(): string {
   return url;
 }
 
-/** The same store, through another port of this machine. */
+/** Where the shared store listens: the path of its socket, or the port of one that is no child of the run. */
+export function storeTarget(): string | number {
+  const address = parseRedisUrl(storeUrl());
+  return address.kind === "socket" ? address.path : Number(new URL(storeUrl()).port);
+}
+
+/** The same store, through a port of this machine. */
 export function storeUrlAt(port: number): string {
-  const url = new URL(storeUrl());
+  const url = new URL(typeof storeTarget() === "string" ? "redis://127.0.0.1" : storeUrl());
   url.port = String(port);
   return url.href;
+}
+
+/** The same store, as another user. */
+export function storeUrlAs(user: string, password: string): string {
+  return storeUrl().replace(/:\/\/(?:[^@/]*@)?/, `://${user}:${password}@`);
 }
 
 /** Whether the shared store is a Redis Cluster. */

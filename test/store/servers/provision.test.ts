@@ -5,9 +5,9 @@ import { expect } from "chai";
 import { Redis } from "ioredis";
 import type { Config } from "../../../src/config/config.ts";
 import { probeExternal } from "../../../src/store/servers/external.ts";
-import { freePort } from "../../../src/store/servers/free-port.ts";
 import { findServerBinary } from "../../../src/store/servers/native/server-binary.ts";
 import { type ProvisionedStore, provisionStore } from "../../../src/store/servers/provision.ts";
+import { reservePort } from "../../../testbed/ports.ts";
 import { type PrivateRedis, startRedis } from "../../../testbed/redis-server.ts";
 import { recordingLog } from "../../helpers/recording-log.ts";
 import { expectStartError } from "../../helpers/start-error.ts";
@@ -120,7 +120,7 @@ describe("an external store", () => {
   });
 
   it("that cannot be reached is reported with host, port and reason", async () => {
-    const port = await freePort();
+    const port = await reservePort();
     const message = await expectStartError(
       probe(`redis://user:s3cret@127.0.0.1:${port}`),
       `cannot use the store at 127.0.0.1:${port}: connect ECONNREFUSED`,
@@ -129,11 +129,11 @@ describe("an external store", () => {
   });
 
   it("whose name has several unreachable addresses is reported with a reason", async () => {
-    await expectStartError(probe(`redis://localhost:${await freePort()}`), "ECONNREFUSED");
+    await expectStartError(probe(`redis://localhost:${await reservePort()}`), "ECONNREFUSED");
   });
 
   it("that starts a little later is waited for", async () => {
-    const port = await freePort();
+    const port = await reservePort();
     const probed = probeExternal(`redis://127.0.0.1:${port}`, log, 10_000);
     fake = await startFakeRedis({ redis_version: "7.4.1" }, port);
     expect(await probed).to.contain(`at 127.0.0.1:${port}`);
@@ -186,7 +186,7 @@ describe("an external store", () => {
 
     before(async function () {
       if ((await findServerBinary(log)).binary?.name !== "redis-server") return this.skip();
-      redis = await startRedis({ args: ["--requirepass", "r1ght"] });
+      redis = await startRedis({ args: ["--requirepass", "r1ght", "--unixsocket", "redis.sock"] });
     });
 
     after(() => redis?.stop());
@@ -194,6 +194,15 @@ describe("an external store", () => {
     it("is used with the right one, without showing it", async () => {
       const description = await probe(`redis://:r1ght@127.0.0.1:${redis.port}/2`);
       expect(description).to.match(/^store: external, version \d+\.\d+\.\d+, at 127\.0\.0\.1:\d+ database 2$/);
+    });
+
+    it("is used through its socket", async () => {
+      const socket = path.join(redis.dir, "redis.sock");
+      expect(await probe(`unix://:r1ght@${socket}?db=2`)).to.match(
+        /^store: external, version .*, at \/.*\/redis\.sock database 2$/,
+      );
+      await expectStartError(probe(`unix://${socket}`), `${socket} needs a password`);
+      await expectStartError(probe(`unix://${socket}.away`), `cannot use the store at ${socket}.away: connect ENOENT`);
     });
 
     it("is refused with a wrong one, without showing it", async () => {

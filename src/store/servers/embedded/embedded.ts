@@ -1,16 +1,16 @@
 import { type ChildProcess, fork } from "node:child_process";
-import { randomBytes } from "node:crypto";
 import { extname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { socketUrl } from "../../../config/redis-url.ts";
 import { messageOf, StartError } from "../../../errors.ts";
 import type { Logger } from "../../../log.ts";
 import { withTimeout } from "../../../net/with-timeout.ts";
 import { inheritedFlags } from "../../../node-flags.ts";
 import { checkServer } from "../check-server.ts";
-import { PortTakenError, startOnFreePort } from "../free-port.ts";
 import { connectOnce } from "../probe.ts";
 import { type ChildStore, Respawner, type StoreChild } from "../respawner.ts";
-import type { EmbeddedMessage, EmbeddedOrder } from "./embedded-server.ts";
+import { makeSocket, removeSocket } from "../socket.ts";
+import type { EmbeddedMessage } from "./embedded-server.ts";
 
 /**
  * After this long without a heartbeat, a script blocks the store, which then reads no SCRIPT KILL: only killing the process
@@ -21,8 +21,6 @@ const BEATS = 15;
 const START_MS = 30_000;
 const EXIT_MS = 2_000;
 const STDERR_TAIL = 2_000;
-/** Any user of this machine can connect to the port, so a password is required. */
-const PASSWORD_BYTES = 32;
 
 export interface EmbeddedStoreOptions {
   readonly log: Logger;
@@ -30,31 +28,34 @@ export interface EmbeddedStoreOptions {
 }
 
 /**
- * Starts Valkey in WebAssembly as a child process and keeps it alive on its port. Its data is only in memory, at most 512 MB,
- * and is lost when it ends. It ends with this process, however that ends.
+ * Starts Valkey in WebAssembly as a child process and keeps it alive on a socket that only this user can reach. Its data is only
+ * in memory, at most 512 MB, and is lost when it ends. It ends with this process, however that ends.
  * @throws StartError if it does not start
  */
 export async function startEmbeddedStore(options: EmbeddedStoreOptions): Promise<ChildStore> {
   const { log, frozenAfterMs = FROZEN_AFTER_MS } = options;
+  const socket = await makeSocket();
   let respawner: Respawner | undefined;
+  const stop = async () => {
+    await respawner?.stop();
+    removeSocket(socket);
+  };
   try {
-    const made = { password: randomBytes(PASSWORD_BYTES).toString("hex"), frozenAfterMs, log };
-    const { child, port } = await startOnFreePort((free) => startEmbeddedChild(free, made));
-    const kept = new Respawner(child, {
-      start: () => startEmbeddedChild(port, made),
+    const start = () => startEmbeddedChild(socket, { frozenAfterMs, log });
+    respawner = new Respawner(await start(), {
+      start,
       consequence: "all its data lived in memory and is lost",
       log,
     });
-    respawner = kept;
-    const url = `redis://:${made.password}@127.0.0.1:${port}`;
+    const url = socketUrl(socket);
     const version = await versionOf(url);
     return {
       url,
-      description: `store: embedded Valkey ${version} (WebAssembly) on 127.0.0.1:${port}, data in memory only, lost when it stops`,
-      stop: () => kept.stop(),
+      description: `store: embedded Valkey ${version} (WebAssembly) on ${socket}, data in memory only, lost when it stops`,
+      stop,
     };
   } catch (error) {
-    await respawner?.stop();
+    await stop();
     throw new StartError(`the embedded store could not be started: ${messageOf(error)}`, { cause: error });
   }
 }
@@ -69,15 +70,10 @@ async function versionOf(url: string): Promise<string> {
   }
 }
 
-/** Options shared by all processes of one store. */
-type ChildOptions = Required<EmbeddedStoreOptions> & { readonly password: string };
-
-async function startEmbeddedChild(port: number, options: ChildOptions): Promise<StoreChild> {
-  const { password, frozenAfterMs, log } = options;
+async function startEmbeddedChild(socket: string, options: Required<EmbeddedStoreOptions>): Promise<StoreChild> {
+  const { frozenAfterMs, log } = options;
   const beatMs = Math.ceil(frozenAfterMs / BEATS);
-  const server = forkServer(port, beatMs);
-  // Not as an argument, which every user of the machine can read. If the process is already gone, its exit event reports that.
-  server.send({ password } satisfies EmbeddedOrder, () => undefined);
+  const server = forkServer(socket, beatMs);
   let stderr = "";
   server.stderr?.on("data", (text: Buffer) => {
     stderr = (stderr + text).slice(-STDERR_TAIL);
@@ -103,31 +99,26 @@ async function startEmbeddedChild(port: number, options: ChildOptions): Promise<
   return { gone, stop };
 }
 
-function forkServer(port: number, beatMs: number): ChildProcess {
+function forkServer(socket: string, beatMs: number): ChildProcess {
   const extension = extname(fileURLToPath(import.meta.url));
   // TypeScript needs the loader of this process; compiled code needs none of its flags.
   const loader = extension === ".ts" ? inheritedFlags() : [];
-  return fork(
-    fileURLToPath(new URL(`./embedded-server${extension}`, import.meta.url)),
-    [String(port), String(beatMs)],
-    {
-      // WASI is experimental in Node, which warns about it at every start.
-      execArgv: [...loader, "--no-warnings"],
-      // A process group of its own: Ctrl-C in the terminal must reach only the parent, which drains before it stops the store.
-      detached: true,
-      // Standard output is Valkey's own log, which is not needed.
-      stdio: ["ignore", "ignore", "pipe", "ipc"],
-    },
-  );
+  return fork(fileURLToPath(new URL(`./embedded-server${extension}`, import.meta.url)), [socket, String(beatMs)], {
+    // WASI is experimental in Node, which warns about it at every start.
+    execArgv: [...loader, "--no-warnings"],
+    // A process group of its own: Ctrl-C in the terminal must reach only the parent, which drains before it stops the store.
+    detached: true,
+    // Standard output is Valkey's own log, which is not needed.
+    stdio: ["ignore", "ignore", "pipe", "ipc"],
+  });
 }
 
-/** Resolves when the process answers on its port. */
+/** Resolves when the process answers on its socket. */
 function untilReady(server: ChildProcess, gone: Promise<string>): Promise<void> {
   const ready = new Promise<void>((resolve, reject) => {
     server.on("message", (message: EmbeddedMessage) => {
       if ("ready" in message) resolve();
-      if (!("failed" in message)) return;
-      reject(message.code === "EADDRINUSE" ? new PortTakenError(message.failed) : new Error(message.failed));
+      if ("failed" in message) reject(new Error(message.failed));
     });
     void gone.then((how) => reject(new Error(`it ended at once: ${how}`)));
   });

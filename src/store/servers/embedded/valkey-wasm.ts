@@ -13,7 +13,7 @@ interface WebAssemblyApi {
 
 interface ValkeyExports {
   readonly memory: { readonly buffer: ArrayBuffer };
-  /** Initialises Valkey and has it listen on the port; returns at once. */
+  /** Initialises Valkey and has it listen; returns at once. */
   rk_boot(port: number): void;
   /** One turn of Valkey's event loop; returns how many events it handled. */
   rk_step(): number;
@@ -21,6 +21,8 @@ interface ValkeyExports {
   rk_next_timeout_ms(): number;
 }
 
+/** Valkey insists on a port; where it listens is decided in `#listen`. */
+const PORT = 6379;
 /** Constants of the Valkey build: the first descriptor of a socket, and the bits of event masks. */
 const FIRST_FD = 4096;
 const READABLE = 1;
@@ -56,7 +58,7 @@ export interface ValkeyWasmEvents {
 
 /** Valkey in WebAssembly, driven by Node's event loop, with Node's sockets. It has no files, threads or fork. */
 export class ValkeyWasm {
-  readonly #port: number;
+  readonly #socket: string;
   readonly #events: ValkeyWasmEvents;
   readonly #connections = new Map<number, Connection>();
   readonly #listeners = new Map<number, Listener>();
@@ -68,13 +70,13 @@ export class ValkeyWasm {
   #polls = 0;
   #ended = false;
 
-  /** @param port loopback port to listen on */
-  constructor(port: number, events: ValkeyWasmEvents) {
-    this.#port = port;
+  /** @param socket path of the socket to listen on */
+  constructor(socket: string, events: ValkeyWasmEvents) {
+    this.#socket = socket;
     this.#events = events;
   }
 
-  /** Boots Valkey; resolves when the port is open, rejects if it cannot be opened. */
+  /** Boots Valkey; resolves when the socket is open, rejects if it cannot be opened. */
   async start(): Promise<void> {
     const { WebAssembly } = globalThis as unknown as { WebAssembly: WebAssemblyApi };
     const wasi = new WASI({ version: "preview1", args: ["valkey-server"], env: {}, preopens: {} });
@@ -87,7 +89,7 @@ export class ValkeyWasm {
     });
     wasi.initialize(instance);
     this.#exports = instance.exports;
-    this.#exports.rk_boot(this.#port);
+    this.#exports.rk_boot(PORT);
     await Promise.all([...this.#listeners.values()].map(({ server }) => once(server, "listening")));
     setInterval(() => this.#turn(), Math.max(20, this.#exports.rk_next_timeout_ms()));
   }
@@ -131,7 +133,7 @@ export class ValkeyWasm {
   #hostCalls(): Record<string, unknown> {
     return {
       socket: () => this.#takeFd(),
-      listen: (fd: number, port: number) => this.#listen(fd, port),
+      listen: (fd: number) => this.#listen(fd),
       accept: (fd: number) => this.#listeners.get(fd)?.arrived.shift() ?? -1,
       read: (fd: number, at: number, length: number) => this.#read(fd, at, length),
       write: (fd: number, at: number, length: number) => this.#write(fd, at, length),
@@ -140,13 +142,13 @@ export class ValkeyWasm {
     };
   }
 
-  #listen(fd: number, port: number): number {
-    const listener: Listener = { server: net.createServer({ noDelay: true }), arrived: [] };
+  #listen(fd: number): number {
+    const listener: Listener = { server: net.createServer(), arrived: [] };
     listener.server.on("connection", (socket) => {
       listener.arrived.push(this.#connect(socket));
       this.#planTurn();
     });
-    listener.server.listen(port, "127.0.0.1");
+    listener.server.listen(this.#socket);
     this.#listeners.set(fd, listener);
     return 0;
   }

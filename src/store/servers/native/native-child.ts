@@ -1,12 +1,11 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
+import { spawn } from "node:child_process";
 import { closeSync, fstatSync, ftruncateSync, openSync } from "node:fs";
 import { chmod, readFile } from "node:fs/promises";
 import path from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { socketUrl } from "../../../config/redis-url.ts";
 import { messageOf } from "../../../errors.ts";
 import type { Logger } from "../../../log.ts";
-import { PortTakenError } from "../free-port.ts";
 import { connectOnce, whenLoaded } from "../probe.ts";
 import type { StoreChild } from "../respawner.ts";
 import type { DataLock } from "./data-lock.ts";
@@ -23,26 +22,29 @@ const LOG_TAIL_LINES = 5;
 
 /**
  * Runs the server and stops it when standard input ends, which the system closes however the parent dies. It starts the server
- * only after the parent has written its lock and then sent the password, which the server reads as its configuration, so that
- * it is in no argument and no file. The process id of the server is written to descriptor 3. The wrapper ignores signals to the
- * whole process group, since it must stay alive to stop the server. TERM is repeated until it works, since the server inherits
- * the ignored signals while it starts. Input is read by the shell itself, so that no process is left over.
+ * only after the parent has written its lock and then a line. Only the server keeps descriptor 3, which thus closes when it is
+ * gone, even if the wrapper was killed before. The wrapper ignores signals to the whole process group, since it must stay alive to
+ * stop the server. TERM is repeated until it works, since the server inherits the ignored signals while it starts. Input is read by
+ * the shell itself, so that no process is left over. If the parent is gone (the wrapper then has another one), the wrapper removes
+ * the folder of the socket, which the server has left empty.
  */
 const WRAPPER = `
 trap '' INT TERM HUP
 umask 077
-read -r password || exit 0
+read -r start || exit 0
+folder=$1
+shift
 exec 4<&0
-printf 'requirepass %s\n' "$password" | "$@" 3>&- 4<&- &
+"$@" </dev/null 4<&- &
 server=$!
-unset password
-echo "$server" >&3
 exec 3>&-
 { while read -r ignored <&4; do :; done; while kill -TERM "$server" 2>/dev/null; do sleep 1; done; } &
 reader=$!
 wait "$server"
 status=$?
 kill -KILL "$reader" 2>/dev/null
+parent=$(ps -o ppid= -p $$ 2>/dev/null)
+[ "\${parent:-$PPID}" -eq "$PPID" ] || rmdir "$folder" 2>/dev/null
 exit "$status"
 `;
 
@@ -51,16 +53,10 @@ export interface NativeChildOptions {
   /** Absolute; locked by `lock`. */
   readonly dir: string;
   readonly lock: DataLock;
-  readonly port: number;
-  /** Letters and digits. */
-  readonly password: string;
+  /** Where it listens. */
+  readonly socket: string;
   readonly log: Logger;
   readonly signal?: AbortSignal;
-}
-
-/** The URL of the server; a secret. */
-export function urlOf(port: number, password: string): string {
-  return `redis://:${password}@127.0.0.1:${port}`;
 }
 
 /** Where the server writes its own log. */
@@ -70,24 +66,26 @@ function logFileOf(dir: string): string {
 
 /**
  * Starts a server with its data in `dir`, and waits until it has loaded its data and answers.
- * @throws PortTakenError, or an Error with the last lines of the server's log
+ * @throws Error with the last lines of the server's log
  */
 export async function startNativeChild(options: NativeChildOptions): Promise<StoreChild> {
-  const { binary, dir, lock, port, password } = options;
+  const { binary, dir, lock, socket } = options;
   await closeToOthers(dir);
   const output = openSync(logFileOf(dir), "a", 0o600);
   if (fstatSync(output).size > LOG_MAX_BYTES) ftruncateSync(output);
   const logStart = fstatSync(output).size;
   // A process group of its own: Ctrl-C in the terminal must reach only the parent, which drains before it stops the store.
-  const wrapper = spawn("/bin/sh", ["-c", WRAPPER, "store", binary.path, "-", ...settings(dir, port)], {
+  const command = [path.dirname(socket), binary.path, ...settings(dir, socket)];
+  const wrapper = spawn("/bin/sh", ["-c", WRAPPER, "store", ...command], {
     cwd: dir,
     detached: true,
     stdio: ["pipe", output, output, "pipe"],
   });
   closeSync(output);
   const { pid, stdin } = wrapper;
+  // Not "exit": a server that is left over when its wrapper is killed would remove the socket of the next one.
   const exited = new Promise<string>((resolve) => {
-    wrapper.on("exit", (code, signal) => resolve(describeExit(code, signal)));
+    wrapper.on("close", (code, signal) => resolve(describeExit(code, signal)));
     wrapper.on("error", (error) => resolve(messageOf(error)));
   });
   // The wrapper may be gone before it reads; its exit event reports that.
@@ -96,7 +94,6 @@ export async function startNativeChild(options: NativeChildOptions): Promise<Sto
   let running = true;
   const gone = exited.then(async (how) => {
     running = false;
-    stdin?.destroy();
     await (await covered?.catch(() => undefined))?.();
     return how;
   });
@@ -108,13 +105,12 @@ export async function startNativeChild(options: NativeChildOptions): Promise<Sto
   };
   try {
     await covered;
-    stdin?.write(`${password}\n`);
-    await untilReady(options, await Promise.race([serverPidOf(wrapper), gone]), () => running);
+    stdin?.write("start\n");
+    await untilReady(options, () => wrapper.exitCode === null && wrapper.signalCode === null);
     return { gone, stop };
   } catch (error) {
     await stop();
     const lines = await endOf(logFileOf(dir), logStart);
-    if (/address already in use/i.test(lines)) throw new PortTakenError(`port ${port} is taken`, { cause: error });
     throw new Error(`${messageOf(error)}${lines === "" ? "" : `; its last log lines:\n${lines}`}`, { cause: error });
   }
 }
@@ -134,18 +130,11 @@ async function closeToOthers(dir: string): Promise<void> {
   }
 }
 
-/** The server's process id, as its wrapper reports it; never resolves if the wrapper ends first. */
-async function serverPidOf(wrapper: ChildProcess): Promise<string> {
-  const told = wrapper.stdio[3];
-  if (told === null || told === undefined) throw new Error("the server's wrapper has no output");
-  const [line] = (await once(told, "data")) as [Buffer];
-  return line.toString().trim();
-}
-
-function settings(dir: string, port: number): string[] {
+function settings(dir: string, socket: string): string[] {
   const values: Record<string, string> = {
-    bind: "127.0.0.1",
-    port: String(port),
+    port: "0",
+    unixsocket: socket,
+    unixsocketperm: "700",
     dir,
     daemonize: "no",
     save: "",
@@ -159,16 +148,15 @@ function settings(dir: string, port: number): string[] {
   return Object.entries(values).flatMap(([name, value]) => [`--${name}`, value]);
 }
 
-/** Waits until this server answers PING: another one may have taken the port, and would answer too. */
-async function untilReady(options: NativeChildOptions, pid: string, isRunning: () => boolean): Promise<void> {
-  const { port, password, log, signal } = options;
+/** Waits until the server answers PING. */
+async function untilReady(options: NativeChildOptions, isRunning: () => boolean): Promise<void> {
+  const { socket, log, signal } = options;
   let silentSince = performance.now();
   for (;;) {
     try {
-      const redis = await connectOnce(urlOf(port, password));
+      const redis = await connectOnce(socketUrl(socket));
       try {
-        await whenLoaded(redis, log, signal);
-        if (/^process_id:(\d+)/m.exec(await redis.info("server"))?.[1] === pid) return;
+        return await whenLoaded(redis, log, signal);
       } finally {
         redis.disconnect();
         silentSince = performance.now();

@@ -1,0 +1,44 @@
+import { randomUUID } from "node:crypto";
+import { rmSync } from "node:fs";
+import { mkdtemp, realpath, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
+import { messageOf, StartError } from "../../errors.ts";
+
+/** The longest path of a socket that all systems take, in bytes; a longer one would silently be cut off. */
+const MAX_PATH_BYTES = 103;
+const STICKY = 0o1000;
+const OTHERS_WRITE = 0o002;
+/** What a user namespace shows as the owner of what belongs to users outside of it, such as root. */
+const OUTSIDE_UID = 65_534;
+const WINDOWS = process.platform === "win32";
+
+/**
+ * Makes the path of a socket for a store, in a new folder that only this user can enter: nobody else can connect to the store, or
+ * take its place while it is not running.
+ * @throws StartError if there can be no such folder
+ */
+export async function makeSocket(): Promise<string> {
+  if (WINDOWS) return `//./pipe/paihao-${randomUUID()}`;
+  try {
+    const temporary = await realpath(tmpdir());
+    const { uid, mode } = await stat(temporary);
+    const mine = [0, process.getuid?.(), OUTSIDE_UID].includes(uid);
+    if (!mine || ((mode & OTHERS_WRITE) !== 0 && (mode & STICKY) === 0))
+      throw new Error("other users can replace files in it");
+    const folder = path.join(temporary, "paihao-");
+    if (Buffer.byteLength(`${folder}XXXXXX/store`) > MAX_PATH_BYTES)
+      throw new Error("its path is too long for a socket");
+    return path.join(await mkdtemp(folder), "store");
+  } catch (error) {
+    throw new StartError(
+      `there can be no socket for the store in ${tmpdir()}: ${messageOf(error)}; set TMPDIR to another directory`,
+      { cause: error },
+    );
+  }
+}
+
+/** Removes a socket and its folder; idempotent. */
+export function removeSocket(socket: string): void {
+  if (!WINDOWS) rmSync(path.dirname(socket), { recursive: true, force: true });
+}
