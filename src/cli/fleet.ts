@@ -12,18 +12,29 @@ const RESTART = { firstMs: 250, mostMs: 10_000, healthyMs: 30_000 } as const;
 /** A member that has not exited this long after its drain timeout is killed. A worker may need 10 s for its tasks to settle. */
 const GRACE_MS = 15_000;
 
-/** What a member sends once: that it is ready, or why it cannot start. */
+/** What a member sends: that it listens for its settings, then that it is ready, or why it cannot start. */
 export type MemberMessage =
+  | { readonly listens: true }
   | { readonly ready: { readonly url: string | undefined; readonly queues: readonly string[] } }
   | { readonly refusal: string };
 
-/** What a member receives once: to stop, and how long running tasks and answers may take. */
+type Outcome = Exclude<MemberMessage, { listens: true }>;
+
+/** What a member receives last: to stop, and how long running tasks and answers may take. */
 export interface StopMessage {
   readonly stopWithinMs: number;
 }
 
-/** Variables that differ from this process's own environment. */
-type Environment = Readonly<Record<string, string | undefined>>;
+/** Variables that win over the environment. */
+type Settings = Readonly<Record<string, string | undefined>>;
+
+/**
+ * What a member receives first. It is not put into the environment, where handlers and all that they start would find the address of
+ * the store.
+ */
+export interface SettingsMessage {
+  readonly settings: Settings;
+}
 
 /**
  * Starts WEB_CONCURRENCY processes of role `api` that share one port and, where the role is `all`, one of role `worker` beside
@@ -31,10 +42,10 @@ type Environment = Readonly<Record<string, string | undefined>>;
  * members that die.
  * @throws StartError with a message for a person
  */
-export async function startFleet(config: Config, overrides: Environment, log: Logger): Promise<Running> {
+export async function startFleet(config: Config, overrides: Settings, log: Logger): Promise<Running> {
   const store = await provisionStore(config, log);
-  const env = (role: ServerRole) => ({
-    ...Object.fromEntries(Object.entries(overrides).filter(([, value]) => value !== undefined)),
+  const settings = (role: ServerRole): Settings => ({
+    ...overrides,
     ...{ ROLE: role, REDIS_URL: store.url, STORE: "external", WEB_CONCURRENCY: "1" },
     // The worker of a fleet does not listen.
     ...(role === "worker" ? { PORT: "" } : {}),
@@ -43,8 +54,11 @@ export async function startFleet(config: Config, overrides: Environment, log: Lo
     exec: path.join(import.meta.dirname, `member${path.extname(import.meta.filename)}`),
     args: [],
   });
-  const members = Array.from({ length: config.webConcurrency }, (_, n) => new Member(`api-${n + 1}`, env("api"), log));
-  const worker = config.role === "all" ? new Member("worker", env("worker"), log) : undefined;
+  const members = Array.from(
+    { length: config.webConcurrency },
+    (_, n) => new Member(`api-${n + 1}`, settings("api"), log),
+  );
+  const worker = config.role === "all" ? new Member("worker", settings("worker"), log) : undefined;
   let stopped: Promise<void> | undefined;
   const stop = (withinMs = config.drainTimeoutMs) => {
     stopped ??= (async () => {
@@ -75,36 +89,45 @@ export async function startFleet(config: Config, overrides: Environment, log: Lo
 /** One process of the fleet, and its replacements when it dies. */
 class Member {
   readonly #name: string;
-  readonly #env: Record<string, string | undefined>;
+  readonly #settings: Settings;
   readonly #log: Logger;
   #process: Worker | undefined;
   #timer: NodeJS.Timeout | undefined;
   #stopping = false;
   #deaths = 0;
 
-  constructor(name: string, env: Record<string, string | undefined>, log: Logger) {
+  constructor(name: string, settings: Settings, log: Logger) {
     this.#name = name;
-    this.#env = env;
+    this.#settings = settings;
     this.#log = log.child({ member: name });
   }
 
   /** Resolves when it is ready. @throws StartError with its reason if it cannot start */
   async start(): Promise<Extract<MemberMessage, { ready: unknown }>["ready"]> {
     const startedAt = performance.now();
-    const forked = cluster.fork(this.#env);
+    const forked = cluster.fork();
     this.#process = forked;
     const exited = once(forked, "exit");
     const answer = await Promise.race([
-      once(forked, "message").then(([message]) => message as MemberMessage),
-      exited.then((): MemberMessage => ({ refusal: `its process ${this.#name} ended before it was ready` })),
+      this.#instruct(forked),
+      exited.then((): Outcome => ({ refusal: `its process ${this.#name} ended before it was ready` })),
     ]);
-    if ("refusal" in answer) {
+    if (!("ready" in answer)) {
       await exited;
       this.#process = undefined;
       throw new StartError(answer.refusal);
     }
     void exited.then(() => this.#died(startedAt));
     return answer.ready;
+  }
+
+  /** Sends it its settings, and waits for what becomes of it. */
+  async #instruct(forked: Worker): Promise<Outcome> {
+    // A message that it gets before it listens is lost.
+    await once(forked, "message");
+    forked.send({ settings: this.#settings } satisfies SettingsMessage, () => undefined);
+    const [outcome] = (await once(forked, "message")) as [Outcome];
+    return outcome;
   }
 
   /** Makes it read its API keys again. */

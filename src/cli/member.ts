@@ -1,14 +1,15 @@
 /**
- * A process of a fleet (see fleet.ts), configured by its environment. It reports to its parent when it is ready, and prints no
- * greeting.
+ * A process of a fleet (see fleet.ts), configured by its environment and the first message of its parent. It reports to that when it
+ * is ready, and prints no greeting.
  */
+import { once } from "node:events";
 import { readConfig } from "../config/config.ts";
 import { secretsOf } from "../config/secrets.ts";
 import { StartError } from "../errors.ts";
 import { createLog } from "../log.ts";
 import { start } from "../server.ts";
 import { endAfter, endWhenStuck } from "./ending.ts";
-import type { MemberMessage, StopMessage } from "./fleet.ts";
+import type { MemberMessage, SettingsMessage, StopMessage } from "./fleet.ts";
 import { surviveRejections } from "./last-resort.ts";
 
 const tell = (message: MemberMessage): void => void process.send?.(message);
@@ -19,7 +20,11 @@ const tell = (message: MemberMessage): void => void process.send?.(message);
 for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => undefined);
 
 try {
-  const config = readConfig();
+  const sent = once(process, "message") as Promise<[SettingsMessage | StopMessage]>;
+  tell({ listens: true });
+  const [first] = await sent;
+  if (!("settings" in first)) process.exit(0);
+  const config = readConfig(undefined, first.settings);
   const log = createLog(config.logLevel, { secrets: secretsOf(config) });
   surviveRejections(log);
   const running = await start(config, log);

@@ -1,6 +1,9 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import path from "node:path";
 import { expect } from "chai";
 import { eventually } from "../../testbed/eventually.ts";
 import { reservePort } from "../../testbed/ports.ts";
@@ -61,6 +64,12 @@ function childrenOf(pid: number): number[] {
 
 function commandOf(pid: number): string {
   return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
+}
+
+/** The variables with which a process was started, without those of Node's own between parent and child. */
+function environmentOf(pid: number): string[] {
+  const variables = readFileSync(`/proc/${pid}/environ`, "utf8").split("\0");
+  return variables.filter((variable) => !/^$|^NODE_(UNIQUE_ID|CHANNEL_)/.test(variable)).sort();
 }
 
 describe("a server of several processes (WEB_CONCURRENCY)", function () {
@@ -138,6 +147,24 @@ describe("a server of several processes (WEB_CONCURRENCY)", function () {
     const [code] = await once(server.primary, "exit");
     expect(code).to.equal(1);
     expect(server.printed().match(/\/nowhere\/at\/all/g)).to.have.lengthOf(1);
+  });
+
+  it("adds nothing to the environment of its processes, where handlers and what they start would find the store", async () => {
+    const dir = await mkdtemp(path.join(tmpdir(), "paihao-fleet-"));
+    try {
+      const server = start({ REDIS_URL: "", DATA_DIR: dir });
+      await server.url();
+      const own = environmentOf(server.pid);
+      for (const pid of childrenOf(server.pid).filter((one) => commandOf(one).includes("member"))) {
+        expect(environmentOf(pid)).to.deep.equal(own);
+        expect(commandOf(pid)).not.to.contain("/store");
+      }
+      const gone = once(server.primary, "exit");
+      server.primary.kill("SIGTERM");
+      await gone;
+    } finally {
+      await rm(dir, { recursive: true });
+    }
   });
 
   it("leaves no process behind when it is killed", async () => {
