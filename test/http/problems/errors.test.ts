@@ -78,7 +78,7 @@ describe("errors over HTTP", () => {
       ["GET /v1/requests/x?pending=1 HTTP/1.1\r\nHost: LocalHost:99999\r\nConnection: close\r\n\r\n", 400],
       ["GET /v1/requests/x HTTP/1.0\r\n\r\n", 404],
       ["GET //v1//requests HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", 404],
-      ["GET http://other/v1/queues HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", 200],
+      ["GET http://other/v1/queues HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", 421],
       [`GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nA: ${"b".repeat(20_000)}\r\n\r\n`, 431],
       ["BLAH / HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n", 400],
     ] as const) {
