@@ -6,7 +6,7 @@ import { writeFileSync } from "node:fs";
 import { ROOT } from "../testbed/root.ts";
 import { sbom } from "./runtime-packages.ts";
 
-const text = `${JSON.stringify(sbom(ROOT), undefined, 2)}\n`;
+const text = `${JSON.stringify(sbom(ROOT))}\n`;
 const [file] = process.argv.slice(2);
 if (file === undefined) process.stdout.write(text);
 else writeFileSync(file, text);
