@@ -3,6 +3,7 @@ import { secretsOf } from "../config/secrets.ts";
 import { auditStore } from "../engine/maintenance/audit.ts";
 import { createLog } from "../log.ts";
 import { provisionStore } from "../store/servers/provision.ts";
+import { note, print, printJsonLine } from "./terminal/print.ts";
 
 /** Most ids that are printed without --json. */
 const NAMED = 20;
@@ -17,23 +18,23 @@ export async function audit({ heal = false, json = false }: { heal?: boolean; js
   const log = createLog("error", { secrets: secretsOf(config) });
   const store = await provisionStore(config, log);
   try {
-    console.error(store.description);
+    note(store.description);
     const { tasks, entries, disagreeing } = await auditStore(store.url, config.keyPrefix, { heal }, log);
-    if (json) process.stdout.write(`${JSON.stringify({ tasks, entries, disagreeing, healed: heal })}\n`);
-    else process.stdout.write(`${inWords({ tasks, entries, disagreeing, heal })}\n`);
+    if (json) printJsonLine({ tasks, entries, disagreeing, healed: heal });
+    else for (const line of inWords({ tasks, entries, disagreeing, heal })) print(line);
     return disagreeing.length === 0 || heal ? 0 : 1;
   } finally {
     await store.stop();
   }
 }
 
-function inWords(found: { tasks: number; entries: number; disagreeing: readonly string[]; heal: boolean }): string {
+function inWords(found: { tasks: number; entries: number; disagreeing: readonly string[]; heal: boolean }): string[] {
   const { tasks, entries, disagreeing, heal } = found;
   const looked = `${tasks} tasks and ${entries} index entries`;
-  if (disagreeing.length === 0) return `${looked}: everything agrees`;
+  if (disagreeing.length === 0) return [`${looked}: everything agrees`];
   const named = disagreeing.slice(0, NAMED).map((id) => `  ${id}`);
   const more = disagreeing.length - named.length;
   if (more > 0) named.push(`  and ${more} more`);
   const end = heal ? "healed" : "run again with --heal to repair them";
-  return [`${looked}: ${disagreeing.length} disagree; ${end}`, ...named].join("\n");
+  return [`${looked}: ${disagreeing.length} disagree; ${end}`, ...named];
 }

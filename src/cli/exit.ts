@@ -46,7 +46,7 @@ export function failureOf(error: unknown): { exitCode: ExitCode; message: string
   if (error instanceof CommanderError) {
     return { exitCode: error.exitCode === 0 ? EXIT.done : EXIT.usage, message: undefined };
   }
-  if (error instanceof CommandError) return { exitCode: error.exitCode, message: error.message };
+  if (error instanceof CommandError) return { exitCode: error.exitCode, message: plain(error.message) };
   if (error instanceof StartError) return { exitCode: EXIT.failed, message: error.message };
   if (error instanceof PaihaoError) return { exitCode: exitCodeOf(error), message: messageOf(error) };
   throw error;

@@ -3,6 +3,7 @@ import { appendKey, readKeyFile, revokeKey } from "../auth/key-file.ts";
 import { readKeySources } from "../config/config.ts";
 import { messageOf, StartError } from "../errors.ts";
 import { CommandError, EXIT, wrongUsage } from "./exit.ts";
+import { note, print, printJsonLine } from "./terminal/print.ts";
 
 interface FileOptions {
   readonly file?: string;
@@ -18,13 +19,13 @@ export function create(name: string, options: FileOptions & { scopes: string; js
   if (file !== undefined) withFile(file, () => appendKey(file, entry));
   const line = formatApiKey(entry);
   if (options.json) {
-    print(JSON.stringify({ name, scopes: [...entry.scopes], key, line, file: file ?? null }));
+    printJsonLine({ name, scopes: [...entry.scopes], key, line, file: file ?? null });
     return;
   }
   print(key);
   print(line);
-  console.error("The first line is the key, shown only now; the second is what the server stores.");
-  console.error(
+  note("The first line is the key, shown only now; the second is what the server stores.");
+  note(
     file === undefined
       ? "Put the second line into API_KEYS or API_KEYS_FILE."
       : `The second line has been added to ${file}.`,
@@ -35,7 +36,7 @@ export function create(name: string, options: FileOptions & { scopes: string; js
 export function revoke(name: string, options: FileOptions): void {
   const { apiKeys, file } = sources(options);
   if (file !== undefined && withFile(file, () => revokeKey(file, name))) {
-    console.error(`${name} is revoked in ${file}; running servers notice within a second.`);
+    note(`${name} is revoked in ${file}; running servers notice within a second.`);
     return;
   }
   if (apiKeys.some((known) => known.name === name)) {
@@ -51,12 +52,12 @@ export function list(options: FileOptions & { json?: boolean }): void {
   const { keys, faults } = file === undefined ? { keys: [], faults: [] } : withFile(file, () => readKeyFile(file));
   const rows = [...apiKeys.map((key) => row(key, "API_KEYS")), ...keys.map((key) => row(key, String(file)))];
   if (options.json) {
-    print(JSON.stringify(rows));
+    printJsonLine(rows);
   } else {
     const width = Math.max(0, ...rows.map(({ name }) => name.length));
     for (const { name, scopes, from } of rows) print(`${name.padEnd(width)}  ${scopes.join("+")}  ${from}`);
   }
-  for (const fault of faults) console.error(`paihao: ${file}, ${fault}`);
+  for (const fault of faults) note(`paihao: ${file}, ${fault}`);
 }
 
 /** @throws CommandError for an invalid name or scope */
@@ -87,8 +88,4 @@ function withFile<T>(file: string, work: () => T): T {
     if (error instanceof StartError) throw new CommandError(EXIT.refused, error.message);
     throw new CommandError(EXIT.failed, `${file}: ${messageOf(error)}`, { cause: error });
   }
-}
-
-function print(line: string): void {
-  process.stdout.write(`${line}\n`);
 }

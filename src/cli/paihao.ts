@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { messageOf } from "../errors.ts";
 import { CommandError, EXIT, failureOf } from "./exit.ts";
 import { createProgram } from "./program.ts";
+import { note } from "./terminal/print.ts";
 
 // The reader of a pipe has gone, as with `| head`.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
@@ -14,9 +15,21 @@ try {
   loadEnvironment(".env");
   await createProgram().parseAsync();
 } catch (error) {
-  const { exitCode, message } = failureOf(error);
-  if (message !== undefined) console.error(`paihao: ${message}`);
-  process.exitCode = exitCode;
+  report(error);
+}
+
+/** A defect is told with its stack, as Node would; not by Node, since a server may have written its message. */
+function report(error: unknown): void {
+  let lines: readonly string[] = [];
+  try {
+    const { exitCode, message } = failureOf(error);
+    if (message !== undefined) lines = `paihao: ${message}`.split("\n");
+    process.exitCode = exitCode;
+  } catch (defect) {
+    lines = String(defect instanceof Error ? defect.stack : defect).split("\n");
+    process.exitCode = EXIT.failed;
+  }
+  for (const line of lines) note(line);
 }
 
 /** Variables that are set already win. @throws CommandError */

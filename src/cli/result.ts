@@ -2,7 +2,7 @@ import { isPending, RESULT_BYTES } from "../client/connection.ts";
 import { type Problem, taskError } from "../client/problem.ts";
 import { CommandError, EXIT } from "./exit.ts";
 import type { NamedTask } from "./server.ts";
-import { note, plainLines } from "./terminal/print.ts";
+import { note, plainLines, printData } from "./terminal/print.ts";
 
 const JSON_TYPE = /^application\/(?:json|[\w!#$&^.+-]+\+json)\b/i;
 const TEXT_TYPE = /^text\/|[/+]xml\b|\bcharset=/i;
@@ -18,11 +18,11 @@ export async function printResult(
 ): Promise<void> {
   const result = await collect(task, signal);
   const type = result.type ?? "";
-  if (json) write(asJson(type, result.bytes));
+  if (json) printData(asJson(type, result.bytes));
   else if (!process.stdout.isTTY) process.stdout.write(JSON_TYPE.test(type) ? endingLine(result.bytes) : result.bytes);
   else if (result.bytes.length === 0) note("done; the task has an empty result");
-  else if (JSON_TYPE.test(type)) write(indented(textOf(result.bytes)));
-  else if (TEXT_TYPE.test(type)) write(plainLines(textOf(result.bytes)));
+  else if (JSON_TYPE.test(type)) printData(indented(textOf(result.bytes)));
+  else if (TEXT_TYPE.test(type)) printData(plainLines(textOf(result.bytes)));
   else
     note(
       `the result is ${type || "of no type"}, ${result.bytes.length} bytes; to keep it: paihao get ${task.name} > FILE`,
@@ -74,10 +74,6 @@ function indented(text: string): string {
     // The body of a handler's own Response need not match its type.
     return plainLines(text);
   }
-}
-
-function write(text: string): void {
-  process.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
 }
 
 const textOf = (bytes: Buffer): string => bytes.toString("utf8");

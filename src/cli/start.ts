@@ -5,6 +5,7 @@ import { type Running, start } from "../server.ts";
 import { endAfter, endWhenStuck } from "./ending.ts";
 import { startFleet } from "./fleet.ts";
 import { surviveRejections } from "./last-resort.ts";
+import { note } from "./terminal/print.ts";
 
 /**
  * `paihao start`: runs the server until SIGINT or SIGTERM, then drains. A second signal ends it at once.
@@ -16,7 +17,7 @@ export async function startServer(overrides: Readonly<Record<string, string | un
   surviveRejections(log);
   const several = config.webConcurrency > 1 && config.role !== "worker";
   const running = several ? await startFleet(config, overrides, log) : await start(config, log);
-  console.error(greeting(running, config.role));
+  for (const line of greeting(running, config.role)) note(line);
   const onSignal = () => {
     for (const signal of ["SIGINT", "SIGTERM"] as const)
       process.removeListener(signal, onSignal).once(signal, () => process.exit(130));
@@ -29,9 +30,9 @@ export async function startServer(overrides: Readonly<Record<string, string | un
 }
 
 /** What is printed when the server is ready: which store, the URLs, and a command to try. */
-function greeting(running: Running, role: string): string {
+function greeting(running: Running, role: string): string[] {
   const queues = `queues: ${running.queues.join(", ")}`;
-  if (running.url === undefined || role === "worker") return `paihao ${role} is ready · ${queues} · ${running.store}`;
+  if (running.url === undefined || role === "worker") return [`paihao ${role} is ready · ${queues} · ${running.store}`];
   const sample = running.queues.includes("default")
     ? [
         "try: curl -i -X POST",
@@ -41,5 +42,5 @@ function greeting(running: Running, role: string): string {
       ].join(" ")
     : `try: curl ${running.url}/v1/queues`;
   const dashboard = `dashboard: ${running.url}/dashboard`;
-  return [running.store, queues, `paihao ${role} is ready on ${running.url}`, dashboard, sample].join("\n");
+  return [running.store, queues, `paihao ${role} is ready on ${running.url}`, dashboard, sample];
 }

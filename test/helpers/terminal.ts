@@ -13,6 +13,8 @@ export function hasTerminal(): boolean {
 /** A command on a terminal, as a person sees it. */
 export class Terminal {
   readonly screen = new TerminalScreen(SIZE.columns, SIZE.rows);
+  /** What was written, with all its escape sequences. */
+  written = "";
   /** Resolves with its exit code. */
   readonly ended: Promise<number>;
   readonly #child: ChildProcess;
@@ -29,7 +31,10 @@ export class Terminal {
       stdio: ["pipe", "pipe", "inherit"],
     });
     this.#child = child;
-    child.stdout.setEncoding("utf8").on("data", (text: string) => this.screen.write(text));
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      this.written += text;
+      this.screen.write(text);
+    });
     child.stdin.on("error", () => undefined);
     this.ended = once(child, "close").then(([code]) => {
       this.#open = false;

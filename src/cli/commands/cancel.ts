@@ -5,7 +5,7 @@ import { hasEnded, type Status } from "../../client/status.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { CommandError, EXIT, type ExitCode } from "../exit.ts";
 import { connectionTo, taskPath } from "../server.ts";
-import { print, printJsonLine } from "../terminal/print.ts";
+import { plain, print, printJsonLine } from "../terminal/print.ts";
 import { forEachId } from "./for-each-id.ts";
 
 /** `paihao cancel`: takes tasks out of the line, or stops them. */
@@ -50,6 +50,6 @@ async function cancel(connection: Connection, id: string, { json }: ClientOption
 
 function report(status: Status, json = false): ExitCode {
   if (json) printJsonLine(status);
-  else print(`${status.id}\t${status.state === "canceled" ? "canceled" : "stopping"}`);
+  else print(`${plain(status.id)}\t${status.state === "canceled" ? "canceled" : "stopping"}`);
   return EXIT.done;
 }

@@ -23,7 +23,8 @@ export function outputCommand(): Command {
           if (name === "output") {
             if (options.json) printJsonLine(data);
             else {
-              if (data.run > run) note(`${midLine ? "\n" : ""}paihao: ${anewText(data.attempt)}`);
+              if (data.run > run && midLine) note("");
+              if (data.run > run) note(`paihao: ${anewText(data.attempt)}`);
               const text = outputText(data.data);
               process.stdout.write(process.stdout.isTTY ? plainLines(text) : text);
               midLine = !text.endsWith("\n");

@@ -3,7 +3,7 @@ import { pathTo } from "../../client/follow.ts";
 import type { Status } from "../../client/status.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { ask, connectionTo, taskAt } from "../server.ts";
-import { plain, print, printJson } from "../terminal/print.ts";
+import { print, printJson } from "../terminal/print.ts";
 import { fieldLines } from "../terminal/queue-text.ts";
 import { ageText, percentText, statusText } from "../terminal/words.ts";
 
@@ -29,8 +29,8 @@ function statusLines(status: Status): string[] {
   return fieldLines([
     ["id", status.id],
     ["queue", status.queue],
-    ["state", plain(statusText(status))],
-    ["progress", percent && plain([percent, progress?.message ?? ""].join(" ").trim())],
+    ["state", statusText(status)],
+    ["progress", percent && [percent, progress?.message ?? ""].join(" ").trim()],
     ["attempt", status.attempt === 0 ? null : `${status.attempt} of ${status.maxAttempts}`],
     ["submitted", timeText(status.createdAt)],
     ["started", timeText(status.startedAt)],

@@ -2,10 +2,13 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import type { Config } from "../../config/config.ts";
 import { messageOf } from "../../errors.ts";
+import { readLimited } from "../../net/read-limited.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 
 const CHECK = "port";
 const PROBE_MS = 3000;
+/** Of another program it may be anything. */
+const ANSWER_BYTES = 100_000;
 
 /** Whether the server can listen where it should, or does so already. */
 export async function checkPort({ host, port }: Pick<Config, "host" | "port">): Promise<Finding> {
@@ -44,7 +47,8 @@ async function checkListener(place: string): Promise<Finding> {
 async function readiness(url: string): Promise<{ reasons: readonly string[] } | undefined> {
   try {
     const response = await fetch(`${url}/readyz`, { signal: AbortSignal.timeout(PROBE_MS) });
-    const { status, reasons } = (await response.json()) as { status?: unknown; reasons?: unknown };
+    const body = await readLimited(response.body, { maxBytes: ANSWER_BYTES });
+    const { status, reasons } = JSON.parse(body.toString()) as { status?: unknown; reasons?: unknown };
     return typeof status === "string" && Array.isArray(reasons) ? { reasons: reasons.map(String) } : undefined;
   } catch {
     // It does not speak HTTP, or says something else.

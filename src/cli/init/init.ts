@@ -38,8 +38,9 @@ export async function init(dir: string, { install, from }: { install: boolean; f
   if (install) await runNpm(root);
   const into = root === process.cwd() ? "" : `cd ${quoted(dir)} && `;
   const first = install ? "" : "npm install && ";
+  note("");
   note(
-    `\ntry:  ${into}${first}npm start        then, in another terminal: npx paihao submit greet '{"name":"Ada"}' --watch`,
+    `try:  ${into}${first}npm start        then, in another terminal: npx paihao submit greet '{"name":"Ada"}' --watch`,
   );
   note(`test: ${into}npm test`);
 }
@@ -87,7 +88,8 @@ async function exists(file: string): Promise<boolean> {
 }
 
 async function runNpm(root: string): Promise<void> {
-  note("\nnpm install");
+  note("");
+  note("npm install");
   // Its output is for the person, like everything but the paths. On Windows npm is a script, which needs a shell.
   const npm = spawn("npm", ["install", "--no-audit", "--no-fund"], {
     cwd: root,

@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { wrongUsage } from "../exit.ts";
+import { plain } from "./print.ts";
 
 /** Asks a person; anything but yes is no. @throws CommandError if there is no person to ask */
 export async function confirm(question: string): Promise<boolean> {
@@ -9,7 +10,7 @@ export async function confirm(question: string): Promise<boolean> {
   // The end of the input, or Ctrl-C, is no yes either.
   prompt.once("close", () => gone.abort());
   try {
-    return /^y(es)?$/i.test((await prompt.question(`${question} [y/N] `, { signal: gone.signal })).trim());
+    return /^y(es)?$/i.test((await prompt.question(`${plain(question)} [y/N] `, { signal: gone.signal })).trim());
   } catch {
     return false;
   } finally {

@@ -1,3 +1,5 @@
+import { shown, shownLine } from "./print.ts";
+
 /** A line at the bottom of a terminal that is written again and again, with text above it that stays. */
 export class LiveLine {
   readonly #stream: NodeJS.WriteStream;
@@ -13,13 +15,13 @@ export class LiveLine {
   show(line: string): void {
     this.#line = line;
     // Without wrapping (?7l): the rest of a line that wraps would stay.
-    if (!this.#midLine) this.#stream.write(`\r\x1b[?7l${line}\x1b[K\x1b[?7h`);
+    if (!this.#midLine) this.#stream.write(`\r\x1b[?7l${shownLine(line)}\x1b[K\x1b[?7h`);
   }
 
   /** Writes text above the line. */
   write(text: string): void {
     if (text === "") return;
-    this.#stream.write(this.#midLine ? text : `\r\x1b[K${text}`);
+    this.#stream.write(this.#midLine ? shown(text) : `\r\x1b[K${shown(text)}`);
     this.#midLine = !text.endsWith("\n");
     this.show(this.#line);
   }

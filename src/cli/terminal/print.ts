@@ -1,31 +1,52 @@
 import { styleText } from "node:util";
-import { withoutControls } from "../../control-characters.ts";
+import { escapedControls, withoutControls } from "../../control-characters.ts";
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Colours text where the stream is a terminal that has colours, and NO_COLOR does not forbid them. */
+/** Stands around the escape sequences of this program. It is unknown to whoever writes the rest of a text. */
+const OURS = `${Math.random()}${Math.random()}`;
+
+/** Colours text where the stream is a terminal that has colours, and NO_COLOR does not forbid them; for {@link shown}. */
 export function paint(style: Style, text: string, stream: NodeJS.WriteStream = process.stdout): string {
-  return styleText(style, text, { stream });
+  const [on = "", off = ""] = styleText(style, "x", { stream }).split("x");
+  return on === "" ? text : [OURS, on, OURS, text, OURS, off, OURS].join("");
 }
 
-/** A result: to stdout. */
+/** Text for people, of whatever origin, as it is written: a terminal obeys nothing in it but {@link paint}. */
+export function shown(text: string): string {
+  const parts = text.split(OURS);
+  return parts.map((part, n) => (n % 2 === 1 ? part : withoutControls(part))).join("");
+}
+
+/** The same in one line, whatever is in it. */
+export function shownLine(line: string): string {
+  return shown(line).replaceAll("\n", "\ufffd");
+}
+
+/** A line of a result: to stdout. */
 export function print(line: string): void {
-  process.stdout.write(`${line}\n`);
+  process.stdout.write(`${shownLine(line)}\n`);
 }
 
 /** One JSON value, in one line where a program reads it. */
 export function printJson(value: unknown): void {
-  print(JSON.stringify(value, null, process.stdout.isTTY ? 2 : 0));
+  printData(JSON.stringify(value, null, process.stdout.isTTY ? 2 : 0));
 }
 
 /** One JSON value in one line, always. */
 export function printJsonLine(value: unknown): void {
-  print(JSON.stringify(value));
+  printData(JSON.stringify(value));
 }
 
-/** For a person: to stderr. */
+/** Data, and a line break where it has none: as it is, but on a terminal its control characters as JSON escapes them. */
+export function printData(text: string): void {
+  const data = process.stdout.isTTY ? escapedControls(text) : text;
+  process.stdout.write(data.endsWith("\n") ? data : `${data}\n`);
+}
+
+/** A line for a person: to stderr. */
 export function note(line: string): void {
-  process.stderr.write(`${line}\n`);
+  process.stderr.write(`${shownLine(line)}\n`);
 }
 
 /** Text from elsewhere, in one line and without characters that a terminal would obey. */

@@ -66,7 +66,7 @@ class LiveView implements ProgressView {
     this.#line.clear();
     const status = this.#status;
     // Of a failure the command says more.
-    if (status?.state === "succeeded") this.#stream.write(`${paint("green", statusText(status), this.#stream)}\n`);
+    if (status?.state === "succeeded") note(paint("green", statusText(status), this.#stream));
   }
 
   #draw(): void {
@@ -90,7 +90,7 @@ class LineView implements ProgressView {
     const far = status.state === "running" && progress ? [percentText(progress), progress.message ?? ""] : [];
     const words = [statusText(status), ...far];
     const line = plain(words.filter((word) => word !== "").join(", "));
-    if (line !== this.#last) note(`${status.id}: ${line}`);
+    if (line !== this.#last) note(`${plain(status.id)}: ${line}`);
     this.#last = line;
   }
 

@@ -33,7 +33,7 @@ export function queueLines(queue: Queue): string[] {
     ["order", queue.order],
     ["slots wanted", queue.slotsWanted],
     ["takes", queue.consumes.join(", ")],
-    ["input", queue.input === null ? "anything" : plain(JSON.stringify(queue.input))],
+    ["input", queue.input === null ? "anything" : JSON.stringify(queue.input)],
   ];
   return fieldLines(rows);
 }
@@ -42,12 +42,12 @@ export function queueLines(queue: Queue): string[] {
 export function fieldLines(rows: readonly (readonly [name: string, value: string | number | null])[]): string[] {
   const shown = rows.filter(([, value]) => value !== null);
   const width = Math.max(0, ...shown.map(([name]) => name.length));
-  return shown.map(([name, value]) => `${name.padEnd(width)}  ${value}`);
+  return shown.map(([name, value]) => `${name.padEnd(width)}  ${plain(String(value))}`);
 }
 
 function remark({ paused, resting, workers }: Queue): string {
   if (paused) return "paused";
-  if (resting) return `resting: ${plain(resting.reason)}`;
+  if (resting) return `resting: ${resting.reason}`;
   return workers === 0 ? "no worker" : "";
 }
 

@@ -1,3 +1,4 @@
+import { shownLine } from "./print.ts";
 import { sizeOf } from "./size.ts";
 
 /** The whole terminal, drawn again and again; what was there before comes back when it closes. */
@@ -20,7 +21,7 @@ export class Screen {
   /** Shows lines from the top; those that do not fit are cut. */
   draw(lines: readonly string[]): void {
     if (!this.#open) return;
-    const shown = lines.slice(0, sizeOf(this.#stream).rows).map((line) => `${line}\x1b[K`);
+    const shown = lines.slice(0, sizeOf(this.#stream).rows).map((line) => `${shownLine(line)}\x1b[K`);
     this.#stream.write(`\x1b[H\x1b[?7l${shown.join("\r\n")}\x1b[?7h\x1b[J`);
   }
 

@@ -53,6 +53,9 @@ export function statusText(status: Status, agoS = 0): string {
     case "failed":
     case "canceled":
       return `${status.state}: ${status.error.message}`;
+    default:
+      // Of a server of another release.
+      return String((status as { state?: unknown }).state);
   }
 }
 

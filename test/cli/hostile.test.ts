@@ -1,0 +1,131 @@
+import { once } from "node:events";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { expect } from "chai";
+import { builtCommand } from "../helpers/build.ts";
+import { runCli } from "../helpers/cli.ts";
+import { hasTerminal, Terminal } from "../helpers/terminal.ts";
+
+/** A title for the window, a clear screen, text that is read from the right, a deletion, and a line that seems to be of the program. */
+const EVIL = "\u001b]0;owned\u0007\u001b[2J\u009b2J\u202e\u2066\u0008\u007f\r\nforged: all is well";
+/** Of these, the program itself writes none. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+const OBEYED = /\u001b\]|\u001b\[2J|[\u0007\u0008\u007f-\u009f\u202e\u2066]/;
+
+const eta = { seconds: EVIL, low: 1, high: 2, basis: EVIL, samples: 1 };
+const STATUS = {
+  ...{ id: EVIL, queue: EVIL, state: "running", attempt: 1, maxAttempts: EVIL, cancelRequested: false, eta: null },
+  ...{ progress: { percent: 50, message: EVIL, estimated: false }, error: { code: EVIL, message: EVIL }, links: [] },
+  ...{ createdAt: EVIL, startedAt: EVIL, finishedAt: null, expiresAt: EVIL, deadlineAt: EVIL, index: EVIL },
+};
+const QUEUE = {
+  ...{
+    name: EVIL,
+    paused: true,
+    waiting: EVIL,
+    scheduled: EVIL,
+    running: EVIL,
+    dead: EVIL,
+    workers: EVIL,
+    slots: EVIL,
+  },
+  ...{ oldestWaitingSeconds: EVIL, serviceTime: { mean: EVIL, samples: 1 }, rate: { accepted: EVIL, finished: EVIL } },
+  ...{ eta, order: EVIL, slotsWanted: EVIL, resting: { since: EVIL, reason: EVIL, nextProbe: EVIL } },
+  ...{ consumes: [EVIL], input: { [EVIL]: EVIL } },
+};
+const PROBLEM = {
+  ...{ type: "/problems/constructor", title: EVIL, status: 400, detail: EVIL },
+  errors: [{ pointer: EVIL, detail: EVIL }],
+};
+const OUTPUT = { seq: 0, run: 2, attempt: EVIL, data: EVIL };
+
+describe("what a hostile server says", function () {
+  this.timeout(120_000);
+  let server: Server;
+  let url: string;
+  before(async () => {
+    server = createServer((req, res) => {
+      const path = new URL(req.url ?? "", "http://a").pathname;
+      const send = (document: unknown, headers: Record<string, string> = {}, status = 200) =>
+        res.writeHead(status, { "Content-Type": "application/json", ...headers }).end(JSON.stringify(document));
+      if (path.endsWith("/events")) {
+        const done = { ...STATUS, state: "failed", finishedAt: EVIL, problem: PROBLEM };
+        const events = [`event: status\nid: 1\ndata: ${JSON.stringify(STATUS)}\n`];
+        events.push(`event: output\nid: 2\ndata: ${JSON.stringify(OUTPUT)}\n`);
+        events.push(`event: done\ndata: ${JSON.stringify(done)}\n\n`);
+        res.writeHead(200, { "Content-Type": "text/event-stream" }).end(events.join("\n"));
+      } else if (path.includes("refused")) send(PROBLEM, {}, 400);
+      else if (path.endsWith("/text")) res.writeHead(200, { "Content-Type": "text/plain" }).end(EVIL);
+      else if (path.endsWith("/own")) res.writeHead(200, { "Content-Type": "application/json" }).end(`{${EVIL}`);
+      else if (path === "/v1/queues") send({ items: [QUEUE] });
+      else if (/dead$|running$/.test(path)) send({ items: [STATUS], next: null });
+      else if (path.endsWith("/status")) send(STATUS);
+      else if (/queues\/[a-z]+(\/pause)?$/.test(path)) send(QUEUE);
+      else send({ [EVIL]: EVIL, ...STATUS, state: "canceled" });
+    }).listen(0, "127.0.0.1");
+    await once(server, "listening");
+    url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  });
+  after(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+
+  const COMMANDS = [
+    "status a",
+    "status a --json",
+    "queues",
+    "queues greet",
+    "queues greet --json",
+    "pause greet",
+    "ls greet --state running",
+    "dead ls greet",
+    "dead ls greet --json",
+    "dead rm greet --all",
+    "output a",
+    "output a --json",
+    "watch a",
+    "watch a --json",
+    "get a",
+    "get a --json",
+    "get text",
+    "get own",
+    "get own --json",
+    "cancel a",
+    "status refused",
+    "get refused --json",
+    "top --once",
+    "top",
+  ];
+
+  for (const command of COMMANDS) {
+    it(`is obeyed by no terminal: paihao ${command}`, async function () {
+      if (!hasTerminal()) this.skip();
+      const words = [process.execPath, ...builtCommand(), ...command.split(" ")];
+      const terminal = new Terminal(words, { PAIHAO_URL: url }, { columns: 2000, rows: 50 });
+      try {
+        if (command.startsWith("dead rm")) {
+          await terminal.until(/\[y\/N\]/);
+          terminal.type("n\r");
+        }
+        if (command === "top") {
+          await terminal.until(/owned/);
+          terminal.type("q");
+        }
+        await terminal.ended;
+        expect(terminal.written).to.include("owned");
+        expect(terminal.written).to.not.match(OBEYED);
+        if (!/output|watch|text|own/.test(command)) expect(terminal.written).to.not.match(/^forged/m);
+      } finally {
+        await terminal.close();
+      }
+    });
+  }
+
+  it("is in a pipe as it was sent", async () => {
+    expect((await runCli(["get", "text", "--url", url])).stdout).to.equal(EVIL);
+    expect((await runCli(["get", "own", "--url", url])).stdout).to.equal(`{${EVIL}\n`);
+    const json = (await runCli(["status", "a", "--json", "--url", url])).stdout;
+    expect(json).to.equal(`${JSON.stringify(STATUS)}\n`);
+  });
+});
