@@ -39,6 +39,19 @@ export function handlersOf(by: RunBy) {
       keyed: { by: ({ who }) => who },
       run: plain,
     }),
+    // Two of a key run at once, and one that waits for another attempt lets the next one start.
+    pair: defineHandler<{ ms: number; who: string }>({
+      queue: `pair.${by}`,
+      keyed: { by: ({ who }) => who, concurrency: 2 },
+      backoff: { base: "20ms", max: "20ms" },
+      run: async (input, task) => {
+        if (task.attempt > 1) return await plain(input, task);
+        note(task, "begins");
+        await delay(input.ms);
+        note(task, "fails");
+        throw new Error("the next attempt is better");
+      },
+    }),
     keyedLine: defineHandler<{ ms: number; who: string }>({
       queue: `keyedline.${by}`,
       keyed: { by: ({ who }) => who },

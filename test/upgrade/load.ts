@@ -3,7 +3,7 @@ import { put } from "./api.ts";
 import type { Fleet, Release } from "./fleet.ts";
 
 const CLIENTS = 3;
-const QUEUES = ["work.both", "fair.both", "keyed.both", "flaky.both"];
+const QUEUES = ["work.both", "fair.both", "keyed.both", "pair.both", "flaky.both"];
 const KEYS = ["ann", "ben", "cem"];
 const PAUSE_MS = 15;
 const RETRY_MS = 50;

@@ -15,6 +15,7 @@ import { Load } from "./load.ts";
 const EACH = 25;
 /** Lines that are paused throughout: their tasks, of both releases, wait until the end. */
 const LINES = ["line.both", "fairline.both", "keyedline.both"];
+const NO_WAIT = { Prefer: "wait=0" };
 const WHO = ["ann", "ben", "cem"];
 
 describe("the previous release and this one on one store", function () {
@@ -126,6 +127,42 @@ describe("the previous release and this one on one store", function () {
     });
   }
 
+  for (const holder of RELEASES) {
+    it(`let no third task of a key start after a new input at the other release, if the ${holder} one started two`, async () => {
+      const other = holder === "old" ? "new" : "old";
+      const [busy, free] = [`${holder}-busy`, `${holder}-free`];
+      const submitted = async (id: string, who: string) =>
+        expect((await put(url(holder), "pair.nobody", id, { ms: 1, who })).status).to.equal(202);
+      const taken = async (count: number): Promise<{ id: string; fence: number }[]> => {
+        const body = { worker: holder, count };
+        const { json } = await ask(holder, "/v1/queues/pair.nobody/leases", { method: "POST", body, headers: NO_WAIT });
+        return json?.items ?? [];
+      };
+      for (const [id, who] of [
+        [`${busy}-1`, busy],
+        [`${busy}-2`, busy],
+        [`${busy}-3`, busy],
+        [`${free}-1`, free],
+        [`${free}-2`, free],
+      ] as const)
+        await submitted(id, who);
+      const held = await taken(10);
+      expect(held.map(({ id }) => id)).to.deep.equal([`${busy}-1`, `${busy}-2`, `${free}-1`, `${free}-2`]);
+      // It came before the two that hold the key which it has now.
+      await put(url(other), "pair.nobody", `${busy}-3`, { ms: 1, who: free });
+      expect(await taken(10)).to.deep.equal([]);
+      for (const { id, fence } of held) {
+        await ask(holder, `/v1/leases/${id}/complete`, { method: "POST", body: { fence, result: {} } });
+      }
+      const [last] = await taken(10);
+      expect(last?.id).to.equal(`${busy}-3`);
+      await ask(holder, `/v1/leases/${last?.id}/complete`, {
+        method: "POST",
+        body: { fence: last?.fence, result: {} },
+      });
+    });
+  }
+
   it("lose nothing while the previous release is replaced, and while it comes back", async () => {
     await Promise.all([fleet.drain("old", "worker"), fleet.drain("old", "api")]);
     await stage("new");
@@ -167,25 +204,27 @@ describe("the previous release and this one on one store", function () {
         `tasks of ${who}`,
       ).to.deep.equal(ofKey(line));
     }
-    expect(besideEachOther(), "tasks of one key that ran beside each other").to.deep.equal([]);
+    expect(besideEachOther("keyed.both", 1), "tasks of one key that ran beside each other").to.deep.equal([]);
+    expect(besideEachOther("pair.both", 2), "more than two tasks of a key that ran beside each other").to.deep.equal(
+      [],
+    );
     const { disagreeing } = await auditStore(storeUrl(), fleet.prefix, { heal: false }, createLog("silent"));
     expect(disagreeing, "tasks that disagree with their index").to.deep.equal([]);
     process.stdout.write(tally(ids, ends));
   });
 
-  /** Pairs of tasks of one key of which one began before the other had ended. */
-  const besideEachOther = (): string[] => {
-    const running = new Map<string, string>();
-    const pairs: string[] = [];
+  /** Tasks of one key that ran at once, where these were more than its limit. */
+  const besideEachOther = (queue: string, limit: number): string[] => {
+    const running = new Map<string, string[]>();
+    const tooMany: string[] = [];
     for (const { id, what } of fleet.entries()) {
       const task = load.accepted.get(id);
-      if (task?.queue !== "keyed.both") continue;
-      const other = running.get(task.who);
-      if (what === "ends") running.delete(task.who);
-      else if (other === undefined) running.set(task.who, id);
-      else pairs.push(`${other} and ${id}`);
+      if (task?.queue !== queue) continue;
+      const others = (running.get(task.who) ?? []).filter((other) => other !== id);
+      if (what === "begins" && others.length >= limit) tooMany.push(`${others.join(", ")} and ${id}`);
+      running.set(task.who, what === "begins" ? [...others, id] : others);
     }
-    return pairs;
+    return tooMany;
   };
 
   const tally = (ids: readonly string[], ends: ReadonlyMap<string, readonly Entry[]>): string => {

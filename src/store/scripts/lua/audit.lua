@@ -66,8 +66,8 @@ local function agrees_with_key(id, queue, state, of_key, run)
   local arrival, name = parts_of_key(of_key)
   local line, agrees = key_line(queue, name), true
   local stands = name ~= '' and redis.call('ZSCORE', line, id)
-  -- One that waits for another attempt holds its key or not by the limit under which the last one ended: only the widest is known.
-  if name ~= '' and (state == S.running or (state == S.retrying and limit == 1 and widest[queue] == 1)) then
+  -- One that waits for another attempt holds its key or not by the limit under which the last one ended: only that it was changed is known.
+  if name ~= '' and (state == S.running or (state == S.retrying and limit == 1 and not changed[queue])) then
     local _, _, _, place = run_of(run)
     agrees = is_holder(queue, id, of_key, tonumber(place) or 0)
     if heal and not agrees then

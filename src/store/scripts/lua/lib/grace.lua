@@ -30,7 +30,10 @@ local function lost_before(expected, from, to)
   -- Where the clock was set back a grace does not last longer than another one would.
   over = math.min(tonumber(over or 0), now + GRACE_MS)
   local gap = now - at
-  if gap > GAP_MS and graces < MOST_GRACES then
+  if from then
+    -- The gap before was this jump.
+    over = 0
+  elseif gap > GAP_MS and graces < MOST_GRACES then
     -- A grace that the gap has cut short goes on for those for whom it was meant.
     if over <= at then held = at end
     over, graces = now + GRACE_MS, graces + 1
@@ -40,7 +43,7 @@ local function lost_before(expected, from, to)
     graces = 0
   end
   if gap <= -LEAST_BACK_MS then redis.call('HSET', key, 'back', whole(at) .. ' ' .. now_text) end
-  if not last_at or gap < 0 or gap >= NOTE_MS then
+  if from or not last_at or gap < 0 or gap >= NOTE_MS then
     redis.call('HSET', key, 'at', now_text, 'held', whole(held), 'until', whole(over), 'graces', graces)
   end
   local ended_by = math.min(now, expected or at)

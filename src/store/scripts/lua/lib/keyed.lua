@@ -7,39 +7,32 @@
 -- it runs; if the limit is 1, from its start until it has ended or returned to the line without having used up an attempt.
 --
 -- A start does not change the line of the key: a member that does not wait holds the key. It is marked when another joins the line before
--- it, and one that holds its key while it waits for another attempt when it is due. So holders are marked, or among the first
--- `width` that are not. If the limit is high, every start is marked, so that there are never many to look at.
+-- it, and one that holds its key while it waits for another attempt when it is due. Where the limit is not 1, or was not since the queue
+-- was last empty, every start is marked, as the releases before did everywhere: they take only who is marked for a holder.
+-- So holders are marked, or the first that is not.
 --
--- Q.keyed is "limit widest": the highest limit since the queue was last empty; that alone if it is the same.
+-- Q.keyed is the limit, with a space behind it where it was changed since the queue was last empty.
 --
 -- F.key is "arrival name": when it joined the line (hlc; 0 as long as it is scheduled), and the name of the key ("=" or "#" first);
 -- the arrival alone if it has none. F.extra is the same as long as the task has nothing else that is rare. What joined before the queue was keyed has no such field, and arrived before all others.
 local NO_KEY = '1'
--- With a higher limit every start is marked.
-local MOST_UNMARKED = 8
 
-local limits, widest = {}, {}
+local limits, changed = {}, {}
 -- The limit of a queue; false if it is not keyed. known: what has been read of it.
 local function key_limit(queue, known)
   if known == nil then
     if limits[queue] ~= nil then return limits[queue] end
     known = redis.call('HGET', K.queue(queue), Q.keyed)
   end
-  local limit, before = string.match(known or '', '^(%d+) ?(%d*)$')
-  limits[queue] = tonumber(limit) or false
-  widest[queue] = tonumber(before) or limits[queue]
+  local limit, space = string.match(known or '', '^(%d+)( ?)')
+  limits[queue], changed[queue] = tonumber(limit) or false, space == ' '
   return limits[queue]
 end
 
 -- What is stored of the limit that a queue gets. empty: nothing of it waits, is scheduled or runs.
 local function stored_limit(queue, limit, empty)
-  if empty or not key_limit(queue) or widest[queue] <= limit then return limit .. '' end
-  return limit .. ' ' .. widest[queue]
-end
-
--- Of how many members that are not marked the first ones may hold the key.
-local function width_of(queue)
-  return math.min(widest[queue], MOST_UNMARKED)
+  local before = key_limit(queue)
+  return limit .. (before and not empty and (changed[queue] or before ~= limit) and ' ' or '')
 end
 
 local function parts_of_key(key)
@@ -100,7 +93,7 @@ local function mark_behind(queue, line, id)
   local marked, rank = marked_in(line), redis.call('ZRANK', line, id)
   if rank < marked then return rank end
   -- The task may have pushed back the last that may hold it.
-  for _, other in ipairs(redis.call('ZRANGE', line, rank + 1, math.max(rank, marked + width_of(queue)))) do
+  for _, other in ipairs(redis.call('ZRANGE', line, rank + 1, math.max(rank, marked + 1))) do
     if not redis.call('ZSCORE', K.waiting(queue), other) then
       redis.call('ZADD', line, -1, other)
       rank = rank + 1
@@ -141,9 +134,8 @@ local function key_is_full(queue, id, state, key)
   local marked = marked_in(line)
   local holders = marked
   if holders < limit then
-    for _, other in ipairs(redis.call('ZRANGE', line, marked, marked + width_of(queue) - 1)) do
-      if other ~= id and not redis.call('ZSCORE', K.waiting(queue), other) then holders = holders + 1 end
-    end
+    local other = redis.call('ZRANGE', line, marked, marked)[1]
+    if other and other ~= id and not redis.call('ZSCORE', K.waiting(queue), other) then holders = holders + 1 end
   end
   return holders >= limit
 end
@@ -154,7 +146,7 @@ local function is_holder(queue, id, key, score)
   local line = key_line(queue, name)
   local stands = tonumber(redis.call('ZSCORE', line, id) or nil)
   if not stands or stands < 0 then return stands ~= nil end
-  return stands == place_by_arrival(arrival, score) and redis.call('ZRANK', line, id) < marked_in(line) + width_of(queue)
+  return stands == place_by_arrival(arrival, score) and redis.call('ZRANK', line, id) == marked_in(line)
 end
 
 -- What the start of a waiting task depends on: how many that may start come before it, how many tasks of its key must end before, and
@@ -175,7 +167,7 @@ end
 
 -- Whether a start is marked.
 local function marks_starts(queue)
-  return (widest[queue] or 0) > MOST_UNMARKED
+  return key_limit(queue) ~= 1 or changed[queue]
 end
 
 -- A task that has waited for another attempt joins the line: if it has held its key meanwhile, it goes on until that attempt has ended.
@@ -190,8 +182,8 @@ local function free_key(queue, id, key)
   if not space then return end
   local line, limit = K.keyLine(queue) .. string.sub(key, space), key_limit(queue)
   if redis.call('ZREM', line, id) == 1 and limit then
-    -- Under the same limit all along those that hold the key are before the one that may start now.
-    let_last_start(queue, line, limit, widest[queue] == limit and limit <= MOST_UNMARKED)
+    -- Under a limit of 1 all along the one that may start now has not held the key.
+    let_last_start(queue, line, limit, limit == 1 and not changed[queue])
   end
 end
 

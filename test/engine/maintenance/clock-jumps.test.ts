@@ -1,0 +1,82 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { expect } from "chai";
+import { audit } from "../../../src/engine/maintenance/audit.ts";
+import { eventually } from "../../../testbed/eventually.ts";
+import { randomOf } from "../../../testbed/random.ts";
+import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { type ClockedRedis, canSetClocks, startClockedRedis } from "../../helpers/store/clocked-redis.ts";
+
+const LEASES_MS = [1000, 3000, 15_000, 900_000];
+const JUMPS = 12;
+const LONGEST_JUMP_MS = 86_400_000;
+
+describe("a clock that jumps again and again, forward and back", function () {
+  this.timeout(90_000);
+  let store: ClockedRedis;
+  let t: TestEngine;
+  before(async function () {
+    if (!canSetClocks()) return this.skip();
+    store = await startClockedRedis();
+    t = await openEngine({ url: store.url, settings: { leaseMs: 1000, maxLost: 100 } });
+  });
+  after(async () => {
+    await t?.close();
+    await store?.stop();
+  });
+
+  it("takes nothing from a live worker, gives back what dead ones had, and turns no fence back", async () => {
+    const seed = Math.floor(Math.random() * 2 ** 31);
+    const random = randomOf(seed);
+    let stopped = false;
+    try {
+      await t.engine.tick(0);
+      for (const leaseMs of LEASES_MS) await t.submit({ id: `live-${leaseMs}` });
+      const held: { id: string; fence: string; leaseMs: number; renewedAt: number }[] = [];
+      for (const leaseMs of LEASES_MS) {
+        const [task] = await t.reserve(1, { worker: "live", leaseMs });
+        held.push({ id: task?.id ?? "", fence: task?.fence ?? "", leaseMs, renewedAt: performance.now() });
+      }
+      let fence = 0;
+      let ticked = 0;
+      const lost: string[] = [];
+      const ticks = (async () => {
+        for (; !stopped; await delay(100), ticked += 1) lost.push(...(await t.engine.tick(0)).lost.map(({ id }) => id));
+      })();
+      // A third of each lease, as workers do.
+      const renewals = (async () => {
+        for (; !stopped; await delay(50)) {
+          for (const task of held) {
+            if (performance.now() - task.renewedAt < task.leaseMs / 3 - 100) continue;
+            expect(await t.engine.renew({ queue: "jobs", ...task }, task.leaseMs), task.id).to.equal("ok");
+            task.renewedAt = performance.now();
+          }
+        }
+      })();
+      const jumps = (async () => {
+        for (let n = 0; n < JUMPS; n += 1) {
+          const size = LONGEST_JUMP_MS ** random();
+          store.setAhead(Math.round(random() < 0.5 ? size : -size));
+          await t.submit({ id: `dead-${n}` });
+          // Those before may be back in line.
+          for (const task of await t.reserve(100, { worker: `dead-${n}`, leaseMs: 1000 })) {
+            expect(Number(task.fence), "fence").to.be.above(fence);
+            fence = Number(task.fence);
+          }
+          // One tick sees the jump, the next one tells the store of it; a third may have been underway.
+          const seen = ticked + 3 + Math.floor(5 * random());
+          await eventually(() => stopped || ticked >= seen);
+        }
+      })();
+      await Promise.race([jumps, renewals]);
+      await eventually(() => new Set(lost.filter((id) => id.startsWith("dead"))).size === JUMPS);
+      stopped = true;
+      await Promise.all([ticks, renewals]);
+      expect(lost.filter((id) => id.startsWith("live"))).to.deep.equal([]);
+      expect((await audit(t.redis, t.scripts, t.keys, { heal: false })).disagreeing).to.deep.equal([]);
+    } catch (error) {
+      throw new Error(`seed ${seed}`, { cause: error });
+    } finally {
+      stopped = true;
+    }
+  });
+});
