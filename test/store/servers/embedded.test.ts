@@ -196,5 +196,6 @@ describe("an embedded store that is lost", () => {
     owner.kill("SIGKILL");
     expect(await answer).to.be.instanceOf(Error);
     await eventually(() => refuses(url));
+    await eventually(() => !existsSync(path.dirname(new URL(url).pathname)));
   });
 });

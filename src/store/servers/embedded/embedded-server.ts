@@ -27,16 +27,17 @@ const fail = (error: unknown) => say({ failed: messageOf(error) }, () => process
 // Ctrl-C and a supervisor's SIGTERM reach this process too; it ignores them, since the parent drains first and then
 // disconnects.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => {});
-process.on("disconnect", () => {
+const leave = () => {
   removeSocket(socketPath);
   process.exit(0);
-});
+};
+process.on("disconnect", leave);
 
 const valkey = new ValkeyWasm(socketPath, {
   onEnd: fail,
   // During an endless script no event arrives, not even the parent's exit; without this check the process would outlive it.
   onBusy: () => {
-    if (process.ppid !== parent) process.exit(1);
+    if (process.ppid !== parent) leave();
   },
 });
 
