@@ -32,11 +32,13 @@ const FORMS: readonly (readonly [form: RegExp, kept: string])[] = [
   [/(?<![^\\]\w)ph_[A-Za-z0-9_-]{16,}/g, `ph_${MASK}`],
   // Members; what is not closed goes to the end, so that it is not tried again from each member in it.
   [new RegExp(`("(?:${MEMBERS})":)(?:${STRING}|\\[(?:${STRING}|[^"\\]])*(?:\\]|$))`, "gi"), `$1"${MASK}"`],
+  // The same in a text of JSON, which is a string of the line.
+  [new RegExp(`(\\\\"(?:${MEMBERS})\\\\": ?\\\\")[^"\\\\]+`, "gi"), `$1${MASK}`],
 ];
 
 /** What every one of these forms has; nearly all lines have none of it, and are looked at only once. */
 const HINT =
-  /:\/\/|[?&][\w-]+=|bearer|basic|whsec_|ph_|authorization"|cookie"|password"|secret"|api[-_]?key"|token"|signature"/i;
+  /:\/\/|[?&][\w-]+=|bearer|basic|whsec_|ph_|(?:authorization|cookie|password|secret|api[-_]?key|token|signature)\\?"/i;
 
 /**
  * Makes a function for lines of JSON that cuts long values, replaces secrets – those given, and whatever has the form of one – and

@@ -39,6 +39,12 @@ describe("a log line", () => {
     expect(JSON.parse(several)).to.deep.equal({ "set-cookie": "***", n: 1 });
   });
 
+  it("has no such value in a text of JSON either", () => {
+    const body = JSON.stringify({ password: "hunter2", "x-api-key": "hunter2", n: 1 });
+    const line = JSON.parse(clean(JSON.stringify({ msg: `refused: ${body}` })));
+    expect(line.msg).to.equal('refused: {"password":"***","x-api-key":"***","n":1}');
+  });
+
   it("has none of the given secrets, also as they are in JSON", () => {
     const known = redaction(["correct horse", 'quo"ted', "short"]);
     const line = JSON.stringify({ msg: 'correct horse, quo"ted, short' });
