@@ -13,6 +13,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parse } from "yaml";
+import { withDefaults } from "../testbed/compose-defaults.ts";
 import { reservePort } from "../testbed/ports.ts";
 import { ROOT } from "../testbed/root.ts";
 import { environmentOf, type Instruction, reachesBuilder, readDockerfile, type Stage } from "./dockerfile.ts";
@@ -98,7 +99,7 @@ class Running {
 
 /** Runs api and worker of compose.yaml from the image's folder, on a Redis started as compose.yaml starts it. */
 async function deploy(app: string, image: Stage, folder: string): Promise<void> {
-  const compose = parse(readFileSync(join(ROOT, "compose.yaml"), "utf8"), { merge: true });
+  const compose = parse(withDefaults(readFileSync(join(ROOT, "compose.yaml"), "utf8")), { merge: true });
   const services: Readonly<Record<string, Service>> = compose.services;
   const instruction = (word: string) => image.instructions.findLast((each) => each.word === word)?.args ?? [];
   const port = { redis: await reservePort(), api: await reservePort(), worker: await reservePort() };

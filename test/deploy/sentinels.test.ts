@@ -6,11 +6,14 @@ import path from "node:path";
 import { expect } from "chai";
 import { Redis } from "ioredis";
 import { parse } from "yaml";
+import { withDefaults } from "../../testbed/compose-defaults.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { ROOT } from "../../testbed/root.ts";
 import { needsRedisServer } from "../cluster/needs.ts";
 
-const { services } = parse(readFileSync(path.join(ROOT, "deploy/compose/sentinel.yaml"), "utf8"), { merge: true });
+const { services } = parse(withDefaults(readFileSync(path.join(ROOT, "deploy/compose/sentinel.yaml"), "utf8")), {
+  merge: true,
+});
 const SERVERS: Readonly<Record<string, number>> = { redis: 10, "redis-replica-1": 11, "redis-replica-2": 12 };
 const SENTINELS: Readonly<Record<string, number>> = { "sentinel-1": 21, "sentinel-2": 22, "sentinel-3": 23 };
 
@@ -51,8 +54,6 @@ describe("deploy/compose/sentinel.yaml, with its commands run on loopback addres
     const here = script
       .replaceAll("172.31.250.", network)
       .replaceAll("/data", data)
-      // What Compose does with a variable that is not set.
-      .replaceAll(/\$\{\w+:-(\w+)\}/g, "$1")
       // In Docker each container has an address of its own.
       .replace(
         /exec redis-server .*/,

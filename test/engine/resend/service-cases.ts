@@ -46,6 +46,12 @@ export const SERVICE_CASES: readonly (Resent & { readonly script: string; readon
     replies: [3, 3],
   },
   {
+    ...{ script: "probe", when: "of the rights of the store's user" },
+    given: async () => undefined,
+    call: ({ scripts, tag }) => scripts.probe(tag, "PUBLISH"),
+    replies: [[], []],
+  },
+  {
     ...{ script: "sample", when: "of a queue that has changed" },
     given: ({ t, tag }) => t.redis.zadd(`${tag}d:jobs`, 1, "a"),
     call: ({ scripts, tag }) => scripts.sample(tag, "p", ["jobs"]).then(() => "taken"),
