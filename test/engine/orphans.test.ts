@@ -52,6 +52,10 @@ describe("a queue without a handler in any process", () => {
     await before.submit({ id: "waits" });
     expect(await registered()).to.deep.equal(["jobs"]);
     await before.engine.cancel("waits", "jobs");
+    // As if the clock had been set back meanwhile.
+    const ticked = `${before.keys.tag(0)}ticked`;
+    await before.redis.hset(ticked, "back jobs", "1 - -");
     expect(await registered()).to.deep.equal([]);
+    expect((await before.redis.hkeys(ticked)).filter((field) => field.includes("jobs"))).to.deep.equal([]);
   });
 });

@@ -32,7 +32,7 @@ for n = 1, #all, 2 do
     for _, fact in ipairs({ queue, most_lost, keep, tombstone, dead }) do queues[#queues + 1] = fact end
   else
     redis.call('HDEL', registry, queue)
-    redis.call('HDEL', K.ticked, 'lease ' .. queue)
+    redis.call('HDEL', K.ticked, 'lease ' .. queue, 'back ' .. queue)
   end
 end
 return queues
