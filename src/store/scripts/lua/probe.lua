@@ -15,7 +15,6 @@ local tries = {
   { 'GET', key },
   { 'GETRANGE', key, 0, 0 },
   { 'STRLEN', key },
-  { 'INCRBY', key, 1 },
   { 'EXISTS', key },
   { 'PEXPIRE', key, 60000 },
   { 'PEXPIREAT', key, 4102444800000 },
