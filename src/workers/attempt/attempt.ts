@@ -183,13 +183,14 @@ export class Attempt implements TaskActions {
     for (const listener of this.#onAbort ?? []) listener();
   }
 
-  /** Calls back when the signal fires, or at once if it has, and again if the lease is lost later. Much cheaper than a listener on the signal itself. */
+  /**
+   * Calls back when the signal fires, or at once if it has, and again if the lease is lost later. Much cheaper than a listener on the
+   * signal itself.
+   */
   whenAborted(listener: () => void): void {
+    this.#onAbort ??= [];
+    this.#onAbort.push(listener);
     if (this.#aborted !== undefined) listener();
-    else {
-      this.#onAbort ??= [];
-      this.#onAbort.push(listener);
-    }
   }
 
   /**
