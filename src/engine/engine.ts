@@ -342,7 +342,6 @@ export class Engine {
    */
   async tick(partition: number): Promise<Ticked> {
     const ticked = await this.#tick.run(partition);
-    await this.#homes.settleDoubts(partition);
     for (const { queue, fate } of ticked.lost) this.metrics.lost.count(queue, fate);
     return ticked;
   }
@@ -353,7 +352,8 @@ export class Engine {
   }
 
   /**
-   * Forgets in which partitions some tasks of keyed queues were that have gone; returns whether there may be more of them.
+   * Forgets in which partitions some tasks of keyed queues were that have gone, or were never stored; returns whether there may be more
+   * of them.
    * @throws PaihaoError store-unavailable
    */
   checkPointers(partition: number): Promise<boolean> {

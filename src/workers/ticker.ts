@@ -9,7 +9,7 @@ const TICK_MS = 1000;
 /** Shortest pause between two ticks while more is due than one tick handles, ms. */
 const LEAST_MS = 5;
 /** Pause between two checks of pointers while none is due, ms. */
-const POINTERS_MS = 30_000;
+const POINTERS_MS = 10_000;
 /** So long after the end of an interval its sample is taken, ms. */
 const SAMPLE_LATE_MS = 50;
 /** Maximum number of timers for tasks that are due soon; the rest is left to the regular ticks. */

@@ -106,13 +106,31 @@ export class Homes {
     await this.#scripts.repoint(tag, [{ id, score, nextMs: null }], { limit: 0 }).catch(() => undefined);
   }
 
-  /** It is not known whether a submission was stored: that is found out by {@link settleDoubts}. */
+  /** It is not known whether a submission was stored: {@link check} finds out. */
   doubt(doubt: Doubt): void {
     if (this.#doubts.size < DOUBTS_MOST) this.#doubts.add(doubt);
   }
 
+  /**
+   * Checks the notes of a partition whose submissions are in doubt, and some that are due, and forgets those without a task. Returns
+   * whether there may be more.
+   * @throws PaihaoError store-unavailable
+   */
+  async check(partition: number): Promise<boolean> {
+    await this.#settleDoubts(partition);
+    const tag = this.#keys.tag(partition);
+    const due = await this.#scripts.repoint(tag, []);
+    if (due.length === 0) return false;
+    const checked = due.map(async ({ id, score, home }) => {
+      const leftMs = home === null ? 0 : await this.#lifetimes.add(home, id);
+      return { id, score, nextMs: leftMs === 0 ? null : Number.isFinite(leftMs) ? leftMs : NEXT_MS };
+    });
+    await this.#scripts.repoint(tag, await Promise.all(checked), { limit: 0 });
+    return true;
+  }
+
   /** Makes the notes of a partition agree with what was stored. @throws PaihaoError store-unavailable */
-  async settleDoubts(partition: number): Promise<void> {
+  async #settleDoubts(partition: number): Promise<void> {
     const doubts = [...this.#doubts].filter(({ pointer }) => this.#keys.partitionOf(pointer.id) === partition);
     for (const doubt of doubts) {
       const { pointer, score, scripts } = doubt;
@@ -123,22 +141,6 @@ export class Homes {
       else if (score !== undefined) await this.refused(id, score);
       this.#doubts.delete(doubt);
     }
-  }
-
-  /**
-   * Checks some notes of a partition that are due, and forgets those without a task. Returns whether there may be more.
-   * @throws PaihaoError store-unavailable
-   */
-  async check(partition: number): Promise<boolean> {
-    const tag = this.#keys.tag(partition);
-    const due = await this.#scripts.repoint(tag, []);
-    if (due.length === 0) return false;
-    const checked = due.map(async ({ id, score, home }) => {
-      const leftMs = home === null ? 0 : await this.#lifetimes.add(home, id);
-      return { id, score, nextMs: leftMs === 0 ? null : Number.isFinite(leftMs) ? leftMs : NEXT_MS };
-    });
-    await this.#scripts.repoint(tag, await Promise.all(checked), { limit: 0 });
-    return true;
   }
 }
 

@@ -17,9 +17,12 @@ describe("where a keyed task is, over several partitions", () => {
   let t: TestEngine;
   /** Comes between a submission of the process under test and the partition of the queue. */
   let onSubmit: (send: () => ReturnType<Scripts["submit"]>) => ReturnType<Scripts["submit"]>;
+  /** Whether it can ask there which tasks are left. */
+  let canAsk: boolean;
   const opened: TestEngine[] = [];
   beforeEach(async () => {
     onSubmit = (send) => send();
+    canAsk = true;
     t = await open({ makeScripts });
   });
   afterEach(async () => {
@@ -37,7 +40,11 @@ describe("where a keyed task is, over several partitions", () => {
   const makeScripts = (redis: Connection): Scripts => {
     const scripts = scriptsOf(redis, { flags: true });
     const submit: Scripts["submit"] = (tag, items) => onSubmit(() => scripts.submit(tag, items));
-    return { ...scripts, submit };
+    const lifetimes: Scripts["lifetimes"] = async (tag, ids) => {
+      if (canAsk) return await scripts.lifetimes(tag, ids);
+      throw new PaihaoError("store-unavailable");
+    };
+    return { ...scripts, submit, lifetimes };
   };
   /** The nth id whose partition is not that of the queue. */
   const idElsewhere = (n = 0) => {
@@ -58,8 +65,8 @@ describe("where a keyed task is, over several partitions", () => {
       (error: unknown) => (error instanceof PaihaoError ? error.code : String(error)),
     );
   const isFree = async (id: string) => (await submitPlain(id, await anotherProcess())).verdict === "new";
-  const tickAll = async () => {
-    for (const partition of t.keys.tags.keys()) await t.engine.tick(partition);
+  const checkAll = async () => {
+    for (const partition of t.keys.tags.keys()) await t.engine.checkPointers(partition);
   };
 
   it("is forgotten at once when the line is full or too long, so that the id is free for another queue", async () => {
@@ -79,7 +86,7 @@ describe("where a keyed task is, over several partitions", () => {
       onSubmit = () => Promise.reject(new PaihaoError(code));
       expect(await failure(submit(idElsewhere(n)))).to.equal(code);
       onSubmit = (send) => send();
-      await tickAll();
+      await checkAll();
       expect(await isFree(idElsewhere(n)), code).to.equal(true);
     }
   });
@@ -91,9 +98,20 @@ describe("where a keyed task is, over several partitions", () => {
     };
     expect(await failure(submit(idElsewhere()))).to.equal("store-unavailable");
     onSubmit = (send) => send();
-    await tickAll();
+    await checkAll();
     expect(await (await anotherProcess()).look(idElsewhere())).to.include({ state: "waiting" });
     expect((await submit(idElsewhere())).verdict).to.equal("replay");
+  });
+
+  it("keeps no tick waiting for the partition of the queue", async () => {
+    onSubmit = () => Promise.reject(new PaihaoError("store-unavailable"));
+    await failure(submit(idElsewhere()));
+    canAsk = false;
+    for (const partition of t.keys.tags.keys()) await t.engine.tick(partition);
+    expect(await failure(checkAll())).to.equal("store-unavailable");
+    canAsk = true;
+    await checkAll();
+    expect(await isFree(idElsewhere())).to.equal(true);
   });
 
   it("is kept when the id was submitted again meanwhile, and that was accepted", async () => {
