@@ -5,6 +5,7 @@ import type { Logger } from "../log.ts";
 import { type Connection, isCluster } from "./connection.ts";
 import type { Keys } from "./keys.ts";
 import type { Reservation, ReservedPart, Scripts } from "./scripts/scripts.ts";
+import { readInfo } from "./servers/check-server.ts";
 
 /** Pause between two attempts to end a wait, ms: the first may have overtaken it on its way to the store. */
 const AGAIN_MS = 20;
@@ -40,10 +41,24 @@ export async function openStandby(queue: string, parts: StandbyParts): Promise<S
   }
 }
 
-/** A connection on which requests wait, and its id in the store. */
+/** What the store calls a connection. */
+interface Client {
+  readonly id: number;
+  /** That of the server since it started: after that it gives the same ids to others. */
+  readonly run: string | undefined;
+}
+
+/** A connection on which requests wait. */
 interface Own {
   readonly redis: Redis;
-  readonly client: number;
+  readonly client: Client;
+}
+
+const runOf = async (redis: Redis): Promise<string | undefined> => (await readInfo(redis)).get("run_id");
+
+async function clientOf(redis: Redis): Promise<Client> {
+  const [id, run] = await Promise.all([redis.client("ID"), runOf(redis)]);
+  return { id, run };
 }
 
 /** @throws Error if it cannot be opened, or may not be used */
@@ -51,9 +66,9 @@ async function openOwn(parts: StandbyParts, commands: Redis): Promise<Own> {
   const redis = await parts.connect();
   try {
     if (isCluster(redis)) throw new Error("the store is a cluster");
-    const client = await redis.client("ID");
+    const client = await clientOf(redis);
     // Whether it may be used: nothing waits yet.
-    await commands.client("UNBLOCK", client);
+    await commands.client("UNBLOCK", client.id);
     return { redis, client };
   } catch (error) {
     redis.disconnect();
@@ -76,10 +91,10 @@ export class Standby {
   readonly #wake: string;
   #own: Redis;
   #reserve: Scripts["reserve"];
-  /** The id of the connection in the store; undefined while it is unknown. */
-  #client: number | undefined;
+  /** What the store calls the connection; undefined while it is unknown. */
+  #client: Client | undefined;
   /** The last one that was known. */
-  #lastClient: number;
+  #lastClient: Client;
   /** When the last request on it has waited long enough, monotonic ms. */
   #waitsUntil = 0;
   #waiting = false;
@@ -111,7 +126,7 @@ export class Standby {
   }
 
   async #identify(redis: Redis): Promise<void> {
-    const client = await redis.client("ID").catch(() => undefined);
+    const client = await clientOf(redis).catch(() => undefined);
     if (this.#own !== redis || this.#reopening) return;
     this.#client = client;
     if (client !== undefined) this.#lastClient = client;
@@ -127,8 +142,10 @@ export class Standby {
     // It must not send its requests again if it comes back after all.
     this.#own.disconnect();
     this.#client = undefined;
+    const { id, run } = this.#lastClient;
     try {
-      await commands.client("KILL", "ID", this.#lastClient);
+      // On a server that has started since, or on another one, the id is that of somebody else, and nothing waits.
+      if ((await runOf(commands)) === run) await commands.client("KILL", "ID", id);
     } catch (error) {
       if (!REFUSED.test(messageOf(error))) throw error;
       // Its user may not end connections: what waits there ends by itself.
@@ -192,7 +209,7 @@ export class Standby {
 
   async #cut(): Promise<void> {
     while (this.#waiting && this.#client !== undefined) {
-      const cut = await this.#parts.commands.client("UNBLOCK", this.#client).catch(() => 0);
+      const cut = await this.#parts.commands.client("UNBLOCK", this.#client.id).catch(() => 0);
       if (cut === 1) return;
       await delay(AGAIN_MS);
     }
