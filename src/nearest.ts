@@ -4,10 +4,15 @@ const MOST_MISTAKES = 2;
 /**
  * The name that was probably meant: the one of `names` from which a misspelt one differs least, whatever their case. Undefined if none is
  * like it.
+ * @param most how many mistakes it may have
  */
-export function nearest(misspelt: string, names: Iterable<string>): string | undefined {
+export function nearest(
+  misspelt: string,
+  names: Iterable<string>,
+  most = Math.min(MOST_MISTAKES, Math.floor(misspelt.length / 2)),
+): string | undefined {
   let best: string | undefined;
-  let fewest = Math.min(MOST_MISTAKES, Math.floor(misspelt.length / 2)) + 1;
+  let fewest = most + 1;
   for (const name of names) {
     // Far apart in length, they are far apart; and a caller's text may be long.
     if (Math.abs(name.length - misspelt.length) >= fewest) continue;
