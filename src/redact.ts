@@ -21,7 +21,7 @@ const MEMBERS =
   "(?:proxy-)?authorization|(?:set-)?cookie|password|secret|x-api-key|api[-_]?key|x-auth-token|webhook-signature";
 const STRING = '"(?:[^"\\\\]|\\\\[^])*(?:"|\\\\?$)';
 
-/** Secrets by their form, each with what stays of it. In JSON a letter behind a backslash is no letter of a word. */
+/** Secrets by their form, each with what remains of it. In JSON a letter behind a backslash is not part of a word. */
 const FORMS: readonly (readonly [form: RegExp, kept: string])[] = [
   // The password of a URL; what is in front of it names the account.
   [/(:\/\/[^\s/?#@:"\\]*:)[^\s/?#"\\]+@/g, `$1${MASK}@`],

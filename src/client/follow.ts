@@ -163,7 +163,7 @@ class Follower {
     }));
   }
 
-  /** Sends a request that the server holds for so long. */
+  /** Sends a long poll of that length. */
   #ask<T>(path: string, waitS: number, headers: object | "", read: (response: Response) => Promise<T>): Promise<T> {
     return this.#task.connection.send(
       path,

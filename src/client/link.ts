@@ -3,7 +3,7 @@ import type { Target } from "./follow.ts";
 
 const LINK = /^(https?:\/\/[^?#]*?)?(\/v1\/requests\/[^\W_][\w.~-]{0,127})(?:\/[a-z]*)?(\?[^#]*)?$/;
 
-/** The task of a link to one of its resources, which may be signed; undefined of a text that is no such link. */
+/** The task of a link to one of its resources, which may be signed; undefined if the text is not such a link. */
 export function linkedTask(connection: Connection, text: string): Target | undefined {
   const [, base = connection.url, path, query = ""] = LINK.exec(text) ?? [];
   if (path === undefined) return undefined;
@@ -18,5 +18,5 @@ export function linkedTask(connection: Connection, text: string): Target | undef
  */
 export function named(text: string): string {
   if (/^[^\W_][\w.~-]{0,127}$/.test(text)) return text;
-  throw new TypeError(`${JSON.stringify(text)} is no id or queue`);
+  throw new TypeError(`${JSON.stringify(text)} is not an id or queue`);
 }

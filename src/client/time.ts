@@ -6,7 +6,7 @@ const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 
 /** Milliseconds of a duration. @throws TypeError */
 export function msOf(value: Duration): number {
   const [, amount, unit = "ms"] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$/.exec(`${value}`.trim()) ?? [];
-  if (amount === undefined) throw new TypeError(`${JSON.stringify(value)} is no duration`);
+  if (amount === undefined) throw new TypeError(`${JSON.stringify(value)} is not a duration`);
   return Number(amount) * (UNITS[unit] ?? 1);
 }
 

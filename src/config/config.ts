@@ -183,7 +183,7 @@ function servedHosts(host: string, allowed: readonly string[], open: boolean): S
   const local = open && LOOPBACK.test(host);
   const own = host.includes(":") ? `[${host}]` : host;
   const names = ["localhost", "127.0.0.1", "[::1]", own, ...allowed].map((name) => name.toLowerCase());
-  // Callers and probes in a network use addresses, which the server cannot know. None is a name, so none can be rebound.
+  // Callers and probes in a network use addresses, which the server cannot know. An address is not a name, so it cannot be rebound.
   return { names, addresses: open && !local, probes: !local };
 }
 

@@ -14,8 +14,8 @@ export interface MisspeltVariable {
 }
 
 /**
- * The variables that nothing reads, although their names differ from ours in a letter or two only, or begin with PAIHAO_. Others may have any name:
- * an environment is shared with many programs.
+ * The variables that nothing reads, although their names differ from ours in a letter or two only, or begin with PAIHAO_. Others may
+ * have any name: an environment is shared with many programs.
  */
 export function misspelt(given: readonly string[], known: readonly string[]): MisspeltVariable[] {
   const ours = new Set([...known, ...OF_COMMANDS]);

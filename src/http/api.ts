@@ -37,6 +37,6 @@ export interface Api {
   checkWebhook(url: string): Promise<string>;
   /** Why the server is not ready; empty if it is. */
   readiness(): Promise<readonly string[]>;
-  /** The memory of the servers of the store. */
+  /** The servers of the store: their memory, persistence and replicas. */
   nodes(): Promise<readonly StoreNode[]>;
 }

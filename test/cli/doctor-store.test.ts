@@ -78,7 +78,7 @@ describe("paihao doctor, on a store that answers but does not work", function ()
     const queues = found.filter(({ check }) => check === "queues").map(({ message }) => message);
     expect(queues).to.deep.equal([
       "no live worker takes from default, in which 1 wait",
-      "gated is orphaned: no live worker has a handler for it, nor has HANDLERS here (1 waiting)",
+      "gated is orphaned: neither a live worker nor HANDLERS here has a handler for it (1 waiting)",
     ]);
     const working = await startServer({ REDIS_URL: redis.url, KEY_PREFIX: "left" });
     const after = await examine({ KEY_PREFIX: "left" });

@@ -36,7 +36,7 @@ export async function checkAccess(connection: Connection, config: Config, flags:
   }
 }
 
-/** What it is, and what follows the semicolon as advice. */
+/** A finding of a sentence whose part after the semicolon is advice. */
 function split(check: string, sentence: string): Finding {
   const [what = "", ...advice] = sentence.split("; ");
   return failure(check, what, advice.length > 0 ? advice.join("; ") : SEE_LOG);

@@ -39,7 +39,7 @@ function findingOf({ snapshot, dead }: QueueRow, handled: ReadonlySet<string>): 
   return [
     warning(
       CHECK,
-      `${queue} is orphaned: no live worker has a handler for it, nor has HANDLERS here (${tasks.join(", ")})`,
+      `${queue} is orphaned: neither a live worker nor HANDLERS here has a handler for it (${tasks.join(", ")})`,
       "start workers that have its handler; if it was removed for good, cancel its tasks",
     ),
   ];

@@ -4,7 +4,7 @@ import { KeyRing } from "../../http/security/key-ring.ts";
 import { createLog } from "../../log.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 
-/** What the settings say, but hardly mean: the server starts without a word about it. */
+/** Variables that are probably misspelt: the server ignores them silently. */
 export function checkVariables(): Finding[] {
   return misspeltVariables().map(({ name, meant }) =>
     warning("settings", `nothing reads ${name}`, meant === undefined ? "remove it" : `is ${meant} meant? Rename it`),

@@ -37,7 +37,7 @@ export async function checkStore(
     if (!(error instanceof StartError)) throw error;
     findings.push(failure("store", messageOf(error), "the server does not start with it"));
   }
-  // Without a version it is none that the rest applies to.
+  // The rest applies only to a supported server.
   if (known === undefined) return { findings };
   const masters = mastersOf(connection);
   for (const node of masters) {

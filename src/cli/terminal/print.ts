@@ -38,7 +38,7 @@ export function printJsonLine(value: unknown): void {
   printData(JSON.stringify(value));
 }
 
-/** Data, and a line break where it has none: as it is, but on a terminal its control characters as JSON escapes them. */
+/** Writes data as it is, except that on a terminal control characters are escaped as in JSON; ends with a line break. */
 export function printData(text: string): void {
   const data = process.stdout.isTTY ? escapedControls(text) : text;
   process.stdout.write(data.endsWith("\n") ? data : `${data}\n`);

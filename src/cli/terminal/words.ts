@@ -54,7 +54,7 @@ export function statusText(status: Status, agoS = 0): string {
     case "canceled":
       return `${status.state}: ${status.error.message}`;
     default:
-      // Of a server of another release.
+      // From a server of another release.
       return String((status as { state?: unknown }).state);
   }
 }

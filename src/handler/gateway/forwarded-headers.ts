@@ -94,7 +94,7 @@ function refusal(given: string): string | undefined {
   return undefined;
 }
 
-/** A name as servers see it that do not distinguish what is no letter or digit: `X_Real.IP` is `x-real-ip`. */
+/** A name as seen by servers that take all characters other than letters and digits for the same: `X_Real.IP` is `x-real-ip`. */
 function plain(name: string): string {
   return name.replace(/[^a-z0-9]/g, "-");
 }

@@ -81,7 +81,7 @@ function endOfString(text: string, from: number): number {
 function pathOfInfinity(value: unknown): string[] | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? undefined : [];
   if (typeof value !== "object" || value === null) return undefined;
-  // Of an array no list of names and members is made: it would be several times as large.
+  // No list of the entries of an array is made: it would be several times as large.
   const names = Array.isArray(value) ? value.keys() : Object.keys(value);
   for (const name of names) {
     const path = pathOfInfinity((value as Record<PropertyKey, unknown>)[name]);

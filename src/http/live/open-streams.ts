@@ -6,8 +6,8 @@ import { senderOf } from "../security/sender.ts";
 const RETRY_AFTER_S = 5;
 
 /**
- * The event streams and long polls that are open in this process, those for leases among them, by sender. Each takes a connection for as long as its task
- * takes, so their number is limited per sender.
+ * The event streams and long polls that are open in this process, including those for leases, by sender. Each occupies a connection
+ * for as long as it waits, so their number is limited per sender.
  */
 export class OpenStreams {
   readonly #most: number;

@@ -25,7 +25,7 @@ type Limits = Record<keyof typeof STALLED_DEFAULTS, number>;
 
 /**
  * Closes the connections of clients that do not read, since their data is buffered in this process. Clients that read slowly are
- * left alone unless too much is buffered for all together: then those go first for whom most is. Idle ones with nothing to read
+ * left alone unless too much is buffered for all together: then those with the most are closed first. Idle ones with nothing to read
  * are left alone.
  */
 export function cutStalledReaders(server: Server, limits: Limits): void {
