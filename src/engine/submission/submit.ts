@@ -171,7 +171,7 @@ export class Submitter {
     const { homes } = this.#parts;
     const [own, home] = [this.#keys.partitionOf(id), this.#keys.partitionOf(queue)];
     const pointer = { id, queue, caller, home };
-    const scripts = this.#scriptsFor(item);
+    const scripts = this.#scriptsOf(item.large);
     const losses = scripts.losses();
     const pointed = own === home || item.dryRun ? null : this.#pointers.add(own, pointer);
     const submitHome = async () => {
@@ -228,8 +228,8 @@ export class Submitter {
     return large ? this.#large : this.#batch;
   }
 
-  #scriptsFor(item: SubmitItem): Scripts {
-    return isLarge(item.input) ? this.#parts.large : this.#parts.scripts;
+  #scriptsOf(large: boolean): Scripts {
+    return large ? this.#parts.large : this.#parts.scripts;
   }
 
   /** A submission whose call has failed: it may be stored all the same. */

@@ -103,6 +103,25 @@ describe("where a keyed task is, over several partitions", () => {
     expect((await submit(idElsewhere())).verdict).to.equal("replay");
   });
 
+  it("is found out on the connection that had the submission, also for a small one beside a large one", async () => {
+    onSubmit = () => Promise.reject(new PaihaoError("store-unavailable"));
+    const asked: string[] = [];
+    const makeLarge = (redis: Connection): Scripts => {
+      const scripts = makeScripts(redis);
+      const lifetimes: Scripts["lifetimes"] = (tag, ids) => {
+        asked.push(...ids);
+        return scripts.lifetimes(tag, ids);
+      };
+      return { ...scripts, lifetimes };
+    };
+    t = await open({ makeScripts, makeLarge });
+    const inputs = ["1", JSON.stringify("x".repeat(2 * 1024 ** 2))];
+    const submissions = inputs.map((input, n) => submissionOf(idElsewhere(n), "jobs", input, { key: "k" }));
+    await t.engine.submitAll(submissions, t.settings);
+    await checkAll();
+    expect(asked).to.have.members([idElsewhere(0), idElsewhere(1)]);
+  });
+
   it("keeps no tick waiting for the partition of the queue", async () => {
     onSubmit = () => Promise.reject(new PaihaoError("store-unavailable"));
     await failure(submit(idElsewhere()));
