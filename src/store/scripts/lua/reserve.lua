@@ -184,7 +184,7 @@ local fence, first_fence = tonumber(q[2] or 0), nil
 local ids, leased, taken = { nil }, { nil, nil }, 0
 local expiry, worker_end = whole(now + lease), end_of_worker(worker)
 local entries = {}
-if undecided then
+if undecided and count > 0 then
   entries = redis.call('ZRANGEBYSCORE', startable, '-inf', undecided, 'WITHSCORES', 'LIMIT', 0, count)
   for n = 1, #entries, 2 do redis.call('ZREM', startable, entries[n]) end
 elseif count > 0 then
