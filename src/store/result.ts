@@ -22,9 +22,9 @@ export function encodeResult({ status, contentType, headers, body }: Answer): st
   return typeof body === "string" ? line + body : Buffer.concat([Buffer.from(line), body]);
 }
 
-/** Whether the beginning of a stored result has all of its head. */
+/** Whether the beginning of a stored result has all of its head and some of its body, so that it does not look like an empty result. */
 export function hasHead(start: Buffer): boolean {
-  return start.includes(NEWLINE);
+  return start.subarray(0, -1).includes(NEWLINE);
 }
 
 /**

@@ -148,7 +148,7 @@ export class Inspector {
     }
   }
 
-  /** A long result that is read in pieces; null if it cannot be: it is gone, or its headers alone are longer than a piece. */
+  /** A long result that is read in pieces; null if it cannot be: it is gone, or its headers alone fill a piece. */
   async #begin(id: string, bytes: number, home: number): Promise<Result | null> {
     const begun = await this.#values.begin("result", id, bytes, home);
     return begun && hasHead(begun.start) ? { ...decodeResult(begun.start), rest: begun.rest } : null;

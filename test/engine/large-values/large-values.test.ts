@@ -194,6 +194,17 @@ describe("a large value", () => {
         expect([result?.headers, String(result?.body), result?.rest]).to.deep.equal([headers, "short", undefined]);
       });
 
+      it("is read at once if its headers fill the first piece, so that it never looks empty", async () => {
+        await jobs.submit();
+        const [task] = await jobs.reserve();
+        const lease = { queue: "jobs", id: String(task?.id), fence: String(task?.fence) };
+        const head = JSON.stringify({ s: 200, t: "text/plain", h: { "x-long": "" } }).length + 1;
+        const headers = { "x-long": "y".repeat(pieceBytes - head) };
+        await jobs.engine.complete(lease, { ...answer("<p>page"), headers }, jobs.settings);
+        const result = await begin(lease.id);
+        expect([String(result?.body), result?.rest]).to.deep.equal(["<p>page", undefined]);
+      });
+
       it("ends with an error if it is deleted or replaced in between, and never mixes two", async () => {
         for (const change of [(key: string) => jobs.redis.del(key), (key: string) => jobs.redis.append(key, "more")]) {
           const id = await completed(randomBytes(3 * pieceBytes));
