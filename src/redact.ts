@@ -17,8 +17,9 @@ const FRAMES = 8192;
 /** So far behind a cut the end of a secret is looked for. */
 const REACH = 1024;
 
-const MEMBERS =
-  "(?:proxy-)?authorization|(?:set-)?cookie|password|secret|x-api-key|api[-_]?key|x-auth-token|webhook-signature";
+const HEADERS = "(?:proxy-)?authorization|(?:set-)?cookie|x-api-key|x-auth-token|webhook-signature";
+const MEMBERS = `${HEADERS}|password|(?:client[-_]?)?secret|api[-_]?key|(?:(?:access|refresh|id|session)[-_]?)?token`;
+const QUOTED = '(?:[^"\\\\]|\\\\\\\\(?:\\\\["\\\\]|[^"\\\\]))*';
 const STRING = '"(?:[^"\\\\]|\\\\[^])*(?:"|\\\\?$)';
 
 /** Secrets by their form, each with what remains of it. In JSON a letter behind a backslash is not part of a word. */
@@ -32,13 +33,16 @@ const FORMS: readonly (readonly [form: RegExp, kept: string])[] = [
   [/(?<![^\\]\w)ph_[A-Za-z0-9_-]{16,}/g, `ph_${MASK}`],
   // Members; what is not closed goes to the end, so that it is not tried again from each member in it.
   [new RegExp(`("(?:${MEMBERS})":)(?:${STRING}|\\[(?:${STRING}|[^"\\]])*(?:\\]|$))`, "gi"), `$1"${MASK}"`],
-  // The same in a text of JSON, which is a string of the line.
-  [new RegExp(`(\\\\"(?:${MEMBERS})\\\\": ?\\\\")[^"\\\\]+`, "gi"), `$1${MASK}`],
+  // Members of JSON in a string, which may quote quotation marks; of JSON that is deeper in it, all that follows goes too.
+  [new RegExp(`(\\\\"(?:${MEMBERS})\\\\+": *\\\\+")${QUOTED}`, "gi"), `$1${MASK}`],
+  // Lists of headers, and headers as they are sent.
+  [new RegExp(`("(?:${HEADERS})",)${STRING}`, "gi"), `$1"${MASK}"`],
+  [/(?<![^\\]\w)((?:set-)?cookie|x-api-key|x-auth-token)(: *)[^"\\]+/gi, `$1$2${MASK}`],
 ];
 
 /** What every one of these forms has; nearly all lines have none of it, and are looked at only once. */
 const HINT =
-  /:\/\/|[?&][\w-]+=|bearer|basic|whsec_|ph_|(?:authorization|cookie|password|secret|api[-_]?key|token|signature)\\?"/i;
+  /:\/\/|[?&][\w-]+=|bearer|basic|whsec_|ph_|(?:authorization|cookie|password|secret|api[-_]?key|token|signature)(?:\\*"|:)/i;
 
 /**
  * Makes a function for lines of JSON that cuts long values, replaces secrets – those given, and whatever has the form of one – and

@@ -45,6 +45,34 @@ describe("a log line", () => {
     expect(line.msg).to.equal('refused: {"password":"***","x-api-key":"***","n":1}');
   });
 
+  it("has none in JSON that a text quotes, whatever is in it, and stays JSON", () => {
+    const secret = 'hunter2 "a\\b\n"c, \\';
+    for (const name of ["password", "access_token", "token", "client_secret", "X-Api-Key"]) {
+      for (const space of [0, 2]) {
+        const quoted = JSON.stringify({ a: 1, [name]: secret, b: "2" }, null, space);
+        const { msg } = JSON.parse(clean(JSON.stringify({ msg: `refused: ${quoted}, next` })));
+        const masked = JSON.stringify({ a: 1, [name]: "***", b: "2" }, null, space);
+        expect(msg).to.equal(`refused: ${masked}, next`);
+        const deep = clean(JSON.stringify({ msg: JSON.stringify({ body: quoted }), n: 1 }));
+        expect(deep, deep).to.not.match(/hunter2/);
+        expect(JSON.parse(deep).n).to.equal(1);
+      }
+    }
+  });
+
+  it("has none of headers that are listed, or as they are sent", () => {
+    const listed = JSON.stringify({
+      rawHeaders: ["Cookie", 'a"b', "X-Api-Key", "c", "Accept", "d"],
+      pair: ["cookie", "e"],
+    });
+    expect(JSON.parse(clean(listed))).to.deep.equal({
+      rawHeaders: ["Cookie", "***", "X-Api-Key", "***", "Accept", "d"],
+      pair: ["cookie", "***"],
+    });
+    const sent = JSON.stringify({ msg: "GET / HTTP/1.1\r\nCookie: a=b; c=d\r\nX-API-Key: e\r\nAccept: f" });
+    expect(JSON.parse(clean(sent)).msg).to.equal("GET / HTTP/1.1\r\nCookie: ***\r\nX-API-Key: ***\r\nAccept: f");
+  });
+
   it("has none of the given secrets, also as they are in JSON", () => {
     const known = redaction(["correct horse", 'quo"ted', "short"]);
     const line = JSON.stringify({ msg: 'correct horse, quo"ted, short' });

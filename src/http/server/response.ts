@@ -11,8 +11,24 @@ import type { Context } from "koa";
 
 const LATEST = Symbol("latest");
 
+const PIPELINE = Symbol("pipeline");
+
+/**
+ * So many requests of a connection are handled at once. A client may send hundreds in one piece without reading an answer, and what is
+ * answered is kept until it can be sent.
+ */
+const HANDLED_AT_ONCE = 8;
+
+/** The requests of a client that does not wait for answers. */
+interface Pipeline {
+  /** How many are handled, or answered and not sent yet. */
+  handled: number;
+  /** Handle the others, in their order. If the connection ends before, they go with it. */
+  readonly waiting: (() => void)[];
+}
+
 /** A connection, with the response to its last request until it is sent: kept longer, it would survive minor collections. */
-type AnsweredSocket = Duplex & { [LATEST]?: HttpResponse | undefined };
+type AnsweredSocket = Duplex & { [LATEST]?: HttpResponse | undefined; [PIPELINE]?: Pipeline | undefined };
 
 /** The response to the last request of a connection; undefined if it has been sent. */
 export function latestOn(socket: Duplex): HttpResponse | undefined {
@@ -36,13 +52,27 @@ export class HttpResponse<Request extends IncomingMessage = IncomingMessage> ext
   /** The text of the head, once Node has made it. */
   declare protected _header: string | null;
 
-  /** Makes it the latest response of a connection. */
-  follow(socket: AnsweredSocket): void {
+  /** Makes it the latest response of a connection. Returns where its request has to wait; undefined if it may be handled now. */
+  follow(socket: AnsweredSocket): Pipeline["waiting"] | undefined {
+    const isAlone = socket[LATEST] === undefined;
     socket[LATEST] = this;
+    if (isAlone) return undefined;
+    socket[PIPELINE] ??= { handled: 1, waiting: [] };
+    const pipeline = socket[PIPELINE];
+    if (pipeline.handled >= HANDLED_AT_ONCE) return pipeline.waiting;
+    pipeline.handled += 1;
+    return undefined;
   }
 
-  override detachSocket(socket: Socket): void {
-    if (latestOn(socket) === this) (socket as AnsweredSocket)[LATEST] = undefined;
+  /** Called by Node when it is sent. */
+  override detachSocket(socket: Socket & AnsweredSocket): void {
+    const pipeline = socket[PIPELINE];
+    if (socket[LATEST] === this) socket[LATEST] = socket[PIPELINE] = undefined;
+    else if (pipeline) {
+      const next = pipeline.waiting.shift();
+      if (next) process.nextTick(next);
+      else pipeline.handled -= 1;
+    }
     super.detachSocket(socket);
   }
 

@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import { createServer, type Server } from "node:http";
 import { type AddressInfo, Server as NetServer } from "node:net";
 import type Koa from "koa";
@@ -64,11 +65,14 @@ export class HttpServer implements Role {
     const handle = app.callback();
     const limits = { ...HTTP_DEFAULTS, ...options.limits };
     const onRequest = (req: HttpRequest, res: HttpResponse<HttpRequest>) => {
-      res.follow(req.socket);
+      const waiting = res.follow(req.socket);
       // Otherwise a busy keep-alive connection could delay the stop forever.
       res.stopping = stopping.signal;
       // With its body at hand a request is handled without waiting for anything but the store.
-      if (req.keepBody()) process.nextTick(handle, req, res);
+      const hasBody = req.keepBody();
+      // Not in the context of the request whose answer lets it begin.
+      if (waiting) waiting.push(AsyncResource.bind(() => void handle(req, res)));
+      else if (hasBody) process.nextTick(handle, req, res);
       else void handle(req, res);
     };
     this.#server = createServer(
