@@ -59,7 +59,7 @@ describe("deploy/compose/sentinel.yaml, with its commands run on loopback addres
         /exec redis-server .*/,
         (line) => `${line} --bind ${address} --bind-source-addr ${address} --protected-mode no`,
       )
-      .replace("down-after-milliseconds mymaster 5000", "down-after-milliseconds mymaster 1000")
+      .replace("down-after-milliseconds mymaster 5000", "down-after-milliseconds mymaster 3000")
       .replace("failover-timeout mymaster 30000", "failover-timeout mymaster 3000");
     const child = spawn("sh", ["-c", here], { stdio: "ignore" });
     await once(child, "spawn");
@@ -99,13 +99,14 @@ describe("deploy/compose/sentinel.yaml, with its commands run on loopback addres
     expect(first).to.equal(`${network}${SERVERS.redis}`);
     await end("redis", "SIGKILL");
     await eventually(async () => (await primary()) !== first);
-    const heir = await primary();
+    // Where the machine has much to do another failover may follow.
     await eventually(async () => {
-      await at(heir).set("after the failover", "1");
-      expect(await at(heir).wait(1, 1000)).to.equal(1);
+      const heir = at(await primary());
+      await heir.set("after the failover", "1");
+      expect(await heir.wait(1, 1000)).to.equal(1);
     });
 
-    for (const name of [...running.keys()]) await end(name);
+    await Promise.all([...running.keys()].map((name) => end(name)));
     await up();
     await eventually(async () => {
       expect(await at(await primary()).get("after the failover")).to.equal("1");
