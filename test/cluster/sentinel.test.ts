@@ -1,5 +1,6 @@
 import { expect } from "chai";
-import { connectOnce } from "../../src/store/servers/probe.ts";
+import { createLog } from "../../src/log.ts";
+import { connect } from "../../src/store/connection.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import type { PrivateRedis } from "../../testbed/redis-server.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
@@ -74,7 +75,8 @@ describe("a Redis with sentinels", function () {
     const load = startLoad(running);
     await load.more(200);
     const old = await sentinels.master();
-    const admin = await connectOnce(old.url);
+    // One that connects again: sentinels end the connections of a server whose role they change.
+    const admin = await connect(old.url, "admin", createLog("silent"));
     try {
       await eventually(async () => /slave0:.*state=online/.test(await admin.info("replication")));
       // For longer than the sentinels may take to see that the replica is fit to take over.
