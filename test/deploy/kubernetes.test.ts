@@ -30,7 +30,16 @@ const ALL_VALUES = [
     "keda.enabled=true",
     "podMonitor.enabled=true",
     "podMonitor.keySecret=metrics",
-    "handlers.existingConfigMap=handlers",
+    "handlers.files.hello\\.ts=export {}",
+    "secret.API_KEYS=x",
+  ],
+  ...[
+    "extraEnv[0].name=OTEL_SERVICE_NAME",
+    "extraEnv[0].value=paihao",
+    "extraVolumes[0].name=ca",
+    "extraVolumes[0].secret.secretName=ca",
+    "extraVolumeMounts[0].name=ca",
+    "extraVolumeMounts[0].mountPath=/ca",
   ],
   ...[
     "api.ingress.enabled=true",
