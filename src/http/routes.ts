@@ -123,8 +123,7 @@ export const ROUTES = {
   docs: { methods: GET, path: "/docs", scopes: "none", page: true },
   llms: { methods: GET, path: "/llms.txt", scopes: "none", page: true },
   docsFile: { methods: GET, path: "/docs/:name", scopes: "none", page: true },
-  pageFile: { methods: GET, path: "/pages/:name", scopes: "none", page: true },
-  dashboardFile: { methods: GET, path: "/pages/dashboard/{*path}", scopes: "none", page: true },
+  pageFile: { methods: GET, path: "/pages/{*path}", scopes: "none", page: true },
 } as const satisfies Readonly<Record<string, Route>>;
 
 export type RouteName = keyof typeof ROUTES;

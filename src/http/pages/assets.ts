@@ -17,22 +17,17 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /** The folders of the addresses of assets. */
-type AssetFolder = "pages" | "dashboard" | "docs";
+type AssetFolder = "pages" | "docs";
 
 /** Where the file of each name lies. */
 type Files = Readonly<Record<string, URL>>;
 
 /** Which files each folder has; nothing else is served. */
 const FILES: Readonly<Record<AssetFolder, () => Files>> = {
-  pages: () => {
-    const ofTask = ["task.css", "task.js", "task-output.js", "task-result.js", "task-words.js"];
-    const ofDocs = ["docs.js", "guide.css", "problem.css"];
-    return { ...named("", ["favicon.svg", "palette.css"]), ...named("task/", ofTask), ...named("docs/", ofDocs) };
-  },
-  dashboard: () => ({
-    ...servedIn(new URL("dashboard/", FOLDER)),
-    "uplot.js": ofPackage("uplot/dist/uPlot.iife.min.js", "uplot"),
-    "uplot.css": ofPackage("uplot/dist/uPlot.min.css", "uplot"),
+  pages: () => ({
+    ...servedIn(FOLDER),
+    "dashboard/uplot.js": ofPackage("uplot/dist/uPlot.iife.min.js", "uplot"),
+    "dashboard/uplot.css": ofPackage("uplot/dist/uPlot.min.css", "uplot"),
   }),
   docs: () => ({
     ...Object.fromEntries(documentFiles()),
@@ -53,11 +48,6 @@ export function assetOf(folder: AssetFolder, name: string): Asset | undefined {
   const asset = assets.get(location) ?? makeAsset(TYPES[extname(name)] ?? "", readFileSync(location));
   assets.set(location, asset);
   return asset;
-}
-
-/** The files of these names in a folder of pages. */
-function named(folder: string, names: readonly string[]): Files {
-  return Object.fromEntries(names.map((name) => [name, new URL(folder + name, FOLDER)]));
 }
 
 /** The files of a folder and of those within it that are no templates, by their paths. */

@@ -5,7 +5,19 @@ import { responseOf } from "../../server/response.ts";
 import type { MonitorDocument } from "../../task/documents/monitor-document.ts";
 import { paths } from "../../task/links.ts";
 import { replyPage } from "../render.ts";
-import { aheadOf, attemptOf, detailOf, hasEnded, headlineOf, isLong, numberOf, titleOf, waitOf } from "./task-words.js";
+import {
+  aheadOf,
+  attemptOf,
+  collectOf,
+  detailOf,
+  hasEnded,
+  headlineOf,
+  isLong,
+  lookOf,
+  numberOf,
+  titleOf,
+  waitOf,
+} from "./task-words.js";
 
 /** A page without a script comes back at Retry-After, and at the latest after so many seconds: places move meanwhile. */
 const MOST_REFRESH_S = 15;
@@ -63,7 +75,8 @@ export function replyMissingPage(ctx: Context, error: PaihaoError, frames: reado
   if (status === 503) ctx.set("Refresh", ctx.response.get("Retry-After"));
   const isEmbedded = /[?&]embed=true(?:&|$)/i.test(ctx.search);
   const detail = error.message === title ? "" : error.message;
-  replyPage(ctx, "task/missing.html", { title, detail }, { frames: isEmbedded ? frames : [] });
+  const id = String(ctx.params?.id ?? "");
+  replyPage(ctx, "task/missing.html", { title, detail, id }, { frames: isEmbedded ? frames : [] });
 }
 
 /** What is said of an error: to somebody with a link that has expired, nothing about keys. */
@@ -77,7 +90,7 @@ function wordsOf(task: MonitorDocument) {
   const number = numberOf(task);
   return {
     title: titleOf(task),
-    state: task.state,
+    state: lookOf(task),
     queue: task.queue,
     headline: headlineOf(task),
     number,
@@ -85,6 +98,7 @@ function wordsOf(task: MonitorDocument) {
     ahead: aheadOf(task),
     attempt: attemptOf(task),
     detail: detailOf(task),
+    collect: collectOf(task),
     wait: waitOf(task),
     percent: String(task.progress?.percent ?? 0),
   };

@@ -4,6 +4,8 @@ import type { MonitorDocument } from "../../task/documents/monitor-document.ts";
 export function hasEnded(state: string): boolean;
 export function headlineOf(task: MonitorDocument): string;
 export function numberOf(task: MonitorDocument): string;
+export function lookOf(task: MonitorDocument): string;
+export function collectOf(task: MonitorDocument): string;
 export function isLong(number: string): boolean;
 export function aheadOf(task: MonitorDocument): string;
 export function attemptOf(task: MonitorDocument): string;

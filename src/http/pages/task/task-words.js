@@ -5,6 +5,9 @@
 
 /** @typedef {import("../../task/documents/monitor-document.ts").MonitorDocument} Task */
 
+/** So long an estimate holds when its time has come, seconds. */
+const FRESH_S = 15;
+
 /** @type {Readonly<Record<string, string>>} */
 const HEADLINES = {
   waiting: "Place in line",
@@ -12,6 +15,7 @@ const HEADLINES = {
   running: "In progress",
   retrying: "Waiting to try again",
   succeeded: "Done",
+  expired: "Expired",
   failed: "Failed",
   canceled: "Canceled",
 };
@@ -19,9 +23,27 @@ const HEADLINES = {
 /** @param {string} state */
 export const hasEnded = (state) => ["succeeded", "failed", "canceled"].includes(state);
 
+/**
+ * Whether its result is kept no more.
+ * @param {Task} task
+ */
+const isExpired = ({ state, links }) => state === "succeeded" && !links.some(({ rel }) => rel === "result");
+
+/**
+ * What the page looks like: its state, or `expired`.
+ * @param {Task} task
+ */
+export const lookOf = (task) => (isExpired(task) ? "expired" : task.state);
+
 /** @param {Task} task */
 export const headlineOf = (task) =>
-  task.cancelRequested && task.state === "running" ? "Stopping" : (HEADLINES[task.state] ?? task.state);
+  task.cancelRequested && task.state === "running" ? "Stopping" : (HEADLINES[lookOf(task)] ?? task.state);
+
+/**
+ * What the link to the result says; "" while there is none.
+ * @param {Task} task
+ */
+export const collectOf = (task) => (lookOf(task) === "succeeded" ? "Open the result" : "");
 
 /**
  * The large number: the place in line, or how far the task is.
@@ -60,6 +82,7 @@ export function attemptOf(task) {
 /** @param {Task} task */
 export function detailOf(task) {
   if (task.error) return task.error.message;
+  if (isExpired(task)) return "It was done. Its result was kept for a time, which is over.";
   if (task.held && task.state === "waiting") return "Waits for a task of the same key to end";
   return task.progress?.message ?? "";
 }
@@ -73,7 +96,8 @@ export function waitOf(task, agoS = 0) {
   const { eta, state } = task;
   if (!eta || hasEnded(state) || state === "running") return "";
   const left = eta.seconds - agoS;
-  if (left <= 0) return "Any moment now";
+  // Of an old estimate nobody knows whether it still holds.
+  if (left <= 0) return agoS < FRESH_S ? "Any moment now" : "";
   const verb = state === "retrying" ? "Tries again in" : "Starts in";
   const [low, high] = [Math.max(0, eta.low - agoS), eta.high - agoS];
   // A narrower range says no more than its middle.

@@ -1,12 +1,28 @@
 /** Keeps the page of a task up to date from its events (Server-Sent Events, which connect again by themselves). */
 import { addOutput, readOutput } from "./task-output.js";
 import { showResult } from "./task-result.js";
-import { aheadOf, attemptOf, detailOf, hasEnded, headlineOf, isLong, numberOf, titleOf, waitOf } from "./task-words.js";
+import {
+  aheadOf,
+  attemptOf,
+  collectOf,
+  detailOf,
+  hasEnded,
+  headlineOf,
+  isLong,
+  lookOf,
+  numberOf,
+  titleOf,
+  waitOf,
+} from "./task-words.js";
 
 /** @typedef {import("../../task/documents/monitor-document.ts").MonitorDocument} Task */
 
-/** How often an estimate of progress is asked for, ms: it grows by itself, without being an event. */
+/** How often the page looks whether there is something to ask for, ms. */
 const REFRESH_MS = 5000;
+/** A server that has said nothing for so long is asked whether it is still there, ms. */
+const SILENT_MS = 10_000;
+/** The longest time that an expiry is waited for at once, ms: timers know no more than 24 days. */
+const LONGEST_MS = 86_400_000;
 
 /**
  * An element of the page, by its id and its kind.
@@ -45,7 +61,7 @@ const waitText = () => waitOf(task, (Date.now() - seenAt) / 1000);
 function render() {
   const ended = hasEnded(task.state);
   const number = numberOf(task);
-  page.dataset.state = task.state;
+  page.dataset.state = lookOf(task);
   say("headline", headlineOf(task));
   say("number", number);
   element("number").classList.toggle("long", isLong(number));
@@ -53,6 +69,7 @@ function render() {
   say("attempt", attemptOf(task));
   say("detail", detailOf(task));
   say("wait", waitText());
+  say("result", collectOf(task));
   const bar = find("progress", HTMLProgressElement);
   if (task.progress) bar.value = task.progress.percent;
   else bar.removeAttribute("value");
@@ -60,7 +77,7 @@ function render() {
   if (task.deadlineAt) showTime("deadline", task.deadlineAt);
   element("ending").hidden = !task.finishedAt;
   if (task.finishedAt) showTime("finished", task.finishedAt);
-  element("expiry").hidden = task.state !== "succeeded" || !task.expiresAt;
+  element("expiry").hidden = lookOf(task) !== "succeeded" || !task.expiresAt;
   if (task.expiresAt) showTime("expires", task.expiresAt);
   element("cancel").hidden = cancel === "" || ended || task.cancelRequested;
   if (ended) find("sure", HTMLDialogElement).close();
@@ -83,41 +100,86 @@ function update(news) {
   render();
 }
 
-async function refresh() {
-  if (task.state !== "running" || (task.progress && !task.progress.estimated)) return;
-  const monitor = task.links.find((link) => link.rel === "monitor");
-  if (!monitor) return;
+/** When the server was heard last. */
+let heardAt = Date.now();
+
+/** Whether the page and the server are in touch. @param {boolean} isLive */
+function showLive(isLive) {
+  if (isLive) heardAt = Date.now();
+  element("live").hidden = !isLive;
+  element("trouble").hidden = isLive;
+}
+
+/** The document of the task as it is now. @returns {Promise<Task>} */
+async function ask() {
+  const response = await fetch(share, {
+    headers: { Accept: "application/json" },
+    cache: "no-store",
+    signal: AbortSignal.timeout(REFRESH_MS),
+  });
+  if (!response.ok) throw new Error(`HTTP ${response.status}`);
+  return response.json();
+}
+
+/**
+ * Asks for what comes without an event: an estimate that grows by itself or has run out, and whether the server is still there, for a
+ * connection may look open for long when nobody answers any more.
+ * @param {EventSource} source
+ */
+async function refresh(source) {
+  const isGrowing = task.state === "running" && (task.progress?.estimated ?? true);
+  const isOver = task.eta !== null && Date.now() - seenAt > task.eta.seconds * 1000;
+  const isSilent = Date.now() - heardAt > SILENT_MS;
+  if (document.hidden || source.readyState !== EventSource.OPEN || !(isGrowing || isOver || isSilent)) return;
   try {
-    const response = await fetch(monitor.href, { headers: { Accept: "application/json" } });
-    const news = response.ok ? await response.json() : task;
-    // The end is told by its event.
-    if (news.state === "running" && task.state === "running") update(news);
+    const news = await ask();
+    if (source.readyState !== EventSource.OPEN) return;
+    showLive(true);
+    // A change of state is told by its event.
+    if (news.state === task.state) update(news);
   } catch {
-    // The events say that the connection is lost.
+    showLive(false);
   }
 }
 
 function showEnd() {
   const link = task.links.find((l) => l.rel === "result");
-  if (task.state === "succeeded" && link) void showResult(link.href);
+  if (task.state !== "succeeded" || !link) return;
+  void showResult(link.href);
+  if (task.expiresAt === null) return;
+  const leftMs = Math.max(REFRESH_MS, Date.parse(task.expiresAt) - Date.now());
+  setTimeout(() => void showExpiry(), Math.min(leftMs, LONGEST_MS));
+}
+
+/** The result may have expired by now; the clock of this browser may be wrong. */
+async function showExpiry() {
+  try {
+    update(await ask());
+  } catch {
+    // It is looked at again later.
+  }
+  if (lookOf(task) === "expired") element("shown").hidden = true;
+  else setTimeout(() => void showExpiry(), SILENT_MS);
 }
 
 function follow() {
   const source = new EventSource(events);
   const clock = setInterval(() => say("wait", waitText()), 1000);
-  const progress = setInterval(refresh, REFRESH_MS);
-  source.onopen = () => {
-    element("live").hidden = false;
-    element("trouble").hidden = true;
-  };
+  const progress = setInterval(() => void refresh(source), REFRESH_MS);
+  source.onopen = () => showLive(true);
   source.onerror = () => {
-    element("live").hidden = true;
-    element("trouble").hidden = false;
+    showLive(false);
     // Refused for good, for one because the task was destroyed: the server says so on the page itself.
     if (source.readyState === EventSource.CLOSED) setTimeout(() => location.reload(), 5000);
   };
-  source.addEventListener("status", (event) => update(JSON.parse(event.data)));
-  source.addEventListener("output", (event) => addOutput(JSON.parse(event.data)));
+  source.addEventListener("status", (event) => {
+    showLive(true);
+    update(JSON.parse(event.data));
+  });
+  source.addEventListener("output", (event) => {
+    showLive(true);
+    addOutput(JSON.parse(event.data));
+  });
   source.addEventListener("done", (event) => {
     source.close();
     clearInterval(clock);

@@ -10,7 +10,7 @@ import type { Endpoints } from "../../routes.ts";
 /** What the style sheet of the API reference needs: its icons are data: images. */
 const DOCS = { images: "data:" } as const;
 
-type PageRoute = "dashboard" | "dashboardView" | "dashboardFile" | "docs" | "docsFile" | "llms" | "pageFile";
+type PageRoute = "dashboard" | "dashboardView" | "docs" | "docsFile" | "llms" | "pageFile";
 
 /** HTML pages and their files, all from this server, so that they work offline. */
 export function pageEndpoints(): Endpoints<PageRoute> {
@@ -18,7 +18,6 @@ export function pageEndpoints(): Endpoints<PageRoute> {
   return {
     dashboard: replyDashboard,
     dashboardView: replyDashboard,
-    dashboardFile: (ctx) => reply(ctx, assetOf("dashboard", ctx.params.path)),
     docs: (ctx) => replyPage(ctx, "docs/docs.html", {}, DOCS),
     docsFile: (ctx) => {
       const name: string = ctx.params.name;
@@ -30,7 +29,7 @@ export function pageEndpoints(): Endpoints<PageRoute> {
       llms ??= makeAsset("text/plain; charset=utf-8", Buffer.from(llmsText()));
       replyAsset(ctx, llms);
     },
-    pageFile: (ctx) => reply(ctx, assetOf("pages", ctx.params.name)),
+    pageFile: (ctx) => reply(ctx, assetOf("pages", ctx.params.path)),
   };
 }
 

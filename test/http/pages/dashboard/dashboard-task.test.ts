@@ -26,6 +26,38 @@ describe("a task in the dashboard (in Chromium, else left out)", function () {
     await page.getByRole("row", { name: /^#1 succeeded/ }).waitFor();
   });
 
+  it("keeps the end of a long output, follows it, and saves all of it", async () => {
+    const { page } = test;
+    const gate = closedGate();
+    const id = await test.submit("gated", gate.input);
+    const task = await gate.entered;
+    await test.open(`/dashboard/tasks/${id}`);
+    await task.write("the beginning\n");
+    const output = page.getByRole("log", { name: "Output" });
+    await output.getByText("the beginning").waitFor();
+    for (let n = 0; n < 60; n += 1) await task.write(`${n} ${"word ".repeat(400)}\n`);
+    await task.write("the end");
+    await output.getByText(/the end$/).waitFor();
+    await page.getByText("Only the end is shown.").waitFor();
+    const text = (await output.textContent()) ?? "";
+    expect(text.length).to.be.within(60_000, 75_000);
+    expect(text).to.not.contain("the beginning");
+    const below = await output.evaluate(
+      (element) =>
+        Reflect.get(element, "scrollHeight") - Reflect.get(element, "scrollTop") - Reflect.get(element, "clientHeight"),
+    );
+    expect(below, "px from the end").to.be.below(40);
+    const saving = page.waitForEvent("download");
+    await page.getByRole("button", { name: "Download all" }).click();
+    const stream = await (await saving).createReadStream();
+    const saved = await stream.toArray();
+    const lines = Buffer.concat(saved).toString("utf8").trimEnd().split("\n");
+    expect(lines).to.have.length(62);
+    expect(JSON.parse(lines[0] ?? "")).to.include({ seq: 0, data: "the beginning\n" });
+    gate.open();
+    await test.until(id, "succeeded");
+  });
+
   it("shows a place that moves up, and what a worker does with it then", async () => {
     const { page } = test;
     const [first, second] = [closedGate(), closedGate()];

@@ -1,4 +1,5 @@
 import { expect } from "chai";
+import { eventually } from "../../../../testbed/eventually.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
 
@@ -133,6 +134,21 @@ describe("the page of a task", () => {
       expect(answer.headers["content-security-policy"]).to.contain("default-src 'none'");
       expect(answer.text).to.contain("<h1>").and.not.contain("<script>alert");
     }
+  });
+
+  it("says that a result has expired, and leads to none", async () => {
+    const id = await server.enqueue("brief", {});
+    await server.until(id, "succeeded");
+    await eventually(async () => (await server.send(`/v1/requests/${id}`)).status === 410);
+    for (const search of ["", "?embed=true"]) {
+      const { text } = await page(id, search);
+      expect(text).to.contain(">Expired</h1>").and.to.contain('data-state="expired"');
+      expect(text).to.not.contain("Open the result");
+    }
+  });
+
+  it("names the task that is unknown", async () => {
+    expect((await page("order-42")).text).to.contain(">order-42</p>");
   });
 
   it("serves only the files that it needs", async () => {

@@ -5,6 +5,14 @@ import { closedGate } from "../../../helpers/gates.ts";
 import { testKeys } from "../../../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
 
+/** Notes the longest text that is put into the output at once. */
+const WATCH_PIECES = `globalThis.longest = 0;
+  const note = (n) => { globalThis.longest = Math.max(globalThis.longest, n); };
+  new MutationObserver((records) => {
+    for (const { type, addedNodes } of records)
+      if (type === "childList") for (const node of addedNodes) note(node.textContent.length);
+  }).observe(document.getElementById("output-text"), { childList: true, subtree: true });`;
+
 describe("the page of a task in a browser", function () {
   this.timeout(60_000);
   const keys = testKeys({ owner: ["submit"] });
@@ -97,13 +105,17 @@ describe("the page of a task in a browser", function () {
         expect(await value.evaluate((image) => Reflect.get(image, "naturalWidth"))).to.equal(1);
         expect(await axeFindings(page)).to.deep.equal([]);
       }
-      seen[kind] = [await value.allTextContents(), await page.locator("#result").isVisible()];
+      const size = await page.locator("#size").textContent();
+      seen[kind] = [await value.allTextContents(), await page.locator("#result").isVisible(), size];
     }
     expect(seen).to.deep.equal({
-      json: [['{\n  "grüße": "世界 🎫"\n}'], true],
-      text: [["plain — text"], true],
-      image: [[""], true],
-      ...{ html: [[], true], bytes: [[], true], long: [[], true], nothing: [[], false] },
+      json: [['{\n  "grüße": "世界 🎫"\n}'], true, "application/json, 25 bytes"],
+      text: [["plain — text"], true, "text/plain, 14 bytes"],
+      image: [[""], true, "image/gif, 42 bytes"],
+      html: [[], true, "text/html, 25 bytes"],
+      bytes: [[], true, "application/octet-stream, 4 bytes"],
+      long: [[], true, "application/json, 300 kB"],
+      nothing: [[], false, "The task has no result to show."],
     });
     await page.context().close();
   });
@@ -130,6 +142,68 @@ describe("the page of a task in a browser", function () {
       [0, true],
       [0, true],
     ]);
+  });
+
+  it("keeps the end of a long output, with a link to all of it, and adds to it without writing the rest anew", async () => {
+    const gate = closedGate();
+    const { id, link } = await submit("gated", gate.input);
+    const task = await gate.entered;
+    const page = await open(link);
+    await says(page, "live", "live");
+    await task.write("the beginning\n");
+    await says(page, "output-text", "the beginning");
+    await page.evaluate(WATCH_PIECES);
+    for (let n = 0; n < 60; n += 1) await task.write(`${n} ${"word ".repeat(400)}\n`);
+    await task.write("the end");
+    await says(page, "output-text", /the end$/);
+    await says(page, "output-cut", "Only the end is shown");
+    const all = page.getByRole("link", { name: "Open all of it" });
+    expect(await all.getAttribute("href")).to.match(new RegExp(`^/v1/requests/${id}/output\\?`));
+    const seen = (await page.evaluate(
+      `({ chars: document.getElementById("output-text").textContent.length, longest: globalThis.longest,
+          left: document.getElementById("output-text").scrollHeight - document.getElementById("output-text").scrollTop
+            - document.getElementById("output-text").clientHeight })`,
+    )) as { chars: number; longest: number; left: number };
+    expect(seen.chars).to.be.within(60_000, 75_000);
+    expect(seen.longest, "characters of a piece that was written").to.be.below(10_000);
+    expect(seen.left, "px from the end").to.be.below(40);
+    expect(await axeFindings(page)).to.deep.equal([]);
+    gate.open();
+    await says(page, "headline", "Done");
+    await page.reload();
+    await says(page, "output-text", /the end$/);
+    await page.context().close();
+  });
+
+  it("no longer says live, nor any moment now, when nothing answers any more", async () => {
+    const { link } = await submit("default", 1, "?delay=12");
+    const context = await browser?.newContext({ baseURL: server.url });
+    if (!context) throw new Error("no browser");
+    const page = await context.newPage();
+    await page.clock.install();
+    await page.goto(link);
+    await says(page, "live", "live");
+    await says(page, "wait", "Starts in");
+    // The connection of the events stays open, as that to a machine that has lost its power.
+    await page.route(/\/status/, (route) => route.abort());
+    await page.clock.runFor(20_000);
+    await page.locator("#trouble", { hasText: "Connection lost" }).waitFor();
+    expect(await page.locator("#live").isVisible()).to.equal(false);
+    await page.clock.runFor(40_000);
+    expect(await page.locator("#wait").textContent()).to.equal("");
+    await page.unroute(/\/status/);
+    await page.clock.runFor(10_000);
+    await says(page, "live", "live");
+    await context.close();
+  });
+
+  it("says that the result has expired while it is open", async () => {
+    const { link } = await submit("brief", {});
+    const page = await open(link);
+    await says(page, "headline", "Expired");
+    expect(await page.locator("#result").isVisible()).to.equal(false);
+    expect(await page.locator("#shown").isVisible()).to.equal(false);
+    await page.context().close();
   });
 
   it("copies its link with the signature, and who has it sees the page without a key, and cannot cancel", async () => {

@@ -1,18 +1,17 @@
 /** What a task writes, as it writes it. */
 
+import { OutputText } from "../../output-text.js";
+import { save } from "../page.js";
 import { h } from "../parts/html.js";
-import { send } from "../server/server.js";
-
-/** A page that shows more is slow; what was first is left out then. */
-const MOST_CHARACTERS = 100_000;
+import { errorOf, send } from "../server/server.js";
 
 /**
  * @param {import("../views/view.js").Desk} desk
  * @param {string} id
  */
 export function output(desk, id) {
-  let text = "";
-  let isCut = false;
+  const text = new OutputText(() => desk.redraw());
+  const path = `/v1/requests/${encodeURIComponent(id)}/output`;
   let run = 0;
   let after = -1;
   /** @type {AbortController | null} */
@@ -24,19 +23,18 @@ export function output(desk, id) {
   function add(line) {
     after = line.seq;
     // A new run writes all of it anew.
-    if (line.run !== run) text = "";
+    if (line.run !== run) text.clear();
     run = line.run;
-    text += typeof line.data === "string" ? line.data : `${JSON.stringify(line.data)}\n`;
-    if (text.length > MOST_CHARACTERS) {
-      text = text.slice(-MOST_CHARACTERS);
-      isCut = true;
-    }
+    const isFirst = text.isEmpty;
+    text.add(typeof line.data === "string" ? line.data : `${JSON.stringify(line.data)}\n`);
+    // From here on the text grows by itself.
+    if (isFirst) desk.redraw();
   }
 
   /** @param {AbortSignal} signal @param {string | null} finishedAt */
   async function read(signal, finishedAt) {
     const resume = after < 0 ? "" : `?after=${after}`;
-    const response = await send(`/v1/requests/${encodeURIComponent(id)}/output${resume}`, { signal, long: true });
+    const response = await send(path + resume, { signal, long: true });
     if (!response.ok || !response.body) {
       // A canceled task has none.
       if (response.status === 410) readTo = finishedAt;
@@ -48,9 +46,16 @@ export function output(desk, id) {
       const lines = (rest + part.value).split("\n");
       rest = lines.pop() ?? "";
       for (const line of lines) if (line.trim() !== "") add(JSON.parse(line));
-      desk.redraw();
     }
     readTo = finishedAt;
+  }
+
+  /** Saves all that was written so far, a line of JSON for each value. */
+  async function download() {
+    const response = await send(path, { headers: { Prefer: "wait=0" }, long: true });
+    if (!response.ok) throw await errorOf(response);
+    save(await response.blob(), `${id}.ndjson`);
+    return null;
   }
 
   return {
@@ -74,35 +79,32 @@ export function output(desk, id) {
 
     /** @param {boolean} isEnded */
     show: (isEnded) =>
-      text !== "" &&
+      !text.isEmpty &&
       h(
         "section",
         { key: "output", class: "panel", "aria-label": "Output" },
-        h("h2", null, "Output", !isEnded && h("span", { class: "badge good" }, "live")),
-        isCut && h("p", { class: "hint" }, "The beginning is left out."),
+        h(
+          "div",
+          { class: "head" },
+          h("h2", null, "Output", !isEnded && h("span", { class: "badge good" }, "live")),
+          text.isCut &&
+            h(
+              "div",
+              { class: "buttons" },
+              h("span", { class: "hint" }, "Only the end is shown."),
+              h("button", { type: "button", class: "quiet", onclick: () => void desk.act(download) }, "Download all"),
+            ),
+        ),
         h("pre", {
           class: "output",
           tabindex: "0",
           role: "log",
           "aria-live": "off",
           "aria-label": "Output",
-          own: (/** @type {HTMLElement} */ element) => fill(element, text),
+          own: (/** @type {HTMLElement} */ element) => {
+            if (text.element.parentElement !== element) element.replaceChildren(text.element);
+          },
         }),
       ),
   };
-}
-
-/**
- * Shows the text, and stays at its end if that was in view.
- * @param {HTMLElement} element
- * @param {string} text
- */
-function fill(element, text) {
-  const before = element.textContent ?? "";
-  if (before === text) return;
-  const isAtEnd = element.scrollHeight - element.scrollTop - element.clientHeight < 8;
-  // Adding to what is there keeps what is selected.
-  if (before !== "" && text.startsWith(before)) element.append(text.slice(before.length));
-  else element.textContent = text;
-  if (isAtEnd) element.scrollTop = element.scrollHeight;
 }

@@ -1,0 +1,96 @@
+/**
+ * Text that a page shows while it is written: added once a frame, so that each piece costs the same however much has come before,
+ * and no more than its end is kept.
+ */
+
+/** So much of the end stays in the page, in characters; a little more until the oldest piece has to leave. */
+const MOST_CHARS = 65_536;
+/** A text node takes in what comes until it is so long: the oldest one leaves as a whole. */
+const PIECE_CHARS = 4096;
+/** Closer to its end than this, the view follows it. */
+const NEAR_PX = 40;
+
+export class OutputText {
+  /** Holds the text; to be put into an element that scrolls. */
+  element = document.createElement("span");
+  /** What has come since the last frame. */
+  #fresh = "";
+  #chars = 0;
+  #isPlanned = false;
+  #isCut = false;
+  #onCut;
+
+  /** @param {() => void} onCut called when the beginning leaves the page */
+  constructor(onCut) {
+    this.#onCut = onCut;
+  }
+
+  /** Whether there is anything to see. */
+  get isEmpty() {
+    return this.#chars === 0 && this.#fresh === "";
+  }
+
+  /** Whether the beginning has left the page. */
+  get isCut() {
+    return this.#isCut;
+  }
+
+  /** @param {string} text */
+  add(text) {
+    this.#fresh += text;
+    // A tab in the background draws no frames.
+    if (this.#fresh.length > 2 * MOST_CHARS) {
+      this.#empty();
+      this.#fresh = this.#fresh.slice(-MOST_CHARS);
+      this.#cut();
+    }
+    if (this.#isPlanned) return;
+    this.#isPlanned = true;
+    requestAnimationFrame(() => this.#draw());
+  }
+
+  /** Begins anew. */
+  clear() {
+    this.#empty();
+    this.#fresh = "";
+    this.#isCut = false;
+  }
+
+  #empty() {
+    this.element.replaceChildren();
+    this.#chars = 0;
+  }
+
+  #cut() {
+    if (this.#isCut) return;
+    this.#isCut = true;
+    this.#onCut();
+  }
+
+  #draw() {
+    this.#isPlanned = false;
+    const view = this.element.parentElement;
+    // Who has scrolled up to read stays there.
+    const follows = view !== null && view.scrollHeight - view.scrollTop - view.clientHeight < NEAR_PX;
+    for (let from = 0; from < this.#fresh.length; from += PIECE_CHARS) {
+      this.#append(this.#fresh.slice(from, from + PIECE_CHARS));
+    }
+    this.#fresh = "";
+    if (follows) view.scrollTop = view.scrollHeight;
+  }
+
+  /** @param {string} text */
+  #append(text) {
+    const last = this.element.lastChild;
+    if (last instanceof Text && last.length < PIECE_CHARS) last.appendData(text);
+    else this.element.append(text);
+    this.#chars += text.length;
+    for (;;) {
+      const first = this.element.firstChild;
+      if (!(first instanceof Text) || this.#chars - first.length < MOST_CHARS) return;
+      first.remove();
+      this.#chars -= first.length;
+      this.#cut();
+    }
+  }
+}
