@@ -2,6 +2,7 @@ import { Command } from "commander";
 import { packageVersion } from "../version.ts";
 import { globalOptions, withExamples } from "./command.ts";
 import { auditCommand } from "./commands/audit.ts";
+import { backupCommand, restoreCommand } from "./commands/backup.ts";
 import { cancelCommand } from "./commands/cancel.ts";
 import { completeCommand, completionCommand } from "./commands/completion.ts";
 import { deadCommand } from "./commands/dead.ts";
@@ -34,8 +35,17 @@ export function createProgram(): Command {
   for (const option of globalOptions) program.addOption(option);
 
   program.commandsGroup("The server:");
-  for (const made of [startCommand(), initCommand(), doctorCommand(), auditCommand(), keysCommand()])
+  for (const made of [
+    startCommand(),
+    initCommand(),
+    doctorCommand(),
+    auditCommand(),
+    backupCommand(),
+    restoreCommand(),
+    keysCommand(),
+  ]) {
     program.addCommand(made);
+  }
   program.commandsGroup("Tasks:");
   for (const made of [
     submitCommand(),

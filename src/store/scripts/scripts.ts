@@ -10,6 +10,7 @@ import { begin } from "./begin.ts";
 import { cancel } from "./cancel.ts";
 import { claim } from "./claim.ts";
 import { complete } from "./complete.ts";
+import { copy } from "./copy.ts";
 import { count } from "./count.ts";
 import { deallocate } from "./deallocate.ts";
 import { fail } from "./fail.ts";
@@ -56,6 +57,7 @@ export type * from "./audit.ts";
 export type * from "./begin.ts";
 export type * from "./cancel.ts";
 export type * from "./complete.ts";
+export type * from "./copy.ts";
 export type * from "./count.ts";
 export { placesOf } from "./count.ts";
 export type * from "./fail.ts";
@@ -97,6 +99,7 @@ const CALLS = {
   cancel,
   claim,
   complete,
+  copy,
   count,
   deallocate,
   fail,

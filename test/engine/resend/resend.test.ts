@@ -272,6 +272,7 @@ const CASES: readonly Case[] = [
 /** They write nothing, and Redis holds them to that. */
 const READERS = [
   "inspect",
+  "copy",
   "count",
   "queue",
   "page",

@@ -1,0 +1,33 @@
+import { list, number, text } from "./reply.ts";
+import { BATCH_LIMIT, type BytesReply, type Script } from "./script.ts";
+
+/** A key as a backup has it. */
+export interface CopiedKey {
+  /** Without the partition's tag. */
+  readonly key: string;
+  readonly type: "string" | "hash" | "list" | "zset";
+  /** 0: never. */
+  readonly expiresMs: number;
+  /** Names and values of a hash, and members and scores, in turns; one item of a string. */
+  readonly items: readonly Buffer[];
+}
+
+/** About the most that one call returns; a task that begins below it is returned whole. */
+const COPY_BYTES = 1024 ** 2;
+
+/**
+ * Copies tasks with all that belongs to each, of one instant. Returns as many of the first as fit one answer, at least one; of each its
+ * keys, the record first, and none if it is unknown.
+ */
+export const copy =
+  (script: Script) =>
+  async (tag: string, ids: readonly string[]): Promise<CopiedKey[][]> => {
+    const reply = await script.bytes(tag, [COPY_BYTES, ...ids.slice(0, BATCH_LIMIT)]);
+    return list(reply).map((parts) => list(parts).map(copiedKey));
+  };
+
+function copiedKey(reply: BytesReply): CopiedKey {
+  const [key, type, expires, content] = list(reply);
+  const items = Buffer.isBuffer(content) ? [content] : list(content).filter((item) => Buffer.isBuffer(item));
+  return { key: text(key), type: text(type) as CopiedKey["type"], expiresMs: number(expires), items };
+}
