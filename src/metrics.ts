@@ -1,4 +1,16 @@
-import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { Counter, collectDefaultMetrics, Gauge, Registry } from "prom-client";
+import { LongestBlock } from "./longest-block.ts";
+import { Durations, WordCounter } from "./metric-kinds.ts";
+import {
+  ATTEMPT_ENDINGS,
+  ATTEMPT_ENDS,
+  type AttemptEnd,
+  type AttemptEnding,
+  FATES,
+  STARTS,
+  STATUS_CLASSES,
+  SUBMISSION_VERDICTS,
+} from "./metric-words.ts";
 
 /** The figures of a queue for the gauges. */
 interface QueueGauges {
@@ -12,6 +24,8 @@ interface QueueGauges {
   readonly paused: boolean;
   /** Null if none waits. */
   readonly oldestWaitingMs: number | null;
+  /** How long the first scheduled task has been due; null if none is. */
+  readonly lateMs: number | null;
   /** Null if it is no gateway. */
   readonly resting: boolean | null;
   /** Null if the handler has no target wait, or if unknown. */
@@ -47,67 +61,6 @@ const REQUEST_BUCKETS_S = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75
 /** Of handlers, which may take minutes. */
 const ATTEMPT_BUCKETS_S = [0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800];
 
-/** The children of a metric below some of its labels: by the next one, down to those of all labels. */
-interface ChildNode<Child> {
-  readonly below: Map<string, ChildNode<Child>>;
-  child?: Child;
-}
-
-/**
- * A child of a metric for each combination of labels, looked up only once, since some change with every task. Label by label: to join them
- * to one key takes longer than three look-ups.
- */
-class Children<Child> {
-  readonly #make: (labels: readonly string[]) => Child;
-  readonly #root: ChildNode<Child> = { below: new Map() };
-
-  constructor(make: (labels: readonly string[]) => Child) {
-    this.#make = make;
-  }
-
-  of(...labels: readonly string[]): Child {
-    let node = this.#root;
-    for (const label of labels) {
-      let next = node.below.get(label);
-      if (next === undefined) {
-        next = { below: new Map() };
-        node.below.set(label, next);
-      }
-      node = next;
-    }
-    node.child ??= this.#make(labels);
-    return node.child;
-  }
-}
-
-/** A counter with the labels queue and one word. */
-class WordCounter<Word extends string> {
-  readonly #children: Children<{ inc(by: number): void }>;
-
-  constructor(registry: Registry, name: string, help: string, label: string) {
-    const counter = new Counter({ name, help, labelNames: ["queue", label], registers: [registry] });
-    this.#children = new Children((labels) => counter.labels(...labels));
-  }
-
-  count(queue: string, word: Word, by = 1): void {
-    this.#children.of(queue, word).inc(by);
-  }
-}
-
-/** Durations, with any labels. */
-class Durations {
-  readonly #children: Children<{ observe(seconds: number): void }>;
-
-  constructor(registry: Registry, name: string, help: string, labelNames: string[], buckets: number[]) {
-    const histogram = new Histogram({ name, help, labelNames, buckets, registers: [registry] });
-    this.#children = new Children((labels) => histogram.labels(...labels));
-  }
-
-  observe(ms: number, ...labels: readonly string[]): void {
-    this.#children.of(...labels).observe(ms / 1000);
-  }
-}
-
 /**
  * Node's metrics of the process: memory, event loop, garbage collection. One registry for all servers of the process, since its
  * observers cannot be stopped.
@@ -117,43 +70,47 @@ let processRegistry: Registry | undefined;
 /** The metrics of a server, in a registry of its own. Labels are queues and fixed words, never ids or values from callers. */
 export class Metrics {
   readonly registry = new Registry();
-  readonly submissions = new WordCounter<string>(
+  readonly submissions = new WordCounter(
     this.registry,
     "paihao_submissions_total",
     "Submissions to this process, by the verdict of the store or the code of its error; not-durable ones are counted in addition",
     "verdict",
+    SUBMISSION_VERDICTS,
   );
-  readonly endings = new WordCounter<string>(
+  readonly endings = new WordCounter(
     this.registry,
     "paihao_attempts_total",
     "Ended attempts that this process reported, by the verdict of the store",
     "ending",
+    ATTEMPT_ENDINGS,
   );
-  readonly attempts = new Durations(
+  readonly attempts = new Durations<[queue: string, end: AttemptEnd]>(
     this.registry,
     "paihao_attempt_duration_seconds",
     "How long handlers ran in this process, by how they ended",
     ["queue", "end"],
     ATTEMPT_BUCKETS_S,
   );
-  readonly requests = new Durations(
+  readonly requests = new Durations<[method: string, route: string, status: string]>(
     this.registry,
     "paihao_http_request_duration_seconds",
     "Time until the answer to a request began, by method, route and status; the time that a synchronous caller waited included",
     ["method", "route", "status"],
     REQUEST_BUCKETS_S,
   );
-  readonly lost = new WordCounter<string>(
+  readonly lost = new WordCounter(
     this.registry,
     "paihao_lost_tasks_total",
     "Tasks whose lease ended without a word of their worker, found by this process, by what happened to them",
     "fate",
+    FATES,
   );
-  readonly estimates = new WordCounter<"within" | "sooner" | "later">(
+  readonly estimates = new WordCounter(
     this.registry,
     "paihao_estimates_total",
     "A sample of the estimates, by whether the task started within the estimated range, sooner or later",
     "start",
+    STARTS,
   );
   readonly stuck = new Counter({
     name: "paihao_handlers_stuck_total",
@@ -161,6 +118,7 @@ export class Metrics {
     labelNames: ["queue"],
     registers: [this.registry],
   });
+  readonly #answers: readonly { inc(): void }[];
   readonly #overdue = this.#gauge(
     "paihao_handlers_overdue",
     "Handlers of this process that continue after their signal",
@@ -177,6 +135,11 @@ export class Metrics {
   readonly #oldest = this.#gauge(
     "paihao_queue_oldest_wait_seconds",
     "Age of the first task in line, 0 if none waits",
+    "queue",
+  );
+  readonly #late = this.#gauge(
+    "paihao_queue_scheduled_late_seconds",
+    "How long the first scheduled or retrying task has been due without joining the line, 0 if none is due",
     "queue",
   );
   readonly #paused = this.#gauge("paihao_queue_paused", "1 while a queue is paused, else 0", "queue");
@@ -211,14 +174,41 @@ export class Metrics {
   /** @param version that of the package */
   constructor(version = "") {
     this.#gauge("paihao_build_info", "1, with the version of this process", "version").set({ version }, 1);
+    const answers = new Counter({
+      name: "paihao_http_responses_total",
+      help: "Answers to requests, by the class of their status; not of /healthz, /readyz and /metrics",
+      labelNames: ["status"],
+      registers: [this.registry],
+    });
+    this.#answers = STATUS_CLASSES.map((status) => answers.labels({ status }));
+    for (const status of STATUS_CLASSES) answers.inc({ status }, 0);
   }
 
   #gauge(name: string, help: string, ...labelNames: string[]): Gauge {
     return new Gauge({ name, help, labelNames, registers: [this.registry] });
   }
 
+  /**
+   * Shows all that is counted of a queue with a handler here, at 0: a counter that appears with its first event has no increase, and
+   * no alert sees that event.
+   */
+  begin(queue: string): void {
+    for (const counter of [this.submissions, this.endings, this.lost, this.estimates]) counter.begin(queue);
+    this.stuck.inc({ queue }, 0);
+  }
+
+  /** The same for how long handlers ran: twelve histograms a queue, so only where an alert counts them. */
+  beginAttempts(queue: string): void {
+    for (const end of ATTEMPT_ENDS) this.attempts.begin({ queue, end });
+  }
+
+  /** Counts an answer by its status. */
+  countAnswer(status: number): void {
+    this.#answers[Math.floor(status / 100) - 2]?.inc();
+  }
+
   /** Counts the verdicts of the store on ended attempts. */
-  countEndings(of: readonly { queue: string }[], verdicts: readonly string[]): void {
+  countEndings(of: readonly { queue: string }[], verdicts: readonly AttemptEnding[]): void {
     const endingOf = (i: number) => verdicts[i] ?? "unknown";
     // Most of one call are the same: those that follow one another are counted at once.
     for (let from = 0, to = 0; from < of.length; from = to) {
@@ -239,6 +229,15 @@ export class Metrics {
     if (processRegistry !== undefined) return;
     processRegistry = new Registry();
     collectDefaultMetrics({ register: processRegistry });
+    const block = new LongestBlock();
+    new Gauge({
+      name: "paihao_event_loop_longest_block_seconds",
+      help: "The longest time for which the event loop of this process was blocked, in the last minute or two",
+      registers: [processRegistry],
+      collect() {
+        this.set(block.ms / 1000);
+      },
+    });
   }
 
   /** Sets the gauges. Those of a store that cannot be reached are left out: old ones would look like current ones. */
@@ -259,6 +258,7 @@ export class Metrics {
       this.#slots,
       this.#slotsWanted,
       this.#oldest,
+      this.#late,
       this.#paused,
       this.#resting,
     ];
@@ -270,6 +270,7 @@ export class Metrics {
       this.#workers.set({ queue }, figures.workers);
       this.#slots.set({ queue }, figures.slots);
       this.#oldest.set({ queue }, (figures.oldestWaitingMs ?? 0) / 1000);
+      this.#late.set({ queue }, (figures.lateMs ?? 0) / 1000);
       this.#paused.set({ queue }, figures.paused ? 1 : 0);
       if (figures.resting !== null) this.#resting.set({ queue }, figures.resting ? 1 : 0);
       if (figures.slotsWanted !== null) this.#slotsWanted.set({ queue }, figures.slotsWanted);

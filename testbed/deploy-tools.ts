@@ -6,7 +6,9 @@ import { ROOT } from "./root.ts";
 export const DEPLOY_TOOLS = join(ROOT, ".cache/deploy-tools");
 
 /** The path of a program that it fetched, or of one on PATH; undefined without it. */
-export function deployTool(name: "helm" | "kubectl" | "promtool" | "systemd-analyze"): string | undefined {
+export function deployTool(
+  name: "helm" | "kubectl" | "prometheus" | "promtool" | "systemd-analyze",
+): string | undefined {
   const folders = [join(DEPLOY_TOOLS, "bin"), ...(process.env.PATH ?? "").split(":")];
   return folders.map((folder) => join(folder, name)).find((path) => existsSync(path));
 }

@@ -1,4 +1,4 @@
-import { isInternalQueue } from "../handler/internal-queues.ts";
+import { INTERNAL_QUEUES, isInternalQueue } from "../handler/internal-queues.ts";
 import { Metrics } from "../metrics.ts";
 import type { Index, Keys } from "../store/keys.ts";
 import type { PubSub } from "../store/pubsub.ts";
@@ -121,6 +121,8 @@ export class Engine {
     this.notices = new Notices(pubsub, keys, new Set(keyed.map(({ queue }) => keys.partitionOf(queue))));
     this.queues = parts.queues;
     this.metrics = parts.metrics ?? new Metrics();
+    for (const queue of parts.queues.keys()) this.metrics.begin(queue);
+    if (parts.queues.has(INTERNAL_QUEUES.webhooks)) this.metrics.beginAttempts(INTERNAL_QUEUES.webhooks);
     this.#scripts = scripts;
     this.#fallback = parts.fallback;
     this.sample = new Sample();
@@ -151,7 +153,7 @@ export class Engine {
     const completions = this.#completions;
     const { process } = this.notices;
     this.#reservations = new Reservations({ scripts, keys, homes, process, rests, completions, settings });
-    this.#tick = new Tick(scripts, keys, this.queues);
+    this.#tick = new Tick(scripts, keys, this.queues, (queue) => this.metrics.lost.begin(queue));
     this.histories = new Histories(scripts, keys);
     this.allocations = new Allocations(scripts, keys);
     this.steps = new StepRecords(scripts, keys, homes);

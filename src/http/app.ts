@@ -19,6 +19,7 @@ import { traceRequests } from "./middleware/trace.ts";
 import { wellFormed } from "./middleware/well-formed.ts";
 import { routeOf } from "./route-match.ts";
 import { apiRouting, type Routing, type WorkerApi, workerRouting } from "./router.ts";
+import { PROBES } from "./routes.ts";
 import type { Security } from "./security/security.ts";
 import { Application } from "./server/application.ts";
 import { responseOf } from "./server/response.ts";
@@ -73,8 +74,11 @@ function assemble(
 }
 
 /** Counts a request when its answer begins. */
-const measure = (metrics: Metrics) => (ctx: Context, ms: number) =>
-  metrics.requests.observe(ms, ctx.method, routeOf(ctx), String(ctx.res.statusCode));
+const measure = (metrics: Metrics) => (ctx: Context, ms: number) => {
+  const [route, status] = [routeOf(ctx), ctx.res.statusCode];
+  metrics.requests.observe(ms, ctx.method, route, String(status));
+  if (!PROBES.has(route)) metrics.countAnswer(status);
+};
 
 /** The response depends on Prefer, which caches must know (RFC 7240 §2). */
 const varyByPrefer: Check = (ctx) => {

@@ -126,6 +126,9 @@ export const ROUTES = {
   pageFile: { methods: GET, path: "/pages/{*path}", scopes: "none", page: true },
 } as const satisfies Readonly<Record<string, Route>>;
 
+/** What an orchestrator and Prometheus ask for all the time. */
+export const PROBES: ReadonlySet<string> = new Set([ROUTES.health.path, ROUTES.readiness.path, ROUTES.metrics.path]);
+
 export type RouteName = keyof typeof ROUTES;
 
 /** The routes that OpenAPI describes. */

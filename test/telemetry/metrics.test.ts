@@ -37,9 +37,10 @@ describe("metrics for a collector", () => {
       facts: { ...process, "messaging.operation.name": "process" },
       value: 2,
     });
-    expect(points("messaging.client.sent.messages")).to.deep.equal([
-      { facts: { ...process, "messaging.operation.name": "submit" }, value: 2 },
-    ]);
+    expect(points("messaging.client.sent.messages")).to.deep.include({
+      facts: { ...process, "messaging.operation.name": "submit" },
+      value: 2,
+    });
     expect(points("messaging.client.consumed.messages")).to.deep.include({
       facts: { ...process, "messaging.operation.name": "process" },
       value: 2,

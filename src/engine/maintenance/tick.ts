@@ -26,12 +26,20 @@ export class Tick {
   readonly #clocks: readonly StoreClock[];
   /** By partition: the queues of other processes, and when they were last read, on the clock of `performance.now()`. */
   readonly #others: { readonly queues: readonly TickQueue[]; readonly atMs: number }[] = [];
+  readonly #found: (queue: string) => void;
   /** Each tick writes something, so that it shows whether the store takes writes at all. */
   readonly #refusals = new Map<number, string>();
 
-  constructor(scripts: Scripts, keys: Keys, queues: ReadonlyMap<string, QueueSettings>) {
+  /** @param found is called with the queues of other processes, again and again, before they are maintained */
+  constructor(
+    scripts: Scripts,
+    keys: Keys,
+    queues: ReadonlyMap<string, QueueSettings>,
+    found: (queue: string) => void = () => undefined,
+  ) {
     this.#scripts = scripts;
     this.#keys = keys;
+    this.#found = found;
     this.#own = [...queues.values()].map((settings) => ({ ...lossOf(settings), leaseMs: settings.leaseMs }));
     this.#clocks = keys.tags.map(() => new StoreClock());
   }
@@ -102,6 +110,7 @@ export class Tick {
       all = await this.#scripts.register(tag, this.#own.slice(i, i + BATCH_LIMIT), last ? FORGET_MS : null);
     }
     const queues = all.filter(({ queue }) => !own.has(queue)).map((queue) => ({ ...queue, problem: workerLost() }));
+    for (const { queue } of queues) this.#found(queue);
     this.#others[partition] = { queues, atMs: nowMs };
     return queues;
   }

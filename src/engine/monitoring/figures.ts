@@ -34,6 +34,7 @@ function addFigures(a: QueueRow, b: QueueRow | undefined): QueueRow {
     },
     dead: a.dead + b.dead,
     oldestWaitingMs: largest(a.oldestWaitingMs, b.oldestWaitingMs),
+    lateMs: largest(a.lateMs, b.lateMs),
     acceptedLastMinute: a.acceptedLastMinute + b.acceptedLastMinute,
     finishedLastMinute: a.finishedLastMinute + b.finishedLastMinute,
     failedLastMinute: a.failedLastMinute + b.failedLastMinute,

@@ -19,10 +19,10 @@ export async function readGauges({ engine, readiness, nodes }: GaugeSources): Pr
     nodes().catch(() => []),
   ]);
   const queues = rows?.map((row) => {
-    const { snapshot, dead, oldestWaitingMs } = row;
+    const { snapshot, dead, oldestWaitingMs, lateMs } = row;
     const { targetWaitMs, rests } = engine.settings(snapshot.queue);
     const resting = rests ? snapshot.resting : null;
-    return { ...snapshot, dead, oldestWaitingMs, resting, slotsWanted: slotsWanted(row, targetWaitMs) };
+    return { ...snapshot, dead, oldestWaitingMs, lateMs, resting, slotsWanted: slotsWanted(row, targetWaitMs) };
   });
   const writable = rows !== null && engine.refusals.size === 0;
   return { ready: reasons.length === 0, writable, queues: queues ?? null, nodes: storeNodes };

@@ -234,7 +234,9 @@ export class Submitter {
 
   /** A submission whose call has failed: it may be stored all the same. */
   #countRefused(queue: string, error: unknown): void {
-    this.#parts.metrics.submissions.count(queue, error instanceof PaihaoError ? error.code : "internal");
+    const code = error instanceof PaihaoError ? error.code : "internal";
+    const counted = code === "store-unavailable" || code === "store-full" ? code : "internal";
+    this.#parts.metrics.submissions.count(queue, counted);
   }
 
   #note(items: readonly SubmitItem[], all: readonly SubmissionVerdict[]): void {

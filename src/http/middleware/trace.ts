@@ -2,10 +2,8 @@ import type { Middleware } from "koa";
 import { traceOf } from "../../telemetry/trace-context.ts";
 import type { Tracing } from "../../telemetry/tracing.ts";
 import { routeOf } from "../route-match.ts";
-import { ROUTES } from "../routes.ts";
+import { PROBES } from "../routes.ts";
 
-/** Requests of an orchestrator and of Prometheus, of which a trace would tell nothing. */
-const UNTRACED = new Set<string>([ROUTES.health.path, ROUTES.readiness.path, ROUTES.metrics.path]);
 /** Longest user agent that is kept, characters. */
 const AGENT_LENGTH = 256;
 
@@ -13,7 +11,8 @@ const AGENT_LENGTH = 256;
 export function traceRequests(tracing: Tracing): Middleware {
   return (ctx, next) => {
     const { method, path, protocol: scheme } = ctx;
-    if (UNTRACED.has(path)) return next();
+    // A trace of these would tell nothing.
+    if (PROBES.has(path)) return next();
     const userAgent = ctx.headers["user-agent"]?.slice(0, AGENT_LENGTH);
     const request = { method, path, scheme, userAgent, trace: traceOf(ctx.headers) };
     return tracing.request(request, next, () => ({ route: routeOf(ctx), status: ctx.res.statusCode }));

@@ -7,6 +7,8 @@ export interface QueueRow {
   readonly snapshot: QueueSnapshot;
   readonly dead: number;
   readonly oldestWaitingMs: number | null;
+  /** How long the first scheduled or retrying task has been due; null if none is. */
+  readonly lateMs: number | null;
   readonly acceptedLastMinute: number;
   readonly finishedLastMinute: number;
   /** Of these, how many failed. */
@@ -30,12 +32,13 @@ export const queue =
     list(await script.text(tag, names)).map(queueRow);
 
 function queueRow(reply: Reply): QueueRow {
-  const [snapshot, dead, oldest, accepted, finished, rest, newcomer, failed] = list(reply);
+  const [snapshot, dead, oldest, accepted, finished, rest, newcomer, failed, late] = list(reply);
   const figures = snapshotOf(snapshot);
   return {
     snapshot: figures,
     dead: number(dead),
     oldestWaitingMs: optional(oldest),
+    lateMs: optional(late),
     acceptedLastMinute: number(accepted),
     finishedLastMinute: number(finished),
     failedLastMinute: number(failed),

@@ -4,7 +4,8 @@
 -- ARGV[1…] queue: a name each
 --
 -- Returns of each {snapshot (see lib/snapshot.lua), dead, oldest wait (ms, "" for none), accepted in the last minute, finished in it, rest (see
--- lib/rest.lua, "" for none), newcomer (how many of a fair line would stand before a newcomer whose key does not wait; "" of any other), failed in the last minute}.
+-- lib/rest.lua, "" for none), newcomer (how many of a fair line would stand before a newcomer whose key does not wait; "" of any other), failed in the last minute, late (ms that
+-- the first scheduled or retrying task has been due, "" for none)}.
 -- flags: no-writes
 local base = KEYS[1]
 --#include clock
@@ -38,6 +39,7 @@ local answers = {}
 for n, queue in ipairs(ARGV) do
   local key = K.queue(queue)
   local first = redis.call('ZRANGE', K.waiting(queue), 0, 0, 'WITHSCORES')
+  local due = redis.call('ZRANGE', K.scheduled(queue), 0, 0, 'WITHSCORES')[2]
   local created = tonumber(first[1] and redis.call('HGET', K.task(first[1]), F.created) or nil)
   answers[n] = {
     snapshot_of(queue),
@@ -49,6 +51,7 @@ for n, queue in ipairs(ARGV) do
     -- Only scores of fair lines have a fraction.
     first[2] and first[2] % 1 ~= 0 and before_newcomer(queue) or '',
     last_minute(key, R.failed),
+    due and tonumber(due) < now and whole(now - due) or '',
   }
 end
 return answers

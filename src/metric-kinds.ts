@@ -1,0 +1,75 @@
+import { Counter, Histogram, type Registry } from "prom-client";
+
+/** The children of a metric below some of its labels: by the next one, down to those of all labels. */
+interface ChildNode<Child> {
+  readonly below: Map<string, ChildNode<Child>>;
+  child?: Child;
+}
+
+/**
+ * A child of a metric for each combination of labels, looked up only once, since some change with every task. Label by label: to join them
+ * to one key takes longer than three look-ups.
+ */
+class Children<Child> {
+  readonly #make: (labels: readonly string[]) => Child;
+  readonly #root: ChildNode<Child> = { below: new Map() };
+
+  constructor(make: (labels: readonly string[]) => Child) {
+    this.#make = make;
+  }
+
+  of(...labels: readonly string[]): Child {
+    let node = this.#root;
+    for (const label of labels) {
+      let next = node.below.get(label);
+      if (next === undefined) {
+        next = { below: new Map() };
+        node.below.set(label, next);
+      }
+      node = next;
+    }
+    node.child ??= this.#make(labels);
+    return node.child;
+  }
+}
+
+/** A counter with the labels queue and one of a few words. */
+export class WordCounter<Word extends string> {
+  readonly #children: Children<{ inc(by: number): void }>;
+  readonly #words: readonly Word[];
+
+  constructor(registry: Registry, name: string, help: string, label: string, words: readonly Word[]) {
+    const counter = new Counter({ name, help, labelNames: ["queue", label], registers: [registry] });
+    this.#children = new Children((labels) => counter.labels(...labels));
+    this.#words = words;
+  }
+
+  /** Shows the counters of a queue, at 0 if nothing has been counted: the first one counted is then an increase. */
+  begin(queue: string): void {
+    for (const word of this.#words) this.count(queue, word, 0);
+  }
+
+  count(queue: string, word: Word, by = 1): void {
+    this.#children.of(queue, word).inc(by);
+  }
+}
+
+/** Durations, with any labels. */
+export class Durations<Labels extends readonly string[]> {
+  readonly #histogram: Histogram;
+  readonly #children: Children<{ observe(seconds: number): void }>;
+
+  constructor(registry: Registry, name: string, help: string, labelNames: string[], buckets: number[]) {
+    this.#histogram = new Histogram({ name, help, labelNames, buckets, registers: [registry] });
+    this.#children = new Children((labels) => this.#histogram.labels(...labels));
+  }
+
+  /** Shows the durations with these labels, at 0 if there are none yet. */
+  begin(labels: Readonly<Record<string, string>>): void {
+    this.#histogram.zero(labels);
+  }
+
+  observe(ms: number, ...labels: Labels): void {
+    this.#children.of(...labels).observe(ms / 1000);
+  }
+}

@@ -1,0 +1,78 @@
+import { readFileSync } from "node:fs";
+import path from "node:path";
+import { expect } from "chai";
+import { LongestBlock } from "../src/longest-block.ts";
+import { eventually } from "../testbed/eventually.ts";
+import { ROOT } from "../testbed/root.ts";
+import { openEngine } from "./helpers/engine.ts";
+import { startServer } from "./helpers/http/server.ts";
+
+/** The words of a label, as the guide lists them: `waiting` (a loss: back in line) … */
+function wordsOf(metric: string): string[] {
+  const guide = readFileSync(path.join(ROOT, "docs/telemetry.md"), "utf8");
+  const [, text = ""] = new RegExp(`^\\| \`${metric}\` \\| \\w+ \\| .*? \\| (.*) \\|$`, "m").exec(guide) ?? [];
+  return [...text.replaceAll(/\(.*?\)/g, "").matchAll(/`([\w-]+)`/g)].map(([, word = ""]) => word);
+}
+
+describe("counters of a fresh process", () => {
+  it("are at 0, of each queue and each word that the guide names", async () => {
+    const server = await startServer();
+    try {
+      const { text } = await server.send("/metrics");
+      for (const queue of ["default", "gated", "paihao.webhooks", "paihao.undo"]) {
+        const labels = { submissions: "verdict", attempts: "ending", lost_tasks: "fate", estimates: "start" };
+        for (const [name, label] of Object.entries(labels)) {
+          const shown = text.matchAll(
+            new RegExp(`^paihao_${name}_total\\{queue="${queue}",${label}="(.*?)"\\} 0$`, "gm"),
+          );
+          expect([...shown].map(([, word]) => word)).to.have.members(wordsOf(`paihao_${name}_total`));
+        }
+        expect(text).to.include(`paihao_handlers_stuck_total{queue="${queue}"} 0\n`);
+      }
+      for (const end of ["result", "error", "shutdown"])
+        expect(text).to.include(`paihao_attempt_duration_seconds_count{queue="paihao.webhooks",end="${end}"} 0\n`);
+      expect(text).to.match(/^paihao_http_responses_total\{status="5xx"\} 0$/m);
+    } finally {
+      await server.stop();
+    }
+  });
+
+  it("are at 0 before a task of a queue of other processes can be found lost", async () => {
+    const other = await openEngine();
+    const engine = await openEngine({ prefix: other.keys.prefix, queues: [] });
+    try {
+      await other.engine.tick(0);
+      await engine.engine.tick(0);
+      const shown = await engine.engine.metrics.exposition();
+      expect(shown).to.match(/^paihao_lost_tasks_total\{queue="jobs",fate="dead"\} 0$/m);
+    } finally {
+      await engine.close();
+      await other.close();
+    }
+  });
+});
+
+describe("answers", () => {
+  it("are counted by the class of their status; probes and scrapes are not", async () => {
+    const server = await startServer();
+    try {
+      for (const at of ["/readyz", "/healthz", "/metrics", "/v1/queues", "/nowhere"]) await server.send(at);
+      const { text } = await server.send("/metrics");
+      expect(text).to.match(/^paihao_http_responses_total\{status="2xx"\} 1$/m);
+      expect(text).to.match(/^paihao_http_responses_total\{status="4xx"\} 1$/m);
+    } finally {
+      await server.stop();
+    }
+  });
+});
+
+describe("the longest block of the event loop", () => {
+  it("is told to everybody who asks, not only to the first", async () => {
+    const block = new LongestBlock();
+    // It has begun to measure.
+    await eventually(() => block.ms > 0);
+    Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 700);
+    await eventually(() => expect(block.ms).to.be.at.least(600));
+    expect(block.ms).to.be.at.least(600);
+  });
+});
