@@ -157,7 +157,7 @@ try {
   const project = join(consumer, "my-tasks");
   const projectChecks: Readonly<Record<string, () => string | Promise<void> | undefined>> = {
     "paihao init, with npm install": () => {
-      const init = ["--no-install", "paihao", "init", "my-tasks", "--from", tarball];
+      const init = ["--no-install", "paihao", "init", "my-tasks"];
       run("npx", init, consumer, { ...process.env, ...QUIETLY });
       return undefined;
     },

@@ -1,5 +1,6 @@
 import { Command, Option } from "commander";
 import { PaihaoError } from "../client/problem.ts";
+import { localUrl } from "../config/shell.ts";
 import { EXIT, type ExitCode } from "./exit.ts";
 import { printJson } from "./terminal/print.ts";
 
@@ -16,7 +17,6 @@ export interface ClientOptions extends ServerOptions {
 
 const URL_FLAGS = "--url <url>";
 const KEY_FLAGS = "--key <key>";
-const DEFAULT_URL = "http://127.0.0.1:3000";
 
 /**
  * A command, with examples at the end of its help; a test runs each of them.
@@ -37,7 +37,7 @@ export function withExamples(made: Command, examples: readonly string[]): Comman
 /** A command that talks to a server. */
 export function clientCommand(form: string, summary: string, examples: readonly string[]): Command {
   return command(form, summary, examples)
-    .option(URL_FLAGS, `the server (PAIHAO_URL, default ${DEFAULT_URL})`)
+    .option(URL_FLAGS, `the server (PAIHAO_URL, else by HOST and PORT: ${localUrl()})`)
     .option(KEY_FLAGS, "an API key (PAIHAO_KEY)")
     .option("--json", "print JSON: one value, or one a line");
 }
@@ -46,10 +46,12 @@ export function clientCommand(form: string, summary: string, examples: readonly 
  * Options that may stand before the name of a command as well as behind it: the program takes them wherever they stand. Commands
  * declare them again for their help.
  */
-export const globalOptions: readonly Option[] = [
-  new Option(URL_FLAGS).env("PAIHAO_URL").default(DEFAULT_URL).hideHelp(),
-  new Option(KEY_FLAGS).env("PAIHAO_KEY").hideHelp(),
-];
+export function globalOptions(): readonly Option[] {
+  return [
+    new Option(URL_FLAGS).env("PAIHAO_URL").default(localUrl()).hideHelp(),
+    new Option(KEY_FLAGS).env("PAIHAO_KEY").hideHelp(),
+  ];
+}
 
 /**
  * The action of a command that talks to a server. With --json, what the server refuses is printed as well.

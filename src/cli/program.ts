@@ -32,7 +32,7 @@ export function createProgram(): Command {
     .showHelpAfterError("(--help lists all commands)");
   // Arguments and options are in the help of each command.
   program.configureHelp({ subcommandTerm: (made) => made.name() }).helpCommand(false);
-  for (const option of globalOptions) program.addOption(option);
+  for (const option of globalOptions()) program.addOption(option);
 
   program.commandsGroup("The server:");
   for (const made of [

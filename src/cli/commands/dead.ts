@@ -72,7 +72,7 @@ function rmCommand(): Command {
         const path = queuePath(queue);
         if (!options.yes) {
           const n = options.all ? (await ask<Queue>(connection, path)).dead : ids.length;
-          if (!(await confirm(`Delete ${count(n, "dead task")} of ${queue} for good?`))) {
+          if (!(await confirm(`Delete ${count(n, "dead task")} of ${queue} for good?`, "this destroys"))) {
             throw new CommandError(EXIT.failed, "nothing was deleted");
           }
         }

@@ -8,8 +8,9 @@ export function initCommand(): Command {
     "paihao init other-tasks --no-install",
   ])
     .option("--no-install", "do not run npm install")
-    .option("--from <spec>", "what to install as paihao: a version, a URL or a path")
-    .action(async (dir: string | undefined, options: { install: boolean; from?: string }) => {
+    .option("--from <spec>", "what to install as paihao, if not this package: a version, a URL or a path")
+    .option("--yes", "do not ask before files that are there get what they lack")
+    .action(async (dir: string | undefined, options: { install: boolean; from?: string; yes?: boolean }) => {
       const { init } = await import("../init/init.ts");
       await init(dir ?? ".", options);
     });

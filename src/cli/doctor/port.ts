@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { createServer } from "node:net";
 import type { Config } from "../../config/config.ts";
+import { ownUrl } from "../../config/shell.ts";
 import { messageOf } from "../../errors.ts";
 import { readLimited } from "../../net/read-limited.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
@@ -22,7 +23,7 @@ export async function checkPort({ host, port }: Pick<Config, "host" | "port">): 
     return ok(CHECK, port === 0 ? `any free one on ${host}` : `${place} is free`);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "EADDRINUSE") return checkListener(place);
+    if (code === "EADDRINUSE") return checkListener(place, ownUrl(host, port));
     if (code === "EACCES") return failure(CHECK, `this user may not listen on ${place}`, "set PORT to one above 1023");
     if (code === "EADDRNOTAVAIL" || code === "ENOTFOUND") {
       return failure(CHECK, `${host} is no address of this machine`, "set HOST to 127.0.0.1, or to 0.0.0.0 for all");
@@ -32,9 +33,7 @@ export async function checkPort({ host, port }: Pick<Config, "host" | "port">): 
 }
 
 /** What it is that listens there. */
-async function checkListener(place: string): Promise<Finding> {
-  // A wildcard is no address to connect to.
-  const url = `http://${place.replace(/^(0\.0\.0\.0|\[::\])/, "127.0.0.1")}`;
+async function checkListener(place: string, url: string): Promise<Finding> {
   const answer = await readiness(url);
   if (answer === undefined)
     return failure(CHECK, `${place} is taken by another program`, "stop it, or set PORT to another");

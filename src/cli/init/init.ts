@@ -1,48 +1,114 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { lstat, mkdir, readFile, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { messageOf } from "../../errors.ts";
 import { CommandError, EXIT } from "../exit.ts";
+import { confirm } from "../terminal/confirm.ts";
 import { note, print } from "../terminal/print.ts";
-import { projectFiles } from "./project.ts";
+import { installedAs, isModule, type Merge, mergeLines, mergeManifest, type Scripts, sameVariable } from "./merge.ts";
+import { runNpm } from "./npm.ts";
+import { packageSource, packInto, VENDOR } from "./package-source.ts";
+import { LINES, manifestNeeds, type ProjectOptions, projectFiles } from "./project.ts";
 
-const MANIFEST = new URL("../../../package.json", import.meta.url);
+interface InitOptions {
+  readonly install: boolean;
+  readonly from?: string;
+  readonly yes?: boolean;
+}
+
+/** Files of a project that a folder may have of its own: they stay as they are. */
+const KEPT = ["README.md", "tsconfig.json", "compose.yaml"];
+/** Files that get what they lack. */
+const MERGED = ["package.json", ...Object.keys(LINES)];
 
 /**
  * Writes a project into a folder, which may have other files, and installs it. Prints the paths of the files.
- * @throws CommandError if a file of the project is there already, and then nothing is written; or if npm fails
+ * @throws CommandError if a handler or test of its name is there already, or the person does not want its files to be changed, and then
+ *   nothing is written; or if npm fails
  */
-export async function init(dir: string, { install, from }: { install: boolean; from?: string }): Promise<void> {
+export async function init(dir: string, { install, from, yes = false }: InitOptions): Promise<void> {
   const root = path.resolve(dir);
-  const { version, dependencies } = JSON.parse(await readFile(MANIFEST, "utf8"));
+  const source = await packageSource(from);
   const { typescript = false } = process.features as { readonly typescript?: string | false };
-  const files = projectFiles({
+  const there = await filesIn(root, MERGED);
+  const before = there["package.json"];
+  const known = before === undefined ? source.spec : (installedAs(before, "paihao") ?? source.spec);
+  const options: ProjectOptions = {
     name: nameOf(root),
-    paihao: from === undefined ? `^${version}` : specOf(from),
-    zod: dependencies.zod,
+    paihao: known ?? `file:${VENDOR}`,
+    zod: source.zod,
     stripsTypes: typescript !== false,
-  });
-  await refuseClashes(root, Object.keys(files));
-  for (const [name, text] of Object.entries(files)) {
-    const file = path.join(root, name);
-    try {
-      await mkdir(path.dirname(file), { recursive: true });
-      // It may have appeared since it was looked for.
-      await writeFile(file, text, { flag: "wx" });
-    } catch (error) {
-      throw new CommandError(EXIT.failed, `${file} cannot be written: ${messageOf(error)}`, { cause: error });
+    extension: before === undefined || isModule(before) ? "ts" : "mts",
+  };
+  const names = Object.keys(projectFiles(options));
+  const kept = await existing(root, KEPT);
+  await refuseClashes(
+    root,
+    names.filter((name) => !KEPT.includes(name) && !MERGED.includes(name)),
+  );
+  const changes = Object.entries(merged(there, options).files).filter(([, { added }]) => added.length > 0);
+  const lines = changes.map(([name, { added }]) => `${path.join(dir, name)} gets ${added.join(", ")}`);
+  for (const line of lines) note(line);
+  if (
+    lines.length > 0 &&
+    !yes &&
+    !(await confirm("Add that to files that are there?", "files that are there would be added to"))
+  ) {
+    throw new CommandError(EXIT.failed, "nothing was written");
+  }
+  const paihao = known ?? (await packInto(root, source));
+  const isOwn = known === undefined || known === source.spec;
+  note(`paihao is ${paihao}${isOwn ? `, from ${source.from}` : ", as package.json says"}`);
+  const { files, scripts } = merged(there, { ...options, paihao });
+  for (const [name, text] of Object.entries(projectFiles({ ...options, paihao }))) {
+    if (kept.includes(name)) {
+      note(`${path.join(dir, name)} is there already, and stays as it is`);
+      continue;
     }
+    const merge = files[name];
+    if (merge?.added.length === 0) continue;
+    await write(path.join(root, name), merge?.text ?? text, merge === undefined);
     print(path.join(dir, name));
   }
-  if (install) await runNpm(root);
+  if (install) await installIn(root);
+  sayHowToGoOn(root, dir, { install, scripts });
+}
+
+/** What becomes of the files that are there. */
+function merged(
+  there: Readonly<Record<string, string>>,
+  options: ProjectOptions,
+): { files: Readonly<Record<string, Merge>>; scripts: Scripts } {
+  const files: Record<string, Merge> = {};
+  let scripts: Scripts = { start: "start", test: "test" };
+  for (const [name, text] of Object.entries(there)) {
+    if (name === "package.json") {
+      const manifest = mergeManifest(text, manifestNeeds(options));
+      files[name] = manifest;
+      scripts = manifest.scripts;
+    } else if (name === ".env") files[name] = mergeLines(text, LINES[name], sameVariable);
+    else if (name === ".gitignore") files[name] = mergeLines(text, LINES[name]);
+  }
+  return { files, scripts };
+}
+
+/** @param isNew it must not be there: it may have appeared since it was looked for */
+async function write(file: string, text: string, isNew: boolean): Promise<void> {
+  try {
+    await mkdir(path.dirname(file), { recursive: true });
+    await writeFile(file, text, { flag: isNew ? "wx" : "w" });
+  } catch (error) {
+    throw new CommandError(EXIT.failed, `${file} cannot be written: ${messageOf(error)}`, { cause: error });
+  }
+}
+
+function sayHowToGoOn(root: string, dir: string, { install, scripts }: { install: boolean; scripts: Scripts }): void {
   const into = root === process.cwd() ? "" : `cd ${quoted(dir)} && `;
   const first = install ? "" : "npm install && ";
+  const run = (name: string) => (name.includes(":") ? `npm run ${name}` : `npm ${name}`);
+  const submit = `npx paihao submit greet '{"name":"Ada"}' --watch`;
   note("");
-  note(
-    `try:  ${into}${first}npm start        then, in another terminal: npx paihao submit greet '{"name":"Ada"}' --watch`,
-  );
-  note(`test: ${into}npm test`);
+  note(`try:  ${into}${first}${run(scripts.start)}        then, in another terminal: ${into}${submit}`);
+  note(`test: ${into}${run(scripts.test)}`);
 }
 
 /** A word for a shell. */
@@ -61,14 +127,8 @@ function nameOf(root: string): string {
   return name === "" || name === "paihao" || name === "node_modules" ? "my-tasks" : name;
 }
 
-/** A path is relative to this directory, and not to that of the project. */
-function specOf(from: string): string {
-  return /^\.{0,2}\//.test(from) ? `file:${path.resolve(from)}` : from;
-}
-
 async function refuseClashes(root: string, names: readonly string[]): Promise<void> {
-  const clashes: string[] = [];
-  for (const name of names) if (await exists(path.join(root, name))) clashes.push(name);
+  const clashes = await existing(root, names);
   if (clashes.length === 0) return;
   throw new CommandError(
     EXIT.refused,
@@ -76,30 +136,39 @@ async function refuseClashes(root: string, names: readonly string[]): Promise<vo
   );
 }
 
-async function exists(file: string): Promise<boolean> {
+/** Those of some files that are there. */
+async function existing(root: string, names: readonly string[]): Promise<string[]> {
+  const found: string[] = [];
+  for (const name of names) if ((await looked(path.join(root, name), lstat)) !== undefined) found.push(name);
+  return found;
+}
+
+/** The texts of those of some files that are there. */
+async function filesIn(root: string, names: readonly string[]): Promise<Record<string, string>> {
+  const texts: Record<string, string> = {};
+  for (const name of names) {
+    const text = await looked(path.join(root, name), (file) => readFile(file, "utf8"));
+    if (text !== undefined) texts[name] = text;
+  }
+  return texts;
+}
+
+/** What a look at a file finds; undefined if it is not there. @throws CommandError */
+async function looked<T>(file: string, look: (file: string) => Promise<T>): Promise<T | undefined> {
   try {
-    await lstat(file);
-    return true;
+    return await look(file);
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    if (code === "ENOENT") return false;
+    if (code === "ENOENT") return undefined;
     throw new CommandError(EXIT.failed, `${file} cannot be looked at: ${messageOf(error)}`, { cause: error });
   }
 }
 
-async function runNpm(root: string): Promise<void> {
+async function installIn(root: string): Promise<void> {
   note("");
   note("npm install");
-  // Its output is for the person, like everything but the paths. On Windows npm is a script, which needs a shell.
-  const npm = spawn("npm", ["install", "--no-audit", "--no-fund"], {
-    cwd: root,
-    stdio: ["ignore", process.stderr, process.stderr],
-    shell: process.platform === "win32",
-  });
-  const how = await once(npm, "exit").then(
-    ([code, signal]) => (code === 0 ? undefined : `exit code ${code ?? signal}`),
-    messageOf,
-  );
+  // Its output is for the person, like everything but the paths.
+  const { how } = await runNpm(["install", "--no-audit", "--no-fund"], root, { show: true });
   if (how === undefined) return;
   throw new CommandError(
     EXIT.failed,

@@ -1,3 +1,6 @@
+import type { ManifestNeeds } from "./merge.ts";
+import { VENDOR } from "./package-source.ts";
+
 /** What the files of a new project depend on. */
 export interface ProjectOptions {
   readonly name: string;
@@ -6,33 +9,48 @@ export interface ProjectOptions {
   readonly zod: string;
   /** Whether the Node of this machine reads TypeScript by itself; else the project has tsx. */
   readonly stripsTypes: boolean;
+  /** Of the handler and its test: `mts` where `ts` would not be an ES module. */
+  readonly extension: "ts" | "mts";
 }
+
+/** The lines that these files have at least. */
+export const LINES = { ".gitignore": ["node_modules/", ".paihao/"], ".env": ["HANDLERS=handlers"] } as const;
 
 /** The files of a new project, by their paths. */
 export function projectFiles(options: ProjectOptions): Readonly<Record<string, string>> {
+  const { extension, paihao } = options;
   return {
     "package.json": manifest(options),
-    "handlers/greet.ts": HANDLER,
-    "test/greet.test.ts": TEST,
+    [`handlers/greet.${extension}`]: HANDLER,
+    [`test/greet.test.${extension}`]: TEST.replace("greet.ts", `greet.${extension}`),
     ".env": ENV,
-    "compose.yaml": COMPOSE,
+    "compose.yaml": paihao.startsWith(`file:${VENDOR}`)
+      ? COMPOSE.replace(COPIED, `$&\n      COPY ${VENDOR} ./${VENDOR}`)
+      : COMPOSE,
     "tsconfig.json": TSCONFIG,
-    ".gitignore": "node_modules/\n.paihao/\n",
+    ".gitignore": `${LINES[".gitignore"].join("\n")}\n`,
     "README.md": readme(options),
   };
 }
 
-function manifest({ name, paihao, zod, stripsTypes }: ProjectOptions): string {
-  const project = {
-    name,
-    private: true,
-    type: "module",
-    engines: { node: stripsTypes ? ">=22.18" : ">=20.19" },
+/** What the package.json of a project has besides its name. */
+export function manifestNeeds({ paihao, zod, stripsTypes, extension }: ProjectOptions): ManifestNeeds {
+  return {
     scripts: {
       start: "paihao start",
-      test: stripsTypes ? "node --test" : "node --import tsx --test test/*.test.ts",
+      test: stripsTypes ? "node --test" : `node --import tsx --test test/*.test.${extension}`,
     },
     dependencies: { paihao, ...(stripsTypes ? {} : { tsx: "^4.19.0" }), zod },
+  };
+}
+
+function manifest(options: ProjectOptions): string {
+  const project = {
+    name: options.name,
+    private: true,
+    type: "module",
+    engines: { node: options.stripsTypes ? ">=22.18" : ">=20.19" },
+    ...manifestNeeds(options),
   };
   return `${JSON.stringify(project, null, 2)}\n`;
 }
@@ -82,14 +100,17 @@ test("is served over HTTP", async (t) => {
 });
 `;
 
-const ENV = `# Settings of the server, read by \`paihao start\`. All of them, with their defaults: node_modules/paihao/.env.example
+const ENV = `# Settings of the server, read by all commands of paihao. All of them, with their defaults: node_modules/paihao/.env.example
 # No secrets here if this file is committed.
-HANDLERS=handlers
+${LINES[".env"].join("\n")}
 # PORT=3000
 # CONCURRENCY=8
 # Without it: the redis-server of this machine with its data in .paihao, else an embedded store in memory.
 # REDIS_URL=redis://localhost:6379
 `;
+
+/** The package.json and what it names have to be there before npm installs. */
+const COPIED = "COPY package*.json ./";
 
 const COMPOSE = `# Redis, the API and workers: docker compose up --build
 # More workers: docker compose up --build --scale worker=4
@@ -115,7 +136,7 @@ x-tasks: &tasks
     dockerfile_inline: |
       FROM node:24.11.0-bookworm-slim
       WORKDIR /app
-      COPY package*.json ./
+      ${COPIED}
       RUN npm install --omit=dev --no-audit --no-fund
       COPY handlers ./handlers
       USER node
@@ -162,7 +183,7 @@ services:
       # Add \`api\` for further containers, and the name of a proxy in front.
       ALLOWED_HOSTS: localhost
     ports:
-      - "127.0.0.1:3000:3000"
+      - "127.0.0.1:\${PORT:-3000}:3000"
 
   worker:
     <<: *tasks
@@ -189,7 +210,10 @@ const TSCONFIG = `{
 }
 `;
 
-function readme({ name }: ProjectOptions): string {
+function readme({ name, extension, paihao }: ProjectOptions): string {
+  const vendored = paihao.startsWith(`file:${VENDOR}`)
+    ? `\n| ${VENDOR}/ | the package \`paihao\`, as this project installs it: commit it |`
+    : "";
   return `# ${name}
 
 Tasks behind HTTP, with a place in line for everyone who waits, by [paihao](node_modules/paihao/README.md).
@@ -210,10 +234,10 @@ npx paihao doctor    # checks Node, handlers, store and port, and says what to d
 
 | file | what it is |
 |---|---|
-| handlers/greet.ts | a handler: add more, each export of \`defineHandler\` is a queue |
-| test/greet.test.ts | its test, with \`paihao/testing\` |
+| handlers/greet.${extension} | a handler: add more, each export of \`defineHandler\` is a queue |
+| test/greet.test.${extension} | its test, with \`paihao/testing\` |
 | .env | settings |
-| compose.yaml | Redis, the API and workers |
+| compose.yaml | Redis, the API and workers |${vendored}
 
 To check types: \`npm install --save-dev typescript @types/node\`, then \`npx tsc\`.
 `;

@@ -2,9 +2,13 @@ import { createInterface } from "node:readline/promises";
 import { wrongUsage } from "../exit.ts";
 import { plain } from "./print.ts";
 
-/** Asks a person; anything but yes is no. @throws CommandError if there is no person to ask */
-export async function confirm(question: string): Promise<boolean> {
-  if (!process.stdin.isTTY || !process.stderr.isTTY) throw wrongUsage("this destroys; add --yes if that is meant");
+/**
+ * Asks a person; anything but yes is no.
+ * @param consequence what would happen, for whoever cannot be asked
+ * @throws CommandError if there is no person to ask
+ */
+export async function confirm(question: string, consequence: string): Promise<boolean> {
+  if (!process.stdin.isTTY || !process.stderr.isTTY) throw wrongUsage(`${consequence}; add --yes if that is meant`);
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
   const gone = new AbortController();
   // The end of the input, or Ctrl-C, is no yes either.

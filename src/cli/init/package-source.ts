@@ -1,0 +1,77 @@
+import { mkdir, readFile, realpath } from "node:fs/promises";
+import path from "node:path";
+import { fileURLToPath } from "node:url";
+import { messageOf } from "../../errors.ts";
+import { CommandError, EXIT } from "../exit.ts";
+import { runNpm } from "./npm.ts";
+
+const OWN_FOLDER = fileURLToPath(new URL("../../../", import.meta.url));
+/** The registry whose packages may be asked for by their name and version. */
+const PUBLIC_REGISTRY = "https://registry.npmjs.org/";
+/** The folder of a project that the package is kept in. */
+export const VENDOR = "vendor";
+
+/** What a project installs as paihao. */
+export interface PackageSource {
+  readonly version: string;
+  /** Of zod, which handlers import. */
+  readonly zod: string;
+  /** For people. */
+  readonly from: string;
+  /** What npm is asked for; undefined: the package itself has to be packed into the project. */
+  readonly spec: string | undefined;
+  /** What is packed then. */
+  readonly folder: string;
+}
+
+/**
+ * The package that this command belongs to, or the one that the person names. Only what came from the public registry is asked for there
+ * again: anybody may have registered the name in a registry that this package did not come from.
+ * @param from a version, a URL or a path
+ */
+export async function packageSource(from: string | undefined): Promise<PackageSource> {
+  const { version, dependencies } = JSON.parse(await readFile(path.join(OWN_FOLDER, "package.json"), "utf8"));
+  const known = { version, zod: dependencies.zod, folder: OWN_FOLDER };
+  if (from !== undefined) {
+    const isPath = /^(?:file:|\.{0,2}[/\\]|[A-Za-z]:[/\\])|\.(?:tgz|tar\.gz)$/.test(from) && !/^https?:/.test(from);
+    if (!isPath) return { ...known, from, spec: from };
+    const folder = path.resolve(from.replace(/^file:/, ""));
+    return { ...known, from: folder, spec: undefined, folder };
+  }
+  const folder = await realpath(OWN_FOLDER);
+  const origin = await originOf(folder);
+  return { ...known, folder, from: origin, spec: origin.startsWith(PUBLIC_REGISTRY) ? `^${version}` : undefined };
+}
+
+/** Where npm has an installed package from: a URL or the path of a tarball. The folder itself if npm did not install it. */
+async function originOf(folder: string): Promise<string> {
+  const modules = path.dirname(folder);
+  try {
+    const lock = JSON.parse(await readFile(path.join(modules, ".package-lock.json"), "utf8"));
+    const { resolved } = lock.packages[`node_modules/${path.basename(folder)}`];
+    return resolved.startsWith("file:") ? path.resolve(modules, "..", resolved.slice("file:".length)) : resolved;
+  } catch {
+    return folder;
+  }
+}
+
+/**
+ * Packs the package into a project, so that it installs the same whatever becomes of where it came from.
+ * @returns what npm is to install
+ * @throws CommandError if npm fails
+ */
+export async function packInto(root: string, { folder }: PackageSource): Promise<string> {
+  try {
+    await mkdir(path.join(root, VENDOR), { recursive: true });
+  } catch (error) {
+    throw new CommandError(EXIT.failed, `${root} cannot be written: ${messageOf(error)}`, { cause: error });
+  }
+  // It is built already; the tools that build it are not there.
+  const { how, stdout } = await runNpm(
+    ["pack", folder, "--ignore-scripts", "--loglevel=error", "--pack-destination", VENDOR],
+    root,
+  );
+  const file = stdout.trim().split("\n").at(-1) ?? "";
+  if (how === undefined && file.endsWith(".tgz")) return `file:${VENDOR}/${file}`;
+  throw new CommandError(EXIT.failed, `npm could not pack ${folder} (${how ?? "it names no file"})`);
+}
