@@ -12,9 +12,18 @@ interface Credentials {
   readonly password?: string;
 }
 
+/** PEM files for TLS. */
+export interface TlsFiles {
+  /** The certificates of those that sign the servers'; default: those that Node knows. */
+  readonly ca?: string;
+  /** The client's certificate and its key. */
+  readonly cert?: string;
+  readonly key?: string;
+}
+
 /** The address of a store, in one of the forms of {@link REDIS_URL_FORMS}. */
 export type RedisAddress =
-  | { readonly kind: "single"; readonly url: string }
+  | { readonly kind: "single"; readonly url: string; readonly tls?: TlsFiles | undefined }
   | {
       readonly kind: "socket";
       readonly path: string;
@@ -25,7 +34,7 @@ export type RedisAddress =
       readonly kind: "cluster";
       readonly nodes: readonly Endpoint[];
       readonly login: Credentials;
-      readonly tls: boolean;
+      readonly tls?: TlsFiles;
     }
   | {
       readonly kind: "sentinel";
@@ -34,8 +43,10 @@ export type RedisAddress =
       readonly master: string;
       readonly database: number;
       readonly login: Credentials;
+      /** That of the sentinels themselves. */
+      readonly sentinelLogin: Credentials;
       /** Applies to the sentinels too. */
-      readonly tls: boolean;
+      readonly tls?: TlsFiles;
     };
 
 /** The forms of REDIS_URL, for error messages and guides. */
@@ -54,14 +65,17 @@ export function parseRedisUrl(value: string): RedisAddress {
     const [, login = "", path = "", database = "0"] = socket;
     return { kind: "socket", path: decoded(path), database: Number(database), login: credentialsOf(login) };
   }
-  const form = /^(rediss?)(?:\+(cluster|sentinel))?:\/\/(?:([^@/]*)@)?([^@/?#]*)(\/[^?#]*)?$/.exec(value);
-  const [, scheme, kind, login = "", hosts = "", path = "/"] = form ?? [];
+  const form = /^(rediss?)(?:\+(cluster|sentinel))?:\/\/(?:([^@/]*)@)?([^@/?#]*)(\/[^?#]*)?(?:\?([^#]*))?$/.exec(value);
+  const [, scheme, kind, login = "", hosts = "", path = "/", query = ""] = form ?? [];
   if (kind === undefined) return parseSingle(value);
-  const tls = scheme === "rediss";
+  const { tls, sentinelLogin, rest } = optionsOf(query, scheme === "rediss");
+  const [unknown] = rest;
+  if (unknown !== undefined) throw new StartError("it has an option behind ? that is not known");
   const endpoints = hosts.split(",").map((host) => endpointOf(host, PORTS[kind as keyof typeof PORTS]));
   if (kind === "cluster") {
+    noSentinels(sentinelLogin);
     if (path !== "/" && path !== "/0") throw new StartError("a Redis Cluster has only database 0");
-    return { kind, nodes: endpoints, login: credentialsOf(login), tls };
+    return { kind, nodes: endpoints, login: credentialsOf(login), ...(tls && { tls }) };
   }
   const [, master = "", database = "0"] = /^\/([^/]+)(?:\/(\d{1,5}))?$/.exec(path) ?? [];
   if (master === "")
@@ -72,8 +86,42 @@ export function parseRedisUrl(value: string): RedisAddress {
     master: decoded(master),
     database: Number(database),
     login: credentialsOf(login),
-    tls,
+    sentinelLogin,
+    ...(tls && { tls }),
   };
+}
+
+const TLS_FILES = ["ca", "cert", "key"] as const;
+
+/** What stands behind `?`: what is ours, and the rest. `tls`: undefined without TLS. */
+function optionsOf(query: string, secure: boolean) {
+  const ours = new Map<string, string>();
+  const rest = query.split("&").filter((option) => {
+    const [, name = "", value = ""] = /^(ca|cert|key|sentinel_username|sentinel_password)=(.*)$/.exec(option) ?? [];
+    if (name !== "" && value === "") throw new StartError(`its option ${name} is empty`);
+    if (name !== "") ours.set(name, decoded(value));
+    return name === "" && option !== "";
+  });
+  const files: TlsFiles = Object.fromEntries(
+    TLS_FILES.flatMap((name) => (ours.has(name) ? [[name, ours.get(name)]] : [])),
+  );
+  const [first] = Object.keys(files);
+  if (!secure && first !== undefined) throw new StartError(`its option ${first} needs TLS: rediss in place of redis`);
+  if ((files.cert === undefined) !== (files.key === undefined)) {
+    throw new StartError("a client's certificate and its key belong together: cert and key");
+  }
+  const [username, password] = [ours.get("sentinel_username"), ours.get("sentinel_password")];
+  if (username !== undefined && password === undefined)
+    throw new StartError("sentinel_username needs sentinel_password");
+  const sentinelLogin: Credentials = {
+    ...(username !== undefined && { username }),
+    ...(password !== undefined && { password }),
+  };
+  return { tls: secure ? files : undefined, sentinelLogin, rest };
+}
+
+function noSentinels({ password }: Credentials): void {
+  if (password !== undefined) throw new StartError("sentinel_password is for redis+sentinel:// only");
 }
 
 /** The address of the store that listens on a socket of this machine. */
@@ -108,9 +156,16 @@ function parseSingle(url: string): RedisAddress {
       "the address does not have this form; special characters in a password must be percent-encoded",
     );
   }
-  const { username, password } = new URL(url);
+  const { username, password, search, protocol } = new URL(url);
   decoded(username + password);
-  return { kind: "single", url };
+  const { tls, sentinelLogin, rest } = optionsOf(search.slice(1), protocol === "rediss:");
+  noSentinels(sentinelLogin);
+  // Options of the client library stay.
+  return {
+    kind: "single",
+    url: url.replace(/\?.*$/, rest.length > 0 ? `?${rest.join("&")}` : ""),
+    ...(tls && { tls }),
+  };
 }
 
 function endpointOf(text: string, fallback: number): Endpoint {

@@ -5,8 +5,17 @@ export function secretsOf(config: Pick<Config, "redisUrl" | "urlSigningKey" | "w
   const { redisUrl = "", urlSigningKey = "", webhookSecrets, otel } = config;
   // Of several hosts, which is no URL for the parser.
   const password = /^[a-z+]+:\/\/[^@/]*?:([^@]+)@/i.exec(redisUrl)?.[1] ?? "";
+  const sentinels = /[?&]sentinel_password=([^&]+)/.exec(redisUrl)?.[1] ?? "";
   const headers = [otel?.traces, otel?.metrics].flatMap((target) => Object.values(target?.headers ?? {}));
-  return [password, decoded(password), urlSigningKey, ...webhookSecrets, ...headers].filter((secret) => secret !== "");
+  return [
+    password,
+    decoded(password),
+    sentinels,
+    decoded(sentinels),
+    urlSigningKey,
+    ...webhookSecrets,
+    ...headers,
+  ].filter((secret) => secret !== "");
 }
 
 function decoded(text: string): string {

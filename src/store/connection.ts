@@ -3,6 +3,7 @@ import { type Endpoint, parseRedisUrl, type RedisAddress } from "../config/redis
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { withTimeout } from "../net/with-timeout.ts";
+import { tlsOptions } from "./tls.ts";
 
 /** Timeouts and intervals of connections, ms. */
 export const CONNECTION_DEFAULTS = {
@@ -76,23 +77,30 @@ export function connectionTo(
   address: Extract<RedisAddress, { kind: "single" | "socket" }>,
   options: RedisOptions & { replyMapping?: "legacy" },
 ): Redis {
+  // The library would take TLS from the address alone, without the options.
+  if (address.kind === "single" && address.tls) {
+    return new Redis(address.url.replace(/^rediss:/, "redis:"), { ...options, tls: tlsOptions(address.tls) });
+  }
   if (address.kind === "single") return new Redis(address.url, options);
   return new Redis({ ...options, ...address.login, path: address.path, db: address.database });
 }
 
 /** Login and TLS options for all nodes of an address. */
 export function identityOf({ login, tls }: Extract<RedisAddress, { kind: "cluster" | "sentinel" }>) {
-  return { ...login, ...(tls ? { tls: {} } : {}) };
+  return { ...login, ...(tls ? { tls: tlsOptions(tls) } : {}) };
 }
 
 /** The options to find the master through its sentinels. */
 export function sentinelOptions(address: Extract<RedisAddress, { kind: "sentinel" }>) {
+  const { username, password } = address.sentinelLogin;
   return {
     ...identityOf(address),
     sentinels: address.sentinels.map((sentinel: Endpoint) => ({ ...sentinel })),
     name: address.master,
     db: address.database,
-    ...(address.tls ? { enableTLSForSentinelMode: true, sentinelTLS: {} } : {}),
+    ...(username === undefined ? {} : { sentinelUsername: username }),
+    ...(password === undefined ? {} : { sentinelPassword: password }),
+    ...(address.tls ? { enableTLSForSentinelMode: true, sentinelTLS: tlsOptions(address.tls) } : {}),
     sentinelCommandTimeout: CLUSTER_DEFAULTS.connectMs,
   } satisfies RedisOptions;
 }

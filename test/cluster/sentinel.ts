@@ -22,8 +22,8 @@ export interface SentinelSetup {
 
 const NAME = "mymaster";
 
-/** Starts two servers and three sentinels that give a master up when it was silent for a second. */
-export async function startSentinels(): Promise<SentinelSetup> {
+/** Starts two servers and three sentinels, with a password of their own if one is given, that give a master up when it was silent for a second. */
+export async function startSentinels({ password = "" } = {}): Promise<SentinelSetup> {
   const dir = await mkdtemp(path.join(tmpdir(), "paihao-sentinel-"));
   const servers: PrivateRedis[] = [];
   const sentinels: ChildProcess[] = [];
@@ -43,9 +43,9 @@ export async function startSentinels(): Promise<SentinelSetup> {
     for (let n = 0; n < 3; n += 1) {
       const port = await reservePort();
       ports.push(port);
-      sentinels.push(await startSentinel(path.join(dir, `sentinel-${n}.conf`), port, master.port));
+      sentinels.push(await startSentinel(path.join(dir, `sentinel-${n}.conf`), port, master.port, password));
     }
-    asker = new Redis(ports[0] ?? 0, "127.0.0.1", { maxRetriesPerRequest: 1, retryStrategy: () => 100 });
+    asker = new Redis(ports[0] ?? 0, "127.0.0.1", { maxRetriesPerRequest: 1, password, retryStrategy: () => 100 });
     asker.on("error", () => undefined);
     const sentinel = asker;
     // They know of each other and of the replica: only then is there anyone to take over.
@@ -74,11 +74,12 @@ export async function startSentinels(): Promise<SentinelSetup> {
   }
 }
 
-async function startSentinel(config: string, port: number, master: number): Promise<ChildProcess> {
+async function startSentinel(config: string, port: number, master: number, password: string): Promise<ChildProcess> {
   const lines = [
     ...[`port ${port}`, "bind 127.0.0.1", `dir ${path.dirname(config)}`],
     ...[`sentinel monitor ${NAME} 127.0.0.1 ${master} 2`, `sentinel down-after-milliseconds ${NAME} 1000`],
     `sentinel failover-timeout ${NAME} 3000`,
+    ...(password === "" ? [] : [`requirepass ${password}`, `sentinel sentinel-pass ${password}`]),
   ];
   await writeFile(config, `${lines.join("\n")}\n`);
   const child = spawn("redis-server", [config, "--sentinel"], { stdio: "ignore" });

@@ -1,12 +1,15 @@
 import { expect } from "chai";
 import { parseRedisUrl, placeOf, socketUrl } from "../../src/config/redis-url.ts";
+import { secretsOf } from "../../src/config/secrets.ts";
 import { StartError } from "../../src/errors.ts";
 
 describe("the address of a store", () => {
   it("is a single Redis with the options of its URL", () => {
-    for (const url of ["redis://h", "rediss://user:p%40ss@redis.example:6380/2", "redis://[::1]:6379"]) {
+    for (const url of ["redis://h", "redis://[::1]:6379", "redis://h/2?family=6"]) {
       expect(parseRedisUrl(url)).to.deep.equal({ kind: "single", url });
     }
+    const url = "rediss://user:p%40ss@redis.example:6380/2";
+    expect(parseRedisUrl(url)).to.deep.equal({ kind: "single", url, tls: {} });
     expect(placeOf(parseRedisUrl("rediss://user:secret@redis.example:6380/2"))).to.equal(
       "redis.example:6380 database 2 over TLS",
     );
@@ -34,10 +37,9 @@ describe("the address of a store", () => {
         { host: "::1", port: 7002 },
       ],
       login: {},
-      tls: false,
     });
     const guarded = parseRedisUrl("rediss+cluster://us%3Aer:p%40ss%2C@a:7000/");
-    expect(guarded).to.deep.include({ login: { username: "us:er", password: "p@ss," }, tls: true });
+    expect(guarded).to.deep.include({ login: { username: "us:er", password: "p@ss," }, tls: {} });
     expect(placeOf(guarded)).to.equal("cluster a:7000 over TLS");
   });
 
@@ -52,9 +54,28 @@ describe("the address of a store", () => {
       master: "my master",
       database: 3,
       login: { password: "secret" },
-      tls: false,
+      sentinelLogin: {},
     });
     expect(placeOf(address)).to.equal("my master of sentinels a:26380,b:26379 database 3");
+  });
+
+  it("may name the files for TLS, and the login of sentinels", () => {
+    const files = "ca=%2Fa%20b%2Fca.pem&cert=c.pem&key=k.pem";
+    const tls = { ca: "/a b/ca.pem", cert: "c.pem", key: "k.pem" };
+    expect(parseRedisUrl(`rediss://h/2?family=6&${files}`)).to.deep.equal({
+      kind: "single",
+      url: "rediss://h/2?family=6",
+      tls,
+    });
+    expect(parseRedisUrl(`rediss+cluster://h?${files}`)).to.deep.include({ kind: "cluster", tls });
+    const sentinels = parseRedisUrl(`rediss+sentinel://a/m?${files}&sentinel_username=u&sentinel_password=p%2B+`);
+    expect(sentinels).to.deep.include({ master: "m", tls, sentinelLogin: { username: "u", password: "p++" } });
+    expect(placeOf(sentinels)).to.equal("m of sentinels a:26379 over TLS");
+    const redisUrl = "redis+sentinel://a/m?sentinel_password=p%2Bq";
+    expect(secretsOf({ redisUrl, urlSigningKey: undefined, webhookSecrets: [], otel: undefined })).to.include.members([
+      "p%2Bq",
+      "p+q",
+    ]);
   });
 
   it("is refused with a message that names the wrong part but repeats nothing", () => {
@@ -69,6 +90,12 @@ describe("the address of a store", () => {
       ["redis+cluster://:hunter2%zz@a", /percent-encoded/],
       ["redis+sentinel://:hunter2@a", /name of the master/],
       ["redis+sentinel://:hunter2@a/m/x", /name of the master/],
+      ["redis://a?ca=/hunter2", /ca needs TLS/],
+      ["rediss://a?cert=/hunter2", /belong together/],
+      ["rediss://a?ca=", /ca is empty/],
+      ["redis://a?sentinel_password=hunter2", /redis\+sentinel/],
+      ["redis+sentinel://a/m?sentinel_username=hunter2", /needs sentinel_password/],
+      ["redis+sentinel://a/m?hunter2=1", /option behind \? that is not known/],
       ["redis+ring://:hunter2@a", /not have this form/],
       ["unix://hunter2/s", /not have this form/],
       ["unix://:hunter2@/s?password=hunter2", /not have this form/],

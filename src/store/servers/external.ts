@@ -59,6 +59,9 @@ function refusalOf(error: unknown, place: string): string | undefined {
   if (/^NOAUTH/.test(message)) {
     return `the store at ${place} needs a password, and REDIS_URL has none: user:password@ before the host`;
   }
+  if (/^All sentinels are unreachable.*(NOAUTH|WRONGPASS|invalid password|without any password)/.test(message)) {
+    return `the sentinels of ${place} need another user name or password; check sentinel_username and sentinel_password in REDIS_URL`;
+  }
   if (/^All sentinels are unreachable/.test(message) && /No such master/.test(message)) {
     return `no sentinel knows ${place}; check the name in REDIS_URL`;
   }
