@@ -53,7 +53,8 @@ export async function startServer({ handlers, env = {}, log, ...settings }: Star
     const given = typeof handlers === "string" ? undefined : byQueue(handlers);
     // Loaded only now: a handler file imports this package too, and needs no server.
     const [server, { createLog }] = await Promise.all([import("./server.ts"), import("./log.ts")]);
-    return await server.start(config, log ?? createLog(config.logLevel, { secrets: secretsOf(config) }), given);
+    const logger = log ?? createLog(config.logLevel, { secrets: secretsOf(config) });
+    return await server.start(config, logger, { handlers: given });
   } catch (error) {
     // By its name: the server may have been loaded as another copy of the class, e.g. by a test runner.
     if (!(error instanceof Error) || error.name !== "StartError") throw error;

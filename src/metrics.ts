@@ -12,6 +12,17 @@ import {
   SUBMISSION_VERDICTS,
 } from "./metric-words.ts";
 
+/** A metric as it is read out, with its values. */
+export type ReadMetric = Awaited<ReturnType<Registry["getMetricsAsJSON"]>>[number];
+
+/** What gauges of several processes are together, if not the highest: most are read from the store, and the same in all. */
+const TOGETHER: Readonly<Record<string, "sum" | "min">> = {
+  paihao_handlers_overdue: "sum",
+  paihao_ready: "min",
+  paihao_store_up: "min",
+  paihao_store_writable: "min",
+};
+
 /** The figures of a queue for the gauges. */
 interface QueueGauges {
   readonly queue: string;
@@ -185,7 +196,7 @@ export class Metrics {
   }
 
   #gauge(name: string, help: string, ...labelNames: string[]): Gauge {
-    return new Gauge({ name, help, labelNames, registers: [this.registry] });
+    return new Gauge({ name, help, labelNames, aggregator: TOGETHER[name] ?? "max", registers: [this.registry] });
   }
 
   /**
@@ -275,6 +286,15 @@ export class Metrics {
       if (figures.resting !== null) this.#resting.set({ queue }, figures.resting ? 1 : 0);
       if (figures.slotsWanted !== null) this.#slotsWanted.set({ queue }, figures.slotsWanted);
     }
+  }
+
+  /** The metrics as they are, to be put together with those of other processes. */
+  async read(): Promise<ReadMetric[]> {
+    const own = await this.registry.getMetricsAsJSON();
+    const ofProcess = (await processRegistry?.getMetricsAsJSON()) ?? [];
+    // Those are lags of the event loop, and the average would hide a process that stands still.
+    const together = (one: ReadMetric) => (one.aggregator === "average" ? { ...one, aggregator: "max" as const } : one);
+    return [...own, ...ofProcess.map(together)];
   }
 
   /** The metrics as text. */

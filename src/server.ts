@@ -13,6 +13,7 @@ import { HttpServer } from "./http/server/server.ts";
 import { monitorDocument, PROBLEM_BYTES } from "./http/task/documents/monitor-document.ts";
 import { isPrediction, predictionJson } from "./http/task/documents/prediction.ts";
 import type { Logger } from "./log.ts";
+import type { ReadMetric } from "./metrics.ts";
 import { AddressGuard } from "./net/ssrf-guard.ts";
 import type { QueueRow } from "./store/scripts/scripts.ts";
 import { provisionStore } from "./store/servers/provision.ts";
@@ -47,14 +48,26 @@ export interface Running {
 export interface Started extends Running {
   /** The figures of all its queues, also of its own ones for webhooks and undo. */
   figures(): Promise<readonly QueueRow[]>;
+  /** Its metrics, as they are now. */
+  readMetrics(): Promise<readonly ReadMetric[]>;
+  /** Of the tasks that it runs; 0 if it runs none. */
+  readonly longestLeaseMs: number;
+}
+
+/** What is not configured. */
+export interface StartParts {
+  /** Handlers that are not loaded from files. */
+  readonly handlers?: ReadonlyMap<string, Handler> | undefined;
+  /** The metrics of all processes that share the port, as text; default: those of this process. */
+  readonly exposition?: () => Promise<string>;
 }
 
 /**
  * Starts the store, the engine and the roles of this process, as configured.
- * @param given handlers that are not loaded from files
  * @throws StartError with a message for a person
  */
-export async function start(config: Config, log: Logger, given?: ReadonlyMap<string, Handler>): Promise<Started> {
+export async function start(config: Config, log: Logger, parts: StartParts = {}): Promise<Started> {
+  const given = parts.handlers;
   const handlersDir = given === undefined ? (config.handlersDir ?? shippedHandlersDir) : undefined;
   const handlers = given ?? (await loadHandlers(config.handlersDir ?? shippedHandlersDir));
   const undoing = undoHandler(handlers);
@@ -91,7 +104,9 @@ export async function start(config: Config, log: Logger, given?: ReadonlyMap<str
     started.push(close);
     const ready = () => (stopping.signal.aborted ? Promise.resolve(["the server is stopping"]) : readiness());
     const gauges = { engine, readiness: ready, nodes };
-    const sending = telemetry?.sendMetrics(engine.metrics, async () => engine.metrics.show(await readGauges(gauges)));
+    const { metrics } = engine;
+    const refresh = async () => metrics.show(await readGauges(gauges));
+    const sending = telemetry?.sendMetrics(metrics, refresh);
     if (sending) started.push(sending);
     const roles = [new Ticker(engine, log), new Calibration(engine, log)];
     for (const role of roles) {
@@ -115,7 +130,9 @@ export async function start(config: Config, log: Logger, given?: ReadonlyMap<str
     if (config.port !== undefined) {
       const checkWebhook = (url: string) => checkTarget(url, guard);
       const api = {
-        ...gauges,
+        engine,
+        readiness: ready,
+        exposition: parts.exposition ?? (() => refresh().then(() => metrics.exposition())),
         handlers,
         ownHandlers,
         log,
@@ -148,6 +165,8 @@ export async function start(config: Config, log: Logger, given?: ReadonlyMap<str
       stuck: worker?.stuck,
       reload,
       figures: () => engine.figures([...all.keys()]),
+      readMetrics: () => refresh().then(() => metrics.read()),
+      longestLeaseMs: worker ? Math.max(...[...all.keys()].map((queue) => engine.settings(queue).leaseMs)) : 0,
       stop: unwind,
     };
   } catch (error) {

@@ -4,45 +4,46 @@ import path from "node:path";
 import type { Config, ServerRole } from "../config/config.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Logger } from "../log.ts";
+import type { ReadMetric } from "../metrics.ts";
 import type { Running } from "../server.ts";
 import { provisionStore } from "../store/servers/provision.ts";
+import {
+  BEAT_MS,
+  type MemberMessage,
+  type ParentMessage,
+  type Ready,
+  type Settings,
+  type SettingsMessage,
+  type StartMessage,
+} from "./fleet-messages.ts";
+import { FleetMetrics, type Measured } from "./fleet-metrics.ts";
 
 /** Pauses before a member that died is started again; once it has lived for `healthyMs`, the first pause applies again. */
 const RESTART = { firstMs: 250, mostMs: 10_000, healthyMs: 30_000 } as const;
 /** A member that has not exited this long after its drain timeout is killed. A worker may need 10 s for its tasks to settle. */
 const GRACE_MS = 15_000;
 
-/** What a member sends: that it listens for its settings, then that it is ready, or why it cannot start. */
-export type MemberMessage =
-  | { readonly listens: true }
-  | { readonly ready: { readonly url: string | undefined; readonly queues: readonly string[] } }
-  | { readonly refusal: string };
-
-type Outcome = Exclude<MemberMessage, { listens: true }>;
-
-/** What a member receives last: to stop, and how long running tasks and answers may take. */
-export interface StopMessage {
-  readonly stopWithinMs: number;
-}
-
-/** Variables that win over the environment. */
-type Settings = Readonly<Record<string, string | undefined>>;
+type Outcome = Exclude<StartMessage, { listens: true }>;
 
 /**
- * What a member receives first. It is not put into the environment, where handlers and all that they start would find the address of
- * the store.
+ * A member whose event loop has stood still for so long is killed and replaced; later if its leases are longer, which a handler that
+ * blocks it may count on.
  */
-export interface SettingsMessage {
-  readonly settings: Settings;
-}
+const SILENT_MS = 30_000;
 
 /**
  * Starts WEB_CONCURRENCY processes of role `api` that share one port and, where the role is `all`, one of role `worker` beside
- * them. This process runs no tasks and answers no requests: it owns the store, distributes the connections, and restarts
- * members that die.
+ * them. This process runs no tasks and answers no requests: it owns the store, distributes the connections, replaces members
+ * that die or stand still, and puts their metrics together.
+ * @param silentMs how long a member may stand still
  * @throws StartError with a message for a person
  */
-export async function startFleet(config: Config, overrides: Settings, log: Logger): Promise<Running> {
+export async function startFleet(
+  config: Config,
+  overrides: Settings,
+  log: Logger,
+  silentMs = SILENT_MS,
+): Promise<Running> {
   const store = await provisionStore(config, log);
   const settings = (role: ServerRole): Settings => ({
     ...overrides,
@@ -54,16 +55,21 @@ export async function startFleet(config: Config, overrides: Settings, log: Logge
     exec: path.join(import.meta.dirname, `member${path.extname(import.meta.filename)}`),
     args: [],
   });
-  const members = Array.from(
-    { length: config.webConcurrency },
-    (_, n) => new Member(`api-${n + 1}`, settings("api"), log),
-  );
-  const worker = config.role === "all" ? new Member("worker", settings("worker"), log) : undefined;
+  const names = Array.from({ length: config.webConcurrency }, (_, n) => `api-${n + 1}`);
+  const metrics = new FleetMetrics(config.role === "all" ? [...names, "worker"] : names);
+  const parts: FleetParts = { log, silentMs, metrics, scrape: () => metrics.exposition(all) };
+  const members: readonly Member[] = names.map((name) => new Member(name, settings("api"), parts));
+  const worker = config.role === "all" ? new Member("worker", settings("worker"), parts) : undefined;
+  const all: readonly Member[] = [...members, ...(worker ? [worker] : [])];
+  const pulse = setInterval(() => {
+    for (const member of all) member.checkPulse();
+  }, BEAT_MS);
   let stopped: Promise<void> | undefined;
   const stop = (withinMs = config.drainTimeoutMs) => {
     stopped ??= (async () => {
+      clearInterval(pulse);
       const deadline = performance.now() + withinMs;
-      for (const member of [...members, ...(worker ? [worker] : [])]) member.letEnd();
+      for (const member of all) member.letEnd();
       // The worker stops last, since callers of the other processes wait for its tasks.
       await Promise.all(members.map((member) => member.stop(withinMs)));
       await worker?.stop(Math.max(0, deadline - performance.now()));
@@ -86,31 +92,53 @@ export async function startFleet(config: Config, overrides: Settings, log: Logge
   }
 }
 
+/** What the members of a fleet share. */
+interface FleetParts {
+  readonly log: Logger;
+  readonly silentMs: number;
+  readonly metrics: FleetMetrics;
+  /** The metrics of all of them, as text. */
+  scrape(): Promise<string>;
+}
+
 /** One process of the fleet, and its replacements when it dies. */
-class Member {
-  readonly #name: string;
+class Member implements Measured {
+  readonly name: string;
   readonly #settings: Settings;
+  readonly #parts: FleetParts;
   readonly #log: Logger;
   #process: Worker | undefined;
   #timer: NodeJS.Timeout | undefined;
   #stopping = false;
   #deaths = 0;
+  /** Beats of this process without one of the member; undefined while it is not expected to send any. */
+  #missed: number | undefined;
+  #mostMissed = Number.POSITIVE_INFINITY;
+  #metrics: readonly ReadMetric[] = [];
+  /** Those who wait for these metrics. */
+  readonly #reading: (() => void)[] = [];
 
-  constructor(name: string, settings: Settings, log: Logger) {
-    this.#name = name;
+  constructor(name: string, settings: Settings, parts: FleetParts) {
+    this.name = name;
     this.#settings = settings;
-    this.#log = log.child({ member: name });
+    this.#parts = parts;
+    this.#log = parts.log.child({ member: name });
+  }
+
+  get metrics(): readonly ReadMetric[] {
+    return this.#metrics;
   }
 
   /** Resolves when it is ready. @throws StartError with its reason if it cannot start */
-  async start(): Promise<Extract<MemberMessage, { ready: unknown }>["ready"]> {
+  async start(): Promise<Ready> {
     const startedAt = performance.now();
     const forked = cluster.fork();
     this.#process = forked;
+    forked.on("message", (message: StartMessage | MemberMessage) => this.#receive(forked, message));
     const exited = once(forked, "exit");
     const answer = await Promise.race([
       this.#instruct(forked),
-      exited.then((): Outcome => ({ refusal: `its process ${this.#name} ended before it was ready` })),
+      exited.then((): Outcome => ({ refusal: `its process ${this.name} ended before it was ready` })),
     ]);
     if (!("ready" in answer)) {
       await exited;
@@ -118,6 +146,8 @@ class Member {
       throw new StartError(answer.refusal);
     }
     void exited.then(() => this.#died(startedAt));
+    this.#mostMissed = Math.max(this.#parts.silentMs, answer.ready.longestLeaseMs) / BEAT_MS;
+    this.#missed = 0;
     return answer.ready;
   }
 
@@ -125,9 +155,46 @@ class Member {
   async #instruct(forked: Worker): Promise<Outcome> {
     // A message that it gets before it listens is lost.
     await once(forked, "message");
-    forked.send({ settings: this.#settings } satisfies SettingsMessage, () => undefined);
-    const [outcome] = (await once(forked, "message")) as [Outcome];
-    return outcome;
+    // Nor did it get the message to stop, if that was sent meanwhile.
+    tell(forked, this.#stopping ? { stopWithinMs: 0 } : { settings: this.#settings });
+    for (;;) {
+      // It may be asked for metrics before it says that it is ready.
+      const [message] = (await once(forked, "message")) as [StartMessage | MemberMessage];
+      if ("ready" in message || "refusal" in message) return message;
+    }
+  }
+
+  #receive(from: Worker, message: StartMessage | MemberMessage): void {
+    // What has arrived after its end is no longer wanted: its counters are with those of the dead.
+    if (from !== this.#process) return;
+    if (this.#missed !== undefined) this.#missed = 0;
+    if ("metrics" in message) {
+      this.#metrics = message.metrics;
+      for (const resolve of this.#reading.splice(0)) resolve();
+    } else if ("scrape" in message) {
+      void this.#parts.scrape().then((exposition) => tell(from, { exposition }));
+    }
+  }
+
+  /** Kills it if it has not been heard of for too long; to be called with each beat of this process. */
+  checkPulse(): void {
+    // Beats are counted and not the time: while this process itself stands still, or all of the machine, there are none.
+    if (this.#missed === undefined || this.#stopping) return;
+    this.#missed += 1;
+    if (this.#missed <= this.#mostMissed) return;
+    const { pid } = this.#process?.process ?? {};
+    this.#log.error({ pid, silentS: this.#missed * (BEAT_MS / 1000) }, "a server process stands still; killing it");
+    this.#missed = undefined;
+    this.#process?.process.kill("SIGKILL");
+  }
+
+  /** Reads its metrics; resolves also if there is no process that could tell them. */
+  async readMetrics(): Promise<void> {
+    const running = this.#process;
+    if (!running || this.#missed === undefined) return;
+    const read = new Promise<void>((resolve) => this.#reading.push(resolve));
+    tell(running, { readMetrics: true });
+    await read;
   }
 
   /** Makes it read its API keys again. */
@@ -147,8 +214,7 @@ class Member {
     const running = this.#process;
     if (!running || running.isDead()) return;
     const exited = once(running, "exit");
-    // Sending fails if it has just died; its exit event follows.
-    running.send({ stopWithinMs: withinMs } satisfies StopMessage, () => undefined);
+    tell(running, { stopWithinMs: withinMs });
     const late = setTimeout(() => {
       this.#log.warn("the process did not exit in time; killing it");
       running.process.kill("SIGKILL");
@@ -160,7 +226,13 @@ class Member {
   #died(startedAt: number): void {
     const gone = this.#process?.process;
     this.#process = undefined;
+    const cause = this.#missed === undefined ? "silent" : "ended";
+    this.#missed = undefined;
+    this.#parts.metrics.keep(this.#metrics);
+    this.#metrics = [];
+    for (const resolve of this.#reading.splice(0)) resolve();
     if (this.#stopping) return;
+    this.#parts.metrics.countRestart(this.name, cause);
     if (performance.now() - startedAt >= RESTART.healthyMs) this.#deaths = 0;
     this.#log.error(
       { pid: gone?.pid, code: gone?.exitCode, signal: gone?.signalCode },
@@ -176,10 +248,15 @@ class Member {
       this.start().then(
         () => this.#log.info("the process is running again"),
         (error: unknown) => {
+          if (this.#stopping) return;
           this.#log.error({ reason: messageOf(error) }, "could not restart the process; trying again");
-          if (!this.#stopping) this.#again();
+          this.#again();
         },
       );
     }, pauseMs);
   }
 }
+
+// Sending fails if it has just died; its exit event follows.
+const tell = (member: Worker, message: SettingsMessage | ParentMessage): void =>
+  void member.send(message, () => undefined);

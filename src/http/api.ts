@@ -1,7 +1,6 @@
 import type { Engine } from "../engine/engine.ts";
 import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";
-import type { StoreNode } from "../metrics.ts";
 import type { Tracing } from "../telemetry/tracing.ts";
 import type { OpenStreams } from "./live/open-streams.ts";
 
@@ -37,6 +36,6 @@ export interface Api {
   checkWebhook(url: string): Promise<string>;
   /** Why the server is not ready; empty if it is. */
   readiness(): Promise<readonly string[]>;
-  /** The servers of the store: their memory, persistence and replicas. */
-  nodes(): Promise<readonly StoreNode[]>;
+  /** The metrics for Prometheus, as text. */
+  exposition(): Promise<string>;
 }

@@ -78,7 +78,7 @@ export function apiRouting(api: Api): Routing {
 }
 
 /** What the routes of a worker that listens need. */
-export type WorkerApi = Pick<Api, "readiness" | "nodes" | "engine">;
+export type WorkerApi = Pick<Api, "readiness" | "engine" | "exposition">;
 
 /** The routing of a worker that listens. */
 export function workerRouting(api: WorkerApi): Routing {

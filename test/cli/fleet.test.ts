@@ -167,6 +167,18 @@ describe("a server of several processes (WEB_CONCURRENCY)", function () {
     }
   });
 
+  it("ends processes that are still starting when it is stopped", async () => {
+    const server = start({ ROLE: "api", LOG_LEVEL: "warn" });
+    await server.url();
+    const members = childrenOf(server.pid);
+    for (const pid of members) process.kill(pid, "SIGKILL");
+    await eventually(() => childrenOf(server.pid).filter((pid) => !members.includes(pid)).length === 2, PATIENCE_MS);
+    server.primary.kill("SIGTERM");
+    const [code] = await once(server.primary, "exit");
+    expect(code).to.equal(0);
+    expect(server.printed()).not.to.contain("did not exit in time");
+  });
+
   it("leaves no process behind when it is killed", async () => {
     const server = start({ ROLE: "api" });
     await server.url();

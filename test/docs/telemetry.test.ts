@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
+import { FleetMetrics } from "../../src/cli/fleet-metrics.ts";
 import { ROOT } from "../../testbed/root.ts";
 import { startServer } from "../helpers/http/server.ts";
 
@@ -38,7 +39,7 @@ describe("docs/telemetry.md", () => {
     try {
       await server.post("default", 1);
       await server.send("/nowhere");
-      exposition = (await server.send("/metrics")).text;
+      exposition = (await server.send("/metrics")).text + (await new FleetMetrics(["worker"]).registry.metrics());
     } finally {
       await server.stop();
     }

@@ -1,15 +1,13 @@
-import { type GaugeSources, readGauges } from "../../../engine/monitoring/gauges.ts";
+import { Registry } from "prom-client";
 import type { Endpoints } from "../../routes.ts";
 
 /** Metrics for Prometheus. */
-export function metricsEndpoints(api: GaugeSources): Endpoints<"metrics"> {
+export function metricsEndpoints(api: { exposition(): Promise<string> }): Endpoints<"metrics"> {
   return {
     metrics: async (ctx) => {
-      const { metrics } = api.engine;
-      metrics.show(await readGauges(api));
       ctx.set("Cache-Control", "no-store");
-      ctx.body = await metrics.exposition();
-      ctx.set("Content-Type", metrics.registry.contentType);
+      ctx.body = await api.exposition();
+      ctx.set("Content-Type", Registry.PROMETHEUS_CONTENT_TYPE);
     },
   };
 }
