@@ -33,6 +33,8 @@ interface QueueGauges {
   readonly workers: number;
   readonly slots: number;
   readonly paused: boolean;
+  /** No process has a handler for it. */
+  readonly orphaned: boolean;
   /** Null if none waits. */
   readonly oldestWaitingMs: number | null;
   /** How long the first scheduled task has been due; null if none is. */
@@ -154,6 +156,11 @@ export class Metrics {
     "queue",
   );
   readonly #paused = this.#gauge("paihao_queue_paused", "1 while a queue is paused, else 0", "queue");
+  readonly #orphaned = this.#gauge(
+    "paihao_queue_orphaned",
+    "1 while no process has a handler for a queue that holds tasks, else 0",
+    "queue",
+  );
   readonly #resting = this.#gauge(
     "paihao_queue_resting",
     "1 while the queue of a gateway rests because its API is down, else 0",
@@ -271,6 +278,7 @@ export class Metrics {
       this.#oldest,
       this.#late,
       this.#paused,
+      this.#orphaned,
       this.#resting,
     ];
     for (const gauge of perQueue) gauge.reset();
@@ -283,6 +291,7 @@ export class Metrics {
       this.#oldest.set({ queue }, (figures.oldestWaitingMs ?? 0) / 1000);
       this.#late.set({ queue }, (figures.lateMs ?? 0) / 1000);
       this.#paused.set({ queue }, figures.paused ? 1 : 0);
+      this.#orphaned.set({ queue }, figures.orphaned ? 1 : 0);
       if (figures.resting !== null) this.#resting.set({ queue }, figures.resting ? 1 : 0);
       if (figures.slotsWanted !== null) this.#slotsWanted.set({ queue }, figures.slotsWanted);
     }

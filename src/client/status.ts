@@ -149,6 +149,8 @@ export interface Output {
 /** A queue and its figures. */
 export interface Queue {
   readonly name: string;
+  /** No process has a handler for it any more: what it holds will not run. */
+  readonly orphaned: boolean;
   readonly paused: boolean;
   readonly waiting: number;
   readonly scheduled: number;

@@ -35,7 +35,7 @@ import { Sample } from "./estimates/calibration.ts";
 import { LargeValues } from "./large-values/large-values.ts";
 import { DeadLetters } from "./maintenance/dead-letters.ts";
 import { lossOf, Tick } from "./maintenance/tick.ts";
-import { figuresOf } from "./monitoring/figures.ts";
+import { figuresOf, holdsTasks } from "./monitoring/figures.ts";
 import { heartbeatOf } from "./monitoring/heartbeat.ts";
 import { Histories } from "./monitoring/history.ts";
 import { type AboutWorker, workersOf } from "./monitoring/workers.ts";
@@ -72,6 +72,9 @@ export interface EngineParts {
   /** Default: metrics that are not read. */
   readonly metrics?: Metrics;
 }
+
+/** Processes register the queues of their handlers every ten seconds; one that none has registered for so long is orphaned, ms. */
+const ORPHANED_MS = 60_000;
 
 /** Called when a task of a partition will be due in `delayMs`. */
 type DueListener = (partition: number, delayMs: number) => void;
@@ -378,6 +381,27 @@ export class Engine {
   /** The workers of queues, with the tasks that they have. */
   workers(queues: readonly string[]): ReturnType<typeof workersOf> {
     return workersOf(this.#scripts, this.keys, this.#homes, queues);
+  }
+
+  /** All queues: those with a handler here, then by name those of other processes and those without a handler in any. */
+  get allQueues(): string[] {
+    return [...this.queues.keys(), ...[...this.#tick.others.keys()].sort()];
+  }
+
+  /** Whether there is such a queue, with or without a handler here. */
+  has(queue: string): boolean {
+    return this.queues.has(queue) || this.#tick.others.has(queue);
+  }
+
+  /** Whether no process has a handler for a queue. */
+  isOrphaned({ snapshot: { queue, workers } }: QueueRow): boolean {
+    return workers === 0 && (this.#tick.others.get(queue) ?? 0) > ORPHANED_MS;
+  }
+
+  /** The figures of all queues; an orphaned one without tasks is left out. */
+  async allFigures(): Promise<QueueRow[]> {
+    const rows = await this.figures(this.allQueues);
+    return rows.filter((row) => holdsTasks(row) || !this.isOrphaned(row));
   }
 
   /** The figures of queues, summed over the partitions, in the given order. */

@@ -12,6 +12,7 @@ import { eventually } from "../../testbed/eventually.ts";
 import { reservePort } from "../../testbed/ports.ts";
 import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 import { ROOT } from "../../testbed/root.ts";
+import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { exchange } from "../helpers/http/server.ts";
 import { type Prometheus, startPrometheus } from "../helpers/prometheus.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
@@ -42,6 +43,17 @@ function hastyRules(): { groups: { rules: Rule[] }[] } {
   return rules;
 }
 
+/** Leaves a task in a queue whose handler is gone: its last process registered it ten minutes ago. */
+async function leaveOrphan(url: string): Promise<TestEngine> {
+  const last = await openEngine({ url, prefix: "ph" });
+  await last.engine.tick(0);
+  await last.submit();
+  const registry = `${last.keys.tag(0)}queues`;
+  const [at, ...facts] = String(await last.redis.hget(registry, "jobs")).split(" ");
+  await last.redis.hset(registry, "jobs", [Number(at) - 600_000, ...facts].join(" "));
+  return last;
+}
+
 const FIXTURES = path.join(ROOT, "test/fixtures/handlers/alerts");
 const program = deployTool("prometheus");
 const withPrometheus = program === undefined ? describe.skip : describe;
@@ -54,6 +66,7 @@ withPrometheus(`the alerts${program ? "" : " (npx tsx scripts/deploy-tools.ts fe
   const admins: Redis[] = [];
   let receiver: http.Server;
   let prometheus: Prometheus | undefined;
+  let last: TestEngine | undefined;
   /** Has a queue for each fault of queues. */
   let api: ServerProcess;
   /** Is blocked, then killed; on the store of `api`. */
@@ -74,10 +87,11 @@ withPrometheus(`the alerts${program ? "" : " (npx tsx scripts/deploy-tools.ts fe
       processes.push(started);
       return started;
     };
+    last = await leaveOrphan(healthy);
     const NOWHERE = `http://127.0.0.1:${await reservePort()}`;
-    [api, worker, unlucky] = await Promise.all([
+    worker = await start(healthy, "worker");
+    [api, unlucky] = await Promise.all([
       start(healthy, "api", { NOWHERE, WEBHOOK_ALLOW: "127.0.0.1" }),
-      start(healthy, "worker"),
       start(faulty, "worker"),
     ]);
     const jobs = { "paihao-api": [api.url, unlucky.url], "paihao-worker": [worker.url] };
@@ -86,6 +100,7 @@ withPrometheus(`the alerts${program ? "" : " (npx tsx scripts/deploy-tools.ts fe
   after(async () => {
     await prometheus?.stop();
     await endProcesses(processes);
+    await last?.close();
     for (const admin of admins) admin.disconnect();
     await Promise.all(stores.map((store) => store.stop("SIGKILL")));
     receiver?.close();
@@ -124,6 +139,13 @@ withPrometheus(`the alerts${program ? "" : " (npx tsx scripts/deploy-tools.ts fe
     );
     const [admin, faultyAdmin] = admins as [Redis, Redis];
 
+    // The processes know each other's queues.
+    await eventually(async () => {
+      const known = await prometheus?.query(
+        'paihao_lost_tasks_total{queue="blocking", fate="dead", job="paihao-api"} == 0',
+      );
+      expect(known).to.have.lengthOf(2);
+    });
     // A worker that is blocked for longer than its lease: its task is found by the other process, which has no such handler.
     await submit(worker, "blocking", 11_000);
     // Refused writes and a full store, in the other one. What is due meanwhile stays where it is.
@@ -162,7 +184,7 @@ withPrometheus(`the alerts${program ? "" : " (npx tsx scripts/deploy-tools.ts fe
     });
     await endProcesses([worker]);
     await stores[1]?.stop("SIGKILL");
-    await fire("PaihaoStoreUnreachable critical", "PaihaoDown paihao-worker");
+    await fire("PaihaoStoreUnreachable critical", "PaihaoDown paihao-worker", "PaihaoQueueOrphaned jobs");
 
     // None is left out.
     const all = rules.groups.flatMap((group) => group.rules.map(({ alert }) => alert));

@@ -45,7 +45,8 @@ export function fieldLines(rows: readonly (readonly [name: string, value: string
   return shown.map(([name, value]) => `${name.padEnd(width)}  ${plain(String(value))}`);
 }
 
-function remark({ paused, resting, workers }: Queue): string {
+function remark({ orphaned, paused, resting, workers }: Queue): string {
+  if (orphaned) return "orphaned: no process has its handler";
   if (paused) return "paused";
   if (resting) return `resting: ${resting.reason}`;
   return workers === 0 ? "no worker" : "";

@@ -14,6 +14,9 @@ const REGISTER_MS = 10_000;
 /** A queue without tasks that nobody has registered for this long is forgotten, ms. */
 const FORGET_MS = 86_400_000;
 
+/** A queue without a handler in this process. */
+type OtherQueue = TickQueue & Awaited<ReturnType<Scripts["register"]>>[number];
+
 /**
  * Does the timed work of all queues. Each process registers the queues of its handlers in every partition. A queue without a
  * handler in any process is still maintained, with the settings it was registered with.
@@ -25,7 +28,8 @@ export class Tick {
   /** By partition: they may be on servers of their own. */
   readonly #clocks: readonly StoreClock[];
   /** By partition: the queues of other processes, and when they were last read, on the clock of `performance.now()`. */
-  readonly #others: { readonly queues: readonly TickQueue[]; readonly atMs: number }[] = [];
+  readonly #others: { readonly queues: readonly OtherQueue[]; readonly atMs: number }[] = [];
+  #silentMs: ReadonlyMap<string, number> = new Map();
   readonly #found: (queue: string) => void;
   /** Each tick writes something, so that it shows whether the store takes writes at all. */
   readonly #refusals = new Map<number, string>();
@@ -89,6 +93,14 @@ export class Tick {
     return ticked;
   }
 
+  /**
+   * The queues without a handler in this process, by name, and how long no process with a handler had registered them, ms; as of the last
+   * ticks that could read them, so that they are there when the store is not.
+   */
+  get others(): ReadonlyMap<string, number> {
+    return this.#silentMs;
+  }
+
   /** The names of all queues of a partition. @throws PaihaoError store-unavailable */
   async queuesOf(partition: number): Promise<string[]> {
     return [...this.#own, ...(await this.#othersOf(partition))].map(({ queue }) => queue);
@@ -98,7 +110,7 @@ export class Tick {
    * The queues of a partition without a handler in this process. Repeated, since the registrations are lost if the store is
    * emptied.
    */
-  async #othersOf(partition: number): Promise<readonly TickQueue[]> {
+  async #othersOf(partition: number): Promise<readonly OtherQueue[]> {
     const known = this.#others[partition];
     const nowMs = performance.now();
     if (known && nowMs - known.atMs < REGISTER_MS) return known.queues;
@@ -112,6 +124,10 @@ export class Tick {
     const queues = all.filter(({ queue }) => !own.has(queue)).map((queue) => ({ ...queue, problem: workerLost() }));
     for (const { queue } of queues) this.#found(queue);
     this.#others[partition] = { queues, atMs: nowMs };
+    const silentMs = new Map<string, number>();
+    for (const { queue, silentMs: ms } of this.#others.flatMap((others) => others?.queues ?? []))
+      silentMs.set(queue, Math.min(ms, silentMs.get(queue) ?? ms));
+    this.#silentMs = silentMs;
     return queues;
   }
 }

@@ -13,6 +13,11 @@ export async function figuresOf(scripts: Scripts, keys: Keys, queues: readonly s
   return rows;
 }
 
+/** Whether a queue has any task that has not ended for good. */
+export function holdsTasks({ snapshot, dead }: QueueRow): boolean {
+  return snapshot.waiting + snapshot.scheduled + snapshot.running + dead > 0;
+}
+
 function addFigures(a: QueueRow, b: QueueRow | undefined): QueueRow {
   if (!b) return a;
   const samples = a.snapshot.samples + b.snapshot.samples;

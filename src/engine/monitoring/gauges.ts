@@ -14,7 +14,7 @@ export interface GaugeSources {
 /** Reads the gauges. Never throws: that the store cannot be reached is one of them. */
 export async function readGauges({ engine, readiness, nodes }: GaugeSources): Promise<Gauges> {
   const [rows, reasons, storeNodes] = await Promise.all([
-    engine.figures([...engine.queues.keys()]).catch(() => null),
+    engine.allFigures().catch(() => null),
     readiness(),
     nodes().catch(() => []),
   ]);
@@ -22,7 +22,15 @@ export async function readGauges({ engine, readiness, nodes }: GaugeSources): Pr
     const { snapshot, dead, oldestWaitingMs, lateMs } = row;
     const { targetWaitMs, rests } = engine.settings(snapshot.queue);
     const resting = rests ? snapshot.resting : null;
-    return { ...snapshot, dead, oldestWaitingMs, lateMs, resting, slotsWanted: slotsWanted(row, targetWaitMs) };
+    return {
+      ...snapshot,
+      dead,
+      oldestWaitingMs,
+      lateMs,
+      resting,
+      orphaned: engine.isOrphaned(row),
+      slotsWanted: slotsWanted(row, targetWaitMs),
+    };
   });
   const writable = rows !== null && engine.refusals.size === 0;
   return { ready: reasons.length === 0, writable, queues: queues ?? null, nodes: storeNodes };

@@ -3,7 +3,10 @@ import type { Script } from "./script.ts";
 import type { TickQueue } from "./tick.ts";
 
 /** What any process needs to maintain a queue. */
-type RegisteredQueue = Omit<TickQueue, "problem">;
+interface RegisteredQueue extends Omit<TickQueue, "problem"> {
+  /** How long ago a process with a handler for it last registered it, ms. */
+  readonly silentMs: number;
+}
 
 /** The queue of a handler. */
 export interface OwnQueue extends TickQueue {
@@ -23,14 +26,15 @@ export const register =
   ): Promise<RegisteredQueue[]> => {
     const args = queues.flatMap((q) => [q.queue, q.maxLost, q.keepMs, q.tombstoneMs, q.deadMs, q.leaseMs]);
     const facts = list(await script.text(tag, [forgetMs ?? "", queues.length, ...args]));
-    return Array.from({ length: facts.length / 5 }, (_, n) => {
-      const [queue, maxLost, keepMs, tombstoneMs, deadMs] = facts.slice(n * 5);
+    return Array.from({ length: facts.length / 6 }, (_, n) => {
+      const [queue, maxLost, keepMs, tombstoneMs, deadMs, silentMs] = facts.slice(n * 6);
       return {
         queue: text(queue),
         maxLost: number(maxLost),
         keepMs: number(keepMs),
         tombstoneMs: number(tombstoneMs),
         deadMs: number(deadMs),
+        silentMs: number(silentMs),
       };
     });
   };

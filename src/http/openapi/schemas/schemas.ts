@@ -164,6 +164,11 @@ export const schemas: Readonly<Record<string, Schema>> = {
   Queue: object({
     name: text,
     own: { ...flag, description: "One of the server's own queues, for webhooks or undo." },
+    orphaned: {
+      ...flag,
+      description:
+        "No process has a handler for it any more, and none lives that took from it: what it holds will not run.",
+    },
     paused: flag,
     waiting: count,
     scheduled: count,

@@ -7,8 +7,7 @@ import type { Endpoints } from "../../routes.ts";
 export function workerEndpoints(api: Api): Endpoints<"workers"> {
   return {
     workers: async (ctx) => {
-      const queues = [...api.handlers.keys(), ...api.ownHandlers.keys()];
-      const { workers, truncated } = await api.engine.workers(queues);
+      const { workers, truncated } = await api.engine.workers(api.engine.allQueues);
       ctx.set("Cache-Control", "no-store");
       ctx.body = { items: workers.map(workerDocument), truncated };
     },

@@ -8,7 +8,7 @@ import { cursorOf, readCursor } from "../../input/cursor.ts";
 import { filterOf } from "../../input/list-filter.ts";
 import { wrongParameter } from "../../input/parameters.ts";
 import type { Endpoints } from "../../routes.ts";
-import { shownHandlerOf } from "../submit/submit.ts";
+import { shownQueue } from "../submit/submit.ts";
 import { pageOfList } from "./line.ts";
 
 /** Canceling, retrying and deleting all tasks that match, in bounded steps. */
@@ -17,7 +17,7 @@ export function bulkEndpoints(api: Api): Endpoints<"bulk"> {
 }
 
 async function bulk(ctx: Context, api: Api): Promise<void> {
-  const { queue } = shownHandlerOf(api, ctx.params.queue);
+  const queue = shownQueue(api, ctx.params.queue);
   const { action, list, cursor, dryRun, ...filter } = await readJson(ctx.req, bulkBody, api.maxBodyBytes);
   const { matched, done, looked, next } = await bulkStep(api.engine, {
     action,

@@ -9,21 +9,21 @@ import { signatureOf } from "../../task/access.ts";
 import { monitorDocument } from "../../task/documents/monitor-document.ts";
 import { findTask } from "../../task/find.ts";
 import { pendingHeaders, pendingTask, unknownTask } from "../../task/reply.ts";
-import { shownHandlerOf } from "../submit/submit.ts";
+import { shownQueue } from "../submit/submit.ts";
 
 /** Retrying and deleting dead tasks. */
 export function deadEndpoints(api: Api): Endpoints<"retry" | "retryDead" | "forgetDead"> {
   return {
     retry: (ctx) => retry(ctx, api, ctx.params.id),
     retryDead: async (ctx) => {
-      const { queue } = shownHandlerOf(api, ctx.params.queue);
+      const queue = shownQueue(api, ctx.params.queue);
       const retried = await api.engine.retryAll(queue, untilGone(ctx, api));
       logAction(ctx, api, "retry", { queue, list: "dead", done: retried });
       ctx.set("Cache-Control", "no-store");
       ctx.body = { retried };
     },
     forgetDead: async (ctx) => {
-      const { queue } = shownHandlerOf(api, ctx.params.queue);
+      const queue = shownQueue(api, ctx.params.queue);
       const forgotten = await api.engine.forgetAll(queue, untilGone(ctx, api));
       logAction(ctx, api, "delete", { queue, list: "dead", done: forgotten });
       ctx.set("Cache-Control", "no-store");

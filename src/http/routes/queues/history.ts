@@ -4,7 +4,7 @@ import { isInternalQueue } from "../../../handler/internal-queues.ts";
 import type { Api } from "../../api.ts";
 import { searchOf, wholeParameter, wrongParameter } from "../../input/parameters.ts";
 import type { Endpoints } from "../../routes.ts";
-import { shownHandlerOf } from "../submit/submit.ts";
+import { shownQueue } from "../submit/submit.ts";
 
 /** The limits of the parameters of a history. */
 export const HISTORY = {
@@ -25,7 +25,7 @@ export function historyEndpoints(api: Api): Endpoints<"histories" | "history"> {
   return {
     histories: async (ctx) => {
       const span = readSpan(ctx, HISTORY.step.ofAll);
-      const queues = [...api.handlers.keys(), ...api.ownHandlers.keys()];
+      const queues = api.engine.allQueues;
       const history = await api.engine.histories.read(queues, span);
       ctx.set("Cache-Control", "no-store");
       ctx.body = {
@@ -35,7 +35,7 @@ export function historyEndpoints(api: Api): Endpoints<"histories" | "history"> {
       };
     },
     history: async (ctx) => {
-      const { queue } = shownHandlerOf(api, ctx.params.queue);
+      const queue = shownQueue(api, ctx.params.queue);
       const span = readSpan(ctx, HISTORY.step.ofOne);
       const history = await api.engine.histories.read([queue], span);
       ctx.set("Cache-Control", "no-store");

@@ -13,7 +13,7 @@ import { oneParameter, searchOf, wholeParameter, wrongParameter } from "../../in
 import type { Endpoints } from "../../routes.ts";
 import { signatureOf } from "../../task/access.ts";
 import { type MonitorDocument, monitorDocument, PROBLEM_BYTES } from "../../task/documents/monitor-document.ts";
-import { shownHandlerOf } from "../submit/submit.ts";
+import { shownQueue } from "../submit/submit.ts";
 import { queueDocument } from "./queues.ts";
 
 /** The default and the highest number of tasks in a page. */
@@ -64,7 +64,7 @@ export function pageOfList(api: Api, name: ListName, request: PageRequest): Prom
 
 /** Which page a request asks for. @throws PaihaoError unknown-queue, invalid-parameter */
 function readPage(ctx: Context, api: Api, name: ListName): PageRequest {
-  const { queue } = shownHandlerOf(api, ctx.params.queue ?? "");
+  const queue = shownQueue(api, ctx.params.queue ?? "");
   const search = searchOf(ctx);
   const limit = wholeParameter(search, "limit") ?? PAGE.default;
   if (limit < 1 || limit > PAGE.most) throw wrongParameter("limit", `expected a whole number from 1 to ${PAGE.most}`);
@@ -104,9 +104,9 @@ async function itemOf(ctx: Context, api: Api, name: ListName, entry: Entry): Pro
 
 /** Pauses or resumes a queue; running tasks continue. Idempotent. */
 async function pause(ctx: Context, api: Api, paused: boolean): Promise<void> {
-  const handler = shownHandlerOf(api, ctx.params.queue ?? "");
-  await api.engine.pause(handler.queue, paused);
-  logAction(ctx, api, paused ? "pause" : "resume", { queue: handler.queue });
+  const queue = shownQueue(api, ctx.params.queue ?? "");
+  await api.engine.pause(queue, paused);
+  logAction(ctx, api, paused ? "pause" : "resume", { queue });
   ctx.set("Cache-Control", "no-store");
-  ctx.body = await queueDocument(api, handler);
+  ctx.body = await queueDocument(api, queue);
 }

@@ -1,19 +1,20 @@
 import { type Eta, estimate } from "../../../engine/estimates/estimate.ts";
 import { slotsWanted } from "../../../engine/estimates/slots-wanted.ts";
-import type { Handler } from "../../../handler/define.ts";
 import { inputJsonSchema } from "../../../handler/input.ts";
 import { isInternalQueue } from "../../../handler/internal-queues.ts";
 import type { QueueRow } from "../../../store/scripts/scripts.ts";
 import { timestamp } from "../../../timestamp.ts";
 import type { Api } from "../../api.ts";
 import type { Endpoints } from "../../routes.ts";
-import { shownHandlerOf } from "../submit/submit.ts";
+import { shownQueue } from "../submit/submit.ts";
 
 /** A queue as `/v1/queues` shows it. */
 export interface QueueDocument {
   readonly name: string;
   /** It is one of the server's own, for webhooks or undo. */
   readonly own: boolean;
+  /** No process has a handler for it any more: what it holds will not run. */
+  readonly orphaned: boolean;
   readonly paused: boolean;
   readonly waiting: number;
   readonly scheduled: number;
@@ -44,62 +45,62 @@ export interface QueueDocument {
 export function queueEndpoints(api: Api): Endpoints<"queues" | "queue"> {
   return {
     queues: async (ctx) => {
-      const handlers = [...api.handlers.values(), ...api.ownHandlers.values()];
-      const figures = await api.engine.figures(handlers.map((handler) => handler.queue));
+      const figures = await api.engine.allFigures();
       ctx.set("Cache-Control", "no-store");
-      ctx.body = { items: handlers.flatMap((handler, i) => documentOf(handler, figures[i])) };
+      ctx.body = { items: figures.map((row) => documentOf(api, row)) };
     },
     queue: async (ctx) => {
-      const handler = shownHandlerOf(api, ctx.params.queue);
+      const queue = shownQueue(api, ctx.params.queue);
       ctx.set("Cache-Control", "no-store");
-      ctx.body = await queueDocument(api, handler);
+      ctx.body = await queueDocument(api, queue);
     },
   };
 }
 
 /** A queue as it is now. */
-export async function queueDocument(api: Api, handler: Handler): Promise<QueueDocument | undefined> {
-  const [figures] = await api.engine.figures([handler.queue]);
-  return documentOf(handler, figures)[0];
+export async function queueDocument(api: Api, queue: string): Promise<QueueDocument | undefined> {
+  const [row] = await api.engine.figures([queue]);
+  return row && documentOf(api, row);
 }
 
 const thousandth = (value: number): number => Math.round(value * 1000) / 1000;
 
-function documentOf(handler: Handler, row: QueueRow | undefined): QueueDocument[] {
-  if (!row) return [];
+function documentOf(api: Api, row: QueueRow): QueueDocument {
   const { snapshot } = row;
-  return [
-    {
-      name: handler.queue,
-      own: isInternalQueue(handler.queue),
-      paused: snapshot.paused,
-      waiting: snapshot.waiting,
-      scheduled: snapshot.scheduled,
-      held: snapshot.startable === undefined ? null : Math.max(0, snapshot.waiting - snapshot.startable),
-      running: snapshot.running,
-      dead: row.dead,
-      workers: snapshot.workers,
-      slots: snapshot.slots,
-      oldestWaitingSeconds: row.oldestWaitingMs === null ? null : thousandth(row.oldestWaitingMs / 1000),
-      serviceTime: {
-        mean: snapshot.meanMs === null ? null : thousandth(snapshot.meanMs / 1000),
-        samples: snapshot.samples,
-      },
-      rate: {
-        accepted: thousandth(row.acceptedLastMinute / 60),
-        finished: thousandth(row.finishedLastMinute / 60),
-        failed: thousandth(row.failedLastMinute / 60),
-      },
-      eta: estimate(snapshot, { state: "waiting", index: row.newcomerIndex }, Date.now()),
-      order: handler.fair ? "fair" : "arrival",
-      resting: row.rest && {
-        since: timestamp(row.rest.sinceMs),
-        reason: row.rest.reason,
-        nextProbe: timestamp(row.rest.nextProbeMs),
-      },
-      slotsWanted: slotsWanted(row, handler.targetWaitMs),
-      consumes: handler.consumes,
-      input: inputJsonSchema(handler),
+  const { queue } = snapshot;
+  // That of another process has its own; and an orphaned queue has none.
+  const handler = api.handlers.get(queue) ?? api.ownHandlers.get(queue);
+  return {
+    name: queue,
+    own: isInternalQueue(queue),
+    orphaned: api.engine.isOrphaned(row),
+    paused: snapshot.paused,
+    waiting: snapshot.waiting,
+    scheduled: snapshot.scheduled,
+    held: snapshot.startable === undefined ? null : Math.max(0, snapshot.waiting - snapshot.startable),
+    running: snapshot.running,
+    dead: row.dead,
+    workers: snapshot.workers,
+    slots: snapshot.slots,
+    oldestWaitingSeconds: row.oldestWaitingMs === null ? null : thousandth(row.oldestWaitingMs / 1000),
+    serviceTime: {
+      mean: snapshot.meanMs === null ? null : thousandth(snapshot.meanMs / 1000),
+      samples: snapshot.samples,
     },
-  ];
+    rate: {
+      accepted: thousandth(row.acceptedLastMinute / 60),
+      finished: thousandth(row.finishedLastMinute / 60),
+      failed: thousandth(row.failedLastMinute / 60),
+    },
+    eta: estimate(snapshot, { state: "waiting", index: row.newcomerIndex }, Date.now()),
+    order: handler?.fair ? "fair" : "arrival",
+    resting: row.rest && {
+      since: timestamp(row.rest.sinceMs),
+      reason: row.rest.reason,
+      nextProbe: timestamp(row.rest.nextProbeMs),
+    },
+    slotsWanted: slotsWanted(row, handler?.targetWaitMs),
+    consumes: handler?.consumes ?? [],
+    input: handler ? inputJsonSchema(handler) : null,
+  };
 }

@@ -70,9 +70,12 @@ export function inputHandlerOf(api: Api, queue: string): Handler {
   });
 }
 
-/** The handler of a queue that is looked at or looked after: one of the server's own as well. @throws PaihaoError unknown-queue */
-export function shownHandlerOf(api: Api, queue: string): Handler {
-  return api.ownHandlers.get(queue) ?? handlerOf(api, queue);
+/**
+ * The name of a queue that is looked at or looked after: also one of the server's own, of other processes, or without a handler in any.
+ * @throws PaihaoError unknown-queue
+ */
+export function shownQueue(api: Api, queue: string): string {
+  return api.engine.has(queue) ? queue : handlerOf(api, queue).queue;
 }
 
 function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pathId?: string): Promise<void> {

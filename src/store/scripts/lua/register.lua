@@ -7,7 +7,8 @@
 -- ARGV[2]  count: number of queues that the process has a handler for, each with the six arguments that follow
 -- ARGV[3…] queue, lost limit (losses a task survives), keep (ms), tombstone (ms), dead (ms that dead tasks stay), lease (ms)
 --
--- Returns of each queue, this process's own among them, the first five of these in one list; nothing where they are not asked for.
+-- Returns of each queue, this process's own among them, the first five of these and how long ago it was registered (ms) in one list;
+-- nothing where they are not asked for.
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
@@ -26,10 +27,11 @@ local all = redis.call('HGETALL', registry)
 for n = 1, #all, 2 do
   local queue = all[n]
   local at, most_lost, keep, tombstone, dead = string.match(all[n + 1], '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
-  local holds = now - tonumber(at) < forget_after
+  local silent = now - tonumber(at)
+  local holds = silent < forget_after
     or redis.call('EXISTS', K.waiting(queue), K.scheduled(queue), K.leases(queue), K.dead(queue)) > 0
   if holds then
-    for _, fact in ipairs({ queue, most_lost, keep, tombstone, dead }) do queues[#queues + 1] = fact end
+    for _, fact in ipairs({ queue, most_lost, keep, tombstone, dead, whole(math.max(0, silent)) }) do queues[#queues + 1] = fact end
   else
     redis.call('HDEL', registry, queue)
     redis.call('HDEL', K.ticked, 'lease ' .. queue, 'back ' .. queue)

@@ -6,6 +6,7 @@ const MEMBERS = [
   ...[
     "name",
     "own",
+    "orphaned",
     "paused",
     "waiting",
     "scheduled",

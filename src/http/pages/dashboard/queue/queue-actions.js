@@ -26,6 +26,7 @@ export function badges(queue) {
   const { resting } = queue;
   const reason = resting && `${resting.reason}; next probe ${moment(resting.nextProbe)}`;
   return [
+    queue.orphaned && h("span", { class: "badge warn", key: "orphaned" }, "no handler"),
     queue.paused && h("span", { class: "badge warn", key: "paused" }, "paused"),
     resting && h("span", { class: "badge warn", key: "resting", title: reason }, "resting"),
     queue.order === "fair" && h("span", { class: "badge", key: "fair", title: "Callers take turns" }, "fair"),

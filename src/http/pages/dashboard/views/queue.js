@@ -63,7 +63,7 @@ export function queue(desk, name) {
           h(
             "div",
             { class: "buttons" },
-            desk.may("submit") && !known.own && form.button(),
+            desk.may("submit") && !known.own && known.consumes.length > 0 && form.button(),
             desk.may("admin") && pauseButton(known, desk),
           ),
         ),
