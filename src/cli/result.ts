@@ -1,5 +1,6 @@
-import { isPending, RESULT_BYTES } from "../client/connection.ts";
-import { type Problem, taskError } from "../client/problem.ts";
+import { isPending } from "../client/connection.ts";
+import { RESULT_BYTES } from "../client/figures.ts";
+import { outcomeOf, type Problem, taskError } from "../client/problem.ts";
 import { CommandError, EXIT } from "./exit.ts";
 import type { NamedTask } from "./server.ts";
 import { note, plainLines, printData } from "./terminal/print.ts";
@@ -46,8 +47,8 @@ async function collect({ connection, path, query, name }: NamedTask, signal?: Ab
       return { type: response.headers.get("Content-Type"), bytes: Buffer.from(await response.arrayBuffer()) };
     });
   } catch (error) {
-    // Of a server whose header on the state a proxy has removed.
-    if (!isPending(error)) throw error;
+    // A proxy may have removed the header that says the state.
+    if (!isPending(error)) throw outcomeOf(error);
     answer = { pending: "pending" };
   }
   if ("problem" in answer) throw taskError(answer.problem);

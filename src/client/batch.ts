@@ -1,15 +1,10 @@
 import type { Connection } from "./connection.ts";
 import { linesOf } from "./event-stream.ts";
-import { named } from "./link.ts";
+import { MOST_LENGTH, MOST_LINES, PATIENCE_MS } from "./figures.ts";
 import type { Verdict } from "./status.ts";
 import { headersOf, newId, type SubmitOptions, searchOf } from "./submission.ts";
-import { sleep } from "./time.ts";
-
-/** Most lines and characters of one request. */
-const MOST_LINES = 500;
-const MOST_LENGTH = 1_000_000;
-/** Inputs that are there are sent when the next one takes longer. */
-const PATIENCE_MS = 50;
+import { Limit, rejection, sleep } from "./time.ts";
+import { named } from "./valid.ts";
 
 /** What all tasks of a batch share. */
 export type BatchOptions = Omit<SubmitOptions, "id" | "idempotencyKey" | "type">;
@@ -26,17 +21,16 @@ export async function* submitAll(
   options: BatchOptions,
 ): AsyncGenerator<Verdict, void> {
   const { signal } = options;
-  const path = `/v1/queues/${named(queue)}/batches${searchOf(options, { envelope: "true" })}`;
+  const path = `/v1/queues/${named("queue", queue)}/batches${searchOf(options, { envelope: "true" })}`;
   const headers = { ...headersOf(options), "Content-Type": "application/x-ndjson" };
   let line = 0;
-  for await (const part of partsOf(inputs)) {
+  for await (const part of partsOf(inputs, signal)) {
     while (part.length > 0) {
       const body = part.join("\n");
       const verdicts = await connection.send(path, { method: "POST", headers, body, signal }, verdictsOf);
       part.splice(0, verdicts.length);
       for (const verdict of verdicts) {
-        yield { ...verdict, line };
-        line += 1;
+        yield { ...verdict, line: line++ };
       }
     }
   }
@@ -47,7 +41,7 @@ async function verdictsOf(response: Response): Promise<Verdict[]> {
   const verdicts: Verdict[] = [];
   let failure: unknown;
   try {
-    for await (const text of linesOf(response)) if (text !== "") verdicts.push(JSON.parse(text));
+    for await (const text of linesOf(response)) if (text) verdicts.push(JSON.parse(text));
   } catch (error) {
     failure = error;
   }
@@ -56,21 +50,26 @@ async function verdictsOf(response: Response): Promise<Verdict[]> {
 }
 
 /** The lines of the inputs, in parts that are sent when they are full, or when the next input is long in coming. */
-async function* partsOf(inputs: Iterable<unknown> | AsyncIterable<unknown>): AsyncGenerator<string[], void> {
-  const isLive = Symbol.asyncIterator in inputs;
-  const iterator = isLive ? inputs[Symbol.asyncIterator]() : inputs[Symbol.iterator]();
+async function* partsOf(
+  inputs: Iterable<unknown> | AsyncIterable<unknown>,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<string[], void> {
+  const source = inputs as Partial<AsyncIterable<unknown>> & Iterable<unknown>;
+  const iterator = source[Symbol.asyncIterator]?.() ?? source[Symbol.iterator]();
   let part: string[] = [];
   let length = 0;
   let late: Promise<void> | undefined;
   let next = iterator.next();
+  const limit = new Limit(signal);
+  const aborted = rejection(limit.signal);
   try {
     for (;;) {
-      const found = await (late !== undefined ? Promise.race([next, late]) : next);
+      const found = await Promise.race([next, aborted, late ?? aborted]);
       if (found && !found.done) {
         const text = JSON.stringify({ id: newId(), input: found.value ?? null });
         part.push(text);
         length += text.length;
-        if (isLive) late ??= sleep(PATIENCE_MS);
+        late ??= sleep(PATIENCE_MS);
         next = iterator.next();
       }
       if (part.length > 0 && (!found || found.done || part.length >= MOST_LINES || length >= MOST_LENGTH)) {
@@ -82,6 +81,8 @@ async function* partsOf(inputs: Iterable<unknown> | AsyncIterable<unknown>): Asy
       if (found?.done) return;
     }
   } finally {
-    await iterator.return?.();
+    limit.release();
+    // One that waits for its next input ends when that has come.
+    Promise.resolve(iterator.return?.()).catch(() => undefined);
   }
 }

@@ -1,13 +1,15 @@
 import { type BatchOptions, submitAll } from "./batch.ts";
-import { Connection, isPending, RESULT_BYTES, type Request } from "./connection.ts";
+import { Connection, isPending, type Request } from "./connection.ts";
+import { CANCEL_MS, FAREWELL_MS, LATE_MS, MOST_TRIES, RESULT_BYTES } from "./figures.ts";
 import { follow, pathTo, type Target } from "./follow.ts";
 import type { AnyHandlers, InputOf, QueueName, ResultOf } from "./handler-types.ts";
-import { linkedTask, named } from "./link.ts";
+import { linkedTask } from "./link.ts";
 import { decode } from "./media.ts";
-import { type Problem, taskError } from "./problem.ts";
-import type { Accepted, Output, Queue, Quote, Status, Verdict } from "./status.ts";
+import { errorOf, outcomeOf, type Problem, taskError } from "./problem.ts";
+import { type Accepted, hasEnded, type Output, type Queue, type Quote, type Status, type Verdict } from "./status.ts";
 import { newId, requestOf, type SubmitOptions, submit } from "./submission.ts";
-import { type Duration, Limit, rejection } from "./time.ts";
+import { type Duration, Limit, rejection, sleep } from "./time.ts";
+import { named } from "./valid.ts";
 
 /** How a client reaches its server. */
 export interface ClientOptions {
@@ -39,36 +41,34 @@ export interface RunOptions<R = unknown> extends SubmitOptions, ResultOptions {
   readonly onUpdate?: (status: Status<R>) => void;
   /** Called with everything that the handler writes; when `run` rises, what came before no longer counts. */
   readonly onOutput?: (data: unknown, output: Output) => void;
-  /** Abort and timeout leave the task alone; otherwise they cancel it. */
+  /** Abort and timeout leave the task alone; otherwise they cancel it. Default: whether there is an idempotency key. */
   readonly detach?: boolean;
 }
 
 /** A task: its id, a link to one of its resources, which may be signed, or what `submit` answered. */
 export type TaskRef<Q extends string = string> = string | Pick<Accepted<Q>, "id" | "queue">;
 
-/** How long an aborted run waits for the answer of its submission, and of its cancel, ms. */
-const FAREWELL_MS = 3000;
-
 /** A client of a Paihao server. `H` is `typeof handlers`: the module of the handlers, of which only the types are used. */
 export class PaihaoClient<H = AnyHandlers> {
   readonly #connection: Connection;
 
-  constructor({ url = defaultUrl(), key, fetch: own, attempts }: ClientOptions = {}) {
-    // Called as a function: a browser's own refuses to be called as a method.
-    const send: typeof fetch = (input, init) => (own ?? fetch)(input, init);
-    this.#connection = new Connection({ url, key, fetch: send, attempts });
+  /** @throws TypeError for a URL or a key that cannot be one */
+  constructor(options: ClientOptions = {}) {
+    const { location } = globalThis as { location?: { origin: string } };
+    this.#connection = new Connection({ ...options, url: options.url ?? location?.origin ?? "http://127.0.0.1:3000" });
   }
 
   /**
    * Puts a task into a queue. It has an id before it is sent, so that it runs once, however often it has to be sent.
-   * @throws PaihaoError
+   * @throws PaihaoError; TypeError for options that cannot be sent
    */
   submit<Q extends QueueName<H>>(queue: Q, input: InputOf<H, Q>, options: SubmitOptions = {}): Promise<Accepted<Q>> {
     return submit(this.#connection, queue, input, options) as Promise<Accepted<Q>>;
   }
 
   /**
-   * Submits a task, follows it and gets its result. Abort and timeout cancel it, unless it is detached.
+   * Submits a task, follows it and gets its result. Abort and timeout cancel it if it has not ended, unless it is detached or has
+   * an idempotency key, under which others may wait for it.
    * @throws TaskFailed, TaskCanceled, TaskExpired and other PaihaoErrors; the signal's reason; a TimeoutError
    */
   run<Q extends QueueName<H>>(
@@ -84,8 +84,8 @@ export class PaihaoClient<H = AnyHandlers> {
   async run(queue: string, input: unknown, options: RunOptions<never> = {}): Promise<unknown> {
     const limit = new Limit(options.signal, options.timeout);
     const { signal } = limit;
+    const { id = newId(), idempotencyKey, detach = idempotencyKey !== undefined } = options;
     const sending = new AbortController();
-    const id = options.idempotencyKey === undefined ? (options.id ?? newId()) : undefined;
     try {
       signal.throwIfAborted();
       const submitting = submit(this.#connection, queue, input, { ...options, signal: sending.signal }, id);
@@ -93,9 +93,9 @@ export class PaihaoClient<H = AnyHandlers> {
         const accepted = await Promise.race([submitting, rejection(signal)]);
         return await this.#follow(this.#task(accepted), { ...options, signal });
       } catch (error) {
-        if (signal.aborted && options.detach !== true) {
-          await this.#abandon(submitting, id);
-          sending.abort();
+        if (signal.aborted && !detach) {
+          const abandoned = this.#abandon(submitting, id).then(() => sending.abort());
+          await Promise.race([abandoned, sleep(CANCEL_MS)]);
         }
         throw error;
       }
@@ -130,7 +130,7 @@ export class PaihaoClient<H = AnyHandlers> {
       yield data;
     }
     // Of a task that is canceled or expired there is none: that is an error.
-    if (none) await target.connection.send(pathTo(target, "/output"), options, () => undefined);
+    if (none) await target.connection.send(pathTo(target, "/output"), options, (response) => response.text());
   }
 
   /** The values of {@link outputs} alone. */
@@ -148,12 +148,10 @@ export class PaihaoClient<H = AnyHandlers> {
   ): Promise<Response>;
   result<Q extends QueueName<H>>(task: TaskRef<Q>, options?: ResultOptions): Promise<ResultOf<H, Q>>;
   async result(task: TaskRef, options: ResultOptions = {}): Promise<unknown> {
-    const limit = new Limit(options.signal, options.timeout);
     const target = this.#task(task);
-    const waiting = { ...options, signal: limit.signal };
+    const limit = new Limit(options.signal, options.timeout);
     try {
-      const found = await this.#collect(target, waiting);
-      return found ? found.value : await this.#follow(target, waiting);
+      return await this.#collect(target, { ...options, signal: limit.signal });
     } finally {
       limit.release();
     }
@@ -162,10 +160,10 @@ export class PaihaoClient<H = AnyHandlers> {
   /** The state of a task. @throws TaskUnknown, TaskExpired and other PaihaoErrors */
   async status<Q extends QueueName<H>>(
     task: TaskRef<Q>,
-    { signal }: Pick<WaitOptions, "signal"> = {},
+    options: Pick<WaitOptions, "signal"> = {},
   ): Promise<Status<ResultOf<H, Q>>> {
     const target = this.#task(task);
-    return target.connection.json(pathTo(target, "/status"), { signal });
+    return target.connection.json(pathTo(target, "/status"), options);
   }
 
   /**
@@ -173,23 +171,22 @@ export class PaihaoClient<H = AnyHandlers> {
    * `cancelRequested`, and is canceled when its handler has stopped. Undefined if it had ended.
    * @throws TaskUnknown and other PaihaoErrors
    */
-  async cancel(task: TaskRef, { signal }: Pick<WaitOptions, "signal"> = {}): Promise<Status | undefined> {
+  async cancel(task: TaskRef, options: Pick<Request, "signal" | "headers"> = {}): Promise<Status | undefined> {
     // Not with the signature of a link, which is for reading.
     const { connection, path } = this.#task(typeof task === "string" ? task.replace(/\?.*/, "") : task);
-    return connection.send(path, { method: "DELETE", signal }, (response) =>
+    return connection.send(path, { ...options, method: "DELETE" }, (response) =>
       response.status === 204 ? undefined : (response.json() as Promise<Status>),
     );
   }
 
   /** Where a submission would stand; nothing is submitted. @throws PaihaoError */
   async quote<Q extends QueueName<H>>(queue: Q, input: InputOf<H, Q>, options: SubmitOptions = {}): Promise<Quote> {
-    const { path, search, request } = requestOf(queue, input, options, { dryRun: "true" });
-    return this.#connection.json(path + search, request);
+    return this.#connection.json(...requestOf(queue, input, options, "", { dryRun: "true" }));
   }
 
   /** All queues with their figures. @throws PaihaoError */
-  async queues({ signal }: Pick<WaitOptions, "signal"> = {}): Promise<readonly Queue[]> {
-    return (await this.#connection.json<{ items: readonly Queue[] }>("/v1/queues", { signal })).items;
+  async queues(options: Pick<WaitOptions, "signal"> = {}): Promise<readonly Queue[]> {
+    return (await this.#connection.json<{ items: readonly Queue[] }>("/v1/queues", options)).items;
   }
 
   /**
@@ -210,67 +207,75 @@ export class PaihaoClient<H = AnyHandlers> {
    * @throws PaihaoError
    */
   request(path: string, request: Request = {}): Promise<Response> {
-    const once = request.method === "POST";
+    const once = /^(post|patch)$/i.test(request.method ?? "");
     return this.#connection.send(path, { maxBytes: Infinity, once, ...request }, (response) => response);
   }
 
   #task(task: TaskRef): Target {
     const connection = this.#connection;
     const text = typeof task === "string" ? task : task.id;
-    return linkedTask(connection, text) ?? { connection, path: `/v1/requests/${named(text)}`, query: "" };
+    return linkedTask(connection, text) ?? { connection, path: `/v1/requests/${named("id", text)}`, query: "" };
   }
 
-  /** The result of a task that has one; undefined of one that is pending. @throws PaihaoError */
-  async #collect(
-    { connection, path, query }: Target,
-    { signal, as }: ResultOptions,
-  ): Promise<{ value: unknown } | undefined> {
+  /** The result of a task, which is followed while it is pending. @throws PaihaoError; the signal's reason */
+  async #collect(task: Target, options: RunOptions<never>): Promise<unknown> {
+    const { connection, path, query } = task;
+    const { signal, as } = options;
     try {
-      const read = await connection.send(path + query, { signal, maxBytes: RESULT_BYTES }, async (response) => {
+      const found = await connection.send(path + query, { signal, maxBytes: RESULT_BYTES }, async (response) => {
         const state = response.headers.get("X-Task-State");
-        if (state === "failed") return { problem: (await response.json()) as Problem };
-        if (state !== null && state !== "succeeded") return undefined;
+        if (state === "failed") throw errorOf((await response.json()) as Problem);
+        if (state && state !== "succeeded") return undefined;
         return { value: as === "response" ? response : await decode(response) };
       });
-      if (read?.problem) throw taskError(read.problem);
-      return read;
+      if (found) return found.value;
     } catch (error) {
-      if (isPending(error)) return undefined;
-      throw error;
+      if (!isPending(error)) throw outcomeOf(error);
     }
+    return this.#follow(task, options);
   }
 
   /** Follows a task to its end; returns its result. @throws PaihaoError; the signal's reason */
   async #follow(task: Target, options: RunOptions<never>): Promise<unknown> {
     const { onUpdate, onOutput, signal } = options;
-    let last: Status<never> | undefined;
-    for await (const { name, data } of follow(task, { signal, output: onOutput !== undefined })) {
+    let last: { readonly problem?: Problem; readonly result?: unknown } = {};
+    for await (const { name, data } of follow(task, { signal, output: !!onOutput })) {
       if (name === "output") onOutput?.(data.data, data);
       else {
-        last = data as Status<never>;
-        onUpdate?.(last);
+        last = data as typeof last;
+        onUpdate?.(data as Status<never>);
       }
     }
-    if (last?.state !== "succeeded" && last && "problem" in last && last.problem) throw taskError(last.problem);
-    if (options.as !== "response" && last && "result" in last) return last.result;
-    // It was run again meanwhile, if it is pending.
-    const found = await this.#collect(task, options);
-    return found ? found.value : this.#follow(task, options);
+    if (last.problem) throw taskError(last.problem);
+    if (options.as !== "response" && "result" in last) return last.result;
+    // It may have been run again meanwhile.
+    return this.#collect(task, options);
   }
 
-  /** Cancels a task whose submission may still be under way. */
-  async #abandon(submitting: Promise<Accepted>, id: string | undefined): Promise<void> {
-    const limit = new Limit(undefined, FAREWELL_MS);
-    const accepted = await Promise.race([submitting, rejection(limit.signal)]).catch(() => undefined);
-    limit.within(FAREWELL_MS);
-    const task = accepted?.id ?? id;
-    // It may have ended, or never been accepted.
-    if (task !== undefined) await this.cancel(task, { signal: limit.signal }).catch(() => undefined);
-    limit.release();
+  /**
+   * Cancels a task whose submission may still be under way. A DELETE would destroy the result of a task that has ended, so it names
+   * the version of one that has not. Never throws.
+   */
+  async #abandon(submitting: Promise<Accepted>, id: string): Promise<void> {
+    const signal = AbortSignal.timeout(FAREWELL_MS);
+    for (let tries = 0; tries < MOST_TRIES; tries += 1) {
+      try {
+        const late = rejection(AbortSignal.timeout(tries && LATE_MS));
+        const accepted = await Promise.race([submitting, late]).catch(() => undefined);
+        const task = this.#task(accepted?.id ?? id);
+        const [status, tag] = await task.connection.send(
+          pathTo(task, "/status"),
+          { signal },
+          async (response): Promise<[Status, string | null]> => [
+            (await response.json()) as Status,
+            response.headers.get("ETag"),
+          ],
+        );
+        if (!hasEnded(status)) await this.cancel(task.path, { signal, headers: tag ? { "If-Match": tag } : {} });
+        return;
+      } catch {
+        // It has not been accepted yet, or has another version by now.
+      }
+    }
   }
-}
-
-function defaultUrl(): string {
-  const { location } = globalThis as { location?: { origin: string } };
-  return location?.origin ?? "http://127.0.0.1:3000";
 }

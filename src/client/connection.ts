@@ -1,22 +1,7 @@
+import { ANSWER_MS, ATTEMPTS, DOCUMENT_BYTES, LONGEST_PAUSE_MS, LONGEST_RETRY_AFTER_S, PAUSE_MS } from "./figures.ts";
 import { errorOf, PaihaoError, type Problem, unreachable } from "./problem.ts";
 import { Limit, sleep } from "./time.ts";
-
-// Constants rather than one object, here and in other files of the client: minifiers put their values in place.
-
-/** How often a request is tried. */
-const ATTEMPTS = 8;
-/** The pause before attempt n + 1 is this·2^(n−1), at most the longest, half of it random. */
-const PAUSE_MS = 250;
-const LONGEST_PAUSE_MS = 10_000;
-/** A longer Retry-After is not waited for: the caller gets the error. */
-const LONGEST_RETRY_AFTER_S = 60;
-/** For an answer to begin, and to arrive. */
-const ANSWER_MS = 35_000;
-
-/** The longest document, problem or line of events. */
-const DOCUMENT_BYTES = 30_000_000;
-/** The longest result: somewhat more than MAX_RESULT may be. */
-export const RESULT_BYTES = 600_000_000;
+import { valid } from "./valid.ts";
 
 /** What fetch sends. */
 export type Body = NonNullable<RequestInit["body"]>;
@@ -38,43 +23,45 @@ export interface Request {
 /** How a server is reached. */
 export interface ConnectionOptions {
   readonly url: string;
-  readonly key: string | undefined;
-  readonly fetch: typeof fetch;
-  readonly attempts: number | undefined;
+  readonly key?: string | undefined;
+  readonly fetch?: typeof fetch | undefined;
+  readonly attempts?: number | undefined;
 }
 
 /** Requests to a server, tried again where that helps. */
 export class Connection {
   readonly url: string;
-  readonly #key: string | undefined;
-  readonly #fetch: typeof fetch;
-  readonly #attempts: number;
+  readonly #options: ConnectionOptions;
 
-  constructor({ url, key, fetch, attempts = ATTEMPTS }: ConnectionOptions) {
-    this.url = url.replace(/\/$/, "");
-    this.#key = key;
-    this.#fetch = fetch;
-    this.#attempts = attempts;
+  /** @throws TypeError for a URL or a key that cannot be one */
+  constructor(options: ConnectionOptions) {
+    const key = options.key?.trim();
+    // A path, in a page. What the key is, nobody should read in a log.
+    this.url = valid("url", options.url, /^(https?:\/)?\//i).replace(/\/$/, "");
+    if (key && /[^!-~]/.test(key)) throw new TypeError("the key is not valid");
+    this.#options = { ...options, key };
   }
 
   /** The same without the key, of another server perhaps. */
   without(url: string): Connection {
-    return new Connection({ url, key: undefined, fetch: this.#fetch, attempts: this.#attempts });
+    return new Connection({ ...this.#options, url, key: undefined });
   }
 
   /**
    * Sends a request that may be sent again, and reads the answer. An answer that breaks off counts as none.
-   * @throws PaihaoError; the signal's reason
+   * @throws PaihaoError; the signal's reason; TypeError for what cannot be sent
    */
   async send<T>(path: string, request: Request, read: (response: Response) => Promise<T> | T): Promise<T> {
-    const { signal, once = false, waitMs = 0 } = request;
+    const { method, headers, signal, once, waitMs = 0 } = request;
+    // That something cannot be sent, fetch says as it says that there is no answer.
+    new Request(this.url + path, { method, headers } as RequestInit);
     for (let attempt = 1; ; attempt += 1) {
       const limit = new Limit(signal, ANSWER_MS + waitMs);
       try {
         return await read(await this.open(path, request, limit));
       } catch (thrown) {
         signal?.throwIfAborted();
-        const error = thrown instanceof PaihaoError ? thrown : unreachable("the answer broke off", thrown);
+        const error = thrown instanceof PaihaoError ? thrown : unreachable(`no whole answer from ${this.url}`, thrown);
         if (once && error.problem.status !== 429) throw error;
         await this.pause(error, attempt, signal);
       } finally {
@@ -89,41 +76,36 @@ export class Connection {
   }
 
   /** Waits before the next attempt. @throws the error, if another attempt is of no use; the signal's reason */
-  async pause(error: unknown, attempt: number, signal: AbortSignal | undefined): Promise<void> {
-    if (!(error instanceof PaihaoError)) throw error;
+  async pause(error: PaihaoError, attempt: number, signal: AbortSignal | undefined): Promise<void> {
     const { kind, code, problem, retryAfter } = error;
-    // Of a full queue, or one that is too long, the caller must know.
-    const helps = kind === "unreachable" || problem.status === 429 || code === "not-durable";
-    if (!helps || attempt >= this.#attempts || (retryAfter ?? 0) > LONGEST_RETRY_AFTER_S) throw error;
+    // Of a full queue, or one that is too long, the caller must know; and the problem of a task, which has a state, stays.
+    const helps = !problem.state && (kind === "unreachable" || problem.status === 429 || code === "not-durable");
+    if (!helps || attempt >= (this.#options.attempts ?? ATTEMPTS) || (retryAfter ?? 0) > LONGEST_RETRY_AFTER_S)
+      throw error;
     await sleep(pauseMs(attempt, retryAfter), signal);
   }
 
   /**
    * The answer, once its head is there; tried once. The caller releases the limit, which then is over the body.
-   * @throws PaihaoError; the limit's reason
+   * @throws PaihaoError for a problem; what fetch throws
    */
   async open(
     path: string,
     { method = "GET", headers = {}, body, maxBytes = DOCUMENT_BYTES }: Request,
     limit: Limit,
   ): Promise<Response> {
+    const { key, fetch: own } = this.#options;
     const init = {
       method,
-      headers: { ...(this.#key !== undefined && { Authorization: `Bearer ${this.#key}` }), ...headers },
-      ...(body !== undefined && { body }),
+      headers: { ...(key && { Authorization: `Bearer ${key}` }), ...headers },
+      body,
       signal: limit.signal,
       // Conditional requests are the client's own; and a status that a cache keeps is none.
       cache: "no-store",
       // What is submitted goes to no other server. Without a body it may: fetch sends the key to the first one only.
       redirect: body ? "manual" : "follow",
     } as RequestInit;
-    const url = this.url + path;
-    let response: Response;
-    try {
-      response = await this.#fetch(url, init);
-    } catch (error) {
-      throw unreachable(`no answer from ${this.url}`, error);
-    }
+    let response = await (own ?? fetch)(this.url + path, init);
     let left = maxBytes;
     const transform = (part: Uint8Array, to: TransformStreamDefaultController<Uint8Array>) => {
       // Events go on for ever, but each of their lines ends.
@@ -133,14 +115,10 @@ export class Connection {
     };
     if (response.body) response = new Response(response.body.pipeThrough(new TransformStream({ transform })), response);
     // The end of a task, or a task that is pending, has the status of its own answer.
-    if (response.ok || response.status === 304 || isAboutTask(response)) return response;
+    const isOfTask = response.headers.has("X-Task-State") || response.headers.has("Idempotent-Replayed");
+    if (response.ok || response.status === 304 || isOfTask) return response;
     throw await refusal(response);
   }
-}
-
-/** Whether an answer is about a task that exists, whatever its HTTP status. */
-function isAboutTask({ headers }: Response): boolean {
-  return headers.has("X-Task-State") || headers.has("Idempotent-Replayed");
 }
 
 /** Whether the error says that the task has not ended: its header says so too, but a proxy may have removed that. */
@@ -151,25 +129,24 @@ export function isPending(error: unknown): boolean {
 /** The error of an answer that is no success. */
 async function refusal(response: Response): Promise<PaihaoError> {
   const { status } = response;
-  const retryAfter = retryAfterOf(response.headers.get("Retry-After"));
-  const problem = (await response.json().catch(() => undefined)) as Partial<Problem> | undefined;
-  if (typeof problem?.type === "string" && typeof problem.title === "string") {
-    return errorOf({ ...(problem as Problem), status }, retryAfter);
-  }
-  const own = { type: "about:blank", title: `HTTP ${status}`, status, detail: "not from Paihao" };
-  if (status < 500) return errorOf(own, retryAfter);
-  return new PaihaoError("unreachable", own, { retryAfter });
+  const read = (await response.json().catch(() => undefined)) as Partial<Problem> | undefined;
+  const problem =
+    typeof read?.type === "string" && typeof read.title === "string"
+      ? (read as Problem)
+      : { type: "about:blank", title: `HTTP ${status}`, detail: "not from Paihao" };
+  return errorOf({ ...problem, status }, retryAfterOf(response.headers.get("Retry-After")));
 }
 
 /** The pause before the next attempt, ms. What the server says is the least; callers that were told the same come apart. */
-export function pauseMs(attempt: number, retryAfterS: number | undefined, chance = Math.random()): number {
+export function pauseMs(attempt: number, retryAfterS?: number): number {
+  const chance = Math.random();
   if (retryAfterS !== undefined) return retryAfterS * 1000 * (1 + chance / 4);
   return Math.min(LONGEST_PAUSE_MS, PAUSE_MS * 2 ** (attempt - 1)) * (0.5 + chance / 2);
 }
 
 /** Seconds of a Retry-After (RFC 9110 §10.2.3): a number, or a date. */
-export function retryAfterOf(value: string | null, nowMs = Date.now()): number | undefined {
-  if (value === null) return undefined;
-  const seconds = /^\d+$/.test(value) ? Number(value) : (Date.parse(value) - nowMs) / 1000;
+export function retryAfterOf(value: string | null): number | undefined {
+  const text = value ?? "";
+  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
   return seconds >= 0 ? seconds : undefined;
 }

@@ -6,17 +6,8 @@ const LINK = /^(https?:\/\/[^?#]*?)?(\/v1\/requests\/[^\W_][\w.~-]{0,127})(?:\/[
 /** The task of a link to one of its resources, which may be signed; undefined if the text is not such a link. */
 export function linkedTask(connection: Connection, text: string): Target | undefined {
   const [, base = connection.url, path, query = ""] = LINK.exec(text) ?? [];
-  if (path === undefined) return undefined;
+  if (!path) return undefined;
   // A key goes to no other server, and is not needed where there is a signature.
-  const isBare = query !== "" || base !== connection.url;
+  const isBare = query || base !== connection.url;
   return { connection: isBare ? connection.without(base) : connection, path, query };
-}
-
-/**
- * An id or the name of a queue, for a path.
- * @throws TypeError for a text that is neither: the path of `..` would be that of something else
- */
-export function named(text: string): string {
-  if (/^[^\W_][\w.~-]{0,127}$/.test(text)) return text;
-  throw new TypeError(`${JSON.stringify(text)} is not an id or queue`);
 }

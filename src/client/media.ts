@@ -6,7 +6,7 @@ export interface Encoded {
   readonly type: string;
 }
 
-const JSON_TYPE = /^application\/(?:json|[\w!#$&^.+-]+\+json)\s*(?:;|$)/i;
+const JSON_TYPE = /^application\/([^;]+\+)?json\s*(;|$)/i;
 
 /**
  * An input as a body: bytes as they are, anything else as JSON, and a string as text if its type says so.
@@ -14,7 +14,7 @@ const JSON_TYPE = /^application\/(?:json|[\w!#$&^.+-]+\+json)\s*(?:;|$)/i;
  */
 export function encode(input: unknown, type?: string): Encoded {
   if (input instanceof Blob || input instanceof ArrayBuffer || ArrayBuffer.isView(input)) {
-    return { body: input as Body, type: type ?? ((input as Partial<Blob>).type || "application/octet-stream") };
+    return { body: input as Body, type: type || (input as Partial<Blob>).type || "application/octet-stream" };
   }
   if (typeof input === "string" && type !== undefined && !JSON_TYPE.test(type)) return { body: input, type };
   return { body: JSON.stringify(input ?? null), type: type ?? "application/json" };
@@ -24,7 +24,7 @@ export function encode(input: unknown, type?: string): Encoded {
 export async function decode(response: Response): Promise<unknown> {
   const type = response.headers.get("Content-Type");
   // Only what has a body has a type.
-  if (type === null) return undefined;
+  if (!type) return undefined;
   if (type.startsWith("application/octet-stream")) return new Uint8Array(await response.arrayBuffer());
   if (!JSON_TYPE.test(type)) return response;
   const text = await response.text();

@@ -79,13 +79,17 @@ const CLASSES: Partial<Record<ErrorKind, typeof PaihaoError>> = {
   unknown: TaskUnknown,
 };
 
-/** The error of a problem that the server answered. */
+/** The error of a problem that was answered. */
 export function errorOf(problem: Problem, retryAfter?: number, kind = kindOf(problem)): PaihaoError {
   return new (CLASSES[kind] ?? PaihaoError)(kind, problem, { retryAfter });
 }
 
 function kindOf(problem: Problem): ErrorKind {
-  return KINDS[codeOf(problem)] ?? (problem.status === 401 || problem.status === 403 ? "unauthorized" : "refused");
+  const { status, state } = problem;
+  const code = codeOf(problem);
+  // Of a proxy, say: the problem of a task has its state.
+  const other = status >= 500 && !code && !state ? "unreachable" : "refused";
+  return KINDS[code] ?? (status === 401 || status === 403 ? "unauthorized" : other);
 }
 
 /** The error of a task that has ended without a result. */
@@ -94,13 +98,15 @@ export function taskError(problem: Problem): PaihaoError {
   return errorOf(problem, undefined, kind === "canceled" || kind === "expired" ? kind : "failed");
 }
 
+/** The error of collecting a result, as that of the task where it has failed: a proxy may have removed the header that says so. */
+export function outcomeOf(error: unknown): unknown {
+  return error instanceof PaihaoError && error.problem.state === "failed" ? taskError(error.problem) : error;
+}
+
 /** The error of a request without an answer. */
 export function unreachable(detail: string, cause?: unknown): PaihaoError {
-  return new PaihaoError(
-    "unreachable",
-    { type: "about:blank", title: "The server cannot be reached", status: 0, detail },
-    { cause },
-  );
+  const problem = { type: "about:blank", title: "The server cannot be reached", status: 0, detail };
+  return new PaihaoError("unreachable", problem, { cause });
 }
 
 function messageOf({ title, detail, errors }: Problem): string {

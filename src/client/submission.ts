@@ -1,8 +1,8 @@
 import type { Connection, Request } from "./connection.ts";
-import { named } from "./link.ts";
 import { encode } from "./media.ts";
 import type { Accepted } from "./status.ts";
 import { type Duration, msOf } from "./time.ts";
+import { named, valid } from "./valid.ts";
 
 /** How a task is submitted. */
 export interface SubmitOptions {
@@ -40,22 +40,17 @@ export async function submit(
   options: SubmitOptions,
   fresh = newId(),
 ): Promise<Accepted> {
-  const { id, idempotencyKey } = options;
-  const { path, search, request } = requestOf(queue, input, options);
+  const { id, idempotencyKey: key } = options;
+  const isFresh = id === undefined && key === undefined;
+  // In the path, since proxies replace X-Request-Id.
+  const [path, request] = requestOf(queue, input, options, isFresh ? `/${fresh}` : "");
   const headers: Record<string, string> = { ...request.headers, Prefer: "respond-async" };
-  let method = "POST";
-  let end = search;
-  if (idempotencyKey !== undefined) headers["Idempotency-Key"] = idempotencyKey;
-  // Not PUT: that would replace the input of a task that has the caller's id.
-  else if (id !== undefined) headers["X-Request-Id"] = named(id);
-  else {
-    // In the path, since proxies replace X-Request-Id.
-    end = `/${fresh}${search}`;
-    method = "PUT";
-  }
-  const own = idempotencyKey === undefined ? (id ?? fresh) : undefined;
-  const sent = { ...request, method, headers };
-  return connection.send(path + end, sent, (response) => acceptedOf(response, queue, own));
+  if (key !== undefined) headers["Idempotency-Key"] = valid("idempotencyKey", key, /^[!-~]+$/);
+  else if (id !== undefined) headers["X-Request-Id"] = named("id", id);
+  // Not with an id of the caller's: that would replace the input of its task.
+  const method = isFresh ? "PUT" : "POST";
+  const own = key === undefined ? (id ?? fresh) : undefined;
+  return connection.send(path, { ...request, method, headers }, (response) => acceptedOf(response, queue, own));
 }
 
 /** The request of a submission, without what identifies it. */
@@ -63,38 +58,38 @@ export function requestOf(
   queue: string,
   input: unknown,
   options: SubmitOptions,
-  more: Readonly<Record<string, string>> = {},
-): { readonly path: string; readonly search: string; readonly request: Request } {
+  end: string,
+  more?: Readonly<Record<string, string>>,
+): [path: string, request: Request] {
   const { body, type } = encode(input, options.type);
-  const headers = { ...headersOf(options), "Content-Type": type };
-  return {
-    path: `/v1/queues/${named(queue)}/requests`,
-    search: searchOf(options, more),
-    request: { method: "POST", headers, body, signal: options.signal },
-  };
+  return [
+    `/v1/queues/${named("queue", queue)}/requests${end}${searchOf(options, more)}`,
+    { method: "POST", headers: { ...headersOf(options), "Content-Type": type }, body, signal: options.signal },
+  ];
 }
 
 /** An id that nobody else has. `crypto.randomUUID` is only there on secure origins. */
 export function newId(): string {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return crypto.getRandomValues(new Uint32Array(4)).reduce((id, part) => id + part.toString(36), "");
 }
 
 /** Headers of the options. */
 export function headersOf({ priority }: SubmitOptions): Record<string, string> {
-  return priority === undefined ? {} : { Priority: `u=${priority}` };
+  return priority === undefined ? {} : { Priority: `u=${valid("priority", `${priority}`, /^[0-7]$/)}` };
 }
 
 /** The query of the options; "" without any. */
 export function searchOf(options: SubmitOptions, more: Readonly<Record<string, string>> = {}): string {
   const { delay, deadline, maxIndex, webhook, query } = options;
   const search = new URLSearchParams({ ...query, ...more });
-  if (delay instanceof Date) search.set("notBefore", delay.toISOString());
-  else if (delay !== undefined) search.set("delay", `${msOf(delay) / 1000}`);
-  if (deadline !== undefined) search.set("deadline", `${msOf(deadline) / 1000}`);
-  if (maxIndex !== undefined) search.set("maxIndex", `${maxIndex}`);
-  if (webhook !== undefined) search.set("webhook", webhook);
-  const text = search.toString();
-  return text && `?${text}`;
+  const set = (name: string, value: unknown) => value !== undefined && search.set(name, `${value}`);
+  const setTime = (name: string, time: Duration | undefined) => time !== undefined && set(name, msOf(time) / 1000);
+  if (delay instanceof Date) set("notBefore", delay.toISOString());
+  else setTime("delay", delay);
+  setTime("deadline", deadline);
+  set("maxIndex", maxIndex);
+  set("webhook", webhook);
+  return `${search}` && `?${search}`;
 }
 
 async function acceptedOf(response: Response, queue: string, own: string | undefined): Promise<Accepted> {
@@ -105,7 +100,7 @@ async function acceptedOf(response: Response, queue: string, own: string | undef
     return { ...((await response.json()) as Accepted), replayed };
   }
   // It was submitted before and has ended: the answer is its result, or the problem that says why it has none.
-  const ended = state ?? ((await response.json()) as Pick<Accepted, "state">).state;
+  const ended = state ?? (response.ok ? "succeeded" : ((await response.json()) as Pick<Accepted, "state">).state);
   const id = own ?? headers.get("X-Request-Id") ?? "";
   return {
     id,

@@ -1,13 +1,15 @@
+import { LONGEST_TIMER_MS } from "./figures.ts";
+import { valid } from "./valid.ts";
+
 /** A duration: `"500ms"`, `"30s"`, `"5m"`, `"1h"`, `"7d"`, or milliseconds. */
 export type Duration = number | string;
 
-const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const UNITS: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 /** Milliseconds of a duration. @throws TypeError */
 export function msOf(value: Duration): number {
-  const [, amount, unit = "ms"] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?$/.exec(`${value}`.trim()) ?? [];
-  if (amount === undefined) throw new TypeError(`${JSON.stringify(value)} is not a duration`);
-  return Number(amount) * (UNITS[unit] ?? 1);
+  const text = valid("duration", `${value}`.trim(), /^\d+(\.\d+)?\s*(ms|[smhd])?$/);
+  return Number.parseFloat(text) * (UNITS[text.replace(/[\d.\s]+/, "")] ?? 1);
 }
 
 /** Resolves after a time. @throws the signal's reason when it fires */
@@ -26,47 +28,52 @@ export function rejection(signal: AbortSignal): Promise<never> {
   });
 }
 
-/** The longest that setTimeout counts; a longer one would fire at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** The limits within each signal. One listener serves them all: Node warns of a signal that has more than ten. */
+const LIMITS = new WeakMap<AbortSignal, Set<Limit>>();
+
+function abortAll(this: AbortSignal): void {
+  for (const limit of LIMITS.get(this) ?? []) limit.abort(this.reason);
+}
 
 /**
  * A signal that fires when another one does, or when a time has passed. Not `AbortSignal.any`: what it makes would stay with a
  * signal that lives as long as the process.
  */
-export class Limit {
-  readonly #controller = new AbortController();
+export class Limit extends AbortController {
   readonly #outer: AbortSignal | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(outer: AbortSignal | undefined, time?: Duration) {
-    this.#outer = outer;
-    if (outer?.aborted) this.#abort();
-    else outer?.addEventListener("abort", this.#abort);
+    super();
     if (time !== undefined) this.within(time);
-  }
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
+    this.#outer = outer;
+    if (outer?.aborted) this.abort(outer.reason);
+    else if (outer) {
+      LIMITS.set(outer, (LIMITS.get(outer) ?? new Set()).add(this));
+      // Added once, since it is the same function.
+      outer.addEventListener("abort", abortAll);
+    }
   }
 
   /** Starts the time again. */
   within(time: Duration): void {
     clearTimeout(this.#timer);
-    const fire = () => this.#controller.abort(new DOMException("The time is up", "TimeoutError"));
+    const fire = () => this.abort(new DOMException("The time is up", "TimeoutError"));
     this.#timer = setTimeout(fire, Math.min(msOf(time), LONGEST_TIMER_MS));
   }
 
   /** Forgets both; idempotent. */
   release(): void {
     clearTimeout(this.#timer);
-    this.#outer?.removeEventListener("abort", this.#abort);
+    const outer = this.#outer as AbortSignal;
+    // There are none without one.
+    const limits = LIMITS.get(outer);
+    if (limits?.delete(this) && limits.size === 0) outer.removeEventListener("abort", abortAll);
   }
 
   /** Fires now, and forgets both. */
-  end(): void {
+  override abort(reason?: unknown): void {
     this.release();
-    this.#controller.abort();
+    super.abort(reason);
   }
-
-  readonly #abort = (): void => this.#controller.abort(this.#outer?.reason);
 }

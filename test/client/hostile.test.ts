@@ -125,6 +125,41 @@ describe("the client of a hostile server", () => {
     expect(server.seen).to.deep.equal([]);
   });
 
+  it("refuses at once and by name what cannot be sent", async () => {
+    const server = await hostile((_, res) => res.end("{}"));
+    const { client } = server;
+    const refused = async (what: RegExp, attempt: Promise<unknown>) => {
+      expect(await failure(attempt))
+        .to.be.instanceOf(TypeError)
+        .and.have.property("message")
+        .that.matches(what);
+    };
+    await refused(/id "order:42"/, client.submit("greet", 1, { id: "order:42" }));
+    await refused(/id "order:42"/, client.run("greet", 1, { id: "order:42" }));
+    for (const priority of [9, -1, 2.5, Number.NaN]) {
+      await refused(/priority/, client.submit("greet", 1, { priority }));
+      await refused(/priority/, client.batch("greet", [1], { priority }).next());
+    }
+    for (const idempotencyKey of ["a\nb", "a b", "ключ", ""]) {
+      await refused(/idempotencyKey/, client.submit("greet", 1, { idempotencyKey }));
+    }
+    await refused(/duration "soon"/, client.submit("greet", 1, { delay: "soon" }));
+    await refused(/header/, client.submit("greet", "text", { type: "text/plain\nX: y" }));
+    await refused(/URL/, client.request("queues"));
+    expect(server.seen).to.deep.equal([]);
+    for (const url of ["localhost:3000", "127.0.0.1:3000", "example.com", "ftp://example.com", ""]) {
+      expect(() => new PaihaoClient({ url }), url).to.throw(TypeError, /^url/);
+    }
+    for (const key of ["ключ", "a\nb", "a b"]) {
+      expect(() => new PaihaoClient({ url: server.url, key }))
+        .to.throw(TypeError, /key/)
+        .with.property("message")
+        .that.does.not.include(key);
+    }
+    await new PaihaoClient({ url: server.url, key: "from-a-file\n" }).queues();
+    expect(server.keys).to.deep.equal(["Bearer from-a-file"]);
+  });
+
   it("takes a code that it does not know for a refusal, whatever it is", async () => {
     for (const code of ["constructor", "__proto__", "toString", "other"]) {
       const problem = { type: `/problems/${code}`, title: "No", status: 400 };

@@ -1,10 +1,9 @@
 import path from "node:path";
 import { expect } from "chai";
-import { PaihaoClient, PaihaoError } from "paihao/client";
+import { PaihaoClient, PaihaoError, TaskFailed } from "paihao/client";
 import { eventually } from "../../testbed/eventually.ts";
 import { reservePort } from "../../testbed/ports.ts";
 import type * as handlers from "../fixtures/handlers/client/handlers.ts";
-import { deferred } from "../helpers/deferred.ts";
 import { closedGate } from "../helpers/gates.ts";
 import { type HttpProxy, startHttpProxy } from "../helpers/http/http-proxy.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
@@ -69,6 +68,27 @@ describe("the client on bad networks", () => {
     expect(pausedMs).to.be.within(995, 5000);
   });
 
+  for (const [name, body] of [
+    ["HTML", "<h1>Service Unavailable</h1>"],
+    ["a problem", JSON.stringify({ type: "about:blank", title: "Service Unavailable", status: 503 })],
+  ]) {
+    it(`tries again where a proxy answers 503 with ${name}`, async () => {
+      const busy = { status: 503, headers: { "Retry-After": "0" }, body: body ?? "" };
+      proxy.treat(() => (proxy.seen.length === 1 ? busy : "pass"));
+      await client.submit("greet", { name: "Ada" });
+      expect(submissions()).to.have.length(2);
+    });
+  }
+
+  it("sends what is not idempotent once", async () => {
+    proxy.treat(() => "lose");
+    for (const method of ["POST", "post", "PATCH"]) {
+      const begun = proxy.seen.length;
+      expect(await failure(client.request("/v1/queues/greet/pause", { method }))).to.include({ kind: "unreachable" });
+      expect(proxy.seen.length - begun, method).to.equal(1);
+    }
+  });
+
   it("does not wait for what will not help, and tells what the server said", async () => {
     const problem = { type: "/problems/queue-full", title: "The queue is full", status: 503 };
     const full = { status: 503, headers: { "Retry-After": "7" }, body: JSON.stringify(problem) };
@@ -105,26 +125,6 @@ describe("the client on bad networks", () => {
     expect(String(await failure(hanging))).to.equal("Error: enough");
   });
 
-  it("cancels what an aborted run was about to submit, and leaves it alone if it is detached", async () => {
-    const gates = [closedGate(), closedGate()] as const;
-    for (const [n, detach] of [false, true].entries()) {
-      const { input } = gates[n] ?? gates[0];
-      const abort = new AbortController();
-      const late = deferred<void>();
-      proxy.treat(({ method }) => {
-        if (method !== "POST") return "pass";
-        abort.abort(new Error("enough"));
-        // By then the client has heard of it.
-        setImmediate(late.resolve);
-        return { lateAfter: late.promise };
-      });
-      const running = client.run("gated", input, { id: `in-flight-${n}`, signal: abort.signal, detach });
-      expect(String(await failure(running))).to.equal("Error: enough");
-      if (detach) gates[n]?.open("left alone");
-      await server.until(`in-flight-${n}`, detach ? "succeeded" : "canceled");
-    }
-  });
-
   it("goes on behind the last event when a stream is cut", async () => {
     const gate = closedGate();
     const input = { words: ["one", "two"], gate: gate.name };
@@ -144,6 +144,69 @@ describe("the client on bad networks", () => {
     expect(heard).to.deep.equal(input.words);
     expect(new Set(seen).size).to.equal(seen.length);
     expect(proxy.seen.some(({ url }) => url.includes("/status"))).to.equal(false);
+  });
+
+  it("asks by long polls where a proxy answers for the events, or resets them", async () => {
+    const impatient = new PaihaoClient<typeof handlers>({ url: proxy.url, attempts: 1 });
+    for (const events of [{ status: 502, body: "<html>" }, { status: 406, body: "" }, "reset"] as const) {
+      proxy.treat(({ url }) => (url.includes("/events") ? events : "pass"));
+      const gate = closedGate();
+      const states: string[] = [];
+      const running = impatient.run("gated", gate.input, {
+        onUpdate: ({ state }) => {
+          states.push(state);
+          if (state === "running") gate.open("through");
+        },
+      });
+      expect(await running).to.equal("through");
+      expect(states.at(-1)).to.equal("succeeded");
+    }
+  });
+
+  it("goes back to the events when the server is back", async () => {
+    const streams = () => proxy.seen.filter(({ url }) => url.includes("/events"));
+    proxy.treat(({ url }) => (url.includes("/events") && streams().length === 2 ? "reset" : "pass"));
+    const gate = closedGate();
+    const heard: unknown[] = [];
+    const running = client.run(
+      "words",
+      { words: ["one"], gate: gate.name },
+      {
+        onOutput(data) {
+          heard.push(data);
+          proxy.cut("/events");
+        },
+      },
+    );
+    await eventually(async () => streams().length === 3);
+    gate.open();
+    expect(await running).to.equal(1);
+    expect(heard).to.deep.equal(["one"]);
+    expect(proxy.seen.some(({ url }) => url.includes("/status"))).to.equal(true);
+  });
+
+  it("knows a task that failed, and one that succeeded, where a proxy removes the headers that say so", async () => {
+    for (const events of ["strip", { status: 406 }] as const) {
+      proxy.treat(({ url }) => (url.includes("/events") ? events : "strip"));
+      for (const status of [422, 429, 503, 404]) {
+        const { id } = await client.submit("refusing", { status });
+        for (const attempt of [() => client.run("refusing", { status }), () => client.result(id)]) {
+          expect(await failure(attempt()))
+            .to.be.instanceOf(TaskFailed)
+            .and.have.nested.property("problem.reason", "test");
+        }
+        expect(await client.submit("refusing", { status }, { id: `stripped-${status}` })).to.have.property("id");
+        await failure(client.result(`stripped-${status}`));
+        const again = await client.submit("refusing", { status }, { id: `stripped-${status}` });
+        expect(again).to.include({ id: `stripped-${status}`, state: "failed" });
+      }
+      const bytes = Uint8Array.of(1, 2, 3);
+      expect(await client.run("mirror", bytes, { id: "stripped" })).to.deep.equal(bytes.toReversed());
+      expect(await client.submit("mirror", bytes, { id: "stripped" })).to.include({
+        id: "stripped",
+        state: "succeeded",
+      });
+    }
   });
 
   it("asks by long polls where a proxy keeps events back and cuts what takes long", async function () {

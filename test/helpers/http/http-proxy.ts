@@ -12,6 +12,12 @@ type Treatment =
   | "break"
   /** Never answers. */
   | "hang"
+  /** Forwards it, and never answers. */
+  | "mute"
+  /** Resets the client's connection at once. */
+  | "reset"
+  /** Forwards it, and its answer without headers that begin with `X-`. */
+  | "strip"
   /** Forwards it only then. */
   | { readonly lateAfter: Promise<void> }
   /** Keeps the answer until it is complete, and resets the connection when that takes too long. */
@@ -50,6 +56,7 @@ export async function startHttpProxy(target: string): Promise<HttpProxy> {
     res.on("close", () => open.delete(res));
     const how = decide(request);
     if (how === "hang") return;
+    if (how === "reset") return void res.destroy();
     if (typeof how === "object" && "status" in how) {
       req.resume();
       res.writeHead(how.status, how.headers).end(how.body);
@@ -72,10 +79,12 @@ export async function startHttpProxy(target: string): Promise<HttpProxy> {
     res.on("close", () => upstream.destroy());
     req.pipe(upstream);
     upstream.on("response", (answer) => {
-      const head = () => res.writeHead(answer.statusCode ?? 502, answer.headers);
+      const headers = Object.entries(answer.headers).filter(([name]) => how !== "strip" || !name.startsWith("x-"));
+      const head = () => res.writeHead(answer.statusCode ?? 502, Object.fromEntries(headers));
       answer.on("error", () => res.destroy());
       if (how === "lose") return answer.resume().on("end", () => res.destroy());
-      if (how === "pass") return answer.pipe(head());
+      if (how === "mute") return answer.resume();
+      if (how === "pass" || how === "strip") return answer.pipe(head());
       if (how === "break") {
         answer.once("data", (part: Buffer) => {
           head().write(part.subarray(0, Math.ceil(part.length / 2)), () => res.destroy());
