@@ -6,6 +6,8 @@
  */
 
 const ROOT = "/dashboard";
+/** Who has not scrolled for so long has settled, ms. */
+const SETTLED_MS = 150;
 
 /**
  * @param {string} path
@@ -59,9 +61,22 @@ export const options = () => new URLSearchParams(location.search);
  * @param {string} path
  */
 export function go(path) {
+  keepPlace();
   history.pushState(null, "", path);
   dispatchEvent(new Event("addresschange"));
 }
+
+/** @type {ReturnType<typeof setTimeout> | undefined} */
+let moved;
+
+/** Notes with the address how far the page is scrolled, for who comes back to it. */
+function keepPlace() {
+  clearTimeout(moved);
+  history.replaceState({ scrolled: scrollY }, "");
+}
+
+/** How far the page was scrolled at this address, px. */
+export const scrolledBefore = () => Number(history.state?.scrolled ?? 0);
 
 /**
  * Changes options of the view in its address.
@@ -78,18 +93,26 @@ export function choose(changes, isStep = false) {
   const address = query === "" ? location.pathname : `${location.pathname}?${query}`;
   if (address === location.pathname + location.search) return;
   if (isStep) history.pushState(null, "", address);
-  else history.replaceState(null, "", address);
+  else history.replaceState(history.state, "", address);
   dispatchEvent(new Event("addresschange"));
 }
 
 /** Follows links within the page without loading it again. */
 export function followLinks() {
+  // Its content comes later than the browser would scroll.
+  history.scrollRestoration = "manual";
+  addEventListener("scroll", () => {
+    clearTimeout(moved);
+    moved = setTimeout(keepPlace, SETTLED_MS);
+  });
   addEventListener("popstate", () => dispatchEvent(new Event("addresschange")));
   document.addEventListener("click", (event) => {
     const link = event.target instanceof Element ? event.target.closest("a") : null;
     const isPlain = event.button === 0 && !(event.metaKey || event.ctrlKey || event.shiftKey || event.altKey);
     if (!link || !isPlain || link.target !== "" || link.download !== "" || link.origin !== location.origin) return;
     if (link.pathname !== ROOT && !link.pathname.startsWith(`${ROOT}/`)) return;
+    // To a part of what is shown, as the one that skips the head: the browser goes there, and takes the focus along.
+    if (link.hash !== "" && link.pathname === location.pathname) return;
     event.preventDefault();
     go(link.pathname + link.search);
   });

@@ -1,6 +1,6 @@
 /** The dashboard: which view is shown, and what happens around it. */
 
-import { addressOf, followLinks, go, paths } from "./address.js";
+import { addressOf, followLinks, go, paths, scrolledBefore } from "./address.js";
 import { byId, say } from "./page.js";
 import { askForKey } from "./parts/dialog.js";
 import { h, render } from "./parts/html.js";
@@ -17,6 +17,10 @@ let rights = null;
 /** @type {import("./views/view.js").View} */
 let view = missing("");
 let shown = "";
+/** How far the view is to be scrolled once it is there, px; null once it was. @type {number | null} */
+let scrollTarget = null;
+/** @type {Record<"action" | "loading", unknown>} */
+const troubles = { action: null, loading: null };
 
 /** @type {import("./views/view.js").Desk} */
 const desk = {
@@ -29,7 +33,7 @@ const desk = {
       if (done !== null) say(done);
       refresh.start();
     } catch (error) {
-      showTrouble(error, "Dismiss");
+      showTrouble("action", error);
     }
   },
 };
@@ -39,18 +43,18 @@ const refresh = refresher(async (signal) => {
   try {
     rights ??= await ask("/v1/access", { signal });
     await loading.load(signal);
-    if (signal.aborted) return true;
-    byId("trouble").hidden = true;
+    if (signal.aborted) return null;
+    showTrouble("loading", null);
     byId("view").removeAttribute("aria-busy");
     draw();
-    return true;
+    return null;
   } catch (error) {
-    if (signal.aborted) return true;
-    showTrouble(error, "Try again");
+    if (signal.aborted) return null;
+    showTrouble("loading", error);
     // What was loaded before stays; but nothing is loading any more.
     if (byId("view").hasAttribute("aria-busy")) render(byId("view"), h("h1", null, loading.title));
     byId("view").removeAttribute("aria-busy");
-    return false;
+    return error;
   }
 });
 
@@ -80,7 +84,7 @@ function open() {
     }
     byId("view").setAttribute("aria-busy", "true");
     render(byId("view"), h("p", { class: "loading", key: "loading" }, "Loading …"));
-    scrollTo(0, 0);
+    scrollTarget = scrolledBefore();
     if (!isFirst) byId("view").focus({ preventScroll: true });
   }
   refresh.start();
@@ -88,36 +92,41 @@ function open() {
 
 /** Shows what the view has loaded; what comes late for the one before draws nothing. */
 function draw() {
-  if (!byId("view").hasAttribute("aria-busy")) render(byId("view"), view.show());
+  if (byId("view").hasAttribute("aria-busy")) return;
+  render(byId("view"), view.show());
+  if (scrollTarget !== null) scrollTo(0, scrollTarget);
+  scrollTarget = null;
 }
 
 /**
- * Says in one line what is wrong, and what can be done.
- * @param {unknown} error
- * @param {"Try again" | "Dismiss"} otherwise
+ * Says what went wrong with an action, until it is dismissed, or with loading, until it works again.
+ * @param {"action" | "loading"} what
+ * @param {unknown} error null: nothing
  */
-function showTrouble(error, otherwise) {
-  const isRefused = error instanceof ServerError && (error.status === 401 || error.status === 403);
-  const trouble = byId("trouble");
+function showTrouble(what, error) {
+  troubles[what] = error;
+  const lines = Object.entries(troubles).filter(([, each]) => each !== null);
   render(
-    trouble,
-    h("span", null, isRefused && error.status === 401 ? "This server needs an API key." : messageOf(error)),
-    isRefused
-      ? h("button", { type: "button", key: "key", onclick: () => void changeKey() }, "Enter a key")
-      : h(
-          "button",
-          {
-            type: "button",
-            key: otherwise,
-            onclick: () => {
-              trouble.hidden = true;
-              if (otherwise === "Try again") refresh.start();
-            },
-          },
-          otherwise,
-        ),
+    byId("trouble"),
+    lines.map(([key, each]) => troubleLine(key, each)),
   );
-  trouble.hidden = false;
+  byId("trouble").hidden = lines.length === 0;
+}
+
+/** @param {string} key @param {unknown} error */
+function troubleLine(key, error) {
+  const isRefused = error instanceof ServerError && (error.status === 401 || error.status === 403);
+  const dismiss = () => showTrouble("action", null);
+  return h(
+    "p",
+    { key },
+    h("span", null, isRefused && error.status === 401 ? "This server needs an API key." : messageOf(error)),
+    isRefused && h("button", { type: "button", key: "key", onclick: () => void changeKey() }, "Enter a key"),
+    key === "action" && h("button", { type: "button", key: "dismiss", onclick: dismiss }, "Dismiss"),
+    key === "loading" &&
+      !isRefused &&
+      h("button", { type: "button", key: "again", onclick: () => refresh.start() }, "Try again"),
+  );
 }
 
 async function changeKey() {

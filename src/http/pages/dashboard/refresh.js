@@ -1,10 +1,15 @@
-/** Asks again and again, but not while the tab is hidden, and more slowly while the server does not answer. */
+/**
+ * Asks again and again, but not while the tab is hidden, more slowly while the server does not answer, and so that the better half of
+ * the caller's rate limit stays for what it is meant for.
+ */
+
+import { limit, ServerError } from "./server/server.js";
 
 const EVERY_MS = 2000;
 const MOST_MS = 30_000;
 
 /**
- * @param {(signal: AbortSignal) => Promise<boolean>} look resolves with whether it went well; aborted when started anew
+ * @param {(signal: AbortSignal) => Promise<unknown>} look resolves with what went wrong, or null; aborted when started anew
  * @returns {{ start(): void }} which looks at once, and from then on
  */
 export function refresher(look) {
@@ -16,10 +21,12 @@ export function refresher(look) {
   async function turn() {
     const { signal } = current;
     if (document.hidden) return;
-    const went = await look(signal);
+    const error = await look(signal);
     if (signal.aborted) return;
-    failures = went ? 0 : failures + 1;
-    timer = setTimeout(() => void turn(), Math.min(MOST_MS, EVERY_MS * 2 ** failures));
+    failures = error === null ? 0 : failures + 1;
+    const asked = error instanceof ServerError ? error.retryAfterMs : 0;
+    const backoff = Math.min(MOST_MS, EVERY_MS * 2 ** failures);
+    timer = setTimeout(() => void turn(), Math.max(backoff, asked, limit.waitMs()));
   }
 
   function start() {

@@ -29,11 +29,31 @@ export function h(tag, props, ...children) {
  */
 export function render(parent, ...children) {
   const focused = document.activeElement;
+  const neighbor = neighborOf(parent, focused);
   patchChildren(parent, flat(children));
-  // Moving an element takes the focus from it.
-  if (focused instanceof HTMLElement && focused !== document.activeElement && focused.isConnected) {
-    focused.focus({ preventScroll: true });
-  }
+  if (!(focused instanceof HTMLElement) || focused === document.activeElement) return;
+  // Moving an element takes the focus from it, and so does removing it.
+  const next = focused.isConnected ? focused : neighbor();
+  if (next instanceof HTMLElement) next.focus({ preventScroll: true });
+}
+
+/**
+ * What gets the focus if the element that has it leaves with its row: the same in the row that takes its place, or else the parent.
+ * @param {Element} parent
+ * @param {Element | null} focused
+ * @returns {() => Element | null}
+ */
+function neighborOf(parent, focused) {
+  if (focused === null || focused === parent || !parent.contains(focused)) return () => null;
+  const row = focused.closest("tbody > tr");
+  const body = row?.parentElement;
+  if (!row || !body) return () => parent;
+  const place = [...body.children].indexOf(row);
+  const within = [...row.querySelectorAll("a, button")].indexOf(focused);
+  return () => {
+    const next = body.isConnected ? (body.children[place] ?? body.lastElementChild) : null;
+    return next?.querySelectorAll("a, button")[within] ?? next?.querySelector("a, button") ?? parent;
+  };
 }
 
 /**

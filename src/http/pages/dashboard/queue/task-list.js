@@ -4,7 +4,7 @@ import { choose, options, paths } from "../address.js";
 import { count, counted } from "../parts/format.js";
 import { h } from "../parts/html.js";
 import { table } from "../parts/table.js";
-import { ask } from "../server/server.js";
+import { ask, ServerError } from "../server/server.js";
 import { bulk } from "./bulk.js";
 import { filters, isFiltered, queryOf } from "./filters.js";
 import { cells, columns } from "./task-columns.js";
@@ -29,6 +29,8 @@ export function taskList(desk, queue) {
   let next = null;
   let scanned = 0;
   let loaded = "";
+  /** Why the server takes no such filter; "" if it does. */
+  let refused = "";
   const all = bulk(desk, queue);
 
   /** @param {List} tab */
@@ -47,10 +49,15 @@ export function taskList(desk, queue) {
       const found = [];
       let cursor = options().get("cursor");
       let looked = 0;
+      let refusal = "";
       for (let look = 1; ; look += 1) {
         if (cursor) query.set("cursor", cursor);
         /** @type {import("../server/wire.js").Page} */
-        const page = await ask(`/v1/queues/${encodeURIComponent(queue)}/${tab}?${query}`, { signal });
+        const page = await ask(`/v1/queues/${encodeURIComponent(queue)}/${tab}?${query}`, { signal }).catch((error) => {
+          if (!(error instanceof ServerError) || error.status !== 400) throw error;
+          refusal = error.message;
+          return { items: [], next: null, scanned: 0 };
+        });
         found.push(...page.items);
         cursor = page.next;
         looked += page.scanned;
@@ -59,6 +66,7 @@ export function taskList(desk, queue) {
       items = found;
       next = cursor;
       scanned = looked;
+      refused = refusal;
       loaded = asked;
     },
 
@@ -77,12 +85,14 @@ export function taskList(desk, queue) {
         all.progress(),
         !isLoaded
           ? h("p", { class: "loading", key: "loading" }, "Loading …")
-          : items.length === 0
-            ? nothing(tab, known, next, scanned)
-            : table(`${known.name}, ${tab}`, columns(tab, known), items, (task) => ({
-                key: task.id,
-                cells: cells(tab, known, task, desk),
-              })),
+          : refused !== ""
+            ? h("p", { class: "empty bad", role: "alert", key: "refused" }, refused)
+            : items.length === 0
+              ? nothing(tab, known, next, scanned)
+              : table(`${known.name}, ${tab}`, columns(tab, known), items, (task) => ({
+                  key: task.id,
+                  cells: cells(tab, known, task, desk),
+                })),
         isLoaded && pages(items.length, next),
       );
     },

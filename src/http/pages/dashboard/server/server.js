@@ -10,17 +10,38 @@ export const key = {
   set: (value) => (value === "" ? sessionStorage.removeItem(KEY) : sessionStorage.setItem(KEY, value)),
 };
 
+/** What is left of the caller's rate limit, as the last answer told; nothing where there is none. */
+export const limit = {
+  most: 0,
+  left: 0,
+  resetAt: 0,
+
+  /** @param {Headers} headers */
+  read(headers) {
+    const [, most] = /;q=(\d+)/.exec(headers.get("RateLimit-Policy") ?? "") ?? [];
+    const [, left, resetS] = /;r=(\d+);t=(\d+)/.exec(headers.get("RateLimit") ?? "") ?? [];
+    if (most === undefined || left === undefined) return;
+    Object.assign(limit, { most: Number(most), left: Number(left) });
+    limit.resetAt = Date.now() + Number(resetS) * 1000;
+  },
+
+  /** For how long not to ask without being told to, ms: half of the limit is left to whatever else the caller does. */
+  waitMs: () => (limit.left * 2 < limit.most ? Math.max(0, limit.resetAt - Date.now()) : 0),
+};
+
 /** What the server answered instead of what was asked for; status 0 if it did not answer. */
 export class ServerError extends Error {
   /**
    * @param {number} status
    * @param {string} message
    * @param {Record<string, any>} [problem]
+   * @param {number} [retryAfterMs] it asks not to be asked before
    */
-  constructor(status, message, problem = {}) {
+  constructor(status, message, problem = {}, retryAfterMs = 0) {
     super(message);
     this.status = status;
     this.problem = problem;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -43,7 +64,7 @@ export async function send(path, { method = "GET", json, body, headers = {}, sig
   const timeout = long ? [] : [AbortSignal.timeout(TIMEOUT_MS)];
   const given = key.get();
   try {
-    return await fetch(path, {
+    const response = await fetch(path, {
       method,
       headers: {
         ...(given === "" ? {} : { Authorization: `Bearer ${given}` }),
@@ -55,6 +76,8 @@ export async function send(path, { method = "GET", json, body, headers = {}, sig
       credentials: "omit",
       signal: AbortSignal.any([...timeout, ...(signal ? [signal] : [])]),
     });
+    limit.read(response.headers);
+    return response;
   } catch (error) {
     if (signal?.aborted) throw error;
     const isLate = error instanceof DOMException && error.name === "TimeoutError";
@@ -82,7 +105,8 @@ export async function ask(path, asked) {
 export async function errorOf(response) {
   const problem = await response.json().catch(() => ({}));
   const message = [problem.detail, problem.title].find((text) => typeof text === "string" && text !== "");
-  return new ServerError(response.status, message ?? `The server answered ${response.status}.`, problem);
+  const retryAfterMs = Number(response.headers.get("Retry-After") ?? 0) * 1000 || 0;
+  return new ServerError(response.status, message ?? `The server answered ${response.status}.`, problem, retryAfterMs);
 }
 
 /** @param {unknown} error */

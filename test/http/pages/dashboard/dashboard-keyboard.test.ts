@@ -1,0 +1,136 @@
+import { expect } from "chai";
+import { eventually } from "../../../../testbed/eventually.ts";
+import { closedGate } from "../../../helpers/gates.ts";
+import { dashboardTest } from "../../../helpers/http/dashboard.ts";
+
+describe("finding one's way in the dashboard (in Chromium, else left out)", function () {
+  this.timeout(60_000);
+  const test = dashboardTest();
+  const focused = () => test.page.evaluate<string>("document.activeElement.getAttribute('aria-label') ?? ''");
+
+  it("skips the head, and the focus goes along", async () => {
+    const { page } = test;
+    await test.open("/dashboard");
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Enter");
+    await page.waitForFunction("location.hash === '#view'");
+    await page.keyboard.press("Tab");
+    expect(await page.evaluate("document.activeElement.closest('main') !== null")).to.equal(true);
+  });
+
+  it("keeps the focus in the list when the row that had it leaves", async () => {
+    const { page } = test;
+    const ids = await Promise.all([1, 2, 3].map((n) => test.submit("gated", {}, "?delay=3600", `leaving-${n}`)));
+    await test.open("/dashboard/queues/gated/scheduled?idPrefix=leaving-");
+    await page.getByRole("button", { name: "Cancel leaving-2" }).focus();
+    await page.keyboard.press("Enter");
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel the task" }).click();
+    await page.getByRole("button", { name: "Cancel leaving-2" }).waitFor({ state: "detached" });
+    expect(await focused()).to.match(/^Cancel leaving-[13]$/);
+    for (const id of ids)
+      await test.server.send(`/v1/requests/${id}`, { method: "DELETE", headers: test.keys.as("boss") });
+  });
+
+  it("is scrolled as before for who goes back", async () => {
+    const { page } = test;
+    const ids = await Promise.all(
+      Array.from({ length: 40 }, (_, n) => test.submit("gated", {}, "?delay=3600", `long-list-${n}`)),
+    );
+    await test.open("/dashboard/queues/gated/scheduled?idPrefix=long-list-");
+    const row = page.getByRole("link", { name: "long-list-30", exact: true });
+    await row.scrollIntoViewIfNeeded();
+    const before = await page.evaluate<number>("scrollY");
+    expect(before).to.be.above(100);
+    await row.click();
+    await page.getByRole("heading", { name: "long-list-30" }).waitFor();
+    expect(await page.evaluate("scrollY")).to.equal(0);
+    await page.goBack();
+    await row.waitFor();
+    await page.waitForFunction(`Math.abs(scrollY - ${before}) < 2`);
+    for (const id of ids)
+      await test.server.send(`/v1/requests/${id}`, { method: "DELETE", headers: test.keys.as("boss") });
+  });
+
+  it("says what is wrong with a filter, which can be changed there", async () => {
+    const { page } = test;
+    await test.open("/dashboard/queues/gated");
+    const field = page.getByRole("searchbox", { name: "Id begins with" });
+    await field.fill("<");
+    await field.press("Enter");
+    await page
+      .getByRole("alert")
+      .getByText(/idPrefix/)
+      .waitFor();
+    await page.getByRole("heading", { name: "gated" }).waitFor();
+    await page.getByRole("button", { name: "Clear" }).click();
+    await page.getByText("No task waits.").waitFor();
+  });
+
+  it("shows why an action failed until that is dismissed", async () => {
+    const { page } = test;
+    const gate = closedGate();
+    const id = await test.submit("gated", gate.input);
+    await gate.entered;
+    await test.open(`/dashboard/tasks/${id}`);
+    await page.route(`**/v1/requests/${id}`, (route) =>
+      route.fulfill({ status: 409, json: { title: "Not now", detail: "It cannot be canceled now." } }),
+    );
+    await page.getByRole("button", { name: `Cancel ${id}` }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Cancel the task" }).click();
+    const trouble = page.getByRole("alert").getByText("It cannot be canceled now.");
+    await trouble.waitFor();
+    const looks = await looksAt(`/v1/requests/${id}/timeline`, 2);
+    expect(looks).to.be.at.least(2);
+    expect(await trouble.isVisible()).to.equal(true);
+    await page.getByRole("button", { name: "Dismiss" }).click();
+    await trouble.waitFor({ state: "detached" });
+    gate.open();
+  });
+
+  it("asks no sooner than the server wants to be asked again", async () => {
+    const { page } = test;
+    let asked = 0;
+    await page.clock.install();
+    await page.route("**/v1/queues", (route) => {
+      asked += 1;
+      return route.fulfill({ status: 503, headers: { "Retry-After": "60" }, json: { title: "Away" } });
+    });
+    await page.addInitScript(`sessionStorage.setItem("paihao.key", "${test.keyOf("boss")}")`);
+    await page.goto("/dashboard");
+    await page.getByRole("alert").getByText("Away").waitFor();
+    expect(asked).to.equal(1);
+    await page.clock.runFor(50_000);
+    expect(asked).to.equal(1);
+    await page.clock.runFor(15_000);
+    await eventually(() => asked === 2);
+  });
+
+  it("leaves half of the caller's rate limit to others", async () => {
+    const { page } = test;
+    let asked = 0;
+    await page.clock.install();
+    await page.route("**/v1/queues", async (route) => {
+      asked += 1;
+      const answer = await route.fetch();
+      const headers = { "RateLimit-Policy": '"default";q=100;w=60', RateLimit: '"default";r=49;t=60' };
+      await route.fulfill({ response: answer, headers: { ...answer.headers(), ...headers } });
+    });
+    await page.addInitScript(`sessionStorage.setItem("paihao.key", "${test.keyOf("boss")}")`);
+    await page.goto("/dashboard");
+    await page.getByRole("link", { name: "gated", exact: true }).waitFor();
+    await page.clock.runFor(50_000);
+    expect(asked).to.equal(1);
+    await page.clock.runFor(15_000);
+    await eventually(() => asked === 2);
+  });
+
+  /** Waits until the page has asked for a path so often. */
+  async function looksAt(path: string, times: number): Promise<number> {
+    let looks = 0;
+    while (looks < times) {
+      await test.page.waitForResponse((response) => new URL(response.url()).pathname === path);
+      looks += 1;
+    }
+    return looks;
+  }
+});
