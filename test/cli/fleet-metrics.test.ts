@@ -29,6 +29,7 @@ const show = ({ own }: Member, { ready = true, waiting = 7 } = {}) => {
     lateMs: null,
     resting: null,
     slotsWanted: null,
+    orphaned: false,
   };
   own.show({ ready, writable: true, queues: [queue], nodes: [] });
 };
