@@ -251,6 +251,7 @@ export class Metrics {
     new Gauge({
       name: "paihao_event_loop_longest_block_seconds",
       help: "The longest time for which the event loop of this process was blocked, in the last minute or two",
+      aggregator: "max",
       registers: [processRegistry],
       collect() {
         this.set(block.ms / 1000);
