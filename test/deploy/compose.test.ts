@@ -13,7 +13,7 @@ type Document = any;
 
 const read = (file: string): Document => parse(readFileSync(path.join(ROOT, file), "utf8"), { merge: true });
 const base = read("compose.yaml");
-const EXTENSIONS = ["deploy/compose/sentinel.yaml", "deploy/compose/observability.yaml"];
+const EXTENSIONS = ["cluster", "sentinel", "observability"].map((name) => `deploy/compose/${name}.yaml`);
 
 /** What Compose makes of a service in two files: maps are merged, so that the settings of the second one win. */
 function merged(service: string, extension: Document): Document {
@@ -97,6 +97,20 @@ describe("the compose files", () => {
     expect(environment.REDIS_URL).to.equal(
       "redis+sentinel://sentinel-1:26379,sentinel-2:26379,sentinel-3:26379/mymaster",
     );
+  });
+
+  it("have a cluster of nodes with fixed addresses, all of which it is made of", () => {
+    const { services } = read("deploy/compose/cluster.yaml");
+    const nodes = Object.keys(services).filter((name) => services[name].networks !== undefined);
+    expect(nodes).to.have.length(6);
+    const script = services["redis-cluster"].command.join(" ");
+    for (const name of nodes) {
+      expect(script).to.include(`${services[name].networks.default.ipv4_address}:6379`);
+      expect(services["redis-cluster"].depends_on).to.have.property(name);
+      expect(services[name].command).to.deep.equal(services.redis.command);
+    }
+    const { environment } = merged("api", read("deploy/compose/cluster.yaml"));
+    for (const [, host = ""] of environment.REDIS_URL.matchAll(/([\w-]+):6379/g)) expect(nodes).to.include(host);
   });
 
   it("give Prometheus the alerts, and Grafana the dashboard and where to find Prometheus", () => {
