@@ -1,60 +1,90 @@
 import { setTimeout as delay } from "node:timers/promises";
-import type { Bench, Figure } from "./harness/bench.ts";
+import type { Bench, BenchOptions, Figure } from "./harness/bench.ts";
 import { startCallable } from "./harness/rpc.ts";
 import { type BenchStore, openStore } from "./harness/store.ts";
 import type { IdleCalls } from "./subjects/idle.ts";
 import type { PaihaoCalls } from "./subjects/paihao.ts";
 
 const WORKERS = 50;
+/** After so long without work a process asks less often, ms. */
+const SETTLED_MS = 20_000;
 
-/** What many workers cost a Redis with nothing, or next to nothing, to do. */
+/** What workers cost a Redis with nothing, or next to nothing, to do. */
 export const idle: Bench = {
   name: "idle",
-  title: "Scripts a second in Redis with 50 idle workers",
+  title: "Commands a second in Redis with idle workers, those that scripts call among them",
   async run(options) {
-    const store = await openStore("no persistence");
-    const workers = startCallable<IdleCalls>("idle", [store.url]);
-    const client = startCallable<PaihaoCalls>("paihao", [store.url, "ph"]);
-    try {
-      options.say(`starting ${WORKERS} workers`);
-      await workers.call("start", { workers: WORKERS });
-      await delay(3000);
-      const seconds = options.quick ? 8 : 30;
-      const nothing = await scriptsPerSecond(store, seconds);
-      const busy = scriptsPerSecond(store, seconds);
-      for (let n = 0; n < seconds; n += 1) {
-        await client.call("add", null);
-        await delay(1000);
-      }
-      const oneASecond = await busy;
-      const figure = (words: string, value: number): Figure => ({
-        figure: words,
-        against: "–",
-        store: store.mode,
-        ours: `${(value / WORKERS).toFixed(2)}/s for each worker`,
-        theirs: "",
-        value,
-        unit: "/s",
-        target: null,
-      });
-      return {
-        figures: [
-          figure("scripts at idle, 50 workers", nothing),
-          figure("scripts at one task a second, 50 workers", oneASecond),
-          figure("scripts more for each task", oneASecond - nothing),
-        ],
-        notes: ["Of the scripts for each task, one submits and one completes it; the others are workers that looked."],
-        raw: { workers: WORKERS, seconds, nothing, oneASecond },
-      };
-    } finally {
-      await Promise.all([workers.stop(), client.stop()]);
-      await store.stop();
-    }
+    const one = await ofOneWorker(1, options);
+    const six = await ofOneWorker(6, options);
+    const many = await ofManyWorkers(options);
+    const figure = (figure: string, value: number, target: Figure["target"] = null): Figure => ({
+      ...{ figure, against: "–", store: "no persistence", theirs: "", unit: "/s", target, value },
+      ours: `${value.toFixed(1)}/s`,
+    });
+    const { nothing, oneASecond } = many;
+    return {
+      figures: [
+        figure("commands at idle, one worker", one, { atMost: 10 }),
+        figure("commands at idle, one worker, six partitions", six, { atMost: 10 + 2 * 6 }),
+        figure(`commands at idle, each of ${WORKERS} workers`, nothing.commands / WORKERS),
+        figure(`scripts at idle, ${WORKERS} workers`, nothing.scripts),
+        figure(`scripts at one task a second, ${WORKERS} workers`, oneASecond.scripts),
+        figure("scripts more for each task", oneASecond.scripts - nothing.scripts),
+      ],
+      notes: ["Of the scripts for each task, one submits and one completes it; the others are workers that looked."],
+      raw: { one, six, workers: WORKERS, ...many },
+    };
   },
 };
 
-async function scriptsPerSecond(store: BenchStore, seconds: number): Promise<number> {
-  const before = await store.command("evalsha");
+/** The commands a second of one worker with nothing to do. */
+async function ofOneWorker(partitions: number, options: BenchOptions): Promise<number> {
+  const store = await openStore("no persistence");
+  const workers = startCallable<IdleCalls>("idle", [store.url]);
+  try {
+    options.say(`one worker, partitions: ${partitions}`);
+    await workers.call("start", { workers: 1, partitions });
+    await delay(SETTLED_MS);
+    return (await perSecond(store, options.quick ? 20 : 60)).commands;
+  } finally {
+    await workers.stop();
+    await store.stop();
+  }
+}
+
+/** What many workers cost with nothing to do, and with one task a second. */
+async function ofManyWorkers(options: BenchOptions) {
+  const store = await openStore("no persistence");
+  const workers = startCallable<IdleCalls>("idle", [store.url]);
+  const client = startCallable<PaihaoCalls>("paihao", [store.url, "ph"]);
+  try {
+    options.say(`starting ${WORKERS} workers`);
+    await workers.call("start", { workers: WORKERS, partitions: 1 });
+    await delay(SETTLED_MS);
+    const seconds = options.quick ? 8 : 30;
+    const nothing = await perSecond(store, seconds);
+    const busy = perSecond(store, seconds);
+    for (let n = 0; n < seconds; n += 1) {
+      await client.call("add", null);
+      await delay(1000);
+    }
+    return { seconds, nothing, oneASecond: await busy };
+  } finally {
+    await Promise.all([workers.stop(), client.stop()]);
+    await store.stop();
+  }
+}
+
+/** How many commands Redis runs a second, and how many of them are scripts. */
+async function perSecond(store: BenchStore, seconds: number): Promise<{ commands: number; scripts: number }> {
+  const look = async () => ({ commands: await store.commands(), scripts: (await store.command("evalsha")).calls });
+  const before = await look();
   await delay(seconds * 1000);
-  return ((await store.command("evalsha")).calls - before.calls) / seconds;
+  const after = await look();
+  // Both are asked for by one command each.
+  const own = 2;
+  return {
+    commands: (after.commands - before.commands - own) / seconds,
+    scripts: (after.scripts - before.scripts) / seconds,
+  };
 }

@@ -17,7 +17,7 @@ export interface LoopOptions {
   onError(error: unknown): void;
 }
 
-/** Runs one turn after the other, never two at once; `wake` starts the next one immediately. */
+/** Runs one turn after the other, never two at once; `wake` starts the next one immediately, `wakeIn` in a while. */
 export class Loop implements Role {
   readonly #options: LoopOptions;
   #running = false;
@@ -27,6 +27,8 @@ export class Loop implements Role {
   #dueAt = 0;
   #turn: Promise<void> | undefined;
   #awake = false;
+  /** When the turn after the running one is wanted at latest, monotonic ms. */
+  #wantedBy = Number.POSITIVE_INFINITY;
 
   constructor(options: LoopOptions) {
     this.#options = options;
@@ -57,7 +59,17 @@ export class Loop implements Role {
     this.#go();
   }
 
+  /** Starts the next turn in so many milliseconds, unless it comes sooner. */
+  wakeIn(delayMs: number): void {
+    if (!this.#running) return;
+    const atMs = performance.now() + delayMs;
+    // The running turn may have looked already.
+    if (this.#turn !== undefined) this.#wantedBy = Math.min(this.#wantedBy, atMs);
+    else if (atMs < this.#dueAt) this.#wait(delayMs);
+  }
+
   #go(): void {
+    this.#wantedBy = Number.POSITIVE_INFINITY;
     this.#turn = this.#once();
   }
 
@@ -78,7 +90,7 @@ export class Loop implements Role {
     if (this.#awake) {
       this.#awake = false;
       this.#go();
-    } else this.#wait(delayMs);
+    } else this.#wait(Math.max(0, Math.min(delayMs, this.#wantedBy - performance.now())));
   }
 
   /** Keeps a timer that fires no later: a busy loop is woken for every turn, and a new timer each time costs more than the turn. */

@@ -102,6 +102,27 @@ describe("a loop", () => {
     expect(turns.most).to.equal(1);
   });
 
+  it("is woken in a while, unless the next turn comes sooner", async () => {
+    const turns = new Turns();
+    turns.loop.start();
+    await turns.reaches(1);
+    turns.end();
+    await settled();
+    turns.loop.wakeIn(NEVER_MS);
+    turns.loop.wakeIn(1);
+    turns.loop.wakeIn(NEVER_MS / 2);
+    await turns.reaches(2);
+    // During a turn too, which may have looked before.
+    turns.loop.wakeIn(1);
+    await settled();
+    expect(turns.begun).to.equal(2);
+    turns.end();
+    await turns.reaches(3);
+    turns.end();
+    await turns.loop.stop();
+    expect(turns.most).to.equal(1);
+  });
+
   it("woken several times during a turn takes exactly one more directly after it", async () => {
     const turns = new Turns();
     turns.loop.start();

@@ -13,6 +13,8 @@ export interface BenchStore {
   cpuSeconds(): number;
   /** Bytes that the data takes, as Redis counts them. */
   usedMemory(): Promise<number>;
+  /** Commands so far, those that scripts called among them. */
+  commands(): Promise<number>;
   /** Calls and µs of a command so far; of all scripts for `evalsha`. */
   command(name: string): Promise<{ calls: number; micros: number }>;
   /** Empties it: between two turns both peers begin with nothing. */
@@ -39,6 +41,7 @@ export async function openStore(mode: StoreMode): Promise<BenchStore> {
     redis,
     cpuSeconds: () => cpuSecondsOf(server.pid),
     usedMemory: async () => Number((await info("memory", /^used_memory:(\d+)/m))?.[1]),
+    commands: async () => Number((await info("stats", /^total_commands_processed:(\d+)/m))?.[1]),
     async command(name) {
       const match = await info("commandstats", new RegExp(`^cmdstat_${name}:calls=(\\d+),usec=(\\d+)`, "m"));
       return { calls: Number(match?.[1] ?? 0), micros: Number(match?.[2] ?? 0) };

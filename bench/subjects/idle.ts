@@ -6,13 +6,14 @@ import { serve } from "../harness/rpc.ts";
 const [url = ""] = process.argv.slice(2);
 
 const calls = {
-  async start({ workers }: { workers: number }): Promise<void> {
+  async start({ workers, partitions }: { workers: number; partitions: number }): Promise<void> {
     const { readConfig } = await built<typeof import("../../src/config/config.ts")>("config/config.js");
     const { createLog } = await built<typeof import("../../src/log.ts")>("log.js");
     const { start } = await built<typeof import("../../src/server.ts")>("server.js");
     const config = readConfig({
       REDIS_URL: url,
       ROLE: "worker",
+      PARTITIONS: String(partitions),
       HANDLERS: path.resolve(import.meta.dirname, "../handlers"),
     });
     for (let n = 0; n < workers; n += 1) await start(config, createLog("warn"));

@@ -20,7 +20,6 @@ import type {
   RetryVerdict,
   Scripts,
   TaskRecord,
-  Ticked,
   UpdateVerdict,
 } from "../store/scripts/scripts.ts";
 import type { Standby } from "../store/standby.ts";
@@ -34,7 +33,7 @@ import { newCall } from "./calls/new-call.ts";
 import { Sample } from "./estimates/calibration.ts";
 import { LargeValues } from "./large-values/large-values.ts";
 import { DeadLetters } from "./maintenance/dead-letters.ts";
-import { lossOf, Tick } from "./maintenance/tick.ts";
+import { lossOf, Tick, type Ticked } from "./maintenance/tick.ts";
 import { figuresOf, holdsTasks } from "./monitoring/figures.ts";
 import { heartbeatOf } from "./monitoring/heartbeat.ts";
 import { Histories } from "./monitoring/history.ts";
@@ -73,11 +72,14 @@ export interface EngineParts {
   readonly metrics?: Metrics;
 }
 
-/** Processes register the queues of their handlers every ten seconds; one that none has registered for so long is orphaned, ms. */
+/** Processes register the queues of their handlers every thirty seconds; one that none has registered for so long is orphaned, ms. */
 const ORPHANED_MS = 60_000;
 
-/** Called when a task of a partition will be due in `delayMs`. */
+/** Called when something of a partition will be due in `delayMs`: a task, its deadline, a lease. */
 type DueListener = (partition: number, delayMs: number) => void;
+
+/** Called when a tick has found waiting tasks in a partition. */
+type WorkListener = (partition: number) => void;
 
 /** Every verb on tasks, over all partitions. Stateless: any number of processes can have an engine on the same store. */
 export class Engine {
@@ -98,6 +100,8 @@ export class Engine {
   /** A sample of the estimates, to be compared with the actual starts. */
   readonly sample: Sample;
   readonly #dueListeners = new Set<DueListener>();
+  /** By queue. */
+  readonly #workListeners = new Map<string, Set<WorkListener>>();
   readonly #scripts: Scripts;
   /** How submissions reach the store. */
   readonly #submissions: { readonly scripts: Scripts; readonly large: Scripts; readonly keys: Keys };
@@ -139,8 +143,9 @@ export class Engine {
       homes,
       others,
       metrics: this.metrics,
-      accepted: ({ id, delayMs }, { index, snapshot, turn }) => {
-        if (delayMs > 0) this.#dueIn(id, delayMs);
+      accepted: ({ id, delayMs, deadlineMs }, { index, snapshot, turn }) => {
+        if (deadlineMs !== null) this.noteDue(homes.of(id), deadlineMs);
+        if (delayMs > 0) this.noteDue(homes.of(id), delayMs);
         // What waits for its key depends on the outcome of others, which is no measure of estimates.
         else if (!turn?.ends) this.sample.offer(id, turn ? turn.before : index, snapshot);
       },
@@ -169,15 +174,22 @@ export class Engine {
     this.#batched = batchedVerbs(scripts, keys, homes, this.metrics);
   }
 
-  /** Calls the listener when this process makes a task due in the future; returns a function that removes the listener. */
+  /** Calls the listener when this process makes something due in the future; returns a function that removes the listener. */
   onDue(listener: DueListener): () => void {
     this.#dueListeners.add(listener);
     return () => this.#dueListeners.delete(listener);
   }
 
-  #dueIn(id: string, delayMs: number): void {
-    const partition = this.#homes.of(id);
+  /** Tells that something of a partition will be due. */
+  noteDue(partition: number, delayMs: number): void {
     for (const listener of this.#dueListeners) listener(partition, delayMs);
+  }
+
+  /** Calls the listener for each tick that finds waiting tasks of a queue; returns a function that removes the listener. */
+  onWork(queue: string, listener: WorkListener): () => void {
+    const listeners = this.#workListeners.get(queue) ?? new Set();
+    this.#workListeners.set(queue, listeners.add(listener));
+    return () => listeners.delete(listener);
   }
 
   /** The settings of a queue, even if it has no handler here. */
@@ -260,7 +272,7 @@ export class Engine {
   /** Ends an attempt that did not succeed. Idempotent. @throws PaihaoError store-unavailable */
   async fail(lease: Lease, failure: Failure, settings: QueueSettings): Promise<FailVerdict> {
     const verdict = await this.#failures.add(lease, failure, settings);
-    if (verdict === "retrying") this.#dueIn(lease.id, failure.delayMs);
+    if (verdict === "retrying") this.noteDue(this.#homes.of(lease.id), failure.delayMs);
     return verdict;
   }
 
@@ -344,9 +356,12 @@ export class Engine {
   /**
    * Cancels tasks past their deadline, promotes due ones, reclaims lost ones and purges old dead ones, in all queues of a partition,
    * with or without a handler here.
+   * @param pausedMs how long this process has waited on purpose since its last tick, where that is longer than usual
    */
-  async tick(partition: number): Promise<Ticked> {
-    const ticked = await this.#tick.run(partition);
+  async tick(partition: number, pausedMs?: number): Promise<Ticked> {
+    const ticked = await this.#tick.run(partition, pausedMs);
+    for (const queue of ticked.waiting)
+      for (const listener of this.#workListeners.get(queue) ?? []) listener(partition);
     for (const { queue, fate } of ticked.lost) this.metrics.lost.count(queue, fate);
     return ticked;
   }
@@ -372,10 +387,15 @@ export class Engine {
 
   /**
    * Reports to every partition that a worker is alive, with its slots for each queue; `ttlMs` 0 removes it. Returns the ms
-   * since a task of these queues last lost its worker, or infinity.
+   * since a task of these queues last lost its worker, or infinity. `again`: every partition has been told the same before.
    */
-  heartbeat(worker: string, ttlMs: number, slots: ReadonlyMap<string, number>, about?: AboutWorker): Promise<number> {
-    return heartbeatOf(this.#scripts, this.keys, { worker, ttlMs, slots, about });
+  heartbeat(
+    worker: string,
+    ttlMs: number,
+    slots: ReadonlyMap<string, number>,
+    { about, again = false }: { readonly about?: AboutWorker; readonly again?: boolean } = {},
+  ): Promise<number> {
+    return heartbeatOf(this.#scripts, this.keys, { worker, ttlMs, slots, about, again });
   }
 
   /** The workers of queues, with the tasks that they have. */

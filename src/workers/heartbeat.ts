@@ -4,8 +4,9 @@ import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
 
-/** How often a worker sends a heartbeat, and how long one is valid, ms. */
+/** How often a worker sends a heartbeat, and how long one is valid, ms: while it has work, and while it has none. */
 const HEARTBEAT = { intervalMs: 4000, ttlMs: 15_000 } as const;
+const IDLE_HEARTBEAT = { intervalMs: 12_000, ttlMs: 40_000 } as const;
 
 /** Reports the slots of this worker process for each queue to the store; estimates depend on it. */
 export class Heartbeat implements Role {
@@ -21,11 +22,13 @@ export class Heartbeat implements Role {
       worker,
       about,
       slots,
+      isIdle,
       onBeat,
     }: {
       worker: string;
       about: AboutWorker;
       slots: ReadonlyMap<string, number>;
+      isIdle(): boolean;
       onBeat(sinceLossMs: number): void;
     },
     log: Logger,
@@ -33,13 +36,23 @@ export class Heartbeat implements Role {
     this.#engine = engine;
     this.#worker = worker;
     this.#slots = slots;
+    let again = false;
     this.#loop = new Loop({
-      intervalMs: HEARTBEAT.intervalMs,
+      intervalMs: IDLE_HEARTBEAT.intervalMs,
       tick: async () => {
-        onBeat(await engine.heartbeat(worker, HEARTBEAT.ttlMs, slots, about));
-        return undefined;
+        const idle = isIdle();
+        const { ttlMs, intervalMs } = idle ? IDLE_HEARTBEAT : HEARTBEAT;
+        try {
+          onBeat(await engine.heartbeat(worker, ttlMs, slots, { about, again }));
+          again = true;
+        } catch (error) {
+          again = false;
+          log.warn({ reason: reasonOf(error) }, "heartbeat: could not reach the store; retrying");
+          return HEARTBEAT.intervalMs;
+        }
+        return idle ? undefined : intervalMs;
       },
-      onError: (error) => log.warn({ reason: reasonOf(error) }, "heartbeat: could not reach the store; retrying"),
+      onError: (error) => log.error({ err: error }, "heartbeat: a round failed; retrying"),
     });
   }
 

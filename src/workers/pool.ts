@@ -100,6 +100,7 @@ export class Pool implements Role, Slots {
       pubsub.listen(keys.workChannel(partition, this.queue), (message) => this.#notice(partition, message)),
     );
     [this.#standby, ...this.#unlisten] = await Promise.all([this.#engine.openStandby(this.queue), ...listening]);
+    this.#unlisten.push(this.#engine.onWork(this.queue, (partition) => this.#found(partition)));
     // It may have been stopped meanwhile.
     if (this.#stopped) this.#close();
     else for (const [lane, taker] of this.#takers.entries()) taker.start(lane === 0 ? this.#standby : undefined);
@@ -130,6 +131,13 @@ export class Pool implements Role, Slots {
       this.news[partition] = true;
       for (const taker of this.#takers) taker.notice(word === SHARED.passedOn);
     }
+  }
+
+  /** Tasks wait in a partition: if it seemed empty, a message was lost. */
+  #found(partition: number): void {
+    if ((this.left[partition] ?? 0) > 0) return;
+    this.news[partition] = true;
+    this.#wake();
   }
 
   #wake(): void {

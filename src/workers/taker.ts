@@ -6,8 +6,12 @@ import { Loop, type Role } from "../loop.ts";
 import type { Reservation, Reserved, ReservedPart } from "../store/scripts/scripts.ts";
 import type { Standby } from "../store/standby.ts";
 
-/** How often an idle taker polls, in case a message was lost, ms. */
+/** How often a taker polls while there is work that it could not take, ms. */
 const POLL_MS = 2000;
+/** The same while there seems to be none: ticks find what no message told of. */
+const IDLE_POLL_MS = 120_000;
+/** How long a request waits in the store at most, ms: so long a process that stands still is given tasks. */
+const STANDBY_MS = 2000;
 /**
  * For how long the line must be empty before a request waits in the store, ms. While tasks arrive more often, the completion of
  * one travels with the request for the next, which would otherwise be a call of its own.
@@ -104,7 +108,7 @@ export class Taker implements Role {
     const request = { queue: slots.queue, worker, lane, leaseMs, rate };
     this.#request = suspectLeaseMs === undefined ? request : { ...request, suspectLeaseMs };
     this.#loop = new Loop({
-      intervalMs: POLL_MS,
+      intervalMs: IDLE_POLL_MS,
       tick: () => this.#tick(),
       onError: (error) => parts.log.error({ err: error }, "taker: the round over the partitions failed; retrying"),
     });
@@ -193,7 +197,9 @@ export class Taker implements Role {
       });
       if (pauseMs > 0) soonest = Math.min(pauseMs, soonest ?? pauseMs);
     }
-    return soonest ?? (this.#canWait() ? STANDBY_AFTER_MS : undefined);
+    if (soonest !== undefined) return soonest;
+    if (this.#canWait()) return STANDBY_AFTER_MS;
+    return this.#parts.slots.left.some((left) => left > 0) ? POLL_MS * (0.8 + 0.4 * Math.random()) : undefined;
   }
 
   /**
@@ -256,7 +262,7 @@ export class Taker implements Role {
     slots.claim(claimed);
     try {
       const request = { ...this.#request, reservation, count };
-      const waitMs = repeated ? 0 : Math.min(POLL_MS, request.leaseMs * STANDBY_SHARE);
+      const waitMs = repeated ? 0 : Math.min(STANDBY_MS, request.leaseMs * STANDBY_SHARE);
       const reserved = await (standby ? standby.reserve(request, waitMs) : engine.reserve(partition, request));
       this.#open[partition] = undefined;
       this.#silent.delete(partition);

@@ -1,4 +1,5 @@
 import type { Engine } from "../engine/engine.ts";
+import type { Ticked } from "../engine/maintenance/tick.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
@@ -6,14 +7,18 @@ import { SHARED } from "../store/constants.ts";
 
 /** Pause between two ticks if nothing is known to be due sooner, ms. */
 const TICK_MS = 1000;
+/** The same after some time without a lease, ms. */
+const IDLE = { tickMs: 5000, afterMs: 10_000 } as const;
+/** Such a pause is at most this share of the shortest lease: so the next tick knows of a lease before it can end. */
+const IDLE_LEASE_SHARE = 0.4;
+/** Pauses differ by this share, so that processes do not run in step. */
+const SPREAD = 0.2;
 /** Shortest pause between two ticks while more is due than one tick handles, ms. */
 const LEAST_MS = 5;
 /** Pause between two checks of pointers while none is due, ms. */
-const POINTERS_MS = 10_000;
+const POINTERS_MS = 30_000;
 /** So long after the end of an interval its sample is taken, ms. */
 const SAMPLE_LATE_MS = 50;
-/** Maximum number of timers for tasks that are due soon; the rest is left to the regular ticks. */
-const TIMERS_MOST = 100;
 
 /**
  * Runs `engine.tick` in every partition: tasks past their deadline are canceled, due ones join the line, those of lost workers
@@ -28,7 +33,6 @@ export class Ticker implements Role {
   /** Without other partitions there are no pointers. */
   readonly #pointers: readonly Loop[];
   #unlisten: (() => void) | undefined;
-  readonly #timers = new Set<NodeJS.Timeout>();
 
   constructor(engine: Engine, log: Logger) {
     this.#engine = engine;
@@ -36,10 +40,10 @@ export class Ticker implements Role {
     this.#loops = engine.keys.tags.map(
       (_, partition) =>
         new Loop({
-          intervalMs: TICK_MS,
-          tick: () => this.#tick(partition),
-          onError: (error) =>
-            log.warn({ partition, reason: reasonOf(error) }, "ticker: the tick of a partition failed; retrying"),
+          // Longer than any pause: the ticks say when the next one comes.
+          intervalMs: 2 * IDLE.tickMs,
+          tick: this.#ticksOf(partition),
+          onError: (error) => log.error({ err: error }, "ticker: a round failed; retrying"),
         }),
     );
     this.#samplers = engine.keys.tags.map(
@@ -64,30 +68,47 @@ export class Ticker implements Role {
   }
 
   start(): void {
-    this.#unlisten ??= this.#engine.onDue((partition, delayMs) => this.#dueIn(partition, delayMs));
+    // What becomes due before the next tick would come; what is due later, that tick finds.
+    this.#unlisten ??= this.#engine.onDue((partition, delayMs) => this.#loops[partition]?.wakeIn(delayMs));
     for (const loop of [...this.#loops, ...this.#samplers, ...this.#pointers]) loop.start();
   }
 
   async stop(): Promise<void> {
     this.#unlisten?.();
     this.#unlisten = undefined;
-    for (const timer of this.#timers) clearTimeout(timer);
-    this.#timers.clear();
     await Promise.all([...this.#loops, ...this.#samplers, ...this.#pointers].map((loop) => loop.stop()));
   }
 
-  /** A task that is due before the next regular tick gets its own tick; the regular ones find the others. */
-  #dueIn(partition: number, delayMs: number): void {
-    if (delayMs >= TICK_MS || this.#timers.size >= TIMERS_MOST) return;
-    const timer = setTimeout(() => {
-      this.#timers.delete(timer);
-      this.#loops[partition]?.wake();
-    }, delayMs);
-    this.#timers.add(timer);
+  /** The ticks of a partition; each returns the pause before the next one, ms. */
+  #ticksOf(partition: number): () => Promise<number> {
+    /** When a tick last found a lease, or failed; monotonic. */
+    let busyAtMs = performance.now();
+    let pausedMs = 0;
+    return async () => {
+      const ticked = await this.#tick(partition, pausedMs);
+      const nowMs = performance.now();
+      if (ticked === undefined || ticked.held || ticked.lost.length > 0) busyAtMs = nowMs;
+      const isIdle = ticked !== undefined && nowMs - busyAtMs >= IDLE.afterMs;
+      const idleMs = isIdle ? Math.min(IDLE.tickMs, ticked.shortestLeaseMs * IDLE_LEASE_SHARE) : 0;
+      pausedMs = idleMs > TICK_MS ? idleMs * (1 + SPREAD) : 0;
+      const usualMs = Math.max(TICK_MS, idleMs) * (1 - SPREAD + 2 * SPREAD * Math.random());
+      return Math.min(usualMs, Math.max(LEAST_MS, ticked?.nextMs ?? usualMs));
+    };
   }
 
-  async #tick(partition: number): Promise<number> {
-    const { lost, late, nextMs } = await this.#engine.tick(partition);
+  /** Undefined if it fails. */
+  async #tick(partition: number, pausedMs: number): Promise<Ticked | undefined> {
+    try {
+      const ticked = await this.#engine.tick(partition, pausedMs);
+      this.#tell(ticked);
+      return ticked;
+    } catch (error) {
+      this.#log.warn({ partition, reason: reasonOf(error) }, "ticker: the tick of a partition failed; retrying");
+      return undefined;
+    }
+  }
+
+  #tell({ late, lost }: Ticked): void {
     for (const { queue, id, verdict } of late) {
       const line = { requestId: id, queue };
       if (verdict === "canceled") this.#log.info(line, "the deadline of the task has passed; it is canceled");
@@ -101,6 +122,5 @@ export class Ticker implements Role {
         this.#log.warn(line, "the task lost its worker before its handler began and is back at its place in line");
       else this.#log.warn(line, "the task lost its worker and is back at its place in line");
     }
-    return Math.max(LEAST_MS, nextMs ?? TICK_MS);
   }
 }

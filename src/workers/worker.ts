@@ -82,14 +82,17 @@ export class Worker implements Role {
     const own = [...handlers.values()].filter(({ queue }) => engine.settings(queue).concurrency > 0);
     this.#pools = own.map((handler) => new Pool(this.id, handler, parts));
     const slots = new Map(this.#pools.map((pool) => [pool.queue, pool.slots]));
-    const onBeat = (sinceLossMs: number) => {
+    let sinceLossMs = 0;
+    const isIdle = () => this.#renewer.size === 0 && sinceLossMs >= LATELY_MS;
+    const onBeat = (ms: number) => {
+      sinceLossMs = ms;
       if (sinceLossMs < LATELY_MS && this.#stopped === undefined) this.#executors.expectSuspects();
     };
     const about = {
       ...({ kind: "process", host: hostname(), pid: process.pid, role: options.role ?? "all" } as const),
       ...{ version: packageVersion(), startedMs: Math.round(performance.timeOrigin) },
     };
-    this.#heartbeat = new Heartbeat(engine, { worker: this.id, about, slots, onBeat }, log);
+    this.#heartbeat = new Heartbeat(engine, { worker: this.id, about, slots, isIdle, onBeat }, log);
   }
 
   async start(): Promise<void> {

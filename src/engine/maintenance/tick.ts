@@ -1,7 +1,7 @@
 import type { Keys } from "../../store/keys.ts";
 import { refusalOf } from "../../store/refusal.ts";
 import { encodeResult } from "../../store/result.ts";
-import type { OwnQueue, Scripts, Ticked, TickQueue } from "../../store/scripts/scripts.ts";
+import type { OwnQueue, RegisteredQueue, Ticked as Report, Scripts, TickQueue } from "../../store/scripts/scripts.ts";
 import { BATCH_LIMIT } from "../../store/scripts/scripts.ts";
 import { catalogueResult } from "../attempt/problem.ts";
 import { DEAD_CAP, type QueueSettings, retentionOf } from "../settings.ts";
@@ -10,12 +10,18 @@ import { StoreClock } from "./store-clock.ts";
 /** Most queues in one call. */
 const TICK_QUEUES = 50;
 /** How often a process registers its queues and reads those of others, ms. */
-const REGISTER_MS = 10_000;
+const REGISTER_MS = 30_000;
 /** A queue without tasks that nobody has registered for this long is forgotten, ms. */
 const FORGET_MS = 86_400_000;
 
+/** What a tick has done in a partition. */
+export interface Ticked extends Report {
+  /** The shortest lease of its queues, ms; infinity if it has none. */
+  readonly shortestLeaseMs: number;
+}
+
 /** A queue without a handler in this process. */
-type OtherQueue = TickQueue & Awaited<ReturnType<Scripts["register"]>>[number];
+type OtherQueue = TickQueue & RegisteredQueue;
 
 /**
  * Does the timed work of all queues. Each process registers the queues of its handlers in every partition. A queue without a
@@ -53,10 +59,14 @@ export class Tick {
     return this.#refusals;
   }
 
-  /** Cancels, promotes, reclaims and purges tasks in one partition. @throws PaihaoError store-unavailable */
-  async run(partition: number): Promise<Ticked> {
+  /**
+   * Cancels, promotes, reclaims and purges tasks in one partition.
+   * @param pausedMs how long this process has waited on purpose since its last tick, where that is longer than usual
+   * @throws PaihaoError store-unavailable
+   */
+  async run(partition: number, pausedMs = 0): Promise<Ticked> {
     try {
-      const ticked = await this.#run(partition);
+      const ticked = await this.#run(partition, pausedMs);
       this.#refusals.delete(partition);
       return ticked;
     } catch (error) {
@@ -67,12 +77,12 @@ export class Tick {
     }
   }
 
-  async #run(partition: number): Promise<Ticked> {
+  async #run(partition: number, pausedMs: number): Promise<Ticked> {
     const queues = [...this.#own, ...(await this.#othersOf(partition))];
-    const ticks: Ticked[] = [];
+    const ticks: Report[] = [];
     for (let i = 0; i < queues.length; i += TICK_QUEUES) {
       const some = queues.slice(i, i + TICK_QUEUES);
-      ticks.push(await this.#tick(partition, some));
+      ticks.push(await this.#tick(partition, some, pausedMs));
     }
     const nexts = ticks.flatMap((t) => (t.nextMs === null ? [] : [t.nextMs]));
     return {
@@ -80,14 +90,17 @@ export class Tick {
       nextMs: nexts.length > 0 ? Math.min(...nexts) : null,
       lost: ticks.flatMap((t) => t.lost),
       late: ticks.flatMap((t) => t.late),
+      held: ticks.some((t) => t.held),
+      waiting: ticks.flatMap((t) => t.waiting),
+      shortestLeaseMs: Math.min(...queues.map(({ leaseMs }) => leaseMs ?? Number.POSITIVE_INFINITY)),
     };
   }
 
-  async #tick(partition: number, queues: readonly TickQueue[]): Promise<Ticked> {
+  async #tick(partition: number, queues: readonly TickQueue[], pausedMs: number): Promise<Report> {
     const clock = this.#clocks[partition];
     const sentMs = performance.now();
     const reading = clock?.at(sentMs);
-    const limits = { limit: BATCH_LIMIT, deadCap: DEAD_CAP };
+    const limits = { limit: BATCH_LIMIT, deadCap: DEAD_CAP, pausedMs };
     const ticked = await this.#scripts.tick(this.#keys.tag(partition), queues, limits, reading);
     clock?.note(ticked.nowMs, { sentMs, receivedMs: performance.now() }, reading?.jump);
     return ticked;

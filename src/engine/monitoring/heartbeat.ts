@@ -9,6 +9,8 @@ interface Heartbeat {
   readonly ttlMs: number;
   readonly slots: ReadonlyMap<string, number>;
   readonly about: AboutWorker | undefined;
+  /** Whether every partition has been told the same before. */
+  readonly again: boolean;
 }
 
 /**
@@ -18,11 +20,11 @@ interface Heartbeat {
 export async function heartbeatOf(
   scripts: Pick<Scripts, "heartbeat">,
   keys: Keys,
-  { worker, ttlMs, slots, about }: Heartbeat,
+  { worker, ttlMs, slots, about, again }: Heartbeat,
 ): Promise<number> {
   const told = about === undefined ? "" : JSON.stringify(about);
   const sinceLossMs = await Promise.all(
-    keys.tags.map((tag, partition) => scripts.heartbeat(tag, worker, ttlMs, slots, partition === 0 ? told : "")),
+    keys.tags.map((tag, partition) => scripts.heartbeat(tag, worker, ttlMs, slots, partition === 0 ? told : "", again)),
   );
   return Math.min(...sinceLossMs);
 }

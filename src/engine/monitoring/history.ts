@@ -45,6 +45,8 @@ export class Histories {
   readonly #keys: Keys;
   /** One process takes the samples of an interval. */
   readonly #process = newCall();
+  /** What the last call found empty: the partition's tag and the queues. */
+  readonly #empty = new Set<string>();
 
   constructor(scripts: Pick<Scripts, "sample" | "history">, keys: Keys) {
     this.#scripts = scripts;
@@ -59,7 +61,11 @@ export class Histories {
     const tag = this.#keys.tag(partition);
     let endsMs: number = SHARED.bucketMs;
     for (let i = 0; i < queues.length; i += SAMPLED) {
-      endsMs = Math.min(endsMs, await this.#scripts.sample(tag, this.#process, queues.slice(i, i + SAMPLED)));
+      const some = queues.slice(i, i + SAMPLED);
+      const name = [tag, ...some].join(" ");
+      const sampled = await this.#scripts.sample(tag, this.#process, some, this.#empty.delete(name));
+      if (sampled.empty) this.#empty.add(name);
+      endsMs = Math.min(endsMs, sampled.endsMs);
     }
     return endsMs;
   }

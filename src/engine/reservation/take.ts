@@ -170,10 +170,13 @@ class Take {
     return given.filter(({ replayed }) => replayed);
   }
 
-  #ask(partition: number, count: number, generation: number) {
+  async #ask(partition: number, count: number, generation: number) {
     const { rate } = this.#engine.settings(this.#request.queue);
     const copy = { holder: this.#holder, generation, after: this.#after };
-    return this.#engine.reserve(partition, { ...this.#request, count, rate, copy });
+    const reserved = await this.#engine.reserve(partition, { ...this.#request, count, rate, copy });
+    // Ticks know how long leases usually are; these may be shorter.
+    if (reserved.tasks.length > 0) this.#engine.noteDue(partition, this.#request.leaseMs);
+    return reserved;
   }
 
   /** Hands back the tasks of all partitions. */

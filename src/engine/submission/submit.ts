@@ -45,7 +45,7 @@ export interface SubmitterParts {
   readonly others: OtherPartitions;
   readonly metrics: Metrics;
   /** Called for each accepted task. */
-  accepted(task: Pick<Submission, "id" | "delayMs">, verdict: SubmissionVerdict): void;
+  accepted(task: Pick<Submission, "id" | "delayMs" | "deadlineMs">, verdict: SubmissionVerdict): void;
 }
 
 /** Submits tasks. Submissions of one turn of the event loop are sent together. */

@@ -1,16 +1,18 @@
-import { list, number, text } from "./reply.ts";
+import { list, number, optional, text } from "./reply.ts";
 import type { Script } from "./script.ts";
 import type { TickQueue } from "./tick.ts";
-
-/** What any process needs to maintain a queue. */
-interface RegisteredQueue extends Omit<TickQueue, "problem"> {
-  /** How long ago a process with a handler for it last registered it, ms. */
-  readonly silentMs: number;
-}
 
 /** The queue of a handler. */
 export interface OwnQueue extends TickQueue {
   readonly leaseMs: number;
+}
+
+/** What any process needs to maintain a queue. */
+export interface RegisteredQueue extends Omit<TickQueue, "problem"> {
+  /** Null where nobody has said. */
+  readonly leaseMs: number | null;
+  /** How long ago a process with a handler for it last registered it, ms. */
+  readonly silentMs: number;
 }
 
 /**
@@ -26,14 +28,15 @@ export const register =
   ): Promise<RegisteredQueue[]> => {
     const args = queues.flatMap((q) => [q.queue, q.maxLost, q.keepMs, q.tombstoneMs, q.deadMs, q.leaseMs]);
     const facts = list(await script.text(tag, [forgetMs ?? "", queues.length, ...args]));
-    return Array.from({ length: facts.length / 6 }, (_, n) => {
-      const [queue, maxLost, keepMs, tombstoneMs, deadMs, silentMs] = facts.slice(n * 6);
+    return Array.from({ length: facts.length / 7 }, (_, n) => {
+      const [queue, maxLost, keepMs, tombstoneMs, deadMs, leaseMs, silentMs] = facts.slice(n * 7);
       return {
         queue: text(queue),
         maxLost: number(maxLost),
         keepMs: number(keepMs),
         tombstoneMs: number(tombstoneMs),
         deadMs: number(deadMs),
+        leaseMs: optional(leaseMs),
         silentMs: number(silentMs),
       };
     });

@@ -48,6 +48,18 @@ export interface Ticked {
   readonly nextMs: number | null;
   readonly lost: readonly LostTask[];
   readonly late: readonly LateTask[];
+  /** Whether any lease is held. */
+  readonly held: boolean;
+  /** The queues in which tasks wait. */
+  readonly waiting: readonly string[];
+}
+
+/** How much one tick may do, and when it comes. */
+export interface TickLimits {
+  readonly limit: number;
+  readonly deadCap: number;
+  /** How long the process has waited on purpose since its last tick, where that is longer than usual, ms. */
+  readonly pausedMs?: number;
 }
 
 /** Does what time does to queues. */
@@ -56,19 +68,21 @@ export const tick =
   async (
     tag: string,
     queues: readonly TickQueue[],
-    { limit, deadCap }: { limit: number; deadCap: number },
+    { limit, deadCap, pausedMs = 0 }: TickLimits,
     { expectedMs, jump }: ClockReading = { expectedMs: undefined, jump: undefined },
   ): Promise<Ticked & { readonly nowMs: number }> => {
     const clock = [expectedMs ?? "", jump?.fromMs ?? "", jump?.toMs ?? ""];
     const args = queues.flatMap((q) => [q.queue, q.maxLost, q.keepMs, q.tombstoneMs, q.deadMs, q.problem]);
-    const reply = await script.text(tag, [limit, deadCap, ...clock, queues.length, ...args]);
-    const [promoted, next, lost, late, now] = list(reply);
+    const reply = await script.text(tag, [limit, deadCap, ...clock, pausedMs, queues.length, ...args]);
+    const [promoted, next, lost, late, now, held, waiting] = list(reply);
     return {
       promoted: number(promoted),
       nextMs: optional(next),
       lost: list(lost).map(lostTask),
       late: list(late).map(lateTask),
       nowMs: number(now),
+      held: number(held) === 1,
+      waiting: list(waiting).map(text),
     };
   };
 

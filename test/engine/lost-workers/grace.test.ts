@@ -51,6 +51,18 @@ describe("leases that ended while no tick ran", () => {
     expect(await lost()).to.deep.equal([]);
   });
 
+  it("get none where the process of the tick has waited for so long on purpose", async () => {
+    await lapsed();
+    await gap(6000);
+    expect((await t.engine.tick(0, 6000)).lost.map(({ id }) => id)).to.deep.equal(["a"]);
+  });
+
+  it("get one where the tick comes later than its process meant it to", async () => {
+    await lapsed();
+    await gap(10_000);
+    expect((await t.engine.tick(0, 6000)).lost).to.deep.equal([]);
+  });
+
   it("get a new grace if another gap cuts it short", async () => {
     await lapsed();
     await gap(10_000);

@@ -11,8 +11,8 @@ describe("a heartbeat", () => {
   });
   afterEach(() => t.close());
 
-  const beat = (worker: string, slots: number, ttlMs = TTL_MS) =>
-    t.engine.heartbeat(worker, ttlMs, new Map([["jobs", slots]]));
+  const beat = (worker: string, slots: number, ttlMs = TTL_MS, again = false) =>
+    t.engine.heartbeat(worker, ttlMs, new Map([["jobs", slots]]), { again });
   const line = async () => {
     const [row] = await t.engine.figures(["jobs"]);
     return { workers: row?.snapshot.workers, slots: row?.snapshot.slots };
@@ -41,6 +41,23 @@ describe("a heartbeat", () => {
     await t.redis.zadd(live(), "XX", 1, "w1");
     await beat("w3", 1);
     expect(await line()).to.deep.equal({ workers: 1, slots: 1 });
+  });
+
+  it("that says the same again only goes on, and forgets who has fallen silent all the same", async () => {
+    await beat("w1", 2, 1000);
+    const ends = async () => Number(await t.redis.zscore(live(), "w1"));
+    const first = await ends();
+    await beat("w1", 2, TTL_MS, true);
+    expect((await ends()) - first).to.be.above(TTL_MS / 2);
+    expect(await line()).to.deep.equal({ workers: 1, slots: 2 });
+    await beat("w2", 3);
+    await t.redis.zadd(live(), "XX", 1, "w2");
+    await beat("w1", 2, TTL_MS, true);
+    expect(await line()).to.deep.equal({ workers: 1, slots: 2 });
+    // The store was emptied meanwhile.
+    await t.redis.unlink(live(), t.key("slots"), t.key("queue"));
+    await beat("w1", 2, TTL_MS, true);
+    expect(await line()).to.deep.equal({ workers: 1, slots: 2 });
   });
 
   it("keeps no worker for longer than five minutes if the clock was set back", async () => {

@@ -81,6 +81,22 @@ describe("the history of a queue", () => {
     expect(await samples()).to.have.length(1);
   });
 
+  it("has what happened in a queue that was found empty before and after", async () => {
+    t = await openEngine();
+    await sample();
+    const now = await within(async (at) => {
+      // As if the last sample were that of the interval before.
+      const [, process = ""] = (await t.redis.hget(t.key("ticked", ""), "sampled"))?.split(" ") ?? [];
+      await t.redis.hset(t.key("ticked", ""), "sampled", `${at - 1} ${process}`);
+      await count("accepted", at - 1, 3);
+      await count("finished", at - 1, 3);
+      await sample();
+    });
+    expect((await samples()).map((line) => line.split(" ").slice(0, 9).join(" "))).to.deep.equal([
+      `${now - 1} 0 0 0 0 3 3 3 0`,
+    ]);
+  });
+
   it("counts what started, failed and went back, and has the times of what ended", async () => {
     t = await openEngine({ settings: { attempts: 2 } });
     for (const id of ["a", "b", "c", "d"]) await t.submit({ id });

@@ -17,7 +17,7 @@ export const SERVICE_CASES: readonly (Resent & { readonly script: string; readon
   {
     ...{ script: "heartbeat", when: "of a worker" },
     given: (scene) => scene.waiting(),
-    call: ({ scripts, tag }) => scripts.heartbeat(tag, "w1", 60_000, slots, "{}"),
+    call: ({ scripts, tag }) => scripts.heartbeat(tag, "w1", 60_000, slots, "{}", false),
   },
   {
     ...{ script: "audit", when: "with an entry lost" },
@@ -54,7 +54,7 @@ export const SERVICE_CASES: readonly (Resent & { readonly script: string; readon
   {
     ...{ script: "sample", when: "of a queue that has changed" },
     given: ({ t, tag }) => t.redis.zadd(`${tag}d:jobs`, 1, "a"),
-    call: ({ scripts, tag }) => scripts.sample(tag, "p", ["jobs"]).then(() => "taken"),
+    call: ({ scripts, tag }) => scripts.sample(tag, "p", ["jobs"], false).then(() => "taken"),
     replies: ["taken", "taken"],
   },
   {

@@ -63,7 +63,7 @@ async function take(ctx: Context, api: Api, queue: string): Promise<void> {
   const signal = untilGone(ctx, api);
   // Only estimates depend on it, so a partition that is unavailable must not fail the request.
   const heard = engine
-    .heartbeat(worker, waitMs + WORKER_TTL_MS, new Map([[queue, asked.count]]), { kind: "remote" })
+    .heartbeat(worker, waitMs + WORKER_TTL_MS, new Map([[queue, asked.count]]), { about: { kind: "remote" } })
     .catch(() => undefined);
   const request = { queue, worker, reservation: currentId(), count: asked.count, leaseMs };
   const { tasks, handBack } = await takeOrWait(engine, request, Date.now() + waitMs, signal);

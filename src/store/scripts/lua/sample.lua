@@ -4,9 +4,10 @@
 --
 -- KEYS[1]  base: the partition's tag
 -- ARGV[1]  process: a word that no other process has
--- ARGV[2…] queue: a name each
+-- ARGV[2]  empty: "1" where the last call of this process for these queues has found them so
+-- ARGV[3…] queue: a name each
 --
--- Returns the ms until the present interval ends.
+-- Returns {ends, empty}: the ms until the present interval ends; 1 where nothing is in any of the queues, else 0.
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
@@ -25,10 +26,17 @@ for _, kind in ipairs({ R.accepted, R.finished, R.failed, R.returned }) do
   for _, field in ipairs(rate_fields(kind)) do fields[#fields + 1] = field end
 end
 
+-- Nothing is in any of these queues.
+local empty = 0
+-- The interval of their last samples, after which nothing was in them; nil if it has to be read.
+local empty_since
 local function sample(queue)
   local history = K.history(queue)
-  local last, waiting, running, scheduled, dead =
-    string.match(redis.call('LINDEX', history, 0) or '', '^(%d+) (%d+) (%d+) (%d+) (%d+) ')
+  local last, waiting, running, scheduled, dead = empty_since, nil, nil, nil, nil
+  if not last then
+    last, waiting, running, scheduled, dead =
+      string.match(redis.call('LINDEX', history, 0) or '', '^(%d+) (%d+) (%d+) (%d+) (%d+) ')
+  end
   last = tonumber(last or 0)
   if last >= this - 1 and last <= this then return end
   if last > this then
@@ -40,12 +48,12 @@ local function sample(queue)
   local function count(kind, bucket)
     return count_between(counters[kind * BUCKETS + bucket % BUCKETS + 1], bucket, bucket)
   end
-  local gauges = {
-    redis.call('ZCARD', K.waiting(queue)),
-    redis.call('ZCARD', K.leases(queue)),
-    redis.call('ZCARD', K.scheduled(queue)),
-    redis.call('ZCARD', K.dead(queue)),
-  }
+  local gauges = { 0, 0, 0, 0 }
+  if empty == 0 then
+    for n, index in ipairs({ K.waiting(queue), K.leases(queue), K.scheduled(queue), K.dead(queue) }) do
+      gauges[n] = redis.call('ZCARD', index)
+    end
+  end
   local before = (waiting or '0') .. ' ' .. (running or '0') .. ' ' .. (scheduled or '0') .. ' ' .. (dead or '0')
   local after, had = table.concat(gauges, ' '), tonumber(running or 0)
   for bucket = math.max(last + 1, this - BUCKETS + 1), this - 1 do
@@ -70,6 +78,14 @@ local of, by = string.match(redis.call('HGET', K.ticked, 'sampled') or '', '^(%d
 local is_new = tonumber(of) ~= this
 if is_new then redis.call('HSET', K.ticked, 'sampled', whole(this) .. ' ' .. process) end
 if is_new or by == process then
-  for n = 2, #ARGV do sample(ARGV[n]) end
+  local keys = {}
+  for n = 3, #ARGV do
+    local queue = ARGV[n]
+    for _, key in ipairs({ K.waiting(queue), K.leases(queue), K.scheduled(queue), K.dead(queue) }) do keys[#keys + 1] = key end
+  end
+  if redis.call('EXISTS', unpack(keys)) == 0 then empty = 1 end
+  -- Nobody else has added a sample in between.
+  if empty == 1 and ARGV[2] == '1' and is_new and by == process and tonumber(of) == this - 1 then empty_since = this - 2 end
+  for n = 3, #ARGV do sample(ARGV[n]) end
 end
-return whole((this + 1) * BUCKET_MS - now)
+return { whole((this + 1) * BUCKET_MS - now), empty }

@@ -7,14 +7,15 @@
 -- ARGV[3]  expected: what the clock says at least, by that of the process, ms; "" if it has not seen the clock before
 -- ARGV[4]  from: what the clock said before a jump forward that the process has noticed since its last tick, ms; "" for none
 -- ARGV[5]  to: what it said after that jump, ms; "" for none
--- ARGV[6]  count: number of queues, each with the six arguments that follow
--- ARGV[7…] queue, lost limit (losses a task survives), keep (ms, of a canceled result), tombstone (ms), dead (ms that dead
+-- ARGV[6]  paused: how long the process has waited on purpose since its last tick, ms; 0 for the usual time
+-- ARGV[7]  count: number of queues, each with the six arguments that follow
+-- ARGV[8…] queue, lost limit (losses a task survives), keep (ms, of a canceled result), tombstone (ms), dead (ms that dead
 --          tasks stay), problem (stored form of the worker-lost answer)
 --
--- Returns {promoted, next, lost, late, now}: how many joined the line; ms until a task is due, a lease ends or a deadline passes ("" for
+-- Returns {promoted, next, lost, late, now, held, waiting}: how many joined the line; ms until a task is due, a lease ends or a deadline passes ("" for
 -- none; 0 when the limit was reached); of each task that lost its worker {queue, id, worker, losses,
 -- "waiting" | "released" (its handler had not begun: no loss is counted) | "dead" | "canceled"}; and of each task whose deadline has passed {queue, id, "canceled" | "requested" (it is running: its
--- worker is told)}; and what the clock says, ms.
+-- worker is told)}; what the clock says, ms; 1 if any lease is held, else 0; and the queues in which tasks wait.
 -- flags: allow-oom
 local base = KEYS[1]
 --#include clock
@@ -42,7 +43,7 @@ local base = KEYS[1]
 local left, cap = tonumber(ARGV[1]), tonumber(ARGV[2])
 local to_forward = left
 local promoted, soonest, lost, late = 0, nil, {}, {}
-local ended_by, ended_until = lost_before(tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]))
+local ended_by, ended_until = lost_before(tonumber(ARGV[3]), tonumber(ARGV[4]), tonumber(ARGV[5]), tonumber(ARGV[6]))
 read_setback()
 
 local function consider(due)
@@ -143,16 +144,10 @@ local function reclaim(queue, ends)
   redis.call('PUBLISH', K.work(queue), '')
 end
 
--- Another queue is the first each time, so that a long one keeps none waiting.
-local queues = tonumber(ARGV[6])
--- Before all else: what is canceled neither joins the line nor returns to it.
-for turn = 0, queues - 1 do
-  local n = (now + turn) % queues
-  pass_deadlines(ARGV[7 + n * 6], tonumber(ARGV[9 + n * 6]), tonumber(ARGV[10 + n * 6]))
-end
-for turn = 0, queues - 1 do
-  local n = (now + turn) % queues
-  local queue, most_lost, keep, tombstone, dead, problem = unpack(ARGV, 7 + n * 6, 12 + n * 6)
+local held = 0
+-- Does what time does to a queue, but for its deadlines.
+local function pass_time(n)
+  local queue, most_lost, keep, tombstone, dead, problem = unpack(ARGV, 8 + n * 6, 13 + n * 6)
   local ends = { most_lost = tonumber(most_lost), problem = problem, keep = tonumber(keep), cap = cap }
   ends.tombstone, ends.dead = tonumber(tombstone), tonumber(dead)
   if to_forward > 0 then
@@ -168,8 +163,37 @@ for turn = 0, queues - 1 do
   consider(first_score(K.scheduled(queue)))
   if dated[queue] then consider(first_score(K.deadlines(queue))) end
   local lease_end = first_score(K.leases(queue))
+  if lease_end then held = 1 end
   consider(lease_end and lease_end > ended_by and math.max(lease_end, ended_until) or lease_end)
+end
+
+-- Another queue is the first each time, so that a long one keeps none waiting.
+local queues = tonumber(ARGV[7])
+local waiting = {}
+
+-- Most ticks find nothing at all: one command tells. In others most queues have nothing on which time has an effect.
+local keys, idle = {}, {}
+for n = 0, queues - 1 do
+  local queue, at = ARGV[8 + n * 6], 5 * n
+  keys[at + 1], keys[at + 2], keys[at + 3] = K.waiting(queue), K.scheduled(queue), K.leases(queue)
+  keys[at + 4], keys[at + 5] = K.deadlines(queue), K.dead(queue)
+end
+if not set_from and redis.call('EXISTS', unpack(keys)) == 0 then return { 0, '', {}, {}, now_text, 0, {} } end
+for n = 0, queues - 1 do
+  local queue = ARGV[8 + n * 6]
+  idle[n] = not set_from and redis.call('EXISTS', unpack(keys, 5 * n + 2, 5 * n + 5)) == 0
+  if redis.call('EXISTS', keys[5 * n + 1]) == 1 then waiting[#waiting + 1] = queue end
+end
+
+-- Before all else: what is canceled neither joins the line nor returns to it.
+for turn = 0, queues - 1 do
+  local n = (now + turn) % queues
+  if not idle[n] then pass_deadlines(ARGV[8 + n * 6], tonumber(ARGV[10 + n * 6]), tonumber(ARGV[11 + n * 6])) end
+end
+for turn = 0, queues - 1 do
+  local n = (now + turn) % queues
+  if not idle[n] then pass_time(n) end
 end
 send_notices()
 tell_freed()
-return { promoted, soonest and whole(math.max(0, soonest - now)) or '', lost, late, now_text }
+return { promoted, soonest and whole(math.max(0, soonest - now)) or '', lost, late, now_text, held, waiting }

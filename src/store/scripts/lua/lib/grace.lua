@@ -1,10 +1,12 @@
 -- While no tick runs (the store stands still, or every process is away), no lease can be renewed either: the leases that end
 -- meanwhile say nothing of their workers. After such a gap they are left alone for a grace, so that renewals come first.
--- A tick comes every second at the latest: a longer pause is a gap.
+-- A tick comes every second at the latest, or after the pause that its process has made on purpose where nothing ran: a longer one is a gap.
 --
 -- If the clock jumps forward, or the machine was suspended, leases end before their time although ticks go on. Each process compares
 -- the clock with its own, which does not jump, and the leases that were held before a jump begin anew after it. Needs clock.
 local GAP_MS, GRACE_MS = 1500, 2000
+-- How much later than after its pause a tick may come, ms.
+local LATE_MS = 500
 -- Where every tick is late, so many gaps in a row have a grace; after that, what has expired is lost.
 local MOST_GRACES = 10
 -- So often at most it is noted that a tick ran.
@@ -14,35 +16,43 @@ local LEAST_BACK_MS = 1000
 
 -- The last jump forward: what the clock said before and after it, ms.
 local jumped_from, jumped_to
+-- The last time that the clock was set back, as lib/setback.lua reads it.
+local back
 
 -- Notes that a tick runs.
 --   expected  what the clock says at least, by that of the process; nil if it has not seen the clock before
 --   from, to  a jump that the process has noticed since its last tick; nil if none
+--   paused    the pause that the process has made on purpose since its last tick, ms; 0 for the usual one
 -- Returns until when leases must have ended to count as lost now, and when that changes, both ms.
-local function lost_before(expected, from, to)
+local function lost_before(expected, from, to, paused)
   local key = K.ticked
   if from then redis.call('HSET', key, 'from', whole(from), 'to', whole(to)) end
-  local last_at, held, over, graces, jump_from, jump_to =
-    unpack(redis.call('HMGET', key, 'at', 'held', 'until', 'graces', 'from', 'to'))
+  local last_at, held, over, graces, jump_from, jump_to, set_back =
+    unpack(redis.call('HMGET', key, 'at', 'held', 'until', 'graces', 'from', 'to', 'back'))
+  back = set_back
   local at = tonumber(last_at or now)
   jumped_from, jumped_to = tonumber(jump_from), tonumber(jump_to)
   held, graces = tonumber(held or 0), tonumber(graces or 0)
   -- Where the clock was set back a grace does not last longer than another one would.
   over = math.min(tonumber(over or 0), now + GRACE_MS)
   local gap = now - at
+  local is_gap = gap > math.max(GAP_MS, paused + LATE_MS)
   if from then
     -- The gap before was this jump.
     over = 0
-  elseif gap > GAP_MS and graces < MOST_GRACES then
+  elseif is_gap and graces < MOST_GRACES then
     -- A grace that the gap has cut short goes on for those for whom it was meant.
     if over <= at then held = at end
     over, graces = now + GRACE_MS, graces + 1
-  elseif gap > GAP_MS then
+  elseif is_gap then
     over, graces = 0, 0
   elseif gap >= NOTE_MS then
     graces = 0
   end
-  if gap <= -LEAST_BACK_MS then redis.call('HSET', key, 'back', whole(at) .. ' ' .. now_text) end
+  if gap <= -LEAST_BACK_MS then
+    back = whole(at) .. ' ' .. now_text
+    redis.call('HSET', key, 'back', back)
+  end
   if from or not last_at or gap < 0 or gap >= NOTE_MS then
     redis.call('HSET', key, 'at', now_text, 'held', whole(held), 'until', whole(over), 'graces', graces)
   end

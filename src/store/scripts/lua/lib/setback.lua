@@ -13,7 +13,7 @@ local REMEMBER_MS = 3600000
 -- The last time that the clock was set back; nil if there is none to look at.
 local set_from, set_to
 local function read_setback()
-  local from, to = string.match(redis.call('HGET', K.ticked, 'back') or '', '^(%d+) (%d+)$')
+  local from, to = string.match(back or '', '^(%d+) (%d+)$')
   if not from then return end
   if now > to + REMEMBER_MS then redis.call('HDEL', K.ticked, 'back') return end
   set_from, set_to = tonumber(from), to
