@@ -6,7 +6,7 @@ import { Loop, type Role } from "../loop.ts";
 import type { Reservation, Reserved, ReservedPart } from "../store/scripts/scripts.ts";
 import type { Standby } from "../store/standby.ts";
 
-/** How often a taker polls while there is work that it could not take, ms. */
+/** How often a taker polls while there is work that it could not take, or its requests cannot wait in the store, ms. */
 const POLL_MS = 2000;
 /** The same while there seems to be none: ticks find what no message told of. */
 const IDLE_POLL_MS = 120_000;
@@ -199,7 +199,9 @@ export class Taker implements Role {
     }
     if (soonest !== undefined) return soonest;
     if (this.#canWait()) return STANDBY_AFTER_MS;
-    return this.#parts.slots.left.some((left) => left > 0) ? POLL_MS * (0.8 + 0.4 * Math.random()) : undefined;
+    // Nobody tells when requests can wait in the store again.
+    const polls = this.#standby?.usable === false || this.#parts.slots.left.some((left) => left > 0);
+    return polls ? POLL_MS * (0.8 + 0.4 * Math.random()) : undefined;
   }
 
   /**
