@@ -46,7 +46,7 @@ const rows: readonly (readonly [string, string])[] = [
   ["worker processes", String(needed.workers)],
 ];
 for (const [name, value] of rows) console.log(`${name.padEnd(40)} ${value.padStart(16)}`);
-console.log(`\nfrom measurements of ${costs.date}, npm run bench -- memory accept run`);
+console.log(`\nfrom measurements of ${costs.date}, npm run bench -- memory levels`);
 
 function refuse(expected: string): never {
   throw new InvalidArgumentError(`expected ${expected}.`);

@@ -12,6 +12,7 @@ import type { Bench } from "./harness/bench.ts";
 import { endAll } from "./harness/process.ts";
 import { record } from "./harness/record.ts";
 import { idle } from "./idle.ts";
+import { levels } from "./levels.ts";
 import { memory } from "./memory.ts";
 import { output } from "./output.ts";
 import { pickup } from "./pickup.ts";
@@ -28,7 +29,7 @@ import { syncLoad } from "./sync-load.ts";
 
 const BENCHES: readonly Bench[] = [
   ...[accept, run, submit, depth, memory, sustained, spike, drone, sync, syncLoad, pickup],
-  ...[scale, cluster, idle, estimates, recovery, anatomy, scripts, output],
+  ...[scale, cluster, idle, estimates, recovery, anatomy, scripts, output, levels],
 ];
 
 const program = new Command("npm run bench --")

@@ -31,13 +31,22 @@ export interface Capacity {
   readonly workers: number;
 }
 
-/** The measurements behind it: bytes of a task, and µs of CPU. */
+/** The measurements behind it: bytes of a task, and CPU at several loads. */
 export interface Costs {
   readonly date: string;
   readonly waiting: readonly { readonly inputBytes: number; readonly bytes: number }[];
   readonly finished: { readonly inputBytes: number; readonly resultBytes: number; readonly bytes: number };
-  readonly redisMicros: number;
-  readonly apiMicros: number;
+  /** From none to the most, in this order. */
+  readonly levels: readonly LoadLevel[];
+}
+
+/** What a load costs: shares of a core, 0–1. */
+export interface LoadLevel {
+  /** Tasks a second. */
+  readonly perSecond: number;
+  readonly redisCore: number;
+  readonly apiCore: number;
+  readonly workerCore: number;
 }
 
 /** How far the size classes of Redis's allocator are apart at most: what is longer than measured may take this much more. */
@@ -48,8 +57,6 @@ const INLINE_BYTES = 256;
 export const USED = { core: 0.7, slots: 0.8 } as const;
 /** What Redis needs besides data: buffers, fragmentation, pages that are copied while it writes a snapshot. */
 export const MEMORY_MARGIN = 1.5;
-/** Requests for each task: one submits it, one collects the result. */
-const REQUESTS = 2;
 
 /** Reads the newest measurements. */
 export function readCosts(): Costs {
@@ -65,21 +72,13 @@ export function readCosts(): Costs {
   }));
   const finished = sizes.find((one) => one.sizes.length === 2);
   if (!finished) throw new Error("the measurement of memory has no finished task");
-  const cpuOf = (bench: string, work: string) => {
-    const use = figuresOf(bench).cpu?.find((one) => one.name === "paihao" && one.work === work);
-    if (!use) throw new Error(`the measurement of ${bench} has no CPU of ${work}`);
-    return use;
-  };
-  const accept = cpuOf("accept", "a request, accepted");
-  const task = cpuOf("run", "a task, at concurrency 10");
   return {
     date: memory.machine.date.slice(0, 10),
     waiting: sizes
       .filter((one) => one.sizes.length === 1)
       .map(({ sizes: [inputBytes = 0], bytes }) => ({ inputBytes, bytes })),
     finished: { inputBytes: finished.sizes[0] ?? 0, resultBytes: finished.sizes[1] ?? 0, bytes: finished.bytes },
-    redisMicros: accept.redis + task.redis,
-    apiMicros: accept.process * REQUESTS,
+    levels: (figuresOf("levels").raw as { readonly levels: readonly LoadLevel[] }).levels,
   };
 }
 
@@ -98,12 +97,36 @@ export function capacityOf(demand: Demand, costs: Costs): Capacity {
     resultsBytes,
     tombstonesBytes,
     totalBytes: waitingBytes + resultsBytes + tombstonesBytes,
-    redisCore: (tasksPerSecond * costs.redisMicros) / 1e6,
-    apiCore: (tasksPerSecond * costs.apiMicros) / 1e6,
-    mostPerSecond: (USED.core * 1e6) / costs.redisMicros,
+    redisCore: coreAt(tasksPerSecond, "redisCore", costs),
+    apiCore: coreAt(tasksPerSecond, "apiCore", costs),
+    mostPerSecond: mostAt(USED.core, costs),
     slots,
     workers: Math.ceil(slots / demand.concurrency),
   };
+}
+
+/** Between two measured loads on the line through them; beyond the largest, as much for each task as there. */
+function coreAt(perSecond: number, core: "redisCore" | "apiCore", { levels }: Costs): number {
+  const above = levels.findIndex((level) => level.perSecond >= perSecond);
+  const [less, more] = [levels[above - 1], levels[above]];
+  const last = levels.at(-1);
+  if (!last) throw new Error("no load was measured");
+  if (!more) return (perSecond * last[core]) / last.perSecond;
+  if (!less) return more[core];
+  return less[core] + ((perSecond - less.perSecond) / (more.perSecond - less.perSecond)) * (more[core] - less[core]);
+}
+
+/** Tasks a second at which Redis uses so much of its core: the inverse. */
+function mostAt(core: number, costs: Costs): number {
+  const last = costs.levels.at(-1);
+  if (!last) throw new Error("no load was measured");
+  let [least, most] = [0, Math.max(last.perSecond, (core * last.perSecond) / last.redisCore)];
+  for (let n = 0; n < 50; n += 1) {
+    const middle = (least + most) / 2;
+    if (coreAt(middle, "redisCore", costs) <= core) least = middle;
+    else most = middle;
+  }
+  return least;
 }
 
 /** Between two measured sizes on the line through them; beyond them, the difference with what the allocator may add. */
