@@ -84,8 +84,8 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
   };
   try {
     const telemetry = await openTelemetry(config.otel, { log, version: packageVersion(), role: config.role });
-    // Stops last, with what the others have to tell.
-    started.push((leftMs) => telemetry?.stop(leftMs));
+    const stopTelemetry: Stop = (leftMs) => telemetry?.stop(leftMs);
+    started.push(stopTelemetry);
     const tracing = telemetry?.tracing;
     const store = await provisionStore(config, log);
     started.push(() => store.stop());
@@ -106,8 +106,9 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
     const gauges = { engine, readiness: ready, nodes };
     const { metrics } = engine;
     const refresh = async () => metrics.show(await readGauges(gauges));
-    const sending = telemetry?.sendMetrics(metrics, refresh);
-    if (sending) started.push(sending);
+    telemetry?.sendMetrics(metrics, refresh);
+    // After all that has something to tell, and before the store is gone, of which the metrics tell.
+    started.push(stopTelemetry);
     const roles = [new Ticker(engine, log), new Calibration(engine, log)];
     for (const role of roles) {
       role.start();

@@ -33,6 +33,8 @@ const CONVENTIONAL: Readonly<Record<string, { name: string; attributes: (labels:
     name: "http.server.request.duration",
     attributes: ({ method = "", route = "", status }) => ({
       "http.request.method": method,
+      // What reaches this process; TLS ends at a proxy.
+      "url.scheme": "http",
       "http.response.status_code": Number(status),
       ...(route !== "" && { "http.route": route }),
       ...(Number(status) >= 500 && { "error.type": String(status) }),

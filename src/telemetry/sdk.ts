@@ -8,7 +8,7 @@ import { OTLPMetricExporter as JsonMetrics } from "@opentelemetry/exporter-metri
 import { OTLPMetricExporter as ProtobufMetrics } from "@opentelemetry/exporter-metrics-otlp-proto";
 import { OTLPTraceExporter as JsonTraces } from "@opentelemetry/exporter-trace-otlp-http";
 import { OTLPTraceExporter as ProtobufTraces } from "@opentelemetry/exporter-trace-otlp-proto";
-import { type Resource, resourceFromAttributes } from "@opentelemetry/resources";
+import { defaultResource, type Resource, resourceFromAttributes } from "@opentelemetry/resources";
 import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
 import {
   AlwaysOffSampler,
@@ -54,6 +54,7 @@ export class Sdk {
   readonly #resource: Resource;
   readonly #agents: (Agent | TlsAgent)[] = [];
   readonly #provider: TracerProvider | undefined;
+  #meters: MeterProvider | undefined;
   /** Whether what is registered for the process is ours. */
   #isGlobal = false;
   #hasContext = false;
@@ -64,7 +65,8 @@ export class Sdk {
   constructor(config: OtelConfig, { log, version, role }: SdkParts) {
     this.#config = config;
     this.#log = log;
-    this.#resource = resourceFromAttributes({
+    // The default says which SDK this is.
+    const ofProcess = resourceFromAttributes({
       "service.version": version,
       "service.instance.id": randomUUID(),
       "host.name": hostname(),
@@ -73,6 +75,7 @@ export class Sdk {
       ...config.attributes,
       "service.name": config.serviceName,
     });
+    this.#resource = defaultResource().merge(ofProcess);
     const { traces } = config;
     if (!traces) return;
     const exporter = new (traces.protocol === "http/json" ? JsonTraces : ProtobufTraces)(this.#optionsOf(traces));
@@ -95,12 +98,12 @@ export class Sdk {
   }
 
   /**
-   * Begins to send metrics, if they are wanted; returns what stops that, in time as {@link stop} does.
+   * Begins to send metrics, if they are wanted.
    * @param refresh sets the gauges
    */
-  sendMetrics(metrics: Metrics, refresh: () => Promise<void>): ((withinMs: number) => Promise<void>) | undefined {
+  sendMetrics(metrics: Metrics, refresh: () => Promise<void>): void {
     const target = this.#config.metrics;
-    if (!target) return undefined;
+    if (!target) return;
     const exporter = new (target.protocol === "http/json" ? JsonMetrics : ProtobufMetrics)(this.#optionsOf(target));
     this.#watch(exporter);
     const reader = new PeriodicExportingMetricReader({
@@ -109,8 +112,7 @@ export class Sdk {
       exportTimeoutMillis: Math.min(target.timeoutMs, target.everyMs),
       metricProducers: [new MetricSource(metrics, refresh, this.#resource)],
     });
-    const provider = new MeterProvider({ resource: this.#resource, readers: [reader] });
-    return (withinMs) => this.#flush(provider, withinMs);
+    this.#meters = new MeterProvider({ resource: this.#resource, readers: [reader] });
   }
 
   /** Sends what is left, and stops. Resolves in time whatever the collector does. */
@@ -120,7 +122,8 @@ export class Sdk {
   }
 
   async #stop(withinMs: number): Promise<void> {
-    if (this.#provider) await this.#flush(this.#provider, withinMs);
+    // Beside each other: a collector that hangs takes the time only once.
+    await Promise.all([this.#provider, this.#meters].map((provider) => provider && this.#flush(provider, withinMs)));
     if (this.#isGlobal) trace.disable();
     if (this.#hasContext) context.disable();
     // A request to a collector that hangs must not keep the process alive.

@@ -11,13 +11,16 @@ export interface SpanSpec {
   readonly facts: SpanFacts;
 }
 
-/** The span of a request to another service. Its path is left out, since it may contain a token. */
-export function requestSpan(method: string, { protocol, hostname, port }: URL, facts: SpanFacts = {}): SpanSpec {
+/** The span of a request to another service. Of its path and query only their presence is told: they may contain a token. */
+export function requestSpan(method: string, url: URL, facts: SpanFacts = {}): SpanSpec {
+  const { protocol, hostname, port, host, pathname, search } = url;
+  const isLong = pathname !== "/" || search !== "";
   return {
     name: method,
     kind: "client",
     facts: {
       "http.request.method": method,
+      "url.full": `${protocol}//${host}/${isLong ? "REDACTED" : ""}`,
       "url.scheme": protocol.slice(0, -1),
       "server.address": hostname,
       "server.port": Number(port) || (protocol === "https:" ? 443 : 80),

@@ -10,10 +10,10 @@ export interface Telemetry {
   /** Undefined if spans are not wanted. */
   readonly tracing: Tracing | undefined;
   /**
-   * Begins to send metrics, if they are wanted; returns what stops that, in time as `stop` does.
+   * Begins to send metrics, if they are wanted.
    * @param refresh sets the gauges
    */
-  sendMetrics(metrics: Metrics, refresh: () => Promise<void>): ((withinMs: number) => Promise<void>) | undefined;
+  sendMetrics(metrics: Metrics, refresh: () => Promise<void>): void;
   /** Sends what is left, and stops. Resolves in time whatever the collector does. */
   stop(withinMs: number): Promise<void>;
 }

@@ -64,6 +64,21 @@ describe("OpenTelemetry", function () {
     }
   });
 
+  it("holds up a stop for only one time limit if the collector never answers, traces and metrics beside each other", async () => {
+    const collector = await startCollector(() => null);
+    const server = await startServer({ DRAIN_TIMEOUT: "20s", OTEL_EXPORTER_OTLP_ENDPOINT: collector.url });
+    try {
+      expect((await server.post("default", 1)).status).to.equal(200);
+      const began = performance.now();
+      await server.stop();
+      expect(performance.now() - began).to.be.below(5000 + BUSY_MS);
+      expect(collector.requests.map(({ path }) => path)).to.include.members(["/v1/traces", "/v1/metrics"]);
+    } finally {
+      await server.stop();
+      await collector.close();
+    }
+  });
+
   for (const [what, answer] of [
     ["answers 503", 503],
     ["never answers", null],

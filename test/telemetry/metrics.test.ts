@@ -29,7 +29,7 @@ describe("metrics for a collector", () => {
     // The last request is among them.
     await eventually(() => {
       expect(points("http.server.request.duration")).to.deep.include({
-        facts: { "http.request.method": "GET", "http.response.status_code": 404 },
+        facts: { "http.request.method": "GET", "url.scheme": "http", "http.response.status_code": 404 },
         value: 1,
       });
     });
@@ -47,7 +47,12 @@ describe("metrics for a collector", () => {
     });
     const route = "/v1/queues/:queue/requests";
     expect(points("http.server.request.duration")).to.deep.include({
-      facts: { "http.request.method": "POST", "http.route": route, "http.response.status_code": 200 },
+      facts: {
+        "http.request.method": "POST",
+        "url.scheme": "http",
+        "http.route": route,
+        "http.response.status_code": 200,
+      },
       value: 2,
     });
     const { text } = await server.send("/metrics");

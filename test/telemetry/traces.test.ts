@@ -70,6 +70,7 @@ describe("traces", function () {
       "http.route": "/v1/queues/:queue/requests",
       "http.response.status_code": 200,
       "url.path": "/v1/queues/plain/requests",
+      "url.scheme": "http",
     });
     expect(submit).to.include({ kind: "producer", parentSpanId: server.spanId });
     for (const span of [named(spans, "wait plain"), run, named(spans, "wait paihao.webhooks"), deliver]) {
@@ -91,10 +92,14 @@ describe("traces", function () {
     });
     expect(post).to.include({ kind: "client", parentSpanId: deliver.spanId });
     expect(post.facts).to.include({ "http.response.status_code": 204, "server.address": "127.0.0.1" });
+    const { origin } = new URL(receiver.url);
+    expect(post.facts).to.include({ "url.scheme": "http", "url.full": `${origin}/REDACTED` });
     expect(post.facts["server.port"]).to.equal(Number(new URL(receiver.url).port));
     const [event] = await receiver.count(1);
     expect(event?.headers.traceparent).to.equal(`00-${traceId}-${post.spanId}-01`);
     expect(server.resource).to.include({ "service.name": "paihao", team: "test", "paihao.role": "api" });
+    expect(server.resource).to.include({ "telemetry.sdk.name": "opentelemetry", "telemetry.sdk.language": "nodejs" });
+    expect(server.resource["telemetry.sdk.version"]).to.match(/^\d+\.\d+/);
     expect(run.resource).to.include({ "paihao.role": "worker", "process.pid": worker.pid });
     for (const span of spans) expect(span.endMs, span.name).to.be.at.least(span.startMs);
     expect(collector.requests[0]?.headers).to.include({ "x-token": "abc", "content-encoding": "gzip" });
