@@ -28,6 +28,7 @@ export const POLL_S = 25;
 export const OUTPUT_POLL_S = 2;
 /** An answer that comes faster is followed by a pause, and a failure that comes faster is not that of a proxy. */
 export const QUICK_MS = 500;
+export const QUICK_PAUSE_S = 2;
 
 /** How long an aborted run waits until its task is canceled; then it rejects, and goes on in the background. */
 export const CANCEL_MS = 200;

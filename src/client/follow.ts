@@ -1,4 +1,4 @@
-import { type Connection, pauseMs, retryAfterOf } from "./connection.ts";
+import { type Connection, pauseMs } from "./connection.ts";
 import { eventsOf, linesOf } from "./event-stream.ts";
 import {
   FIRST_BYTE_MS,
@@ -7,6 +7,7 @@ import {
   OUTPUT_POLL_S,
   POLL_S,
   QUICK_MS,
+  QUICK_PAUSE_S,
   RESULT_BYTES,
   SILENCE_MS,
 } from "./figures.ts";
@@ -125,13 +126,12 @@ export async function* follow(task: Target, options: FollowOptions): AsyncGenera
   async function* poll(): AsyncGenerator<TaskEvent, void> {
     const began = Date.now();
     if (output && tag) yield* outputs(Math.min(waitS, OUTPUT_POLL_S));
-    const [status, found, retryAfterS = 2] = await ask(
+    const [status, found] = await ask(
       pathTo(task, "/status"),
       output ? 0 : waitS,
-      async (response): Promise<[Status | undefined, string, number | undefined]> => [
+      async (response): Promise<[Status | undefined, string]> => [
         response.status === 304 ? undefined : ((await response.json()) as Status),
         response.headers.get("ETag") ?? "",
-        retryAfterOf(response.headers.get("Retry-After")),
       ],
       tag && { "If-None-Match": tag },
     );
@@ -143,8 +143,8 @@ export async function* follow(task: Target, options: FollowOptions): AsyncGenera
       tag = found;
       if (isNew(tag.replace(/^W\/|"/g, ""))) yield { name: "status", data: status };
     }
-    // A server or a proxy that answers at once is not asked all the time.
-    if (Date.now() - began < QUICK_MS) await sleep(pauseMs(1, retryAfterS), signal);
+    // A server or a proxy that answers at once is not asked all the time. Retry-After would be the task's turn: much may happen before.
+    if (Date.now() - began < QUICK_MS) await sleep(pauseMs(1, QUICK_PAUSE_S), signal);
   }
 
   try {

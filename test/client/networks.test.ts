@@ -163,6 +163,15 @@ describe("the client on bad networks", () => {
     }
   });
 
+  it("hears by polls of a task that is due much later", async () => {
+    proxy.treat(({ url }) => (url.includes("/events") ? "reset" : "pass"));
+    const task = await client.submit("greet", { name: "Ada" }, { delay: "1h" });
+    const watched = client.watch(task);
+    expect((await watched.next()).value).to.have.property("state", "scheduled");
+    await client.cancel(task);
+    expect((await watched.next()).value).to.have.property("state", "canceled");
+  });
+
   it("goes back to the events when the server is back", async () => {
     const streams = () => proxy.seen.filter(({ url }) => url.includes("/events"));
     proxy.treat(({ url }) => (url.includes("/events") && streams().length === 2 ? "reset" : "pass"));
