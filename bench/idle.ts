@@ -77,7 +77,7 @@ async function ofManyWorkers(options: BenchOptions) {
 
 /** How many commands Redis runs a second, and how many of them are scripts. */
 async function perSecond(store: BenchStore, seconds: number): Promise<{ commands: number; scripts: number }> {
-  const look = async () => ({ commands: await store.commands(), scripts: (await store.command("evalsha")).calls });
+  const look = async () => ({ commands: await store.commands(), scripts: (await store.command("fcall")).calls });
   const before = await look();
   await delay(seconds * 1000);
   const after = await look();

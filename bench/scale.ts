@@ -108,7 +108,7 @@ async function microsOf(
   work: { kind: WorkKind; count: number; known: number },
 ): Promise<number> {
   if (work.kind === "take") await engine.call("work", { ...work, kind: "submit" });
-  const before = await store.command("evalsha");
+  const before = await store.command("fcall");
   await engine.call("work", work);
-  return ((await store.command("evalsha")).micros - before.micros) / work.count;
+  return ((await store.command("fcall")).micros - before.micros) / work.count;
 }

@@ -122,7 +122,7 @@ async function openScripts(store: BenchStore): Promise<OurScripts> {
   const { scriptsOf } = await built<typeof import("../src/store/scripts/scripts.ts")>("store/scripts/scripts.js");
   const { encodeResult } = await built<typeof import("../src/store/result.ts")>("store/result.js");
   const completion = ({ id, fence }: Reserved) => ({ queue: QUEUE, id, fence, result: encodeResult(RESULT), ...KEPT });
-  return { calls: scriptsOf(store.redis, { flags: true }), completion };
+  return { calls: scriptsOf(store.redis), completion };
 }
 
 function itemOf(id: string, input: string): SubmitItem {

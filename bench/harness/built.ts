@@ -61,12 +61,12 @@ export async function openBuiltEngine(
   const settings = new Map([...handlers].map(([queue, handler]) => [queue, settingsOf(handler, config)]));
   const keys = new Keys(prefix, partitions);
   const engine = new Engine({
-    scripts: scriptsOf(redis, { flags: true }),
+    scripts: scriptsOf(redis),
     keys,
     openStandby: (queue) =>
       openStandby(queue, {
         ...{ keys, log, commands: redis, connect: () => connect(url, "bench-standby", log) },
-        reserveOn: (own) => reserveOn(own, { flags: true }),
+        reserveOn: (own) => reserveOn(own),
       }),
     pubsub: new PubSub(subscriber),
     queues: settings,

@@ -6,10 +6,10 @@ export interface CommandCost {
   readonly micros: number;
 }
 
-/** By the name of the command; those that a script calls count for themselves, and also within its `evalsha`. */
+/** By the name of the command; those that a script calls count for themselves, and also within its `fcall`. */
 export type CommandCosts = ReadonlyMap<string, CommandCost>;
 
-const SCRIPTS: ReadonlySet<string> = new Set(["eval", "evalsha"]);
+const SCRIPTS: ReadonlySet<string> = new Set(["fcall"]);
 /** What the measuring itself asks. */
 const OURS: ReadonlySet<string> = new Set(["info"]);
 

@@ -1,8 +1,4 @@
-import { createHash } from "node:crypto";
-import { readdirSync } from "node:fs";
-import path from "node:path";
 import type { Redis } from "ioredis";
-import { built } from "./built.ts";
 
 /** From how many µs on a script counts as slow. */
 const SCRIPT_MICROS = 5000;
@@ -30,17 +26,16 @@ export async function watchSlowlog(redis: Redis): Promise<void> {
 
 /** The scripts that took longer than 5 ms since then, the first of them first. */
 export async function slowScripts(redis: Redis): Promise<SlowScript[]> {
-  const names = await scriptNames();
   const entries = ((await redis.slowlog("GET", ENTRIES)) as Entry[]).toSorted(([a], [b]) => a - b);
   const slow: SlowScript[] = [];
   // The commands that a script calls are entered before it is.
   let pause: SlowScript["pause"] = null;
-  for (const [, , micros, [command = "", sha = ""]] of entries) {
-    if (!/^eval/i.test(command)) {
+  for (const [, , micros, [command = "", called = ""]] of entries) {
+    if (!/^fcall/i.test(command)) {
       if (pause === null || micros > pause.micros) pause = { command: command.toUpperCase(), micros };
       continue;
     }
-    if (micros > SCRIPT_MICROS) slow.push({ name: names.get(sha) ?? command, micros, pause });
+    if (micros > SCRIPT_MICROS) slow.push({ name: called.replace(/_[0-9a-f]{8}$/, ""), micros, pause });
     pause = null;
   }
   return slow;
@@ -55,13 +50,4 @@ export function slowWords({ name, micros, pause }: SlowScript): string {
 /** Whether it would have been slow had no single command of it been held up. */
 export function isSlowItself({ micros, pause }: SlowScript): boolean {
   return micros - (pause?.micros ?? 0) > SCRIPT_MICROS;
-}
-
-/** The scripts' names by their digests. */
-async function scriptNames(): Promise<ReadonlyMap<string, string>> {
-  const { luaSource } =
-    await built<typeof import("../../src/store/scripts/lua-source.ts")>("store/scripts/lua-source.js");
-  const files = readdirSync(path.resolve(import.meta.dirname, "../../dist/store/scripts/lua"));
-  const names = files.flatMap((file) => (file.endsWith(".lua") ? [file.slice(0, -4)] : []));
-  return new Map(names.map((name) => [createHash("sha1").update(luaSource(name)).digest("hex"), name]));
 }

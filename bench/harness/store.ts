@@ -15,7 +15,7 @@ export interface BenchStore {
   usedMemory(): Promise<number>;
   /** Commands so far, those that scripts called among them. */
   commands(): Promise<number>;
-  /** Calls and µs of a command so far; of all scripts for `evalsha`. */
+  /** Calls and µs of a command so far; of all scripts for `fcall`. */
   command(name: string): Promise<{ calls: number; micros: number }>;
   /** Empties it: between two turns both peers begin with nothing. */
   clear(): Promise<void>;

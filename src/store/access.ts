@@ -1,9 +1,10 @@
-import type { Redis } from "ioredis";
-import type { Durability } from "../config/config.ts";
-import { messageOf, reasonOf } from "../errors.ts";
+import { type Redis, ReplyError } from "ioredis";
+import type { Config, Durability } from "../config/config.ts";
+import { messageOf } from "../errors.ts";
 import { nodesOf } from "./cluster-routing.ts";
 import { type Connection, isCluster } from "./connection.ts";
 import type { Keys } from "./keys.ts";
+import type { LibraryOptions } from "./library/library.ts";
 import { storeError } from "./scripts/script.ts";
 import { type RefusedCommand, scriptsOf } from "./scripts/scripts.ts";
 
@@ -11,9 +12,7 @@ import { type RefusedCommand, scriptsOf } from "./scripts/scripts.ts";
 interface AccessParts {
   readonly connection: Connection;
   readonly keys: Keys;
-  readonly durability: Durability;
-  /** Whether the server knows script flags and sharded messages (Redis 7 and later). */
-  readonly flags: boolean;
+  readonly config: Pick<Config, "durability" | "strictResultTtl" | "rateLimit">;
 }
 
 /**
@@ -22,8 +21,9 @@ interface AccessParts {
  * @returns what the store's user may not do, as a sentence that says how to allow it; undefined if it may do everything
  * @throws PaihaoError store-unavailable if the store takes no writes
  */
-export async function missingAccess({ connection, keys, durability, flags }: AccessParts): Promise<string | undefined> {
-  const sharded = flags && isCluster(connection);
+export async function missingAccess({ connection, keys, config }: AccessParts): Promise<string | undefined> {
+  const { durability, strictResultTtl, rateLimit } = config;
+  const sharded = isCluster(connection);
   const tag = keys.tag(0);
   const examined = nodesOf(connection).run(tag, async (node) => {
     // Unlike the others it takes a refusal for an answer, and looks for no other server.
@@ -32,7 +32,8 @@ export async function missingAccess({ connection, keys, durability, flags }: Acc
     try {
       await own.connect();
       return [
-        ...(await runsScripts(own, tag, { flags, sharded })),
+        ...(await runsScripts(own, tag, { sharded, strictResultTtl })),
+        ...(rateLimit ? await counts(own, tag) : []),
         ...(await confirms(own, durability)),
         // Last: after it the connection takes no other commands.
         ...(await subscribes(own, keys, sharded)),
@@ -47,18 +48,35 @@ export async function missingAccess({ connection, keys, durability, flags }: Acc
   return sentenceOf(refused, keys);
 }
 
-async function runsScripts(
-  node: Redis,
-  tag: string,
-  { flags, sharded }: { flags: boolean; sharded: boolean },
-): Promise<readonly RefusedCommand[]> {
+async function runsScripts(node: Redis, tag: string, options: LibraryOptions): Promise<readonly RefusedCommand[]> {
+  // Whatever else they are answered, also by a server that is full but has the library: the probe needs it.
+  const refused = [
+    ...(await allowed("FUNCTION|LIST", () => node.function("LIST", "LIBRARYNAME", NO_LIBRARY))),
+    ...(await allowed("FUNCTION|DELETE", () => node.function("DELETE", NO_LIBRARY))),
+    ...(await allowed("FUNCTION|LOAD", () => node.function("LOAD", ""))),
+    ...(await allowed("FCALL", () => node.fcall(NO_LIBRARY, 1, tag))),
+  ];
+  if (refused.some(({ command }) => command === "FCALL" || command === "FUNCTION|LOAD")) return refused;
+  return [...refused, ...(await scriptsOf(node, options).probe(tag, options.sharded ? "SPUBLISH" : "PUBLISH"))];
+}
+
+/** Whether a command may be run; what it comes to is no matter. @throws Error of the connection, while it breaks */
+async function allowed(command: string, run: () => Promise<unknown>): Promise<RefusedCommand[]> {
   try {
-    return await scriptsOf(node, { flags }).probe(tag, sharded ? "SPUBLISH" : "PUBLISH");
+    return await tried(command, run);
   } catch (error) {
-    const said = reasonOf(error);
-    if (!isDenied(said)) throw error;
-    return [{ command: "EVALSHA and EVAL", said }];
+    if (error instanceof ReplyError) return [];
+    throw error;
   }
+}
+
+/** Requests are counted by a script of the package that does it. */
+async function counts(node: Redis, tag: string): Promise<RefusedCommand[]> {
+  const [text, digest] = ["return 1", "e0e1f9fabfc9d4800c877a703b823ac0578ff8db"];
+  return [
+    ...(await tried("EVAL", () => node.eval(text, 1, tag))),
+    ...(await tried("EVALSHA", () => node.evalsha(digest, 1, tag))),
+  ];
 }
 
 function subscribes(node: Redis, keys: Keys, sharded: boolean): Promise<RefusedCommand[]> {
@@ -87,6 +105,9 @@ async function tried(command: string, run: () => Promise<unknown>): Promise<Refu
   }
 }
 
+/** No library or function has this name. */
+const NO_LIBRARY = "paihao_none";
+
 const isDenied = (said: string): boolean => /\bNOPERM\b/.test(said);
 
 function sentenceOf(refused: readonly RefusedCommand[], keys: Keys): string | undefined {
@@ -101,11 +122,11 @@ function sentenceOf(refused: readonly RefusedCommand[], keys: Keys): string | un
     ...(channels.length > 0 ? [`use channels that begin with ${start} (${namesOf(channels)})`] : []),
   ];
   const rights = [
-    ...commands.flatMap(({ command }) => command.toLowerCase().split(" and ")).map((command) => `+${command}`),
+    ...commands.map(({ command }) => `+${command.toLowerCase()}`),
     ...(ofKeys.length > 0 ? [`~${start}*`] : []),
     ...(channels.length > 0 ? [`&${start}*`] : []),
   ];
-  const allow = [...new Set(rights)].map((right) => (/[{&~]/.test(right) ? `'${right}'` : right)).join(" ");
+  const allow = [...new Set(rights)].map((right) => (/[{&~|]/.test(right) ? `'${right}'` : right)).join(" ");
   return `the store's user may not ${may.join(", nor ")}; allow it: ACL SETUSER … ${allow} (docs/security.md has all that it needs)`;
 }
 

@@ -21,10 +21,9 @@ export class PubSub {
   readonly #sharded: boolean;
   readonly #channels = new ChurnMap<string, Channel>();
 
-  /** @param sharded whether the server has sharded pub/sub (Redis 7 and later); ignored without a cluster */
-  constructor(subscriber: Connection, { sharded = true }: { sharded?: boolean } = {}) {
+  constructor(subscriber: Connection) {
     this.#connection = subscriber;
-    this.#sharded = sharded && isCluster(subscriber);
+    this.#sharded = isCluster(subscriber);
     subscriber.on(this.#sharded ? "smessageBuffer" : "messageBuffer", (channel: Buffer, message: Buffer) => {
       for (const listener of this.#channels.get(channel.toString())?.listeners ?? []) listener(message);
     });

@@ -203,10 +203,10 @@ const redisEmptied: Fault = {
   },
 };
 
-const scriptFlush: Fault = {
-  name: "Redis: SCRIPT FLUSH, again and again",
+const functionFlush: Fault = {
+  name: "Redis: FUNCTION FLUSH, again and again",
   async strike(world) {
-    await during(WHILE_MS, 5, () => world.admin.script("FLUSH"));
+    await during(WHILE_MS, 5, () => world.admin.function("FLUSH"));
     return {};
   },
 };
@@ -374,7 +374,7 @@ const poison: Fault = {
 /** All of them; those that leave another Redis behind come last. */
 export const FAULTS: readonly Fault[] = [
   ...[workerKilled, workersKilled, workerStopped, apiKilled, apiStopped],
-  ...[scriptFlush, clientKill, clientPause, frozen, readOnly, redisCrash, memoryFull],
+  ...[functionFlush, clientKill, clientPause, frozen, readOnly, redisCrash, memoryFull],
   ...[halfOpen, silence],
   ...[poison],
   ...[handover, masterLost, redisEmptied],

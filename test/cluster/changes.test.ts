@@ -3,9 +3,11 @@ import { audit } from "../../src/engine/maintenance/audit.ts";
 import { createLog } from "../../src/log.ts";
 import { connect } from "../../src/store/connection.ts";
 import { Keys } from "../../src/store/keys.ts";
+import { libraryWith, listed } from "../../src/store/library/library.ts";
 import { scriptsOf } from "../../src/store/scripts/scripts.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { type ClusterNode, moveSlot, slotOf, startCluster, type TestCluster } from "../../testbed/redis-cluster.ts";
+import { openEngine } from "../helpers/engine.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { uniquePrefix } from "../helpers/store/run-store.ts";
 import { startLoad, withoutResult } from "./load.ts";
@@ -44,7 +46,7 @@ describe("a Redis Cluster under load", function () {
   const soundness = async () => {
     const redis = await connect(cluster.url, "audit", createLog("silent"));
     try {
-      return await audit(redis, scriptsOf(redis, { flags: true }), keys, { heal: true });
+      return await audit(redis, scriptsOf(redis), keys, { heal: true });
     } finally {
       redis.disconnect();
     }
@@ -87,6 +89,26 @@ describe("a Redis Cluster under load", function () {
     await load.stop();
     expect(await withoutResult(running, load.accepted)).to.deep.equal([]);
     expect((await soundness()).disagreeing).to.deep.equal([]);
+  });
+
+  it("has the library of functions where a slot moves to, and on every master that has lost it", async () => {
+    const library = libraryWith({ sharded: true, strictResultTtl: false });
+    const t = await openEngine({ url: cluster.url, partitions: 1 });
+    try {
+      expect((await t.submit()).verdict).to.equal("new");
+      const tag = t.keys.tag(0);
+      const from = await cluster.ownerOf(tag);
+      const to = (await cluster.masters()).find(({ id }) => id !== from.id) as ClusterNode;
+      await to.admin.function("FLUSH");
+      await moveSlot(cluster.nodes, slotOf(tag), from, to, async () => undefined);
+      expect((await t.submit()).verdict).to.equal("new");
+      expect(await listed(to.admin)).to.deep.equal([library.name]);
+    } finally {
+      await t.close();
+    }
+    await Promise.all((await cluster.masters()).map(({ admin }) => admin.function("FLUSH")));
+    await serve();
+    for (const { admin } of await cluster.masters()) expect(await listed(admin)).to.deep.equal([library.name]);
   });
 
   it("continues without a master that hangs with open connections", async () => {

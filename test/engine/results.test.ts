@@ -93,7 +93,7 @@ describe("the result of a task in the store", () => {
   it("is always a key of its own with STRICT_RESULT_TTL, but read from both", async () => {
     jobs = await openEngine();
     const before = await succeed(answerOf("1"));
-    const { complete } = scriptsOf(jobs.redis, { flags: true, strictResultTtl: true });
+    const { complete } = scriptsOf(jobs.redis, { strictResultTtl: true });
     jobs.scripts.complete = complete;
     const id = await succeed(answerOf("2"));
     expect(await jobs.redis.exists(keyOf("r", id))).to.equal(1);

@@ -83,7 +83,7 @@ export async function openEngine(
   const redis = await open("test", false);
   const subscriber = await open("test-pubsub", true);
   const keys = new Keys(options.prefix ?? uniquePrefix(), options.partitions ?? 1);
-  const scripts = options.makeScripts?.(redis) ?? scriptsOf(redis, { flags: true });
+  const scripts = options.makeScripts?.(redis) ?? scriptsOf(redis);
   const settings = {
     ...settingsOf(defineHandler({ queue: "jobs", run: () => undefined }), config),
     ...options.settings,

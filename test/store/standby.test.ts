@@ -34,7 +34,7 @@ describe("a connection on which requests wait", () => {
         own = await open();
         return own;
       },
-      reserveOn: (redis) => reserveOn(redis, { flags: true }),
+      reserveOn: (redis) => reserveOn(redis),
     });
     const id = await own?.client("ID");
     await store.restart();

@@ -12,16 +12,17 @@ import { type Finding, failure, ok } from "./finding.ts";
 const SEE_LOG = "see its log";
 
 /** Whether the store takes what the server writes and announces, from its user, with the configured durability. */
-export async function checkAccess(connection: Connection, config: Config, flags: boolean): Promise<Finding[]> {
-  const { durability } = config;
+export async function checkAccess(connection: Connection, config: Config): Promise<Finding[]> {
+  const { durability, strictResultTtl } = config;
   const keys = new Keys(config.keyPrefix, config.partitions);
   try {
-    const missing = await missingAccess({ connection, keys, durability, flags });
+    const missing = await missingAccess({ connection, keys, config });
     if (missing !== undefined) return [split("rights", missing)];
     const findings = [ok("writes", "taken, with messages")];
     if (durability === "memory") return findings;
     // The confirmation is of what this connection has written.
-    await scriptsOf(connection, { flags }).probe(keys.tag(0), flags && isCluster(connection) ? "SPUBLISH" : "PUBLISH");
+    const { probe } = scriptsOf(connection, { strictResultTtl });
+    await probe(keys.tag(0), isCluster(connection) ? "SPUBLISH" : "PUBLISH");
     const confirmation = new Confirmation(durability);
     const confirmed = await nodesOf(connection).run(keys.tag(0), (node) => confirmation.confirm(node));
     if (confirmed) return [...findings, ok("durability", `${durability}, confirmed`)];

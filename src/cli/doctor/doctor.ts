@@ -3,7 +3,6 @@ import { type Config, readConfig } from "../../config/config.ts";
 import { auditStore } from "../../engine/maintenance/audit.ts";
 import { messageOf, StartError } from "../../errors.ts";
 import { createLog, type Logger } from "../../log.ts";
-import { hasScriptFlags } from "../../store/servers/check-server.ts";
 import { DirectoryInUseError } from "../../store/servers/native/data-lock.ts";
 import { findServerBinary } from "../../store/servers/native/server-binary.ts";
 import { connectOnce } from "../../store/servers/probe.ts";
@@ -49,8 +48,7 @@ async function* examineStore(config: Config, heal: boolean, handled: ReadonlySet
       const { findings, version } = await checkStore(connection, config);
       yield* findings;
       if (version === undefined) return;
-      const flags = hasScriptFlags(version);
-      const access = await checkAccess(connection, config, flags);
+      const access = await checkAccess(connection, config);
       yield* access;
       const data = await checkDataVersion(connection, config);
       if (data) yield data;
@@ -60,7 +58,7 @@ async function* examineStore(config: Config, heal: boolean, handled: ReadonlySet
       // The rest runs scripts.
       if (!access.some(({ check, level }) => check === "writes" && level === "ok")) return;
       yield partitions ? await checkIndex(store.url, config, heal, log) : ok("index", "nothing is stored yet");
-      if (partitions?.level === "ok") yield* await checkQueues(connection, config, { handled, flags });
+      if (partitions?.level === "ok") yield* await checkQueues(connection, config, handled);
     } finally {
       connection.disconnect();
     }

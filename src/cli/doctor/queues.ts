@@ -12,11 +12,11 @@ const CHECK = "queues";
 /** Whether some worker takes from every queue in the store that holds tasks. */
 export async function checkQueues(
   connection: Connection,
-  config: Pick<Config, "keyPrefix" | "partitions">,
-  { handled, flags }: { handled: ReadonlySet<string>; flags: boolean },
+  config: Pick<Config, "keyPrefix" | "partitions" | "strictResultTtl">,
+  handled: ReadonlySet<string>,
 ): Promise<Finding[]> {
   const keys = new Keys(config.keyPrefix, config.partitions);
-  const scripts = scriptsOf(connection, { flags });
+  const scripts = scriptsOf(connection, { strictResultTtl: config.strictResultTtl });
   const registered = new Tick(scripts, keys, new Map());
   const names = await Promise.all(keys.tags.map((_, partition) => registered.queuesOf(partition)));
   const rows = await figuresOf(scripts, keys, [...new Set(names.flat())].sort());

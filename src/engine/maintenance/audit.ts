@@ -3,7 +3,7 @@ import type { Logger } from "../../log.ts";
 import { type Connection, connect, mastersOf } from "../../store/connection.ts";
 import { INDEXES, Keys } from "../../store/keys.ts";
 import { type AuditItems, BATCH_LIMIT, type Scripts, scriptsOf } from "../../store/scripts/scripts.ts";
-import { checkServer, hasScriptFlags } from "../../store/servers/check-server.ts";
+import { checkServer } from "../../store/servers/check-server.ts";
 import { Batch } from "../calls/batch.ts";
 import { dataVersionProblem } from "../opening/data-version.ts";
 
@@ -37,7 +37,7 @@ export async function auditStore(
 ): Promise<AuditReport> {
   const redis = await connect(url, "audit", log);
   try {
-    const { version } = await checkServer(redis);
+    await checkServer(redis);
     const partitions = await redis.get(new Keys(prefix, 1).claim);
     if (partitions === null) {
       throw new StartError(
@@ -46,8 +46,7 @@ export async function auditStore(
     }
     const problem = await dataVersionProblem(redis, new Keys(prefix, 1));
     if (problem !== undefined) throw new StartError(problem);
-    const scripts = scriptsOf(redis, { flags: hasScriptFlags(version) });
-    return await audit(redis, scripts, new Keys(prefix, Number(partitions)), options);
+    return await audit(redis, scriptsOf(redis), new Keys(prefix, Number(partitions)), options);
   } finally {
     redis.disconnect();
   }

@@ -11,8 +11,8 @@ import { checkDurability, durabilityProblem } from "../../store/durability.ts";
 import { Keys } from "../../store/keys.ts";
 import { PubSub } from "../../store/pubsub.ts";
 import { refusalOf } from "../../store/refusal.ts";
-import { reserveOn, scriptsOf } from "../../store/scripts/scripts.ts";
-import { checkServer, hasScriptFlags, readNodes } from "../../store/servers/check-server.ts";
+import { libraryOf, reserveOn, scriptsOf } from "../../store/scripts/scripts.ts";
+import { checkServer, readNodes } from "../../store/servers/check-server.ts";
 import { openStandby } from "../../store/standby.ts";
 import { packageVersion } from "../../version.ts";
 import { Engine } from "../engine.ts";
@@ -69,21 +69,22 @@ export async function openEngine(
     for (const warning of warnings) log.warn(warning);
     await checkDurability(redis, config.durability, version);
     const keys = new Keys(config.keyPrefix, config.partitions);
-    const flags = hasScriptFlags(version);
     const { durability, strictResultTtl } = config;
-    const scripts = scriptsOf(redis, { flags, strictResultTtl });
-    await whenUsable({ connection: redis, keys, durability, flags }, log);
+    const scripts = scriptsOf(redis, { strictResultTtl });
+    await whenUsable({ connection: redis, keys, config }, log);
     // Before all else: nothing of a version that this release cannot work with is touched.
     await claimDataVersion(scripts, keys);
     await claimPartitions(scripts, keys);
     secret = await DeploymentSecret.open({ scripts, keys, connection: redis, log });
 
+    await libraryOf(redis, { strictResultTtl }).install(redis, log);
+
     const submissions =
-      durability === "memory" ? undefined : scriptsOf(await open("submissions"), { flags, durability });
-    const large = scriptsOf(await open("large-values", { commandMs: LARGE_VALUE_MS }), { flags, strictResultTtl });
+      durability === "memory" ? undefined : scriptsOf(await open("submissions"), { durability, strictResultTtl });
+    const large = scriptsOf(await open("large-values", { commandMs: LARGE_VALUE_MS }), { strictResultTtl });
     const standbyParts = {
       ...{ keys, log, commands: redis, connect: () => open("standby") },
-      reserveOn: (own: Connection) => reserveOn(own, { flags, strictResultTtl }),
+      reserveOn: (own: Connection) => reserveOn(own, { strictResultTtl }),
     };
     let standbys = 0;
     const metrics = new Metrics(packageVersion());
@@ -92,7 +93,7 @@ export async function openEngine(
       scripts,
       large,
       keys,
-      pubsub: new PubSub(await open("pubsub", { subscriber: true }), { sharded: flags }),
+      pubsub: new PubSub(await open("pubsub", { subscriber: true })),
       queues: new Map([...handlers].map((handler) => [handler.queue, settingsOf(handler, config)])),
       fallback: settingsOf(defineHandler({ queue: "unknown", run: () => undefined }), config),
       metrics,

@@ -18,5 +18,6 @@ export const audit =
   (script: Script) =>
   async (tag: string, { index, ids, heal }: AuditItems): Promise<string[]> => {
     const of = index ? START[index.name] : START.task;
-    return list(await script.text(tag, [of, index?.queue ?? "", heal ? "1" : "0", ...ids])).map(text);
+    const args = [of, index?.queue ?? "", heal ? "1" : "0", ...ids];
+    return list(await (heal ? script.text(tag, args) : script.reading(tag, args))).map(text);
   };

@@ -1,8 +1,9 @@
-import { createHash } from "node:crypto";
 import { Command, type Redis } from "ioredis";
 import { PaihaoError } from "../../errors.ts";
 import type { Nodes } from "../cluster-routing.ts";
-import { luaSource } from "./lua-source.ts";
+import { CONNECTION_DEFAULTS } from "../connection.ts";
+import type { Library } from "../library/library.ts";
+import { refusalOf } from "../refusal.ts";
 
 /** The parts of a script's reply: strings, or Buffers if bytes were requested. */
 export type Reply = string | number | null | Reply[];
@@ -18,30 +19,20 @@ interface Served {
   readonly node: Redis;
 }
 
-/** The features of the server that runs the scripts. */
-export interface ScriptOptions {
-  /** Script flags: Redis 7 and later. */
-  readonly flags: boolean;
-  /** Messages stay within a shard: a cluster of Redis 7 or later. */
-  readonly sharded: boolean;
-  /** Every result is a key of its own, which the store removes at its time also where it cannot expire a field of a hash. */
-  readonly strictResultTtl: boolean;
-}
-
-/** One Lua file: called by its digest, and sent in full if the server does not know it (yet, or any more). */
+/** One Lua file: a function of the library, which is loaded if the server does not have it (yet, or any more). */
 export class Script {
   readonly #nodes: Nodes;
-  readonly #source: string;
-  readonly #sha: string;
+  readonly #library: Library;
+  readonly #name: string;
+  /** The same without writes, if the server refuses it as a whole where it takes none. */
+  readonly #reading: string | undefined;
 
-  constructor(nodes: Nodes, name: string, options: ScriptOptions) {
-    let source = luaSource(name);
-    if (!options.flags) source = source.replace(/^#!.*\n/, "\n");
-    if (options.sharded) source = source.replaceAll("redis.call('PUBLISH'", "redis.call('SPUBLISH'");
-    if (options.strictResultTtl) source = source.replace(/^local inline_bytes = \d+$/m, "local inline_bytes = 0");
+  constructor(nodes: Nodes, library: Library, verb: string) {
+    const { name, reading } = library.functionsOf(verb);
     this.#nodes = nodes;
-    this.#source = source;
-    this.#sha = createHash("sha1").update(source).digest("hex");
+    this.#library = library;
+    this.#name = name;
+    this.#reading = reading;
   }
 
   /**
@@ -66,6 +57,11 @@ export class Script {
     return this.#run(tag, patienceMs, (node) => this.#on<BytesReply>(node, tag, args, null));
   }
 
+  /** Like `text`, for a call that writes nothing: on a server that takes no writes as well. @throws PaihaoError, see {@link storeError} */
+  reading(tag: string, args: readonly Argument[]): Promise<Reply> {
+    return this.#run(tag, undefined, (node) => this.#on<Reply>(node, tag, args, "utf8", this.#reading));
+  }
+
   /** Runs a script with several items and common arguments, which returns a verdict for each. */
   async verdicts<V extends string, T>(
     tag: string,
@@ -84,23 +80,48 @@ export class Script {
     });
   }
 
-  #on<T>(node: Redis, tag: string, args: readonly Argument[], encoding: "utf8" | null): Promise<T> {
-    const send = (name: "evalsha" | "eval", script: string) =>
-      node.sendCommand(new Command(name, [script, 1, tag, ...args], { replyEncoding: encoding })) as Promise<T>;
-    return send("evalsha", this.#sha).catch((error: unknown) => {
-      if (!isUnknownScript(error)) throw error;
-      return send("eval", this.#source);
+  #on<T>(
+    node: Redis,
+    tag: string,
+    args: readonly Argument[],
+    encoding: "utf8" | null,
+    name: string = this.#name,
+  ): Promise<T> {
+    const call = (of: string) =>
+      node.sendCommand(new Command("fcall", [of, 1, tag, ...args], { replyEncoding: encoding })) as Promise<T>;
+    return call(name).catch((error: unknown) => {
+      if (isUnknownFunction(error)) return this.#loaded(node, () => call(name));
+      if (this.#reading === undefined || refusalOf(error) === undefined) throw error;
+      // What is refused may have nothing to write, e.g. since it was done before.
+      return call(this.#reading).catch(() => {
+        throw error;
+      });
     });
+  }
+
+  /**
+   * Loads the library, and calls; again if it has gone in between. The call does not wait for the answer to the first, so that hardly anything
+   * comes between them.
+   */
+  async #loaded<T>(node: Redis, call: () => Promise<T>): Promise<T> {
+    const deadline = performance.now() + CONNECTION_DEFAULTS.commandMs;
+    for (;;) {
+      const [loaded, called] = await Promise.allSettled([this.#library.load(node), call()]);
+      if (called.status === "fulfilled") return called.value;
+      if (!isUnknownFunction(called.reason)) throw called.reason;
+      if (loaded.status === "rejected") throw loaded.reason;
+      if (performance.now() > deadline) throw called.reason;
+    }
   }
 }
 
-function isUnknownScript(error: unknown): boolean {
-  return error instanceof Error && error.message.startsWith("NOSCRIPT");
+function isUnknownFunction(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith("ERR Function not found");
 }
 
 /** Errors of a Redis that cannot serve now, and of ioredis for a missing connection. */
 const AWAY =
-  /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF)|Connection is closed|no node has the slot|non local key|cluster is down|Cluster (isn't ready|is ended)|slots cache|redirections|startup nodes|sentinels are unreachable|Stream isn't writeable|Command timed out|Socket (timeout|closed)|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|max retries|MaxRetries/i;
+  /^(LOADING|READONLY|MASTERDOWN|CLUSTERDOWN|TRYAGAIN|MOVED|ASK|BUSY|NOREPLICAS|MISCONF|ERR Function not found)|Connection is closed|no node has the slot|non local key|cluster is down|Cluster (isn't ready|is ended)|slots cache|redirections|startup nodes|sentinels are unreachable|Stream isn't writeable|Command timed out|Socket (timeout|closed)|ECONN|EPIPE|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|max retries|MaxRetries/i;
 
 /** The catalogue's error for an error of the store: store-full, store-unavailable, or else internal. */
 export function storeError(error: unknown): PaihaoError {

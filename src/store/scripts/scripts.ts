@@ -3,6 +3,7 @@ import type { Durability } from "../../config/config.ts";
 import { nodesOf } from "../cluster-routing.ts";
 import { type Connection, isCluster, LARGE_VALUE_MS, onLoss } from "../connection.ts";
 import { Confirmation } from "../durability.ts";
+import { type Library, type LibraryOptions, libraryWith } from "../library/library.ts";
 import { allocate } from "./allocate.ts";
 import { allocation } from "./allocation.ts";
 import { audit } from "./audit.ts";
@@ -39,7 +40,7 @@ import { repoint } from "./repoint.ts";
 import { reserve } from "./reserve.ts";
 import { retry } from "./retry.ts";
 import { sample } from "./sample.ts";
-import { Script, type ScriptOptions, storeError } from "./script.ts";
+import { Script, storeError } from "./script.ts";
 import { secret } from "./secret.ts";
 import { startable } from "./startable.ts";
 import { step } from "./step.ts";
@@ -162,35 +163,38 @@ interface Part {
   readonly of: number;
 }
 
-interface ScriptsOptions {
-  /** Whether the server knows script flags and sharded messages (Redis 7 and later). */
-  readonly flags: boolean;
+/** What of the library is not as usual. Whether results are keys of their own: see {@link Config.strictResultTtl}. */
+type UsedLibrary = Partial<LibraryOptions>;
+
+interface ScriptsOptions extends UsedLibrary {
   /**
    * The durability of submissions; above `memory`, on a connection of its own, since waiting for a disk or a replica blocks
    * everything behind it.
    */
   readonly durability?: Durability;
-  /** Whether short results are keys of their own as well, see {@link Config.strictResultTtl}. Default: no. */
-  readonly strictResultTtl?: boolean;
 }
 
 /** The script that reserves, on a connection of its own. */
-export function reserveOn(connection: Connection, options: ScriptsOptions): Scripts["reserve"] {
-  return reserve(new Script(nodesOf(connection), "reserve", serverOf(connection, options)));
+export function reserveOn(connection: Connection, options: UsedLibrary = {}): Scripts["reserve"] {
+  return reserve(new Script(nodesOf(connection), libraryOf(connection, options), "reserve"));
 }
 
-function serverOf(connection: Connection, { flags, strictResultTtl = false }: ScriptsOptions): ScriptOptions {
-  return { flags, sharded: flags && isCluster(connection), strictResultTtl };
+/** The library for a connection; `sharded` is for a connection to one node of a cluster. */
+export function libraryOf(
+  connection: Connection,
+  { sharded = isCluster(connection), strictResultTtl = false }: UsedLibrary,
+): Library {
+  return libraryWith({ sharded, strictResultTtl });
 }
 
 /** The scripts, run through a connection. */
-export function scriptsOf(connection: Connection, options: ScriptsOptions): Scripts {
+export function scriptsOf(connection: Connection, options: ScriptsOptions = {}): Scripts {
   const nodes = nodesOf(connection);
-  const server = serverOf(connection, options);
+  const library = libraryOf(connection, options);
   const confirmation = new Confirmation(options.durability ?? "memory");
   const calls = Object.entries(CALLS).map(([name, call]) => [
     name,
-    call(new Script(nodes, name, server), confirmation),
+    call(new Script(nodes, library, name), confirmation),
   ]);
   const read = async <T>(tag: string, command: (node: Redis) => Promise<T>): Promise<T> => {
     try {

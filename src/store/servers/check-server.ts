@@ -3,8 +3,8 @@ import { messageOf, StartError } from "../../errors.ts";
 import type { StoreNode } from "../../metrics.ts";
 import { type Connection, isCluster, mastersOf } from "../connection.ts";
 
-/** The oldest Redis with every command that the scripts use. */
-export const MINIMUM_REDIS = "6.2";
+/** The oldest Redis with libraries of functions. Every Valkey has them. */
+export const MINIMUM_REDIS = "7.0";
 
 /** The result of checking a store. */
 export interface ServerReport {
@@ -19,14 +19,6 @@ export interface ServerReport {
 /** Whether a version, e.g. `7.0.15`, is new enough. */
 export function isSupportedVersion(version: string): boolean {
   return !isNewer(MINIMUM_REDIS, version);
-}
-
-/** The first major version of Redis with script flags and sharded pub/sub. */
-const SCRIPT_FLAGS_SINCE = 7;
-
-/** Whether a version has them. */
-export function hasScriptFlags(version: string): boolean {
-  return Number.parseInt(version, 10) >= SCRIPT_FLAGS_SINCE;
 }
 
 /** A replica that has been silent for longer does not keep up, s: as in Redis' own min-replicas-max-lag. */

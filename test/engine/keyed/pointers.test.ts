@@ -19,7 +19,7 @@ describe("the pointers to the tasks of a keyed queue", () => {
       partitions: PARTITIONS,
       settings: { keyedConcurrency: 1, ...KEPT },
       makeScripts: (redis) => {
-        const scripts = scriptsOf(redis, { flags: true });
+        const scripts = scriptsOf(redis);
         return {
           ...scripts,
           lifetimes: (tag, ids) => {

@@ -38,7 +38,7 @@ describe("where a keyed task is, over several partitions", () => {
   };
   const anotherProcess = (url?: string) => open({ prefix: t.keys.prefix, ...(url !== undefined && { url }) });
   const makeScripts = (redis: Connection): Scripts => {
-    const scripts = scriptsOf(redis, { flags: true });
+    const scripts = scriptsOf(redis);
     const submit: Scripts["submit"] = (tag, items) => onSubmit(() => scripts.submit(tag, items));
     const lifetimes: Scripts["lifetimes"] = async (tag, ids) => {
       if (canAsk) return await scripts.lifetimes(tag, ids);

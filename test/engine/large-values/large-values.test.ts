@@ -58,7 +58,7 @@ describe("a large value", () => {
   let large: LargeTraffic;
   beforeEach(async () => {
     large = new LargeTraffic();
-    jobs = await openEngine({ makeLarge: (redis) => large.of(scriptsOf(redis, { flags: true })) });
+    jobs = await openEngine({ makeLarge: (redis) => large.of(scriptsOf(redis)) });
   });
   afterEach(() => jobs.close());
 
@@ -285,7 +285,7 @@ describe("a large value", () => {
   });
 
   it("keeps its place among the lines of its key, in a queue over several partitions", async () => {
-    const makeLarge = (redis: Connection) => large.of(scriptsOf(redis, { flags: true }));
+    const makeLarge = (redis: Connection) => large.of(scriptsOf(redis));
     const spread = await openEngine({ partitions: 3, settings: { keyedConcurrency: 1 }, makeLarge });
     try {
       const lines = Array.from({ length: 12 }, (_, n) => JSON.stringify("x".repeat(n % 3 === 1 ? LONG : 10)));

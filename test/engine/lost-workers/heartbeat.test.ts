@@ -89,7 +89,7 @@ describe("a heartbeat", () => {
   it("reports many queues in several calls", async function () {
     if (onCluster()) return this.skip();
     const slots = new Map(Array.from({ length: 250 }, (_, n) => [`q${n}`, 1]));
-    const scripts = async () => (await commands()).get("evalsha") ?? 0;
+    const scripts = async () => (await commands()).get("fcall") ?? 0;
     await t.engine.heartbeat("w1", TTL_MS, slots);
     const before = await scripts();
     await t.engine.heartbeat("w1", TTL_MS, slots);

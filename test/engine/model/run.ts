@@ -22,7 +22,7 @@ import type { ModelRules } from "./tasks.ts";
 
 /** The scripts with a smaller cap on dead letters, which a short run meets. */
 function cappedScripts(redis: Connection): Scripts {
-  const scripts = scriptsOf(redis, { flags: true });
+  const scripts = scriptsOf(redis);
   return {
     ...scripts,
     fail: (tag, items) => scripts.fail(tag, items, MODEL_DEAD_CAP),

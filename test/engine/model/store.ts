@@ -221,7 +221,7 @@ export class TimeTravel {
 
 /** A connection that sends every script twice, as one does that lost the first reply; the first reply is given. */
 export function sendingTwice(redis: Connection, twice: () => boolean): Connection {
-  const doubled = new Set(["evalsha", "eval", "callBuffer"]);
+  const doubled = new Set(["sendCommand"]);
   return new Proxy(redis, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target);

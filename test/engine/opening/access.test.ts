@@ -57,7 +57,11 @@ describe("the start on a store", function () {
     const elsewhere = await urlWith("~other*", "&*", "+@all");
     await expectStartError(open(elsewhere), "may not use keys that begin with {ph:; allow it: ACL SETUSER … '~{ph:*'");
     const unscripted = await urlWith("~*", "&*", "+@all", "-@scripting");
-    await expectStartError(open(unscripted), "may not run EVALSHA and EVAL; allow it: ACL SETUSER … +evalsha +eval ");
+    await expectStartError(
+      open(unscripted),
+      "may not run FUNCTION|LIST, FUNCTION|DELETE, FUNCTION|LOAD, FCALL; allow it: ACL SETUSER … " +
+        "'+function|list' '+function|delete' '+function|load' +fcall ",
+    );
   });
 
   it("tries each command that a script uses, and no other", () => {
@@ -105,10 +109,20 @@ describe("the start on a store", function () {
     for (const partitions of ["1", "3"]) {
       it(`serves submissions, results, cancels, webhooks and limits, with PARTITIONS=${partitions}`, async () => {
         const prefix = `least${partitions}`;
-        const url = await urlWith(...documentedRights().map((right) => right.replace("{ph:", `{${prefix}:`)));
+        const rights = documentedRights().map((right) => right.replace("{ph:", `{${prefix}:`));
+        const limit = partitions === "1" ? {} : { RATE_LIMIT: "1000/1m" };
+        let url = await urlWith(...rights);
+        if (limit.RATE_LIMIT) {
+          await expectStartError(
+            open(url, { ...limit, KEY_PREFIX: prefix }),
+            "may not run EVAL, EVALSHA; allow it: ACL SETUSER … +eval +evalsha ",
+          );
+          url = await urlWith(...rights, "+eval", "+evalsha");
+        }
         const server = await startServer({
           ...{ REDIS_URL: url, KEY_PREFIX: prefix, PARTITIONS: partitions },
-          ...{ RATE_LIMIT: "1000/1m", WEBHOOK_ALLOW: "127.0.0.1", STRICT_RESULT_TTL: "true" },
+          ...limit,
+          ...{ WEBHOOK_ALLOW: "127.0.0.1", STRICT_RESULT_TTL: "true" },
         });
         try {
           expect((await server.post("default", { n: 1 })).status).to.equal(200);

@@ -23,7 +23,7 @@ describe("the version of the data", () => {
   let keys: Keys;
   beforeEach(async () => {
     redis = await connect(storeUrl(), "version", log);
-    scripts = scriptsOf(redis, { flags: false });
+    scripts = scriptsOf(redis);
     keys = new Keys(uniquePrefix(), 2);
   });
   afterEach(async () => {

@@ -19,7 +19,7 @@ describe("the secret of a deployment", () => {
 
   beforeEach(async () => {
     const connection = await connect(storeUrl(), "secret", log);
-    parts = { scripts: scriptsOf(connection, { flags: false }), keys: new Keys(uniquePrefix(), 2), connection, log };
+    parts = { scripts: scriptsOf(connection), keys: new Keys(uniquePrefix(), 2), connection, log };
   });
   afterEach(async () => {
     for (const secret of opened.splice(0)) secret.close();

@@ -348,7 +348,7 @@ describe("a script sent twice, as after a lost reply", () => {
     const t = await openEngine();
     const broken = await connect(storeUrlAt(proxy.port), "broken", createLog("silent"));
     try {
-      const scripts = scriptsOf(broken, { flags: true });
+      const scripts = scriptsOf(broken);
       const lost = proxy.loseReply();
       const { verdicts } = await scripts.submit(t.keys.tag(0), [submitItem("a", "1")]);
       await lost;

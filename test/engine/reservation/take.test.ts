@@ -58,7 +58,7 @@ describe("a request for work that is sent again", () => {
   let serial = 0;
   beforeEach(async () => {
     faults = new Faults();
-    t = await openEngine({ partitions: 3, makeScripts: (redis) => faults.in(scriptsOf(redis, { flags: true })) });
+    t = await openEngine({ partitions: 3, makeScripts: (redis) => faults.in(scriptsOf(redis)) });
   });
   afterEach(() => t.close());
 

@@ -30,15 +30,15 @@ describe("the check of a store", () => {
     expect(policy).to.equal("noeviction");
   });
 
-  it("requires Redis 6.2", () => {
-    for (const old of ["2.8.24", "5.0.14", "6.0.20"]) expect(isSupportedVersion(old), old).to.equal(false);
-    for (const fit of ["6.2.0", "6.10.1", "7.0.15", "10.0.0"]) expect(isSupportedVersion(fit), fit).to.equal(true);
+  it("requires Redis 7.0, and takes any Valkey", () => {
+    for (const old of ["2.8.24", "5.0.14", "6.2.20"]) expect(isSupportedVersion(old), old).to.equal(false);
+    for (const fit of ["7.0.0", "7.2.4", "7.10.1", "10.0.0"]) expect(isSupportedVersion(fit), fit).to.equal(true);
   });
 
   it("says which version was found and which is needed", async () => {
     await expectStartError(
-      checked({ redis_version: "5.0.7", maxmemory_policy: "noeviction" }),
-      "the store is Redis 5.0.7, but 6.2 or later is needed",
+      checked({ redis_version: "6.2.14", maxmemory_policy: "noeviction" }),
+      "the store is Redis 6.2.14, but 7.0 or later is needed",
     );
   });
 

@@ -82,13 +82,13 @@ describe("the store that is provided", () => {
   });
 
   it("is not an installed server that is too old, and the log says so", async () => {
-    await onlyOnPath("redis-server", "5.0.0");
+    await onlyOnPath("redis-server", "6.2.14");
     const { log, messages } = recordingLog();
     expect((await provide({}, log)).kind).to.equal("embedded");
     expect(messages[0])
       .to.contain(path.join(dir, "redis-server"))
-      .and.to.contain("version 5.0.0")
-      .and.to.contain("6.2");
+      .and.to.contain("version 6.2.14")
+      .and.to.contain("7.0 or later is needed");
   });
 
   it("cannot be native if no server is installed; the error says how to install one", async () => {
@@ -145,10 +145,10 @@ describe("an external store", () => {
   });
 
   it("that is too old is refused", async () => {
-    fake = await startFakeRedis({ redis_version: "5.0.7" });
+    fake = await startFakeRedis({ redis_version: "6.2.14" });
     await expectStartError(
       probe(`redis://127.0.0.1:${fake.port}`),
-      `127.0.0.1:${fake.port}: the store is Redis 5.0.7, but 6.2 or later is needed`,
+      `127.0.0.1:${fake.port}: the store is Redis 6.2.14, but 7.0 or later is needed`,
     );
   });
 

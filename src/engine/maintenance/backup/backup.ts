@@ -3,7 +3,7 @@ import type { Logger } from "../../../log.ts";
 import { connect } from "../../../store/connection.ts";
 import { Keys } from "../../../store/keys.ts";
 import { scriptsOf } from "../../../store/scripts/scripts.ts";
-import { checkServer, hasScriptFlags } from "../../../store/servers/check-server.ts";
+import { checkServer } from "../../../store/servers/check-server.ts";
 import { packageVersion } from "../../../version.ts";
 import { dataVersionProblem } from "../../opening/data-version.ts";
 import { type BackupCounts, type BackupPart, FORMAT, writeBackup } from "./backup-file.ts";
@@ -32,7 +32,7 @@ export async function backupStore(
     const problem = await dataVersionProblem(redis, first);
     if (problem !== undefined) throw new StartError(problem);
     const keys = new Keys(prefix, Number(partitions));
-    const scripts = scriptsOf(redis, { flags: hasScriptFlags(version) });
+    const scripts = scriptsOf(redis);
     const header = {
       format: FORMAT,
       ...{ release: packageVersion(), prefix, partitions: keys.partitions },

@@ -7,7 +7,7 @@ import { DATA_VERSION, dataVersionProblemOf, RESTORING, readStoredVersion } from
 import { TASK_FIELDS } from "../../../store/fields.ts";
 import { Keys, START } from "../../../store/keys.ts";
 import { scriptsOf } from "../../../store/scripts/scripts.ts";
-import { checkServer, hasScriptFlags } from "../../../store/servers/check-server.ts";
+import { checkServer } from "../../../store/servers/check-server.ts";
 import { packageVersion } from "../../../version.ts";
 import { type AuditReport, audit } from "../audit.ts";
 import { type BackupCounts, type BackupPart, type CheckedBackup, checkBackup } from "./backup-file.ts";
@@ -50,11 +50,11 @@ export async function restoreStore(
   checkFit(backup, request);
   const redis = await connect(request.url, "restore", log, { commandMs: LARGE_VALUE_MS });
   try {
-    const { version } = await checkServer(redis);
+    await checkServer(redis);
     const keys = new Keys(request.prefix, backup.header.partitions);
     await makeRoom(redis, keys, request.replace);
     const expired = await writeParts(redis, keys, backup, onPart);
-    const check = await audit(redis, scriptsOf(redis, { flags: hasScriptFlags(version) }), keys, { heal: true });
+    const check = await audit(redis, scriptsOf(redis), keys, { heal: true });
     const { data } = backup.header;
     await (data === "" ? redis.del(keys.dataVersion) : redis.set(keys.dataVersion, data));
     return { counts: backup.counts, expired, check };

@@ -1,0 +1,100 @@
+import type { Redis } from "ioredis";
+import { messageOf, reasonOf } from "../../errors.ts";
+import type { Logger } from "../../log.ts";
+import { type Connection, mastersOf } from "../connection.ts";
+import { type LibraryOptions, libraryText, type VerbFunctions } from "./text.ts";
+
+export type { LibraryOptions };
+
+/** The names of our libraries, for FUNCTION LIST and in full. */
+const PATTERN = "paihao_*";
+const OURS = /^paihao_[0-9a-f]{8}$/;
+
+/** Each is made when it is first asked for: all connections use the same. */
+const made = new Map<string, Library>();
+
+/** The library with these options. */
+export function libraryWith({ sharded, strictResultTtl }: LibraryOptions): Library {
+  const key = `${sharded} ${strictResultTtl}`;
+  const library = made.get(key) ?? new Library({ sharded, strictResultTtl });
+  made.set(key, library);
+  return library;
+}
+
+/**
+ * All that runs in the store, as one library of Redis Functions. The digest of its text is in its names, so that processes of several
+ * releases each find their own. Redis replicates and saves it; where it is missing all the same, it is loaded by whoever needs it.
+ */
+export class Library {
+  readonly name: string;
+  readonly #text: string;
+  readonly #functions: ReadonlyMap<string, VerbFunctions>;
+  readonly #loading = new WeakMap<Redis, Promise<void>>();
+
+  constructor(options: LibraryOptions) {
+    const { name, text, functions } = libraryText(options);
+    this.name = name;
+    this.#text = text;
+    this.#functions = functions;
+  }
+
+  /** @throws Error if there is no such verb */
+  functionsOf(verb: string): VerbFunctions {
+    const functions = this.#functions.get(verb);
+    if (!functions) throw new Error(`the library has no ${verb}`);
+    return functions;
+  }
+
+  /**
+   * Loads it into a server that does not have it: once for all who ask on a connection while that lasts.
+   * @throws Error that the store answered
+   */
+  load(node: Redis): Promise<void> {
+    let loading = this.#loading.get(node);
+    if (!loading) {
+      loading = this.#load(node).finally(() => this.#loading.delete(node));
+      this.#loading.set(node, loading);
+    }
+    return loading;
+  }
+
+  async #load(node: Redis): Promise<void> {
+    try {
+      await node.function("LOAD", this.#text);
+    } catch (error) {
+      // Another process was faster. The digest in the name says that it is the same.
+      if (!messageOf(error).includes("already exists")) throw error;
+    }
+  }
+
+  /**
+   * Loads it on every master that does not have it, and removes those of other releases: a process that still needs one loads it again. What
+   * cannot be done now is left to the first call, and to the next start.
+   */
+  async install(connection: Connection, log: Logger): Promise<void> {
+    const settled = await Promise.allSettled(mastersOf(connection).map((node) => this.#install(node)));
+    for (const one of settled)
+      if (one.status === "rejected") log.debug({ reason: reasonOf(one.reason) }, "library: not installed on a master");
+  }
+
+  async #install(node: Redis): Promise<void> {
+    const names = await listed(node);
+    if (!names.includes(this.name)) await this.load(node);
+    for (const name of names) if (name !== this.name && OURS.test(name)) await remove(node, name);
+  }
+}
+
+/** Our libraries on a server. @throws Error that the store answered */
+export async function listed(node: Redis): Promise<string[]> {
+  const rows = (await node.function("LIST", "LIBRARYNAME", PATTERN)) as unknown[][];
+  return rows.map((row) => String(row[row.indexOf("library_name") + 1]));
+}
+
+/** Removes a library; one that is not there is gone already. @throws Error that the store answered */
+async function remove(node: Redis, name: string): Promise<void> {
+  try {
+    await node.function("DELETE", name);
+  } catch (error) {
+    if (!messageOf(error).includes("Library not found")) throw error;
+  }
+}
