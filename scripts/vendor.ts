@@ -8,7 +8,7 @@ import { join, sep } from "node:path";
 import { buildSync } from "esbuild";
 
 const BUNDLED = [
-  ...["koa", "@koa/router", "htmlparser2", "marked", "prom-client", "rate-limiter-flexible", "uuid"],
+  ...["koa", "@koa/router", "htmlparser2", "marked", "prom-client", "rate-limiter-flexible", "string-width", "uuid"],
   ...["api", "context-async-hooks", "resources", "sdk-metrics", "sdk-trace"].map((name) => `@opentelemetry/${name}`),
   ...["metrics-otlp-http", "metrics-otlp-proto", "trace-otlp-http", "trace-otlp-proto"].map(
     (name) => `@opentelemetry/exporter-${name}`,

@@ -1,6 +1,7 @@
 import { follow, type TaskEvent } from "../client/follow.ts";
 import { PaihaoError, taskError } from "../client/problem.ts";
 import { CommandError, EXIT, failureOf } from "./exit.ts";
+import { withLastError } from "./last-error.ts";
 import { printResult } from "./result.ts";
 import type { NamedTask } from "./server.ts";
 import { openView } from "./terminal/progress.ts";
@@ -35,7 +36,7 @@ interface WatchOptions {
  */
 export async function waitForTask(task: NamedTask, { json, signal }: WatchOptions): Promise<void> {
   for await (const _ of eventsOf(task, { signal, output: false }));
-  await printResult(task, { json, signal });
+  await withLastError(task, json, () => printResult(task, { json, signal }));
 }
 
 /**
@@ -55,7 +56,7 @@ export async function watchTask(task: NamedTask, { json, signal }: WatchOptions)
     view.end();
   }
   if (problem === undefined) return json ? undefined : printResult(task, { signal });
-  if (!json) throw problem;
+  if (!json) return withLastError(task, json, () => Promise.reject(problem));
   // It has been printed.
   const { exitCode, message = "" } = failureOf(problem);
   throw new CommandError(exitCode, message);

@@ -16,3 +16,8 @@ export function ownUrl(host: string, port: number | string): string {
   const name = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
   return `http://${name.includes(":") ? `[${name}]` : name}:${port}`;
 }
+
+/** Whether terminals know no escape sequences. */
+export function isDumb({ TERM }: Environment = process.env): boolean {
+  return TERM === "dumb";
+}

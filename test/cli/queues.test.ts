@@ -91,7 +91,16 @@ describe("paihao and the queues", function () {
     await killTwo();
     const { stdout } = await paihao("dead ls failing");
     expect(linesOf(stdout).map((line) => line.split("\t")[0])).to.have.members(["one", "two"]);
-    expect(stdout).to.match(/1 of 1\ttask-failed: /);
+    expect(stdout).to.match(/1 of 1\ttask-failed: (?!The handler failed)\S/);
+    const [, thrown = ""] = /task-failed: (.*)$/m.exec(stdout) ?? [];
+    expect((await paihao("status one")).stdout).to.contain(`last error  ${thrown}\n`);
+    const collected = await paihao("get one");
+    expect(collected.code).to.equal(1);
+    expect(collected.stderr)
+      .to.match(/^paihao: The task failed\b/)
+      .and.contain(`last error: ${thrown})`);
+    const [line = ""] = linesOf((await paihao("watch one", keyOf("admin"))).stderr).slice(-1);
+    expect(line).to.contain(`last error: ${thrown})`);
     expect(await paihao("dead retry default one")).to.include({ code: 3, stdout: "" });
     const some = await paihao("dead retry failing nobody one");
     expect(some).to.include({ code: 3, stdout: "one\n" });

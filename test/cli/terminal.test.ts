@@ -20,9 +20,13 @@ describe("paihao on a terminal", function () {
     await server?.stop();
   });
 
-  const start = (args: readonly string[], env: Readonly<Record<string, string>> = {}): Terminal => {
+  const start = (
+    args: readonly string[],
+    env: Readonly<Record<string, string>> = {},
+    size?: { columns: number; rows: number },
+  ): Terminal => {
     const command = [process.execPath, ...builtCommand(), ...args];
-    const terminal = new Terminal(command, { PAIHAO_URL: server.url, ...env });
+    const terminal = new Terminal(command, { PAIHAO_URL: server.url, ...env }, size);
     open.push(terminal);
     return terminal;
   };
@@ -136,7 +140,43 @@ describe("paihao on a terminal", function () {
     const terminal = new Terminal(command, { PAIHAO_URL: server.url }, { columns: 0, rows: 0 });
     open.push(terminal);
     expect(await terminal.ended).to.equal(0);
-    expect(terminal.screen.text).to.match(/^QUEUE +WAITING/m);
+    expect(terminal.screen.text).to.match(/^QUEUE .*WAIT.* STARTS/m);
+  });
+
+  it("writes no escape sequences where TERM is dumb", async () => {
+    const [gate] = await fill(1);
+    const mine = closedGate();
+    const env = { TERM: "dumb" };
+    const watched = start(["submit", "gated", JSON.stringify(mine.input), "--watch", "--id", "mine"], env);
+    await watched.until(/mine: waiting, place 1/);
+    gate?.open();
+    await mine.entered;
+    mine.open("done");
+    expect(await watched.ended).to.equal(0);
+    expect(watched.screen.text).to.match(/mine: succeeded in .*\n"done"/);
+    const top = start(["top"], env);
+    expect(await top.ended, "once").to.equal(0);
+    expect(top.screen.text).to.match(/^QUEUE .*WAIT/);
+    const asked = start(["dead", "rm", "failing", "--all"], env);
+    await asked.until(/\[y\/N\]/);
+    asked.type("n\r");
+    expect(await asked.ended).to.equal(1);
+    for (const { written } of [watched, top, asked]) expect(written).to.not.contain("\u001b");
+  });
+
+  it("scrolls with top, and shows its keys all the time", async () => {
+    const terminal = start(["top", "--interval", "100ms"], {}, { columns: 40, rows: 8 });
+    await terminal.until(/1–4 of \d+$/);
+    const [first = ""] = terminal.screen.text.split("\n").slice(3);
+    terminal.type("\u001b[B");
+    await terminal.until(/2–5 of \d+$/);
+    expect(terminal.screen.text).to.not.contain(first);
+    terminal.type("G");
+    await terminal.until(/(\d+) of \1$/);
+    terminal.type("g");
+    await terminal.until(/1–4 of \d+$/);
+    terminal.type("q");
+    expect(await terminal.ended).to.equal(0);
   });
 
   it("shows all queues in one screen with top, follows them, and leaves the terminal as it was", async () => {

@@ -1,5 +1,6 @@
 import type { Command } from "commander";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
+import { withLastError } from "../last-error.ts";
 import { printResult } from "../result.ts";
 import { connectionTo, taskAt } from "../server.ts";
 
@@ -11,7 +12,8 @@ export function getCommand(): Command {
     "paihao get '/v1/requests/report-7'",
   ]).action(
     clientAction(async (options: ClientOptions, task: string) => {
-      await printResult(taskAt(connectionTo(options), task), options);
+      const named = taskAt(connectionTo(options), task);
+      await withLastError(named, options.json, () => printResult(named, options));
       return undefined;
     }),
   );

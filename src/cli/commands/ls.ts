@@ -4,37 +4,61 @@ import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { connectionTo, itemsOf, queuePath } from "../server.ts";
 import { note, printJsonLine } from "../terminal/print.ts";
 import { type Column, printTable } from "../terminal/table.ts";
-import { ageText, durationText, percentText, spanText } from "../terminal/words.ts";
+import { ageText, durationText, percentText, spanText, untilText } from "../terminal/words.ts";
 import { wholeWithin } from "../values.ts";
 
-const LISTS = ["waiting", "running", "dead", "finished"] as const;
+const LISTS = ["waiting", "scheduled", "running", "dead", "finished"] as const;
 type ListName = (typeof LISTS)[number];
 
-const ID: Column<Status> = { title: "ID", value: ({ id }) => id };
-const ATTEMPT: Column<Status> = {
+/** What lists have besides. */
+type Listed = Status & {
+  readonly dueAt: string | null;
+  /** Of a dead task, newest first. */
+  readonly errors?: readonly string[];
+};
+
+const ID: Column<Listed> = { title: "ID", value: ({ id }) => id, cut: { where: "middle", least: 11 } };
+const STATE: Column<Listed> = { title: "STATE", value: ({ state }) => state };
+const ATTEMPT: Column<Listed> = {
   title: "ATTEMPT",
+  rank: 3,
   value: ({ attempt, maxAttempts }) => `${attempt} of ${maxAttempts}`,
 };
-const TOOK: Column<Status> = { title: "TOOK", value: ({ startedAt, finishedAt }) => spanText(startedAt, finishedAt) };
-const ENDED: Column<Status> = { title: "ENDED", value: ({ finishedAt }) => ago(finishedAt) };
-const ERROR: Column<Status> = { title: "ERROR", value: ({ error }) => error && `${error.code}: ${error.message}` };
+const TOOK: Column<Listed> = {
+  title: "TOOK",
+  rank: 2,
+  value: ({ startedAt, finishedAt }) => spanText(startedAt, finishedAt),
+};
+const ENDED: Column<Listed> = { title: "ENDED", rank: 1, value: ({ finishedAt }) => ago(finishedAt) };
+const ERROR: Column<Listed> = {
+  title: "ERROR",
+  // What the handler threw last says more than that it failed.
+  value: ({ error, errors = [] }) => error && `${error.code}: ${errors[0] ?? error.message}`,
+  cut: { where: "end", least: 12 },
+};
 
-const COLUMNS: Readonly<Record<ListName, readonly Column<Status>[]>> = {
+/** How each list is shown. */
+export const COLUMNS: Readonly<Record<ListName, readonly Column<Listed>[]>> = {
   waiting: [
     ID,
     { title: "PLACE", value: ({ index }) => (index === null ? null : index + 1) },
-    { title: "SUBMITTED", value: ({ createdAt }) => ago(createdAt) },
-    { title: "STARTS IN", value: ({ eta }) => eta && durationText(eta.seconds) },
+    { title: "SUBMITTED", rank: 2, value: ({ createdAt }) => ago(createdAt) },
+    { title: "STARTS IN", short: "STARTS", rank: 1, value: ({ eta }) => eta && durationText(eta.seconds) },
   ],
+  scheduled: [ID, STATE, { title: "DUE IN", value: ({ dueAt }) => untilText(dueAt) }, ATTEMPT],
   running: [
     ID,
-    { title: "STARTED", value: ({ startedAt }) => ago(startedAt) },
+    { title: "STARTED", rank: 2, value: ({ startedAt }) => ago(startedAt) },
     ATTEMPT,
     { title: "PROGRESS", value: ({ progress }) => progress && percentText(progress) },
-    { title: "", value: ({ progress, cancelRequested }) => (cancelRequested ? "stopping" : (progress?.message ?? "")) },
+    {
+      title: "",
+      value: ({ progress, cancelRequested }) => (cancelRequested ? "stopping" : (progress?.message ?? "")),
+      cut: { where: "end", least: 8 },
+    },
   ],
   dead: [ID, ENDED, ATTEMPT, ERROR],
-  finished: [ID, { title: "STATE", value: ({ state }) => state }, ENDED, TOOK, ERROR],
+  finished: [ID, STATE, ENDED, TOOK, ERROR],
 };
 
 const ago = (time: string | null): string | null => (time === null ? null : `${ageText(time)} ago`);
@@ -62,9 +86,9 @@ export interface ListOptions extends ClientOptions {
 
 /** Prints the tasks of a list as they come, at most `limit`. */
 export async function list(options: ListOptions, queue: string, name: ListName): Promise<undefined> {
-  const rows: Status[] = [];
+  const rows: Listed[] = [];
   let printed = 0;
-  for await (const task of itemsOf<Status>(connectionTo(options), `${queuePath(queue)}/${name}`)) {
+  for await (const task of itemsOf<Listed>(connectionTo(options), `${queuePath(queue)}/${name}`)) {
     if (printed === options.limit) {
       note(`there are more; --limit ${options.limit * 10} shows them`);
       break;

@@ -2,6 +2,7 @@ import type { Command } from "commander";
 import { pathTo } from "../../client/follow.ts";
 import type { Status } from "../../client/status.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
+import { lastErrorOf } from "../last-error.ts";
 import { ask, connectionTo, taskAt } from "../server.ts";
 import { print, printJson } from "../terminal/print.ts";
 import { fieldLines } from "../terminal/queue-text.ts";
@@ -17,13 +18,13 @@ export function statusCommand(): Command {
       const task = taskAt(connectionTo(options), name);
       const status = await ask<Status>(task.connection, pathTo(task, "/status"));
       if (options.json) printJson(status);
-      else for (const line of statusLines(status)) print(line);
+      else for (const line of statusLines(status, await lastErrorOf(task, status.state))) print(line);
       return undefined;
     }),
   );
 }
 
-function statusLines(status: Status): string[] {
+function statusLines(status: Status, lastError: string | null): string[] {
   const { progress, state } = status;
   const percent = progress && state === "running" ? percentText(progress) : null;
   return fieldLines([
@@ -31,6 +32,7 @@ function statusLines(status: Status): string[] {
     ["queue", status.queue],
     ["state", statusText(status)],
     ["progress", percent && [percent, progress?.message ?? ""].join(" ").trim()],
+    ["last error", lastError],
     ["attempt", status.attempt === 0 ? null : `${status.attempt} of ${status.maxAttempts}`],
     ["submitted", timeText(status.createdAt)],
     ["started", timeText(status.startedAt)],

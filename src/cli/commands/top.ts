@@ -5,11 +5,12 @@ import type { Queue } from "../../client/status.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { EXIT, type ExitCode, failureOf } from "../exit.ts";
 import { ask, connectionTo } from "../server.ts";
-import { paint, printJsonLine } from "../terminal/print.ts";
+import { printJsonLine } from "../terminal/print.ts";
 import { QUEUE_COLUMNS } from "../terminal/queue-text.ts";
 import { Screen } from "../terminal/screen.ts";
-import { printTable, tableLines } from "../terminal/table.ts";
-import { count } from "../terminal/words.ts";
+import { canDraw } from "../terminal/size.ts";
+import { printTable } from "../terminal/table.ts";
+import { type Look, lastOffset, pageOf, topLines } from "../terminal/top-view.ts";
 import { DURATION_HELP, readTimeout } from "../values.ts";
 
 const SHORTEST_MS = 100;
@@ -44,16 +45,11 @@ async function run(options: TopOptions): Promise<ExitCode> {
     }
     return EXIT.done;
   }
-  if (options.once || !process.stdout.isTTY) {
+  if (options.once || !canDraw(process.stdout)) {
     printTable(QUEUE_COLUMNS, first.items);
     return EXIT.done;
   }
   return live(connection, options.interval, first);
-}
-
-interface Look {
-  readonly time: string;
-  readonly items: readonly Queue[];
 }
 
 async function look(connection: Connection): Promise<Look> {
@@ -63,10 +59,15 @@ async function look(connection: Connection): Promise<Look> {
 
 async function live(connection: Connection, intervalMs: number, first: Look): Promise<ExitCode> {
   const screen = new Screen(process.stdout);
-  const { signal, end } = keyPressed();
   let seen = first;
-  let trouble = "";
-  const draw = () => screen.draw(linesOf(connection.url, seen, trouble, screen.width));
+  let problem = "";
+  let offset = 0;
+  const draw = () => screen.draw(topLines({ ...seen, url: connection.url, problem, offset }, screen.size));
+  const { signal, end } = keysPressed((move) => {
+    const most = lastOffset(seen, screen.size);
+    offset = Math.min(most, Math.max(0, Math.min(offset, most) + move(pageOf(screen.size))));
+    draw();
+  });
   process.stdout.on("resize", draw);
   try {
     for (;;) {
@@ -74,10 +75,10 @@ async function live(connection: Connection, intervalMs: number, first: Look): Pr
       await sleep(intervalMs, undefined, { signal });
       try {
         seen = await look(connection);
-        trouble = "";
+        problem = "";
       } catch (error) {
         // A restart of the server is waited for.
-        trouble = failureOf(error).message ?? "";
+        problem = failureOf(error).message ?? "";
       }
     }
   } catch (error) {
@@ -90,37 +91,34 @@ async function live(connection: Connection, intervalMs: number, first: Look): Pr
   }
 }
 
-function linesOf(url: string, { time, items }: Look, trouble: string, width: number): string[] {
-  const sum = (of: (queue: Queue) => number) => items.reduce((total, queue) => total + of(queue), 0);
-  const [head = "", ...rows] = tableLines(QUEUE_COLUMNS, items, width);
-  const figures = `${count(
-    sum((q) => q.waiting),
-    "task",
-  )} waiting, ${sum((q) => q.running)} running, ${sum((q) => q.dead)} dead`;
-  const at = new Date(time).toLocaleTimeString("sv");
-  return [
-    `${paint("bold", `paihao ${url}`)}  ${at}  ${figures}`,
-    trouble === "" ? "" : paint("red", trouble),
-    head,
-    ...rows.map((line, i) => {
-      const queue = items[i];
-      if (!queue) return line;
-      if (queue.dead > 0) return paint("red", line);
-      return queue.paused || queue.resting ? paint("yellow", line) : line;
-    }),
-    "",
-    paint("dim", "q quits"),
-  ];
-}
+/** By how many queues a key scrolls, where so many fit on the screen. */
+type Move = (page: number) => number;
 
-/** A signal that fires with the exit code when the person wants to leave. */
-function keyPressed(): { signal: AbortSignal; end(): void } {
+const MOVES: ReadonlyMap<string, Move> = new Map<string, Move>([
+  ...["\x1b[A", "\x1bOA", "k"].map((key) => [key, () => -1] as const),
+  ...["\x1b[B", "\x1bOB", "j"].map((key) => [key, () => 1] as const),
+  ["\x1b[5~", (page) => -page],
+  ...["\x1b[6~", " "].map((key) => [key, (page: number) => page] as const),
+  ...["\x1b[H", "\x1bOH", "\x1b[1~", "g"].map((key) => [key, () => Number.NEGATIVE_INFINITY] as const),
+  ...["\x1b[F", "\x1bOF", "\x1b[4~", "G"].map((key) => [key, () => Number.POSITIVE_INFINITY] as const),
+]);
+
+/** A key that sends a sequence, or a character. */
+// biome-ignore lint/suspicious/noControlCharactersInRegex: the sequences of a terminal
+const KEY = /\x1b[[O][\d;]*[A-Za-z~]|./gs;
+
+/** A signal that fires with the exit code when the person wants to leave; other keys scroll. */
+function keysPressed(scroll: (move: Move) => void): { signal: AbortSignal; end(): void } {
   const controller = new AbortController();
   const { stdin } = process;
   const onData = (data: Buffer) => {
-    if (data.includes("q")) controller.abort(EXIT.done);
-    // In raw mode it is a character.
-    if (data.includes("\x03")) controller.abort(EXIT.interrupted);
+    for (const [key] of data.toString("latin1").matchAll(KEY)) {
+      const move = MOVES.get(key);
+      if (key === "q") controller.abort(EXIT.done);
+      // In raw mode it is a character.
+      else if (key === "\x03") controller.abort(EXIT.interrupted);
+      else if (move) scroll(move);
+    }
   };
   const onInterrupt = () => controller.abort(EXIT.interrupted);
   // Whatever ends it: the terminal has to be as before.

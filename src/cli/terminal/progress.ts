@@ -1,6 +1,7 @@
 import type { Output, Progress, Status } from "../../client/status.ts";
 import { LiveLine } from "./live-line.ts";
 import { note, paint, plain, plainLines, printJsonLine } from "./print.ts";
+import { canDraw } from "./size.ts";
 import { percentText, statusText } from "./words.ts";
 
 /** How a task is shown while a person or a program waits for it. */
@@ -14,7 +15,7 @@ export interface ProgressView {
 /** The view for where the output goes: NDJSON, a live line on a terminal, or one line for each change. */
 export function openView({ json = false }: { json?: boolean | undefined }): ProgressView {
   if (json) return { status: printJsonLine, output: printJsonLine, end: () => undefined };
-  return process.stderr.isTTY ? new LiveView(process.stderr) : new LineView();
+  return canDraw(process.stderr) ? new LiveView(process.stderr) : new LineView();
 }
 
 const BAR = { width: 24, done: "█", left: "░" } as const;

@@ -5,17 +5,24 @@ import { count, durationText } from "./words.ts";
 
 /** The figures of queues in a table. */
 export const QUEUE_COLUMNS: readonly Column<Queue>[] = [
-  { title: "QUEUE", value: ({ name }) => name },
-  { title: "WAITING", value: ({ waiting }) => waiting },
-  { title: "RUNNING", value: ({ running }) => running },
-  { title: "SLOTS", value: ({ slots }) => slots },
-  { title: "SCHEDULED", value: ({ scheduled }) => scheduled },
+  { title: "QUEUE", value: ({ name }) => name, cut: { where: "middle", least: 10 } },
+  { title: "WAITING", short: "WAIT", value: ({ waiting }) => waiting },
+  { title: "RUNNING", short: "RUN", value: ({ running }) => running },
+  { title: "SLOTS", value: ({ slots }) => slots, rank: 5 },
+  { title: "SCHEDULED", short: "SCHED", value: ({ scheduled }) => scheduled, rank: 3 },
   { title: "DEAD", value: ({ dead }) => dead },
-  { title: "DONE/S", value: ({ rate }) => round(rate.finished) },
-  { title: "TAKES", value: ({ serviceTime }) => optionalDuration(serviceTime.mean) },
-  { title: "NEW STARTS IN", value: ({ eta }) => optionalDuration(eta?.seconds ?? null) },
-  { title: "", value: (queue) => remark(queue) },
+  { title: "DONE/S", value: ({ rate }) => round(rate.finished), rank: 4 },
+  { title: "TAKES", value: ({ serviceTime }) => optionalDuration(serviceTime.mean), rank: 2 },
+  { title: "NEW STARTS IN", short: "STARTS", value: ({ eta }) => optionalDuration(eta?.seconds ?? null), rank: 1 },
+  { title: "STATE", value: (queue) => remark(queue), cut: { where: "end", least: 9 }, early: true },
 ];
+
+/** How much a queue needs somebody: those that cannot work first, then those with dead tasks, then paused ones. */
+export function troubleOf({ resting, workers, waiting, dead, paused }: Queue): number {
+  if (resting || (workers === 0 && waiting > 0)) return 3;
+  if (dead > 0) return 2;
+  return paused ? 1 : 0;
+}
 
 /** One queue in lines. */
 export function queueLines(queue: Queue): string[] {

@@ -14,8 +14,8 @@ export class Screen {
     process.once("exit", this.#onExit);
   }
 
-  get width(): number {
-    return sizeOf(this.#stream).columns;
+  get size(): { columns: number; rows: number } {
+    return sizeOf(this.#stream);
   }
 
   /** Shows lines from the top; those that do not fit are cut. */

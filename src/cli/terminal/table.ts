@@ -1,10 +1,19 @@
 import { paint, plain, print } from "./print.ts";
 import { sizeOf } from "./size.ts";
+import { cut, padded, widthOf } from "./width.ts";
 
 /** A column of a table; numbers stand at its right. */
 export interface Column<Row> {
   readonly title: string;
+  /** The title where there is little room. */
+  readonly short?: string;
   readonly value: (row: Row) => string | number | null;
+  /** Where its values may be cut, down to `least` columns of the terminal. */
+  readonly cut?: { readonly where: "end" | "middle"; readonly least: number };
+  /** What is left out first where there is too little room: the column with the highest number, and none without one. */
+  readonly rank?: number;
+  /** On a terminal it stands behind the first column, or is left out if it has no values. */
+  readonly early?: true;
 }
 
 /** What stands for nothing. */
@@ -20,16 +29,61 @@ export function printTable<Row>(columns: readonly Column<Row>[], rows: readonly 
   for (const row of rows) print(columns.map(({ value }) => plain(String(value(row) ?? ""))).join("\t"));
 }
 
-/** The lines of a table, none longer than the terminal is wide if its last column can be cut. */
+/** A column as it is shown. */
+interface Shown {
+  readonly title: string;
+  readonly cells: readonly string[];
+  readonly atRight: boolean;
+  readonly where: "end" | "middle";
+  /** What it takes uncut, and at least. */
+  readonly width: number;
+  readonly least: number;
+}
+
+/** The lines of a table, none longer than the terminal is wide. */
 export function tableLines<Row>(columns: readonly Column<Row>[], rows: readonly Row[], width: number): string[] {
-  const cells = rows.map((row) => columns.map(({ value }) => value(row)));
-  const texts = cells.map((row) => row.map((cell) => plain(String(cell ?? NOTHING))));
-  const widths = columns.map(({ title }, i) => Math.max(title.length, ...texts.map((row) => row[i]?.length ?? 0)));
-  const atRight = columns.map((_, i) => cells.length > 0 && cells.every((row) => typeof (row[i] ?? 0) === "number"));
-  const lineOf = (row: readonly string[]) => {
-    const padded = row.map((text, i) => (atRight[i] ? text.padStart(widths[i] ?? 0) : text.padEnd(widths[i] ?? 0)));
-    const line = padded.join(GAP).trimEnd();
-    return line.length > width ? `${line.slice(0, Math.max(1, width - 1))}…` : line;
+  const [first, ...others] = columns.filter(({ early, value }) => !early || rows.some((row) => value(row)));
+  let shown = [...(first ? [first] : []), ...others.filter(({ early }) => early), ...others.filter((c) => !c.early)];
+  let isShort = false;
+  for (;;) {
+    const made = shown.map((column) => shownColumn(column, rows, isShort));
+    const spare = width - made.reduce((sum, { least }) => sum + least, 0) - GAP.length * (made.length - 1);
+    const last = Math.max(0, ...shown.map(({ rank = 0 }) => rank));
+    if (spare < 0 && !isShort) isShort = true;
+    else if (spare < 0 && last > 0) shown = shown.filter(({ rank }) => rank !== last);
+    else return linesOf(made, spare).map((line, n) => (n === 0 ? paint("dim", cut(line, width)) : cut(line, width)));
+  }
+}
+
+function shownColumn<Row>(column: Column<Row>, rows: readonly Row[], isShort: boolean): Shown {
+  const title = (isShort && column.short) || column.title;
+  const values = rows.map((row) => column.value(row));
+  const cells = values.map((value) => plain(String(value ?? NOTHING)));
+  const width = Math.max(widthOf(title), ...cells.map(widthOf));
+  return {
+    ...{ title, cells, width },
+    atRight: rows.length > 0 && values.every((value) => typeof (value ?? 0) === "number"),
+    where: column.cut?.where ?? "end",
+    least: column.cut ? Math.min(width, Math.max(widthOf(title), column.cut.least)) : width,
   };
-  return [paint("dim", lineOf(columns.map(({ title }) => title))), ...texts.map(lineOf)];
+}
+
+/** @param spare the room that is not taken by what the columns take at least: the first ones get it first */
+function linesOf(columns: readonly Shown[], spare: number): string[] {
+  let left = Math.max(0, spare);
+  const widths = columns.map(({ least, width }) => {
+    const more = Math.min(left, width - least);
+    left -= more;
+    return least + more;
+  });
+  const lineOf = (texts: readonly string[]) =>
+    columns
+      .map(({ where, atRight }, n) => {
+        const width = widths[n] ?? 0;
+        return padded(cut(texts[n] ?? "", width, where), width, atRight);
+      })
+      .join(GAP)
+      .trimEnd();
+  const rows = columns[0]?.cells.map((_, row) => lineOf(columns.map(({ cells }) => cells[row] ?? ""))) ?? [];
+  return [lineOf(columns.map(({ title }) => title)), ...rows];
 }

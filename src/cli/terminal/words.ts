@@ -16,6 +16,11 @@ export function ageText(time: string | null, nowMs = Date.now()): string | null 
   return time === null ? null : durationText(Math.max(0, nowMs - Date.parse(time)) / 1000);
 }
 
+/** How long it is until then. */
+export function untilText(time: string | null, nowMs = Date.now()): string | null {
+  return time === null ? null : durationText(Math.max(0, Date.parse(time) - nowMs) / 1000);
+}
+
 /** How long something took. */
 export function spanText(from: string | null, to: string | null): string | null {
   return from === null || to === null ? null : durationText((Date.parse(to) - Date.parse(from)) / 1000);

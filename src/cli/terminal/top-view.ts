@@ -1,0 +1,71 @@
+import type { Queue } from "../../client/status.ts";
+import { paint } from "./print.ts";
+import { QUEUE_COLUMNS, troubleOf } from "./queue-text.ts";
+import { tableLines } from "./table.ts";
+import { cut } from "./width.ts";
+import { count } from "./words.ts";
+
+/** All queues at one time. */
+export interface Look {
+  /** RFC 3339. */
+  readonly time: string;
+  readonly items: readonly Queue[];
+}
+
+interface View extends Look {
+  readonly url: string;
+  /** Why there is no newer look; "" if there is none. */
+  readonly problem: string;
+  /** How many queues are above the first that is shown, if there are that many. */
+  readonly offset: number;
+}
+
+/** The lines around the queues: what they sum up to, the problem, the heading, and the keys. */
+const FRAME = 4;
+
+/** How many queues fit on a screen. */
+export function pageOf({ rows }: { readonly rows: number }): number {
+  return Math.max(1, rows - FRAME);
+}
+
+/** The first that may stand at the top, so that the last one is at the bottom. */
+export function lastOffset({ items }: Look, size: { readonly rows: number }): number {
+  return Math.max(0, items.length - pageOf(size));
+}
+
+/** What `paihao top` shows: the queues that need somebody first, as many as fit, and the keys in the last line. */
+export function topLines(
+  { url, time, items, problem, offset }: View,
+  size: { readonly columns: number; readonly rows: number },
+): string[] {
+  const sum = (of: (queue: Queue) => number) => items.reduce((total, queue) => total + of(queue), 0);
+  const sorted = items.toSorted(
+    (a, b) => troubleOf(b) - troubleOf(a) || b.waiting - a.waiting || (a.name < b.name ? -1 : 1),
+  );
+  const first = Math.min(offset, lastOffset({ time, items }, size));
+  const shown = sorted.slice(first, first + pageOf(size));
+  // Of all of them, so that columns stay where they are while it scrolls.
+  const [heading = "", ...rows] = tableLines(QUEUE_COLUMNS, sorted, size.columns);
+  const waiting = count(
+    sum((queue) => queue.waiting),
+    "task",
+  );
+  const figures = `${waiting} waiting, ${sum((queue) => queue.running)} running, ${sum((queue) => queue.dead)} dead`;
+  const head = `${figures}  ${new Date(time).toLocaleTimeString("sv")}  ${url}`;
+  const part =
+    shown.length < items.length ? `  ↑ ↓ scroll, ${first + 1}–${first + shown.length} of ${items.length}` : "";
+  return [
+    paint("bold", cut(head, size.columns)),
+    problem === "" ? "" : paint("red", cut(problem, size.columns)),
+    heading,
+    ...shown.map((queue, n) => painted(queue, rows[first + n] ?? "")),
+    ...Array.from({ length: pageOf(size) - shown.length }, () => ""),
+    paint("dim", cut(`q quits${part}`, size.columns)),
+  ].slice(0, size.rows);
+}
+
+function painted(queue: Queue, line: string): string {
+  const trouble = troubleOf(queue);
+  if (trouble === 0) return line;
+  return paint(trouble === 1 ? "yellow" : "red", line);
+}
