@@ -2,7 +2,7 @@ import { readConfig } from "../config/config.ts";
 import { secretsOf } from "../config/secrets.ts";
 import { auditStore } from "../engine/maintenance/audit.ts";
 import { createLog } from "../log.ts";
-import { provisionStore } from "../store/servers/provision.ts";
+import { attachStore } from "../store/servers/provision.ts";
 import { note, print, printJsonLine } from "./terminal/print.ts";
 
 /** Most ids that are printed without --json. */
@@ -16,7 +16,7 @@ const NAMED = 20;
 export async function audit({ heal = false, json = false }: { heal?: boolean; json?: boolean }): Promise<0 | 1> {
   const config = readConfig();
   const log = createLog("error", { secrets: secretsOf(config) });
-  const store = await provisionStore(config, log);
+  const store = await attachStore(config, log);
   try {
     note(store.description);
     const { tasks, entries, disagreeing } = await auditStore(store.url, config.keyPrefix, { heal }, log);

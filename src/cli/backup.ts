@@ -10,7 +10,7 @@ import type { BackupPart } from "../engine/maintenance/backup/backup-file.ts";
 import { restoreStore } from "../engine/maintenance/backup/restore.ts";
 import { PaihaoError, reasonOf, StartError } from "../errors.ts";
 import { createLog, type Logger } from "../log.ts";
-import { type ProvisionedStore, provisionStore } from "../store/servers/provision.ts";
+import { attachStore, type ProvisionedStore, provisionStore } from "../store/servers/provision.ts";
 import { LiveLine } from "./terminal/live-line.ts";
 import { note, print, printJsonLine } from "./terminal/print.ts";
 
@@ -27,7 +27,7 @@ export async function backup(file: string, { json = false }: { json?: boolean })
     if (file === "-") note(`${tasks} tasks, ${keys} keys`);
     else if (json) printJsonLine({ file, keys, tasks });
     else print(`${file}: ${tasks} tasks, ${keys} keys`);
-  });
+  }, attachStore);
 }
 
 /**
@@ -75,10 +75,10 @@ interface OnStore extends Pick<ProvisionedStore, "url" | "kind"> {
 }
 
 /** Runs a command on the store of the settings; on a terminal a line says how far it is. */
-async function onStore(run: (on: OnStore) => Promise<void>): Promise<void> {
+async function onStore(run: (on: OnStore) => Promise<void>, open = provisionStore): Promise<void> {
   const config = readConfig();
   const log = createLog("error", { secrets: secretsOf(config) });
-  const store = await provisionStore(config, log);
+  const store = await open(config, log);
   const line = process.stderr.isTTY ? new LiveLine(process.stderr) : undefined;
   let [parts, shownAt] = [0, 0];
   const onPart = () => {

@@ -1,18 +1,20 @@
 import { Command, Option } from "commander";
 import { PaihaoError } from "../client/problem.ts";
 import { localUrl } from "../config/shell.ts";
+import { withAdvice } from "./advice.ts";
 import { EXIT, type ExitCode } from "./exit.ts";
-import { printJson } from "./terminal/print.ts";
-
-/** Where the server is that a command talks to, and as whom. */
-export interface ServerOptions {
-  readonly url: string;
-  readonly key?: string;
-}
+import { readFields } from "./fields.ts";
+import type { ServerOptions } from "./server.ts";
+import { printOnly, printProblem } from "./terminal/print.ts";
 
 /** The options of every command that talks to a server. */
 export interface ClientOptions extends ServerOptions {
   readonly json?: boolean;
+}
+
+/** The same as the command line has them. */
+interface GivenOptions extends ServerOptions {
+  readonly json?: true | readonly string[];
 }
 
 const URL_FLAGS = "--url <url>";
@@ -39,7 +41,9 @@ export function clientCommand(form: string, summary: string, examples: readonly 
   return command(form, summary, examples)
     .option(URL_FLAGS, `the server (PAIHAO_URL, else by HOST and PORT: ${localUrl()})`)
     .option(KEY_FLAGS, "an API key (PAIHAO_KEY)")
-    .option("--json", "print JSON: one value, or one a line");
+    .addOption(
+      new Option("--json [fields]", "print JSON: one value, or one a line; of these fields only").argParser(readFields),
+    );
 }
 
 /**
@@ -61,12 +65,15 @@ export function clientAction<Options extends ClientOptions, Args extends unknown
   run: (options: Options, ...args: Args) => Promise<ExitCode | undefined>,
 ): (this: Command) => Promise<void> {
   return async function (this: Command) {
-    const options = this.optsWithGlobals<Options>();
+    const { json, ...others } = this.optsWithGlobals<Options & GivenOptions>();
+    const options = { ...others, ...(json !== undefined && { json: true }) } as Options;
+    if (Array.isArray(json)) printOnly(json);
     try {
       process.exitCode = (await run(options, ...(this.processedArgs as Args))) ?? EXIT.done;
     } catch (error) {
-      if (options.json && error instanceof PaihaoError) printJson(error.problem);
-      throw error;
+      if (!(error instanceof PaihaoError)) throw error;
+      if (options.json) printProblem(error.problem);
+      throw await withAdvice(error, options);
     }
   };
 }

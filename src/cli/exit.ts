@@ -92,5 +92,7 @@ function messageOf(error: PaihaoError): string {
 function hintOf({ kind, code, retryAfter }: PaihaoError): string | undefined {
   if (code === "unauthenticated") return "--key or PAIHAO_KEY gives one";
   if (retryAfter !== undefined && kind !== "failed") return `try again in ${durationText(retryAfter)}`;
+  if (code === "unknown")
+    return "never submitted here, another caller's, or lost: an embedded store ends with its server";
   return kind === "unreachable" ? "is it running? --url or PAIHAO_URL says where" : undefined;
 }

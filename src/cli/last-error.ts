@@ -6,7 +6,7 @@ import { ask } from "./server.ts";
 import { plain } from "./terminal/print.ts";
 
 /** What happened to a task, as the server tells it. */
-interface Timeline {
+export interface Timeline {
   readonly task: Status;
   readonly attempts: readonly {
     readonly number: number;
@@ -17,6 +17,10 @@ interface Timeline {
     /** For whoever may read all tasks. */
     readonly error: string | null;
   }[];
+  readonly attemptsOmitted: boolean;
+  readonly steps: readonly { readonly name: string; readonly state: string }[];
+  readonly undo: { readonly state: string; readonly error: string | null } | null;
+  readonly webhooks: readonly { readonly url: string; readonly state: string; readonly attempt: number }[];
 }
 
 /** What the handler of a task threw last; null if it threw nothing, or this caller may not know. */

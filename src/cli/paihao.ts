@@ -2,18 +2,25 @@
 import { existsSync } from "node:fs";
 import { messageOf } from "../errors.ts";
 import { CommandError, EXIT, failureOf } from "./exit.ts";
+import { withFields } from "./fields.ts";
 import { createProgram } from "./program.ts";
 import { note } from "./terminal/print.ts";
 
-// The reader of a pipe has gone, as with `| head`.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code === "EPIPE") process.exit();
-  throw error;
-});
+for (const stream of [process.stdout, process.stderr]) {
+  stream.on("error", (error: NodeJS.ErrnoException) => {
+    // The reader of a pipe has gone, as with `| head`.
+    if (error.code === "EPIPE") process.exit();
+    // There is nowhere to say that stderr cannot be written; what is on stdout may be whole all the same.
+    if (stream === process.stderr) return;
+    note(`paihao: standard output cannot be written: ${messageOf(error)}`);
+    process.exit(EXIT.failed);
+  });
+}
 
 try {
   loadEnvironment(".env");
-  await createProgram().parseAsync();
+  const program = createProgram();
+  await program.parseAsync(withFields(program, process.argv.slice(2)), { from: "user" });
 } catch (error) {
   report(error);
 }

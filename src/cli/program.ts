@@ -1,6 +1,6 @@
 import { Command } from "commander";
 import { packageVersion } from "../version.ts";
-import { globalOptions, withExamples } from "./command.ts";
+import { command, globalOptions, withExamples } from "./command.ts";
 import { auditCommand } from "./commands/audit.ts";
 import { backupCommand, restoreCommand } from "./commands/backup.ts";
 import { cancelCommand } from "./commands/cancel.ts";
@@ -8,6 +8,7 @@ import { completeCommand, completionCommand } from "./commands/completion.ts";
 import { deadCommand } from "./commands/dead.ts";
 import { doctorCommand } from "./commands/doctor.ts";
 import { getCommand } from "./commands/get.ts";
+import { historyCommand } from "./commands/history.ts";
 import { initCommand } from "./commands/init.ts";
 import { keysCommand } from "./commands/keys.ts";
 import { lsCommand } from "./commands/ls.ts";
@@ -31,7 +32,13 @@ export function createProgram(): Command {
     .exitOverride()
     .showHelpAfterError("(--help lists all commands)");
   // Arguments and options are in the help of each command.
-  program.configureHelp({ subcommandTerm: (made) => made.name() }).helpCommand(false);
+  program
+    .configureHelp({ subcommandTerm: (made) => made.name() })
+    .addHelpCommand(
+      command("help [command]", "show the help of a command", ["paihao help", "paihao help submit"]).helpGroup(
+        "Other:",
+      ),
+    );
   for (const option of globalOptions()) program.addOption(option);
 
   program.commandsGroup("The server:");
@@ -52,6 +59,7 @@ export function createProgram(): Command {
     watchCommand(),
     getCommand(),
     statusCommand(),
+    historyCommand(),
     outputCommand(),
     cancelCommand(),
   ]) {

@@ -1,9 +1,11 @@
 import { isPending } from "../client/connection.ts";
 import { RESULT_BYTES } from "../client/figures.ts";
+import { pathTo } from "../client/follow.ts";
 import { outcomeOf, type Problem, taskError } from "../client/problem.ts";
+import type { Status } from "../client/status.ts";
 import { CommandError, EXIT } from "./exit.ts";
-import type { NamedTask } from "./server.ts";
-import { note, plainLines, printData } from "./terminal/print.ts";
+import { ask, type NamedTask } from "./server.ts";
+import { note, plainLines, printData, printJson, printJsonText } from "./terminal/print.ts";
 
 const JSON_TYPE = /^application\/(?:json|[\w!#$&^.+-]+\+json)\b/i;
 const TEXT_TYPE = /^text\/|[/+]xml\b|\bcharset=/i;
@@ -17,9 +19,9 @@ export async function printResult(
   task: NamedTask,
   { json = false, signal }: { json?: boolean | undefined; signal?: AbortSignal } = {},
 ): Promise<void> {
-  const result = await collect(task, signal);
+  const result = await collect(task, { json, signal });
   const type = result.type ?? "";
-  if (json) printData(asJson(type, result.bytes));
+  if (json) printJsonText(asJson(type, result.bytes));
   else if (!process.stdout.isTTY) process.stdout.write(JSON_TYPE.test(type) ? endingLine(result.bytes) : result.bytes);
   else if (result.bytes.length === 0) note("done; the task has an empty result");
   else if (JSON_TYPE.test(type)) printData(indented(textOf(result.bytes)));
@@ -36,7 +38,11 @@ interface Collected {
   readonly bytes: Buffer;
 }
 
-async function collect({ connection, path, query, name }: NamedTask, signal?: AbortSignal): Promise<Collected> {
+async function collect(
+  task: NamedTask,
+  { json, signal }: { json: boolean; signal: AbortSignal | undefined },
+): Promise<Collected> {
+  const { connection, path, query, name } = task;
   let answer: Collected | { problem: Problem } | { pending: string };
   try {
     // Nothing is thrown in here: it would count as an answer that broke off.
@@ -53,6 +59,7 @@ async function collect({ connection, path, query, name }: NamedTask, signal?: Ab
   }
   if ("problem" in answer) throw taskError(answer.problem);
   if (!("pending" in answer)) return answer;
+  if (json) printJson(await ask<Status>(connection, pathTo(task, "/status"), { signal }));
   const wait = `wait for it: paihao watch ${name}`;
   throw new CommandError(EXIT.refused, `${name} is ${answer.pending}, without a result yet; ${wait}`);
 }

@@ -1,15 +1,47 @@
+import { EventEmitter } from "node:events";
 import { Connection, type Request } from "../client/connection.ts";
 import type { Target } from "../client/follow.ts";
 import { linkedTask } from "../client/link.ts";
 import { isId, isQueueName } from "../task.ts";
-import type { ServerOptions } from "./command.ts";
 import { wrongUsage } from "./exit.ts";
+
+/** Where the server is that a command talks to, and as whom. */
+export interface ServerOptions {
+  readonly url: string;
+  readonly key?: string;
+}
 
 /**
  * How often a request is tried: a person wants to know soon that there is no server, and one who has waited for a task for an hour
  * does not want to lose it to a restart: that many attempts take more than a minute.
  */
 const ATTEMPTS = { first: 2, watching: 16 } as const;
+
+/** Tells whoever waits for a task that the server has stopped answering, and that it answers again. */
+export const reach = new EventEmitter<{ away: []; back: [] }>();
+
+/** Answers of a proxy without its server. */
+const AWAY: readonly number[] = [502, 503, 504];
+
+/** `fetch` that tells {@link reach}. */
+function tellingFetch(): typeof fetch {
+  let isAway = false;
+  const tell = (away: boolean) => {
+    if (away !== isAway) reach.emit(away ? "away" : "back");
+    isAway = away;
+  };
+  return async (input, init) => {
+    try {
+      const response = await fetch(input, init);
+      tell(AWAY.includes(response.status) && !response.headers.has("X-Task-State"));
+      return response;
+    } catch (error) {
+      // Whoever has waited long enough ends a request as well.
+      if (!init?.signal?.aborted) tell(true);
+      throw error;
+    }
+  };
+}
 
 /** A connection to the server that the options name. @throws CommandError for options that cannot be used */
 export function connectionTo(options: ServerOptions, patience: keyof typeof ATTEMPTS = "first"): Connection {
@@ -25,7 +57,12 @@ export function connectionTo(options: ServerOptions, patience: keyof typeof ATTE
   }
   // Its value is not repeated: it may be a key.
   if (key !== undefined && !/^[\x21-\x7e]+$/.test(key)) throw wrongUsage("--key has characters that no key has");
-  return new Connection({ url, key, fetch, attempts: ATTEMPTS[patience] });
+  return new Connection({
+    url,
+    key,
+    fetch: patience === "watching" ? tellingFetch() : fetch,
+    attempts: ATTEMPTS[patience],
+  });
 }
 
 /** The path of a task. @throws CommandError if it is not an id */

@@ -3,7 +3,8 @@ import { PaihaoError, taskError } from "../client/problem.ts";
 import { CommandError, EXIT, failureOf } from "./exit.ts";
 import { withLastError } from "./last-error.ts";
 import { printResult } from "./result.ts";
-import type { NamedTask } from "./server.ts";
+import { type NamedTask, reach } from "./server.ts";
+import { note } from "./terminal/print.ts";
 import { openView } from "./terminal/progress.ts";
 
 /** How a person goes on when a command stops and the task does not. */
@@ -15,13 +16,18 @@ export const goOnText = (name: string): string => `the task goes on; to watch it
  */
 export async function* eventsOf(
   task: NamedTask,
-  { signal, output = true }: { signal: AbortSignal; output?: boolean },
+  { signal, output = true, say = note }: { signal: AbortSignal; output?: boolean; say?: (line: string) => void },
 ): AsyncGenerator<TaskEvent, void> {
+  const away = () => say("the server is away; trying again");
+  const back = () => say("the server is back");
+  reach.on("away", away).on("back", back);
   try {
     yield* follow(task, { signal, output });
   } catch (error) {
     if (!(error instanceof PaihaoError) || error.kind !== "unreachable") throw error;
     throw new CommandError(EXIT.unreachable, `${error.message}; ${goOnText(task.name)}`);
+  } finally {
+    reach.off("away", away).off("back", back);
   }
 }
 
@@ -47,7 +53,7 @@ export async function watchTask(task: NamedTask, { json, signal }: WatchOptions)
   const view = openView({ json });
   let problem: PaihaoError | undefined;
   try {
-    for await (const { name, data } of eventsOf(task, { signal })) {
+    for await (const { name, data } of eventsOf(task, { signal, say: (line) => view.say(line) })) {
       if (name === "output") view.output(data);
       else view.status(data);
       if ("problem" in data && data.problem) problem = taskError(data.problem);

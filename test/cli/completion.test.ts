@@ -33,7 +33,13 @@ describe("the words that complete a command", () => {
   it("are the options of the command, and the values of an option that has few", async () => {
     expect((await completing("submit countdown --w")).words).to.deep.equal(["--wait", "--watch"]);
     expect((await completing("queues --u")).words).to.deep.equal(["--url"]);
-    expect((await completing("ls countdown --state ")).words).to.deep.equal(["waiting", "running", "dead", "finished"]);
+    expect((await completing("ls countdown --state ")).words).to.deep.equal([
+      "waiting",
+      "scheduled",
+      "running",
+      "dead",
+      "finished",
+    ]);
     expect((await completing("completion ")).words).to.deep.equal(["bash", "zsh", "fish"]);
     expect((await completing("submit countdown --delay ")).words).to.deep.equal([]);
   });

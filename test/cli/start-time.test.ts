@@ -35,7 +35,10 @@ describe("a command that talks to a server", () => {
       const others = loaded.filter((name) => !/^(node:|data:|dist\/|file:)/.test(name));
       expect([...new Set(others)], "packages").to.deep.equal(["commander"]);
       const rooms = new Set(loaded.flatMap((name) => /^dist\/([\w-]+)\//.exec(name)?.[1] ?? []));
-      expect([...rooms].sort(), "folders of dist").to.deep.equal(["auth", "cli", "client", "config"]);
+      expect([...rooms].sort(), "folders of dist").to.deep.equal(["auth", "cli", "client", "config", "vendor"]);
+      // Beside what all bundles share.
+      const vendored = loaded.filter((name) => /^dist\/vendor\/(?!chunk-)/.test(name));
+      expect(vendored, "of what is bundled").to.deep.equal(["dist/vendor/string-width.js"]);
     });
   }
 });

@@ -12,7 +12,7 @@ export function hasTerminal(): boolean {
 
 /** A command on a terminal, as a person sees it. */
 export class Terminal {
-  readonly screen = new TerminalScreen(SIZE.columns, SIZE.rows);
+  readonly screen: TerminalScreen;
   /** What was written, with all its escape sequences. */
   written = "";
   /** Resolves with its exit code. */
@@ -31,6 +31,7 @@ export class Terminal {
       stdio: ["pipe", "pipe", "inherit"],
     });
     this.#child = child;
+    this.screen = new TerminalScreen(size.columns || SIZE.columns, size.rows || SIZE.rows);
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       this.written += text;
       this.screen.write(text);

@@ -1,9 +1,9 @@
 import { Argument, Command } from "commander";
 import { isQueueName } from "../../task.ts";
-import { command, type ServerOptions } from "../command.ts";
+import { command } from "../command.ts";
 import { candidatesFor } from "../completion/candidates.ts";
 import { COMPLETION_SCRIPTS } from "../completion/scripts.ts";
-import { ask, connectionTo } from "../server.ts";
+import { ask, connectionTo, type ServerOptions } from "../server.ts";
 import { print } from "../terminal/print.ts";
 
 type Shell = keyof typeof COMPLETION_SCRIPTS;

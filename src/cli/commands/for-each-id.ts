@@ -3,7 +3,7 @@ import { CommandError, EXIT, type ExitCode, failureOf } from "../exit.ts";
 import { note, printJsonLine } from "../terminal/print.ts";
 
 /**
- * Does something to tasks, one after the other, the next one also if one is refused; without an answer of the server it ends.
+ * Does something to tasks, one after the other, the next one also if one is refused; without an answer of the server, or without the right key, it ends.
  * @returns the first exit code that is not 0
  */
 export async function forEachId(
@@ -18,7 +18,8 @@ export async function forEachId(
       exitCode = await act(id);
     } catch (error) {
       const isAboutTask =
-        error instanceof CommandError || (error instanceof PaihaoError && error.kind !== "unreachable");
+        error instanceof CommandError ||
+        (error instanceof PaihaoError && error.kind !== "unreachable" && error.kind !== "unauthorized");
       if (ids.length === 1 || !isAboutTask) throw error;
       const failure = failureOf(error);
       exitCode = failure.exitCode;

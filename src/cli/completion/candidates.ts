@@ -38,7 +38,7 @@ export async function candidatesFor(
 }
 
 /** Where the cursor is: in which command, behind which option that wants a value, at which argument. */
-function placeOf(program: Command, before: readonly string[]) {
+export function placeOf(program: Command, before: readonly string[]) {
   let command = program;
   let option: Option | undefined;
   let position = 0;

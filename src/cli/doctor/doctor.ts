@@ -6,7 +6,7 @@ import { createLog, type Logger } from "../../log.ts";
 import { DirectoryInUseError } from "../../store/servers/native/data-lock.ts";
 import { findServerBinary } from "../../store/servers/native/server-binary.ts";
 import { connectOnce } from "../../store/servers/probe.ts";
-import { type ProvisionedStore, provisionStore } from "../../store/servers/provision.ts";
+import { attachStore, type ProvisionedStore } from "../../store/servers/provision.ts";
 import { checkAccess } from "./access.ts";
 import { type Finding, failure, ok, warning } from "./finding.ts";
 import { checkHandlers } from "./handlers.ts";
@@ -88,7 +88,7 @@ async function openStore(config: Config, log: Logger): Promise<{ finding: Findin
     if (!existsSync(config.dataDir)) return { finding: ok(check, `${text} (not there yet)`) };
   }
   try {
-    const store = await provisionStore(config, log);
+    const store = await attachStore(config, log);
     return { finding: ok(check, store.description.replace(/^store: /, "")), store };
   } catch (error) {
     if (!(error instanceof StartError)) throw error;

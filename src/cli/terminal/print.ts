@@ -28,14 +28,53 @@ export function print(line: string): void {
   process.stdout.write(`${shownLine(line)}\n`);
 }
 
+/** Which members of JSON values are wanted, by their paths; undefined: all of them. */
+let wanted: readonly string[] | undefined;
+
+/** From now on JSON values are printed with these members only. */
+export function printOnly(fields: readonly string[]): void {
+  wanted = fields;
+}
+
 /** One JSON value, in one line where a program reads it. */
 export function printJson(value: unknown): void {
-  printData(JSON.stringify(value, null, process.stdout.isTTY ? 2 : 0));
+  printValue(onlyWanted(value));
 }
 
 /** One JSON value in one line, always. */
 export function printJsonLine(value: unknown): void {
-  printData(JSON.stringify(value));
+  printData(JSON.stringify(onlyWanted(value)));
+}
+
+/** The problem of a request or a task, whatever is wanted of other values. */
+export function printProblem(problem: object): void {
+  printValue(problem);
+}
+
+/** A JSON text: as it was sent, unless only some of it is wanted. */
+export function printJsonText(json: string): void {
+  if (wanted === undefined) printData(json);
+  else printJson(JSON.parse(json));
+}
+
+function printValue(value: unknown): void {
+  printData(JSON.stringify(value, null, process.stdout.isTTY ? 2 : 0));
+}
+
+/** What a value does not have is null, as one line of many may have what another has not. */
+function onlyWanted(value: unknown): unknown {
+  if (wanted === undefined || typeof value !== "object" || value === null) return value;
+  if (Array.isArray(value)) return value.map(onlyWanted);
+  return Object.fromEntries(wanted.map((path) => [path, memberOf(value, path)]));
+}
+
+function memberOf(value: object, path: string): unknown {
+  let member: unknown = value;
+  for (const name of path.split(".")) {
+    const isThere = typeof member === "object" && member !== null && Object.hasOwn(member, name);
+    member = isThere ? (member as Record<string, unknown>)[name] : null;
+  }
+  return member;
 }
 
 /** Writes data as it is, except that on a terminal control characters are escaped as in JSON; ends with a line break. */

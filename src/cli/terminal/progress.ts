@@ -8,13 +8,15 @@ import { percentText, statusText } from "./words.ts";
 export interface ProgressView {
   status(status: Status): void;
   output(value: Output): void;
+  /** Something about the watching itself. */
+  say(line: string): void;
   /** Before anything else is printed. */
   end(): void;
 }
 
 /** The view for where the output goes: NDJSON, a live line on a terminal, or one line for each change. */
 export function openView({ json = false }: { json?: boolean | undefined }): ProgressView {
-  if (json) return { status: printJsonLine, output: printJsonLine, end: () => undefined };
+  if (json) return { status: printJsonLine, output: printJsonLine, say: note, end: () => undefined };
   return canDraw(process.stderr) ? new LiveView(process.stderr) : new LineView();
 }
 
@@ -62,6 +64,10 @@ class LiveView implements ProgressView {
     this.#line.write(plainLines(outputText(data)));
   }
 
+  say(line: string): void {
+    this.#line.write(`${paint("yellow", line, this.#stream)}\n`);
+  }
+
   end(): void {
     clearInterval(this.#clock);
     this.#line.clear();
@@ -99,6 +105,10 @@ class LineView implements ProgressView {
     if (run > this.#run) note(anewText(attempt));
     this.#run = run;
     process.stderr.write(outputText(data));
+  }
+
+  say(line: string): void {
+    note(line);
   }
 
   end(): void {}

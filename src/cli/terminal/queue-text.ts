@@ -18,8 +18,8 @@ export const QUEUE_COLUMNS: readonly Column<Queue>[] = [
 ];
 
 /** How much a queue needs somebody: those that cannot work first, then those with dead tasks, then paused ones. */
-export function troubleOf({ resting, workers, waiting, dead, paused }: Queue): number {
-  if (resting || (workers === 0 && waiting > 0)) return 3;
+export function troubleOf({ orphaned, resting, workers, waiting, dead, paused }: Queue): number {
+  if (orphaned || resting || (workers === 0 && waiting > 0)) return 3;
   if (dead > 0) return 2;
   return paused ? 1 : 0;
 }

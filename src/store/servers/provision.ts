@@ -1,11 +1,14 @@
 import type { Config, StoreKind } from "../../config/config.ts";
+import { socketUrl } from "../../config/redis-url.ts";
 import { StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import { MINIMUM_REDIS } from "./check-server.ts";
 import { startEmbeddedStore } from "./embedded/embedded.ts";
 import { probeExternal } from "./external.ts";
+import { DirectoryInUseError } from "./native/data-lock.ts";
 import { startNativeStore } from "./native/native.ts";
 import { findServerBinary } from "./native/server-binary.ts";
+import { readSocketFile } from "./native/socket-file.ts";
 
 /** The store of this start. */
 export interface ProvisionedStore {
@@ -46,4 +49,28 @@ export async function provisionStore(
     }
   }
   return { kind: "embedded", ...(await startEmbeddedStore({ log })) };
+}
+
+/**
+ * The store for a command that works beside servers: that of the server which uses the data directory, if one does; else as
+ * {@link provisionStore} provides it.
+ * @throws StartError
+ */
+export async function attachStore(
+  config: Pick<Config, "redisUrl" | "store" | "dataDir">,
+  log: Logger,
+): Promise<ProvisionedStore> {
+  try {
+    return await provisionStore(config, log);
+  } catch (error) {
+    if (!(error instanceof DirectoryInUseError)) throw error;
+    const socket = await readSocketFile(config.dataDir);
+    if (socket === undefined) throw error;
+    return {
+      kind: "native",
+      url: socketUrl(socket),
+      description: `store: native, of the server that runs as process ${error.pid}, data in ${config.dataDir}`,
+      stop: async () => {},
+    };
+  }
 }

@@ -7,6 +7,7 @@ import { makeSocket, removeSocket } from "../socket.ts";
 import { DataLock } from "./data-lock.ts";
 import { startNativeChild } from "./native-child.ts";
 import type { ServerBinary } from "./server-binary.ts";
+import { removeSocketFile, writeSocketFile } from "./socket-file.ts";
 
 export interface NativeStoreOptions {
   readonly binary: ServerBinary;
@@ -27,6 +28,7 @@ export async function startNativeStore(options: NativeStoreOptions): Promise<Chi
   let socket: string | undefined;
   const release = async () => {
     if (socket !== undefined) removeSocket(socket);
+    await removeSocketFile(dir);
     await lock.release();
   };
   try {
@@ -37,6 +39,7 @@ export async function startNativeStore(options: NativeStoreOptions): Promise<Chi
       consequence: "at most the last second of what was written is lost",
       log,
     });
+    await writeSocketFile(dir, socket);
     let stopped: Promise<void> | undefined;
     return {
       url: socketUrl(socket),

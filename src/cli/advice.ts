@@ -1,0 +1,49 @@
+import { PaihaoError } from "../client/problem.ts";
+import type { Queue } from "../client/status.ts";
+import { nearest } from "../nearest.ts";
+import { CommandError, EXIT, failureOf } from "./exit.ts";
+import { ask, connectionTo, type ServerOptions } from "./server.ts";
+
+/** Most queues that are named. */
+const NAMED = 8;
+const MOST_NEAR = 3;
+
+/** The error of a request as a person needs it who may have mistaken the key or the queue. */
+export async function withAdvice(error: PaihaoError, options: ServerOptions): Promise<Error> {
+  if (error.code === "unauthenticated" && options.key) {
+    const said =
+      "The server does not know this API key: is the one of --key or PAIHAO_KEY misspelt, of another server, or revoked?";
+    return new CommandError(EXIT.notAllowed, said, { cause: error });
+  }
+  const { queue } = error.problem;
+  if (error.code !== "unknown-queue" || typeof queue !== "string") return error;
+  const { exitCode, message = "" } = failureOf(error);
+  const names = await queueNames(options);
+  return names.length === 0
+    ? error
+    : new CommandError(exitCode, `${message}: ${suggestion(queue, names)}`, { cause: error });
+}
+
+/** Those for tasks of callers; none if the server does not tell. */
+async function queueNames(options: ServerOptions): Promise<string[]> {
+  try {
+    const { items } = await ask<{ items: Queue[] }>(connectionTo(options), "/v1/queues");
+    return items.map(({ name }) => name).filter((name) => !name.startsWith("paihao."));
+  } catch (error) {
+    if (error instanceof PaihaoError) return [];
+    throw error;
+  }
+}
+
+function suggestion(queue: string, names: readonly string[]): string {
+  const near: string[] = [];
+  let left = names;
+  for (let name = nearest(queue, left); name !== undefined && near.length < MOST_NEAR; name = nearest(queue, left)) {
+    near.push(name);
+    left = left.filter((other) => other !== name);
+  }
+  const alike = names.filter((name) => !near.includes(name) && (name.includes(queue) || queue.includes(name)));
+  const meant = [...near, ...alike].slice(0, MOST_NEAR);
+  if (meant.length > 0) return `did you mean ${meant.join(" or ")}?`;
+  return `there are ${names.slice(0, NAMED).join(", ")}${names.length > NAMED ? ` and ${names.length - NAMED} more` : ""}`;
+}

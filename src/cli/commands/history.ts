@@ -1,0 +1,56 @@
+import type { Command } from "commander";
+import { pathTo } from "../../client/follow.ts";
+import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
+import type { Timeline } from "../last-error.ts";
+import { ask, connectionTo, taskAt } from "../server.ts";
+import { note, print, printJson } from "../terminal/print.ts";
+import { fieldLines } from "../terminal/queue-text.ts";
+import { type Column, printTable } from "../terminal/table.ts";
+import { ageText, count, spanText, statusText } from "../terminal/words.ts";
+
+type Attempt = Timeline["attempts"][number];
+
+const COLUMNS: readonly Column<Attempt>[] = [
+  { title: "ATTEMPT", short: "#", value: ({ number }) => number || null },
+  { title: "OUTCOME", value: ({ outcome }) => outcome },
+  { title: "STARTED", rank: 1, value: ({ startedAt }) => `${ageText(startedAt)} ago` },
+  { title: "TOOK", value: ({ startedAt, endedAt }) => spanText(startedAt, endedAt) },
+  { title: "WORKER", rank: 2, value: ({ worker }) => worker },
+  { title: "ERROR", value: ({ error }) => error, cut: { where: "end", least: 12 } },
+];
+
+/** `paihao history`: what happened to a task. */
+export function historyCommand(): Command {
+  return clientCommand("history <task>", "show the attempts of a task, with their errors", [
+    "paihao history report-7",
+    "paihao history greet-1 --json attempts,steps",
+  ]).action(
+    clientAction(async (options: ClientOptions, name: string) => {
+      const task = taskAt(connectionTo(options), name);
+      const timeline = await ask<Timeline>(task.connection, pathTo(task, "/timeline"));
+      if (options.json) {
+        printJson(timeline);
+        return undefined;
+      }
+      if (process.stdout.isTTY) for (const line of headLines(timeline)) print(line);
+      if (timeline.attemptsOmitted) note("earlier attempts are left out");
+      if (timeline.attempts.length > 0) printTable(COLUMNS, timeline.attempts);
+      else note(`${name} has not been started`);
+      return undefined;
+    }),
+  );
+}
+
+function headLines({ task, steps, undo, webhooks }: Timeline): string[] {
+  return fieldLines([
+    ["id", task.id],
+    ["queue", task.queue],
+    ["state", statusText(task)],
+    ["submitted", `${task.createdAt} (${ageText(task.createdAt)} ago)`],
+    ["steps", steps.length === 0 ? null : steps.map(({ name, state }) => `${name} (${state})`).join(", ")],
+    ["undo", undo && [undo.state, undo.error ?? ""].filter(Boolean).join(": ")],
+    ...webhooks.map(
+      ({ url, state, attempt }) => ["webhook", `${state} (${count(attempt, "attempt")}) ${url}`] as const,
+    ),
+  ]);
+}

@@ -1,0 +1,135 @@
+import { expect } from "chai";
+import { reservePort } from "../../testbed/ports.ts";
+import { runCli, runLine, startCli } from "../helpers/cli.ts";
+import { closedGate } from "../helpers/gates.ts";
+import { testKeys } from "../helpers/http/api-keys.ts";
+import { startServer, type TestServer } from "../helpers/http/server.ts";
+
+describe("paihao, asked for one thing", function () {
+  this.timeout(60_000);
+  let server: TestServer;
+  beforeEach(async () => {
+    server = await startServer();
+  });
+  afterEach(() => server.stop());
+  const paihao = (line: string) => runCli(line.split(" "), { env: { PAIHAO_URL: server.url } });
+
+  it("prints the fields of --json alone, whether they stand behind the arguments, with commas, or behind =", async () => {
+    const id = await server.enqueue("gated", closedGate().input, "?delay=3600");
+    const state = { stdout: '{"state":"scheduled"}\n', code: 0 };
+    expect(await paihao(`status ${id} --json state`)).to.include(state);
+    expect(await paihao(`status --json=state ${id}`)).to.include(state);
+    expect(JSON.parse((await paihao(`status ${id} --json`)).stdout)).to.include({ id, queue: "gated" });
+    expect(JSON.parse((await paihao(`status --json ${id}`)).stdout), "an argument").to.include({ id });
+    const queues = await paihao("queues --json name,rate.finished,nothing");
+    const gated = queues.stdout.split("\n").find((line) => line.includes('"gated"')) ?? "";
+    expect(JSON.parse(gated)).to.deep.equal({ name: "gated", "rate.finished": 0, nothing: null });
+    const unknown = await paihao("status nobody --json state");
+    expect(JSON.parse(unknown.stdout), "a problem whole").to.include({ type: "/problems/unknown", status: 404 });
+    expect(JSON.parse((await paihao("keys ls --json")).stdout), "a flag elsewhere").to.deep.equal([]);
+  });
+
+  it("lists what is scheduled, and prints the status of what has no result yet with get --json", async () => {
+    const id = await server.enqueue("gated", closedGate().input, "?delay=3600");
+    expect((await paihao("ls gated --state scheduled")).stdout).to.match(
+      new RegExp(`^${id}\tscheduled\t(?:1 h|60 min|59 min)\t`),
+    );
+    const pending = await paihao(`get ${id} --json`);
+    expect(pending.code).to.equal(6);
+    expect(JSON.parse(pending.stdout)).to.include({ id, state: "scheduled", finishedAt: null });
+    expect(pending.stderr).to.include("without a result yet");
+  });
+
+  it("stops reading the output at --timeout, with 124", async () => {
+    const gate = closedGate();
+    const id = await server.enqueue("gated", gate.input);
+    await (await gate.entered).write("one");
+    const { code, stdout, stderr } = await paihao(`output ${id} --timeout 2s`);
+    expect(code).to.equal(124);
+    expect(stdout).to.equal("one");
+    expect(stderr).to.include("the task goes on; to read it again");
+  });
+
+  it("prints the attempts of a task with their errors", async () => {
+    const id = await server.enqueue("failing", 1);
+    await server.until(id, "failed");
+    const { code, stdout } = await paihao(`history ${id}`);
+    expect(code).to.equal(0);
+    expect(stdout).to.match(/^1\tfailed\t[\d.]+ s ago\t[\d.]+ s\t\S+\t\S.*\n$/);
+    expect(JSON.parse((await paihao(`history ${id} --json`)).stdout).attempts).to.have.lengthOf(1);
+    expect((await paihao("history nobody")).code).to.equal(3);
+  });
+
+  it("shows the help of a command with help as with --help", async () => {
+    const asked = await paihao("help submit");
+    expect(asked.code).to.equal(0);
+    expect(asked.stdout).to.equal((await paihao("submit --help")).stdout);
+    expect((await paihao("help")).stdout).to.equal((await paihao("--help")).stdout);
+  });
+
+  it("names the queues that may be meant by one that there is not", async () => {
+    const near = await paihao("ls gatd");
+    expect(near).to.include({ code: 3, stdout: "" });
+    expect(near.stderr).to.match(/^paihao: No queue has this name: did you mean gated\b.*\?\n$/);
+    const submitted = await paihao("submit gaetd 1");
+    expect(submitted.code).to.equal(3);
+    expect(submitted.stderr).to.include("did you mean gated");
+    const none = await paihao("queues something-else-altogether");
+    expect(none.stderr).to.match(/^paihao: No queue has this name: there are [a-z-]+, /);
+    expect(none.stderr).to.not.include("paihao.undo");
+  });
+
+  it("tells a wrong key from a missing one, once", async () => {
+    const keys = testKeys({ admin: ["admin"] });
+    const guarded = await startServer({ ...keys.env });
+    try {
+      const cancel = (key: string) =>
+        runCli(["cancel", "one", "two"], { env: { PAIHAO_URL: guarded.url, PAIHAO_KEY: key } });
+      const missing = await cancel("");
+      expect(missing).to.include({
+        code: 5,
+        stderr: "paihao: A valid API key is required (--key or PAIHAO_KEY gives one)\n",
+      });
+      const wrong = await cancel("wrong");
+      expect(wrong.code).to.equal(5);
+      expect(wrong.stderr).to.match(/^paihao: The server does not know this API key: .*\n$/);
+    } finally {
+      await guarded.stop();
+    }
+  });
+
+  it("ends with a line where standard output is full, and without one where nobody reads stderr", async function () {
+    if (process.platform !== "linux") this.skip();
+    const line = "paihao queues > /dev/full";
+    const full = await runLine(line, { cwd: "/", env: { PAIHAO_URL: server.url } });
+    expect(full.code).to.equal(1);
+    expect(full.printed).to.match(/^paihao: standard output cannot be written: ENOSPC.*\n$/);
+    const gate = closedGate();
+    const id = await server.enqueue("gated", gate.input);
+    const task = await gate.entered;
+    const watched = startCli(["watch", id], { env: { PAIHAO_URL: server.url } });
+    await watched.until(/running/);
+    watched.child.stderr?.destroy();
+    await task.progress(50, "half of it");
+    expect((await watched.ended).code, "as with 2>&1 | head -1").to.equal(0);
+  });
+
+  it("says that the server it watches is away and back, and what it may mean that a task is unknown then", async () => {
+    const port = String(await reservePort());
+    const first = await startServer({ PORT: port });
+    const id = await first.enqueue("gated", closedGate().input, "?delay=3600");
+    const watched = startCli(["watch", id, "--url", first.url]);
+    await watched.until(/scheduled/);
+    await first.stop();
+    await watched.until(/the server is away; trying again/);
+    // Nothing is known of the task there.
+    const second = await startServer({ PORT: port });
+    try {
+      const { code, stderr } = await watched.ended;
+      expect(code).to.equal(3);
+      expect(stderr).to.match(/the server is back\n.*No task has this id .*embedded store ends with its server\)\n$/s);
+    } finally {
+      await second.stop();
+    }
+  });
+});
