@@ -83,7 +83,8 @@ const markdown = new Marked({
     code: (code, info) =>
       `<pre tabindex="0"><code class="language-${escapeHtml(info ?? "")}">${escapeHtml(code)}\n</code></pre>\n`,
     table: (header, body) =>
-      `<div class="table" role="region" aria-label="Table" tabindex="0"><table><thead>${header}</thead><tbody>${body}</tbody></table></div>\n`,
+      // It scrolls, also by keyboard. A corner without a name heads nothing.
+      `<div class="table" role="group" aria-label="Table" tabindex="0"><table><thead>${header.replaceAll("<th></th>", "<td></td>")}</thead><tbody>${body}</tbody></table></div>\n`,
     html: (html) => escapeHtml(html),
   },
 });

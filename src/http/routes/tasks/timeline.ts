@@ -59,8 +59,9 @@ async function timelineDocument(ctx: Context, api: Api, seen: Inspection, record
   };
 }
 
+/** The result of a task; of a failed one the problem that its caller collects. */
 async function resultOf(api: Api, { id, state, expired }: Inspection) {
-  if (state !== "succeeded" || expired) return null;
+  if ((state !== "succeeded" && state !== "failed") || expired) return null;
   const read = await api.engine.inspect(id, { result: true, mostBytes: RECORD_LIMITS.bytes + 4096 });
   if (!read?.result) return { mediaType: "application/octet-stream", bytes: null, truncated: true, status: 200 };
   const { status, contentType, body } = read.result;

@@ -106,6 +106,23 @@ describe("a task in the dashboard (in Chromium, else left out)", function () {
     await page.getByText("What it has done is undone by").waitFor();
   });
 
+  it("shows all of the error of a failed task, what its caller gets, and that its input is gone", async () => {
+    const { page } = test;
+    const message = `no luck: ${"because ".repeat(40)}the end of it`;
+    const id = await test.submit("failing", { message });
+    await test.until(id, "failed");
+    await test.open(`/dashboard/tasks/${id}`);
+    const error = page.getByRole("region", { name: "Attempts" }).getByText(/the end of it/);
+    expect(
+      await error.evaluate((element) => Reflect.get(globalThis, "getComputedStyle")(element).webkitLineClamp),
+    ).to.equal("none");
+    await page.getByRole("region", { name: "What the caller gets" }).getByText('"status": 500').waitFor();
+    const canceled = await test.submit("gated", { long: "x".repeat(5000) }, "?delay=3600");
+    await test.server.send(`/v1/requests/${canceled}`, { method: "DELETE", headers: test.keys.as("boss") });
+    await test.open(`/dashboard/tasks/${canceled}`);
+    await page.getByRole("region", { name: "Input" }).getByText("It is kept no longer").waitFor();
+  });
+
   it("shows what became of its webhook, and why it was not delivered", async () => {
     const { page } = test;
     const id = await test.submit("picture", {}, "?webhook=http://127.0.0.1:9/none");

@@ -48,7 +48,7 @@ export function attempts({ task, attempts, attemptsOmitted }) {
         h("time", { datetime: attempt.startedAt }, moment(attempt.startedAt)),
         attempt.number === 0 ? "–" : duration(lengthOf(attempt)),
         attempt.worker ?? "–",
-        attempt.error === null ? "–" : h("span", { class: "clipped", title: attempt.error }, attempt.error),
+        attempt.error === null ? "–" : h("span", { class: "error" }, attempt.error),
       ],
     })),
   );

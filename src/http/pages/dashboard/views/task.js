@@ -72,8 +72,8 @@ export function task(desk, id) {
             { class: "column" },
             attempts(known),
             written.show(ENDED.includes(task.state)),
-            value("Result", known.result, desk, id),
-            value("Input", known.input),
+            value(task.state === "failed" ? "What the caller gets" : "Result", known.result, desk, id),
+            value("Input", known.input) ?? inputGone(known),
             steps(known),
             deliveries(known),
           ),
@@ -172,6 +172,16 @@ function facts({ task, caller, key, priority, query }) {
     ),
   );
 }
+
+/** @param {Timeline} known */
+const inputGone = ({ task }) =>
+  ENDED.includes(task.state) &&
+  h(
+    "section",
+    { key: "Input", class: "panel", "aria-label": "Input" },
+    h("h2", null, "Input"),
+    h("p", { class: "hint" }, "It is kept no longer: the task has ended."),
+  );
 
 /** @param {Timeline} known */
 function steps({ steps, stepsOmitted, undo }) {
