@@ -6,9 +6,9 @@ import { type BenchStore, withEachStore } from "./harness/store.ts";
 import { inTurns, median } from "./harness/turns.ts";
 
 /** As long as the inputs that other figures are about. */
-const BODY = bodyOf(56);
+export const BODY = bodyOf(56);
 /** How long a server is under load before the first turn: until then it compiles its code. */
-const COMPILE_SECONDS = 4;
+export const COMPILE_SECONDS = 4;
 /** How long each turn's load runs before it is measured. */
 const WARM_SECONDS = 0.5;
 
@@ -54,7 +54,8 @@ async function measure(store: BenchStore, options: BenchOptions) {
   }
 }
 
-async function oneTurn(server: ServerSubject, store: BenchStore, seconds: number): Promise<Turn> {
+/** Clears the store and puts a server under load. */
+export async function oneTurn(server: ServerSubject, store: BenchStore, seconds: number): Promise<Turn> {
   await store.clear();
   const [serverCpu, redisCpu] = [server.cpuSeconds(), store.cpuSeconds()];
   const load = await makeLoad({ port: server.port, seconds, body: BODY, warmSeconds: WARM_SECONDS });

@@ -26,10 +26,11 @@ import { submit } from "./submit.ts";
 import { sustained } from "./sustained.ts";
 import { sync } from "./sync.ts";
 import { syncLoad } from "./sync-load.ts";
+import { tracing } from "./tracing.ts";
 
 const BENCHES: readonly Bench[] = [
   ...[accept, run, submit, depth, memory, sustained, spike, drone, sync, syncLoad, pickup],
-  ...[scale, cluster, idle, estimates, recovery, anatomy, scripts, output, levels],
+  ...[scale, cluster, idle, estimates, recovery, anatomy, scripts, output, levels, tracing],
 ];
 
 const program = new Command("npm run bench --")
