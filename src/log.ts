@@ -38,8 +38,9 @@ export function createLog(
     timestamp: pino.stdTimeFunctions.isoTime,
     ...(!isRelayed && { hooks: { streamWrite: redaction(secrets) } }),
     mixin: () => {
-      const requestId = rTracer.id();
-      const ids = requestId === undefined ? {} : { requestId };
+      // In a trace its context is there as well, with the id as its text.
+      const requestId = String(rTracer.id() ?? "");
+      const ids = requestId === "" ? {} : { requestId };
       return traceIds ? { ...ids, ...traceIds() } : ids;
     },
   };

@@ -2,30 +2,24 @@ import { randomUUID } from "node:crypto";
 import { Agent } from "node:http";
 import { Agent as TlsAgent } from "node:https";
 import { hostname } from "node:os";
-import { context, type Tracer, trace } from "@opentelemetry/api";
-import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { context, trace } from "@opentelemetry/api";
 import { OTLPMetricExporter as JsonMetrics } from "@opentelemetry/exporter-metrics-otlp-http";
 import { OTLPMetricExporter as ProtobufMetrics } from "@opentelemetry/exporter-metrics-otlp-proto";
 import { OTLPTraceExporter as JsonTraces } from "@opentelemetry/exporter-trace-otlp-http";
 import { OTLPTraceExporter as ProtobufTraces } from "@opentelemetry/exporter-trace-otlp-proto";
 import { defaultResource, type Resource, resourceFromAttributes } from "@opentelemetry/resources";
 import { MeterProvider, PeriodicExportingMetricReader } from "@opentelemetry/sdk-metrics";
-import {
-  AlwaysOffSampler,
-  AlwaysOnSampler,
-  BatchSpanProcessor,
-  ParentBasedSampler,
-  type Sampler,
-  TraceIdRatioBasedSampler,
-  TracerProvider,
-} from "@opentelemetry/sdk-trace";
+import { BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import type { OtelConfig, OtlpTarget } from "../config/otel.ts";
 import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import { withTimeout } from "../net/with-timeout.ts";
+import { IdContextManager } from "./context-manager.ts";
 import { MetricSource } from "./metric-source.ts";
+import { Sampling } from "./sampling.ts";
 import { SCOPE } from "./trace-context.ts";
+import type { OwnTracer } from "./tracing.ts";
 
 const SDK_DEFAULTS = {
   /** Shortest time between two log lines about a collector that takes nothing. */
@@ -54,6 +48,7 @@ export class Sdk {
   readonly #resource: Resource;
   readonly #agents: (Agent | TlsAgent)[] = [];
   readonly #provider: TracerProvider | undefined;
+  readonly #sampling: Sampling | undefined;
   #meters: MeterProvider | undefined;
   /** Whether what is registered for the process is ours. */
   #isGlobal = false;
@@ -82,19 +77,22 @@ export class Sdk {
     this.#watch(exporter);
     const limits = { maxQueueSize: SDK_DEFAULTS.queue, maxExportBatchSize: SDK_DEFAULTS.batch };
     const timing = { scheduledDelayMillis: traces.everyMs, exportTimeoutMillis: traces.timeoutMs };
+    this.#sampling = new Sampling(traces);
     this.#provider = new TracerProvider({
       resource: this.#resource,
-      sampler: samplerOf(traces.sampler, traces.ratio),
+      sampler: this.#sampling.sampler,
+      idGenerator: this.#sampling,
       spanProcessors: [new BatchSpanProcessor({ exporter, ...limits, ...timing })],
     });
     // What runs now is known by it, also to handlers that use the API of OpenTelemetry; an application may have its own.
-    this.#hasContext = context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+    this.#hasContext = context.setGlobalContextManager(new IdContextManager());
     this.#isGlobal = trace.setGlobalTracerProvider(this.#provider);
   }
 
   /** Makes the spans of this server; undefined if they are not wanted. */
-  tracer(version: string): Tracer | undefined {
-    return this.#provider?.getTracer(SCOPE, version);
+  tracer(version: string): OwnTracer | undefined {
+    if (!this.#provider || !this.#sampling) return undefined;
+    return { tracer: this.#provider.getTracer(SCOPE, version), sampling: this.#sampling };
   }
 
   /**
@@ -173,13 +171,4 @@ export class Sdk {
     this.#loggedMs = now;
     this.#failures = 0;
   }
-}
-
-function samplerOf(name: string, ratio: number): Sampler {
-  const root = name.endsWith("always_off")
-    ? new AlwaysOffSampler()
-    : name.endsWith("traceidratio")
-      ? new TraceIdRatioBasedSampler(ratio)
-      : new AlwaysOnSampler();
-  return name.startsWith("parentbased_") ? new ParentBasedSampler({ root }) : root;
 }

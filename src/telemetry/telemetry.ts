@@ -1,9 +1,8 @@
-import type { Tracer } from "@opentelemetry/api";
 import type { OtelConfig } from "../config/otel.ts";
 import { useTraceIds } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import type { Sdk, SdkParts } from "./sdk.ts";
-import type { Tracing } from "./tracing.ts";
+import type { OwnTracer, Tracing } from "./tracing.ts";
 
 /** What a server sends to a collector. */
 export interface Telemetry {
@@ -54,8 +53,8 @@ function telemetryOf(tracing: Tracing | undefined, sdk?: Sdk, stopped?: () => vo
   };
 }
 
-async function openTracing(version: string, tracer?: Tracer): Promise<Tracing> {
+async function openTracing(version: string, own?: OwnTracer): Promise<Tracing> {
   const { Tracing, traceIds } = await import("./tracing.ts");
   useTraceIds(traceIds);
-  return new Tracing(version, tracer);
+  return new Tracing(version, own);
 }

@@ -12,6 +12,7 @@ import {
   trace,
 } from "@opentelemetry/api";
 import { messageOf } from "../errors.ts";
+import type { Sampling } from "./sampling.ts";
 import type { InSpan, SpanFacts, SpanSpec, SpanWork } from "./spans.ts";
 import { SCOPE, traceHeadersOf } from "./trace-context.ts";
 
@@ -47,29 +48,44 @@ export interface TracedTask {
   readonly trace: string;
 }
 
+/** The tracer of an SDK of ours, of which is known what it records. */
+export interface OwnTracer {
+  readonly tracer: Tracer;
+  readonly sampling: Sampling;
+}
+
 /** Makes the spans of a server. Loaded only if there is somebody to see them. */
 export class Tracing {
   readonly #tracer: Tracer;
+  readonly #sampling: Sampling | undefined;
 
-  /** @param tracer default: that of the provider that the application has registered */
-  constructor(version: string, tracer: Tracer = trace.getTracer(SCOPE, version)) {
-    this.#tracer = tracer;
+  /** @param own default: the tracer of the provider that the application has registered, whose sampler decides */
+  constructor(version: string, own?: OwnTracer) {
+    this.#tracer = own?.tracer ?? trace.getTracer(SCOPE, version);
+    this.#sampling = own?.sampling;
   }
 
-  /** Answers a request in a span of the server. */
-  async request(
-    { method, path, scheme, userAgent, trace: parent }: TracedRequest,
+  /** Answers a request in a span of the server, if its trace is recorded. */
+  request(request: TracedRequest, work: () => Promise<unknown>, answered: () => TracedAnswer): Promise<unknown> {
+    // An application that embeds the server may have a span for the request already.
+    const above = trace.getActiveSpan() && context.active();
+    const passedOn = above ? undefined : this.#sampling?.passedOn(request.trace);
+    if (passedOn !== undefined) return context.with(contextOf(passedOn), work);
+    return this.#record(request, above ?? contextOf(request.trace), work, answered);
+  }
+
+  async #record(
+    { method, path, scheme, userAgent }: TracedRequest,
+    above: Context,
     work: () => Promise<unknown>,
     answered: () => TracedAnswer,
   ): Promise<void> {
-    const attributes = given({
+    const attributes = {
       "http.request.method": method,
       "url.path": path,
       "url.scheme": scheme,
       "user_agent.original": userAgent,
-    });
-    // An application that embeds the server may have a span for the request already.
-    const above = trace.getActiveSpan() ? context.active() : contextOf(parent);
+    };
     const span = this.#tracer.startSpan(method, { kind: SpanKind.SERVER, attributes }, above);
     try {
       await context.with(trace.setSpan(above, span), work);
@@ -92,6 +108,9 @@ export class Tracing {
     { id, queue }: { readonly id: string; readonly queue: string },
     work: (trace: string) => Promise<T>,
   ): Promise<T> {
+    const above = trace.getActiveSpan();
+    // An application's own sampler may decide otherwise for this one.
+    if (this.#sampling && above?.isRecording() === false) return work(traceOfSpan(above));
     const attributes = {
       ...taskFacts(id, queue),
       "messaging.operation.name": "submit",
@@ -112,6 +131,10 @@ export class Tracing {
 
   /** Begins the span of an attempt; of the first one, its wait in line has a span of its own. */
   attempt(task: TracedTask): AttemptTrace {
+    const passedOn = this.#sampling?.passedOn(task.trace);
+    const within = passedOn === undefined ? undefined : contextOf(passedOn);
+    const unrecorded = within && trace.getSpan(within);
+    if (within && unrecorded) return new AttemptTrace(this.#tracer, unrecorded, within);
     const { id, queue, attempt, maxAttempts, lost, createdMs } = task;
     // What runs now may belong to another task, whose end has made room for this one.
     const above = contextOf(task.trace);
@@ -160,12 +183,12 @@ export class AttemptTrace {
 
   /** Makes a span around a part of the attempt. */
   readonly inSpan: InSpan = async <T>({ name, kind, facts }: SpanSpec, work: SpanWork<T>): Promise<T> => {
-    const options = { kind: kind === "client" ? SpanKind.CLIENT : SpanKind.INTERNAL, attributes: given(facts) };
+    const options = { kind: kind === "client" ? SpanKind.CLIENT : SpanKind.INTERNAL, attributes: facts };
     // In what runs now, if that is traced, e.g. a step; what a handler calls later may have lost it.
     const above = trace.getSpan(context.active()) ? context.active() : this.#context;
     const span = this.#tracer.startSpan(name, options, above);
     const note = (later: SpanFacts) => {
-      span.setAttributes(given(later));
+      span.setAttributes(later);
       const status = later["http.response.status_code"];
       if (kind === "client" && Number(status) >= 400) {
         span.setStatus({ code: SpanStatusCode.ERROR }).setAttribute("error.type", String(status));
@@ -215,10 +238,6 @@ const taskFacts = (id: string, queue: string): Attributes => ({
   "messaging.destination.name": queue,
   "messaging.message.id": id,
 });
-
-function given(facts: SpanFacts): Attributes {
-  return Object.fromEntries(Object.entries(facts).filter(([, value]) => value !== undefined));
-}
 
 function fail(span: Span, error: unknown): void {
   span.setAttribute("error.type", error instanceof Error ? error.name : "error");

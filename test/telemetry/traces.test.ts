@@ -1,5 +1,6 @@
 import path from "node:path";
 import { expect } from "chai";
+import { eventually } from "../../testbed/eventually.ts";
 import { ROOT } from "../../testbed/root.ts";
 import { startServer, type TestServer } from "../helpers/http/server.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
@@ -173,11 +174,16 @@ describe("traces", function () {
 
   it("are named in log lines", async () => {
     const { traceId, headers } = newTrace();
-    await api.post("twice", 1, headers);
+    const answer = await api.post("twice", 1, headers);
     const [request] = api.log.filter(({ msg, trace_id }) => msg === "request" && trace_id === traceId);
     expect(request?.span_id).to.match(/^[0-9a-f]{16}$/);
-    const lines = worker.logged.map((line) => JSON.parse(line) as Record<string, unknown>);
-    const ofHandler = lines.filter(({ msg, trace_id }) => msg === "in the handler" && trace_id === traceId);
-    expect(ofHandler).to.have.length(2);
+    const id = answer.headers["x-request-id"];
+    expect(request?.requestId).to.equal(id);
+    const ofHandler = () => {
+      const lines = worker.logged.map((line) => JSON.parse(line) as Record<string, unknown>);
+      return lines.filter(({ msg, trace_id }) => msg === "in the handler" && trace_id === traceId);
+    };
+    await eventually(() => ofHandler().length === 2);
+    expect(ofHandler().map(({ requestId }) => requestId)).to.deep.equal([id, id]);
   });
 });
