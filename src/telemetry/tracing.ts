@@ -17,7 +17,7 @@ import type { InSpan, SpanFacts, SpanSpec, SpanWork } from "./spans.ts";
 import { SCOPE, traceHeadersOf } from "./trace-context.ts";
 
 /** What is called by name in attributes (semantic conventions for messaging). */
-const SYSTEM = { "messaging.system": "paihao" } as const;
+const SYSTEM = "paihao";
 
 /** A request, as it is when it arrives. */
 export interface TracedRequest {
@@ -234,7 +234,7 @@ export function traceIds(): { trace_id: string; span_id: string } | undefined {
 }
 
 const taskFacts = (id: string, queue: string): Attributes => ({
-  ...SYSTEM,
+  "messaging.system": SYSTEM,
   "messaging.destination.name": queue,
   "messaging.message.id": id,
 });
@@ -244,16 +244,17 @@ function fail(span: Span, error: unknown): void {
   span.setStatus({ code: SpanStatusCode.ERROR, message: messageOf(error) });
 }
 
-/** The context in which a stored trace is the parent. */
+/** The context in which a stored trace is the parent. What is stored has everything in its place. */
 function contextOf(stored: string): Context {
-  const { traceparent, tracestate } = traceHeadersOf(stored);
-  if (traceparent === undefined) return ROOT_CONTEXT;
-  const [, traceId = "", spanId = "", flags = ""] = traceparent.split("-");
-  const remote = {
-    ...{ traceId, spanId, traceFlags: Number.parseInt(flags, 16), isRemote: true },
-    ...(tracestate !== undefined && { traceState: createTraceState(tracestate) }),
-  };
-  return trace.setSpanContext(ROOT_CONTEXT, remote);
+  if (stored === "") return ROOT_CONTEXT;
+  const state = stored.slice(56);
+  return trace.setSpanContext(ROOT_CONTEXT, {
+    traceId: stored.slice(3, 35),
+    spanId: stored.slice(36, 52),
+    traceFlags: Number(stored[54]),
+    isRemote: true,
+    ...(state !== "" && { traceState: createTraceState(state) }),
+  });
 }
 
 function traceOfSpan(span: Span | undefined): string {
