@@ -15,7 +15,7 @@ import { ROOT } from "../testbed/root.ts";
 import { megabytes, pack, run } from "./packed.ts";
 import { add, NONE, type Totals, totalsLine } from "./totals.ts";
 
-const MOST = { bytes: 25 * 1024 ** 2, packages: 45 } as const;
+const MOST = { bytes: 26 * 1024 ** 2, packages: 45 } as const;
 const NPM_QUIETLY = ["--prefer-offline", "--no-audit", "--no-fund", "--loglevel", "error"] as const;
 
 /** npm reads its settings from variables as well. */

@@ -13,7 +13,6 @@ import { HttpServer } from "./http/server/server.ts";
 import { monitorDocument, PROBLEM_BYTES } from "./http/task/documents/monitor-document.ts";
 import { isPrediction, predictionJson } from "./http/task/documents/prediction.ts";
 import type { Logger } from "./log.ts";
-import type { ReadMetric } from "./metrics.ts";
 import { AddressGuard } from "./net/ssrf-guard.ts";
 import type { QueueRow } from "./store/scripts/scripts.ts";
 import { provisionStore } from "./store/servers/provision.ts";
@@ -48,8 +47,8 @@ export interface Running {
 export interface Started extends Running {
   /** The figures of all its queues, also of its own ones for webhooks and undo. */
   figures(): Promise<readonly QueueRow[]>;
-  /** Its metrics, as they are now. */
-  readMetrics(): Promise<readonly ReadMetric[]>;
+  /** Its metrics as they are now, each as prom-client reads it out: types of that are not in the package. */
+  readMetrics(): Promise<readonly object[]>;
   /** Of the tasks that it runs; 0 if it runs none. */
   readonly longestLeaseMs: number;
 }

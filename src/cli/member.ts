@@ -7,6 +7,7 @@ import { readConfig } from "../config/config.ts";
 import { secretsOf } from "../config/secrets.ts";
 import { StartError } from "../errors.ts";
 import { createLog, type Logger } from "../log.ts";
+import type { ReadMetric } from "../metrics.ts";
 import { withTimeout } from "../net/with-timeout.ts";
 import { type Started, start } from "../server.ts";
 import { endAfter, endWhenStuck } from "./ending.ts";
@@ -47,7 +48,7 @@ function exposition(): Promise<string> {
 function receive(running: Started, message: ParentMessage, log: Logger): void {
   if ("stopWithinMs" in message) endAfter(running, log, { withinMs: message.stopWithinMs });
   else if ("exposition" in message) for (const resolve of scraping.splice(0)) resolve(message.exposition);
-  else void running.readMetrics().then((metrics) => tell({ metrics }));
+  else void running.readMetrics().then((metrics) => tell({ metrics: metrics as readonly ReadMetric[] }));
 }
 
 try {
