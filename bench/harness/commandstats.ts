@@ -6,10 +6,10 @@ export interface CommandCost {
   readonly micros: number;
 }
 
-/** By the name of the command; those that a script calls count for themselves, and also within its `fcall`. */
+/** By the name of the command; those that a script calls count for themselves, and also within its `fcall`, of others `evalsha`. */
 export type CommandCosts = ReadonlyMap<string, CommandCost>;
 
-const SCRIPTS: ReadonlySet<string> = new Set(["fcall"]);
+const SCRIPTS: ReadonlySet<string> = new Set(["fcall", "eval", "evalsha"]);
 /** What the measuring itself asks. */
 const OURS: ReadonlySet<string> = new Set(["info"]);
 
