@@ -1,5 +1,6 @@
 /**
- * `npm run build`: compiles src to dist and copies what is no TypeScript (Lua, the pages' assets). `npm start` calls it
+ * `npm run build`: compiles src to dist, puts the Lua files together to the library that is loaded, and copies what else is no TypeScript
+ * (the pages' assets). `npm start` calls it
  * every time, so it does nothing while dist was made from exactly the sources that are there. A build that fails leaves
  * the last good dist as it was.
  */
@@ -7,12 +8,15 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { basename, dirname, extname, join, resolve } from "node:path";
+import { pathToFileURL } from "node:url";
+import { assemble } from "../src/store/library/assemble.ts";
+import { BUILT } from "../src/store/library/text.ts";
 import { filesIn } from "./files.ts";
 import { vendor } from "./vendor.ts";
 
 /** What src may hold beside TypeScript, and where each kind may lie; anything else stops the build. */
 const ASSETS: Readonly<Record<string, string>> = {
-  ".lua": "",
+  ".lua": "store/lua/",
   ".css": "http/",
   ".html": "http/",
   ".svg": "http/",
@@ -60,6 +64,7 @@ export function build(root: string): string {
     }
   }
 
+  const copied = assets.filter((path) => extname(path) !== ".lua");
   const vendored = VENDORED.filter((file) => sources.includes(file.for));
   // Beside dist, not within: a build that fails leaves dist alone.
   const fresh = join(root, `dist.${process.pid}`);
@@ -68,7 +73,8 @@ export function build(root: string): string {
     const compiled = sources.filter((path) => extname(path) === ".ts" && !path.endsWith(".d.ts"));
     const modules = compiled.map((path) => path.replace(/\.ts$/, ".js"));
     vendor(root, fresh, modules);
-    for (const path of assets) copy(join(root, "src", path), join(fresh, path));
+    if (copied.length < assets.length) writeLibrary(join(root, "src/store/lua"), join(fresh, "store/library", BUILT));
+    for (const path of copied) copy(join(root, "src", path), join(fresh, path));
     for (const { from, to } of vendored) {
       copy(join(root, from), join(fresh, to));
       withoutMap(join(fresh, to));
@@ -80,7 +86,13 @@ export function build(root: string): string {
     fs.rmSync(fresh, { recursive: true, force: true });
   }
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
-  return `build: ${sources.length - assets.length} TypeScript files compiled, ${assets.length + vendored.length} assets copied to dist in ${seconds} s`;
+  const others = copied.length + vendored.length;
+  return `build: ${sources.length - assets.length} TypeScript files compiled, ${others} ${others === 1 ? "asset" : "assets"} copied to dist in ${seconds} s`;
+}
+
+function writeLibrary(folder: string, to: string): void {
+  fs.mkdirSync(dirname(to), { recursive: true });
+  fs.writeFileSync(to, assemble(pathToFileURL(`${folder}/`)));
 }
 
 function copy(from: string, to: string): void {

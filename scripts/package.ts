@@ -31,17 +31,20 @@ const TOP = [
 
 /** What the package is made of, see scripts/sbom.ts. */
 const SBOM = "dist/sbom.cdx.json";
+/** What is loaded into Redis. */
+const LIBRARY = "dist/store/library/library.lua";
 
 /** What is wrong with the files of a package. */
 function faultsOf({ files }: Packed): string[] {
   const has = new Set(files);
-  const assets = filesIn(join(ROOT, "src")).filter((path) => extname(path) !== ".ts");
+  // The Lua files are in one, see scripts/build.ts.
+  const assets = filesIn(join(ROOT, "src")).filter((path) => ![".ts", ".lua"].includes(extname(path)));
   const entries: unknown[] = [];
   JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"), (key, value) => {
     if (["types", "default", "paihao"].includes(key) && typeof value === "string") entries.push(posix.normalize(value));
     return value;
   });
-  const needed = [...TOP, SBOM, ...assets.map((path) => `dist/${path}`), ...entries.map(String)];
+  const needed = [...TOP, SBOM, LIBRARY, ...assets.map((path) => `dist/${path}`), ...entries.map(String)];
   return [
     ...needed.filter((path) => !has.has(path)).map((path) => `${path} is missing`),
     ...files.filter((path) => !isWanted(path)).map((path) => `${path} does not belong into the package`),

@@ -50,6 +50,7 @@ const CHECKS: readonly { name: string; command: readonly string[] /** Its figure
   { name: "types", command: [join(BIN, "tsc"), "--noEmit"] },
   { name: "types of the pages", command: [join(BIN, "tsc"), "--project", "tsconfig.pages.json"] },
   { name: "no unused exports, files or dependencies", command: [join(BIN, "knip"), "--no-progress"] },
+  { name: "Lua", command: ["npm", "run", "--silent", "check:lua"], shows: true },
   { name: "client", command: ["npm", "run", "--silent", "check:client"], shows: true },
   { name: "package", command: ["npm", "run", "--silent", "check:package"] },
 ];

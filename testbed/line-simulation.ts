@@ -28,7 +28,7 @@ export type WorkloadName = keyof typeof WORKLOADS;
 export const ARRIVALS = ["steady", "burst", "waves"] as const;
 export type Arrivals = (typeof ARRIVALS)[number];
 
-/** The statistics of service times, as lua/lib/service.lua keeps them; a test holds them against each other. */
+/** The statistics of service times, as lua/service.lua keeps them; a test holds them against each other. */
 export class ServiceStatistics {
   mean = 0;
   variance = 0;

@@ -13,7 +13,7 @@ export const TASK_FIELDS = {
   revision: ["v", "how often its input was replaced; default 0"],
   input: ["i", "input, up to INLINE_BYTES"],
   digest: ["h", "digest of a longer input, which is in the fields that follow or a key of its own"],
-  input1: ["I", "a longer input, see lua/lib/input.lua: the first 64 bytes"],
+  input1: ["I", "a longer input, see lua/input.lua: the first 64 bytes"],
   input2: ["I2", "the next 64, and so on"],
   input3: ["I3", ""],
   input4: ["I4", ""],
@@ -21,7 +21,7 @@ export const TASK_FIELDS = {
   query: ["u", "query parameters for the handler, JSON"],
   caller: ["z", "caller"],
   trace: ["Z", "trace context of its submitter: traceparent, then, if there is one, a space and tracestate"],
-  run: ["f", "its last reservation: fence, begin, attempts, place, worker, see lua/lib/run.lua; default none"],
+  run: ["f", "its last reservation: fence, begin, attempts, place, worker, see lua/run.lua; default none"],
   priority: ["O", "priority class; default PRIORITY.default"],
   place: ["o", "of a scheduled task, its class as a score"],
   extra: [
@@ -45,9 +45,9 @@ export const TASK_FIELDS = {
     "H",
     "of an id whose task is in another partition, that partition; the record has only queue and caller beside it",
   ],
-  key: ["K", 'in a keyed line, "arrival key", see lua/lib/keyed.lua'],
-  answers: ["V", "the answers to the last calls that changed it, newest first, see lua/lib/answers.lua"],
-  listeners: ["t", "the processes that are notified of its changes, see lua/lib/notify.lua; default none"],
+  key: ["K", 'in a keyed line, "arrival key", see lua/keyed.lua'],
+  answers: ["V", "the answers to the last calls that changed it, newest first, see lua/answers.lua"],
+  listeners: ["t", "the processes that are notified of its changes, see lua/notices.lua; default none"],
   webhook: ["W", "URL that is told of its end"],
   undo: ["U", "1 when what it has done can be undone"],
   stepBytes: ["S", "bytes of its steps, once it has some"],
@@ -71,10 +71,10 @@ export const TASK_FIELDS = {
   destroyed: ["g", "1 when the result was destroyed"],
   errorCode: ["y", "error code of a failed task; of a canceled one SHARED.deadlinePassed, if that is why"],
   errors: ["E", "last errors, JSON array, newest first, truncated"],
-  past: ["P", "the attempts that did not end it, newest first, see lua/lib/past.lua; default none"],
+  past: ["P", "the attempts that did not end it, newest first, see lua/past.lua; default none"],
 } as const;
 
-/** The fields of a queue, beside the rate buckets of lua/lib/rate.lua. Lua files write `Q.paused`. */
+/** The fields of a queue, beside the rate buckets of lua/rate.lua. Lua files write `Q.paused`. */
 export const QUEUE_FIELDS = {
   hlc: ["hlc", "last hybrid clock value: unique, grows, 16 a millisecond"],
   fence: ["fence", "last fence"],
@@ -83,7 +83,7 @@ export const QUEUE_FIELDS = {
     'with a worker and lane behind it, its last reservation: "reservation, fence of the first id, ids"; so that it can be answered again',
   ],
   paused: ["paused", "1 when no work is to be taken"],
-  failures: ["failures", "the latest consecutive failures of its target, see lua/lib/rest.lua"],
+  failures: ["failures", "the latest consecutive failures of its target, see lua/breaker.lua"],
   rest: ["rest", "while it rests: since when, until the next probe, how many failed, why"],
   probe: ["probe", "until when the present probe counts, ms, and which request took it"],
   restEnded: ["restEnded", "the probe that ended the last rest"],
@@ -91,10 +91,10 @@ export const QUEUE_FIELDS = {
     "service",
     "exponentially weighted mean (ms) and variance (ms²) of the service times, how many there were, their total (ms): SHARED.serviceFormat",
   ],
-  foretold: ["foretold", "what was foretold of the blocks of tasks that go on, see lua/lib/forecast.lua"],
+  foretold: ["foretold", "what was foretold of the blocks of tasks that go on, see lua/forecast.lua"],
   forecast: [
     "forecast",
-    "slow mean of the service time, and how far both means were off as forecasts, see lua/lib/forecast.lua",
+    "slow mean of the service time, and how far both means were off as forecasts, see lua/forecast.lua",
   ],
   workers: ["workers", "live workers at the last heartbeat"],
   slots: ["slots", "their slots"],
@@ -102,17 +102,14 @@ export const QUEUE_FIELDS = {
   lost: ["lost", "workers lost while they ran a task"],
   lostAt: ["lostAt", "when the last one was lost, ms"],
   dead: ["dead", "tasks that died"],
-  answers: ["V", "how many dead tasks the last calls of forget.lua deleted, newest first, see lua/lib/answers.lua"],
+  answers: ["V", "how many dead tasks the last calls of forget.lua deleted, newest first, see lua/answers.lua"],
   handedUntil: ["handedUntil", "until when allocated ids may wait for their tasks, ms"],
-  virtual: [
-    "virtual",
-    "of a fair line, with the class behind it: the place of what was taken last, see lua/lib/fair.lua",
-  ],
+  virtual: ["virtual", "of a fair line, with the class behind it: the place of what was taken last, see lua/fair.lua"],
   room: [
     "room",
     "of a fair line, with the class behind it: the start at which newcomers find room when many have come",
   ],
-  keyed: ["keyed", "of a keyed line, how many tasks of one key may run at once, see lua/lib/keyed.lua"],
+  keyed: ["keyed", "of a keyed line, how many tasks of one key may run at once, see lua/keyed.lua"],
   rekey: ["rekey", "from which score on it has yet to be decided who may start, since the limit was changed"],
   healed: ["healed", "entries without a task that were removed from the line"],
 } as const;

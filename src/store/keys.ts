@@ -1,6 +1,6 @@
 /**
  * Every key and channel of Paihao: name → its short form in Redis, its type and its content. TypeScript makes keys with
- * {@link Keys}; the Lua files write `K.task(id)`, which scripts/lua-names.ts replaces when a script is loaded. The fields of the
+ * {@link Keys}; the Lua files write `K.task(call, id)`, see library/assemble.ts. The fields of the
  * hashes are in fields.ts, the letters of states in letters.ts.
  *
  * All keys of a partition share the hash tag `{prefix:P}`, so that a Redis Cluster keeps them on one node and one script may
@@ -10,14 +10,14 @@ export const KEYS = {
   task: ["t:<id>", "hash", "the task, see TASK_FIELDS"],
   input: ["b:<id>", "string", "its input, when longer than SHARED.inlineInputBytes"],
   result: ["r:<id>", "string", "its result, see result.ts, when longer than SHARED.inlineResultBytes; PX = result TTL"],
-  steps: ["s:<id>", "hash", "its durable steps: name → number, a letter, a space, JSON: see lua/step.lua"],
+  steps: ["s:<id>", "hash", "its durable steps: name → number, a letter, a space, JSON: see lua/verbs/step.lua"],
   output: ["o:<id>", "list", 'what its handler has written: "run attempt JSON" for each value, in order'],
-  waiting: ["w:<queue>", "zset", "waiting tasks: score = class·2^45 + hlc; in a fair line see lua/lib/fair.lua"],
+  waiting: ["w:<queue>", "zset", "waiting tasks: score = class·2^45 + hlc; in a fair line see lua/fair.lua"],
   scheduled: ["d:<queue>", "zset", "scheduled and retrying tasks: score = due ms"],
   leases: ["l:<queue>", "zset", "leases of running tasks: score = expiry ms"],
   dead: ["x:<queue>", "zset", "dead letters: score = time of death in ms; capped"],
   finished: ["f:<queue>", "list", "its latest outcomes, newest first: when it ended (ms), a space, id; capped"],
-  shares: ["u:<queue>", "hash", 'of a fair line, "class key" → "charge place id", see lua/lib/fair.lua'],
+  shares: ["u:<queue>", "hash", 'of a fair line, "class key" → "charge place id", see lua/fair.lua'],
   shareEnds: [
     "z:<queue>",
     "zset",
@@ -27,12 +27,12 @@ export const KEYS = {
   keyLine: [
     "pk:<queue> <key>",
     "zset",
-    "of a keyed queue, the tasks that wait for a key or hold it: scores see lua/lib/keyed.lua",
+    "of a keyed queue, the tasks that wait for a key or hold it: scores see lua/keyed.lua",
   ],
   history: [
     "hs:<queue>",
     "list",
-    "how it stood and what happened to it in the latest intervals of 10 s, newest first: see lua/sample.lua; capped, PX",
+    "how it stood and what happened to it in the latest intervals of 10 s, newest first: see lua/verbs/sample.lua; capped, PX",
   ],
   deadlines: ["c:<queue>", "zset", "tasks with a deadline that have not ended: score = deadline, ms"],
   queue: ["q:<queue>", "hash", "hlc, fence, paused, statistics and counters, see QUEUE_FIELDS"],
@@ -46,7 +46,7 @@ export const KEYS = {
   request: [
     "m:<queue> …",
     "string",
-    "the tasks given to a request for leases over HTTP (worker, reservation), see lua/lib/request.lua; PX = lease, at most a minute for none",
+    "the tasks given to a request for leases over HTTP (worker, reservation), see lua/reservation.lua; PX = lease, at most a minute for none",
   ],
   starts: ["y:<queue>", "list", "times of the last starts, ms, as many as the queue's rate allows in its span"],
   permits: [
@@ -64,7 +64,7 @@ export const KEYS = {
   moved: [
     "moved",
     "zset",
-    "the ids whose tasks are in another partition, see lua/point.lua: score = when that is checked, ms",
+    "the ids whose tasks are in another partition, see lua/verbs/point.lua: score = when that is checked, ms",
   ],
   queues: ["queues", "hash", 'all queues: queue → "registered ms, losses a task survives, and three TTLs"'],
   partitions: ["partitions", "string", "number of partitions, in partition 0 only"],
@@ -74,11 +74,11 @@ export const KEYS = {
     'version of the data: "version oldest release", see data-version.ts; in partition 0 only',
   ],
   secret: ["secret", "string", "the deployment's secret, made at its first start, in partition 0 only"],
-  probe: ["probe", "string", "what a start tries commands on, see lua/probe.lua: gone at once"],
+  probe: ["probe", "string", "what a start tries commands on, see lua/verbs/probe.lua: gone at once"],
   ticked: [
     "ticked",
     "hash",
-    "when a tick last ran, the grace after a gap, and the last jumps of the clock: see lua/lib/grace.lua and setback.lua; the lease of each queue; and who has sampled which interval",
+    "when a tick last ran, the grace after a gap, and the last jumps of the clock: see lua/grace.lua and setback.lua; the lease of each queue; and who has sampled which interval",
   ],
   work: [
     "n:<queue>",

@@ -32,7 +32,7 @@ const ENDS: ReadonlySet<string> = new Set([
   TASK_NOTICES.destroyed,
 ]);
 
-/** The notices of one message, as lua/lib/notify.lua writes them: of each its length and a space before it. */
+/** The notices of one message, as lua/notices.lua writes them: of each its length and a space before it. */
 export function* noticesOf(message: Buffer): Iterable<Notice> {
   for (let at = 0; at < message.length; ) {
     const space = message.indexOf(SPACE, at);

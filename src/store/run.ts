@@ -12,7 +12,7 @@ interface Run {
   readonly worker: string;
 }
 
-/** Reads the field `run`, see scripts/lua/lib/run.lua; "" if the task was never reserved. */
+/** Reads the field `run`, see lua/run.lua; "" if the task was never reserved. */
 export function runOf(run: string): Run {
   const [fence, late = "-", attempts, _place, worker = ""] = run.split(" ");
   const startedMs = SHARED.epochMs + Math.floor(Number(fence) / FENCES_A_MS) + Number(late);

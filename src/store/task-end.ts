@@ -1,7 +1,7 @@
 import type { Outcome } from "../task.ts";
 import { stateOf } from "./letters.ts";
 
-/** What scripts/lua/lib/follow.lua notes when a task with a webhook ends: the input of the task that delivers it. */
+/** What lua/follow.lua notes when a task with a webhook ends: the input of the task that delivers it. */
 export interface StoredTaskEnd {
   readonly id: string;
   /** Letter of its outcome. */

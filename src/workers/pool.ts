@@ -19,7 +19,7 @@ import { type Slots, Taker } from "./taker.ts";
 
 /** From this many slots on, two requests with a part of them each are worthwhile. */
 const MANY_SLOTS = 16;
-/** Requests for tasks that are underway at once if there are many slots: the store works on one while the other travels. See lua/lib/lane.lua. */
+/** Requests for tasks that are underway at once if there are many slots: the store works on one while the other travels. See lua/reservation.lua. */
 const LANES = 2;
 
 /** When a suspect without a process is reserved again, ms: at the earliest, and after the previous one. */

@@ -63,7 +63,7 @@ export function undoHandler(
   };
 }
 
-/** The task to undo: the id of the undo is "<task>:undo:<queue>", see lua/lib/follow.lua. */
+/** The task to undo: the id of the undo is "<task>:undo:<queue>", see lua/follow.lua. */
 function subjectOf(undoId: string): { id: string; queue: string } {
   const [id = "", , queue = ""] = undoId.split(":");
   return { id, queue };

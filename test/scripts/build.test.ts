@@ -14,6 +14,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect } from "chai";
 import { build } from "../../scripts/build.ts";
+import { assemble } from "../../src/store/library/assemble.ts";
 import { ROOT } from "../../testbed/root.ts";
 
 describe("the build", () => {
@@ -30,22 +31,28 @@ describe("the build", () => {
     symlinkSync(join(ROOT, "node_modules"), join(root, "node_modules"));
     put("src/cli/paihao.ts", '#!/usr/bin/env node\nimport { name } from "../name.ts";\nprocess.stdout.write(name);\n');
     put("src/name.ts", 'export const name: string = "first";\n');
-    put("src/store/scripts/lua/submit.lua", "return 1\n");
+    cpSync(join(ROOT, "src/store/lua"), join(root, "src/store/lua"), { recursive: true });
     put("src/http/dashboard/app.js", "// as it is\n");
   });
   afterEach(() => rmSync(root, { recursive: true }));
 
   it("makes a dist that runs, with the assets and an executable command", () => {
-    expect(build(root)).to.match(/^build: 2 TypeScript files compiled, 2 assets copied to dist in [\d.]+ s$/);
+    expect(build(root)).to.match(/^build: 2 TypeScript files compiled, 1 asset copied to dist in [\d.]+ s$/);
     expect(execFileSync(join(root, "dist/cli/paihao.js"), { encoding: "utf8" })).to.equal("first");
-    expect(readFileSync(join(root, "dist/store/scripts/lua/submit.lua"), "utf8")).to.equal("return 1\n");
     expect(readFileSync(join(root, "dist/http/dashboard/app.js"), "utf8")).to.equal("// as it is\n");
     expect(existsSync(join(root, "dist/name.d.ts"))).to.equal(true);
   });
 
+  it("puts the Lua files together to the library that is loaded", () => {
+    build(root);
+    const built = readFileSync(join(root, "dist/store/library/library.lua"), "utf8");
+    expect(built).to.equal(assemble(new URL("../../src/store/lua/", import.meta.url)));
+    expect(existsSync(join(root, "dist/store/lua"))).to.equal(false);
+  });
+
   it("includes what the page of the API loads, with its licence, since that package is not installed in production", () => {
     put("src/http/pages/docs/docs.html", "<!doctype html>\n");
-    expect(build(root)).to.match(/8 assets copied/);
+    expect(build(root)).to.match(/7 assets copied/);
     const files = readdirSync(join(root, "dist/http/pages/swagger-ui")).sort();
     expect(files).to.include.members(["LICENSE", "NOTICE", "swagger-ui-bundle.js", "swagger-ui.css"]);
     const css = readFileSync(join(root, "dist/http/pages/swagger-ui/swagger-ui.css"), "utf8");

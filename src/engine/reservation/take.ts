@@ -110,7 +110,7 @@ interface Look {
 
 /**
  * One copy of a request, which may be repeated. All copies poll the partitions in the same order, and each partition decides
- * its part once (lua/lib/request.lua), so that all of them get the same tasks even if they overlap.
+ * its part once (lua/reservation.lua), so that all of them get the same tasks even if they overlap.
  */
 class Take {
   readonly #engine: Engine;

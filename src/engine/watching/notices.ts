@@ -18,7 +18,7 @@ export interface Listening {
 
 /**
  * The notices for this process, which has one channel in each partition: listened to when a first listener needs it, and then kept.
- * Who is told stands in the record of each task (lua/lib/notify.lua). Nothing depends on a notice: whoever listens also looks, slowly.
+ * Who is told stands in the record of each task (lua/notices.lua). Nothing depends on a notice: whoever listens also looks, slowly.
  */
 export class Notices {
   /** What records call this process; short, so that several fit. */

@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
-import { readdirSync } from "node:fs";
-import { luaSource } from "../scripts/lua-source.ts";
+import { readFileSync } from "node:fs";
+import { SHARED } from "../constants.ts";
+import { assemble } from "./assemble.ts";
 
 /** What the text depends on. */
 export interface LibraryOptions {
@@ -28,49 +29,32 @@ export interface VerbFunctions {
   readonly reading?: string;
 }
 
-const LUA_DIR = new URL("../scripts/lua/", import.meta.url);
-/** The digest of the text with this in its place is the digest in the names. */
-const NO_DIGEST = "00000000";
+/** Where the build has put the library; from source it is assembled. */
+export const BUILT = "library.lua";
+const DIGEST_LENGTH = 8;
+const REGISTERED = /^register\('(\w+)', \{(.*?)\}/gm;
 
 /** The text of the library with these options. Its name and those of its functions carry a digest of the rest. */
-export function libraryText(options: LibraryOptions): LibraryText {
-  const verbs = readdirSync(LUA_DIR).flatMap((file) => (file.endsWith(".lua") ? [file.slice(0, -".lua".length)] : []));
-  const scripts = verbs.map((verb) => scriptOf(verb, options));
-  const parts = (digest: string) => scripts.map((script) => registered(script, digest));
-  const digest = createHash("sha1").update(parts(NO_DIGEST).join("")).digest("hex").slice(0, NO_DIGEST.length);
+export function libraryText({ sharded, strictResultTtl }: LibraryOptions): LibraryText {
+  const body = libraryBody();
+  const publish = sharded ? "SPUBLISH" : "PUBLISH";
+  const inlineResultBytes = strictResultTtl ? 0 : SHARED.inlineResultBytes;
+  const options = `local OPTIONS = { publish = '${publish}', inlineResultBytes = ${inlineResultBytes} }\n`;
+  const digest = createHash("sha1").update(options).update(body).digest("hex").slice(0, DIGEST_LENGTH);
   const name = `paihao_${digest}`;
+  const functions = [...body.matchAll(REGISTERED)].map(([, verb = "", flags]): [string, VerbFunctions] => [
+    verb,
+    { name: `${verb}_${digest}`, ...(flags === "" && { reading: `${verb}_ro_${digest}` }) },
+  ]);
   return {
     name,
-    text: `#!lua name=${name}\n${parts(digest).join("")}`,
-    functions: new Map(scripts.map((script) => [script.verb, functionsOf(script, digest)])),
+    text: `#!lua name=${name}\nlocal DIGEST = '${digest}'\n${options}${body}`,
+    functions: new Map(functions),
   };
 }
 
-/** A script, and what a server may do with it at its memory limit or where it takes no writes. */
-interface VerbScript {
-  readonly verb: string;
-  readonly lua: string;
-  readonly flag: string | undefined;
-}
-
-function scriptOf(verb: string, { sharded, strictResultTtl }: LibraryOptions): VerbScript {
-  const source = luaSource(verb);
-  const [head = "", flag] = /^#!lua flags=(\S+)\n/.exec(source) ?? [];
-  let lua = source.slice(head.length);
-  if (sharded) lua = lua.replaceAll("redis.call('PUBLISH'", "redis.call('SPUBLISH'");
-  if (strictResultTtl) lua = lua.replace(/^local inline_bytes = \d+$/m, "local inline_bytes = 0");
-  return { verb, lua, flag };
-}
-
-function functionsOf({ verb, flag }: VerbScript, digest: string): VerbFunctions {
-  const name = `${verb}_${digest}`;
-  return flag === undefined ? { name, reading: `${verb}_ro_${digest}` } : { name };
-}
-
-function registered(script: VerbScript, digest: string): string {
-  const { name, reading } = functionsOf(script, digest);
-  const register = (as: string, flag = "") =>
-    `redis.register_function{ function_name = '${as}', callback = run, flags = { ${flag && `'${flag}'`} } }\n`;
-  const twin = reading === undefined ? "" : register(reading, "no-writes");
-  return `do local run = function(KEYS, ARGV)\n${script.lua}\nend\n${register(name, script.flag)}${twin}end\n`;
+function libraryBody(): string {
+  return import.meta.url.endsWith(".ts")
+    ? assemble(new URL("../lua/", import.meta.url))
+    : readFileSync(new URL(BUILT, import.meta.url), "utf8");
 }

@@ -8,7 +8,7 @@ export interface KeyTurn {
   readonly limit: number;
 }
 
-/** Reads what lua/lib/keyed.lua tells; null if there is nothing. */
+/** Reads what lua/keyed.lua tells; null if there is nothing. */
 export function keyTurn(words: readonly string[]): KeyTurn | null {
   const [before, ends, limit] = words;
   if (limit === undefined) return null;

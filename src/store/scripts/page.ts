@@ -78,7 +78,7 @@ export const page =
     };
   };
 
-/** The arguments of lua/lib/filter.lua. */
+/** The arguments of lua/filter.lua. */
 export function filterArguments({ prefix, caller, key, states, beforeMs, ageMs }: Filter): Argument[] {
   const letters = states?.map((state) => STATE_LETTERS[state]).join("");
   return [prefix ?? "", caller ?? "", key ?? "", letters ?? "", beforeMs ?? "", ageMs ?? ""];

@@ -47,7 +47,7 @@ function queueRow(reply: Reply): QueueRow {
   };
 }
 
-/** Reads what lua/lib/rest.lua writes. */
+/** Reads what lua/breaker.lua writes. */
 function restOf(stored: string): Rest | null {
   const [since, nextProbe, _probes, ...reason] = stored.split(" ");
   if (!since) return null;

@@ -5,7 +5,7 @@ import type { BytesReply, Script } from "./script.ts";
 /** The most steps of a record, and the most bytes of an input and of the value of a step that are read. */
 export const RECORD_LIMITS = { steps: 100, bytes: 20_000, stepBytes: 1000 } as const;
 
-/** How an attempt went that did not end its task; see lua/lib/past.lua. */
+/** How an attempt went that did not end its task; see lua/past.lua. */
 export interface PastAttempt {
   /** 0 where a dead task was run again, which is no attempt. */
   readonly number: number;
@@ -89,7 +89,7 @@ function attemptOf(line: string): PastAttempt[] {
   ];
 }
 
-/** A stored step is its number, a letter, a space and JSON: see lua/step.lua. */
+/** A stored step is its number, a letter, a space and JSON: see lua/verbs/step.lua. */
 function stepsOf(reply: readonly BytesReply[]): StepRecord[] {
   const steps: StepRecord[] = [];
   for (let i = 0; i < reply.length; i += 3) {

@@ -2,7 +2,7 @@ import { type Completed, type Completion, completeArguments, completed } from ".
 import { list, number, text } from "./reply.ts";
 import { BATCH_LIMIT, type BytesReply, type Script } from "./script.ts";
 
-/** One copy of a request that may be sent again while the first is underway: see lua/lib/request.lua. */
+/** One copy of a request that may be sent again while the first is underway: see lua/reservation.lua. */
 export interface RequestCopy {
   /** Distinguishes the copies of a request. */
   readonly holder: string;

@@ -1,4 +1,4 @@
-/** How long ended tasks are kept, see lua/lib/settle.lua. */
+/** How long ended tasks are kept, see lua/result.lua. */
 export interface Retention {
   readonly keepMs: number;
   readonly tombstoneMs: number;

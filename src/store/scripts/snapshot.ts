@@ -1,7 +1,7 @@
 import { list, number, optional, text } from "./reply.ts";
 import type { BytesReply, Reply } from "./script.ts";
 
-/** The figures of a queue at one instant, as returned by lua/lib/snapshot.lua. */
+/** The figures of a queue at one instant, as returned by lua/snapshot.lua. */
 export interface QueueSnapshot {
   readonly queue: string;
   readonly waiting: number;
@@ -30,7 +30,7 @@ export interface QueueSnapshot {
   readonly agesMs: readonly number[];
 }
 
-/** Parses the reply of lua/lib/snapshot.lua. */
+/** Parses the reply of lua/snapshot.lua. */
 export function snapshotOf(reply: Reply | BytesReply | undefined): QueueSnapshot {
   const [queue, waiting, scheduled, running, paused, workers, slots, mean, deviation, samples] = list(reply);
   const [forecast, ages, resting, startable] = list(reply).slice(10);

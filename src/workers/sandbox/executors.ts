@@ -48,7 +48,7 @@ export class Executors {
 
   /** Where tasks run that are not suspect. */
   #usual(task: Reserved, queue: string): Executor {
-    // Undoing calls the handler whose work it undoes: the id says of which queue, see lua/lib/follow.lua.
+    // Undoing calls the handler whose work it undoes: the id says of which queue, see lua/follow.lua.
     const subject = queue === INTERNAL_QUEUES.undo ? task.id.split(":")[2] : queue;
     return this.#threads.get(subject ?? queue) ?? this.#inProcess;
   }

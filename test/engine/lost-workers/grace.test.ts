@@ -3,7 +3,7 @@ import type { Reserved } from "../../../src/store/scripts/scripts.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
-/** As lua/lib/grace.lua has it. */
+/** As lua/grace.lua has it. */
 const MOST_GRACES = 10;
 const GRACE_MS = 2000;
 

@@ -1,7 +1,7 @@
 import type { Connection } from "../../../src/store/connection.ts";
 import { INLINE_BYTES, TASK_FIELDS } from "../../../src/store/fields.ts";
 import { INDEXES, type Index, type KEYS, type Keys } from "../../../src/store/keys.ts";
-import { withoutNames } from "../../../src/store/scripts/lua-names.ts";
+import { names } from "../../../src/store/library/assemble.ts";
 import { isOutcome } from "../../../src/task.ts";
 import type { Model } from "./model.ts";
 import { LONG_AGO } from "./task.ts";
@@ -41,46 +41,43 @@ export interface Dump {
   readonly queues: ReadonlyMap<string, StoredQueue>;
 }
 
-const DUMP = withoutNames(
-  `
-local base, ids, queues = KEYS[1], cjson.decode(ARGV[1]), cjson.decode(ARGV[2])
+const DUMP = `${names().join("")}
+local call, ids, queues = { base = KEYS[1] }, cjson.decode(ARGV[1]), cjson.decode(ARGV[2])
 local function hash(key)
   local flat, map = redis.call('HGETALL', key), { [''] = '' }
   for n = 1, #flat, 2 do map[flat[n]] = flat[n + 1] end
   return map
 end
 local function inputs(id)
-  local parts = redis.call('HMGET', K.task(id), F.input1, F.input2, F.input3, F.input4)
+  local parts = redis.call('HMGET', K.task(call, id), F.input1, F.input2, F.input3, F.input4)
   for n, part in ipairs(parts) do parts[n] = part or '' end
   return parts
 end
 local out = { tasks = { [''] = '' }, queues = { [''] = '' } }
 for _, id in ipairs(ids) do
   out.tasks[id] = {
-    fields = hash(K.task(id)), ttl = redis.call('PTTL', K.task(id)),
-    input = redis.call('GET', K.input(id)) or table.concat(inputs(id)), inputTtl = redis.call('PTTL', K.input(id)),
-    result = redis.call('GET', K.result(id)) or '', resultTtl = redis.call('PTTL', K.result(id)),
-    steps = hash(K.steps(id)), stepsTtl = redis.call('PTTL', K.steps(id)),
-    output = { '', unpack(redis.call('LRANGE', K.output(id), 0, -1)) }, outputTtl = redis.call('PTTL', K.output(id)),
+    fields = hash(K.task(call, id)), ttl = redis.call('PTTL', K.task(call, id)),
+    input = redis.call('GET', K.input(call, id)) or table.concat(inputs(id)), inputTtl = redis.call('PTTL', K.input(call, id)),
+    result = redis.call('GET', K.result(call, id)) or '', resultTtl = redis.call('PTTL', K.result(call, id)),
+    steps = hash(K.steps(call, id)), stepsTtl = redis.call('PTTL', K.steps(call, id)),
+    output = { '', unpack(redis.call('LRANGE', K.output(call, id), 0, -1)) }, outputTtl = redis.call('PTTL', K.output(call, id)),
   }
 end
 for _, queue in ipairs(queues) do
   local indexes = {}
   for name, start in pairs({ waiting = P.waiting, scheduled = P.scheduled, leases = P.leases, dead = P.dead }) do
     -- An empty table would be encoded as an object.
-    indexes[name] = { '', unpack(redis.call('ZRANGE', base .. start .. queue, 0, -1, 'WITHSCORES')) }
+    indexes[name] = { '', unpack(redis.call('ZRANGE', call.base .. start .. queue, 0, -1, 'WITHSCORES')) }
   end
-  local deadlines = { '', unpack(redis.call('ZRANGE', K.deadlines(queue), 0, -1, 'WITHSCORES')) }
-  local startable = { '', unpack(redis.call('ZRANGE', K.startable(queue), 0, -1, 'WITHSCORES')) }
+  local deadlines = { '', unpack(redis.call('ZRANGE', K.deadlines(call, queue), 0, -1, 'WITHSCORES')) }
+  local startable = { '', unpack(redis.call('ZRANGE', K.startable(call, queue), 0, -1, 'WITHSCORES')) }
   out.queues[queue] = {
-    fields = hash(K.queue(queue)), indexes = indexes, startable = startable, shares = hash(K.shares(queue)), deadlines = deadlines,
+    fields = hash(K.queue(call, queue)), indexes = indexes, startable = startable, shares = hash(K.shares(call, queue)), deadlines = deadlines,
   }
 end
 local time = redis.call('TIME')
 out.now = time[1] * 1000 + math.floor(time[2] / 1000)
-return cjson.encode(out)`,
-  "the model's dump",
-);
+return cjson.encode(out)`;
 
 /** Reads what one partition holds of some tasks and queues. */
 export async function dump(

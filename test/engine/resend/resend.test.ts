@@ -289,7 +289,7 @@ const READERS = [
 
 describe("a script sent twice, as after a lost reply", () => {
   it("is tested for every Lua file", () => {
-    const files = readdirSync(new URL("../../../src/store/scripts/lua/", import.meta.url));
+    const files = readdirSync(new URL("../../../src/store/lua/verbs/", import.meta.url));
     const names = files.flatMap((file) => (file.endsWith(".lua") ? [file.slice(0, -4)] : []));
     expect([...new Set(CASES.map((one) => one.script)), ...READERS].sort()).to.deep.equal(names.sort());
   });

@@ -11,14 +11,14 @@ import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { storeKind } from "../../helpers/store/run-store.ts";
 import { keepFromSaving } from "../../helpers/store/unsaved.ts";
 
-const LUA = path.join(ROOT, "src/store/scripts/lua");
+const LUA = path.join(ROOT, "src/store/lua/verbs");
 const OURS = libraryWith({ sharded: false, strictResultTtl: false });
 
 /** By what a server may do with them: the flags that their headers name. */
 function verbsWith(flag: string | undefined): string[] {
   return readdirSync(LUA).flatMap((file) => {
     if (!file.endsWith(".lua")) return [];
-    const [, of] = /^-- flags: (.+)$/m.exec(readFileSync(path.join(LUA, file), "utf8")) ?? [];
+    const [, of] = /^register\(.\w+., \{(?: .([\w-]+). )?\}/m.exec(readFileSync(path.join(LUA, file), "utf8")) ?? [];
     return of === flag ? [file.slice(0, -".lua".length)] : [];
   });
 }

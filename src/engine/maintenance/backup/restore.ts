@@ -201,7 +201,7 @@ async function write(node: Redis, tag: string, parts: readonly BackupPart[]): Pr
   await expireFields(node, tag, parts);
 }
 
-/** A short result leaves the record of its task at its own time, where the store can do that: see lua/lib/result.lua. */
+/** A short result leaves the record of its task at its own time, where the store can do that: see lua/result.lua. */
 async function expireFields(node: Redis, tag: string, parts: readonly BackupPart[]): Promise<void> {
   const { result, result2, result3, result4, expires } = TASK_FIELDS;
   const fields = [result, result2, result3, result4].map(([short]) => short);

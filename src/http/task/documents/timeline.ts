@@ -25,7 +25,7 @@ export interface ShownBytes {
   readonly text?: string;
 }
 
-/** Most entries of lua/lib/past.lua: with so many, earlier ones may have been left out. */
+/** Most entries of lua/past.lua: with so many, earlier ones may have been left out. */
 const MOST_PAST = 10;
 
 /**

@@ -1,0 +1,12 @@
+-- luacheck, for the library in src/store/lua: `npm run check:lua`
+std = "lua51"
+max_line_length = 145
+-- What Redis gives, the tables in the head of the library (src/store/library/assemble.ts), and its modules.
+read_globals = {
+  "redis", "cjson", "struct",
+  "K", "P", "F", "Q", "S", "N", "A", "R", "C", "OPTIONS", "register",
+  "Number", "Call", "Run", "Input", "Result", "Answers", "Past", "Notices",
+  "Rate", "Forecast", "Service", "Snapshot", "Keyed", "Fair",
+  "Follow", "Settle", "Lease", "Completion", "Reservation",
+  "Breaker", "Filter", "Look", "Grace", "Setback", "Submission",
+}

@@ -1,0 +1,26 @@
+-- What belongs to one call of a verb; it is made by the verb, and handed on to every function that needs any of it:
+--   base       the partition's tag, with which all its keys begin
+--   now        ms; now_text: the same as text; now_exact: with fractions
+--   notices    what is to be told to listening processes, see notices.lua; nil for nothing
+--   keyed      what has been learned and decided about keyed lines, see keyed.lua; nil for nothing
+local Call = {}
+
+-- Time is Redis's own: no client's clock orders tasks or ends a lease.
+function Call.new(keys)
+  local time = redis.call('TIME')
+  local exact = time[1] * 1000 + time[2] / 1000
+  local now = exact - exact % 1
+  return { base = keys[1], now = now, now_exact = exact, now_text = Number.whole(now), notices = nil, keyed = nil }
+end
+
+-- A call in which nothing depends on the time.
+function Call.untimed(keys)
+  return { base = keys[1], notices = nil, keyed = nil }
+end
+
+-- The next place in line of a queue: unique, and later than all before even when the clock was set back.
+function Call.next_hlc(call, last)
+  return math.max(last + 1, math.floor((call.now_exact - C.epochMs) * 16))
+end
+
+return Call

@@ -1,0 +1,122 @@
+-- Finishes tasks with their results: complete.lua does, and reserve.lua in the same call as it takes the next ones.
+local Completion = {}
+
+-- Ends a task that has any of the fields that few tasks have. Returns false if its cancel was requested: the result is dropped, and it
+-- is canceled.
+local function complete_rare(call, queue, id, key, result, stay)
+  local cancel, webhook, undo, digest, steps, progress, output, deadline, of_key = unpack(redis.call(
+    'HMGET', key, F.cancel, F.webhook, F.undo, F.digest, F.stepBytes, F.progress, F.output, F.deadline, F.key
+  ))
+  if cancel then
+    Settle.finish(call, id, S.canceled, stay)
+    return false
+  end
+  Result.mark_ended(call, id, key, S.succeeded, stay, result)
+  if digest or steps or progress then
+    redis.call('HDEL', key, F.progress)
+    if undo then
+      -- What it has done can be undone, when its result is destroyed: its input and steps stay as long.
+      redis.call('PEXPIRE', K.input(call, id), stay.keep)
+      redis.call('PEXPIRE', K.steps(call, id), stay.keep)
+    else
+      Input.drop(call, id, key)
+      redis.call('UNLINK', K.steps(call, id))
+    end
+  end
+  if output then redis.call('PEXPIRE', K.output(call, id), stay.keep) end
+  if deadline then redis.call('ZREM', K.deadlines(call, queue), id) end
+  if of_key then Keyed.free(call, queue, id, of_key) end
+  if webhook then Follow.tell_webhook(call, id, S.succeeded, webhook) end
+  return true
+end
+
+-- Ends one task. Returns its verdict: see complete.lua.
+--   ends    what has ended of its queue in this call: see Completion.complete
+--   stay    see Result.stay
+--   teller  see Notices.ended
+local function complete_one(call, ends, id, fence, result, stay, teller)
+  local key = K.task(call, id)
+  local t = redis.call('HMGET', key, F.state, F.run, F.extra, F.listeners)
+  local state, run, extra, listeners = t[1], t[2] or '', t[3], t[4]
+  if not state then return 'unknown' end
+  -- Nearly always the handler began when the fence was given out: the rest need not be read.
+  local begun
+  if string.sub(run, 1, #fence + 3) == fence .. ' 0 ' then
+    begun = Run.time_of_fence(fence)
+  else
+    local held_under, late = Run.parts(run)
+    if held_under ~= fence then return 'stale' end
+    begun = Run.begun(fence, late) or call.now
+  end
+  -- The same fence, and running no more: finished before, or handed back by a release or a reclaim.
+  if state ~= S.running then return (state == S.succeeded or state == S.failed or state == S.canceled) and 'already' or 'stale' end
+
+  local ids, times = ends.ids, ends.times
+  ids[#ids + 1] = id
+  if extra == '1' then
+    if not complete_rare(call, ends.queue, id, key, result, stay) then
+      ends.canceled = ends.canceled + 1
+      return 'canceled'
+    end
+  else
+    Result.mark_ended(call, id, key, S.succeeded, stay, result)
+    -- Nothing of it is rare but its key.
+    if extra then Keyed.free(call, ends.queue, id, extra) end
+  end
+  local nth, time = #times + 1, call.now - begun
+  -- The clock may have been set back meanwhile.
+  times[nth] = time > 0 and time or 0
+  ends.outcomes[nth] = call.now_text .. ' ' .. id
+  local told = listeners and Notices.ended(call, id, S.succeeded, call.now_text, stay.expires, result, listeners, teller, run)
+  return told and 'done:' .. told .. ':' .. call.now_text or 'done'
+end
+
+--   args   the arguments of the verb, in which from `at` on stand the process that completes them (see complete.lua) and the number of
+--          groups; of each its queue, keep (ms), tombstone (ms) and number of tasks; and of each of these id, fence and result (its
+--          stored form)
+--   asked  nil, or the queue whose hash the caller goes on with, and the field of a reservation: see Service.note_ends
+-- Returns a verdict of each, in one string with a space between: see complete.lua. Where tasks of the queue asked for have ended also
+-- what Service.note_ends returns, and the caller writes it; of all others it is written here.
+function Completion.complete(call, args, at, asked, lane)
+  local teller, groups = args[at], tonumber(args[at + 1])
+  if groups == 0 then return '' end
+  at = at + 1
+  local verdicts, nth, queues = {}, 0, {}
+  for _ = 1, groups do
+    local queue, keep, tombstone, count = unpack(args, at + 1, at + 4)
+    local stay = Result.stay(call, keep, tombstone)
+    at = at + 4
+    -- What has ended of a queue: the ids; of those that succeeded the service times, and their entries for Settle.note_finished; and
+    -- how many were canceled.
+    local ends = queues[queue]
+    if not ends then
+      -- With room for the only task of most calls.
+      ends = { queue = queue, ids = { nil }, times = { nil }, outcomes = { nil }, canceled = 0 }
+      queues[queue] = ends
+    end
+    for _ = 1, tonumber(count) do
+      nth = nth + 1
+      verdicts[nth] = complete_one(call, ends, args[at + 1], args[at + 2], args[at + 3], stay, teller)
+      at = at + 3
+    end
+  end
+
+  local read, to_write
+  for queue, ends in pairs(queues) do
+    if #ends.ids > 0 then
+      redis.call('ZREM', K.leases(call, queue), unpack(ends.ids))
+      if ends.canceled > 0 then Rate.count(call, queue, R.returned, ends.canceled) end
+      local finished = #ends.ids - ends.canceled
+      if queue == asked then
+        read, to_write = Service.note_ends(call, queue, finished, ends.times, lane)
+      else
+        local _, writes = Service.note_ends(call, queue, finished, ends.times)
+        redis.call('HSET', K.queue(call, queue), unpack(writes))
+      end
+      if #ends.outcomes > 0 then Settle.note_finished(call, queue, ends.outcomes) end
+    end
+  end
+  return table.concat(verdicts, ' '), read, to_write
+end
+
+return Completion

@@ -1,0 +1,278 @@
+-- Fair lines: start-time fair queueing inside the score. Of each class the virtual time is the start of what was taken last. A task
+-- starts when its key has paid for the tasks before it, or now: start = max(virtual time, charge of the key); the charge then grows
+-- by 1/weight.
+--
+-- The score of a fair task is class·2^45 + (2·place + 1)/32, place = start (in sixteenths of a task of weight 1)·8192 + turn, below
+-- 2^49. The turn orders equal starts by arrival. The odd 1/32 tells it from the score of a plain line: what costs more in a fair
+-- line is done only where such a score is seen.
+--
+-- A member of K.shares and K.shareEnds is "class key". K.shares holds "charge place id": charge, and place and id of its last task in
+-- line. K.shareEnds has the later of both, in the order of classes, so that those are found which the virtual time has passed.
+local Fair = {}
+
+local whole = Number.whole
+local CLASS = C.classSpan
+local STEPS, TURNS = 16, 8192
+local LAST_STEP = 68719476735
+-- Most keys that are forgotten at a time.
+local MOST_FORGOTTEN = 500
+-- Most keys of a class that are kept beside one for each waiting task, and how many are looked at when there are more.
+local MOST_IDLE, LOOKED_AT = 1000, 200
+-- Most canceled tasks behind which the last one of a key is sought.
+local MOST_CANCELED = 100
+
+-- Whether a score is that of a fair line.
+function Fair.is_fair(score)
+  return score % 1 ~= 0
+end
+
+local function fair_score(class, place)
+  return string.format('%.5f', class * CLASS + (2 * place + 1) / 32)
+end
+
+local function place_of(score)
+  return ((score % CLASS) * 32 - 1) / 2
+end
+
+local function start_of(place)
+  return math.max(0, math.floor(place / TURNS))
+end
+
+-- The virtual time of a class, as the place of what was taken last; -1 before the first.
+local function stored_time(call, queue, class)
+  return tonumber(redis.call('HGET', K.queue(call, queue), Q.virtual .. class) or -1)
+end
+
+-- The score in K.shareEnds of a virtual time.
+local function end_score(class, time)
+  return string.format('%.5f', class * CLASS + start_of(time) / STEPS)
+end
+
+-- Each partition has virtual times of its own, so that a place in a fair line is told to others as its distance from the virtual time.
+-- Scores of other lines are times, and remain as they are.
+local function shifted(call, queue, score, sign)
+  local class = math.floor(score / CLASS)
+  local time = tonumber(redis.call('HGET', K.queue(call, queue), Q.virtual .. class) or 0)
+  local place = place_of(score) + sign * math.floor(math.max(0, time) / TURNS) * TURNS
+  return fair_score(class, math.min(math.max(0, place), CLASS * 16 - 1))
+end
+
+-- A score of this partition for others.
+function Fair.told_score(call, queue, score)
+  return score % 1 == 0 and score or shifted(call, queue, score, -1)
+end
+
+-- A score of another partition in this one.
+function Fair.own_score(call, queue, score)
+  return score % 1 == 0 and score or shifted(call, queue, score, 1)
+end
+
+-- How many stand before a newcomer whose key does not wait: it starts at the virtual time, behind all who start then.
+function Fair.before_newcomer(call, queue, class)
+  local behind = fair_score(class, (start_of(stored_time(call, queue, class)) + 1) * TURNS - 0.5)
+  return redis.call('ZCOUNT', K.waiting(call, queue), '-inf', '(' .. behind)
+end
+
+local function forget_members(call, queue, members)
+  if #members == 0 then return end
+  redis.call('ZREM', K.shareEnds(call, queue), unpack(members))
+  redis.call('HDEL', K.shares(call, queue), unpack(members))
+end
+
+local function forget_between(call, queue, from, to)
+  forget_members(call, queue, redis.call('ZRANGEBYSCORE', K.shareEnds(call, queue), from, to, 'LIMIT', 0, MOST_FORGOTTEN))
+end
+
+-- A key that does not wait is kept until the virtual time has passed its charge, which it may not do for long: newcomers start at it.
+-- Where there are many of these, those that have to wait the least go.
+local function forget_idle(call, queue, class)
+  local ends, line = K.shareEnds(call, queue), K.waiting(call, queue)
+  if redis.call('ZCARD', ends) <= MOST_IDLE then return end
+  local from, to = whole(class * CLASS), '(' .. whole((class + 1) * CLASS)
+  local over = redis.call('ZCOUNT', ends, from, to) - redis.call('ZCOUNT', line, from, to) - MOST_IDLE
+  if over <= 0 then return end
+  local members, last, idle = redis.call('ZRANGEBYSCORE', ends, from, to, 'LIMIT', 0, LOOKED_AT), {}, {}
+  for n, share in ipairs(redis.call('HMGET', K.shares(call, queue), unpack(members))) do
+    last[n] = string.match(share or '', '%S+$') or '-'
+  end
+  for n, score in ipairs(redis.call('ZMSCORE', line, unpack(last))) do
+    if not score and #idle < over then idle[#idle + 1] = members[n] end
+  end
+  forget_members(call, queue, idle)
+end
+
+-- Forgets the keys of a fair line where nobody waits.
+local function forget_where_empty(call, queue)
+  local first = redis.call('ZRANGE', K.waiting(call, queue), 0, 0, 'WITHSCORES')
+  if not first[2] then
+    redis.call('UNLINK', K.shares(call, queue), K.shareEnds(call, queue))
+  else
+    -- Nobody waits in the classes before the first.
+    forget_between(call, queue, '-inf', '(' .. whole(math.floor(first[2] / CLASS) * CLASS))
+  end
+end
+
+-- What was taken (ids and scores) moves the virtual time on, and the keys are forgotten that it has passed.
+function Fair.pass(call, queue, entries)
+  local taken = {}
+  for n = 2, #entries, 2 do
+    local score = tonumber(entries[n])
+    if Fair.is_fair(score) then
+      local class = math.floor(score / CLASS)
+      taken[class] = math.max(taken[class] or 0, place_of(score))
+    end
+  end
+  for class, place in pairs(taken) do
+    local time = stored_time(call, queue, class)
+    if place > time then
+      time = place
+      redis.call('HSET', K.queue(call, queue), Q.virtual .. class, whole(time))
+    end
+    forget_between(call, queue, whole(class * CLASS), '(' .. end_score(class, time))
+    forget_idle(call, queue, class)
+  end
+  forget_where_empty(call, queue)
+end
+
+-- "weight key", as tasks keep it. Returns what a task costs, and the member.
+local function parts_of_share(class, share)
+  local weight, key = string.match(share, '^(%S+) (.*)$')
+  return 1 / weight, class .. ' ' .. key
+end
+
+-- The virtual time of a class, as the place of what was taken last; and, where newcomers of that start have filled its turns, the
+-- start at which the next one finds room: all before it are full.
+local function virtual_time(call, queue, class)
+  local counters, line = K.queue(call, queue), K.waiting(call, queue)
+  local now_at, room = unpack(redis.call('HMGET', counters, Q.virtual .. class, Q.room .. class))
+  local time = tonumber(now_at or -1)
+  local last = redis.call('ZREVRANGEBYSCORE', line, '(' .. whole((class + 1) * CLASS), whole(class * CLASS), 'LIMIT', 0, 1, 'WITHSCORES')
+  local last_score = tonumber(last[2])
+  if last_score and not Fair.is_fair(last_score) then
+    -- It joined before the line was fair: newcomers stand behind it.
+    time = math.max(time, (last_score % CLASS) * STEPS)
+    redis.call('HSET', counters, Q.virtual .. class, whole(time))
+  elseif not last_score and time > LAST_STEP * TURNS / 2
+    and redis.call('EXISTS', line, K.leases(call, queue), K.scheduled(call, queue)) == 0 then
+    -- Half of the span is used up, and nobody is left who could return to a place: time begins again.
+    redis.call('UNLINK', K.shares(call, queue), K.shareEnds(call, queue))
+    redis.call('HDEL', counters, Q.virtual .. class, Q.room .. class)
+    return -1, 0
+  end
+  return time, tonumber(room or 0)
+end
+
+-- The first turn of a start behind all who wait with it, and behind what was taken last; nil where all are used up.
+local function turn_at(call, queue, class, step, time)
+  local place = math.max(step * TURNS, start_of(time) == step and time + 1 or 0)
+  local below = '(' .. fair_score(class, (step + 1) * TURNS - 0.5)
+  local from = fair_score(class, step * TURNS)
+  local last = redis.call('ZREVRANGEBYSCORE', K.waiting(call, queue), below, from, 'LIMIT', 0, 1, 'WITHSCORES')
+  if last[2] then place = math.max(place, place_of(tonumber(last[2])) + 1) end
+  return place < (step + 1) * TURNS and place or nil
+end
+
+-- The first turn of a start; where all are used up, that of the next start with one, which is bisected: many may be full.
+local function free_turn(call, queue, class, step, time, room)
+  step = math.min(step, LAST_STEP)
+  local place = turn_at(call, queue, class, step, time)
+  if place then return place end
+  local full, width, free = math.max(step, room - 1), 1
+  repeat
+    -- Whoever comes now stands beside the last one.
+    if full >= LAST_STEP then return (LAST_STEP + 1) * TURNS - 1 end
+    free = math.min(full + width, LAST_STEP)
+    place = turn_at(call, queue, class, free, time)
+    if not place then full, width = free, 2 * width end
+  until place
+  while free - full > 1 do
+    local middle = math.floor((full + free) / 2)
+    local found = turn_at(call, queue, class, middle, time)
+    if found then free, place = middle, found else full = middle end
+  end
+  if free > room and step <= math.max(start_of(time), room) then
+    redis.call('HSET', K.queue(call, queue), Q.room .. class, whole(free))
+  end
+  return place
+end
+
+-- Where a task would stand that joins now; nothing is changed but what is remembered of full starts.
+function Fair.find_place(call, queue, class, share)
+  local time, room = virtual_time(call, queue, class)
+  local cost, member = parts_of_share(class, share)
+  local stored = redis.call('HGET', K.shares(call, queue), member)
+  local charge, last_place, last_id = string.match(stored or '', '^(%S+) (%S+) (.+)$')
+  local from = math.max(start_of(time) / STEPS, tonumber(charge or 0))
+  -- A charge is a sum of fractions. Behind its own last one, also where canceled tasks have freed what came before that.
+  local step = math.max(math.floor(from * STEPS + 0.000001), start_of(tonumber(last_place or 0)))
+  local place = free_turn(call, queue, class, step, time, room)
+  return {
+    place = place,
+    score = fair_score(class, place),
+    member = member,
+    class = class,
+    charge = from + cost,
+    before = last_id and last_place .. ' ' .. last_id,
+  }
+end
+
+local function keep_share(call, queue, class, member, charge, last)
+  redis.call('HSET', K.shares(call, queue), member, string.format('%.17g', charge) .. ' ' .. last)
+  local last_start = start_of(tonumber(string.match(last, '^%S+'))) / STEPS
+  local ends = string.format('%.17g', class * CLASS + math.max(charge, last_start))
+  redis.call('ZADD', K.shareEnds(call, queue), ends, member)
+end
+
+-- Puts a task where Fair.find_place has found room.
+function Fair.join(call, queue, id, found)
+  redis.call('ZADD', K.waiting(call, queue), found.score, id)
+  keep_share(call, queue, found.class, found.member, found.charge, whole(found.place) .. ' ' .. id)
+end
+
+local function set_before(key, before)
+  if before then redis.call('HSET', key, F.before, before) else redis.call('HDEL', key, F.before) end
+end
+
+-- The same for a task that is stored; returns its score.
+function Fair.rejoin(call, queue, id, class, share)
+  local found = Fair.find_place(call, queue, class, share)
+  set_before(K.task(call, id), found.before)
+  Fair.join(call, queue, id, found)
+  return found.score
+end
+
+-- The last task of the same key before a canceled one that is not canceled itself: "place id", nil for none.
+local function before_canceled(call, share, before)
+  for _ = 1, MOST_CANCELED do
+    local id = before and string.match(before, '^%S+ (.+)$')
+    if not id then return before end
+    local state, run, other, further = unpack(redis.call('HMGET', K.task(call, id), F.state, F.run, F.share, F.before))
+    if state ~= S.canceled or run or other ~= share then return before end
+    before = further
+  end
+  return before
+end
+
+-- A task leaves the line without having been started: its key is not charged for it. Before it is settled.
+function Fair.leave(call, queue, id)
+  local key = K.task(call, id)
+  local share, run, before, priority = unpack(redis.call('HMGET', key, F.share, F.run, F.before, F.priority))
+  if not share then return end
+  local class = tonumber(priority or C.defaultPriority)
+  local cost, member = parts_of_share(class, share)
+  local stored = redis.call('HGET', K.shares(call, queue), member)
+  if stored and not run then
+    local charge, last, last_id = string.match(stored, '^(%S+) (%S+ (.+))$')
+    local known = before
+    before = before_canceled(call, share, before)
+    if before ~= known then set_before(key, before) end
+    if last_id == id then last = before or '0 -' end
+    keep_share(call, queue, class, member, math.max(0, charge - cost), last)
+    local start = end_score(class, stored_time(call, queue, class))
+    local left = redis.call('ZSCORE', K.shareEnds(call, queue), member)
+    if tonumber(left) <= tonumber(start) then forget_members(call, queue, { member }) end
+  end
+  forget_where_empty(call, queue)
+end
+
+return Fair

@@ -1,0 +1,38 @@
+-- Which tasks of a list are wanted.
+local Filter = {}
+
+-- Reads a filter from six arguments; "" stands for any:
+--   prefix  what their ids begin with
+--   caller
+--   key     whose share they take, or which others of their key they wait for: as it is stored, see engine/submission/submission.ts
+--   states  their letters
+--   before  created then or earlier, ms
+--   age     created so long ago or longer, ms
+function Filter.read(call, args, at)
+  local prefix, caller, key, states, before, age = unpack(args, at, at + 5)
+  local latest = math.min(tonumber(before) or math.huge, age ~= '' and call.now - age or math.huge)
+  return { prefix = prefix, caller = caller, key = key, states = states, latest = latest }
+end
+
+-- The name of the share or of the line key of a task, "" for none; of the fields of its record.
+function Filter.name(key, share)
+  return key and string.match(key, '^%d+ (.*)$') or share and string.match(share, '^%S+ (.*)$') or ''
+end
+
+-- Takes the id and score of an entry, and in a list of finished tasks when its task ended: one that was run again or destroyed since is
+-- not wanted. Returns {id, score, key, run} if the task is wanted, else nil; key and run (see run.lua) are "" if it has none.
+function Filter.entry(call, filter, id, score, ended)
+  if string.sub(id, 1, #filter.prefix) ~= filter.prefix then return nil end
+  local state, caller, created, key, share, run, ended_at, destroyed = unpack(redis.call(
+    'HMGET', K.task(call, id), F.state, F.caller, F.created, F.key, F.share, F.run, F.ended, F.destroyed
+  ))
+  if ended and (ended_at ~= ended or destroyed) then return nil end
+  local name = Filter.name(key, share)
+  local wanted = (filter.caller == '' or caller == filter.caller)
+    and (filter.key == '' or name == filter.key)
+    and (filter.states == '' or (state and string.find(filter.states, state, 1, true)))
+    and (filter.latest == math.huge or (tonumber(created) or 0) <= filter.latest)
+  return wanted and { id, score, name, run or '' } or nil
+end
+
+return Filter

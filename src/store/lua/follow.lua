@@ -1,0 +1,67 @@
+-- Work that follows from a task's end has a task of its own, in a queue of the server's own: it is retried, and dies, apart
+-- from it. Its id holds a colon, which no caller's can.
+local Follow = {}
+
+local whole = Number.whole
+
+local function enqueue(call, id, queue, fields)
+  local key, counters = K.task(call, id), K.queue(call, queue)
+  if redis.call('EXISTS', key) == 1 then return end
+  local hlc = Call.next_hlc(call, tonumber(redis.call('HGET', counters, Q.hlc) or 0))
+  redis.call('HSET', counters, Q.hlc, whole(hlc))
+  redis.call('HSET', key, F.queue, queue, F.state, S.waiting, F.created, call.now_text, F.extra, '1', unpack(fields))
+  redis.call('ZADD', K.waiting(call, queue), whole(C.defaultPriority * C.classSpan + hlc), id)
+  Notices.work(call, queue)
+end
+
+-- Tells the task's webhook that it has ended.
+function Follow.tell_webhook(call, id, state, url)
+  local fields = { F.input, cjson.encode({ id = id, state = state, url = url }) }
+  local trace = redis.call('HGET', K.task(call, id), F.trace)
+  if trace then fields[3], fields[4] = F.trace, trace end
+  enqueue(call, id .. ':webhook:' .. call.now_text, C.webhookQueue, fields)
+end
+
+-- The task that undoes the work of another. called: see the field Y in fields.ts.
+function Follow.undo_id(id, queue, called, fence)
+  local undo = id .. ':undo:' .. queue
+  return called == '2' and undo .. ':' .. fence or undo
+end
+
+-- Has undone what the task has done: its steps move to the undoing task, its input is copied there.
+-- Returns how that one is called: see the field Y in fields.ts.
+function Follow.undo_work(call, id)
+  local key = K.task(call, id)
+  local queue, digest, run = unpack(redis.call('HMGET', key, F.queue, F.digest, F.run))
+  local fence = Run.parts(run)
+  local called = '1'
+  local undo = Follow.undo_id(id, queue, called, fence)
+  -- An earlier task had the same id, and what undoes its work is still there.
+  if redis.call('EXISTS', K.task(call, undo)) == 1 then
+    called = '2'
+    undo = Follow.undo_id(id, queue, called, fence)
+  end
+  local fields = {}
+  for _, field in ipairs({ F.input, F.digest, F.mediaType, F.query, F.caller, F.trace }) do
+    local value = redis.call('HGET', key, field)
+    if value then
+      fields[#fields + 1] = field
+      fields[#fields + 1] = value
+    end
+  end
+  if redis.call('EXISTS', K.steps(call, id)) == 1 then
+    redis.call('RENAME', K.steps(call, id), K.steps(call, undo))
+    redis.call('PERSIST', K.steps(call, undo))
+    fields[#fields + 1] = F.stepBytes
+    fields[#fields + 1] = '1'
+  end
+  enqueue(call, undo, C.undoQueue, fields)
+  if digest then
+    -- Without it the undoing fails and becomes a dead letter: a person is to see that.
+    local input = Input.inline(key) or redis.call('GET', K.input(call, id))
+    if input then Input.store(call, undo, K.task(call, undo), input) end
+  end
+  return called
+end
+
+return Follow

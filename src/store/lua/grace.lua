@@ -1,0 +1,75 @@
+-- While no tick runs (the store stands still, or every process is away), no lease can be renewed either: the leases that end
+-- meanwhile say nothing of their workers. After such a gap they are left alone for a grace, so that renewals come first.
+-- A tick comes every second at the latest, or after the pause that its process has made on purpose where nothing ran: a longer one is a gap.
+--
+-- If the clock jumps forward, or the machine was suspended, leases end before their time although ticks go on. Each process compares
+-- the clock with its own, which does not jump, and the leases that were held before a jump begin anew after it.
+local Grace = {}
+
+local whole = Number.whole
+local GAP_MS, GRACE_MS = 1500, 2000
+-- How much later than after its pause a tick may come, ms.
+local LATE_MS = 500
+-- Where every tick is late, so many gaps in a row have a grace; after that, what has expired is lost.
+local MOST_GRACES = 10
+-- So often at most it is noted that a tick ran.
+local NOTE_MS = 200
+-- Where the clock is set back by less, nothing has to be brought forward: see setback.lua.
+local LEAST_BACK_MS = 1000
+
+-- Notes that a tick runs.
+--   expected  what the clock says at least, by that of the process; nil if it has not seen the clock before
+--   from, to  a jump that the process has noticed since its last tick, ms; nil if none
+--   paused    the pause that the process has made on purpose since its last tick, ms; 0 for the usual one
+-- Returns {ended_by, next, jumped_from, jumped_to, back}: until when leases must have ended to count as lost now, and when that changes;
+-- what the clock said before and after its last jump forward, nil if there was none, all ms; and when it was last set back: see
+-- Setback.read.
+function Grace.note_tick(call, expected, from, to, paused)
+  local key, now = K.ticked(call), call.now
+  if from then redis.call('HSET', key, 'from', whole(from), 'to', whole(to)) end
+  local last_at, held, over, graces, jumped_from, jumped_to, back =
+    unpack(redis.call('HMGET', key, 'at', 'held', 'until', 'graces', 'from', 'to', 'back'))
+  local at = tonumber(last_at or now)
+  held, graces = tonumber(held or 0), tonumber(graces or 0)
+  -- Where the clock was set back a grace does not last longer than another one would.
+  over = math.min(tonumber(over or 0), now + GRACE_MS)
+  local gap = now - at
+  local is_gap = gap > math.max(GAP_MS, paused + LATE_MS)
+  if from then
+    -- The gap before was this jump.
+    over = 0
+  elseif is_gap and graces < MOST_GRACES then
+    -- A grace that the gap has cut short goes on for those for whom it was meant.
+    if over <= at then held = at end
+    over, graces = now + GRACE_MS, graces + 1
+  elseif is_gap then
+    over, graces = 0, 0
+  elseif gap >= NOTE_MS then
+    graces = 0
+  end
+  if gap <= -LEAST_BACK_MS then
+    back = whole(at) .. ' ' .. call.now_text
+    redis.call('HSET', key, 'back', back)
+  end
+  if from or not last_at or gap < 0 or gap >= NOTE_MS then
+    redis.call('HSET', key, 'at', call.now_text, 'held', whole(held), 'until', whole(over), 'graces', graces)
+  end
+  local ended_by = math.min(now, expected or at)
+  local grace = { ended_by = ended_by, next = ended_by, back = back }
+  grace.jumped_from, grace.jumped_to = tonumber(jumped_from), tonumber(jumped_to)
+  if now < over then grace.ended_by, grace.next = math.min(held, ended_by), over end
+  return grace
+end
+
+-- When a lease ends that a jump has cut short, ms; nil if none has.
+--   ended  when it ended by the clock
+--   lease  for how long it was taken or renewed, ms
+function Grace.begun_anew(call, grace, ended, lease)
+  local from, to = grace.jumped_from, grace.jumped_to
+  -- A later time is of before the clock was set back.
+  if not to or to > call.now or ended <= from then return nil end
+  if ended > to and ended - lease > from then return nil end
+  return to + math.max(lease, ended - from)
+end
+
+return Grace

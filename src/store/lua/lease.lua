@@ -1,0 +1,83 @@
+-- How a running task returns to the line: handed back by its worker, or after its worker was lost. Its fence stays in its record, so
+-- that what the worker still says of it is stale.
+local Lease = {}
+
+local whole = Number.whole
+
+-- A task was reserved whose handler does not begin after all: it has not started, as far as the queue's rate goes, where the queue
+-- lies in one partition.
+function Lease.forget_start(call, queue, key)
+  local fence, late = Run.parts(redis.call('HGET', key, F.run))
+  local at = Run.begun(fence, late)
+  if at then redis.call('LREM', K.starts(call, queue), 1, whole(at)) end
+end
+
+-- Puts it back at its place; the attempt does not count.
+local function put_back(call, queue, id, key, fence, attempts, place, of_key)
+  redis.call('HDEL', key, F.progress, F.unbegun)
+  redis.call('HSET', key, F.state, S.waiting, F.run, Run.handed_back(fence, attempts))
+  redis.call('ZADD', K.waiting(call, queue), place, id)
+  Keyed.join(call, queue, id, of_key, place)
+  Notices.change(call, id, S.waiting)
+end
+
+-- Hands a running task back: it waits again at its old place, and the attempt does not count.
+-- Returns "released", or "canceled" where its cancel was requested.
+function Lease.release(call, queue, id, stay)
+  local key = K.task(call, id)
+  local cancel, run, of_key = unpack(redis.call('HMGET', key, F.cancel, F.run, F.key))
+  local fence, _, attempts, place = Run.parts(run)
+  redis.call('ZREM', K.leases(call, queue), id)
+  Rate.count(call, queue, R.returned, 1)
+  if cancel then
+    Settle.finish(call, id, S.canceled, stay)
+    return 'canceled'
+  end
+  Past.note(call, key, run, 'released')
+  put_back(call, queue, id, key, fence, attempts, place, of_key)
+  Notices.work(call, queue)
+  return 'released'
+end
+
+-- A running task has lost its worker: a loss is counted apart from attempts, and one too many is its end. What counts is a process
+-- that died while the handler ran in it: where the worker has yet to say that it begins, nothing is counted.
+--   ends  how its queue ends tasks: {most_lost, problem, keep, tombstone, dead, cap}
+-- Returns what became of it ("waiting", "released" where nothing was counted, "dead", "canceled") and its losses.
+function Lease.lose(call, queue, id, ends)
+  local key, counters = K.task(call, id), K.queue(call, queue)
+  local cancel, run, lost, unbegun, restarts, noted, of_key =
+    unpack(redis.call('HMGET', key, F.cancel, F.run, F.lost, F.unbegun, F.restarts, F.place, F.key))
+  local fence, _, attempts, place = Run.readable_parts(call, run, noted)
+  local losses, begun = tonumber(lost or 0), not (unbegun and unbegun == fence)
+  redis.call('ZREM', K.leases(call, queue), id)
+  if begun then
+    losses = losses + 1
+    redis.call('HSET', key, F.lost, whole(losses), F.restarts, (restarts or 0) + 1, F.extra, '1')
+    redis.call('HDEL', key, F.unbegunReleases)
+    redis.call('HINCRBY', counters, Q.lost, 1)
+    redis.call('HSET', counters, Q.lostAt, call.now_text)
+  else
+    Lease.forget_start(call, queue, key)
+    redis.call('HINCRBY', key, F.unbegunReleases, 1)
+    redis.call('HSET', key, F.extra, '1')
+  end
+  if cancel then
+    Rate.count(call, queue, R.returned, 1)
+    Settle.finish(call, id, S.canceled, Result.stay(call, ends.keep, ends.tombstone))
+    return 'canceled', losses
+  end
+  if begun and losses > ends.most_lost then
+    Past.note_error(key, 'the worker was lost ' .. losses .. ' times')
+    redis.call('HSET', key, F.errorCode, 'worker-lost')
+    Settle.bury(call, queue, id, ends.problem, Result.stay(call, ends.dead, ends.tombstone), ends.cap)
+    Rate.count(call, queue, R.finished, 1)
+    Rate.count(call, queue, R.failed, 1)
+    return 'dead', losses
+  end
+  Rate.count(call, queue, R.returned, 1)
+  Past.note(call, key, run, begun and 'lost' or 'released')
+  put_back(call, queue, id, key, fence, attempts, place, of_key)
+  return begun and 'waiting' or 'released', losses
+end
+
+return Lease

@@ -1,0 +1,75 @@
+-- What a look at tasks returns, see inspect.lua.
+local Look = {}
+
+local whole = Number.whole
+-- Most bytes of a result in an answer.
+local INSIDE = 4096
+
+-- The index of a task, its score, and when it is due; "" for what it does not have.
+local function place_of(call, queue, state, id)
+  if state == S.waiting then
+    local line = K.waiting(call, queue)
+    local rank, score = redis.call('ZRANK', line, id), redis.call('ZSCORE', line, id)
+    return rank and whole(rank) or '', score and Fair.told_score(call, queue, score) or '', ''
+  end
+  if state == S.scheduled or state == S.retrying then
+    return '', '', redis.call('ZSCORE', K.scheduled(call, queue), id) or ''
+  end
+  return state == S.running and '0' or '', '', ''
+end
+
+local function look_at(call, id, wants_result, lines, seen)
+  local key = K.task(call, id)
+  local known = redis.call('HMGET', key, F.queue, F.state, F.created, F.extra)
+  local queue, state, created, extra = known[1], known[2], known[3], known[4]
+  -- Where it is, if it is in another partition.
+  if not state then return queue and redis.call('HGET', key, F.home) or '' end
+  if not seen[queue] then
+    seen[queue] = true
+    lines[#lines + 1] = Snapshot.of(call, queue)
+  end
+  local index, score, due = place_of(call, queue, state, id)
+  local facts, place = queue .. ' ' .. state .. ' ' .. (created or ''), ' ' .. index .. ' ' .. score .. ' ' .. due
+  local progress, caller, run, expires, first = '', '', '', nil, nil
+  if extra or state == S.failed then
+    local t = redis.call(
+      'HMGET', key, F.ended, F.expires, F.lost, F.cancel, F.destroyed, F.errorCode, F.revision, F.progress, F.caller, F.run,
+      F.result, F.deadline, F.key
+    )
+    expires, first = t[2], t[11]
+    local deadline, of_key = t[12] or '', t[13]
+    for field = 1, 10 do t[field] = t[field] or '' end
+    local held = of_key and Keyed.is_full(call, queue, id, state, of_key) and '1' or ''
+    facts = facts .. ' ' .. table.concat(t, ' ', 1, 6) .. place .. ' ' .. t[7] .. ' ' .. deadline .. ' ' .. held
+    if of_key and index ~= '' and state == S.waiting and Keyed.limit(call, queue) then
+      facts = facts .. ' ' .. Keyed.turn(call, queue, id, of_key, redis.call('ZSCORE', K.waiting(call, queue), id))
+    end
+    progress, caller, run = t[8], t[9], t[10]
+  elseif state == S.waiting or state == S.scheduled then
+    -- Without the rarer fields it has never been out of the line for longer than a release.
+    facts = facts .. '      ' .. place .. '  '
+  else
+    local t = redis.call('HMGET', key, F.run, F.ended, F.expires, F.result)
+    run, expires, first = t[1] or '', t[3], t[4]
+    facts = facts .. ' ' .. (t[2] or '') .. ' ' .. (expires or '') .. '    ' .. place .. '  '
+  end
+  local result, errors = '', ''
+  if wants_result and expires then
+    -- One in the hash may still be there when its time is over.
+    if (tonumber(expires) or call.now + 1) > call.now then result = Result.read(call, id, key, first, INSIDE) end
+    if state == S.failed then errors = redis.call('HGET', key, F.errors) or '' end
+  end
+  return { facts, progress, caller, result, errors, run }
+end
+
+--   args  the arguments of the verb, in which from `at` on stand the number of tasks; and of each id and result ("1" to have it, "0"
+--         not to)
+function Look.at(call, args, at)
+  local tasks, lines, seen = {}, {}, {}
+  for n = 1, tonumber(args[at]) do
+    tasks[n] = look_at(call, args[at + n * 2 - 1], args[at + n * 2] == '1', lines, seen)
+  end
+  return { call.now_text, lines, tasks }
+end
+
+return Look

@@ -1,0 +1,87 @@
+-- Notices: tells the processes that the record of a task names of what happens to it, each on its channel. They are gathered in
+-- call.notices, and go by Notices.send at the end of a call: what it has to say to a process is one message.
+-- The field of the record, listeners: names with a space between, '.' before one that is told of ends alone; or C.everyone.
+local Notices = {}
+
+local function notice(call, listener, text)
+  local notices = call.notices
+  if not notices then
+    notices = {}
+    call.notices = notices
+  end
+  local of = notices[listener]
+  if not of then
+    of = {}
+    notices[listener] = of
+  end
+  of[#of + 1] = #text .. ' ' .. text
+end
+
+-- Names a process in the record of a task as a listener; where there are too many, all of them become one.
+--   entry  the process, '.' before it where it is to be told of ends alone
+function Notices.listen(key, entry)
+  local listeners = redis.call('HGET', key, F.listeners)
+  local name, names, count = string.gsub(entry, '%.', ''), entry, 1
+  for listener in string.gmatch(listeners or '', '%S+') do
+    if listener == C.everyone or listener == name or listener == entry then return end
+    -- From now on it is told of everything.
+    if listener ~= '.' .. name then names, count = names .. ' ' .. listener, count + 1 end
+  end
+  redis.call('HSET', key, F.listeners, count > C.mostListeners and C.everyone or names)
+end
+
+-- Tells of a change that is no end. Where the caller has not read the listeners (nil, not false), they are read here.
+function Notices.change(call, id, letter, listeners)
+  if listeners == nil then listeners = redis.call('HGET', K.task(call, id), F.listeners) end
+  if not listeners then return end
+  for name in string.gmatch(listeners, '%S+') do
+    if string.sub(name, 1, 1) ~= '.' then notice(call, name, letter .. ' ' .. id) end
+  end
+end
+
+-- Tells of an end, with the result where that is short (nil where there is none).
+--   ended, expires  ms, as text; nil for an end of which there is more to say, so that it is looked at
+--   listeners, run  fields of the record; nil where the caller has not read them
+--   teller  the process that tells its own listeners itself, or nil
+-- Returns the attempts where the record names the teller, else nil.
+function Notices.ended(call, id, letter, ended, expires, result, listeners, teller, run)
+  if listeners == nil then listeners = redis.call('HGET', K.task(call, id), F.listeners) end
+  if not listeners then return end
+  local _, _, attempts = Run.parts(run or redis.call('HGET', K.task(call, id), F.run))
+  attempts = attempts or '0'
+  local by_teller, text
+  for name in string.gmatch(listeners, '[^ .]+') do
+    if name == teller then
+      by_teller = attempts
+    else
+      if not text then
+        text = letter .. ' ' .. id
+        local is_long = result and #result > C.noticeBytes
+        if ended and not is_long then text = text .. ' ' .. ended .. ' ' .. expires .. ' ' .. attempts end
+        if result and not is_long then text = text .. '\n' .. result end
+      end
+      notice(call, name, text)
+    end
+  end
+  return by_teller
+end
+
+-- Tells of the end of what a finished task had left: to be looked at.
+function Notices.destroyed(call, id)
+  local listeners = redis.call('HGET', K.task(call, id), F.listeners)
+  for name in string.gmatch(listeners or '', '[^ .]+') do notice(call, name, N.destroyed .. ' ' .. id) end
+end
+
+function Notices.send(call)
+  if not call.notices then return end
+  for listener, texts in pairs(call.notices) do
+    redis.call(OPTIONS.publish, K.notices(call, listener), table.concat(texts))
+  end
+end
+
+-- Tells the workers of a queue. what: see the channel in keys.ts; nil for work.
+function Notices.work(call, queue, what)
+  redis.call(OPTIONS.publish, K.work(call, queue), what or '')
+end
+
+return Notices

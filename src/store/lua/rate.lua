@@ -1,0 +1,44 @@
+-- Counts what happens to tasks (R.accepted …) in the ten-second bucket of now. A bucket's number and its count share one
+-- value, so that an old one is known as old.
+local Rate = {}
+
+local BUCKETS, SHIFT = 7, 16777216
+Rate.BUCKETS = BUCKETS
+
+-- The number of the bucket of now.
+function Rate.bucket(call)
+  return math.floor(call.now / C.bucketMs)
+end
+
+-- The field of the queue's hash for the bucket.
+function Rate.field(call, kind)
+  return kind .. Rate.bucket(call) % BUCKETS
+end
+
+-- The value with n more; value: what it was, if there is one. A number with fewer digits than Redis writes of one.
+function Rate.added(call, value, n)
+  local start = Rate.bucket(call) * SHIFT
+  local count = value and value - start or 0
+  return start + (count > 0 and count < SHIFT and count or 0) + n
+end
+
+function Rate.count(call, queue, kind, n)
+  local key, field = K.queue(call, queue), Rate.field(call, kind)
+  redis.call('HSET', key, field, Rate.added(call, redis.call('HGET', key, field), n))
+end
+
+-- The fields of all buckets of a kind.
+function Rate.fields(kind)
+  local fields = {}
+  for n = 1, BUCKETS do fields[n] = kind .. n - 1 end
+  return fields
+end
+
+-- The count in a value, if its bucket is one from `first` to `last`; else 0.
+function Rate.between(value, first, last)
+  value = tonumber(value)
+  local bucket = value and math.floor(value / SHIFT)
+  return bucket and bucket >= first and bucket <= last and value % SHIFT or 0
+end
+
+return Rate

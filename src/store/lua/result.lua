@@ -1,0 +1,66 @@
+-- The stored form of a result. A short one is in the task's hash, in fields that do not cost the hash its compact encoding; a longer one
+-- is a key of its own.
+local Result = {}
+
+local whole = Number.whole
+local PARTS = { F.result, F.result2, F.result3, F.result4 }
+local PART_BYTES = 64
+
+-- Redis since 7.4 and Valkey since 9 can expire a field. Elsewhere readers compare the time of expiry, and the fields go with the hash.
+local fields_expire
+local function can_expire_fields()
+  if fields_expire == nil then
+    fields_expire = (redis.REDIS_VERSION_NUM or 0) >= 0x070400 or (redis.VALKEY_VERSION_NUM or 0) >= 0x090000
+  end
+  return fields_expire
+end
+
+-- A value as it travels in an answer: of one that is longer than `most` only its length, as a number. Copied into an answer, large
+-- values would hold up all others; they are fetched one by one, outside of the library. A value that is not there has length 0.
+function Result.value_or_length(key, most)
+  local value = redis.call('GETRANGE', key, 0, most)
+  if #value > 0 and #value <= most then return value end
+  return redis.call('STRLEN', key)
+end
+
+-- For how long what ends now stays: {keep (ms), expires and ttl of the record, as text, fields_expire: whether Redis removes fields}.
+--   keep  how long the result stays, ms; tombstone: how much longer "expired" is told from "unknown", ms
+function Result.stay(call, keep, tombstone)
+  keep = tonumber(keep)
+  return { keep = keep, expires = whole(call.now + keep), ttl = whole(keep + tombstone), fields_expire = can_expire_fields() }
+end
+
+-- Makes a state terminal, with its result where it has one (else nil).
+function Result.mark_ended(call, id, key, state, stay, result)
+  local length = result and #result
+  local is_inline = length and length <= OPTIONS.inlineResultBytes
+  if is_inline and length < PART_BYTES then
+    redis.call('HSET', key, F.state, state, F.ended, call.now_text, F.expires, stay.expires, F.result, result)
+  else
+    local fields = { F.state, state, F.ended, call.now_text, F.expires, stay.expires }
+    for n = 1, is_inline and math.ceil(length / PART_BYTES) or 0 do
+      fields[5 + n * 2], fields[6 + n * 2] = PARTS[n], string.sub(result, (n - 1) * PART_BYTES + 1, n * PART_BYTES)
+    end
+    redis.call('HSET', key, unpack(fields))
+    if length and not is_inline then redis.call('SET', K.result(call, id), result, 'PX', stay.keep) end
+  end
+  redis.call('PEXPIRE', key, stay.ttl)
+  if is_inline and stay.fields_expire then
+    redis.call('HPEXPIRE', key, stay.keep, 'FIELDS', 4, F.result, F.result2, F.result3, F.result4)
+  end
+end
+
+-- The result, or of one that is longer than `most` its length, as a number; first: what the field of its first part holds.
+function Result.read(call, id, key, first, most)
+  if not first then return Result.value_or_length(K.result(call, id), most) end
+  if #first < PART_BYTES then return first end
+  local rest = redis.call('HMGET', key, F.result2, F.result3, F.result4)
+  return first .. (rest[1] or '') .. (rest[2] or '') .. (rest[3] or '')
+end
+
+function Result.drop(call, id, key)
+  redis.call('UNLINK', K.result(call, id))
+  redis.call('HDEL', key, unpack(PARTS))
+end
+
+return Result

@@ -1,0 +1,63 @@
+-- The last run of a task, in one field: "fence late attempts place worker". It is kept when the task has ended.
+--   fence     of its reservation; the time when it was given out is in it, see Run.next_fence
+--   late      how many ms after that time its handler began; "-" where it was handed back
+--   attempts  attempts begun
+--   place     in line: its score there, to which a release or a loss returns it; "-" where it has returned
+--   worker    the end of the name of its worker, for the report of a loss
+-- All of it is about 64 bytes at most, see TASK_FIELDS in fields.ts.
+local Run = {}
+
+local whole = Number.whole
+local FENCES_A_MS = 10 ^ C.fenceDigits
+
+-- The fence after `last`, which never goes back, even where the clock was set back.
+function Run.next_fence(call, last)
+  local earliest = (call.now - C.epochMs) * FENCES_A_MS
+  return last < earliest and earliest or last + 1
+end
+
+-- When a fence, also as text, was given out, ms.
+local function time_of_fence(fence)
+  return C.epochMs + math.floor(fence / FENCES_A_MS)
+end
+Run.time_of_fence = time_of_fence
+
+function Run.text(fence, late, attempts, place, worker)
+  return fence .. ' ' .. late .. ' ' .. attempts .. ' ' .. place .. ' ' .. worker
+end
+
+function Run.end_of_worker(worker)
+  return string.sub(worker, -C.workerBytes)
+end
+
+-- The run that begins with a reservation.
+function Run.new(call, fence, fence_text, attempts, place, worker_end)
+  local late = call.now - C.epochMs - (fence - fence % FENCES_A_MS) / FENCES_A_MS
+  return fence_text .. ' ' .. (late == 0 and '0' or whole(late)) .. ' ' .. attempts .. ' ' .. place .. ' ' .. worker_end
+end
+
+-- The same of a run that is handed back: the task waits at its old place, and the attempt does not count.
+function Run.handed_back(fence, attempts)
+  return fence .. ' - ' .. whole(math.max(0, attempts - 1)) .. ' -'
+end
+
+-- Returns fence, late, attempts, place ("-" where it has none) and worker; nothing of a task that was never reserved.
+local function parts(run)
+  return string.match(run or '', '^(%d+) (%S+) (%d+) (%S+) ?(.*)$')
+end
+Run.parts = parts
+
+-- The same of a running task, or of one to be retried, that must return to its place also where its record cannot be read.
+--   noted  where that is then; nil for the end of the usual class
+function Run.readable_parts(call, run, noted)
+  local fence, late, attempts, place, worker = parts(run)
+  if fence then return fence, late, attempts, place, worker end
+  return '0', '-', '1', noted or whole(C.defaultPriority * C.classSpan + Call.next_hlc(call, 0)), ''
+end
+
+-- When a run began, ms; nil where it was handed back.
+function Run.begun(fence, late)
+  return tonumber(late) and time_of_fence(fence) + late
+end
+
+return Run

@@ -1,0 +1,44 @@
+-- What ends of tasks change in the hash of their queue: the count of those that finished, and the statistics of service times. It is
+-- read and written once in a call, with what else is needed of it.
+--   Q.service  mean and variance of the latest service times (ms), how many there were, and their total
+local Service = {}
+
+-- Notes the ends of tasks of a queue.
+--   ended  how many tasks
+--   times  the service times of those that succeeded
+--   lane   nil, or the field of a reservation: it is read as well, before it the four fields that reserve.lua needs
+-- Returns what was read, and fields and values that are to be written.
+function Service.note_ends(call, queue, ended, times, lane)
+  local key, rate = K.queue(call, queue), Rate.field(call, R.finished)
+  local q, count, service
+  if lane then
+    q = redis.call('HMGET', key, Q.paused, Q.fence, Q.keyed, Q.rekey, lane, rate, Q.service)
+    count, service = q[6], q[7]
+  else
+    q = redis.call('HMGET', key, rate, Q.service)
+    count, service = q[1], q[2]
+  end
+  local writes = { rate, Rate.added(call, count, ended) }
+  if #times == 0 then return q, writes end
+  local mean, variance, samples, total = 0, 0, 0, 0
+  if service then mean, variance, samples, total = struct.unpack(C.serviceFormat, service) end
+  local forecast
+  for nth = 1, #times do
+    local time = times[nth]
+    samples, total = samples + 1, total + time
+    local weight = 1 / samples
+    if weight < C.leastWeight then weight = C.leastWeight end
+    local distance = time - mean
+    mean = mean + weight * distance
+    variance = (1 - weight) * (variance + weight * distance * distance)
+    if samples % C.shortestForecastBlock == 0 then
+      forecast = forecast or Forecast.read(call, queue, mean)
+      Forecast.next_block(forecast, samples, total, mean)
+    end
+  end
+  if forecast then Forecast.write(call, queue, forecast) end
+  writes[3], writes[4] = Q.service, struct.pack(C.serviceFormat, mean, variance, samples, total)
+  return q, writes
+end
+
+return Service

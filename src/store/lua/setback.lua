@@ -1,0 +1,64 @@
+-- When the clock is set back, what was to happen after a span of time would wait for as long as the clock was ahead. Ticks bring it
+-- forward, some of it in each call: leases, and tasks that wait for another attempt. What callers have asked for at a time of the day
+-- (scheduled tasks, deadlines) stays at that time.
+--
+-- Fields of K.ticked: 'back' is "from to", what the clock said before and after, ms; and 'back <queue>' is "to leases scheduled": which
+-- set-back has been looked at so far, and the cursors in both indexes, "-" at the end.
+local Setback = {}
+
+local whole = Number.whole
+-- A lease may be so long where nobody says how long those of its queue are, ms.
+local UNKNOWN_LEASE_MS = 60000
+-- So long a set-back is remembered, ms: every queue has been looked at by then.
+local REMEMBER_MS = 3600000
+
+-- The last time that the clock was set back, as {from (ms), to (text)}; nil if there is none to look at. back: the field.
+function Setback.read(call, back)
+  local from, to = string.match(back or '', '^(%d+) (%d+)$')
+  if not from then return nil end
+  if call.now > to + REMEMBER_MS then
+    redis.call('HDEL', K.ticked(call), 'back')
+    return nil
+  end
+  return { from = tonumber(from), to = to }
+end
+
+-- Goes through a part of an index. due_of: when a task is due at the earliest, nil to leave it alone.
+-- Returns the cursor of the next part, and how many entries it had.
+local function bring_forward(call, setback, index, cursor, count, due_of)
+  if cursor == '-' then return cursor, 0 end
+  local next_cursor, entries = unpack(redis.call('ZSCAN', index, cursor, 'COUNT', math.max(1, count)))
+  for n = 1, #entries, 2 do
+    local id, due = entries[n], tonumber(entries[n + 1])
+    local earliest = due > setback.from and due_of(call, id)
+    if earliest then
+      local sooner = math.max(due - (setback.from - setback.to), earliest)
+      if sooner < due then redis.call('ZADD', index, whole(sooner), id) end
+    end
+  end
+  return next_cursor == '0' and '-' or next_cursor, #entries / 2
+end
+
+local function due_retry(call, id)
+  return redis.call('HGET', K.task(call, id), F.state) == S.retrying and call.now or nil
+end
+
+-- Brings forward what a queue has, as many entries as the count or a few more. Returns how many it has looked at, and whether that was all.
+function Setback.pass(call, setback, queue, count)
+  local ticked, progress = K.ticked(call), 'back ' .. queue
+  local of, leases, scheduled = string.match(redis.call('HGET', ticked, progress) or '', '^(%d+) (%S+) (%S+)$')
+  if of ~= setback.to then leases, scheduled = '0', '0' end
+  if leases == '-' and scheduled == '-' then return 0, true end
+  local usual = tonumber(redis.call('HGET', ticked, 'lease ' .. queue) or UNKNOWN_LEASE_MS)
+  -- It may have been renewed since.
+  local function due_lease(_, id)
+    return call.now + math.max(usual, tonumber(redis.call('HGET', K.task(call, id), F.lease) or 0))
+  end
+  local seen, more
+  leases, seen = bring_forward(call, setback, K.leases(call, queue), leases, count, due_lease)
+  scheduled, more = bring_forward(call, setback, K.scheduled(call, queue), scheduled, count - seen, due_retry)
+  redis.call('HSET', ticked, progress, setback.to .. ' ' .. leases .. ' ' .. scheduled)
+  return seen + more, leases == '-' and scheduled == '-'
+end
+
+return Setback

@@ -1,0 +1,106 @@
+-- Makes a state terminal. The first caller wins: every verb looks at the state before it comes here.
+local Settle = {}
+
+-- The list of the latest outcomes is cut when so many more are there.
+local MORE_FINISHED = 100
+-- Most dead tasks that leave at a time, where there are too many.
+local MOST_LEAVING = 100
+
+-- Notes the latest outcomes of a queue, the newest first: a list of "ended id", ended in ms. What has become of the task since is
+-- looked up by its readers.
+function Settle.note_finished(call, queue, entries)
+  local key = K.finished(call, queue)
+  if redis.call('LPUSH', key, unpack(entries)) > C.mostFinished + MORE_FINISHED then
+    redis.call('LTRIM', key, 0, C.mostFinished - 1)
+  end
+end
+
+-- What a task has written stays as long as its result; of a canceled one nothing can be collected.
+local function keep_output(call, id, state, stay)
+  local key = K.output(call, id)
+  if state == S.canceled then redis.call('UNLINK', key) else redis.call('PEXPIRE', key, stay.keep) end
+end
+
+-- Ends a task that was canceled or has failed.
+--   stay    see Result.stay
+--   result  the stored form of its answer, or nil for none
+function Settle.finish(call, id, state, stay, result)
+  local key = K.task(call, id)
+  local webhook, undo, run, output, deadline, cancel, queue, of_key =
+    unpack(redis.call('HMGET', key, F.webhook, F.undo, F.run, F.output, F.deadline, F.cancel, F.queue, F.key))
+  Result.mark_ended(call, id, key, state, stay, result)
+  if of_key then Keyed.leave(call, queue, id, of_key) end
+  local is_late = state == S.canceled and cancel == C.cancelByDeadline
+  if deadline then redis.call('ZREM', K.deadlines(call, queue), id) end
+  Settle.note_finished(call, queue, { call.now_text .. ' ' .. id })
+  if is_late then redis.call('HSET', key, F.errorCode, C.deadlinePassed) end
+  redis.call('HDEL', key, F.place, F.progress, F.cancel)
+  -- A run says that a worker has had it: what it did is undone. One that never began has nothing to undo.
+  if undo and run then Follow.undo_work(call, id) end
+  Input.drop(call, id, key)
+  redis.call('UNLINK', K.steps(call, id))
+  if output then keep_output(call, id, state, stay) end
+  if webhook then Follow.tell_webhook(call, id, state, webhook) end
+  Notices.ended(call, id, state, not is_late and call.now_text or nil, stay.expires, result)
+end
+
+-- Ends a task that is dead: a failed one whose input stays, to be run again. The oldest leave when there are more than cap.
+function Settle.bury(call, queue, id, result, stay, cap)
+  local key, dead = K.task(call, id), K.dead(call, queue)
+  local webhook, undo, output, deadline, of_key =
+    unpack(redis.call('HMGET', key, F.webhook, F.undo, F.output, F.deadline, F.key))
+  Result.mark_ended(call, id, key, S.failed, stay, result)
+  if of_key then Keyed.free(call, queue, id, of_key) end
+  if deadline then redis.call('ZREM', K.deadlines(call, queue), id) end
+  Settle.note_finished(call, queue, { call.now_text .. ' ' .. id })
+  redis.call('HDEL', key, F.place, F.progress, F.cancel)
+  redis.call('PEXPIRE', K.input(call, id), stay.keep)
+  redis.call('PEXPIRE', K.steps(call, id), stay.keep)
+  if output then keep_output(call, id, S.failed, stay) end
+  -- As long as the undoing has not begun, a retry of the task takes it back: see retry.lua.
+  if undo then redis.call('HSET', key, F.undoing, Follow.undo_work(call, id)) end
+  if webhook then Follow.tell_webhook(call, id, S.failed, webhook) end
+  redis.call('ZADD', dead, call.now_text, id)
+  redis.call('HINCRBY', K.queue(call, queue), Q.dead, 1)
+  local over = redis.call('ZCARD', dead) - cap
+  if over > 0 then
+    for _, old in ipairs(redis.call('ZRANGE', dead, 0, math.min(over, MOST_LEAVING) - 1)) do
+      redis.call('ZREM', dead, old)
+      Input.drop(call, old, K.task(call, old))
+      redis.call('UNLINK', K.steps(call, old))
+    end
+  end
+  Notices.ended(call, id, S.failed, call.now_text, stay.expires, result)
+end
+
+-- Cancels a task that has not ended: at once, or, while it runs, by a flag that its worker is told of. The first reason stays.
+--   by  C.cancelByCaller or C.cancelByDeadline
+-- Returns "canceled" or "requested".
+function Settle.cancel(call, id, state, queue, by, stay)
+  local key = K.task(call, id)
+  redis.call('HSETNX', key, F.cancel, by)
+  if state == S.running then
+    local first = redis.call('HGET', key, F.cancel)
+    redis.call('HSET', key, F.extra, '1')
+    Notices.work(call, queue, (first == C.cancelByDeadline and 'deadline ' or 'cancel ') .. id)
+    Notices.change(call, id, N.cancelRequested)
+    return 'requested'
+  end
+  redis.call('ZREM', state == S.waiting and K.waiting(call, queue) or K.scheduled(call, queue), id)
+  if state == S.waiting then Fair.leave(call, queue, id) end
+  Settle.finish(call, id, S.canceled, stay)
+  return 'canceled'
+end
+
+-- Destroys what a finished task has left; its record stays as the tombstone.
+function Settle.destroy(call, id, key)
+  Result.drop(call, id, key)
+  Input.drop(call, id, key)
+  redis.call('UNLINK', K.steps(call, id), K.output(call, id))
+  if redis.call('EXISTS', key) == 0 then return end
+  redis.call('HDEL', key, F.errors, F.past)
+  redis.call('HSET', key, F.destroyed, '1', F.extra, '1')
+  Notices.destroyed(call, id)
+end
+
+return Settle

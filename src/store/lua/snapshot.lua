@@ -1,0 +1,66 @@
+-- What a caller needs to know of a queue to estimate its turn, as
+-- {queue, waiting, scheduled, running, paused, workers, slots, mean, deviation, samples, forecast, ages, resting}, and of a keyed
+-- queue one more: how many may start.
+--   mean, deviation  of the service time, µs; "" if there is none yet
+--   forecast  see forecast.lua
+--   ages      for how many ms some of the running tasks have been running; only read while every slot is busy
+local Snapshot = {}
+
+local whole = Number.whole
+local MOST_AGES = 16
+
+-- Reads what it needs of the queue's hash, with further fields behind that; the last of its own is the limit of a keyed queue.
+function Snapshot.read(call, queue, ...)
+  return redis.call(
+    'HMGET', K.queue(call, queue), Q.paused, Q.workers, Q.slots, Q.liveUntil, Q.service, Q.forecast, Q.rest, Q.keyed, ...
+  )
+end
+
+local function ages_of_some(call, leases)
+  local ages = {}
+  for n, id in ipairs(redis.call('ZRANDMEMBER', leases, MOST_AGES)) do
+    local fence, late = Run.parts(redis.call('HGET', K.task(call, id), F.run))
+    ages[n] = whole(math.max(0, call.now - (Run.begun(fence, late) or call.now)))
+  end
+  return ages
+end
+
+-- The snapshot from what has been read. startable: nil of a queue that is not keyed.
+function Snapshot.with(call, queue, q, waiting, scheduled, startable)
+  local paused, workers, slots, live_until, service, forecast, rest = unpack(q, 1, 7)
+  local mean, deviation, samples = '', '', 0
+  if service then
+    local variance
+    mean, variance, samples = struct.unpack(C.serviceFormat, service)
+    mean, deviation = math.floor(mean * 1000 + 0.5), math.floor(math.sqrt(variance) * 1000 + 0.5)
+  end
+  local live = tonumber(live_until or 0) > call.now
+  local leases = K.leases(call, queue)
+  local running = redis.call('ZCARD', leases)
+  local is_busy = live and running > 0 and running >= tonumber(slots or 0)
+  return {
+    queue,
+    waiting,
+    scheduled,
+    running,
+    paused or '0',
+    live and workers or '0',
+    live and slots or '0',
+    mean,
+    deviation,
+    samples,
+    forecast or '',
+    is_busy and ages_of_some(call, leases) or {},
+    rest and '1' or '0',
+    startable,
+  }
+end
+
+function Snapshot.of(call, queue)
+  local q = Snapshot.read(call, queue)
+  local waiting, scheduled = redis.call('ZCARD', K.waiting(call, queue)), redis.call('ZCARD', K.scheduled(call, queue))
+  local keyed = q[8]
+  return Snapshot.with(call, queue, q, waiting, scheduled, keyed and redis.call('ZCARD', K.startable(call, queue)) or nil)
+end
+
+return Snapshot

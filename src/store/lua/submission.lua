@@ -1,0 +1,243 @@
+-- Submits the tasks of a group one by one: each may be there already, or have a place or a condition of its own. See submit.lua for what
+-- a group, the state of a queue, and a batch are.
+local Submission = {}
+
+local whole = Number.whole
+local CLASS = C.classSpan
+
+-- How many stand before a newcomer of a class: behind everything of it and before all classes less urgent. Counted once.
+--   line, entries  what is stored, and scores and ids of what is still to be put there
+local function newcomer_index(counted, line, entries, class)
+  if not counted[class] then
+    local before = redis.call('ZCOUNT', line, '-inf', '(' .. whole((class + 1) * CLASS))
+    for n = 1, #entries, 2 do
+      if tonumber(entries[n]) < (class + 1) * CLASS then before = before + 1 end
+    end
+    counted[class] = before
+  end
+  return counted[class]
+end
+
+local function count_newcomer(counted, class)
+  for other, before in pairs(counted) do
+    if other >= class then counted[other] = before + 1 end
+  end
+end
+
+-- Ends of tasks that wait to be told to webhooks; asked once, and only of submissions that have one.
+local function waiting_webhooks(call, batch)
+  if not batch.webhooks then
+    batch.webhooks = redis.call('ZCARD', K.waiting(call, C.webhookQueue)) + redis.call('ZCARD', K.scheduled(call, C.webhookQueue))
+  end
+  return batch.webhooks
+end
+
+-- Puts those in line that have been gathered.
+function Submission.join_line(call, queue, state)
+  if not state.entries then return end
+  if #state.entries > 0 then redis.call('ZADD', K.waiting(call, queue), unpack(state.entries)) end
+  if #state.startable > 0 then redis.call('ZADD', K.startable(call, queue), unpack(state.startable)) end
+  state.entries, state.startable = {}, {}
+end
+
+-- A submission brings the limit of its queue: where that has changed, who may start is decided anew by reserve.lua.
+local function align_limit(call, queue, state, limit)
+  local counters = K.queue(call, queue)
+  local empty = state.waiting + state.scheduled == 0 and redis.call('EXISTS', K.leases(call, queue)) == 0
+  -- Without keys, it becomes a plain line again when it has come to an end.
+  if not limit and not empty then return end
+  local stored = limit and Keyed.stored_limit(call, queue, limit, empty)
+  state.limit = Keyed.limit(call, queue, stored)
+  if not limit then
+    redis.call('HDEL', counters, Q.keyed, Q.rekey)
+    redis.call('UNLINK', K.startable(call, queue))
+  elseif state.waiting > 0 then
+    redis.call('HSET', counters, Q.keyed, stored, Q.rekey, '-inf')
+  else
+    redis.call('HSET', counters, Q.keyed, stored)
+  end
+end
+
+-- The options of a group that has the defaults are looked at only here.
+local function fill_defaults(group)
+  if not group.options then
+    group.delay, group.media, group.query, group.caller, group.webhook, group.undo = 0, '', '', '', '', ''
+  end
+end
+
+-- Puts a field and its value behind the last of some; returns which is the last now.
+local function put(fields, last, field, value)
+  fields[last + 1], fields[last + 2] = field, value
+  return last + 2
+end
+
+-- What all tasks of a group have in common, as fields and values: only what is not the default. And how many these are.
+local function common_fields(call, group)
+  fill_defaults(group)
+  local fields, last = { F.queue, group.queue, F.state, group.delay > 0 and S.scheduled or S.waiting, F.created, call.now_text }, 6
+  if group.media ~= '' then last = put(fields, last, F.mediaType, group.media) end
+  if group.query ~= '' then last = put(fields, last, F.query, group.query) end
+  if group.caller ~= '' then last = put(fields, last, F.caller, group.caller) end
+  if group.class ~= C.defaultPriority then last = put(fields, last, F.priority, group.class) end
+  if group.webhook ~= '' then last = put(fields, last, F.webhook, group.webhook) end
+  if group.undo == '1' then last = put(fields, last, F.undo, '1') end
+  if group.deadline then last = put(fields, last, F.deadline, whole(call.now + group.deadline)) end
+  if group.options then last = put(fields, last, F.extra, '1') end
+  return fields, last
+end
+
+-- Stores the nth task of a group.
+--   share, before, arrival  what it has of its own in a fair or keyed line, nil or false for nothing
+function Submission.store(call, batch, group, n, key, listener, share, before, arrival)
+  if not group.fields then group.fields, group.common = common_fields(call, group) end
+  local args, fields, last = batch.args, group.fields, group.common
+  local id, input = args[group.ids + n], args[group.inputs + n]
+  local digest, trace = group.digests and args[group.digests + n] or '', group.traces and args[group.traces + n] or ''
+  if digest == '' then
+    last = put(fields, last, F.input, input)
+  else
+    last = put(fields, last, F.digest, digest)
+    last = Input.put(call, fields, last, id, input)
+  end
+  if listener then last = put(fields, last, F.listeners, listener) end
+  -- The fraction says that it is to join a fair line.
+  if group.delay > 0 then last = put(fields, last, F.place, whole(group.class * CLASS) .. (share and '.5' or '')) end
+  if share then last = put(fields, last, F.share, share) end
+  if before then last = put(fields, last, F.before, before) end
+  if arrival then last = put(fields, last, F.key, arrival) end
+  if trace ~= '' then last = put(fields, last, F.trace, trace) end
+  if not group.options and (digest ~= '' or trace ~= '' or arrival) then
+    last = put(fields, last, F.extra, (digest ~= '' or trace ~= '') and '1' or arrival)
+  end
+  if group.deadline then redis.call('ZADD', K.deadlines(call, group.queue), whole(call.now + group.deadline), id) end
+  redis.call('HSET', key, unpack(fields, 1, last))
+end
+
+-- The verdict of an id that has a task already.
+local function known_verdict(call, batch, group, id, key, input, digest, listener)
+  local queue, known_input, media, query, caller, known_digest, state, created = unpack(redis.call(
+    'HMGET', key, F.queue, F.input, F.mediaType, F.query, F.caller, F.digest, F.state, F.created
+  ))
+  -- It may be of this very call.
+  for of_name, of_state in pairs(batch.states) do Submission.join_line(call, of_name, of_state) end
+  local is_callers = (caller or '') == group.caller
+  -- The task is in another partition.
+  if not state and queue == group.queue and is_callers then return 'moved    ' end
+  local verdict = 'conflict'
+  if not is_callers then
+    verdict = 'foreign'
+  elseif queue ~= group.queue then
+    verdict = 'elsewhere'
+  elseif (media or '') == group.media and (query or '') == group.query
+    and (digest == '' and known_input == input or digest ~= '' and known_digest == digest) then
+    verdict = 'replay'
+  end
+  if listener and verdict == 'replay' then Notices.listen(key, listener) end
+  local line = K.waiting(call, queue)
+  local rank = state == S.waiting and redis.call('ZRANK', line, id)
+  local score = rank and redis.call('ZSCORE', line, id)
+  local index = rank and whole(rank) or (state == S.running and '0' or '')
+  local told = score and Fair.told_score(call, queue, score) or ''
+  return verdict .. ' ' .. (state or '') .. ' ' .. index .. ' ' .. told .. ' ' .. (created or '')
+end
+
+-- A new task of a keyed line joins that of its key. Returns its turn, see Keyed.turn, behind a space.
+local function enter_key(call, group, state, id, name, score, found)
+  local queue, class = group.queue, group.class
+  local others = Keyed.enter(call, queue, id, name, state.hlc, tonumber(score))
+  local startable, pending = K.startable(call, queue), #state.startable
+  local before = found and redis.call('ZCOUNT', startable, '-inf', '(' .. score) + pending / 2
+    or newcomer_index(state.starts, startable, state.startable, class)
+  if others < state.limit then
+    state.startable[pending + 1], state.startable[pending + 2] = score, id
+    state.opened = state.opened + 1
+    count_newcomer(state.starts, class)
+  end
+  return ' ' .. before .. ' ' .. math.max(0, others - state.limit + 1) .. ' ' .. state.limit
+end
+
+-- Submits the nth task of a group. Returns its line of the answer.
+local function submit_one(call, batch, group, state, n)
+  local args, queue, class = batch.args, group.queue, group.class
+  local id, input, digest = args[group.ids + n], args[group.inputs + n], group.digests and args[group.digests + n] or ''
+  local key, listener = K.task(call, id), Submission.listener(batch, group, n)
+  local share = group.shares and args[group.shares + n] ~= '' and args[group.shares + n]
+  local limit, name = false, ''
+  if group.keys and args[group.keys + n] ~= '' then
+    limit, name = Keyed.parts(args[group.keys + n])
+    limit = tonumber(limit)
+  end
+
+  -- Nearly always it is not there, which EXISTS says for less.
+  if not group.dry and redis.call('EXISTS', key) == 1 then
+    return known_verdict(call, batch, group, id, key, input, digest, listener)
+  end
+
+  local index, found
+  if share and group.delay == 0 then
+    Submission.join_line(call, queue, state)
+    found = Fair.find_place(call, queue, class, share)
+    index = redis.call('ZCOUNT', K.waiting(call, queue), '-inf', '(' .. found.score)
+  else
+    index = newcomer_index(state.before, K.waiting(call, queue), state.entries, class)
+  end
+  local told = found and Fair.told_score(call, queue, found.score) or ''
+  if group.dry then return 'dry ' .. S.waiting .. ' ' .. index .. ' ' .. told end
+  local was_handed = state.handed > 0 and redis.call('ZSCORE', K.allocated(call, queue), id)
+  local others = state.handed - (was_handed and 1 or 0)
+  if state.waiting + state.scheduled + others >= group.limit then return 'full   ' end
+  if group.webhook ~= '' and waiting_webhooks(call, batch) >= group.limit then return 'untold   ' end
+  if group.most and index > group.most and group.delay == 0 then return 'long  ' .. index .. ' ' .. told end
+
+  if limit ~= state.limit then align_limit(call, queue, state, limit) end
+  local arrival
+  if state.limit then
+    state.hlc = Call.next_hlc(call, state.hlc)
+    arrival = (group.delay > 0 and '0' or whole(state.hlc)) .. (name == '' and '' or ' ' .. name)
+  end
+  Submission.store(call, batch, group, n, key, listener, share, found and found.before, arrival)
+  if was_handed then
+    redis.call('ZREM', K.allocated(call, queue), id)
+    state.handed = others
+  end
+  state.accepted = state.accepted + 1
+  if group.delay > 0 then
+    redis.call('ZADD', K.scheduled(call, queue), whole(call.now + group.delay), id)
+    state.scheduled = state.scheduled + 1
+    return 'new ' .. S.scheduled .. '   ' .. call.now_text
+  end
+  local score
+  if found then
+    Fair.join(call, queue, id, found)
+    score = found.score
+  else
+    if not state.limit then state.hlc = Call.next_hlc(call, state.hlc) end
+    score = whole(class * CLASS + state.hlc)
+    local length = #state.entries
+    state.entries[length + 1], state.entries[length + 2] = score, id
+  end
+  local turn = state.limit and enter_key(call, group, state, id, name, score, found) or ''
+  count_newcomer(state.before, class)
+  state.waiting = state.waiting + 1
+  state.joined = state.joined + 1
+  return 'new ' .. S.waiting .. ' ' .. index .. ' ' .. (found and told or score) .. ' ' .. call.now_text .. turn
+end
+
+-- The entry of the process that is to be told of the end of the nth task of a group; false if there is none.
+function Submission.listener(batch, group, n)
+  if not group.listeners then return group.listener end
+  local listener = batch.args[group.listeners + n]
+  return listener ~= '' and '.' .. listener
+end
+
+-- The whole group, in its order.
+function Submission.each(call, batch, group, state)
+  fill_defaults(group)
+  if not state.entries then
+    state.entries, state.startable, state.before, state.starts, state.opened = {}, {}, {}, {}, 0
+  end
+  state.counted = nil
+  for n = 1, group.count do batch.verdicts[#batch.verdicts + 1] = submit_one(call, batch, group, state, n) end
+end
+
+return Submission

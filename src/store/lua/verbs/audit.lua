@@ -1,0 +1,184 @@
+-- Checks tasks against the indexes of their queues, and heals what disagrees where that is asked for: a task belongs in exactly
+-- the one index that its state names, and an entry belongs to a task; a key of a fair line is in both of its tables; and in a keyed line
+-- those may start that keyed.lua says.
+--
+-- args[1]  of: what the keys of tasks begin with, or those of the index whose entries are checked against their
+--          tasks, or of the table of a fair line whose keys are checked against the other one, or of the
+--          line of a key
+-- args[2]  queue: of the index, of a key's line with its key; "" for tasks
+-- args[3]  heal: "1" to make them agree, "0" only to look
+-- args[4…] id: of a task or entry each; entries that have left since they were read are passed over
+--
+-- Returns the ids of those that disagreed.
+
+local whole = Number.whole
+-- The index of each state that has one.
+local HOME = { [S.waiting] = P.waiting, [S.scheduled] = P.scheduled, [S.retrying] = P.scheduled, [S.running] = P.leases }
+local INDEXES = { P.waiting, P.scheduled, P.leases, P.dead }
+
+-- Puts a task into the line that it is missing from: its place is lost with its entry, so that it joins at the end.
+local function enter_line(call, id, queue, class, share, of_key)
+  local counters = K.queue(call, queue)
+  local hlc = Call.next_hlc(call, tonumber(redis.call('HGET', counters, Q.hlc) or 0))
+  redis.call('HSET', counters, Q.hlc, whole(hlc))
+  local score = whole(class * C.classSpan + hlc)
+  if share then
+    score = Fair.rejoin(call, queue, id, class, share)
+  else
+    redis.call('ZADD', K.waiting(call, queue), score, id)
+  end
+  Keyed.rejoin(call, queue, id, of_key, score, whole(hlc))
+end
+
+-- Puts a task into another index that it is missing from. Due now: a lease is reclaimed, and a task of unknown time does not wait longer.
+local function enter_index(call, id, queue, class, state, run)
+  if state == S.running then
+    local end_of_class = whole(class * C.classSpan + Call.next_hlc(call, 0))
+    local fence, late, attempts, place, worker = Run.readable_parts(call, run, end_of_class)
+    -- No worker was lost, but an entry of the store: that is a release.
+    redis.call('HSET', K.task(call, id), F.run, Run.text(fence, late, attempts, place, worker), F.unbegun, fence, F.extra, '1')
+  end
+  redis.call('ZADD', call.base .. HOME[state] .. queue, call.now_text, id)
+end
+
+-- Whether reserve.lua has yet to decide whether a task may start that waits at a score: the limit of its queue has changed.
+local function is_undecided(call, queue, score)
+  local from = redis.call('HGET', K.queue(call, queue), Q.rekey)
+  if not from then return false end
+  local after = string.match(from, '^%((.+)$')
+  if after then return score > tonumber(after) end
+  return from == '-inf' or score >= tonumber(from)
+end
+
+-- Whether a waiting task stands where it should in the line of its key, and may start where it should.
+local function agrees_waiting(call, heal, id, queue, limit, of_key)
+  local arrival, name = Keyed.parts(of_key)
+  local line = Keyed.line(call, queue, name)
+  local stands = name ~= '' and redis.call('ZSCORE', line, id)
+  local score = redis.call('ZSCORE', K.waiting(call, queue), id)
+  local found = redis.call('ZSCORE', K.startable(call, queue), id)
+  if is_undecided(call, queue, tonumber(score)) then return true end
+  if stands and tonumber(stands) >= 0 and tonumber(stands) ~= Keyed.place_by_arrival(arrival, tonumber(score)) then
+    if heal then redis.call('ZREM', line, id) end
+    stands = false
+  end
+  local starts = name == '' or (stands and redis.call('ZRANK', line, id) < limit)
+  local agrees = (name == '' or stands) and (starts and score or false) == found
+  if heal and not agrees then Keyed.join(call, queue, id, of_key, score, true) end
+  return agrees
+end
+
+-- The same of a task in any state.
+local function agrees_with_key(call, heal, id, queue, state, of_key, run)
+  Keyed.open_freed(call)
+  local limit = Keyed.limit(call, queue)
+  if not limit then return true end
+  if state == S.waiting then return agrees_waiting(call, heal, id, queue, limit, of_key) end
+  local _, name = Keyed.parts(of_key)
+  if name == '' then return true end
+  local line, agrees = Keyed.line(call, queue, name), true
+  -- One that waits for another attempt holds its key or not by the limit under which the last one ended: only that it was changed is known.
+  if state == S.running or (state == S.retrying and limit == 1 and not Keyed.is_changed(call, queue)) then
+    local _, _, _, place = Run.parts(run)
+    agrees = Keyed.is_holder(call, queue, id, of_key, tonumber(place) or 0)
+    if heal and not agrees then
+      Keyed.mark_holder(call, queue, id, of_key)
+      Keyed.close_pushed(call, queue, line, limit)
+    end
+  elseif state == S.scheduled then
+    agrees = not redis.call('ZSCORE', line, id)
+    if heal and not agrees then Keyed.leave_line(call, queue, id, name) end
+  end
+  return agrees
+end
+
+-- The checks: each takes the partition's prefix `of` and the queue of an index, and an id; returns whether all agrees.
+
+local function check_task(call, heal, _, _, id)
+  local queue, state, run, priority, deadline, cancel, share, of_key = unpack(redis.call(
+    'HMGET', K.task(call, id), F.queue, F.state, F.run, F.priority, F.deadline, F.cancel, F.share, F.key
+  ))
+  if not queue or not state then return true end
+  local home, agrees, class = HOME[state], true, tonumber(priority or C.defaultPriority)
+  for _, index in ipairs(INDEXES) do
+    local key = call.base .. index .. queue
+    local there = redis.call('ZSCORE', key, id)
+    if index == home and not there then
+      agrees = false
+      if heal and state == S.waiting then
+        enter_line(call, id, queue, class, share, of_key)
+      elseif heal then
+        enter_index(call, id, queue, class, state, run)
+      end
+    elseif there and index ~= home and not (index == P.dead and state == S.failed) then
+      agrees = false
+      if heal then redis.call('ZREM', key, id) end
+    end
+  end
+  -- A running task whose cancel is requested may have been canceled by its deadline already.
+  if home and deadline and not cancel and not redis.call('ZSCORE', K.deadlines(call, queue), id) then
+    agrees = false
+    if heal then redis.call('ZADD', K.deadlines(call, queue), deadline, id) end
+  end
+  return agrees and (not home or agrees_with_key(call, heal, id, queue, state, of_key, run))
+end
+
+local function check_entry(call, heal, of, index_queue, id)
+  local index = call.base .. of .. index_queue
+  if not redis.call('ZSCORE', index, id) then return true end
+  local queue, state = unpack(redis.call('HMGET', K.task(call, id), F.queue, F.state))
+  local belongs = queue == index_queue and (HOME[state] == of or (of == P.dead and state == S.failed))
+  if heal and not belongs then redis.call('ZREM', index, id) end
+  return belongs
+end
+
+-- One that may start waits, and one in the line of a key waits for it or holds it; where it is and how is checked with its task.
+local function check_start(call, heal, of, index_queue, id)
+  local index = call.base .. of .. index_queue
+  if not redis.call('ZSCORE', index, id) then return true end
+  local queue, state = unpack(redis.call('HMGET', K.task(call, id), F.queue, F.state))
+  local belongs = queue == index_queue and state == S.waiting
+  if heal and not belongs then redis.call('ZREM', index, id) end
+  return belongs
+end
+
+local function check_member(call, heal, of, index_queue, id)
+  if not redis.call('ZSCORE', call.base .. of .. index_queue, id) then return true end
+  local of_queue, name = string.match(index_queue, '^(%S+) (.*)$')
+  local queue, state, of_key = unpack(redis.call('HMGET', K.task(call, id), F.queue, F.state, F.key))
+  local belongs = queue == of_queue and of_key and HOME[state] and state ~= S.scheduled
+    and select(2, Keyed.parts(of_key)) == name
+  if heal and not belongs then Keyed.leave_line(call, of_queue, id, name) end
+  return belongs
+end
+
+-- Without both entries a key is as one that has not waited.
+local function check_share(call, heal, _, queue, member)
+  local shares, ends = K.shares(call, queue), K.shareEnds(call, queue)
+  local kept, found = redis.call('HEXISTS', shares, member) == 1, redis.call('ZSCORE', ends, member)
+  -- Without any it has been forgotten meanwhile.
+  if (kept and found) or (not kept and not found) then return true end
+  if heal then
+    redis.call('HDEL', shares, member)
+    redis.call('ZREM', ends, member)
+  end
+  return false
+end
+
+local CHECKS = {
+  [P.task] = check_task,
+  [P.startable] = check_start,
+  [P.keyLine] = check_member,
+  [P.shares] = check_share,
+  [P.shareEnds] = check_share,
+}
+
+register('audit', {}, function(keys, args)
+  local call, of, queue, heal = Call.new(keys), args[1], args[2], args[3] == '1'
+  local check, wrong = CHECKS[of] or check_entry, {}
+  for n = 4, #args do
+    if not check(call, heal, of, queue, args[n]) then wrong[#wrong + 1] = args[n] end
+  end
+  Keyed.tell_freed(call)
+  return wrong
+end)

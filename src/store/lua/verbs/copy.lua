@@ -1,0 +1,59 @@
+-- Copies tasks with all that belongs to each, of one instant: its record, input, result, steps and output, and its places in the
+-- indexes.
+--
+-- args[1]  most: bytes after which no further task is begun
+-- args[2…] id: of a task each
+--
+-- Returns for each task, in this order, {{key without the base, type, expires (ms; 0 for never), content}, …}: a string itself, the
+-- names and values of a hash or the members and scores of a sorted set in turns, or the values of a list. Nothing for an unknown
+-- task. Fewer than asked for if they became too long; at least one.
+
+local whole = Number.whole
+
+-- Adds a key to the parts of a task. Returns how many bytes its content has.
+local function add(call, parts, key, kind, content)
+  if not content or (kind ~= 'string' and #content == 0) then return 0 end
+  local left = redis.call('PTTL', key)
+  parts[#parts + 1] = { string.sub(key, #call.base + 1), kind, left < 0 and '0' or whole(call.now + left), content }
+  if kind == 'string' then return #content end
+  local bytes = 0
+  for _, value in ipairs(content) do bytes = bytes + #value end
+  return bytes
+end
+
+-- Adds its place in an index. An entry has no time of its own.
+local function add_entry(call, parts, key, id)
+  local score = redis.call('ZSCORE', key, id)
+  if score then parts[#parts + 1] = { string.sub(key, #call.base + 1), 'zset', '0', { id, score } } end
+end
+
+-- Returns the parts of a task, and how many bytes they have.
+local function copy(call, id)
+  local key, parts = K.task(call, id), {}
+  local bytes = add(call, parts, key, 'hash', redis.call('HGETALL', key))
+  if #parts == 0 then return parts, bytes end
+  local input, result, steps, output = K.input(call, id), K.result(call, id), K.steps(call, id), K.output(call, id)
+  bytes = bytes + add(call, parts, input, 'string', redis.call('GET', input))
+    + add(call, parts, result, 'string', redis.call('GET', result))
+    + add(call, parts, steps, 'hash', redis.call('HGETALL', steps))
+    + add(call, parts, output, 'list', redis.call('LRANGE', output, 0, -1))
+  local queue, of_key = unpack(redis.call('HMGET', key, F.queue, F.key))
+  if not queue then return parts, bytes end
+  for _, index in ipairs({ K.waiting, K.scheduled, K.leases, K.dead, K.deadlines, K.startable }) do
+    add_entry(call, parts, index(call, queue), id)
+  end
+  local _, name = Keyed.parts(of_key)
+  if name ~= '' then add_entry(call, parts, Keyed.line(call, queue, name), id) end
+  return parts, bytes
+end
+
+register('copy', { 'no-writes' }, function(keys, args)
+  local call, most, all_bytes = Call.new(keys), tonumber(args[1]), 0
+  local copies = {}
+  for n = 2, #args do
+    if n > 2 and all_bytes >= most then break end
+    local parts, bytes = copy(call, args[n])
+    copies[n - 1], all_bytes = parts, all_bytes + bytes
+  end
+  return copies
+end)

@@ -1,0 +1,63 @@
+-- Counts, for tasks of other partitions, how many of this one stand before them in the same queue, and how long the line is.
+--
+-- args[1…] of each queue: its name, "<" or "<=" (whether equal scores stand before a task), and the scores of the tasks with a space
+--          between; "score+n" stands for a score and the n whole numbers that follow it
+--
+-- Returns of each queue, in one string with a space between: waiting, scheduled, running, resting ("1" or
+-- "0"), and of each task how many stand before it; "count*n" stands for n times the same count, "count+n" for n counts of which each
+-- is one more than the one before.
+
+local whole = Number.whole
+
+local function count_before(line, score)
+  -- Where nobody waits nobody stands before anyone.
+  return line.waiting == 0 and 0 or redis.call('ZCOUNT', line.key, '-inf', line.sign .. score)
+end
+
+-- Each score without a fraction is that of one task only, and fair lines are those that have others.
+local function is_unique(call, line)
+  if line.unique == nil then line.unique = redis.call('EXISTS', K.shares(call, line.queue)) == 0 end
+  return line.unique
+end
+
+-- The count of each whole number from first to the one before last, where those of first and last are known.
+local function count_each(call, line, first, last, at_first, at_last)
+  local answer, numbers = line.answer, last - first
+  if numbers == 1 then
+    answer[#answer + 1] = at_first
+  elseif at_first == at_last then
+    answer[#answer + 1] = at_first .. '*' .. numbers
+  elseif at_last - at_first == numbers and is_unique(call, line) then
+    answer[#answer + 1] = at_first .. '+' .. numbers
+  else
+    local middle = math.floor((first + last) / 2)
+    local at_middle = count_before(line, whole(middle))
+    count_each(call, line, first, middle, at_first, at_middle)
+    count_each(call, line, middle, last, at_middle, at_last)
+  end
+end
+
+local function count(call, queue, comparison, scores)
+  local line = { queue = queue, key = K.waiting(call, queue), sign = comparison == '<=' and '' or '(', unique = nil }
+  line.waiting = redis.call('ZCARD', line.key)
+  local resting = redis.call('HEXISTS', K.queue(call, queue), Q.rest)
+  local answer = { line.waiting, redis.call('ZCARD', K.scheduled(call, queue)), redis.call('ZCARD', K.leases(call, queue)), resting }
+  line.answer = answer
+  for score, more in string.gmatch(scores, '([^%s+]+)%+?(%d*)') do
+    local before = count_before(line, Fair.own_score(call, queue, score))
+    if more ~= '' then
+      local last = tonumber(score) + tonumber(more)
+      local before_last = count_before(line, whole(last))
+      count_each(call, line, tonumber(score), last, before, before_last)
+      before = before_last
+    end
+    answer[#answer + 1] = before
+  end
+  return table.concat(answer, ' ')
+end
+
+register('count', { 'no-writes' }, function(keys, args)
+  local call, answers = Call.untimed(keys), {}
+  for n = 1, #args / 3 do answers[n] = count(call, unpack(args, n * 3 - 2, n * 3)) end
+  return answers
+end)

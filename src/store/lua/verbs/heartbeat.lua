@@ -1,0 +1,92 @@
+-- Says that a worker lives and how many slots it gives each queue; forgets those that have not said so in time.
+--
+-- args[1]  worker: the id of the worker process
+-- args[2]  ttl: ms until it counts as gone; 0 when it says goodbye
+-- args[3]  about: what it tells of itself; "" to tell nothing here
+-- args[4]  again: "1" where it has said the same before
+-- args[5]  count: number of queues, each with the two arguments that follow
+-- args[6…] queue, slots
+--
+-- Returns ms since a task of one of these queues last lost its worker, "" where none has.
+
+local whole = Number.whole
+-- Most workers that are forgotten of a queue in one call; and no worker is believed to live for longer without a word, ms, which
+-- matters where the clock was set back.
+local FORGET_MOST, LONGEST_MS = 100, 300000
+
+-- Forgets a worker of a queue. Returns how many workers, and how many slots, that was.
+local function forget(call, queue, worker)
+  if redis.call('ZREM', K.workers(call, queue), worker) == 0 then return 0, 0 end
+  local slots = tonumber(redis.call('HGET', K.slots(call, queue), worker) or 0)
+  redis.call('HDEL', K.slots(call, queue), worker)
+  redis.call('HDEL', K.queue(call, queue), Reservation.lane_field(worker, '0'), Reservation.lane_field(worker, '1'))
+  return 1, slots
+end
+
+-- When the last worker counts as gone, ms. None is believed to live for too long.
+local function live_until(call, live)
+  local last = redis.call('ZREVRANGE', live, 0, 0, 'WITHSCORES')
+  local until_when, latest = tonumber(last[2] or 0), call.now + LONGEST_MS
+  if until_when <= latest then return until_when end
+  for _, name in ipairs(redis.call('ZRANGEBYSCORE', live, '(' .. whole(latest), '+inf', 'LIMIT', 0, FORGET_MOST)) do
+    redis.call('ZADD', live, whole(latest), name)
+  end
+  return latest
+end
+
+-- Whether it is enough to say when the heartbeat of a worker that has said the same before ends: nothing else has changed.
+--   workers, until_when  what the queue's hash has of all
+local function only_goes_on(call, queue, worker, ttl, workers, until_when)
+  local live, ends = K.workers(call, queue), call.now + ttl
+  if redis.call('ZADD', live, 'XX', 'CH', whole(ends), worker) == 0 then return false end
+  -- Where it is alone, there is nobody to forget.
+  if workers ~= '1' and redis.call('ZRANGEBYSCORE', live, '-inf', call.now_text, 'LIMIT', 0, 1)[1] then return false end
+  until_when = tonumber(until_when or 0)
+  if until_when > call.now + LONGEST_MS then return false end
+  if until_when < ends then redis.call('HSET', K.queue(call, queue), Q.liveUntil, whole(ends)) end
+  return true
+end
+
+-- Returns when a task of the queue last lost its worker, ms; nil if none has.
+local function beat(call, worker, ttl, again, queue, slots)
+  local live, slots_of, counters = K.workers(call, queue), K.slots(call, queue), K.queue(call, queue)
+  local all_slots, lost_at, known_workers, known_until =
+    unpack(redis.call('HMGET', counters, Q.slots, Q.lostAt, Q.workers, Q.liveUntil))
+  if again and ttl > 0 and only_goes_on(call, queue, worker, ttl, known_workers, known_until) then return tonumber(lost_at) end
+  local workers = redis.call('ZCARD', live)
+  -- Their sum is kept, so that nobody has to look at them all.
+  local total = workers > 0 and tonumber(all_slots or 0) or 0
+  if workers == 0 then redis.call('DEL', slots_of) end
+
+  local gone = redis.call('ZRANGEBYSCORE', live, '-inf', call.now_text, 'LIMIT', 0, FORGET_MOST)
+  if ttl == 0 then gone[#gone + 1] = worker end
+  for _, name in ipairs(gone) do
+    local fewer, fewer_slots = forget(call, queue, name)
+    workers, total = workers - fewer, total - fewer_slots
+  end
+  if ttl > 0 then
+    local known = redis.call('HGET', slots_of, worker)
+    if known ~= slots then redis.call('HSET', slots_of, worker, slots) end
+    workers = workers + redis.call('ZADD', live, whole(call.now + ttl), worker)
+    total = total + tonumber(slots) - tonumber(known or 0)
+  end
+  local until_text = whole(live_until(call, live))
+  redis.call('HSET', counters, Q.workers, workers, Q.slots, whole(math.max(0, total)), Q.liveUntil, until_text)
+  return tonumber(lost_at)
+end
+
+register('heartbeat', { 'allow-oom' }, function(keys, args)
+  local call = Call.new(keys)
+  local worker, ttl, about, again, count = args[1], tonumber(args[2]), args[3], args[4] == '1', tonumber(args[5])
+  local last_loss
+  for n = 1, count do
+    local lost_at = beat(call, worker, ttl, again, args[n * 2 + 4], args[n * 2 + 5])
+    if lost_at then last_loss = math.max(lost_at, last_loss or 0) end
+  end
+  if ttl == 0 then
+    redis.call('UNLINK', K.about(call, worker))
+  elseif about ~= '' then
+    redis.call('SET', K.about(call, worker), whole(ttl) .. ' ' .. about, 'PX', ttl)
+  end
+  return last_loss and whole(math.max(0, call.now - last_loss)) or ''
+end)

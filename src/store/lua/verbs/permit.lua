@@ -1,0 +1,56 @@
+-- Permits starts of tasks of a queue that lies in several partitions, in the one that keeps its rate: as many as may start within the
+-- span that ends now. The same request asked again has the permits that it had.
+--
+-- keys[1]  the tag of the partition that keeps the rate
+-- args[1]  queue
+-- args[2]  request: for which tasks are asked, and of which partition
+-- args[3]  count: the most permits
+-- args[4]  rate: most tasks that may start within the span
+-- args[5]  span: ms
+-- args[6]  used: "" to ask; afterwards how many tasks have started: these count from now on, and the other permits are given back
+--
+-- Returns {permits, pause}: how many the request has, and for how many ms the rate allows no more.
+
+local whole = Number.whole
+-- Most permits that are corrected in one call where the clock was set back.
+local CORRECT = 1000
+
+register('permit', { 'allow-oom' }, function(keys, args)
+  local call = Call.new(keys)
+  local queue, request, count = args[1], args[2], tonumber(args[3])
+  local rate, span, used = tonumber(args[4]), tonumber(args[5]), tonumber(args[6])
+  local permits = K.permits(call, queue)
+
+  redis.call('ZREMRANGEBYSCORE', permits, '-inf', whole(call.now - span))
+  -- What stands in the future was before the clock was set back.
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', permits, '(' .. call.now_text, '+inf', 'LIMIT', 0, CORRECT)) do
+    redis.call('ZADD', permits, call.now_text, member)
+  end
+
+  local has = 0
+  while redis.call('ZSCORE', permits, request .. ' ' .. has + 1) do has = has + 1 end
+  if used then
+    local full = redis.call('ZCARD', permits) >= rate
+    for n = 1, math.max(has, used) do
+      if n <= used then
+        redis.call('ZADD', permits, call.now_text, request .. ' ' .. n)
+      else
+        redis.call('ZREM', permits, request .. ' ' .. n)
+      end
+    end
+    -- Others may have been refused meanwhile.
+    if full and has > used then Notices.work(call, queue) end
+    has = used
+  elseif has == 0 then
+    has = math.max(0, math.min(count, rate - redis.call('ZCARD', permits)))
+    for n = 1, has do redis.call('ZADD', permits, call.now_text, request .. ' ' .. n) end
+  end
+  if redis.call('EXISTS', permits) == 1 then redis.call('PEXPIRE', permits, whole(span)) end
+
+  local pause = 0
+  if has < count and redis.call('ZCARD', permits) >= rate then
+    local first = redis.call('ZRANGE', permits, 0, 0, 'WITHSCORES')
+    pause = math.max(1, tonumber(first[2]) + span - call.now)
+  end
+  return { has, whole(pause) }
+end)

@@ -1,0 +1,78 @@
+-- Tries every command that the library uses on a key of its own, which it removes: the store's user may not be allowed some of them, and
+-- a call that is stopped half-way has changed something. Tiny, and needed to drain: it works at the memory limit too.
+--
+-- args[1]  publish: the command that publishes, PUBLISH or SPUBLISH
+--
+-- Returns of each command that was refused for lack of a right two: its name, and what Redis said. If it takes no writes: its error.
+
+register('probe', { 'allow-oom' }, function(keys, args)
+  local call, publish = Call.untimed(keys), args[1]
+  local key = K.probe(call)
+  local tries = {
+    { 'SET', key, 1 },
+    { 'GET', key },
+    { 'GETRANGE', key, 0, 0 },
+    { 'STRLEN', key },
+    { 'EXISTS', key },
+    { 'PEXPIRE', key, 60000 },
+    { 'PEXPIREAT', key, 4102444800000 },
+    { 'PTTL', key },
+    { 'PERSIST', key },
+    { 'RENAME', key, key },
+    { 'DEL', key },
+    { 'HSET', key, 'field', 1 },
+    { 'HSETNX', key, 'field', 1 },
+    { 'HGET', key, 'field' },
+    { 'HGETALL', key },
+    { 'HMGET', key, 'field' },
+    { 'HEXISTS', key, 'field' },
+    { 'HINCRBY', key, 'field', 1 },
+    { 'HLEN', key },
+    { 'HSCAN', key, 0 },
+    { 'HPEXPIRE', key, 60000, 'FIELDS', 1, 'field' },
+    { 'HDEL', key, 'field' },
+    { 'LPUSH', key, 1 },
+    { 'RPUSH', key, 1 },
+    { 'LINDEX', key, 0 },
+    { 'LLEN', key },
+    { 'LRANGE', key, 0, 0 },
+    { 'LREM', key, 0, 2 },
+    { 'LTRIM', key, 0, 0 },
+    { 'UNLINK', key },
+    { 'ZADD', key, 0, 'member' },
+    { 'ZCARD', key },
+    { 'ZCOUNT', key, 0, 0 },
+    { 'ZMSCORE', key, 'member' },
+    { 'ZRANDMEMBER', key },
+    { 'ZRANGE', key, 0, 0 },
+    { 'ZRANGEBYSCORE', key, 0, 0 },
+    { 'ZRANK', key, 'member' },
+    { 'ZREVRANGE', key, 0, 0 },
+    { 'ZREVRANGEBYSCORE', key, 0, 0 },
+    { 'ZSCAN', key, 0 },
+    { 'ZSCORE', key, 'member' },
+    { 'ZREM', key, 'member' },
+    { 'ZREMRANGEBYSCORE', key, 0, 0 },
+    { 'ZPOPMIN', key },
+    { 'TIME' },
+    -- No queue has this name.
+    { publish, K.work(call, ' '), '' },
+    { 'UNLINK', key },
+  }
+
+  local refused = {}
+  for _, try in ipairs(tries) do
+    local reply = redis.pcall(unpack(try))
+    local fault = type(reply) == 'table' and reply.err or ''
+    -- Where calls are not refused as a whole.
+    if string.find(fault, 'MISCONF') or string.find(fault, 'NOREPLICAS') or string.find(fault, 'READONLY') then
+      return reply
+    end
+    -- In the words of Redis 7.0 and later ones.
+    if string.find(fault, 'NOPERM') or string.find(fault, 'executing the script') or string.find(fault, 'ACL failure') then
+      refused[#refused + 1] = try[1]
+      refused[#refused + 1] = fault
+    end
+  end
+  return refused
+end)

@@ -1,0 +1,297 @@
+-- Takes the first waiting tasks of a queue for a worker, each under a lease and a fence.
+-- The same reservation sent again is answered with the same tasks, so that a lost reply loses no work.
+--
+-- args[1]  queue
+-- args[2]  worker: the id of the worker process
+-- args[3]  lane: of the worker's requests for this queue, "0" or "1": one of each lane may be underway at a time; or, of a request
+--          that is remembered by itself, "holder generation after" (see reservation.lua)
+-- args[4]  reservation: unique to this request of the worker
+-- args[5]  count: the most tasks to take
+-- args[6]  lease: ms
+-- args[7]  rate: most tasks that may start within the span, over all workers; 0 for any number
+-- args[8]  span: ms
+-- args[9]  suspect lease: ms for which the worker has a task that has lost a worker before, until it says by begin.lua that the
+--          handler begins; 0 when it does not say so
+-- args[10…] tasks that the process has finished meanwhile, as complete.lua takes them: they cost no call of their own
+--
+-- Returns {tasks, waiting, pause, verdicts, part}: of each task "id fence attempt lost created" and its input, in one list; "lost" is
+-- "lost/unbegun" where it was handed out in vain since its last loss, so often. Where it has one of media type, query, caller and trace
+-- the first ends in " +" and these four come behind, "" for what it does not have. Then how many still wait (in a keyed queue, how many
+-- that may start), -1 while the queue is paused; for how many ms the rate allows no more; what complete.lua returns; and of a request
+-- that is remembered by itself "generation given replayed".
+
+local whole = Number.whole
+
+-- Most bytes of an input that travels in the answer.
+local INSIDE = 16384
+-- Of how many tasks at most it is decided anew in one call whether they may start.
+local REKEYED = 200
+-- The rarer fields of a task that has none of them.
+local NONE = {}
+
+-- A request is what was asked for, and what becomes of it: `tasks` and `told`, the list of tasks in the answer and its length; `writes`,
+-- fields and values for the queue's hash, which is read and written once; `part`, of a request that is remembered by itself.
+local function read_request(args)
+  local queue, worker, lane, reservation, count, lease, rate, span, suspect_lease = unpack(args, 1, 9)
+  local request = {
+    queue = queue,
+    worker = worker,
+    reservation = reservation,
+    count = tonumber(count),
+    lease = lease,
+    rate = rate ~= '0' and tonumber(rate) or nil,
+    span = tonumber(span),
+    suspect_lease = suspect_lease ~= '0' and suspect_lease,
+    lane = Reservation.lane_field(worker, lane),
+    -- With room for one task: a table that grows costs more.
+    tasks = { nil, nil },
+    told = 0,
+    writes = nil,
+    part = '',
+  }
+  -- Either its lane is given, or it is remembered by itself.
+  if not request.lane then
+    local holder, generation, after = string.match(lane, '^(%S+) (%d+) (%d+)$')
+    request.holder, request.generation, request.after = holder, tonumber(generation), tonumber(after)
+  end
+  return request
+end
+
+local function write(request, field, value)
+  local writes = request.writes
+  local length = #writes
+  writes[length + 1], writes[length + 2] = field, value
+end
+
+-- Hands out a task.
+local function hand(call, request, id, fence, attempts, lost, created, input, media, query, caller, trace)
+  if lost and request.suspect_lease then
+    local unbegun = redis.call('HGET', K.task(call, id), F.unbegunReleases)
+    if unbegun then lost = lost .. '/' .. unbegun end
+  end
+  local tasks, told, more = request.tasks, request.told, media or query or caller or trace
+  tasks[told + 1] = id .. ' ' .. fence .. ' ' .. attempts .. ' ' .. (lost or '0') .. ' ' .. (created or '0') .. (more and ' +' or '')
+  tasks[told + 2] = input or Input.inline(K.task(call, id)) or Result.value_or_length(K.input(call, id), INSIDE)
+  if more then
+    tasks[told + 3], tasks[told + 4], tasks[told + 5], tasks[told + 6] = media or '', query or '', caller or '', trace or ''
+  end
+  request.told = told + (more and 6 or 2)
+end
+
+-- Writes what is left to be written, tells who is to be told, and returns the answer.
+local function answer(call, request, waiting, pause, verdicts)
+  if #request.writes > 0 then redis.call('HSET', K.queue(call, request.queue), unpack(request.writes)) end
+  Notices.send(call)
+  -- Whoever asks need not be told of what it has taken, or is told of in the answer.
+  Keyed.tell_freed(call, waiting == 0 and request.queue)
+  return { request.tasks, waiting, pause == 0 and 0 or whole(pause), verdicts, request.part }
+end
+
+-- What this reservation was given before: its first fence, and its ids; nothing if it is new.
+local function recall(call, request, last)
+  if request.holder then
+    local generation, given, first, ids = Reservation.recall_part(
+      call, request.queue, request.worker, request.reservation, request.holder, request.generation, request.after, request.lease
+    )
+    request.generation = generation
+    if given then request.part = whole(generation) .. ' ' .. given .. ' 1' end
+    return first, ids
+  end
+  if last and string.find(last, request.reservation .. ' ', 1, true) == 1 then
+    return string.match(last, '^(%d+)(.*)$', #request.reservation + 2)
+  end
+end
+
+-- Hands out once more what it was given, as far as it is still held. The fences of one reservation follow one another.
+local function hand_again(call, request, first, ids)
+  local nth = tonumber(first)
+  for id in string.gmatch(ids, '%S+') do
+    local state, run, unbegun, input, lost, created, media, query, caller, trace = unpack(redis.call(
+      'HMGET', K.task(call, id), F.state, F.run, F.unbegun, F.input, F.lost, F.created, F.mediaType, F.query, F.caller, F.trace
+    ))
+    local fence, _, attempts = Run.parts(run)
+    -- One that has been lost and taken once more meanwhile, be it by this worker in another lane, has another fence.
+    if state == S.running and fence == whole(nth) then
+      hand(call, request, id, fence, attempts, lost, created, input, media, query, caller, trace)
+      -- The worker counts the lease from this answer; much of the first one has gone while the reply was lost.
+      local lease = unbegun == fence and request.suspect_lease or request.lease
+      redis.call('ZADD', K.leases(call, request.queue), whole(call.now + lease), id)
+    end
+    nth = nth + 1
+  end
+end
+
+-- Remembers what it was given: the first fence and the ids; nil and none for nothing.
+local function remember(call, request, first, ids)
+  if request.holder then
+    request.part = whole(request.generation) .. ' ' .. #ids .. ' 0'
+    Reservation.keep_part(
+      call, request.queue, request.worker, request.reservation, request.holder, request.generation, first or 0, ids, request.lease
+    )
+  elseif #ids > 0 then
+    write(request, request.lane, request.reservation .. ' ' .. whole(first) .. ' ' .. table.concat(ids, ' '))
+  end
+end
+
+-- Who may start has yet to be decided of the tasks in line from a score on, as the limit for each key has changed: of some of them in
+-- each call. Returns before which score it is decided now, nil if of all.
+local function rekey(call, queue, from)
+  local line, counters = K.waiting(call, queue), K.queue(call, queue)
+  local some = redis.call('ZRANGEBYSCORE', line, from, '+inf', 'WITHSCORES', 'LIMIT', 0, REKEYED)
+  for n = 1, #some, 2 do
+    Keyed.join(call, queue, some[n], redis.call('HGET', K.task(call, some[n]), F.key), some[n + 1], true)
+  end
+  if #some < 2 * REKEYED then
+    redis.call('HDEL', counters, Q.rekey)
+    return nil
+  end
+  local last = some[#some]
+  redis.call('HSET', counters, Q.rekey, (last == from and '(' or '') .. last)
+  return '(' .. last
+end
+
+-- How many tasks the rate allows to start now, and for how many ms no more. K.starts has the times of the last starts, as many as the
+-- rate allows in a span: one more may start when the oldest of them is a span ago. This holds for every span, where counting by the
+-- clock would let twice as many through around its edges.
+local function allowed_by_rate(call, request)
+  local starts, rate, span, now = K.starts(call, request.queue), request.rate, request.span, call.now
+  if tonumber(redis.call('LINDEX', starts, 0) or 0) > now then
+    -- The clock was set back: what has started counts from now on, and not for as long as the clock was ahead.
+    local times = redis.call('LRANGE', starts, 0, rate - 1)
+    redis.call('DEL', starts)
+    for _, time in ipairs(times) do redis.call('RPUSH', starts, whole(math.min(tonumber(time), now))) end
+    redis.call('PEXPIRE', starts, whole(span))
+  end
+  local function until_free(n)
+    local nth = redis.call('LINDEX', starts, rate - n)
+    return nth and math.max(0, tonumber(nth) + span - now) or 0
+  end
+  local allowed = math.min(request.count, rate)
+  while allowed > 0 and until_free(allowed) > 0 do allowed = allowed - 1 end
+  return allowed, allowed < request.count and until_free(allowed + 1) or 0
+end
+
+local function note_starts(call, request, count)
+  local starts = K.starts(call, request.queue)
+  for _ = 1, count do redis.call('LPUSH', starts, call.now_text) end
+  redis.call('LTRIM', starts, 0, request.rate - 1)
+  redis.call('PEXPIRE', starts, whole(request.span))
+end
+
+-- Takes the first entries (ids and scores) out of the line.
+--   undecided  see rekey
+local function take(call, queue, count, keyed, undecided)
+  if count == 0 then return {} end
+  if not keyed and not undecided then return redis.call('ZPOPMIN', K.waiting(call, queue), count) end
+  local startable = keyed and K.startable(call, queue) or K.waiting(call, queue)
+  local entries
+  if undecided then
+    entries = redis.call('ZRANGEBYSCORE', startable, '-inf', undecided, 'WITHSCORES', 'LIMIT', 0, count)
+    for n = 1, #entries, 2 do redis.call('ZREM', startable, entries[n]) end
+  else
+    entries = redis.call('ZPOPMIN', startable, count)
+  end
+  if keyed and #entries > 0 then
+    local ids = {}
+    for n = 1, #entries, 2 do ids[#ids + 1] = entries[n] end
+    redis.call('ZREM', K.waiting(call, queue), unpack(ids))
+  end
+  return entries
+end
+
+-- Starts the tasks of some entries. Returns how many there were: the task of an entry may be gone or not waiting (memory evicted, a key
+-- deleted by hand), which must not block the line.
+--   last_fence  of the queue
+--   marks       whether the line of its key has to show that a task has started
+local function start(call, request, entries, last_fence, marks)
+  local queue, suspect_lease = request.queue, request.suspect_lease
+  local fence, first_fence, count = last_fence, nil, 0
+  local ids, leases = { nil }, { nil, nil }
+  local expiry, worker_end = whole(call.now + request.lease), Run.end_of_worker(request.worker)
+  for n = 1, #entries, 2 do
+    local id, score = entries[n], entries[n + 1]
+    local key = K.task(call, id)
+    local known = redis.call('HMGET', key, F.state, F.input, F.created, F.extra, F.listeners)
+    local state, input, created, extra, listeners = known[1], known[2], known[3], known[4], known[5]
+    if state == S.waiting then
+      -- Behind the first each is one more than the one before.
+      fence = first_fence and fence + 1 or Run.next_fence(call, fence)
+      first_fence = first_fence or fence
+      count = count + 1
+      local fence_text, attempts, rare, until_when = whole(fence), '1', NONE, expiry
+      if extra == '1' then
+        rare = redis.call('HMGET', key, F.lost, F.mediaType, F.query, F.caller, F.run, F.key, F.trace)
+        local _, _, before = Run.parts(rare[5])
+        if before then attempts = whole(before + 1) end
+        if marks and rare[6] then Keyed.mark_holder(call, queue, id, rare[6]) end
+      elseif extra and marks then
+        -- Nothing of it is rare but its key.
+        Keyed.mark_holder(call, queue, id, extra)
+      end
+      redis.call('HSET', key, F.state, S.running, F.run, Run.new(call, fence, fence_text, attempts, score, worker_end))
+      -- Whoever renews over HTTP need not say again for how long.
+      if request.holder then redis.call('HSET', key, F.lease, request.lease) end
+      local lost = rare[1]
+      if lost and suspect_lease then
+        redis.call('HSET', key, F.unbegun, fence_text)
+        until_when = whole(call.now + suspect_lease)
+      end
+      ids[count], leases[2 * count - 1], leases[2 * count] = id, until_when, id
+      if listeners then Notices.change(call, id, S.running, listeners) end
+      hand(call, request, id, fence_text, attempts, lost, created, input, rare[2], rare[3], rare[4], rare[7])
+    end
+  end
+  -- Only scores of fair lines have a fraction.
+  if #entries > 0 and (Fair.is_fair(entries[2]) or Fair.is_fair(entries[#entries])) then Fair.pass(call, queue, entries) end
+  if count > 0 then
+    redis.call('ZADD', K.leases(call, queue), unpack(leases))
+    write(request, Q.fence, whole(fence))
+    if request.rate then note_starts(call, request, count) end
+  end
+  remember(call, request, first_fence, ids)
+  return count
+end
+
+register('reserve', { 'allow-oom' }, function(keys, args)
+  local call, request = Call.new(keys), read_request(args)
+  local queue, counters = request.queue, K.queue(call, request.queue)
+
+  -- Finishes first what the worker has finished: that reads and writes the same hash.
+  local verdicts, q, writes = Completion.complete(call, args, 10, queue, request.lane or Q.paused)
+  if not q then
+    q, writes = redis.call('HMGET', counters, Q.paused, Q.fence, Q.keyed, Q.rekey, request.lane or Q.paused), {}
+  end
+  request.writes = writes
+  local paused, fence, limit, rekey_from, last = q[1], q[2], q[3], q[4], q[5]
+
+  local first_again, ids_again = recall(call, request, last)
+  if ids_again then
+    hand_again(call, request, first_again, ids_again)
+    return answer(call, request, redis.call('ZCARD', K.waiting(call, queue)), 0, verdicts)
+  end
+  if paused == '1' then
+    remember(call, request, nil, {})
+    return answer(call, request, -1, 0, verdicts)
+  end
+
+  local keyed = limit and Keyed.limit(call, queue, limit)
+  local startable = keyed and K.startable(call, queue) or K.waiting(call, queue)
+  local undecided = rekey_from and rekey(call, queue, rekey_from) or nil
+  -- What completions have freed may start too.
+  Keyed.open_freed(call)
+  local count, pause = request.count, 0
+  if request.rate then
+    count, pause = allowed_by_rate(call, request)
+    if count == 0 then
+      remember(call, request, nil, {})
+      return answer(call, request, redis.call('ZCARD', startable), pause, verdicts)
+    end
+  end
+
+  local entries = take(call, queue, count, keyed, undecided)
+  local started = start(call, request, entries, tonumber(fence or 0), keyed and Keyed.marks_starts(call, queue))
+  if started < #entries / 2 then redis.call('HINCRBY', counters, Q.healed, #entries / 2 - started) end
+  -- Fewer than asked for were all.
+  local left = #entries < 2 * count and 0 or redis.call('ZCARD', startable)
+  return answer(call, request, undecided and math.max(1, left) or left, pause, verdicts)
+end)

@@ -1,0 +1,99 @@
+-- Runs dead tasks again: each goes to the end of its class (in a fair or keyed line also of its key), with all its attempts and without
+-- its deadline. The task that would undo its work is removed if it has not begun: the steps return to the task, which goes on after them.
+--
+-- args[1]  count: number of tasks, each with the two arguments that follow
+-- args[2…] id, word (that only this call has)
+--
+-- Returns a verdict of each: "waiting", "not-dead" (in any other state, or its input is gone), "undone" (its work has been undone,
+-- or is just being undone), "unknown".
+
+local whole = Number.whole
+
+-- The task that undoes the work of another, where there is one and no worker has had it.
+local function waiting_undo(call, id, queue, called, fence)
+  local undo = Follow.undo_id(id, queue, called, fence)
+  local state, run = unpack(redis.call('HMGET', K.task(call, undo), F.state, F.run))
+  return state == S.waiting and not run and undo
+end
+
+local function take_back(call, id, undo)
+  redis.call('ZREM', K.waiting(call, C.undoQueue), undo)
+  redis.call('UNLINK', K.task(call, undo), K.input(call, undo))
+  if redis.call('EXISTS', K.steps(call, undo)) == 1 then redis.call('RENAME', K.steps(call, undo), K.steps(call, id)) end
+  redis.call('HDEL', K.task(call, id), F.undoing)
+end
+
+-- What has ended the task is one of its attempts now.
+local function note_end(call, key, run)
+  local ended, errors = unpack(redis.call('HMGET', key, F.ended, F.errors))
+  local readable, texts = pcall(cjson.decode, errors or '[]')
+  Past.note(call, key, run, 'dead', readable and type(texts) == 'table' and texts[1] or nil, ended or nil)
+  Past.add(key, '0 ' .. call.now_text .. ' ' .. call.now_text .. ' retried - ')
+end
+
+-- Takes from the record what is only of a task that has ended.
+local function revive(call, id, key)
+  redis.call('HDEL', key, F.lost, F.unbegunReleases, F.ended, F.expires, F.errorCode, F.errors, F.deadline)
+  redis.call('HSET', key, F.state, S.waiting)
+  redis.call('PERSIST', key)
+  redis.call('PERSIST', K.input(call, id))
+  redis.call('PERSIST', K.steps(call, id))
+  -- If what it had written has gone with its result, none of it counts any more.
+  if redis.call('PERSIST', K.output(call, id)) == 0 then redis.call('HDEL', key, F.output) end
+  redis.call('HINCRBY', key, F.restarts, 1)
+  Result.drop(call, id, key)
+end
+
+local function join_line(call, id, queue, priority, share, of_key)
+  local last, limit = unpack(redis.call('HMGET', K.queue(call, queue), Q.hlc, Q.keyed))
+  local hlc, class = Call.next_hlc(call, tonumber(last or 0)), tonumber(priority or C.defaultPriority)
+  Keyed.limit(call, queue, limit)
+  redis.call('HSET', K.queue(call, queue), Q.hlc, whole(hlc))
+  local score = whole(class * C.classSpan + hlc)
+  if share then
+    score = Fair.rejoin(call, queue, id, class, share)
+  else
+    redis.call('ZADD', K.waiting(call, queue), score, id)
+  end
+  Keyed.rejoin(call, queue, id, of_key, score, whole(hlc))
+end
+
+-- woken: the queues whose workers are to be told.
+local function retry(call, woken, id, word)
+  local key = K.task(call, id)
+  local queue, state, digest, priority, answers, undoing, run, share, of_key =
+    unpack(redis.call('HMGET', key, F.queue, F.state, F.digest, F.priority, F.answers, F.undoing, F.run, F.share, F.key))
+  if not state then return 'unknown' end
+  local known = Answers.find(answers, A.retry .. word)
+  if known then return known end
+  if state ~= S.failed or not redis.call('ZSCORE', K.dead(call, queue), id) then return 'not-dead' end
+  if digest and not Input.exists(call, id, key) then return 'not-dead' end
+  local fence = Run.parts(run)
+  local undo = undoing and waiting_undo(call, id, queue, undoing, fence)
+  if undoing and not undo then return 'undone' end
+
+  note_end(call, key, run)
+  -- A run says that a worker has had it: as long as its work stands, a cancel has it undone and its input stays.
+  if undo then
+    take_back(call, id, undo)
+    redis.call('HSET', key, F.run, Run.handed_back(fence, 0))
+  else
+    redis.call('HDEL', key, F.run)
+  end
+  revive(call, id, key)
+  redis.call('ZREM', K.dead(call, queue), id)
+  join_line(call, id, queue, priority, share, of_key)
+  Notices.change(call, id, S.waiting)
+  woken[queue] = true
+  Answers.note(key, answers, A.retry .. word, 'waiting')
+  return 'waiting'
+end
+
+register('retry', {}, function(keys, args)
+  local call, verdicts, woken = Call.new(keys), {}, {}
+  for n = 1, tonumber(args[1]) do verdicts[n] = retry(call, woken, args[n * 2], args[n * 2 + 1]) end
+  Keyed.open_freed(call)
+  for queue in pairs(woken) do Notices.work(call, queue) end
+  Notices.send(call)
+  return verdicts
+end)

@@ -1,0 +1,205 @@
+-- What time does to a queue: tasks past their deadline are canceled, due tasks join the line, tasks of lost workers return to it, old
+-- dead letters leave. Any number of processes may call it at any time.
+--
+-- args[1]  limit: most tasks in one call, over all its queues; and most that are brought forward
+-- args[2]  cap: most dead tasks kept of a queue
+-- args[3]  expected: what the clock says at least, by that of the process, ms; "" if it has not seen the clock before
+-- args[4]  from: what the clock said before a jump forward that the process has noticed since its last tick, ms; "" for none
+-- args[5]  to: what it said after that jump, ms; "" for none
+-- args[6]  paused: how long the process has waited on purpose since its last tick, ms; 0 for the usual time
+-- args[7]  count: number of queues, each with the six arguments that follow
+-- args[8…] queue, lost limit (losses a task survives), keep (ms, of a canceled result), tombstone (ms), dead (ms that dead
+--          tasks stay), problem (stored form of the worker-lost answer)
+--
+-- Returns {promoted, next, lost, late, now, held, waiting}: how many joined the line; ms until a task is due, a lease ends or a deadline
+-- passes ("" for none; 0 when the limit was reached); of each task that lost its worker {queue, id, worker, losses,
+-- "waiting" | "released" (its handler had not begun: no loss is counted) | "dead" | "canceled"}; and of each task whose deadline has passed
+-- {queue, id, "canceled" | "requested" (it is running: its worker is told)}; what the clock says, ms; 1 if any lease is held, else 0; and
+-- the queues in which tasks wait.
+
+local whole = Number.whole
+
+-- A pass is what one call has left to do and has done: {left, to_forward: what is left of the limit, however many queues there are, so
+-- that no call holds up Redis for long; soonest: when there is more to do, ms; promoted, lost, late, held: for the answer; grace;
+-- setback}.
+
+local function consider(pass, due)
+  if due and (not pass.soonest or due < pass.soonest) then pass.soonest = due end
+end
+
+local function first_score(key)
+  local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
+  return first[2] and tonumber(first[2])
+end
+
+-- The first entries of an index up to a score, as many as are left of the limit, and their scores.
+local function due_in(pass, key, score)
+  local some, ids, scores = redis.call('ZRANGEBYSCORE', key, '-inf', score, 'WITHSCORES', 'LIMIT', 0, pass.left), {}, {}
+  for n = 1, #some, 2 do ids[#ids + 1], scores[#scores + 1] = some[n], tonumber(some[n + 1]) end
+  pass.left = pass.left - #ids
+  return ids, scores
+end
+
+-- Cancels the tasks whose deadline has passed. Returns whether the queue has tasks with deadlines: most have none.
+local function pass_deadlines(call, pass, queue, keep, tombstone)
+  local deadlines = K.deadlines(call, queue)
+  local first = first_score(deadlines)
+  if not first then return false end
+  if first > call.now then return true end
+  local stay = Result.stay(call, keep, tombstone)
+  for _, id in ipairs(due_in(pass, deadlines, call.now_text)) do
+    redis.call('ZREM', deadlines, id)
+    local state, deadline = unpack(redis.call('HMGET', K.task(call, id), F.state, F.deadline))
+    local pending = state == S.waiting or state == S.scheduled or state == S.retrying or state == S.running
+    -- The entry of a task that has gone from the store must not cancel a later one of the same id.
+    if pending and deadline and tonumber(deadline) <= call.now then
+      pass.late[#pass.late + 1] = { queue, id, Settle.cancel(call, id, state, queue, C.cancelByDeadline, stay) }
+    end
+  end
+  return true
+end
+
+-- A due task joins the line. Returns the last place in line.
+local function promote_one(call, queue, id, key, state, place, run, listeners, of_key, hlc)
+  local _, _, _, score = Run.readable_parts(call, run, place)
+  -- A scheduled task joins at the end of its class; a retrying one has stood in line before and keeps its place, but for
+  -- a webhook's: a receiver that hangs must not come before those that answer, again and again.
+  if state == S.scheduled or queue == C.webhookQueue then
+    hlc = Call.next_hlc(call, hlc)
+    score = whole(math.floor(tonumber(place or score) / C.classSpan) * C.classSpan + hlc)
+  end
+  -- In a fair line a scheduled task joins at the end of its key.
+  local share = state == S.scheduled and Fair.is_fair(place) and redis.call('HGET', key, F.share)
+  if place then redis.call('HDEL', key, F.place) end
+  redis.call('HSET', key, F.state, S.waiting)
+  if share then
+    score = Fair.rejoin(call, queue, id, math.floor(place / C.classSpan), share)
+  else
+    redis.call('ZADD', K.waiting(call, queue), score, id)
+  end
+  if state == S.scheduled then
+    Keyed.rejoin(call, queue, id, of_key, score, whole(hlc))
+  else
+    if of_key then Keyed.keep(call, queue, id, of_key) end
+    Keyed.join(call, queue, id, of_key, score, true)
+  end
+  Notices.change(call, id, S.waiting, listeners)
+  return hlc
+end
+
+local function promote(call, pass, queue)
+  local due = due_in(pass, K.scheduled(call, queue), call.now_text)
+  if #due == 0 then return end
+  local last, limit = unpack(redis.call('HMGET', K.queue(call, queue), Q.hlc, Q.keyed))
+  local hlc = tonumber(last or 0)
+  Keyed.limit(call, queue, limit)
+  for _, id in ipairs(due) do
+    local key = K.task(call, id)
+    local state, place, run, listeners, of_key =
+      unpack(redis.call('HMGET', key, F.state, F.place, F.run, F.listeners, F.key))
+    redis.call('ZREM', K.scheduled(call, queue), id)
+    if state == S.scheduled or state == S.retrying then
+      hlc = promote_one(call, queue, id, key, state, place, run, listeners, of_key, hlc)
+      pass.promoted = pass.promoted + 1
+    end
+  end
+  redis.call('HSET', K.queue(call, queue), Q.hlc, whole(hlc))
+  Notices.work(call, queue)
+end
+
+-- Takes tasks back whose leases have ended: their workers are lost.
+local function reclaim(call, pass, queue, ends)
+  local leases = K.leases(call, queue)
+  local expired, ends_at = due_in(pass, leases, whole(pass.grace.ended_by))
+  if #expired == 0 then return end
+  local usual = redis.call('HGET', K.ticked(call), 'lease ' .. queue)
+  for n, id in ipairs(expired) do
+    local state, run, taken_for = unpack(redis.call('HMGET', K.task(call, id), F.state, F.run, F.lease))
+    local anew = Grace.begun_anew(call, pass.grace, ends_at[n], tonumber(taken_for or usual or 0))
+    if state == S.running and anew then
+      redis.call('ZADD', leases, whole(anew), id)
+    elseif state == S.running then
+      local _, _, _, _, worker = Run.parts(run)
+      local fate, losses = Lease.lose(call, queue, id, ends)
+      pass.lost[#pass.lost + 1] = { queue, id, worker or '', losses, fate }
+    else
+      redis.call('ZREM', leases, id)
+    end
+  end
+  Notices.work(call, queue)
+end
+
+-- What is left to do in a queue, and when.
+local function consider_queue(call, pass, queue, has_deadlines)
+  consider(pass, first_score(K.scheduled(call, queue)))
+  if has_deadlines then consider(pass, first_score(K.deadlines(call, queue))) end
+  local lease_end, grace = first_score(K.leases(call, queue)), pass.grace
+  if lease_end then pass.held = 1 end
+  -- Whose lease has ended during a grace is lost at its end.
+  if lease_end and lease_end > grace.ended_by then lease_end = math.max(lease_end, grace.next) end
+  consider(pass, lease_end)
+end
+
+-- What time does to a queue, but for its deadlines.
+local function pass_time(call, pass, args, at, cap, has_deadlines)
+  local queue, most_lost, keep, tombstone, dead, problem = unpack(args, at, at + 5)
+  local ends = { most_lost = tonumber(most_lost), problem = problem, keep = keep, tombstone = tombstone, dead = dead, cap = cap }
+  if pass.setback and pass.to_forward > 0 then
+    local seen, all = Setback.pass(call, pass.setback, queue, pass.to_forward)
+    pass.to_forward = pass.to_forward - seen
+    if not all then consider(pass, call.now) end
+  end
+  promote(call, pass, queue)
+  reclaim(call, pass, queue, ends)
+  -- What a dead letter holds has ended with its TTL; here its entry goes.
+  local old = due_in(pass, K.dead(call, queue), whole(call.now - dead))
+  if #old > 0 then redis.call('ZREM', K.dead(call, queue), unpack(old)) end
+  consider_queue(call, pass, queue, has_deadlines)
+end
+
+-- The places in the arguments of those queues on which time may have an effect, another one the first each time, so that a long one keeps
+-- none waiting; and the queues in which tasks wait. Most ticks find nothing at all: one command tells. In others most queues have
+-- nothing.
+local function queues_to_pass(call, args, setback)
+  local count, keys = tonumber(args[7]), {}
+  for n = 0, count - 1 do
+    local queue, at = args[8 + n * 6], 5 * n
+    keys[at + 1], keys[at + 2], keys[at + 3] = K.waiting(call, queue), K.scheduled(call, queue), K.leases(call, queue)
+    keys[at + 4], keys[at + 5] = K.deadlines(call, queue), K.dead(call, queue)
+  end
+  local places, waiting = {}, {}
+  if not setback and redis.call('EXISTS', unpack(keys)) == 0 then return places, waiting end
+  for n = 0, count - 1 do
+    if redis.call('EXISTS', keys[5 * n + 1]) == 1 then waiting[#waiting + 1] = args[8 + n * 6] end
+  end
+  for turn = 0, count - 1 do
+    local n = (call.now + turn) % count
+    if setback or redis.call('EXISTS', unpack(keys, 5 * n + 2, 5 * n + 5)) > 0 then places[#places + 1] = 8 + n * 6 end
+  end
+  return places, waiting
+end
+
+register('tick', { 'allow-oom' }, function(keys, args)
+  local call, limit, cap = Call.new(keys), tonumber(args[1]), tonumber(args[2])
+  local grace = Grace.note_tick(call, tonumber(args[3]), tonumber(args[4]), tonumber(args[5]), tonumber(args[6]))
+  local pass = {
+    left = limit,
+    to_forward = limit,
+    soonest = nil,
+    promoted = 0,
+    lost = {},
+    late = {},
+    held = 0,
+    grace = grace,
+    setback = Setback.read(call, grace.back),
+  }
+  local places, waiting = queues_to_pass(call, args, pass.setback)
+  -- Before all else: what is canceled neither joins the line nor returns to it.
+  local has_deadlines = {}
+  for _, at in ipairs(places) do has_deadlines[at] = pass_deadlines(call, pass, args[at], args[at + 2], args[at + 3]) end
+  for _, at in ipairs(places) do pass_time(call, pass, args, at, cap, has_deadlines[at]) end
+  Notices.send(call)
+  Keyed.tell_freed(call)
+  local next_in = pass.soonest and whole(math.max(0, pass.soonest - call.now)) or ''
+  return { pass.promoted, next_in, pass.lost, pass.late, call.now_text, pass.held, waiting }
+end)

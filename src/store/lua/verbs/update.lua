@@ -1,0 +1,54 @@
+-- Replaces the input of a task that has not begun; it keeps its place, in a keyed line also behind those of its new key that came before it.
+--
+-- args[1]  id
+-- args[2]  input
+-- args[3]  digest: "" when the input is stored in the hash
+-- args[4]  media type: "" for JSON
+-- args[5]  query: query parameters for the handler, "" for none
+-- args[6]  word: that only this call has
+-- args[7]  revision: how often it may have been replaced before, "" for any number
+-- args[8]  key: of the new input in a keyed line, as submit.lua takes it; "" in any other
+--
+-- Returns "updated", "conflict" (a worker has or had it, or it is finished), "changed" (it is of
+-- another revision) or "unknown".
+
+local function put(key, field, value)
+  if value == '' then redis.call('HDEL', key, field) else redis.call('HSET', key, field, value) end
+end
+
+register('update', {}, function(keys, args)
+  local call = Call.untimed(keys)
+  local id, input, digest, media, query, word, revision, new_key = unpack(args, 1, 8)
+  local key = K.task(call, id)
+  local state, run, answers, replaced, queue, of_key =
+    unpack(redis.call('HMGET', key, F.state, F.run, F.answers, F.revision, F.queue, F.key))
+  if not state then return 'unknown' end
+  if Answers.find(answers, A.update .. word) then return 'updated' end
+  -- A fence says that a worker has had it: what it has done for the old input must not be taken for done for the new one.
+  if (state ~= S.waiting and state ~= S.scheduled) or run then return 'conflict' end
+  if revision ~= '' and (replaced or '0') ~= revision then return 'changed' end
+
+  Input.drop(call, id, key)
+  if digest == '' then
+    redis.call('HSET', key, F.input, input)
+  else
+    Input.store(call, id, key, input)
+    redis.call('HDEL', key, F.input)
+  end
+  put(key, F.digest, digest)
+  put(key, F.mediaType, media)
+  put(key, F.query, query)
+  if new_key ~= '' then
+    local _, name = Keyed.parts(new_key)
+    Keyed.change(call, queue, id, state, of_key, name)
+  end
+  Answers.note(key, answers, A.update .. word, 'updated')
+  redis.call('HINCRBY', key, F.revision, 1)
+  redis.call('HSET', key, F.extra, '1')
+  -- Those that a dead task kept until it was retried.
+  redis.call('UNLINK', K.steps(call, id))
+  Notices.change(call, id, state)
+  Notices.send(call)
+  Keyed.tell_freed(call)
+  return 'updated'
+end)
