@@ -38,9 +38,8 @@ export function createLog(
     timestamp: pino.stdTimeFunctions.isoTime,
     ...(!isRelayed && { hooks: { streamWrite: redaction(secrets) } }),
     mixin: () => {
-      // In a trace its context is there as well, with the id as its text.
-      const requestId = String(rTracer.id() ?? "");
-      const ids = requestId === "" ? {} : { requestId };
+      const requestId = rTracer.id();
+      const ids = requestId === undefined ? {} : { requestId };
       return traceIds ? { ...ids, ...traceIds() } : ids;
     },
   };

@@ -3,6 +3,7 @@ import { Agent } from "node:http";
 import { Agent as TlsAgent } from "node:https";
 import { hostname } from "node:os";
 import { context, trace } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { OTLPMetricExporter as JsonMetrics } from "@opentelemetry/exporter-metrics-otlp-http";
 import { OTLPMetricExporter as ProtobufMetrics } from "@opentelemetry/exporter-metrics-otlp-proto";
 import { OTLPTraceExporter as JsonTraces } from "@opentelemetry/exporter-trace-otlp-http";
@@ -15,7 +16,6 @@ import { messageOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
 import { withTimeout } from "../net/with-timeout.ts";
-import { IdContextManager } from "./context-manager.ts";
 import { MetricSource } from "./metric-source.ts";
 import { Sampling } from "./sampling.ts";
 import { SCOPE } from "./trace-context.ts";
@@ -85,7 +85,7 @@ export class Sdk {
       spanProcessors: [new BatchSpanProcessor({ exporter, ...limits, ...timing })],
     });
     // What runs now is known by it, also to handlers that use the API of OpenTelemetry; an application may have its own.
-    this.#hasContext = context.setGlobalContextManager(new IdContextManager());
+    this.#hasContext = context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
     this.#isGlobal = trace.setGlobalTracerProvider(this.#provider);
   }
 

@@ -1,8 +1,8 @@
 import { context, type Tracer, trace } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
 import { expect } from "chai";
 import type { OtelConfig } from "../../src/config/otel.ts";
-import { IdContextManager } from "../../src/telemetry/context-manager.ts";
 import { Sampling } from "../../src/telemetry/sampling.ts";
 import { Tracing } from "../../src/telemetry/tracing.ts";
 
@@ -51,7 +51,7 @@ function tracingBy(sampler: Sampler, ratio?: number) {
 }
 
 describe("sampling", () => {
-  before(() => context.setGlobalContextManager(new IdContextManager()));
+  before(() => context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable()));
   after(() => context.disable());
 
   it("is up to the sender where it is parent-based, otherwise to the server, which then changes the flag", () => {
