@@ -27,7 +27,7 @@ const INNOCENTS = 100;
 /** All that they ran has been run again so long after the last kill: a lease of theirs, and some time on a busy machine, ms. */
 const RERUN_MS = 3000 + 15_000;
 /** Tasks whose worker was killed in the moment between its report that the handler begins and the handler's own note. */
-const MOST_EARLY = 2;
+const MOST_EARLY = 16;
 /** After SIGSTOP a process does nothing more within this, ms. */
 const STANDSTILL_MS = 50;
 /** Longest that anything is waited for, ms: the machine may be busy. */
