@@ -20,13 +20,19 @@ const PAUSE_MS = 3000;
 const FROZEN_MS = 2500;
 const FREEZES = 4;
 const THAWED_MS = 700;
-/** Workers are killed one after the other, so often, while so many tasks are to be done. */
+/**
+ * Workers are killed one after the other, so often and so far apart, ms, while so many tasks are to be done. Not at a fixed beat: the
+ * leases last three of them, and each kill would meet the tasks of an earlier one at the same moment of their next run.
+ */
 const KILLS = 10;
-const KILL_EVERY_MS = 1000;
+const KILL_AFTER_MS = { least: 700, most: 1300 };
 const INNOCENTS = 100;
 /** All that they ran has been run again so long after the last kill: a lease of theirs, and some time on a busy machine, ms. */
 const RERUN_MS = 3000 + 15_000;
-/** Tasks whose worker was killed in the moment between its report that the handler begins and the handler's own note. */
+/**
+ * Tasks whose worker was killed between its report that the handler begins and the handler's own note: in a moment like that it has
+ * all that it may run at once (8), and two kills of ten may meet it.
+ */
 const MOST_EARLY = 16;
 /** After SIGSTOP a process does nothing more within this, ms. */
 const STANDSTILL_MS = 50;
@@ -129,7 +135,7 @@ const workersKilled: Fault = {
       });
       worker.child.kill("SIGKILL");
       await worker.ended;
-      await delay(KILL_EVERY_MS);
+      await delay(KILL_AFTER_MS.least + Math.random() * (KILL_AFTER_MS.most - KILL_AFTER_MS.least));
     }
     const over = performance.now();
     return {
