@@ -1,4 +1,4 @@
--- luacheck, for the library in src/store/lua: `npm run check:lua`
+-- luacheck, for the library in src/store: `npm run check:lua`
 std = "lua51"
 max_line_length = 145
 -- What Redis gives, the tables in the head of the library (src/store/library/assemble.ts), and its modules.

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import type { Lease } from "../src/store/scripts/scripts.ts";
+import type { Lease } from "../src/store/verbs/scripts.ts";
 import { submissionOf } from "../testbed/submission.ts";
 import type { Bench, BenchOptions, Figure } from "./harness/bench.ts";
 import { type BuiltEngine, openBuiltEngine } from "./harness/built.ts";

@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import type { Completion, Reserved, Scripts, SubmitItem } from "../src/store/scripts/scripts.ts";
+import type { Completion, Reserved, Scripts, SubmitItem } from "../src/store/verbs/scripts.ts";
 import type { Bench, BenchOptions, Figure, Target } from "./harness/bench.ts";
 import { built } from "./harness/built.ts";
 import { commandCosts, ScriptCosts } from "./harness/commandstats.ts";
@@ -119,7 +119,7 @@ interface OurScripts {
 }
 
 async function openScripts(store: BenchStore): Promise<OurScripts> {
-  const { scriptsOf } = await built<typeof import("../src/store/scripts/scripts.ts")>("store/scripts/scripts.js");
+  const { scriptsOf } = await built<typeof import("../src/store/verbs/scripts.ts")>("store/verbs/scripts.js");
   const { encodeResult } = await built<typeof import("../src/store/result.ts")>("store/result.js");
   const completion = ({ id, fence }: Reserved) => ({ queue: QUEUE, id, fence, result: encodeResult(RESULT), ...KEPT });
   return { calls: scriptsOf(store.redis), completion };

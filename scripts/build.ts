@@ -16,7 +16,7 @@ import { vendor } from "./vendor.ts";
 
 /** What src may hold beside TypeScript, and where each kind may lie; anything else stops the build. */
 const ASSETS: Readonly<Record<string, string>> = {
-  ".lua": "store/lua/",
+  ".lua": "store/",
   ".css": "http/",
   ".html": "http/",
   ".svg": "http/",
@@ -73,7 +73,7 @@ export function build(root: string): string {
     const compiled = sources.filter((path) => extname(path) === ".ts" && !path.endsWith(".d.ts"));
     const modules = compiled.map((path) => path.replace(/\.ts$/, ".js"));
     vendor(root, fresh, modules);
-    if (copied.length < assets.length) writeLibrary(join(root, "src/store/lua"), join(fresh, "store/library", BUILT));
+    if (copied.length < assets.length) writeLibrary(join(root, "src/store"), join(fresh, "store/library", BUILT));
     for (const path of copied) copy(join(root, "src", path), join(fresh, path));
     for (const { from, to } of vendored) {
       copy(join(root, from), join(fresh, to));
@@ -90,9 +90,9 @@ export function build(root: string): string {
   return `build: ${sources.length - assets.length} TypeScript files compiled, ${others} ${others === 1 ? "asset" : "assets"} copied to dist in ${seconds} s`;
 }
 
-function writeLibrary(folder: string, to: string): void {
+function writeLibrary(store: string, to: string): void {
   fs.mkdirSync(dirname(to), { recursive: true });
-  fs.writeFileSync(to, assemble(pathToFileURL(`${folder}/`)));
+  fs.writeFileSync(to, assemble(pathToFileURL(`${store}/`)));
 }
 
 function copy(from: string, to: string): void {

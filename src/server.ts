@@ -14,8 +14,8 @@ import { monitorDocument, PROBLEM_BYTES } from "./http/task/documents/monitor-do
 import { isPrediction, predictionJson } from "./http/task/documents/prediction.ts";
 import type { Logger } from "./log.ts";
 import { AddressGuard } from "./net/ssrf-guard.ts";
-import type { QueueRow } from "./store/scripts/scripts.ts";
 import { provisionStore } from "./store/servers/provision.ts";
+import type { QueueRow } from "./store/verbs/scripts.ts";
 import { openTelemetry } from "./telemetry/telemetry.ts";
 import { packageVersion } from "./version.ts";
 import { deliverer } from "./webhooks/delivery.ts";

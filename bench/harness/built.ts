@@ -45,7 +45,7 @@ export async function openBuiltEngine(
     built<typeof import("../../src/handler/define.ts")>("handler/define.js"),
     built<typeof import("../../src/store/connection.ts")>("store/connection.js"),
     built<typeof import("../../src/store/keys.ts")>("store/keys.js"),
-    built<typeof import("../../src/store/scripts/scripts.ts")>("store/scripts/scripts.js"),
+    built<typeof import("../../src/store/verbs/scripts.ts")>("store/verbs/scripts.js"),
     built<typeof import("../../src/store/pubsub.ts")>("store/pubsub.js"),
   ]);
   const { openStandby } = await built<typeof import("../../src/store/standby.ts")>("store/standby.js");

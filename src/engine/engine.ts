@@ -2,6 +2,7 @@ import { INTERNAL_QUEUES, isInternalQueue } from "../handler/internal-queues.ts"
 import { Metrics } from "../metrics.ts";
 import type { Index, Keys } from "../store/keys.ts";
 import type { PubSub } from "../store/pubsub.ts";
+import type { Standby } from "../store/standby.ts";
 import type {
   BeginVerdict,
   Cancellation,
@@ -21,8 +22,7 @@ import type {
   Scripts,
   TaskRecord,
   UpdateVerdict,
-} from "../store/scripts/scripts.ts";
-import type { Standby } from "../store/standby.ts";
+} from "../store/verbs/scripts.ts";
 import type { Answer } from "../task.ts";
 import { Completions } from "./attempt/complete.ts";
 import { type Failure, Failures } from "./attempt/fail.ts";

@@ -2,7 +2,7 @@ import type { Config } from "../config/config.ts";
 import { HANDLER_DEFAULTS, type Handler } from "../handler/define.ts";
 import { isGateway } from "../handler/gateway/gateway.ts";
 import { isInternalQueue } from "../handler/internal-queues.ts";
-import type { Retention } from "../store/scripts/scripts.ts";
+import type { Retention } from "../store/verbs/scripts.ts";
 
 /** The settings of a queue: from its handler, else from the environment. */
 export interface QueueSettings {

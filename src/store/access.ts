@@ -5,8 +5,8 @@ import { nodesOf } from "./cluster-routing.ts";
 import { type Connection, isCluster } from "./connection.ts";
 import type { Keys } from "./keys.ts";
 import type { LibraryOptions } from "./library/library.ts";
-import { storeError } from "./scripts/script.ts";
-import { type RefusedCommand, scriptsOf } from "./scripts/scripts.ts";
+import { storeError } from "./verbs/script.ts";
+import { type RefusedCommand, scriptsOf } from "./verbs/scripts.ts";
 
 /** What is examined. */
 interface AccessParts {

@@ -10,7 +10,7 @@ export const KEYS = {
   task: ["t:<id>", "hash", "the task, see TASK_FIELDS"],
   input: ["b:<id>", "string", "its input, when longer than SHARED.inlineInputBytes"],
   result: ["r:<id>", "string", "its result, see result.ts, when longer than SHARED.inlineResultBytes; PX = result TTL"],
-  steps: ["s:<id>", "hash", "its durable steps: name → number, a letter, a space, JSON: see lua/verbs/step.lua"],
+  steps: ["s:<id>", "hash", "its durable steps: name → number, a letter, a space, JSON: see verbs/step.lua"],
   output: ["o:<id>", "list", 'what its handler has written: "run attempt JSON" for each value, in order'],
   waiting: ["w:<queue>", "zset", "waiting tasks: score = class·2^45 + hlc; in a fair line see lua/fair.lua"],
   scheduled: ["d:<queue>", "zset", "scheduled and retrying tasks: score = due ms"],
@@ -32,7 +32,7 @@ export const KEYS = {
   history: [
     "hs:<queue>",
     "list",
-    "how it stood and what happened to it in the latest intervals of 10 s, newest first: see lua/verbs/sample.lua; capped, PX",
+    "how it stood and what happened to it in the latest intervals of 10 s, newest first: see verbs/sample.lua; capped, PX",
   ],
   deadlines: ["c:<queue>", "zset", "tasks with a deadline that have not ended: score = deadline, ms"],
   queue: ["q:<queue>", "hash", "hlc, fence, paused, statistics and counters, see QUEUE_FIELDS"],
@@ -64,7 +64,7 @@ export const KEYS = {
   moved: [
     "moved",
     "zset",
-    "the ids whose tasks are in another partition, see lua/verbs/point.lua: score = when that is checked, ms",
+    "the ids whose tasks are in another partition, see verbs/point.lua: score = when that is checked, ms",
   ],
   queues: ["queues", "hash", 'all queues: queue → "registered ms, losses a task survives, and three TTLs"'],
   partitions: ["partitions", "string", "number of partitions, in partition 0 only"],
@@ -74,7 +74,7 @@ export const KEYS = {
     'version of the data: "version oldest release", see data-version.ts; in partition 0 only',
   ],
   secret: ["secret", "string", "the deployment's secret, made at its first start, in partition 0 only"],
-  probe: ["probe", "string", "what a start tries commands on, see lua/verbs/probe.lua: gone at once"],
+  probe: ["probe", "string", "what a start tries commands on, see verbs/probe.lua: gone at once"],
   ticked: [
     "ticked",
     "hash",

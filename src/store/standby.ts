@@ -4,8 +4,8 @@ import { messageOf, reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { type Connection, isCluster } from "./connection.ts";
 import type { Keys } from "./keys.ts";
-import type { Reservation, ReservedPart, Scripts } from "./scripts/scripts.ts";
 import { readInfo } from "./servers/check-server.ts";
+import type { Reservation, ReservedPart, Scripts } from "./verbs/scripts.ts";
 
 /** Pause between two attempts to end a wait, ms: the first may have overtaken it on its way to the store. */
 const AGAIN_MS = 20;

@@ -12,7 +12,7 @@ import { messageOf, reasonOf } from "../errors.ts";
 import type { Handler } from "../handler/define.ts";
 import type { TargetState } from "../handler/gateway/target-state.ts";
 import { type Logger, withRequestId } from "../log.ts";
-import type { Reserved, StoredStep } from "../store/scripts/scripts.ts";
+import type { Reserved, StoredStep } from "../store/verbs/scripts.ts";
 import type { AttemptTrace, Tracing } from "../telemetry/tracing.ts";
 import { Attempt, type ClaimSlot } from "./attempt/attempt.ts";
 import { type RetryOptions, sayAgain } from "./attempt/retry.ts";

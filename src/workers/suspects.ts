@@ -1,5 +1,5 @@
 import type { QueueSettings } from "../engine/settings.ts";
-import type { Reserved } from "../store/scripts/scripts.ts";
+import type { Reserved } from "../store/verbs/scripts.ts";
 
 /** Maximum lease of a suspect whose handler has not begun, ms: short, so that others get it soon if its worker dies. */
 const WAITING_LEASE_MS = 1500;

@@ -3,8 +3,8 @@ import type { QueueSettings } from "../engine/settings.ts";
 import { reasonOf } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import { Loop, type Role } from "../loop.ts";
-import type { Reservation, Reserved, ReservedPart } from "../store/scripts/scripts.ts";
 import type { Standby } from "../store/standby.ts";
+import type { Reservation, Reserved, ReservedPart } from "../store/verbs/scripts.ts";
 
 /** How often a taker polls while there is work that it could not take, or its requests cannot wait in the store, ms. */
 const POLL_MS = 2000;

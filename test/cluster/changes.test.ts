@@ -4,7 +4,7 @@ import { createLog } from "../../src/log.ts";
 import { connect } from "../../src/store/connection.ts";
 import { Keys } from "../../src/store/keys.ts";
 import { libraryWith, listed } from "../../src/store/library/library.ts";
-import { scriptsOf } from "../../src/store/scripts/scripts.ts";
+import { scriptsOf } from "../../src/store/verbs/scripts.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { type ClusterNode, moveSlot, slotOf, startCluster, type TestCluster } from "../../testbed/redis-cluster.ts";
 import { openEngine } from "../helpers/engine.ts";

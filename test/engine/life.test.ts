@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { SHARED } from "../../src/store/constants.ts";
 import { QUEUE_FIELDS, TASK_FIELDS } from "../../src/store/fields.ts";
 import { STATE_LETTERS } from "../../src/store/letters.ts";
-import type { Reserved } from "../../src/store/scripts/scripts.ts";
+import type { Reserved } from "../../src/store/verbs/scripts.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
 import { TASK_FIELDS } from "../../src/store/fields.ts";
-import type { Lease } from "../../src/store/scripts/scripts.ts";
+import type { Lease } from "../../src/store/verbs/scripts.ts";
 import { submissionOf } from "../../testbed/submission.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
 import { uniquePrefix } from "../helpers/store/run-store.ts";

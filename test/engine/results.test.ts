@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { SHARED } from "../../src/store/constants.ts";
 import { TASK_FIELDS } from "../../src/store/fields.ts";
 import { encodeResult } from "../../src/store/result.ts";
-import { scriptsOf } from "../../src/store/scripts/scripts.ts";
+import { scriptsOf } from "../../src/store/verbs/scripts.ts";
 import type { Answer } from "../../src/task.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 

@@ -10,7 +10,7 @@ import { createLog } from "../../src/log.ts";
 import { type Connection, connect } from "../../src/store/connection.ts";
 import { type KEYS, Keys } from "../../src/store/keys.ts";
 import { PubSub } from "../../src/store/pubsub.ts";
-import { type Scripts, scriptsOf } from "../../src/store/scripts/scripts.ts";
+import { type Scripts, scriptsOf } from "../../src/store/verbs/scripts.ts";
 import type { Result } from "../../src/task.ts";
 import { submissionOf } from "../../testbed/submission.ts";
 import { onCluster, storeUrl, uniquePrefix } from "./store/run-store.ts";

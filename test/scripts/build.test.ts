@@ -31,7 +31,8 @@ describe("the build", () => {
     symlinkSync(join(ROOT, "node_modules"), join(root, "node_modules"));
     put("src/cli/paihao.ts", '#!/usr/bin/env node\nimport { name } from "../name.ts";\nprocess.stdout.write(name);\n');
     put("src/name.ts", 'export const name: string = "first";\n');
-    cpSync(join(ROOT, "src/store/lua"), join(root, "src/store/lua"), { recursive: true });
+    for (const folder of ["src/store/lua", "src/store/verbs"])
+      cpSync(join(ROOT, folder), join(root, folder), { recursive: true, filter: (path) => !path.endsWith(".ts") });
     put("src/http/dashboard/app.js", "// as it is\n");
   });
   afterEach(() => rmSync(root, { recursive: true }));
@@ -46,7 +47,7 @@ describe("the build", () => {
   it("puts the Lua files together to the library that is loaded", () => {
     build(root);
     const built = readFileSync(join(root, "dist/store/library/library.lua"), "utf8");
-    expect(built).to.equal(assemble(new URL("../../src/store/lua/", import.meta.url)));
+    expect(built).to.equal(assemble(new URL("../../src/store/", import.meta.url)));
     expect(existsSync(join(root, "dist/store/lua"))).to.equal(false);
   });
 

@@ -8,9 +8,9 @@ import { ROOT } from "../../testbed/root.ts";
 /** Files that the linter must refuse, with what is wrong with them and a part of what it says. */
 const REFUSED = [
   ["engine/a.ts", 'import "../http/app.ts";', "The engine imports the store and leaves only."],
-  ["store/scripts/a.ts", 'export type { Engine } from "../../engine/engine.ts";', "The store imports leaves only."],
+  ["store/verbs/a.ts", 'export type { Engine } from "../../engine/engine.ts";', "The store imports leaves only."],
   ["http/routes/a.ts", 'import "../../workers/worker.ts";', "does not know the other clients of the engine"],
-  ["http/routes/b.ts", 'import "../../store/scripts/cancel.ts";', "called through scripts.ts"],
+  ["http/routes/b.ts", 'import "../../store/verbs/cancel.ts";', "called through scripts.ts"],
   ["workers/a.ts", 'import "../http/app.ts";', "does not know the other clients of the engine"],
   ["net/a.ts", 'import "../store/keys.ts";', "A leaf imports no floor above it."],
   ["loop.ts", 'import "./config/config.ts";', "everyone uses them"],
@@ -38,7 +38,7 @@ describe("the floors", () => {
     for (const [file, code] of REFUSED) put(file, code);
     put("engine/e.ts", 'import type { D } from "./d.ts";\nexport type E = D;');
     put("client/good.ts", 'import "./a.ts";');
-    put("engine/good.ts", 'import "../store/scripts/scripts.ts";\nimport "../store/keys.ts";\nimport "../errors.ts";');
+    put("engine/good.ts", 'import "../store/verbs/scripts.ts";\nimport "../store/keys.ts";\nimport "../errors.ts";');
     const biome = join(ROOT, "node_modules/.bin/biome");
     const { stdout } = spawnSync(biome, ["lint", "--reporter=json", "--max-diagnostics=100", "src"], {
       cwd: dir,

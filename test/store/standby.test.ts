@@ -2,9 +2,9 @@ import { expect } from "chai";
 import { Redis } from "ioredis";
 import { createLog } from "../../src/log.ts";
 import { Keys } from "../../src/store/keys.ts";
-import { reserveOn } from "../../src/store/scripts/scripts.ts";
 import { connectOnce } from "../../src/store/servers/probe.ts";
 import { openStandby } from "../../src/store/standby.ts";
+import { reserveOn } from "../../src/store/verbs/scripts.ts";
 import { type PrivateRedis, startRedis } from "../../testbed/redis-server.ts";
 
 describe("a connection on which requests wait", () => {

@@ -6,7 +6,7 @@ import { type Connection, isCluster } from "../../store/connection.ts";
 import { Confirmation, durabilityProblem } from "../../store/durability.ts";
 import { Keys } from "../../store/keys.ts";
 import { refusalOf } from "../../store/refusal.ts";
-import { scriptsOf } from "../../store/scripts/scripts.ts";
+import { scriptsOf } from "../../store/verbs/scripts.ts";
 import { type Finding, failure, ok } from "./finding.ts";
 
 const SEE_LOG = "see its log";

@@ -1,7 +1,7 @@
 import type { Metrics } from "../../metrics.ts";
 import type { Keys } from "../../store/keys.ts";
 import { encodeResult } from "../../store/result.ts";
-import type { Completed, CompleteVerdict, Completion, Lease, Scripts } from "../../store/scripts/scripts.ts";
+import type { Completed, CompleteVerdict, Completion, Lease, Scripts } from "../../store/verbs/scripts.ts";
 import type { Answer } from "../../task.ts";
 import { Batch } from "../calls/batch.ts";
 import { isLarge, LARGE_DEFAULTS } from "../large-values/large-values.ts";

@@ -1,5 +1,5 @@
 import { encodeResult } from "../../store/result.ts";
-import type { FailItem, FailKind, FailVerdict, Lease, Scripts } from "../../store/scripts/scripts.ts";
+import type { FailItem, FailKind, FailVerdict, Lease, Scripts } from "../../store/verbs/scripts.ts";
 import type { Answer } from "../../task.ts";
 import { Batch } from "../calls/batch.ts";
 import { isLarge } from "../large-values/large-values.ts";

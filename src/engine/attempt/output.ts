@@ -7,7 +7,7 @@ import {
   type OutputPlace,
   type Scripts,
   type Written,
-} from "../../store/scripts/scripts.ts";
+} from "../../store/verbs/scripts.ts";
 import { Batch } from "../calls/batch.ts";
 import { newCall } from "../calls/new-call.ts";
 import { ByteBudget } from "../large-values/byte-budget.ts";

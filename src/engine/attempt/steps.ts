@@ -1,5 +1,5 @@
 import type { Keys } from "../../store/keys.ts";
-import type { Lease, Scripts, StepVerdict, StoredStep } from "../../store/scripts/scripts.ts";
+import type { Lease, Scripts, StepVerdict, StoredStep } from "../../store/verbs/scripts.ts";
 import type { Homes } from "../partitions/homes.ts";
 
 /** Most steps that a task may have. */

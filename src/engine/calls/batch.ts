@@ -1,4 +1,4 @@
-import { BATCH_LIMIT } from "../../store/scripts/scripts.ts";
+import { BATCH_LIMIT } from "../../store/verbs/scripts.ts";
 
 interface Entry<Item, Verdict> {
   readonly item: Item;

@@ -1,6 +1,6 @@
 import type { Metrics } from "../../metrics.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { Lease, Retention, Scripts, TickQueue } from "../../store/scripts/scripts.ts";
+import type { Lease, Retention, Scripts, TickQueue } from "../../store/verbs/scripts.ts";
 import type { Homes } from "../partitions/homes.ts";
 import { DEAD_CAP } from "../settings.ts";
 import { Batch } from "./batch.ts";

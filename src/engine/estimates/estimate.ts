@@ -1,4 +1,4 @@
-import type { KeyTurn, QueueSnapshot } from "../../store/scripts/scripts.ts";
+import type { KeyTurn, QueueSnapshot } from "../../store/verbs/scripts.ts";
 import type { State } from "../../task.ts";
 import { type Forecast, forecastTurnovers } from "./forecast.ts";
 

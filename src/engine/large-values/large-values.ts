@@ -1,6 +1,6 @@
 import { PaihaoError } from "../../errors.ts";
 import type { Keys, LargeValue } from "../../store/keys.ts";
-import type { Scripts } from "../../store/scripts/scripts.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
 import type { BodyRest } from "../../task.ts";
 import { ByteBudget } from "./byte-budget.ts";
 

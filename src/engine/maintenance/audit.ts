@@ -2,8 +2,8 @@ import { StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import { type Connection, connect, mastersOf } from "../../store/connection.ts";
 import { INDEXES, Keys } from "../../store/keys.ts";
-import { type AuditItems, BATCH_LIMIT, type Scripts, scriptsOf } from "../../store/scripts/scripts.ts";
 import { checkServer } from "../../store/servers/check-server.ts";
+import { type AuditItems, BATCH_LIMIT, type Scripts, scriptsOf } from "../../store/verbs/scripts.ts";
 import { Batch } from "../calls/batch.ts";
 import { dataVersionProblem } from "../opening/data-version.ts";
 

@@ -1,4 +1,4 @@
-import { BATCH_LIMIT, type Filter } from "../../store/scripts/scripts.ts";
+import { BATCH_LIMIT, type Filter } from "../../store/verbs/scripts.ts";
 import type { Engine } from "../engine.ts";
 import type { Page, PageEnd, PageRequest } from "../reading/page.ts";
 

@@ -1,11 +1,5 @@
 import type { Keys } from "../../store/keys.ts";
-import {
-  BATCH_LIMIT,
-  type PagePart,
-  type Place,
-  type RetryVerdict,
-  type Scripts,
-} from "../../store/scripts/scripts.ts";
+import { BATCH_LIMIT, type PagePart, type Place, type RetryVerdict, type Scripts } from "../../store/verbs/scripts.ts";
 import { newCall } from "../calls/new-call.ts";
 
 /**

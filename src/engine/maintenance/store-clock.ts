@@ -1,4 +1,4 @@
-import type { ClockJump, ClockReading } from "../../store/scripts/scripts.ts";
+import type { ClockJump, ClockReading } from "../../store/verbs/scripts.ts";
 
 /** A smaller jump forward ends no lease before it is renewed, ms. */
 const LEAST_JUMP_MS = 100;

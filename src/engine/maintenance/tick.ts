@@ -1,8 +1,8 @@
 import type { Keys } from "../../store/keys.ts";
 import { refusalOf } from "../../store/refusal.ts";
 import { encodeResult } from "../../store/result.ts";
-import type { OwnQueue, RegisteredQueue, Ticked as Report, Scripts, TickQueue } from "../../store/scripts/scripts.ts";
-import { BATCH_LIMIT } from "../../store/scripts/scripts.ts";
+import type { OwnQueue, RegisteredQueue, Ticked as Report, Scripts, TickQueue } from "../../store/verbs/scripts.ts";
+import { BATCH_LIMIT } from "../../store/verbs/scripts.ts";
 import { catalogueResult } from "../attempt/problem.ts";
 import { DEAD_CAP, type QueueSettings, retentionOf } from "../settings.ts";
 import { StoreClock } from "./store-clock.ts";

@@ -1,5 +1,5 @@
 import type { Keys } from "../../store/keys.ts";
-import { BATCH_LIMIT, type QueueRow, type QueueSnapshot, type Scripts } from "../../store/scripts/scripts.ts";
+import { BATCH_LIMIT, type QueueRow, type QueueSnapshot, type Scripts } from "../../store/verbs/scripts.ts";
 
 /** The figures of queues, summed over the partitions, in the given order. */
 export async function figuresOf(scripts: Scripts, keys: Keys, queues: readonly string[]): Promise<QueueRow[]> {

@@ -1,5 +1,5 @@
 import type { Keys } from "../../store/keys.ts";
-import type { Scripts } from "../../store/scripts/scripts.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
 import type { AboutWorker } from "./workers.ts";
 
 /** What a worker reports. */

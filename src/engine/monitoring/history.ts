@@ -1,6 +1,6 @@
 import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { Counts, Gauges, Sample, Scripts, Times } from "../../store/scripts/scripts.ts";
+import type { Counts, Gauges, Sample, Scripts, Times } from "../../store/verbs/scripts.ts";
 import { newCall } from "../calls/new-call.ts";
 
 /** Most queues that are sampled in one call: each may read some of the latest outcomes. */

@@ -1,6 +1,6 @@
 import type { Keys } from "../../store/keys.ts";
 import { runOf, workerEnd } from "../../store/run.ts";
-import type { Scripts } from "../../store/scripts/scripts.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
 import type { Homes } from "../partitions/homes.ts";
 import { pageOf } from "../reading/page.ts";
 

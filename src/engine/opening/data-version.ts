@@ -2,7 +2,7 @@ import { StartError } from "../../errors.ts";
 import type { Connection } from "../../store/connection.ts";
 import { DATA_VERSION, type DataVersions, dataVersionProblemOf, readStoredVersion } from "../../store/data-version.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { Scripts } from "../../store/scripts/scripts.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
 import { packageVersion } from "../../version.ts";
 
 /**

@@ -3,7 +3,7 @@ import { messageOf } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import type { Connection } from "../../store/connection.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { Scripts } from "../../store/scripts/scripts.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
 
 const SECRET_BYTES = 32;
 /** How often the secret is written again, in case the store was emptied under a running server, ms. */

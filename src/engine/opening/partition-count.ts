@@ -1,6 +1,6 @@
 import { StartError } from "../../errors.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { Scripts } from "../../store/scripts/scripts.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
 
 /**
  * Writes the number of partitions to the store at the first start, and checks it at every later start: with another number,

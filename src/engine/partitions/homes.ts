@@ -1,5 +1,5 @@
 import type { Keys } from "../../store/keys.ts";
-import type { Pointer, Scripts } from "../../store/scripts/scripts.ts";
+import type { Pointer, Scripts } from "../../store/verbs/scripts.ts";
 import { Batch } from "../calls/batch.ts";
 
 /** Of how many tasks at most it is remembered that they are not in the partition of their id. */

@@ -1,12 +1,6 @@
 import { PaihaoError } from "../../errors.ts";
 import type { Keys } from "../../store/keys.ts";
-import {
-  type Counted,
-  placesOf,
-  type Question,
-  type QueueSnapshot,
-  type Scripts,
-} from "../../store/scripts/scripts.ts";
+import { type Counted, placesOf, type Question, type QueueSnapshot, type Scripts } from "../../store/verbs/scripts.ts";
 import { Batch } from "../calls/batch.ts";
 
 /** The place of a task within its own partition. */

@@ -1,6 +1,6 @@
 import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { Entry, Scripts } from "../../store/scripts/scripts.ts";
+import type { Entry, Scripts } from "../../store/verbs/scripts.ts";
 import type { Homes } from "../partitions/homes.ts";
 import type { Page, PageRequest } from "./page.ts";
 

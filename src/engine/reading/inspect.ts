@@ -1,7 +1,7 @@
 import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
 import { decodeResult, hasHead } from "../../store/result.ts";
-import type { Inspected, Look, QueueSnapshot, Scripts, TaskRow } from "../../store/scripts/scripts.ts";
+import type { Inspected, Look, QueueSnapshot, Scripts, TaskRow } from "../../store/verbs/scripts.ts";
 import { isOutcome, type Result, type State } from "../../task.ts";
 import { Batch } from "../calls/batch.ts";
 import { type Eta, estimate } from "../estimates/estimate.ts";

@@ -1,5 +1,5 @@
 import type { Index, Keys } from "../../store/keys.ts";
-import type { Entry, Filter, OrderedPlace, Place, Scripts } from "../../store/scripts/scripts.ts";
+import type { Entry, Filter, OrderedPlace, Place, Scripts } from "../../store/verbs/scripts.ts";
 import type { Homes } from "../partitions/homes.ts";
 
 /** The most tasks of a page. */

@@ -1,5 +1,5 @@
 import type { Keys } from "../../store/keys.ts";
-import { BATCH_LIMIT, type Reservation, type ReservedPart, type Scripts } from "../../store/scripts/scripts.ts";
+import { BATCH_LIMIT, type Reservation, type ReservedPart, type Scripts } from "../../store/verbs/scripts.ts";
 
 /**
  * Enforces the rate of queues with several partitions: one of these, chosen by the queue's name, permits each start in any of

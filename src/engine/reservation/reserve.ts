@@ -1,5 +1,5 @@
 import type { Keys } from "../../store/keys.ts";
-import type { RequestCopy, Reservation, ReservedPart, Scripts } from "../../store/scripts/scripts.ts";
+import type { RequestCopy, Reservation, ReservedPart, Scripts } from "../../store/verbs/scripts.ts";
 import type { Completions } from "../attempt/complete.ts";
 import type { Homes } from "../partitions/homes.ts";
 import { type QueueSettings, retentionOf } from "../settings.ts";

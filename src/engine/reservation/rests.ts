@@ -1,6 +1,6 @@
 import type { TargetState } from "../../handler/gateway/target-state.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { Lease, Reservation, ReservedPart, Scripts, TargetVerdict } from "../../store/scripts/scripts.ts";
+import type { Lease, Reservation, ReservedPart, Scripts, TargetVerdict } from "../../store/verbs/scripts.ts";
 
 /** A task that this process has taken as a probe. */
 interface Probe {

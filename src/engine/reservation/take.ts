@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { PaihaoError } from "../../errors.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { Part, Reserved } from "../../store/scripts/scripts.ts";
+import type { Part, Reserved } from "../../store/verbs/scripts.ts";
 import { failureOf, INPUT_GONE, INPUT_UNREAD } from "../attempt/attempt-end.ts";
 import { newCall } from "../calls/new-call.ts";
 import type { Engine } from "../engine.ts";

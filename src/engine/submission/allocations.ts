@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { PaihaoError } from "../../errors.ts";
 import type { Keys } from "../../store/keys.ts";
-import type { Scripts } from "../../store/scripts/scripts.ts";
+import type { Scripts } from "../../store/verbs/scripts.ts";
 
 /** An id that was given to a caller before there is a task. */
 export interface Allocation {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { INLINE_BYTES } from "../../store/fields.ts";
-import type { SubmitItem } from "../../store/scripts/scripts.ts";
+import type { SubmitItem } from "../../store/verbs/scripts.ts";
 import { isLarge } from "../large-values/large-values.ts";
 import type { QueueSettings } from "../settings.ts";
 

@@ -9,7 +9,7 @@ import type {
   SubmitItem,
   Submitted,
   SubmitVerdict,
-} from "../../store/scripts/scripts.ts";
+} from "../../store/verbs/scripts.ts";
 import type { State } from "../../task.ts";
 import { Batch } from "../calls/batch.ts";
 import { isLarge } from "../large-values/large-values.ts";

@@ -1,5 +1,5 @@
 import type { Keys } from "../../store/keys.ts";
-import type { Scripts, UpdateVerdict } from "../../store/scripts/scripts.ts";
+import type { Scripts, UpdateVerdict } from "../../store/verbs/scripts.ts";
 import { newCall } from "../calls/new-call.ts";
 import type { Homes } from "../partitions/homes.ts";
 import type { QueueSettings } from "../settings.ts";

@@ -1,5 +1,5 @@
 import { Loop } from "../../loop.ts";
-import type { OutputPart } from "../../store/scripts/scripts.ts";
+import type { OutputPart } from "../../store/verbs/scripts.ts";
 import type { Engine } from "../engine.ts";
 import type { Listening } from "./notices.ts";
 

@@ -1,5 +1,5 @@
 import type { PageEnd } from "../../engine/reading/page.ts";
-import type { Place } from "../../store/scripts/scripts.ts";
+import type { Place } from "../../store/verbs/scripts.ts";
 import { wrongParameter } from "./parameters.ts";
 
 /** A score as Redis writes it, a space, and an id; ids of the server's own tasks contain colons. */

@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import { nameOf } from "../../engine/submission/submission.ts";
-import type { Filter } from "../../store/scripts/scripts.ts";
+import type { Filter } from "../../store/verbs/scripts.ts";
 import { STATES, type State } from "../../task.ts";
 import { oneParameter, searchOf, wrongParameter } from "./parameters.ts";
 

@@ -13,7 +13,7 @@ export const MODULES = [
 ] as const;
 
 /**
- * The names that all files of `store/lua` have in common.
+ * The names that all Lua files have in common.
  *
  * | name                  | stands for                                           | from              |
  * |-----------------------|------------------------------------------------------|-------------------|
@@ -64,14 +64,16 @@ local function register(verb, flags, run)
 end
 `;
 
-/** The library but for its first lines: a head of names, then the modules, then the verbs, as they are in the files of a folder. */
-export function assemble(folder: URL): string {
-  const read = (file: string): string => readFileSync(new URL(file, folder), "utf8");
-  const verbs = readdirSync(new URL("verbs/", folder)).toSorted();
+/** The library but for its first lines: a head of names, then the modules, then the verbs, as they are in the folder of the store. */
+export function assemble(store: URL): string {
+  const read = (file: string): string => readFileSync(new URL(file, store), "utf8");
+  const verbs = readdirSync(new URL("verbs/", store))
+    .filter((file) => file.endsWith(".lua"))
+    .toSorted();
   return [
     ...names(),
     REGISTER,
-    ...MODULES.map((name) => `local ${moduleName(name)} = (function()\n${read(`${name}.lua`)}end)()\n`),
+    ...MODULES.map((name) => `local ${moduleName(name)} = (function()\n${read(`lua/${name}.lua`)}end)()\n`),
     ...verbs.map((file) => `do\n${read(`verbs/${file}`)}end\n`),
   ].join("\n");
 }

@@ -55,6 +55,6 @@ export function libraryText({ sharded, strictResultTtl }: LibraryOptions): Libra
 
 function libraryBody(): string {
   return import.meta.url.endsWith(".ts")
-    ? assemble(new URL("../lua/", import.meta.url))
+    ? assemble(new URL("../", import.meta.url))
     : readFileSync(new URL(BUILT, import.meta.url), "utf8");
 }

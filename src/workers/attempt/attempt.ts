@@ -4,7 +4,7 @@ import type { Engine } from "../../engine/engine.ts";
 import type { QueueSettings } from "../../engine/settings.ts";
 import { messageOf, PaihaoError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
-import type { Lease, Reserved, StepVerdict, Written } from "../../store/scripts/scripts.ts";
+import type { Lease, Reserved, StepVerdict, Written } from "../../store/verbs/scripts.ts";
 import type { Input } from "../../task.ts";
 import type { InSpan } from "../../telemetry/spans.ts";
 import type { AttemptTrace } from "../../telemetry/tracing.ts";

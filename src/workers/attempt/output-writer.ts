@@ -1,4 +1,4 @@
-import type { Written } from "../../store/scripts/scripts.ts";
+import type { Written } from "../../store/verbs/scripts.ts";
 import type { OutputStore, WriteVerdict } from "./output.ts";
 
 /** Most values, and about as many characters, of one call. */

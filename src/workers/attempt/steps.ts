@@ -1,5 +1,5 @@
 import { messageOf } from "../../errors.ts";
-import type { StepVerdict, StoredStep } from "../../store/scripts/scripts.ts";
+import type { StepVerdict, StoredStep } from "../../store/verbs/scripts.ts";
 import type { InSpan } from "../../telemetry/spans.ts";
 import { PermanentError } from "../sandbox/handler-end.ts";
 import { TaskAborted } from "./abort.ts";

@@ -3,7 +3,7 @@ import type { QueueSettings } from "../../engine/settings.ts";
 import { messageOf } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import type { Logger } from "../../log.ts";
-import type { Reserved } from "../../store/scripts/scripts.ts";
+import type { Reserved } from "../../store/verbs/scripts.ts";
 import type { Attempt } from "../attempt/attempt.ts";
 import type { HandlerLimits } from "../attempt/task-context.ts";
 import { mayRunAlone, mayRunBesideOthers } from "../suspects.ts";

@@ -2,7 +2,7 @@ import { StartError } from "../../errors.ts";
 import type { Handler } from "../../handler/define.ts";
 import { INTERNAL_QUEUES } from "../../handler/internal-queues.ts";
 import type { Logger } from "../../log.ts";
-import type { Reserved } from "../../store/scripts/scripts.ts";
+import type { Reserved } from "../../store/verbs/scripts.ts";
 import { Children } from "./children.ts";
 import type { Executor } from "./executor.ts";
 import { InProcess, type InProcessParts } from "./in-process.ts";

@@ -7,7 +7,7 @@ import type { HandlerEnd } from "../../engine/attempt/attempt-end.ts";
 import type { Handler } from "../../handler/define.ts";
 import { loadHandlers } from "../../handler/load.ts";
 import { createLog, type LogLevel } from "../../log.ts";
-import type { StepVerdict } from "../../store/scripts/scripts.ts";
+import type { StepVerdict } from "../../store/verbs/scripts.ts";
 import { TaskAborted } from "../attempt/abort.ts";
 import type { WriteVerdict } from "../attempt/output.ts";
 import { Reporter } from "../attempt/reporter.ts";

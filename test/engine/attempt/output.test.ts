@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Lease, OutputValue } from "../../../src/store/scripts/scripts.ts";
+import type { Lease, OutputValue } from "../../../src/store/verbs/scripts.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 
 const MB = 1_048_576;

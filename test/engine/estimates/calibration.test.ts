@@ -3,7 +3,7 @@ import { Calibration, Sample } from "../../../src/engine/estimates/calibration.t
 import type { Inspection } from "../../../src/engine/reading/inspect.ts";
 import { createLog } from "../../../src/log.ts";
 import { Metrics } from "../../../src/metrics.ts";
-import type { QueueSnapshot } from "../../../src/store/scripts/scripts.ts";
+import type { QueueSnapshot } from "../../../src/store/verbs/scripts.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 
 /** Of even tasks of one second behind one slot: a newcomer at index 0 starts in a second. */

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { estimate, estimatedPercent } from "../../../src/engine/estimates/estimate.ts";
 import { forecastTurnovers } from "../../../src/engine/estimates/forecast.ts";
 import { TASK_FIELDS } from "../../../src/store/fields.ts";
-import type { QueueSnapshot } from "../../../src/store/scripts/scripts.ts";
+import type { QueueSnapshot } from "../../../src/store/verbs/scripts.ts";
 import {
   ARRIVALS,
   ServiceStatistics,

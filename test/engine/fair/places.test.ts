@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import fc from "fast-check";
 import { TASK_FIELDS } from "../../../src/store/fields.ts";
-import type { Lease } from "../../../src/store/scripts/scripts.ts";
+import type { Lease } from "../../../src/store/verbs/scripts.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 
 const KEYS = ["a", "b", "c", "d"] as const;

@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { LARGE_DEFAULTS } from "../../../src/engine/large-values/large-values.ts";
 import { PaihaoError } from "../../../src/errors.ts";
 import type { Connection } from "../../../src/store/connection.ts";
-import { type Scripts, scriptsOf } from "../../../src/store/scripts/scripts.ts";
+import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import type { Result } from "../../../src/task.ts";
 import { submissionOf } from "../../../testbed/submission.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";

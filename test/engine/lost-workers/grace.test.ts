@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import type { Reserved } from "../../../src/store/scripts/scripts.ts";
+import type { Reserved } from "../../../src/store/verbs/scripts.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { TASK_FIELDS } from "../../../src/store/fields.ts";
-import { BATCH_LIMIT } from "../../../src/store/scripts/scripts.ts";
+import { BATCH_LIMIT } from "../../../src/store/verbs/scripts.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 const EACH = 120;

@@ -9,7 +9,7 @@ import type {
   SubmitVerdict,
   UpdateVerdict,
   Written,
-} from "../../../src/store/scripts/scripts.ts";
+} from "../../../src/store/verbs/scripts.ts";
 import { isOutcome, type State } from "../../../src/task.ts";
 import { playStep, type StepCall } from "./step.ts";
 import {

@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { catalogueResult } from "../../../src/engine/attempt/problem.ts";
 import type { Engine } from "../../../src/engine/engine.ts";
 import type { QueueSettings } from "../../../src/engine/settings.ts";
-import type { Lease } from "../../../src/store/scripts/scripts.ts";
+import type { Lease } from "../../../src/store/verbs/scripts.ts";
 import type { Result } from "../../../src/task.ts";
 import {
   IDS,

@@ -9,7 +9,7 @@ import { createLog } from "../../../src/log.ts";
 import { type Connection, connect } from "../../../src/store/connection.ts";
 import { Keys } from "../../../src/store/keys.ts";
 import { PubSub } from "../../../src/store/pubsub.ts";
-import { type Scripts, scriptsOf } from "../../../src/store/scripts/scripts.ts";
+import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import { uniquePrefix } from "../../helpers/store/run-store.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
 import { IDS, type Op, QUEUES, stepArbitrary } from "./calls.ts";

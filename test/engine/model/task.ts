@@ -1,4 +1,4 @@
-import type { CancelVerdict, OutputValue } from "../../../src/store/scripts/scripts.ts";
+import type { CancelVerdict, OutputValue } from "../../../src/store/verbs/scripts.ts";
 import type { State } from "../../../src/task.ts";
 import type { ModelShare, Shares, Start } from "./shares.ts";
 

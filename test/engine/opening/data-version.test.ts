@@ -8,7 +8,7 @@ import { createLog } from "../../../src/log.ts";
 import { type Connection, connect } from "../../../src/store/connection.ts";
 import { DATA_VERSION, type DataVersions } from "../../../src/store/data-version.ts";
 import { Keys } from "../../../src/store/keys.ts";
-import { type Scripts, scriptsOf } from "../../../src/store/scripts/scripts.ts";
+import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import { storeUrl, uniquePrefix } from "../../helpers/store/run-store.ts";
 import { removeKeysLike } from "../../helpers/store/scan.ts";
 

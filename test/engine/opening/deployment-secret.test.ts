@@ -2,7 +2,7 @@ import { expect } from "chai";
 import { DeploymentSecret, type SecretParts } from "../../../src/engine/opening/deployment-secret.ts";
 import { connect } from "../../../src/store/connection.ts";
 import { Keys } from "../../../src/store/keys.ts";
-import { scriptsOf } from "../../../src/store/scripts/scripts.ts";
+import { scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { recordingLog } from "../../helpers/recording-log.ts";
 import { storeUrl, uniquePrefix } from "../../helpers/store/run-store.ts";

@@ -4,7 +4,7 @@ import type { Page } from "../../../src/engine/reading/page.ts";
 import { nameOf } from "../../../src/engine/submission/submission.ts";
 import { TASK_FIELDS } from "../../../src/store/fields.ts";
 import { runOf } from "../../../src/store/run.ts";
-import type { Filter, Place } from "../../../src/store/scripts/scripts.ts";
+import type { Filter, Place } from "../../../src/store/verbs/scripts.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 
 describe("the lists of a queue", () => {

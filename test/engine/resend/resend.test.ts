@@ -3,7 +3,7 @@ import { expect } from "chai";
 import { createLog } from "../../../src/log.ts";
 import { connect } from "../../../src/store/connection.ts";
 import { TASK_FIELDS } from "../../../src/store/fields.ts";
-import { scriptsOf } from "../../../src/store/scripts/scripts.ts";
+import { scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import { openEngine } from "../../helpers/engine.ts";
 import { onCluster, storeTarget, storeUrlAt } from "../../helpers/store/run-store.ts";
 import { startTcpProxy } from "../../helpers/tcp-proxy.ts";
@@ -289,7 +289,7 @@ const READERS = [
 
 describe("a script sent twice, as after a lost reply", () => {
   it("is tested for every Lua file", () => {
-    const files = readdirSync(new URL("../../../src/store/lua/verbs/", import.meta.url));
+    const files = readdirSync(new URL("../../../src/store/verbs/", import.meta.url));
     const names = files.flatMap((file) => (file.endsWith(".lua") ? [file.slice(0, -4)] : []));
     expect([...new Set(CASES.map((one) => one.script)), ...READERS].sort()).to.deep.equal(names.sort());
   });

@@ -1,5 +1,5 @@
 import { encodeResult } from "../../../src/store/result.ts";
-import type { Lease, Scripts, TickQueue } from "../../../src/store/scripts/scripts.ts";
+import type { Lease, Scripts, TickQueue } from "../../../src/store/verbs/scripts.ts";
 import type { TestEngine } from "../../helpers/engine.ts";
 
 export const KEEP = { keepMs: 60_000, tombstoneMs: 60_000 };

@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { takeOrWait } from "../../../src/engine/reservation/take.ts";
 import { PaihaoError } from "../../../src/errors.ts";
-import { type Scripts, scriptsOf } from "../../../src/store/scripts/scripts.ts";
+import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 

@@ -1,6 +1,6 @@
 import { expect } from "chai";
 import { OutputFeeds } from "../../../src/engine/watching/output-feeds.ts";
-import type { OutputPart } from "../../../src/store/scripts/scripts.ts";
+import type { OutputPart } from "../../../src/store/verbs/scripts.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 describe("the feeds of outputs", () => {

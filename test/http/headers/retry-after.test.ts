@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { PaihaoError } from "../../../src/errors.ts";
 import { fullRetryAfterS, pendingRetryAfterS, retryAfterOf } from "../../../src/http/headers/retry-after.ts";
-import type { QueueSnapshot } from "../../../src/store/scripts/scripts.ts";
+import type { QueueSnapshot } from "../../../src/store/verbs/scripts.ts";
 
 const snapshot = (meanMs: number | null, slots = 1) => ({ meanMs, slots }) as QueueSnapshot;
 const eta = (seconds: number) => ({ seconds, basis: "queue" }) as unknown as Parameters<typeof pendingRetryAfterS>[0];

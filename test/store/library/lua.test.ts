@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { expect } from "chai";
 import { assemble, MODULES, moduleName } from "../../../src/store/library/assemble.ts";
 
-const DIR = new URL("../../../src/store/lua/", import.meta.url);
+const DIR = new URL("../../../src/store/", import.meta.url);
 const read = (file: string): string => readFileSync(new URL(file, DIR), "utf8");
 const names = (folder: string): string[] =>
   readdirSync(new URL(folder, DIR)).flatMap((file) => (file.endsWith(".lua") ? [file.slice(0, -".lua".length)] : []));
@@ -18,7 +18,7 @@ function fieldsOf(): Map<string, Set<string>> {
   tables.set("K", new Set([...assemble(DIR).matchAll(/^function K\.(\w+)/gm)].map(([, kind = ""]) => kind)));
   for (const file of MODULES) {
     const name = moduleName(file);
-    const defined = read(`${file}.lua`).matchAll(new RegExp(`^(?:function )?${name}\\.(\\w+)(?:\\(| = )`, "gm"));
+    const defined = read(`lua/${file}.lua`).matchAll(new RegExp(`^(?:function )?${name}\\.(\\w+)(?:\\(| = )`, "gm"));
     tables.set(name, new Set([...defined].map(([, field = ""]) => field)));
   }
   return tables;
@@ -29,12 +29,12 @@ describe("the Lua files", () => {
   const modules = MODULES.map(moduleName);
 
   it("are modules in the list of their order, and verbs", () => {
-    expect(names("").sort()).to.deep.equal([...MODULES].sort());
+    expect(names("lua/").sort()).to.deep.equal([...MODULES].sort());
     expect(verbs).to.include.members(["submit", "reserve", "complete", "tick"]);
   });
 
-  for (const file of [...MODULES, ...verbs.map((verb) => `verbs/${verb}`)]) {
-    const position = MODULES.indexOf(file as (typeof MODULES)[number]);
+  for (const file of [...MODULES.map((name) => `lua/${name}`), ...verbs.map((verb) => `verbs/${verb}`)]) {
+    const position = MODULES.findIndex((name) => file === `lua/${name}`);
     const lua = withoutComments(read(`${file}.lua`));
     it(`use only names that there are, of modules before them: ${file}`, () => {
       const later = position < 0 ? [] : modules.slice(position + 1);

@@ -11,7 +11,7 @@ import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { storeKind } from "../../helpers/store/run-store.ts";
 import { keepFromSaving } from "../../helpers/store/unsaved.ts";
 
-const LUA = path.join(ROOT, "src/store/lua/verbs");
+const LUA = path.join(ROOT, "src/store/verbs");
 const OURS = libraryWith({ sharded: false, strictResultTtl: false });
 
 /** By what a server may do with them: the flags that their headers name. */

@@ -6,7 +6,7 @@ import { PassThrough, Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { createGunzip, createGzip } from "node:zlib";
 import { messageOf, StartError } from "../../../errors.ts";
-import type { CopiedKey } from "../../../store/scripts/scripts.ts";
+import type { CopiedKey } from "../../../store/verbs/scripts.ts";
 
 /** How a backup begins. */
 export interface BackupHeader {

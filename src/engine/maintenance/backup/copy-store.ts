@@ -1,7 +1,7 @@
 import type { Redis } from "ioredis";
 import { type Connection, mastersOf } from "../../../store/connection.ts";
 import { INDEXES, KEYS, type Keys, START } from "../../../store/keys.ts";
-import { BATCH_LIMIT, type CopiedKey, type Scripts } from "../../../store/scripts/scripts.ts";
+import { BATCH_LIMIT, type CopiedKey, type Scripts } from "../../../store/verbs/scripts.ts";
 import type { BackupPart } from "./backup-file.ts";
 
 /** Longer values are divided. */

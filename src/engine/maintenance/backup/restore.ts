@@ -6,8 +6,8 @@ import { type Connection, connect, isCluster, LARGE_VALUE_MS, mastersOf } from "
 import { DATA_VERSION, dataVersionProblemOf, RESTORING, readStoredVersion } from "../../../store/data-version.ts";
 import { TASK_FIELDS } from "../../../store/fields.ts";
 import { Keys, START } from "../../../store/keys.ts";
-import { scriptsOf } from "../../../store/scripts/scripts.ts";
 import { checkServer } from "../../../store/servers/check-server.ts";
+import { scriptsOf } from "../../../store/verbs/scripts.ts";
 import { packageVersion } from "../../../version.ts";
 import { type AuditReport, audit } from "../audit.ts";
 import { type BackupCounts, type BackupPart, type CheckedBackup, checkBackup } from "./backup-file.ts";

@@ -5,7 +5,7 @@ import { failureOf } from "../../../engine/attempt/attempt-end.ts";
 import { takeOrWait, type WithInput } from "../../../engine/reservation/take.ts";
 import { PaihaoError } from "../../../errors.ts";
 import type { Problem } from "../../../handler/intents.ts";
-import type { Lease } from "../../../store/scripts/scripts.ts";
+import type { Lease } from "../../../store/verbs/scripts.ts";
 import { type Answer, isId } from "../../../task.ts";
 import { traceHeadersOf } from "../../../telemetry/trace-context.ts";
 import { timestamp } from "../../../timestamp.ts";

@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import type { Page, PageRequest } from "../../../engine/reading/page.ts";
 import type { Index } from "../../../store/keys.ts";
 import { runOf } from "../../../store/run.ts";
-import type { Entry } from "../../../store/scripts/scripts.ts";
+import type { Entry } from "../../../store/verbs/scripts.ts";
 import type { State } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
 import type { Api } from "../../api.ts";

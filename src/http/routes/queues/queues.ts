@@ -2,7 +2,7 @@ import { type Eta, estimate } from "../../../engine/estimates/estimate.ts";
 import { slotsWanted } from "../../../engine/estimates/slots-wanted.ts";
 import { inputJsonSchema } from "../../../handler/input.ts";
 import { isInternalQueue } from "../../../handler/internal-queues.ts";
-import type { QueueRow } from "../../../store/scripts/scripts.ts";
+import type { QueueRow } from "../../../store/verbs/scripts.ts";
 import { timestamp } from "../../../timestamp.ts";
 import type { Api } from "../../api.ts";
 import type { Endpoints } from "../../routes.ts";

@@ -1,7 +1,7 @@
 import type { Context } from "koa";
 import type { Inspection } from "../../../engine/reading/inspect.ts";
 import { INTERNAL_QUEUES } from "../../../handler/internal-queues.ts";
-import { RECORD_LIMITS, type TaskRecord } from "../../../store/scripts/scripts.ts";
+import { RECORD_LIMITS, type TaskRecord } from "../../../store/verbs/scripts.ts";
 import { timestamp } from "../../../timestamp.ts";
 import type { Api } from "../../api.ts";
 import { shownKey } from "../../input/list-filter.ts";

@@ -1,6 +1,6 @@
 import type { Inspection } from "../../../engine/reading/inspect.ts";
 import { runOf } from "../../../store/run.ts";
-import { type PastAttempt, RECORD_LIMITS, type StepRecord, type TaskRecord } from "../../../store/scripts/scripts.ts";
+import { type PastAttempt, RECORD_LIMITS, type StepRecord, type TaskRecord } from "../../../store/verbs/scripts.ts";
 import { isOutcome } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
 

@@ -89,7 +89,7 @@ function attemptOf(line: string): PastAttempt[] {
   ];
 }
 
-/** A stored step is its number, a letter, a space and JSON: see lua/verbs/step.lua. */
+/** A stored step is its number, a letter, a space and JSON: see verbs/step.lua. */
 function stepsOf(reply: readonly BytesReply[]): StepRecord[] {
   const steps: StepRecord[] = [];
   for (let i = 0; i < reply.length; i += 3) {

@@ -1,5 +1,5 @@
 import { expect } from "chai";
-import { placesOf } from "../../../src/store/scripts/count.ts";
+import { placesOf } from "../../../src/store/verbs/count.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 
 describe("counting places of other partitions", () => {
