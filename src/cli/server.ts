@@ -98,11 +98,11 @@ export function ask<T>(connection: Connection, path: string, request: Request = 
 }
 
 /** The items of a list, page by page. */
-export async function* itemsOf<T>(connection: Connection, path: string): AsyncGenerator<T> {
+export async function* itemsOf<T>(connection: Connection, path: string, query = ""): AsyncGenerator<T> {
   let cursor: string | null = null;
   do {
     const after: string = cursor === null ? "" : `&cursor=${encodeURIComponent(cursor)}`;
-    const page: { items: T[]; next: string | null } = await ask(connection, `${path}?limit=200${after}`);
+    const page: { items: T[]; next: string | null } = await ask(connection, `${path}?limit=200${query}${after}`);
     yield* page.items;
     cursor = page.next;
   } while (cursor !== null);

@@ -23,9 +23,10 @@ describe("paihao and the queues", function () {
   const queue = async (name: string) => (await server.send(`/v1/queues/${name}`, { headers: keys.as("admin") })).json;
   const linesOf = (text: string) => text.split("\n").slice(0, -1);
   const killTwo = async () => {
-    await post("failing", 1, "one");
-    await post("failing", 2, "two");
-    await eventually(async () => (await queue("failing")).dead === 2);
+    for (const [n, id] of ["one", "two"].entries()) {
+      await post("failing", n, id);
+      await eventually(async () => (await queue("failing")).dead === n + 1);
+    }
   };
 
   it("lists them, tab-separated and without a heading, and shows one", async () => {
@@ -87,10 +88,10 @@ describe("paihao and the queues", function () {
     await eventually(async () => (await paihao("ls default --state finished")).stdout.startsWith("done\tsucceeded\t"));
   });
 
-  it("list their dead tasks with errors, and run some or all of them again", async () => {
+  it("list their dead tasks with errors, newest first, and run some or all of them again", async () => {
     await killTwo();
     const { stdout } = await paihao("dead ls failing");
-    expect(linesOf(stdout).map((line) => line.split("\t")[0])).to.have.members(["one", "two"]);
+    expect(linesOf(stdout).map((line) => line.split("\t")[0])).to.deep.equal(["two", "one"]);
     expect(stdout).to.match(/1 of 1\ttask-failed: (?!The handler failed)\S/);
     const [, thrown = ""] = /task-failed: (.*)$/m.exec(stdout) ?? [];
     expect((await paihao("status one")).stdout).to.contain(`last error  ${thrown}\n`);

@@ -29,7 +29,7 @@ export function deadCommand(): Command {
 }
 
 function lsCommand(): Command {
-  return clientCommand("ls <queue>", "list dead tasks with their errors", [
+  return clientCommand("ls <queue>", "list dead tasks with their errors, newest first", [
     "paihao dead ls greet",
     "paihao dead ls greet --json",
   ])

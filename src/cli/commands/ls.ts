@@ -88,7 +88,8 @@ export interface ListOptions extends ClientOptions {
 export async function list(options: ListOptions, queue: string, name: ListName): Promise<undefined> {
   const rows: Listed[] = [];
   let printed = 0;
-  for await (const task of itemsOf<Listed>(connectionTo(options), `${queuePath(queue)}/${name}`)) {
+  const query = name === "dead" ? "&order=newest" : "";
+  for await (const task of itemsOf<Listed>(connectionTo(options), `${queuePath(queue)}/${name}`, query)) {
     if (printed === options.limit) {
       note(`there are more; --limit ${options.limit * 10} shows them`);
       break;

@@ -21,6 +21,8 @@ export interface PageRequest {
   readonly limit: number;
   /** The highest score that is wanted. Default: any. */
   readonly lastScore?: number | undefined;
+  /** In reverse; not of a fair line. Default: no. */
+  readonly isNewestFirst?: boolean | undefined;
   /** Default: all. */
   readonly filter?: Filter | undefined;
 }
@@ -49,10 +51,11 @@ export async function pageOf(
   index: Index,
   request: PageRequest,
 ): Promise<Page> {
-  const { queue, after, lastScore, filter } = request;
+  const { queue, after, lastScore, isNewestFirst, filter } = request;
   const limit = Math.min(request.limit, LONGEST);
   const most = filter === undefined ? limit : MOST_LOOKED_AT;
-  const asked = { index, queue, limit, most, lastScore, filter: filter ?? {} };
+  const asked = { index, queue, limit, most, lastScore, isNewestFirst, filter: filter ?? {} };
+  const inOrder = isNewestFirst ? (a: PartPlace, b: PartPlace) => inLine(b, a) : inLine;
   const begins = keys.tags.map((_, partition) => (after?.parts ? (after.parts[partition] ?? null) : after));
   const parts = await Promise.all(keys.tags.map((tag, p) => scripts.page(tag, { ...asked, after: begins[p] ?? null })));
   const found = parts.flatMap(({ entries }, partition) => entries.map((entry) => ({ ...entry, partition })));
@@ -79,7 +82,7 @@ export async function pageOf(
   };
 }
 
-function inOrder(a: PartPlace, b: PartPlace): number {
+function inLine(a: PartPlace, b: PartPlace): number {
   const byOrder = Number(a.order) - Number(b.order);
   if (byOrder !== 0) return byOrder;
   // Where scores are not comparable, the lower partition is first, as when places are counted.

@@ -131,6 +131,10 @@ export const parameters = {
     "Only tasks that were submitted so long ago: in seconds, or a time such as `90s`, `5m`, `2h` or `3d`.",
     { type: "string" },
   ),
+  deadOrder: query("order", "Which come first: those that died last, or those that died long ago.", {
+    enum: ["newest", "oldest"],
+    default: "oldest",
+  }),
   minutes: query("minutes", "How far back.", {
     type: "integer",
     minimum: HISTORY.minutes.least,

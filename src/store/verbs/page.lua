@@ -1,4 +1,4 @@
--- A page of the tasks of a queue that are wanted, in the order of their scores and, where these are equal, of their ids.
+-- A page of the tasks of a queue that are wanted, in the order of their scores and, where these are equal, of their ids, or in reverse.
 --
 -- args[1]  index: what its keys begin with
 -- args[2]  queue
@@ -7,7 +7,8 @@
 -- args[5]  limit: the most to return
 -- args[6]  most: the most entries to look at
 -- args[7]  last: the highest score that is wanted; "+inf" for any
--- args[8…] prefix, caller, key, states, before, age: see filter.lua
+-- args[8]  newest: "1" for the reverse order, else ""
+-- args[9…] prefix, caller, key, states, before, age: see filter.lua
 --
 -- Returns {now (ms), looked (number of entries), more ("1" if there are others behind them), {id, score, order} of the last of them
 -- (empty if there was none), {{id, score, key, run, order}, …}}. order: the score for comparing with other partitions, see
@@ -25,9 +26,8 @@ local function is_behind(a, b)
   return #a > #b
 end
 
--- The rank of the first entry behind the page before, whose last one may have left. Any number may have the same score.
+-- The rank of the first entry behind a place, whose own one may have left. Any number may have the same score.
 local function rank_behind(key, score, id)
-  if score == '-inf' then return 0 end
   local low, high = redis.call('ZCOUNT', key, '-inf', '(' .. score), redis.call('ZCOUNT', key, '-inf', score)
   while low < high do
     local middle = math.floor((low + high) / 2)
@@ -40,18 +40,32 @@ register('page', { 'no-writes' }, function(keys, args)
   local call = Call.new(keys)
   local index, queue, score, id = args[1], args[2], args[3], args[4]
   local limit, most, last_score = tonumber(args[5]), tonumber(args[6]), args[7]
-  local filter, key = Filter.read(call, args, 8), call.base .. index .. queue
+  local is_newest_first = args[8] == '1'
+  local filter, key = Filter.read(call, args, 9), call.base .. index .. queue
   local function order_of(entry_score)
     return index == P.waiting and Fair.told_score(call, queue, entry_score) or entry_score
   end
 
-  local rank, length = rank_behind(key, score, id), redis.call('ZCOUNT', key, '-inf', last_score)
+  -- What is left lies behind the first `rank` entries, or, newest first, before the entry of rank `length`.
+  local rank, length = 0, redis.call('ZCOUNT', key, '-inf', last_score)
+  if id ~= '' then
+    local behind = rank_behind(key, score, id)
+    if is_newest_first then
+      local own = redis.call('ZSCORE', key, id)
+      length = math.min(length, own and tonumber(own) == tonumber(score) and behind - 1 or behind)
+    else
+      rank = behind
+    end
+  end
   local page, looked, last = {}, 0, {}
   while #page < limit and looked < most and rank < length do
     local chunk = math.min(CHUNK, most - looked, length - rank)
-    local some = redis.call('ZRANGE', key, rank, rank + chunk - 1, 'WITHSCORES')
-    for n = 1, #some, 2 do
-      last, rank, looked = { some[n], some[n + 1] }, rank + 1, looked + 1
+    local from = is_newest_first and length - chunk or rank
+    local some = redis.call('ZRANGE', key, from, from + chunk - 1, 'WITHSCORES')
+    for nth = 1, chunk do
+      local n = 2 * (is_newest_first and chunk - nth or nth - 1) + 1
+      last, looked = { some[n], some[n + 1] }, looked + 1
+      if is_newest_first then length = length - 1 else rank = rank + 1 end
       local entry = Filter.entry(call, filter, some[n], some[n + 1])
       if entry then
         entry[5] = order_of(entry[2])

@@ -47,6 +47,8 @@ interface PageRequest {
   readonly most: number;
   /** The highest score that is wanted. Default: any. */
   readonly lastScore?: number | undefined;
+  /** In reverse: the highest score first. Default: no. */
+  readonly isNewestFirst?: boolean | undefined;
   readonly filter: Filter;
 }
 
@@ -64,16 +66,20 @@ export interface PagePart {
 /** The tasks of an index after a place, in order. */
 export const page =
   (script: Script) =>
-  async (tag: string, { index, queue, after, limit, most, lastScore, filter }: PageRequest): Promise<PagePart> => {
+  async (
+    tag: string,
+    { index, queue, after, limit, most, lastScore, isNewestFirst, filter }: PageRequest,
+  ): Promise<PagePart> => {
     const place = [after?.score ?? "-inf", after?.id ?? ""];
-    const args = [START[index], queue, ...place, limit, most, lastScore ?? "+inf", ...filterArguments(filter)];
+    const order = isNewestFirst ? "1" : "";
+    const args = [START[index], queue, ...place, limit, most, lastScore ?? "+inf", order, ...filterArguments(filter)];
     const [now, looked, more, last, entries] = list(await script.text(tag, args));
-    const [id = "", score = "", order = ""] = list(last).map(text);
+    const [id = "", score = "", told = ""] = list(last).map(text);
     return {
       nowMs: number(now),
       looked: number(looked),
       more: text(more) === "1",
-      last: id === "" ? null : { id, score, order },
+      last: id === "" ? null : { id, score, order: told },
       entries: list(entries).map(entryOf),
     };
   };

@@ -55,6 +55,30 @@ describe("the lists of a queue", () => {
     }
   });
 
+  it("are paged from the newest on, over all partitions, while others come and the last one of a page leaves", async () => {
+    t = await openEngine({ partitions: 3 });
+    const add = (id: string, diedMs: number) => {
+      const tag = t.keys.tag(t.keys.partitionOf(id));
+      return t.redis.zadd(`${t.keys.start(tag, "dead")}jobs`, diedMs, id);
+    };
+    // Two of each millisecond.
+    const ids = Array.from({ length: 30 }, (_, n) => `t${String(n).padStart(2, "0")}`);
+    for (const [n, id] of ids.entries()) await add(id, 1000 + Math.floor(n / 2));
+    for (const limit of [1, 4, 10, 30]) {
+      let late = 0;
+      const { ids: seen } = await walk(async (after) => {
+        if (after) {
+          await add(`late${limit}-${late}`, 2000 + late);
+          late += 1;
+          await t.redis.zrem(`${t.keys.start(t.keys.tag(t.keys.partitionOf(after.id)), "dead")}jobs`, after.id);
+        }
+        return t.engine.page("dead", { queue: "jobs", after, limit, isNewestFirst: true, lastScore: 1999 });
+      });
+      expect(seen, String(limit)).to.deep.equal(ids.toReversed());
+      for (const [n, id] of ids.entries()) await add(id, 1000 + Math.floor(n / 2));
+    }
+  });
+
   it("are filtered by what an id begins with, caller, key, state and age", async () => {
     t = await openEngine({ partitions: 2 });
     const long = "k".repeat(40);

@@ -6,13 +6,15 @@ import { json, problems } from "../responses.ts";
 import { asComponents } from "../schemas/inputs.ts";
 import { nullable, type Operations, type OperationText, object, type Schema, schemaRef } from "../types.ts";
 
+const PAGE_PARAMETERS = ["limit", "cursor", "idPrefix", "ofCaller", "ofKey", "inState", "olderThan"] as const;
+
 const page = (summary: string, item: string, order = "in line order"): OperationText => ({
   summary,
   tags: ["Queues"],
   description:
     "At most 500 entries are looked at (of each partition; of `finished` all) for a page, so that one with a filter may have few items, or none: go on " +
     "as long as there is a `next`.",
-  parameters: parameterRefs("limit", "cursor", "idPrefix", "ofCaller", "ofKey", "inState", "olderThan"),
+  parameters: parameterRefs(...PAGE_PARAMETERS),
   responses: {
     "200": json(
       `A page, ${order}.`,
@@ -110,7 +112,11 @@ export const queueOperations: Operations<
   waiting: page("Waiting tasks", "ListedTask"),
   running: page("Running tasks", "ListedTask", "ordered by the ends of their leases"),
   scheduled: page("Scheduled and retrying tasks", "ListedTask", "ordered by when they are due"),
-  dead: { ...page("Dead tasks, oldest first", "DeadTask"), tags: ["Dead letters"] },
+  dead: {
+    ...page("Dead tasks", "DeadTask", "oldest first, or newest first"),
+    tags: ["Dead letters"],
+    parameters: parameterRefs(...PAGE_PARAMETERS, "deadOrder"),
+  },
   finished: page("The latest outcomes: at most 1,000 are kept of a queue", "ListedTask", "newest first"),
   bulk,
   forgetDead: verb("Delete all dead tasks", "Dead letters", count("forgotten")),

@@ -69,7 +69,11 @@ function readPage(ctx: Context, api: Api, name: ListName): PageRequest {
   const limit = wholeParameter(search, "limit") ?? PAGE.default;
   if (limit < 1 || limit > PAGE.most) throw wrongParameter("limit", `expected a whole number from 1 to ${PAGE.most}`);
   const cursor = oneParameter(search, "cursor");
-  return { queue, after: cursor === null ? null : readCursor(cursor), limit, filter: readFilter(ctx, name) };
+  const order = name === "dead" ? oneParameter(search, "order") : null;
+  if (order !== null && order !== "newest" && order !== "oldest")
+    throw wrongParameter("order", "expected newest or oldest");
+  const after = cursor === null ? null : readCursor(cursor);
+  return { queue, after, limit, isNewestFirst: order === "newest", filter: readFilter(ctx, name) };
 }
 
 async function list(ctx: Context, api: Api, name: ListName): Promise<void> {

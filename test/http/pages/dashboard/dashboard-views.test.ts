@@ -70,6 +70,20 @@ describe("the views of the dashboard (in Chromium, else left out)", function () 
       .waitFor();
   });
 
+  it("shows the dead tasks newest first", async () => {
+    const { page } = test;
+    const ids: string[] = [];
+    for (const message of ["one", "two"]) {
+      const id = await test.submit("failing", { message });
+      await test.until(id, "failed");
+      ids.unshift(id);
+    }
+    await test.open("/dashboard/queues/failing/dead");
+    const shown = page.getByRole("table").locator("tbody .id");
+    await shown.first().waitFor();
+    expect(await shown.allTextContents()).to.deep.equal(ids);
+  });
+
   it("says in one line that the server cannot be reached, keeps what it shows, and goes on by itself", async () => {
     const { page, context } = test;
     await test.open("/dashboard");

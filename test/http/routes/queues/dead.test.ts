@@ -85,6 +85,28 @@ describe("dead letters over HTTP", () => {
     expect([none.status, none.json]).to.deep.equal([200, { forgotten: 0 }]);
   });
 
+  it("are listed newest first for who asks for it, page by page while others die", async () => {
+    const die = async (n: number) => {
+      const id = await server.enqueue("failing", n);
+      await server.until(id, "failed");
+      return id;
+    };
+    const ids = [await die(1), await die(2), await die(3)];
+    const page = async (query: string) => {
+      const { json } = await server.send(`/v1/queues/failing/dead?limit=2${query}`);
+      return { ids: json.items.map(({ id }: { id: string }) => id), next: json.next };
+    };
+    expect((await page("")).ids).to.deep.equal(ids.slice(0, 2));
+    const first = await page("&order=newest");
+    expect(first.ids).to.deep.equal([ids[2], ids[1]]);
+    const late = await die(4);
+    expect(await page(`&order=newest&cursor=${first.next}`)).to.deep.equal({ ids: [ids[0]], next: null });
+    expect((await page("&order=newest")).ids).to.deep.equal([late, ids[2]]);
+    const wrong = await server.send("/v1/queues/failing/dead?order=random");
+    expect([wrong.status, wrong.json.parameter]).to.deep.equal([400, "order"]);
+    await server.send("/v1/queues/failing/dead", { method: "DELETE" });
+  });
+
   it("answer 404 for queues without a handler", async () => {
     for (const [method, path] of [
       ["POST", "/v1/queues/nowhere/dead/retry"],

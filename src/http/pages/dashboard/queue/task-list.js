@@ -45,6 +45,7 @@ export function taskList(desk, queue) {
       const asked = where(tab);
       const query = queryOf(tab);
       query.set("limit", String(PAGE));
+      if (tab === "dead") query.set("order", "newest");
       /** @type {import("../server/wire.js").ListedTask[]} */
       const found = [];
       let cursor = options().get("cursor");
