@@ -4,6 +4,7 @@ import type { Status } from "../client/status.ts";
 import { CommandError, failureOf } from "./exit.ts";
 import { ask } from "./server.ts";
 import { plain } from "./terminal/print.ts";
+import { ageText } from "./terminal/words.ts";
 
 /** What happened to a task, as the server tells it. */
 export interface Timeline {
@@ -18,18 +19,23 @@ export interface Timeline {
     readonly error: string | null;
   }[];
   readonly attemptsOmitted: boolean;
-  readonly steps: readonly { readonly name: string; readonly state: string }[];
+  readonly steps: readonly { readonly name: string; readonly state: string; readonly undoneAt?: string | null }[];
   readonly undo: { readonly state: string; readonly error: string | null } | null;
   readonly webhooks: readonly { readonly url: string; readonly state: string; readonly attempt: number }[];
 }
 
 /** What the handler of a task threw last; null if it threw nothing, or this caller may not know. */
 export async function lastErrorOf(task: Target, state: Status["state"]): Promise<string | null> {
+  if (!["failed", "retrying"].includes(state)) return null;
+  return lastErrorIn(await timelineOf(task));
+}
+
+/** What happened to a task; null if this caller may not know. */
+async function timelineOf(task: Target): Promise<Timeline | null> {
   // A signed link does not lead to it.
-  if (!["failed", "retrying"].includes(state) || task.query !== "") return null;
+  if (task.query !== "") return null;
   try {
-    const { attempts } = await ask<Timeline>(task.connection, pathTo(task, "/timeline"));
-    return attempts.findLast(({ error }) => error !== null)?.error ?? null;
+    return await ask<Timeline>(task.connection, pathTo(task, "/timeline"));
   } catch (error) {
     // It is an extra.
     if (error instanceof PaihaoError) return null;
@@ -37,15 +43,38 @@ export async function lastErrorOf(task: Target, state: Status["state"]): Promise
   }
 }
 
-/** Work on a task, whose failure is told to a person with what the handler threw last. @throws CommandError; what the work throws */
+const lastErrorIn = (timeline: Timeline | null): string | null =>
+  timeline?.attempts.findLast(({ error }) => error !== null)?.error ?? null;
+
+/** Steps that are named where there is one line for all. */
+const NAMED_STEPS = 5;
+
+/** Which steps of a task were undone, and when; "" if none was. */
+function undoneText({ steps }: Timeline): string {
+  const undone = steps.filter(({ state }) => state === "undone");
+  if (undone.length === 0) return "";
+  const names = undone.slice(0, NAMED_STEPS).map(({ name }) => name);
+  const more = undone.length > NAMED_STEPS ? ` and ${undone.length - NAMED_STEPS} more` : "";
+  const at = undone[0]?.undoneAt;
+  return `undone${at ? ` ${ageText(at)} ago` : ""}: ${names.join(", ")}${more}`;
+}
+
+/**
+ * Work on a task, whose end without a result is told to a person with what the handler threw last, and the steps that were undone.
+ * @throws CommandError; what the work throws
+ */
 export async function withLastError<T>(task: Target, json: boolean | undefined, work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } catch (error) {
-    if (json || !(error instanceof PaihaoError) || error.kind !== "failed") throw error;
-    const last = await lastErrorOf(task, "failed");
+    if (json || !(error instanceof PaihaoError) || (error.kind !== "failed" && error.kind !== "canceled")) throw error;
+    const timeline = await timelineOf(task);
+    if (timeline === null) throw error;
     const { exitCode, message = "" } = failureOf(error);
-    if (last === null || message.includes(plain(last))) throw error;
-    throw new CommandError(exitCode, `${message} (last error: ${last})`, { cause: error });
+    const last = error.kind === "failed" ? lastErrorIn(timeline) : null;
+    const lastError = last === null || message.includes(plain(last)) ? "" : `last error: ${last}`;
+    const extras = [lastError, undoneText(timeline)].filter((extra) => extra !== "");
+    if (extras.length === 0) throw error;
+    throw new CommandError(exitCode, `${message} (${extras.join("; ")})`, { cause: error });
   }
 }

@@ -40,6 +40,20 @@ describe("paihao, asked for one thing", function () {
     expect(pending.stderr).to.include("without a result yet");
   });
 
+  it("says with get which steps of a task were undone", async () => {
+    const HANDLERS = new URL("../fixtures/handlers/undo", import.meta.url).pathname;
+    const other = await startServer({ HANDLERS });
+    try {
+      const id = await other.enqueue("booking", { undoable: true });
+      await other.until(`${id}:undo:booking`, "succeeded");
+      const { code, stderr } = await runCli(["get", id, "--url", other.url]);
+      expect(code).to.equal(1);
+      expect(stderr).to.match(/\(last error: .*; undone [\d.]+ m?s ago: book:42\)\n$/);
+    } finally {
+      await other.stop();
+    }
+  });
+
   it("stops reading the output at --timeout, with 124", async () => {
     const gate = closedGate();
     const id = await server.enqueue("gated", gate.input);

@@ -40,6 +40,19 @@ describe("paihao on a terminal", function () {
   const submitWatched = (gate: Gate) =>
     start(["submit", "gated", JSON.stringify(gate.input), "--watch", "--id", "mine"]);
 
+  it("shows with history which steps of a task were undone", async () => {
+    const HANDLERS = new URL("../fixtures/handlers/undo", import.meta.url).pathname;
+    const other = await startServer({ HANDLERS });
+    try {
+      const id = await other.enqueue("booking", { undoable: true });
+      await other.until(`${id}:undo:booking`, "succeeded");
+      const terminal = start(["history", id], { PAIHAO_URL: other.url });
+      await terminal.until(/steps +book:42 \(undone [\d.]+ m?s ago\)/);
+    } finally {
+      await other.stop();
+    }
+  });
+
   it("shows the place in line from 3 to 1, then a bar with the handler's words, then the result", async () => {
     const gates = await fill(3);
     const mine = closedGate();

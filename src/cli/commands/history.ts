@@ -41,13 +41,16 @@ export function historyCommand(): Command {
   );
 }
 
+const stepText = ({ name, state, undoneAt = null }: Timeline["steps"][number]): string =>
+  `${name} (${state}${undoneAt === null ? "" : ` ${ageText(undoneAt)} ago`})`;
+
 function headLines({ task, steps, undo, webhooks }: Timeline): string[] {
   return fieldLines([
     ["id", task.id],
     ["queue", task.queue],
     ["state", statusText(task)],
     ["submitted", `${task.createdAt} (${ageText(task.createdAt)} ago)`],
-    ["steps", steps.length === 0 ? null : steps.map(({ name, state }) => `${name} (${state})`).join(", ")],
+    ["steps", steps.length === 0 ? null : steps.map(stepText).join(", ")],
     ["undo", undo && [undo.state, undo.error ?? ""].filter(Boolean).join(": ")],
     ...webhooks.map(
       ({ url, state, attempt }) => ["webhook", `${state} (${count(attempt, "attempt")}) ${url}`] as const,

@@ -20,7 +20,7 @@ local function complete_rare(call, queue, id, key, result, stay)
       redis.call('PEXPIRE', K.steps(call, id), stay.keep)
     else
       Input.drop(call, id, key)
-      redis.call('UNLINK', K.steps(call, id))
+      Settle.leave_steps(call, queue, id, stay)
     end
   end
   if output then redis.call('PEXPIRE', K.output(call, id), stay.keep) end

@@ -21,6 +21,13 @@ local function keep_output(call, id, state, stay)
   if state == S.canceled then redis.call('UNLINK', key) else redis.call('PEXPIRE', key, stay.keep) end
 end
 
+-- Lets go of the steps of a task that has ended. Those that undid another's work stay as long as what became of that: they say what the
+-- other had done.
+function Settle.leave_steps(call, queue, id, stay)
+  local key = K.steps(call, id)
+  if queue == C.undoQueue then redis.call('PEXPIRE', key, stay.keep) else redis.call('UNLINK', key) end
+end
+
 -- Ends a task that was canceled or has failed.
 --   stay    see Result.stay
 --   result  the stored form of its answer, or nil for none
@@ -38,7 +45,7 @@ function Settle.finish(call, id, state, stay, result)
   -- A run says that a worker has had it: what it did is undone. One that never began has nothing to undo.
   if undo and run then Follow.undo_work(call, id) end
   Input.drop(call, id, key)
-  redis.call('UNLINK', K.steps(call, id))
+  Settle.leave_steps(call, queue, id, stay)
   if output then keep_output(call, id, state, stay) end
   if webhook then Follow.tell_webhook(call, id, state, webhook) end
   Notices.ended(call, id, state, not is_late and call.now_text or nil, stay.expires, result)

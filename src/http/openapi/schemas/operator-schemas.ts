@@ -66,11 +66,13 @@ export const operatorSchemas: Readonly<Record<string, Schema>> = {
         number: count,
         state: { enum: ["begun", "done", "undone"] },
         undoable: flag,
+        undoneAt: { ...maybeTime, description: "When the last of them had been undone; null before." },
         bytes: count,
         value: { description: "JSON; null if it is long." },
         truncated: flag,
       }),
-      description: "As long as the task, or what undoes its work, has them.",
+      description:
+        "Of a task that is pending, dead, or can be undone; once they have been undone as long as the result of that is kept.",
     },
     stepsOmitted: count,
     undo: nullable(

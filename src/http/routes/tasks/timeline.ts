@@ -39,6 +39,10 @@ async function timelineDocument(ctx: Context, api: Api, seen: Inspection, record
     webhooksOf(api, seen, record, all),
   ]);
   const { input, mediaType, query, steps, stepCount } = record;
+  // An undo has the steps of the task that it undoes.
+  const ended =
+    seen.queue === INTERNAL_QUEUES.undo ? { state: seen.state, finishedAt: timestamp(seen.finishedMs) } : undo;
+  const undoneAt = ended?.state === "succeeded" ? ended.finishedAt : null;
   const short = input instanceof Buffer ? input : null;
   const length = typeof input === "number" ? input : null;
   return {
@@ -50,7 +54,7 @@ async function timelineDocument(ctx: Context, api: Api, seen: Inspection, record
     query: query === "" ? {} : jsonOf(query),
     attempts,
     attemptsOmitted: omitted,
-    steps: steps.map(stepDocument),
+    steps: steps.map((step) => stepDocument(step, undoneAt)),
     stepsOmitted: Math.max(0, stepCount - steps.length),
     undo,
     webhooks,

@@ -65,9 +65,17 @@ function pastAttempt({ number, beganMs, endedMs, fate, worker, error }: PastAtte
   };
 }
 
-/** A step with its value, if that is short. */
-export function stepDocument({ value, ...step }: StepRecord) {
-  return { ...step, value: value === null ? null : jsonOf(value), truncated: value === null && step.bytes > 0 };
+/**
+ * A step with its value, if that is short.
+ * @param undoneAt when the steps of the task had all been undone; null if they have not
+ */
+export function stepDocument({ value, ...step }: StepRecord, undoneAt: string | null) {
+  return {
+    ...step,
+    undoneAt: step.state === "undone" ? undoneAt : null,
+    value: value === null ? null : jsonOf(value),
+    truncated: value === null && step.bytes > 0,
+  };
 }
 
 /** An input or a result, which is `null` if it is too long. */

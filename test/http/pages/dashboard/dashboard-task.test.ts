@@ -104,6 +104,10 @@ describe("a task in the dashboard (in Chromium, else left out)", function () {
     gate.break(new Error("the airline is on strike"));
     await page.getByText("the airline is on strike").waitFor();
     await page.getByText("What it has done is undone by").waitFor();
+    const steps = page.getByRole("region", { name: "Steps" });
+    await steps.getByText(/succeeded$/).waitFor();
+    await steps.getByText(/^undone at \d\d:\d\d:\d\d$/).waitFor();
+    await steps.getByText("LH-404").waitFor();
   });
 
   it("shows all of the error of a failed task, what its caller gets, and that its input is gone", async () => {

@@ -141,7 +141,7 @@ describe("the timeline of a task that is undone, and whose webhook is told", () 
       const { undo, steps, webhooks } = await timeline();
       expect(undo).to.include({ state: "waiting", attempt: 0, finishedAt: null });
       expect(steps.length).to.be.above(0);
-      for (const step of steps) expect(step).to.include({ undoable: true, truncated: false });
+      for (const step of steps) expect(step).to.include({ undoable: true, undoneAt: null, truncated: false });
       expect(webhooks).to.have.length(1);
       expect(webhooks[0]).to.include({ url: "http://127.0.0.1:9/none", state: "retrying", attempt: 1 });
       expect(webhooks[0].attempts[0]).to.include({ number: 1, outcome: "retrying" });
@@ -150,6 +150,12 @@ describe("the timeline of a task that is undone, and whose webhook is told", () 
       expect((await timeline(encodeURIComponent(webhooks[0].id))).task.queue).to.equal("paihao.webhooks");
       expect((await timeline(encodeURIComponent(undo.id))).task.state).to.equal("waiting");
       await server.send("/v1/queues/paihao.undo/resume", { method: "POST" });
+      await server.until(encodeURIComponent(undo.id), "succeeded");
+      const after = await timeline();
+      expect(after.undo).to.include({ state: "succeeded" });
+      const undone = steps.map((step: object) => ({ ...step, state: "undone", undoneAt: after.undo.finishedAt }));
+      expect(after.steps).to.deep.equal(undone);
+      expect((await timeline(encodeURIComponent(undo.id))).steps).to.deep.equal(undone);
     } finally {
       await server.stop();
     }

@@ -204,6 +204,7 @@ function steps({ steps, stepsOmitted, undo }) {
             { class: step.state === "undone" ? "warn" : "hint" },
             step.state,
             step.undoable && step.state === "done" && ", can be undone",
+            step.undoneAt && [" at ", h("time", { datetime: step.undoneAt }, moment(step.undoneAt))],
           ),
           step.value !== null && h("pre", null, JSON.stringify(step.value, null, 2), step.truncated && " …"),
         ),
