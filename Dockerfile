@@ -11,12 +11,14 @@ RUN npm ci --no-audit --no-fund
 COPY tsconfig.json tsconfig.build.json ./
 COPY scripts ./scripts
 COPY src ./src
+COPY docs ./docs
 RUN npm run build
 
 FROM node:24.11.0-bookworm-slim AS production
 WORKDIR /app
 COPY package.json package-lock.json ./
-RUN npm ci --omit=dev --no-audit --no-fund && npm cache clean --force
+# With the packages of OpenTelemetry, which are optional elsewhere, in the versions of the lock.
+RUN npm pkg delete devDependencies peerDependenciesMeta peerDependencies.tsx && npm install --no-audit --no-fund && npm cache clean --force
 
 FROM node:24.11.0-bookworm-slim
 # HOST: a container is reached through its network, not its loopback. So the server needs API_KEYS (or API_KEYS_FILE), or

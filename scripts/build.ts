@@ -1,18 +1,19 @@
 /**
- * `npm run build`: compiles src to dist, puts the Lua files together to the library that is loaded, and copies what else is no TypeScript
- * (the pages' assets). `npm start` calls it
- * every time, so it does nothing while dist was made from exactly the sources that are there. A build that fails leaves
- * the last good dist as it was.
+ * `npm run build`: compiles src to dist, puts the Lua files together to the library that is loaded, renders the documents as HTML, and
+ * copies what else is no TypeScript (the pages' assets). `npm start` calls it every time, so it does nothing while dist was made from
+ * exactly the sources that are there. A build that fails leaves the last good dist as it was.
  */
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import * as fs from "node:fs";
 import { basename, dirname, extname, join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
+import { gzipSync } from "node:zlib";
+import { documentFiles } from "../src/http/pages/docs/documents.ts";
+import { htmlOf } from "../src/http/pages/docs/markdown.ts";
 import { assemble } from "../src/store/library/assemble.ts";
 import { BUILT } from "../src/store/library/text.ts";
 import { filesIn } from "./files.ts";
-import { vendor } from "./vendor.ts";
 
 /** What src may hold beside TypeScript, and where each kind may lie; anything else stops the build. */
 const ASSETS: Readonly<Record<string, string>> = {
@@ -23,7 +24,7 @@ const ASSETS: Readonly<Record<string, string>> = {
   ".js": "http/",
 };
 /** Files of packages that are not installed where the server runs, each with the source that has a use for it. */
-const VENDORED: readonly { from: string; to: string; for: string }[] = [
+const SHIPPED: readonly { from: string; to: string; for: string }[] = [
   ...["swagger-ui.css", "swagger-ui-bundle.js", "swagger-ui-bundle.js.LICENSE.txt", "LICENSE", "NOTICE"].map(
     (name) => ({
       from: `node_modules/swagger-ui-dist/${name}`,
@@ -38,9 +39,13 @@ const VENDORED: readonly { from: string; to: string; for: string }[] = [
   })),
 ];
 /** The packages of which files are copied into the build. */
-export const COPIED: readonly string[] = [...new Set(VENDORED.map(({ from }) => from.split("/")[1] ?? ""))];
+export const COPIED: readonly string[] = [...new Set(SHIPPED.map(({ from }) => from.split("/")[1] ?? ""))];
+/** The page that shows documents. */
+const GUIDE = "http/pages/docs/guide.html";
 /** What `bin` of package.json names, below src and dist. */
 const COMMAND = "cli/paihao";
+/** Files of packages of this length or more are compressed: one is a quarter of what users would download. */
+const COMPRESSED_FROM = 100_000;
 /** Remembers in dist which sources it was made from. */
 const STAMP = ".built-from";
 
@@ -65,20 +70,17 @@ export function build(root: string): string {
   }
 
   const copied = assets.filter((path) => extname(path) !== ".lua");
-  const vendored = VENDORED.filter((file) => sources.includes(file.for));
+  const shipped = SHIPPED.filter((file) => sources.includes(file.for));
   // Beside dist, not within: a build that fails leaves dist alone.
   const fresh = join(root, `dist.${process.pid}`);
   try {
     compile(root, fresh);
-    const compiled = sources.filter((path) => extname(path) === ".ts" && !path.endsWith(".d.ts"));
-    const modules = compiled.map((path) => path.replace(/\.ts$/, ".js"));
-    vendor(root, fresh, modules);
     if (copied.length < assets.length) writeLibrary(join(root, "src/store"), join(fresh, "store/library", BUILT));
     for (const path of copied) copy(join(root, "src", path), join(fresh, path));
-    for (const { from, to } of vendored) {
-      copy(join(root, from), join(fresh, to));
-      withoutMap(join(fresh, to));
+    for (const { from, to } of shipped) {
+      ship(join(root, from), join(fresh, to));
     }
+    if (sources.includes(GUIDE)) writeGuides(join(fresh, dirname(GUIDE), "guides"));
     fs.chmodSync(join(fresh, `${COMMAND}.js`), 0o755);
     fs.writeFileSync(join(fresh, STAMP), stamp);
     replace(dist, fresh);
@@ -86,7 +88,7 @@ export function build(root: string): string {
     fs.rmSync(fresh, { recursive: true, force: true });
   }
   const seconds = ((performance.now() - began) / 1000).toFixed(1);
-  const others = copied.length + vendored.length;
+  const others = copied.length + shipped.length;
   return `build: ${sources.length - assets.length} TypeScript files compiled, ${others} ${others === 1 ? "asset" : "assets"} copied to dist in ${seconds} s`;
 }
 
@@ -95,23 +97,34 @@ function writeLibrary(store: string, to: string): void {
   fs.writeFileSync(to, assemble(pathToFileURL(`${store}/`)));
 }
 
+function writeGuides(folder: string): void {
+  fs.mkdirSync(folder, { recursive: true });
+  for (const [name, source] of documentFiles()) {
+    if (!name.endsWith(".md")) continue;
+    fs.writeFileSync(join(folder, name.replace(/md$/, "html")), htmlOf(fs.readFileSync(source, "utf8")));
+  }
+}
+
 function copy(from: string, to: string): void {
   fs.mkdirSync(dirname(to), { recursive: true });
   fs.copyFileSync(from, to);
 }
 
-/** Removes the name of a source map, which is not copied. */
-function withoutMap(path: string): void {
-  const text = fs.readFileSync(path, "utf8");
-  const shorter = text.replace(/\n\/[*/]# sourceMappingURL=\S+\.map(?: ?\*\/)?\s*$/, "\n");
-  if (shorter !== text) fs.writeFileSync(path, shorter);
+/** Copies a file without the name of its source map, which is not copied; what is large, compressed. */
+function ship(from: string, to: string): void {
+  const text = fs.readFileSync(from, "utf8").replace(/\n\/[*/]# sourceMappingURL=\S+\.map(?: ?\*\/)?\s*$/, "\n");
+  fs.mkdirSync(dirname(to), { recursive: true });
+  if (text.length < COMPRESSED_FROM) fs.writeFileSync(to, text);
+  else fs.writeFileSync(`${to}.gz`, gzipSync(text, { level: 9 }));
 }
 
 /** Changes with every file that is added, removed, renamed or written; needs no file to be read. */
 function fingerprint(root: string, sources: readonly string[]): string {
   const hash = createHash("sha256");
   const settings = ["package.json", "tsconfig.json", "tsconfig.build.json"];
-  for (const path of [...settings, ...sources.map((source) => `src/${source}`)]) {
+  const docs = fs.existsSync(join(root, "docs")) ? filesIn(join(root, "docs")) : [];
+  const inputs = [...settings, ...sources.map((path) => `src/${path}`), ...docs.map((path) => `docs/${path}`)];
+  for (const path of inputs) {
     const { size, mtimeMs } = fs.statSync(join(root, path));
     hash.update(`${path} ${size} ${mtimeMs}\n`);
   }

@@ -12,7 +12,7 @@ import { megabytes, type Packed, pack, run } from "./packed.ts";
 
 /** What may be in the package besides Markdown: the top folder, and the kinds of files in it. */
 const KINDS: Readonly<Record<string, readonly string[]>> = {
-  dist: [".js", ".json", ".d.ts", ".lua", ".css", ".html", ".svg", ".txt", ".png", ""],
+  dist: [".js", ".json", ".d.ts", ".lua", ".css", ".html", ".svg", ".txt", ".png", ".gz", ""],
   deploy: [".env", ".json", ".service", ".tpl", ".txt", ".yaml", ".yml"],
   docs: [".png"],
   examples: [".css", ".ts", ".js", ".mjs", ".html", ".py", ".sh"],

@@ -1,9 +1,8 @@
-/** The packages that users run: the dependencies, and those that are built into `dist`, with all that they depend on. */
+/** The packages that users run: the dependencies, with all that they depend on, and those of which files are copied into `dist`. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { build, COPIED } from "./build.ts";
+import { COPIED } from "./build.ts";
 import { run } from "./packed.ts";
-import { bundledIn } from "./vendor.ts";
 
 /** As much of a bill of materials of CycloneDX as matters here. */
 export interface Sbom {
@@ -23,11 +22,10 @@ interface Component {
 const DEVELOPMENT = "cdx:npm:package:development";
 
 /**
- * The bill of materials of what users run, in CycloneDX. `npm sbom --omit=dev` would lack what is built into `dist`, since those are
- * packages of the development. It is the same each time for the same lock.
+ * The bill of materials of what users run, in CycloneDX. `npm sbom --omit=dev` would lack the packages that browsers load files of.
+ * It is the same each time for the same lock.
  */
 export function sbom(root: string): Sbom {
-  build(root);
   const whole = JSON.parse(
     run("npm", ["sbom", "--package-lock-only", "--sbom-format", "cyclonedx", "--loglevel", "error"], root),
   ) as Sbom;
@@ -37,7 +35,7 @@ export function sbom(root: string): Sbom {
   const direct = (names: readonly string[]) =>
     (dependsOn.get(ref) ?? []).filter((each) => names.includes(nameOf(each)));
   // Of packages of which files are built in, only those are used.
-  const used = new Set([ref, ...direct(COPIED), ...bundledIn(join(root, "dist"))]);
+  const used = new Set([ref, ...direct(COPIED)]);
   const add = (refs: readonly string[]) => {
     for (const each of refs) {
       used.add(each);

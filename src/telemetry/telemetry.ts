@@ -1,6 +1,8 @@
 import type { OtelConfig } from "../config/otel.ts";
+import { StartError } from "../errors.ts";
 import { useTraceIds } from "../log.ts";
 import type { Metrics } from "../metrics.ts";
+import { optionalPackages } from "../version.ts";
 import type { Sdk, SdkParts } from "./sdk.ts";
 import type { OwnTracer, Tracing } from "./tracing.ts";
 
@@ -26,12 +28,13 @@ let ours = 0;
 /**
  * Prepares to send what is configured. If the application has registered a tracer provider, that one gets the spans. Loads nothing
  * of OpenTelemetry if neither is the case.
+ * @throws StartError if it is to be loaded and not installed
  */
 export async function openTelemetry(config: OtelConfig | undefined, parts: SdkParts): Promise<Telemetry | undefined> {
   const { trace } = (globalThis as { [REGISTERED]?: { trace?: unknown } })[REGISTERED] ?? {};
   const registered = trace !== undefined && ours === 0;
   if (config === undefined) return registered ? telemetryOf(await openTracing(parts.version)) : undefined;
-  const { Sdk } = await import("./sdk.ts");
+  const { Sdk } = await import("./sdk.ts").catch(explainMissing);
   const sdk = new Sdk(registered ? { ...config, traces: undefined } : config, parts);
   const tracer = sdk.tracer(parts.version);
   if (tracer === undefined) return telemetryOf(registered ? await openTracing(parts.version) : undefined, sdk);
@@ -39,6 +42,16 @@ export async function openTelemetry(config: OtelConfig | undefined, parts: SdkPa
   return telemetryOf(await openTracing(parts.version, tracer), sdk, () => {
     ours -= 1;
   });
+}
+
+/** The packages are optional: most servers send nothing, and they are twice as large as all others together. */
+function explainMissing(error: unknown): never {
+  const { code, message } = error as NodeJS.ErrnoException;
+  if (code !== "ERR_MODULE_NOT_FOUND" || !/'@opentelemetry\//.test(message)) throw error;
+  const packages = optionalPackages().filter((each) => each.startsWith("@opentelemetry/"));
+  throw new StartError(
+    `OTEL_… is set, but OpenTelemetry is not installed. Install it: npm install ${packages.join(" ")}`,
+  );
 }
 
 function telemetryOf(tracing: Tracing | undefined, sdk?: Sdk, stopped?: () => void): Telemetry {

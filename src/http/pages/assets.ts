@@ -2,8 +2,9 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, extname } from "node:path";
 import { pathToFileURL } from "node:url";
+import { gunzipSync } from "node:zlib";
 import { type Asset, makeAsset } from "../asset.ts";
-import { documentFiles } from "./docs/guides.ts";
+import { documentFiles } from "./docs/documents.ts";
 
 /** Where the pages and what belongs to them lie. */
 const FOLDER = new URL("./", import.meta.url);
@@ -45,7 +46,7 @@ export function assetOf(folder: AssetFolder, name: string): Asset | undefined {
   folders.set(folder, files);
   const location = Object.hasOwn(files, name) ? files[name] : undefined;
   if (location === undefined) return undefined;
-  const asset = assets.get(location) ?? makeAsset(TYPES[extname(name)] ?? "", readFileSync(location));
+  const asset = assets.get(location) ?? makeAsset(TYPES[extname(name)] ?? "", bytesOf(location));
   assets.set(location, asset);
   return asset;
 }
@@ -61,5 +62,12 @@ function servedIn(folder: URL): Files {
 /** A file of a package. The build puts it beside the pages, in `built`; when running from src, the package itself is there. */
 function ofPackage(path: string, built: string): URL {
   const copied = new URL(`${built}/${basename(path)}`, FOLDER);
+  const compressed = new URL(`${copied}.gz`);
+  if (existsSync(compressed)) return compressed;
   return existsSync(copied) ? copied : pathToFileURL(createRequire(import.meta.url).resolve(path));
+}
+
+function bytesOf(location: URL): Buffer {
+  const bytes = readFileSync(location);
+  return location.pathname.endsWith(".gz") ? gunzipSync(bytes) : bytes;
 }

@@ -19,9 +19,9 @@ export function pageEndpoints(): Endpoints<PageRoute> {
     dashboard: replyDashboard,
     dashboardView: replyDashboard,
     docs: (ctx) => replyPage(ctx, "docs/docs.html", {}, DOCS),
-    docsFile: (ctx) => {
+    docsFile: async (ctx) => {
       const name: string = ctx.params.name;
-      const guide = guideOf(name);
+      const guide = await guideOf(name);
       if (guide) replyGuide(ctx, name, guide);
       else reply(ctx, assetOf("docs", name));
     },

@@ -1,0 +1,44 @@
+import { Marked } from "marked";
+import { escapeHtml } from "../render.ts";
+import { anchorOf } from "./anchor.ts";
+import { documentFiles, servedAs } from "./documents.ts";
+
+/**
+ * A document in Markdown as HTML. The build renders all of them, so the package that does it is not installed where a server runs.
+ */
+export function htmlOf(text: string): string {
+  return markdown.parse(text, { async: false }) as string;
+}
+
+/** The address of what a document links to; undefined for what is not served, such as a file of the checkout. */
+function addressOf(href: string): string | undefined {
+  if (/^(?:https?:|#)/.test(href)) return href;
+  const [path = "", anchor] = href.split("#");
+  const file = servedAs(path);
+  if (!documentFiles().has(file)) return undefined;
+  const name = file.replace(/\.md$/, "");
+  return `/docs/${name}${anchor === undefined ? "" : `#${anchor}`}`;
+}
+
+/** The documents are our own; HTML in them is shown as text all the same. */
+const markdown = new Marked({
+  renderer: {
+    heading: (text, level, raw) => `<h${level} id="${escapeHtml(anchorOf(raw))}">${text}</h${level}>\n`,
+    link(href, _title, text) {
+      const address = addressOf(href);
+      return address === undefined ? text : `<a href="${escapeHtml(address)}">${text}</a>`;
+    },
+    image(href, _title, text) {
+      const address = addressOf(href);
+      const alt = escapeHtml(text);
+      return address === undefined ? alt : `<img src="${escapeHtml(address)}" alt="${alt}">`;
+    },
+    // What scrolls by itself can be reached with the keyboard.
+    code: (code, info) =>
+      `<pre tabindex="0"><code class="language-${escapeHtml(info ?? "")}">${escapeHtml(code)}\n</code></pre>\n`,
+    table: (header, body) =>
+      // It scrolls, also by keyboard. A corner without a name heads nothing.
+      `<div class="table" role="group" aria-label="Table" tabindex="0"><table><thead>${header.replaceAll("<th></th>", "<td></td>")}</thead><tbody>${body}</tbody></table></div>\n`,
+    html: (html) => escapeHtml(html),
+  },
+});
