@@ -1,6 +1,7 @@
 /** The fields of a form for what a JSON Schema describes, and the value that they hold. */
 
 import { h } from "../parts/html.js";
+import { isNumber, isObject, NoJson, numberOf, parse, textOf } from "./json.js";
 
 /** @typedef {Record<string, any>} Schema as the server made it from a handler's input */
 /** @typedef {{ path: string[], schema: Schema, isRequired: boolean, kind: "text" | "number" | "boolean" | "choice" | "json" }} Field */
@@ -15,26 +16,59 @@ export const isForm = (schema) => schema?.type === "object" && Object.keys(schem
 const pointerOf = (path) =>
   `#/${path.map((name) => encodeURIComponent(name.replaceAll("~", "~0").replaceAll("/", "~1"))).join("/")}`;
 
+/** What a field has is wrong. */
+export class FieldError extends Error {
+  /** @param {readonly string[]} path @param {string} message */
+  constructor(path, message) {
+    super(`${path.join(".")}: ${message}`);
+    this.pointer = pointerOf(path);
+  }
+}
+
 /** @param {readonly string[]} path */
 const nameOf = (path) => JSON.stringify(path);
 
 /**
- * The fields of an object, those of its objects within them. Nothing of an optional object has to be filled in.
+ * The fields of an object, those of its objects within them. Nothing of an optional object has to be filled in. What its own field
+ * could not hold as it is, such as null, has one of JSON.
  * @param {Schema} schema
+ * @param {unknown} value what the fields hold to begin with
  * @param {string[]} [path]
  * @param {boolean} [isNeeded]
  * @returns {(Field | { path: string[], schema: Schema, fields: ReturnType<typeof fieldsOf> })[]}
  */
-function fieldsOf(schema, path = [], isNeeded = true) {
+function fieldsOf(schema, value, path = [], isNeeded = true) {
   const required = new Set(schema.required ?? []);
   return Object.entries(schema.properties ?? {}).map(([name, member]) => {
     const at = [...path, name];
     const isRequired = isNeeded && required.has(name);
-    if (isForm(member) && at.length < MOST_LEVELS)
-      return { path: at, schema: member, fields: fieldsOf(member, at, isRequired) };
-    return { path: at, schema: member, isRequired, kind: kindOf(member) };
+    const held = memberOf(value, name);
+    if (isForm(member) && at.length < MOST_LEVELS && (held === undefined || isObject(held)))
+      return { path: at, schema: member, fields: fieldsOf(member, held, at, isRequired) };
+    const kind = isForm(member) ? "json" : kindOf(member);
+    return { path: at, schema: member, isRequired, kind: canHold(kind, member, held) ? kind : "json" };
   });
 }
+
+/** @param {unknown} value @param {string} name */
+const memberOf = (value, name) => (isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined);
+
+/**
+ * Whether a field of this kind gives a value back as it was.
+ * @param {Field["kind"]} kind
+ * @param {Schema} schema
+ * @param {unknown} value
+ */
+function canHold(kind, schema, value) {
+  if (value === undefined || kind === "json") return true;
+  if (kind === "number") return isNumber(value) && Number.isFinite(Number(textOf(value)));
+  if (kind === "boolean") return typeof value === "boolean";
+  if (kind === "choice") return value !== "" && choicesOf(schema).some((choice) => textOf(choice) === textOf(value));
+  return typeof value === "string" && value !== "" && !/[\n\r\p{Surrogate}]/u.test(value);
+}
+
+/** @param {Schema} schema @returns {unknown[]} */
+const choicesOf = (schema) => schema.enum ?? [schema.const];
 
 /** @param {Schema} schema @returns {Field["kind"]} */
 function kindOf({ type, enum: choices, const: only }) {
@@ -47,10 +81,33 @@ function kindOf({ type, enum: choices, const: only }) {
 
 /**
  * @param {Schema} schema
- * @param {unknown} value what the fields hold to begin with
+ * @param {Record<string, unknown>} value what the fields hold to begin with
  * @param {ReadonlyMap<string, string>} errors by JSON pointer
  */
-export const formFields = (schema, value, errors) => fieldsOf(schema).map((field) => shown(field, value, errors));
+export function formFields(schema, value, errors) {
+  const fields = fieldsOf(schema, value);
+  const kept = withoutField(fields, value);
+  return [
+    fields.map((field) => shown(field, value, errors)),
+    kept.length > 0 && h("p", { class: "hint", key: "kept" }, `Kept, without a field here: ${kept.join(", ")}`),
+  ];
+}
+
+/**
+ * The names of what no field shows.
+ * @param {ReturnType<typeof fieldsOf>} fields
+ * @param {unknown} value
+ * @returns {string[]}
+ */
+function withoutField(fields, value) {
+  if (!isObject(value)) return [];
+  const known = new Map(fields.map((field) => [field.path.at(-1), field]));
+  return Object.keys(value).flatMap((name) => {
+    const field = known.get(name);
+    if (field && !("fields" in field)) return [];
+    return field ? withoutField(field.fields, value[name]).map((inner) => `${name}.${inner}`) : [name];
+  });
+}
 
 /**
  * @param {ReturnType<typeof fieldsOf>[number]} field
@@ -110,12 +167,12 @@ function limits({ type, minimum, maximum, default: standard, format }, kind) {
  */
 function control({ schema, kind, isRequired }, value, props) {
   if (kind === "choice" || kind === "boolean") {
-    const choices = kind === "boolean" ? ["true", "false"] : (schema.enum ?? [schema.const]).map(String);
+    const choices = kind === "boolean" ? ["true", "false"] : choicesOf(schema).map(String);
     return h(
       "select",
       { ...props, value: value === undefined ? "" : String(value) },
       h("option", { value: "" }, isRequired ? "Choose …" : "–"),
-      choices.map((/** @type {string} */ choice) => h("option", { value: choice }, choice)),
+      choices.map((choice) => h("option", { value: choice }, choice)),
     );
   }
   if (kind === "json")
@@ -123,10 +180,15 @@ function control({ schema, kind, isRequired }, value, props) {
       ...props,
       rows: "3",
       spellcheck: "false",
-      value: value === undefined ? "" : JSON.stringify(value),
+      value: value === undefined ? "" : textOf(value),
     });
   if (kind === "number")
-    return h("input", { ...props, type: "number", step: schema.type === "integer" ? "1" : "any", value: value ?? "" });
+    return h("input", {
+      ...props,
+      type: "number",
+      step: schema.type === "integer" ? "1" : "any",
+      value: value === undefined ? "" : textOf(value),
+    });
   return h("input", { ...props, type: "text", autocomplete: "off", value: value ?? "" });
 }
 
@@ -134,70 +196,61 @@ function control({ schema, kind, isRequired }, value, props) {
 function at(value, path) {
   /** @type {unknown} */
   let found = value;
-  for (const name of path) found = typeof found === "object" && found !== null ? Reflect.get(found, name) : undefined;
+  for (const name of path) found = memberOf(found, name);
   return found;
 }
 
 /**
- * What the fields of a form hold; those that are empty are left out.
+ * What a form holds: what it began with, changed to what its fields have; those that are empty are left out.
  * @param {Schema} schema
- * @param {FormData} data
+ * @param {HTMLFormElement} form
+ * @param {Record<string, unknown>} before
  * @returns {Record<string, unknown>}
- * @throws {SyntaxError} when a field of JSON holds none
+ * @throws {FieldError} when a field of JSON holds none, or one of a number holds something else
  */
-export function formValue(schema, data) {
-  /** @type {Record<string, unknown>} */
-  const value = {};
-  /** @param {ReturnType<typeof fieldsOf>} fields */
-  const read = (fields) => {
-    for (const field of fields) {
-      if ("fields" in field) {
-        read(field.fields);
-        continue;
-      }
-      const text = String(data.get(nameOf(field.path)) ?? "");
-      if (text !== "") put(value, field.path, parsed(field, text));
-    }
-  };
-  read(fieldsOf(schema));
-  return value;
+export function formValue(schema, form, before) {
+  const data = new FormData(form);
+  for (const control of form.elements) {
+    if (control instanceof HTMLInputElement && control.validity.badInput && control.name.startsWith("["))
+      throw new FieldError(JSON.parse(control.name), "this is no number");
+  }
+  return changed(fieldsOf(schema, before), before, data) ?? {};
+}
+
+/**
+ * An object with what its fields have. One that became empty by that is left out itself.
+ * @param {ReturnType<typeof fieldsOf>} fields
+ * @param {unknown} before
+ * @param {FormData} data
+ * @returns {Record<string, unknown> | undefined}
+ */
+function changed(fields, before, data) {
+  const members = new Map(isObject(before) ? Object.entries(before) : []);
+  const wasEmpty = isObject(before) && members.size === 0;
+  for (const field of fields) {
+    const name = field.path.at(-1) ?? "";
+    const text = String(data.get(nameOf(field.path)) ?? "");
+    const value =
+      "fields" in field
+        ? changed(field.fields, members.get(name), data)
+        : text === ""
+          ? undefined
+          : parsed(field, text);
+    if (value === undefined) members.delete(name);
+    else members.set(name, value);
+  }
+  return members.size > 0 || wasEmpty ? Object.fromEntries(members) : undefined;
 }
 
 /** @param {Field} field @param {string} text */
 function parsed({ path, schema, kind }, text) {
-  if (kind === "number") return Number(text);
+  if (kind === "number") return numberOf(text);
   if (kind === "boolean") return text === "true";
   if (kind === "choice") return schema.const !== undefined ? schema.const : text;
   if (kind === "text") return text;
   try {
-    return JSON.parse(text);
+    return parse(text);
   } catch (error) {
-    throw new SyntaxError(`${path.join(".")} is no JSON: ${error instanceof Error ? error.message : error}`);
+    throw error instanceof NoJson ? new FieldError(path, error.message) : error;
   }
-}
-
-/** @param {Record<string, unknown>} value @param {readonly string[]} path @param {unknown} member */
-function put(value, path, member) {
-  const [name = "", ...rest] = path;
-  /** @type {Record<string, unknown>} */
-  const inner = {};
-  if (rest.length === 0) define(value, name, member);
-  else
-    put(
-      Object.hasOwn(value, name) ? /** @type {Record<string, unknown>} */ (value[name]) : define(value, name, inner),
-      rest,
-      member,
-    );
-}
-
-/**
- * Sets a member of any name, also `__proto__`.
- * @template T
- * @param {Record<string, unknown>} value
- * @param {string} name
- * @param {T} member
- */
-function define(value, name, member) {
-  Object.defineProperty(value, name, { value: member, enumerable: true, configurable: true, writable: true });
-  return member;
 }

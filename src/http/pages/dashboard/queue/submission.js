@@ -3,7 +3,8 @@
 import { paths } from "../address.js";
 import { h } from "../parts/html.js";
 import { errorOf, messageOf, ServerError, send } from "../server/server.js";
-import { formFields, formValue, isForm } from "./schema-form.js";
+import { isObject, NoJson, parse, textOf } from "./json.js";
+import { FieldError, formFields, formValue, isForm } from "./schema-form.js";
 
 /** @typedef {import("../server/wire.js").Queue} Queue */
 
@@ -15,9 +16,12 @@ const PRIORITIES = ["0 (first)", "1", "2", "3 (default)", "4", "5", "6", "7 (las
  */
 export function submission(desk, name) {
   let isOpen = false;
+  /** Once it was, the form stays in the page with what was entered. */
+  let wasOpen = false;
   let isJson = false;
-  /** What was entered, when the form changes between fields and JSON. @type {unknown} */
-  let draft;
+  /** What the form began with when it last changed between fields and JSON, and the text of that, as it was typed. */
+  let draft = /** @type {Record<string, unknown>} */ ({});
+  let draftText = "{}";
   /** @type {Map<string, string>} */
   let errors = new Map();
   let trouble = "";
@@ -27,6 +31,7 @@ export function submission(desk, name) {
   /** @param {boolean} open */
   function toggle(open) {
     isOpen = open;
+    wasOpen = true;
     submitted = null;
     desk.redraw();
     const id = open ? "#submission :is(input, textarea, select)" : "#submit-task";
@@ -37,14 +42,36 @@ export function submission(desk, name) {
   /** @param {Queue} queue */
   const hasFields = (queue) => isForm(queue.input) && takesJson(queue) && !isJson;
 
-  /** @param {Queue} queue @param {FormData} data */
-  function bodyOf(queue, data) {
-    const file = data.get("file");
+  /** @param {Queue} queue @param {HTMLFormElement} form @throws {FieldError | NoJson} */
+  function bodyOf(queue, form) {
+    const file = new FormData(form).get("file");
     if (file instanceof File) return file;
-    if (hasFields(queue) && queue.input) return JSON.stringify(formValue(queue.input, data));
-    const text = String(data.get("json") ?? "");
-    JSON.parse(text);
+    if (hasFields(queue) && queue.input) return textOf(formValue(queue.input, form, draft));
+    const text = typedText();
+    parse(text);
     return text;
+  }
+
+  const textArea = () => {
+    const found = document.querySelector("#submission-json");
+    return found instanceof HTMLTextAreaElement ? found : null;
+  };
+  // Not from the data of the form, where line breaks have changed.
+  const typedText = () => textArea()?.value ?? "";
+
+  /** Says at its place what is wrong with what was entered. @param {unknown} error @returns {boolean} whether it is that */
+  function place(error) {
+    if (error instanceof FieldError) errors.set(error.pointer, error.message);
+    else if (error instanceof NoJson) errors.set("", error.message);
+    else return false;
+    return true;
+  }
+
+  /** @param {unknown} error */
+  function goTo(error) {
+    if (!(error instanceof NoJson)) return;
+    textArea()?.focus();
+    textArea()?.setSelectionRange(error.at, error.at + 1);
   }
 
   /** @param {Queue} queue @param {SubmitEvent} event */
@@ -54,8 +81,9 @@ export function submission(desk, name) {
     const data = new FormData(event.target);
     errors = new Map();
     trouble = "";
+    let failed;
     try {
-      const body = bodyOf(queue, data);
+      const body = bodyOf(queue, event.target);
       const delay = String(data.get("delay") ?? "");
       const priority = String(data.get("priority") ?? "");
       const answer = await send(
@@ -74,29 +102,53 @@ export function submission(desk, name) {
       submitted = await answer.json();
       desk.refresh();
     } catch (error) {
-      if (error instanceof ServerError && Array.isArray(error.problem.errors)) {
+      failed = error;
+      if (place(error)) trouble = "Nothing was submitted.";
+      else if (error instanceof ServerError && Array.isArray(error.problem.errors)) {
         for (const { pointer, detail } of error.problem.errors) errors.set(String(pointer), String(detail));
       }
       const named = [...errors].map(([pointer, detail]) => `${pointer}: ${detail}`).join("; ");
-      trouble = hasFields(queue) || named === "" ? messageOf(error) : named;
+      trouble ||= hasFields(queue) || named === "" ? messageOf(error) : named;
       submitted = null;
     }
     desk.redraw();
+    goTo(failed);
   }
 
-  /** Changes between fields and JSON, and keeps what was entered as far as possible. @param {Queue} queue */
+  /** Changes between fields and JSON, with all that was entered, or says why it cannot. @param {Queue} queue */
   function change(queue) {
     const form = document.querySelector("#submission");
     if (!(form instanceof HTMLFormElement) || !queue.input) return;
-    const data = new FormData(form);
+    errors = new Map();
     trouble = "";
+    let failed;
     try {
-      draft = isJson ? JSON.parse(String(data.get("json"))) : formValue(queue.input, data);
+      if (isJson) readText();
+      else {
+        const value = formValue(queue.input, form, draft);
+        // As it was typed, unless a field has changed it.
+        if (textOf(value) !== textOf(draft)) draftText = textOf(value, 2);
+        draft = value;
+      }
       isJson = !isJson;
     } catch (error) {
-      trouble = messageOf(error);
+      failed = error;
+      place(error);
+      trouble = error instanceof NoJson ? "It cannot be shown as a form as long as it is no JSON." : messageOf(error);
     }
     desk.redraw();
+    goTo(failed);
+  }
+
+  /** @throws {NoJson} @throws {Error} when the text is no object */
+  function readText() {
+    const text = typedText();
+    const value = parse(text);
+    if (!isObject(value)) {
+      const what = Array.isArray(value) ? "an array" : value === null ? "null" : "a single value";
+      throw new Error(`It cannot be shown as a form: it is ${what}, and a form has an object.`);
+    }
+    [draft, draftText] = [value, text];
   }
 
   /** @param {Queue} queue */
@@ -117,6 +169,7 @@ export function submission(desk, name) {
     }
     if (hasFields(queue) && queue.input)
       return h("div", { class: "fields", key: "fields" }, formFields(queue.input, draft, errors));
+    const error = errors.get("");
     return h(
       "div",
       { class: "field", key: "json" },
@@ -127,8 +180,11 @@ export function submission(desk, name) {
         rows: "6",
         required: true,
         spellcheck: "false",
-        value: JSON.stringify(draft ?? {}, null, 2),
+        "aria-invalid": error ? "true" : null,
+        "aria-describedby": error ? "submission-json:error" : null,
+        value: draftText,
       }),
+      error && h("p", { class: "bad", id: "submission-json:error" }, error),
     );
   }
 
@@ -148,12 +204,13 @@ export function submission(desk, name) {
 
     /** @param {Queue} queue */
     show: (queue) =>
-      isOpen &&
+      wasOpen &&
       h(
         "form",
         {
           id: "submission",
           key: "submission",
+          hidden: !isOpen,
           class: "panel submission",
           "aria-label": `Submit a task to ${name}`,
           onsubmit: (/** @type {SubmitEvent} */ event) => void submit(queue, event),
