@@ -8,5 +8,5 @@ read_globals = {
   "Number", "Call", "Run", "Input", "Result", "Answers", "Past", "Notices",
   "Rate", "Forecast", "Service", "Snapshot", "Keyed", "Fair",
   "Follow", "Settle", "Lease", "Completion", "Reservation",
-  "Breaker", "Filter", "Look", "Grace", "Setback", "Submission",
+  "Breaker", "Filter", "Allowed", "Look", "Grace", "Setback", "Submission",
 }

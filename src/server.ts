@@ -93,7 +93,8 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       secrets: config.webhookSecrets,
       // A longer result would not be part of the event. Called only while the worker runs, when the engine exists.
       look: (id) => engine.inspect(id, { result: true, mostBytes: PROBLEM_BYTES }),
-      describe: (seen) => monitorDocument(seen, engine.settings(seen.queue).attempts, signer?.sign(seen)),
+      describe: (seen) =>
+        monitorDocument(seen, engine.settings(seen.queue).attempts, { signature: signer?.sign(seen) }),
       otherBody: (seen) =>
         config.replicate && isPrediction(seen.id) ? predictionJson(seen, { signature: signer?.sign(seen) }) : undefined,
     });

@@ -22,6 +22,10 @@ export function isOutcome(state: State): state is Outcome {
   return state === "succeeded" || state === "failed" || state === "canceled";
 }
 
+/** What a caller can do to a task: the first two to one that has not ended, the others to one that has. */
+export const TASK_ACTIONS = ["cancel", "replace", "delete", "retry"] as const;
+export type TaskAction = (typeof TASK_ACTIONS)[number];
+
 /** What a client may choose as a task's id: 1–128 characters, the first a letter or digit. */
 export const ID_FORM = /^[A-Za-z0-9][A-Za-z0-9._~-]{0,127}$/;
 

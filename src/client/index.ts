@@ -18,7 +18,19 @@ export {
   TaskFailed,
   TaskUnknown,
 } from "./problem.ts";
-export type { Accepted, Eta, Link, Output, Progress, Queue, Quote, Status, Verdict } from "./status.ts";
+export type {
+  Accepted,
+  Eta,
+  Link,
+  Output,
+  Progress,
+  Queue,
+  QueueAction,
+  Quote,
+  Status,
+  TaskAction,
+  Verdict,
+} from "./status.ts";
 export type { SubmitOptions } from "./submission.ts";
 export type { Duration } from "./time.ts";
 export { verifyWebhook, type WebhookEvent, type WebhookRequest } from "./webhook.ts";

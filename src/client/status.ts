@@ -27,6 +27,12 @@ export interface Progress {
   readonly estimated: boolean;
 }
 
+/** What can be done to a task: the first two to one that has not ended, the others to one that has. */
+export type TaskAction = "cancel" | "replace" | "delete" | "retry";
+
+/** What can be done with a queue; the last three with its tasks, many at once. */
+export type QueueAction = "submit" | "list" | "pause" | "resume" | "cancel" | "retry" | "delete";
+
 /** What all states have in common. Times are RFC 3339. */
 interface AnyStatus {
   readonly id: string;
@@ -42,6 +48,8 @@ interface AnyStatus {
   readonly held: boolean;
   readonly createdAt: string;
   readonly deadlineAt: string | null;
+  /** What this client's key can do to it now. */
+  readonly actions: readonly TaskAction[];
   readonly links: readonly Link[];
 }
 
@@ -172,6 +180,8 @@ export interface Queue {
   readonly consumes: readonly string[];
   /** JSON Schema of the input; null if there is none. */
   readonly input: Readonly<Record<string, unknown>> | null;
+  /** What this client's key can do with it now. */
+  readonly actions: readonly QueueAction[];
 }
 
 /** What became of one input of a batch. */

@@ -10,7 +10,7 @@ const queue = (name: string, more: Partial<Queue> = {}): Queue => ({
   ...{ name, orphaned: false, paused: false, waiting: 12, scheduled: 3, running: 4, dead: 0, workers: 1, slots: 8 },
   ...{ oldestWaitingSeconds: 1, serviceTime: { mean: 7500, samples: 9 }, rate: { accepted: 1, finished: 0.25 } },
   eta: { seconds: 7500, low: 1, high: 2, basis: "history", samples: 9 },
-  ...{ order: "arrival", resting: null, slotsWanted: null, consumes: [], input: null, ...more },
+  ...{ order: "arrival", resting: null, slotsWanted: null, consumes: [], input: null, actions: [], ...more },
 });
 
 describe("on a narrow terminal", () => {

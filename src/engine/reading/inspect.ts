@@ -2,7 +2,7 @@ import { SHARED } from "../../store/constants.ts";
 import type { Keys } from "../../store/keys.ts";
 import { decodeResult, hasHead } from "../../store/result.ts";
 import type { Inspected, Look, QueueSnapshot, Scripts, TaskRow } from "../../store/verbs/scripts.ts";
-import { isOutcome, type Result, type State } from "../../task.ts";
+import { isOutcome, type Result, type State, type TaskAction } from "../../task.ts";
 import { Batch } from "../calls/batch.ts";
 import { type Eta, estimate } from "../estimates/estimate.ts";
 import { LARGE_DEFAULTS, type LargeValues } from "../large-values/large-values.ts";
@@ -27,6 +27,8 @@ export interface Inspection {
   readonly lost: number;
   readonly cancelRequested: boolean;
   readonly progress: { readonly percent: number; readonly message: string | null } | null;
+  /** What its state allows, whoever asks. */
+  readonly allowed: readonly TaskAction[];
   readonly createdMs: number;
   /** How often its input was replaced. */
   readonly revision: number;
@@ -206,6 +208,7 @@ function view(id: string, row: TaskRow, index: number | null, snapshot: QueueSna
     lost: row.lost,
     cancelRequested: row.cancelRequested,
     progress: progressOf(row.progress),
+    allowed: row.allowed,
     createdMs: row.createdMs,
     revision: row.revision,
     startedMs: row.startedMs,

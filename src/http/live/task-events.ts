@@ -6,9 +6,8 @@ import { PaihaoError } from "../../errors.ts";
 import { isOutcome } from "../../task.ts";
 import type { Api } from "../api.ts";
 import { versionId } from "../headers/etag.ts";
-import { signatureOf } from "../task/access.ts";
 import { doneDocument } from "../task/documents/done-document.ts";
-import { monitorDocument } from "../task/documents/monitor-document.ts";
+import { documentOf } from "../task/documents/monitor-document.ts";
 import { observeEnd } from "../task/find.ts";
 import { type EventStream, type EventStreams, eventText } from "./event-streams.ts";
 import type { FollowedTask } from "./followed-task.ts";
@@ -145,8 +144,7 @@ export class TaskEvents {
   }
 
   #documentOf(seen: Inspection): string {
-    const { attempts } = this.#parts.api.engine.settings(seen.queue);
-    return JSON.stringify(monitorDocument(seen, attempts, signatureOf(this.#parts.ctx, seen)));
+    return JSON.stringify(documentOf(this.#parts.ctx, this.#parts.api, seen));
   }
 }
 

@@ -2,7 +2,7 @@ import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
 import { findRoute } from "../route-match.ts";
 import type { Route } from "../routes.ts";
-import { type Access, accessOf, type ShownLink } from "../task/access.ts";
+import { type Access, accessOf, hasScope, type ShownLink } from "../task/access.ts";
 import type { Check } from "./checks.ts";
 
 /** Maximum length of the query of a request, in encoded characters. */
@@ -35,10 +35,9 @@ function check(ctx: Context): void {
 
 /** The refusal if the key of a request lacks these scopes; else undefined. */
 function refusalOf(ctx: Context, access: Access, scopes: Route["scopes"]): PaihaoError | undefined {
-  if (scopes === "none") return undefined;
-  if (access.key !== "valid") return unauthenticated(access, fromBrowser(ctx));
-  const enough = scopes === "any" || access.scopes.has("admin") || scopes.some((scope) => access.scopes.has(scope));
-  return enough ? undefined : forbidden(scopes);
+  if (hasScope(access, scopes)) return undefined;
+  if (access.key !== "valid" || typeof scopes === "string") return unauthenticated(access, fromBrowser(ctx));
+  return forbidden(scopes);
 }
 
 /** The signed link of a request; undefined also for an expired one. */

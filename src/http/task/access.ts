@@ -3,6 +3,7 @@ import { type ApiKey, SCOPES, type Scope } from "../../auth/api-key.ts";
 import type { LinkSigner, SignedTask } from "../../auth/link-signer.ts";
 import type { Inspection } from "../../engine/reading/inspect.ts";
 import type { PaihaoError } from "../../errors.ts";
+import type { Route } from "../routes.ts";
 
 /** Who sends a request, and what they may do. */
 export interface Access {
@@ -55,6 +56,12 @@ export function accessOf(ctx: Pick<Context, "state">): Access {
 /** The caller of a request, as stored with the tasks they submit. */
 export function callerOf(ctx: Pick<Context, "state">): string | null {
   return accessOf(ctx).caller;
+}
+
+/** Whether they may send requests of a route that requires these scopes; on which tasks is another matter. */
+export function hasScope({ scopes, key }: Access, required: Route["scopes"]): boolean {
+  if (required === "none") return true;
+  return required === "any" ? key === "valid" || key === "off" : required.some((scope) => scopes.has(scope));
 }
 
 /** Whether they may see a task. For all others it is unknown. */

@@ -9,7 +9,7 @@ export const MODULES = [
   ...["number", "call", "run", "input", "result", "answers", "past", "notices"],
   ...["rate", "forecast", "service", "snapshot", "keyed", "fair"],
   ...["follow", "settle", "lease", "completion", "reservation"],
-  ...["breaker", "filter", "look", "grace", "setback", "submission"],
+  ...["breaker", "filter", "allowed", "look", "grace", "setback", "submission"],
 ] as const;
 
 /**

@@ -20,8 +20,7 @@ end
 
 local function look_at(call, id, wants_result, lines, seen)
   local key = K.task(call, id)
-  local known = redis.call('HMGET', key, F.queue, F.state, F.created, F.extra)
-  local queue, state, created, extra = known[1], known[2], known[3], known[4]
+  local queue, state, created, extra, run = unpack(redis.call('HMGET', key, F.queue, F.state, F.created, F.extra, F.run))
   -- Where it is, if it is in another partition.
   if not state then return queue and redis.call('HGET', key, F.home) or '' end
   if not seen[queue] then
@@ -29,29 +28,31 @@ local function look_at(call, id, wants_result, lines, seen)
     lines[#lines + 1] = Snapshot.of(call, queue)
   end
   local index, score, due = place_of(call, queue, state, id)
-  local facts, place = queue .. ' ' .. state .. ' ' .. (created or ''), ' ' .. index .. ' ' .. score .. ' ' .. due
-  local progress, caller, run, expires, first = '', '', '', nil, nil
+  local facts
+  local place = ' ' .. index .. ' ' .. score .. ' ' .. due
+  local progress, caller = '', ''
+  local cancel, destroyed, expires, first
   if extra or state == S.failed then
     local t = redis.call(
-      'HMGET', key, F.ended, F.expires, F.lost, F.cancel, F.destroyed, F.errorCode, F.revision, F.progress, F.caller, F.run,
+      'HMGET', key, F.ended, F.expires, F.lost, F.cancel, F.destroyed, F.errorCode, F.revision, F.progress, F.caller,
       F.result, F.deadline, F.key
     )
-    expires, first = t[2], t[11]
-    local deadline, of_key = t[12] or '', t[13]
-    for field = 1, 10 do t[field] = t[field] or '' end
+    expires, cancel, destroyed, first = t[2], t[4], t[5], t[10]
+    local deadline, of_key = t[11] or '', t[12]
+    for field = 1, 9 do t[field] = t[field] or '' end
     local held = of_key and Keyed.is_full(call, queue, id, state, of_key) and '1' or ''
-    facts = facts .. ' ' .. table.concat(t, ' ', 1, 6) .. place .. ' ' .. t[7] .. ' ' .. deadline .. ' ' .. held
+    facts = ' ' .. table.concat(t, ' ', 1, 6) .. place .. ' ' .. t[7] .. ' ' .. deadline .. ' ' .. held
     if of_key and index ~= '' and state == S.waiting and Keyed.limit(call, queue) then
       facts = facts .. ' ' .. Keyed.turn(call, queue, id, of_key, redis.call('ZSCORE', K.waiting(call, queue), id))
     end
-    progress, caller, run = t[8], t[9], t[10]
+    progress, caller = t[8], t[9]
   elseif state == S.waiting or state == S.scheduled then
     -- Without the rarer fields it has never been out of the line for longer than a release.
-    facts = facts .. '      ' .. place .. '  '
+    facts = '      ' .. place .. '  '
   else
-    local t = redis.call('HMGET', key, F.run, F.ended, F.expires, F.result)
-    run, expires, first = t[1] or '', t[3], t[4]
-    facts = facts .. ' ' .. (t[2] or '') .. ' ' .. (expires or '') .. '    ' .. place .. '  '
+    local t = redis.call('HMGET', key, F.ended, F.expires, F.result)
+    expires, first = t[2], t[3]
+    facts = ' ' .. (t[1] or '') .. ' ' .. (expires or '') .. '    ' .. place .. '  '
   end
   local result, errors = '', ''
   if wants_result and expires then
@@ -59,7 +60,9 @@ local function look_at(call, id, wants_result, lines, seen)
     if (tonumber(expires) or call.now + 1) > call.now then result = Result.read(call, id, key, first, INSIDE) end
     if state == S.failed then errors = redis.call('HGET', key, F.errors) or '' end
   end
-  return { facts, progress, caller, result, errors, run }
+  local allowed = Allowed.list(call, id, key, queue, state, run, cancel, destroyed, expires)
+  facts = queue .. ' ' .. state .. ' ' .. allowed .. ' ' .. (created or '') .. facts
+  return { facts, progress, caller, result, errors, run or '' }
 end
 
 --   args  the arguments of the verb, in which from `at` on stand the number of tasks; and of each id and result ("1" to have it, "0"

@@ -21,12 +21,12 @@ local function cancel(call, id, word, keep, tombstone, only)
   if not state then return 'unknown' end
   local known = Answers.find(answers, A.cancel .. word)
   if known then return known end
-  local pending = state == S.running or state == S.waiting or state == S.scheduled or state == S.retrying
-  if (only == 'pending' and not pending) or (only == 'ended' and pending) then return 'left' end
-  if not pending and (state == S.canceled or destroyed or tonumber(expires) <= call.now) then return 'already' end
+  local ending = Allowed.ending(call, state, destroyed, expires)
+  if (only == 'pending' and ending ~= 'cancel') or (only == 'ended' and ending == 'cancel') then return 'left' end
+  if not ending then return 'already' end
 
   local verdict = 'destroyed'
-  if pending then
+  if ending == 'cancel' then
     verdict = Settle.cancel(call, id, state, queue, C.cancelByCaller, Result.stay(call, keep, tombstone))
   else
     destroy(call, queue, id, key, state, undo)

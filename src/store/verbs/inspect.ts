@@ -1,4 +1,4 @@
-import type { State } from "../../task.ts";
+import type { State, TaskAction } from "../../task.ts";
 import { stateOf } from "../letters.ts";
 import { runOf } from "../run.ts";
 import { type KeyTurn, keyTurn } from "./key-turn.ts";
@@ -11,6 +11,8 @@ export interface TaskRow {
   readonly queue: string;
   readonly state: State;
   readonly createdMs: number;
+  /** What its state allows, see lua/allowed.lua. */
+  readonly allowed: readonly TaskAction[];
   /** How many times its input was replaced. */
   readonly revision: number;
   readonly attempts: number;
@@ -89,8 +91,8 @@ function taskRow(reply: BytesReply): TaskRow | null {
   if (!Array.isArray(reply)) return null;
   const [facts, progress, caller, result, errors, run] = reply;
   const words = text(facts).split(" ");
-  const [queue = "", letter = "", created, ended, expiry, lost, cancel, destroyed, code] = words;
-  const [index, score = "", due, revision, deadline, held, ...turn] = words.slice(9);
+  const [queue = "", letter = "", allowed = "", created, ended, expiry, lost, cancel, destroyed, code] = words;
+  const [index, score = "", due, revision, deadline, held, ...turn] = words.slice(10);
   const state = stateOf(letter);
   if (state === null) return null;
   return {
@@ -98,6 +100,7 @@ function taskRow(reply: BytesReply): TaskRow | null {
     state,
     // NaN becomes 0, since NaN does not equal itself.
     createdMs: number(created) || 0,
+    allowed: allowed === "" ? [] : (allowed.split(",") as TaskAction[]),
     revision: Number(revision),
     ...runOf(text(run)),
     finishedMs: optional(ended),

@@ -4,17 +4,9 @@
 -- args[1]  count: number of tasks, each with the two arguments that follow
 -- args[2…] id, word (that only this call has)
 --
--- Returns a verdict of each: "waiting", "not-dead" (in any other state, or its input is gone), "undone" (its work has been undone,
--- or is just being undone), "unknown".
+-- Returns a verdict of each: "waiting", "unknown", or why it cannot be run again: see allowed.lua.
 
 local whole = Number.whole
-
--- The task that undoes the work of another, where there is one and no worker has had it.
-local function waiting_undo(call, id, queue, called, fence)
-  local undo = Follow.undo_id(id, queue, called, fence)
-  local state, run = unpack(redis.call('HMGET', K.task(call, undo), F.state, F.run))
-  return state == S.waiting and not run and undo
-end
 
 local function take_back(call, id, undo)
   redis.call('ZREM', K.waiting(call, C.undoQueue), undo)
@@ -61,22 +53,19 @@ end
 -- woken: the queues whose workers are to be told.
 local function retry(call, woken, id, word)
   local key = K.task(call, id)
-  local queue, state, digest, priority, answers, undoing, run, share, of_key =
-    unpack(redis.call('HMGET', key, F.queue, F.state, F.digest, F.priority, F.answers, F.undoing, F.run, F.share, F.key))
+  local queue, state, priority, answers, run, share, of_key =
+    unpack(redis.call('HMGET', key, F.queue, F.state, F.priority, F.answers, F.run, F.share, F.key))
   if not state then return 'unknown' end
   local known = Answers.find(answers, A.retry .. word)
   if known then return known end
-  if state ~= S.failed or not redis.call('ZSCORE', K.dead(call, queue), id) then return 'not-dead' end
-  if digest and not Input.exists(call, id, key) then return 'not-dead' end
-  local fence = Run.parts(run)
-  local undo = undoing and waiting_undo(call, id, queue, undoing, fence)
-  if undoing and not undo then return 'undone' end
+  local refusal, undo = Allowed.refusal_of_retry(call, id, key, queue, state, run)
+  if refusal then return refusal end
 
   note_end(call, key, run)
   -- A run says that a worker has had it: as long as its work stands, a cancel has it undone and its input stays.
   if undo then
     take_back(call, id, undo)
-    redis.call('HSET', key, F.run, Run.handed_back(fence, 0))
+    redis.call('HSET', key, F.run, Run.handed_back((Run.parts(run)), 0))
   else
     redis.call('HDEL', key, F.run)
   end

@@ -24,8 +24,7 @@ register('update', {}, function(keys, args)
     unpack(redis.call('HMGET', key, F.state, F.run, F.answers, F.revision, F.queue, F.key))
   if not state then return 'unknown' end
   if Answers.find(answers, A.update .. word) then return 'updated' end
-  -- A fence says that a worker has had it: what it has done for the old input must not be taken for done for the new one.
-  if (state ~= S.waiting and state ~= S.scheduled) or run then return 'conflict' end
+  if not Allowed.replace(state, run) then return 'conflict' end
   if revision ~= '' and (replaced or '0') ~= revision then return 'changed' end
 
   Input.drop(call, id, key)

@@ -16,6 +16,7 @@ const MEMBERS = [
     "deadlineAt",
     "held",
     "error",
+    "actions",
     "links",
   ],
 ];

@@ -1,5 +1,6 @@
 import { errorEntries } from "../../../errors.ts";
-import { ID_FORM, PRIORITY, QUEUE_FORM, STATES } from "../../../task.ts";
+import { ID_FORM, PRIORITY, QUEUE_FORM, STATES, TASK_ACTIONS } from "../../../task.ts";
+import { QUEUE_ACTIONS } from "../../routes/queues/queues.ts";
 import { nullable, object, type Schema, schemaRef } from "../types.ts";
 
 const text: Schema = { type: "string" };
@@ -61,6 +62,12 @@ const taskMembers = {
       "The key of the task is at its limit: it starts when another task of the same key has ended, whatever else it waits for.",
   },
   error: nullable(schemaRef("TaskError")),
+  actions: {
+    type: "array",
+    items: { enum: TASK_ACTIONS },
+    description:
+      "What you can do to the task now: with your key, in the state it is in. `cancel` and `delete` are a DELETE, `replace` is a PUT of another input, `retry` a POST to `/retry`. Whatever is not listed is refused, or changes nothing. Empty in a webhook, and for who has only a signed link.",
+  },
   links,
 } satisfies Record<string, Schema>;
 
@@ -206,6 +213,12 @@ export const schemas: Readonly<Record<string, Schema>> = {
     input: {
       type: ["object", "null"],
       description: "JSON Schema of the input; null if unknown.",
+    },
+    actions: {
+      type: "array",
+      items: { enum: QUEUE_ACTIONS },
+      description:
+        "What you can do with the queue now, with your key: `submit` to it, `list` its tasks, `pause` or `resume` it; `cancel`, `retry` and `delete` are for many of its tasks at once.",
     },
   }),
   History: { ...object({ step: seconds, at: seriesTimes, ...historyMembers }) },

@@ -22,15 +22,11 @@ import {
 /** A page without a script comes back at Retry-After, and at the latest after so many seconds: places move meanwhile. */
 const MOST_REFRESH_S = 15;
 
-/** What the caller may do with the task of a page. */
-export interface PageRights {
-  /** The query of its links, see `signatureOf`. */
-  readonly signature: string;
-  readonly mayCancel: boolean;
-}
-
-/** Answers with the page of a task: what it is now, which its script then keeps up to date. */
-export function replyTaskPage(ctx: Context, task: MonitorDocument, { signature, mayCancel }: PageRights): void {
+/**
+ * Answers with the page of a task: what it is now, which its script then keeps up to date.
+ * @param signature the query of its links, see `signatureOf`
+ */
+export function replyTaskPage(ctx: Context, task: MonitorDocument, signature: string): void {
   const { id, deadlineAt } = task;
   ctx.status = hasEnded(task.state) ? 200 : 202;
   replyPage(ctx, "task/task.html", {
@@ -44,7 +40,7 @@ export function replyTaskPage(ctx: Context, task: MonitorDocument, { signature, 
     events: paths.events(id, signature),
     output: paths.output(id, signature),
     share: paths.monitor(id, signature),
-    cancel: mayCancel ? paths.result(id) : "",
+    cancel: paths.result(id),
     task: JSON.stringify(task),
   });
 }

@@ -79,7 +79,7 @@ function render() {
   if (task.finishedAt) showTime("finished", task.finishedAt);
   element("expiry").hidden = lookOf(task) !== "succeeded" || !task.expiresAt;
   if (task.expiresAt) showTime("expires", task.expiresAt);
-  element("cancel").hidden = cancel === "" || ended || task.cancelRequested;
+  element("cancel").hidden = !task.actions.includes("cancel");
   if (ended) find("sure", HTMLDialogElement).close();
   document.title = titleOf(task);
 }

@@ -17,6 +17,7 @@ import {
 import { readInput } from "../../input/body.ts";
 import { oneParameter, searchOf, wrongParameter } from "../../input/parameters.ts";
 import { forbidden } from "../../middleware/authorize.ts";
+import { inputHandlerOf } from "../../named-queue.ts";
 import { DEFAULT_QUEUE, type Endpoints } from "../../routes.ts";
 import { keyOf, shareOf } from "../../submission/line-keys.ts";
 import { conflict, refusalOf } from "../../submission/refusal.ts";
@@ -36,7 +37,6 @@ import { replyEmbedding } from "../../task/documents/embedded-result.ts";
 import { findTask } from "../../task/find.ts";
 import { paths } from "../../task/links.ts";
 import { unknownTask } from "../../task/reply.ts";
-import { inputHandlerOf } from "../submit/submit.ts";
 
 /**
  * The dialect in which the server allocates the id first: a caller gets an id, posts the input under it, repeatedly if

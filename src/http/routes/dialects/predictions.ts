@@ -13,6 +13,7 @@ import { wrongParameter } from "../../input/parameters.ts";
 import { countRepeated, whenGone } from "../../live/long-poll.ts";
 import { forbidden } from "../../middleware/authorize.ts";
 import { currentId } from "../../middleware/correlate.ts";
+import { inputHandlerOf } from "../../named-queue.ts";
 import type { Endpoints } from "../../routes.ts";
 import { keyOf, shareOf } from "../../submission/line-keys.ts";
 import { refusalOf } from "../../submission/refusal.ts";
@@ -24,7 +25,6 @@ import { replyEmbedding } from "../../task/documents/embedded-result.ts";
 import { outputOf, type PredictionView, predictionId, predictionOf } from "../../task/documents/prediction.ts";
 import { findTask } from "../../task/find.ts";
 import { absolute } from "../../task/links.ts";
-import { inputHandlerOf } from "../submit/submit.ts";
 
 /** A submission; whatever else its clients send does not concern a task. */
 const body = z.looseObject({

@@ -15,10 +15,10 @@ import { readJson } from "../../input/body.ts";
 import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../../input/lease-bodies.ts";
 import { untilGone } from "../../live/long-poll.ts";
 import { currentId } from "../../middleware/correlate.ts";
+import { handlerOf } from "../../named-queue.ts";
 import { type Endpoints, pathTo } from "../../routes.ts";
 import { callerOf } from "../../task/access.ts";
 import { unknownTask } from "../../task/reply.ts";
-import { handlerOf } from "../submit/submit.ts";
 
 /** How long after its request a worker counts as alive, ms. */
 const WORKER_TTL_MS = 15_000;

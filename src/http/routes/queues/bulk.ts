@@ -7,8 +7,8 @@ import { bulkBody } from "../../input/bulk-body.ts";
 import { cursorOf, readCursor } from "../../input/cursor.ts";
 import { filterOf } from "../../input/list-filter.ts";
 import { wrongParameter } from "../../input/parameters.ts";
+import { shownQueue } from "../../named-queue.ts";
 import type { Endpoints } from "../../routes.ts";
-import { shownQueue } from "../submit/submit.ts";
 import { pageOfList } from "./line.ts";
 
 /** Canceling, retrying and deleting all tasks that match, in bounded steps. */

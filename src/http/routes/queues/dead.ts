@@ -4,12 +4,11 @@ import { isOutcome } from "../../../task.ts";
 import type { Api } from "../../api.ts";
 import { logAction } from "../../audit-line.ts";
 import { untilGone } from "../../live/long-poll.ts";
+import { shownQueue } from "../../named-queue.ts";
 import type { Endpoints } from "../../routes.ts";
-import { signatureOf } from "../../task/access.ts";
-import { monitorDocument } from "../../task/documents/monitor-document.ts";
+import { documentOf } from "../../task/documents/monitor-document.ts";
 import { findTask } from "../../task/find.ts";
 import { pendingHeaders, pendingTask, unknownTask } from "../../task/reply.ts";
-import { shownQueue } from "../submit/submit.ts";
 
 /** Retrying and deleting dead tasks. */
 export function deadEndpoints(api: Api): Endpoints<"retry" | "retryDead" | "forgetDead"> {
@@ -49,5 +48,5 @@ async function retry(ctx: Context, api: Api, id: string): Promise<void> {
   if (!isOutcome(seen.state)) pendingHeaders(ctx, pendingTask(seen));
   ctx.set("Cache-Control", "no-store");
   ctx.status = 202;
-  ctx.body = monitorDocument(seen, engine.settings(seen.queue).attempts, signatureOf(ctx, seen));
+  ctx.body = documentOf(ctx, api, seen);
 }

@@ -3,8 +3,8 @@ import type { Counts, Gauges, History, Span, Times } from "../../../engine/monit
 import { isInternalQueue } from "../../../handler/internal-queues.ts";
 import type { Api } from "../../api.ts";
 import { searchOf, wholeParameter, wrongParameter } from "../../input/parameters.ts";
+import { shownQueue } from "../../named-queue.ts";
 import type { Endpoints } from "../../routes.ts";
-import { shownQueue } from "../submit/submit.ts";
 
 /** The limits of the parameters of a history. */
 export const HISTORY = {

@@ -10,10 +10,9 @@ import { logAction } from "../../audit-line.ts";
 import { cursorOf, readCursor } from "../../input/cursor.ts";
 import { LISTS, type ListName, readFilter, shownKey } from "../../input/list-filter.ts";
 import { oneParameter, searchOf, wholeParameter, wrongParameter } from "../../input/parameters.ts";
+import { shownQueue } from "../../named-queue.ts";
 import type { Endpoints } from "../../routes.ts";
-import { signatureOf } from "../../task/access.ts";
-import { type MonitorDocument, monitorDocument, PROBLEM_BYTES } from "../../task/documents/monitor-document.ts";
-import { shownQueue } from "../submit/submit.ts";
+import { documentOf, type MonitorDocument, PROBLEM_BYTES } from "../../task/documents/monitor-document.ts";
 import { queueDocument } from "./queues.ts";
 
 /** The default and the highest number of tasks in a page. */
@@ -95,7 +94,7 @@ async function itemOf(ctx: Context, api: Api, name: ListName, entry: Entry): Pro
   if (name === "finished" && (task.destroyed || task.finishedMs !== Number(entry.score))) return [];
   return [
     {
-      ...monitorDocument(task, engine.settings(task.queue).attempts, signatureOf(ctx, task)),
+      ...documentOf(ctx, api, task),
       caller: task.caller,
       key: shownKey(entry.key),
       worker: runOf(entry.run).worker || null,
@@ -112,5 +111,5 @@ async function pause(ctx: Context, api: Api, paused: boolean): Promise<void> {
   await api.engine.pause(queue, paused);
   logAction(ctx, api, paused ? "pause" : "resume", { queue });
   ctx.set("Cache-Control", "no-store");
-  ctx.body = await queueDocument(api, queue);
+  ctx.body = await queueDocument(ctx, api, queue);
 }

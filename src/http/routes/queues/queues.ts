@@ -1,12 +1,15 @@
+import type { Context } from "koa";
 import { type Eta, estimate } from "../../../engine/estimates/estimate.ts";
 import { slotsWanted } from "../../../engine/estimates/slots-wanted.ts";
+import type { Handler } from "../../../handler/define.ts";
 import { inputJsonSchema } from "../../../handler/input.ts";
 import { isInternalQueue } from "../../../handler/internal-queues.ts";
 import type { QueueRow } from "../../../store/verbs/scripts.ts";
 import { timestamp } from "../../../timestamp.ts";
 import type { Api } from "../../api.ts";
-import type { Endpoints } from "../../routes.ts";
-import { shownQueue } from "../submit/submit.ts";
+import { shownQueue, takesInputs } from "../../named-queue.ts";
+import { type Endpoints, ROUTES } from "../../routes.ts";
+import { type Access, accessOf, hasScope } from "../../task/access.ts";
 
 /** A queue as `/v1/queues` shows it. */
 export interface QueueDocument {
@@ -39,7 +42,13 @@ export interface QueueDocument {
   readonly slotsWanted: number | null;
   readonly consumes: readonly string[];
   readonly input: Record<string, unknown> | null;
+  /** What the caller can do with it now. */
+  readonly actions: readonly QueueAction[];
 }
+
+/** What can be done with a queue; the last three with its tasks, many at once. */
+export const QUEUE_ACTIONS = ["submit", "list", "pause", "resume", "cancel", "retry", "delete"] as const;
+type QueueAction = (typeof QUEUE_ACTIONS)[number];
 
 /** Queues and their figures. */
 export function queueEndpoints(api: Api): Endpoints<"queues" | "queue"> {
@@ -47,25 +56,39 @@ export function queueEndpoints(api: Api): Endpoints<"queues" | "queue"> {
     queues: async (ctx) => {
       const figures = await api.engine.allFigures();
       ctx.set("Cache-Control", "no-store");
-      ctx.body = { items: figures.map((row) => documentOf(api, row)) };
+      ctx.body = { items: figures.map((row) => documentOf(ctx, api, row)) };
     },
     queue: async (ctx) => {
       const queue = shownQueue(api, ctx.params.queue);
       ctx.set("Cache-Control", "no-store");
-      ctx.body = await queueDocument(api, queue);
+      ctx.body = await queueDocument(ctx, api, queue);
     },
   };
 }
 
-/** A queue as it is now. */
-export async function queueDocument(api: Api, queue: string): Promise<QueueDocument | undefined> {
+/** A queue as it is now, for whoever sent a request. */
+export async function queueDocument(ctx: Context, api: Api, queue: string): Promise<QueueDocument | undefined> {
   const [row] = await api.engine.figures([queue]);
-  return row && documentOf(api, row);
+  return row && documentOf(ctx, api, row);
+}
+
+/** What a caller can do with a queue. */
+function actionsOf(access: Access, handler: Handler | undefined, paused: boolean): QueueAction[] {
+  const can: Readonly<Record<QueueAction, boolean>> = {
+    submit: hasScope(access, ROUTES.submitTo.scopes) && takesInputs(handler),
+    list: hasScope(access, ROUTES.waiting.scopes),
+    pause: hasScope(access, ROUTES.pause.scopes) && !paused,
+    resume: hasScope(access, ROUTES.resume.scopes) && paused,
+    cancel: hasScope(access, ROUTES.bulk.scopes),
+    retry: hasScope(access, ROUTES.retryDead.scopes),
+    delete: hasScope(access, ROUTES.forgetDead.scopes),
+  };
+  return QUEUE_ACTIONS.filter((action) => can[action]);
 }
 
 const thousandth = (value: number): number => Math.round(value * 1000) / 1000;
 
-function documentOf(api: Api, row: QueueRow): QueueDocument {
+function documentOf(ctx: Context, api: Api, row: QueueRow): QueueDocument {
   const { snapshot } = row;
   const { queue } = snapshot;
   // That of another process has its own; and an orphaned queue has none.
@@ -102,5 +125,6 @@ function documentOf(api: Api, row: QueueRow): QueueDocument {
     slotsWanted: slotsWanted(row, handler?.targetWaitMs),
     consumes: handler?.consumes ?? [],
     input: handler ? inputJsonSchema(handler) : null,
+    actions: actionsOf(accessOf(ctx), api.handlers.get(queue), snapshot.paused),
   };
 }

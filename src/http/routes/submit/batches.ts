@@ -16,6 +16,7 @@ import { BatchTooLarge, type BodyLine, LineSplitter } from "../../batches/split-
 import { refuseCoding } from "../../headers/content-coding.ts";
 import { checkJson } from "../../input/body.ts";
 import { booleanParameter, searchOf, wrongParameter } from "../../input/parameters.ts";
+import { inputHandlerOf } from "../../named-queue.ts";
 import { problemDocument } from "../../problems/problem.ts";
 import type { Endpoints } from "../../routes.ts";
 import { keyOf, shareOf } from "../../submission/line-keys.ts";
@@ -23,7 +24,6 @@ import { commonTrace } from "../../submission/send.ts";
 import { checkDeadline, readSubmitOptions } from "../../submission/submit-options.ts";
 import { readWebhook } from "../../submission/webhook-option.ts";
 import { callerOf, signatureOf } from "../../task/access.ts";
-import { inputHandlerOf } from "./submit.ts";
 
 /** The media type of a batch and its response: one JSON value for each line. */
 export const NDJSON = "application/x-ndjson";

@@ -9,11 +9,12 @@ import { urgencyOf } from "../../headers/priority.ts";
 import { checkIdempotencyKey } from "../../headers/request-id.ts";
 import { readBytes } from "../../input/body.ts";
 import { currentId } from "../../middleware/correlate.ts";
+import { handlerOf } from "../../named-queue.ts";
 import { type Endpoints, pathTo } from "../../routes.ts";
 import { keyOf, shareOf } from "../../submission/line-keys.ts";
 import { cancelAfterOf } from "../../submission/submit-options.ts";
 import { callerOf } from "../../task/access.ts";
-import { handlerOf, submitAndAnswer } from "./submit.ts";
+import { submitAndAnswer } from "./submit.ts";
 
 /** Existing HTTP APIs behind a queue. */
 export function gatewayEndpoints(api: Api): Endpoints<"gateway" | "gatewayPath"> {

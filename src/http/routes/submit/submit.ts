@@ -5,9 +5,7 @@ import type { Submission } from "../../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../../engine/submission/submit.ts";
 import type { Wait } from "../../../engine/watching/wait.ts";
 import { PaihaoError } from "../../../errors.ts";
-import type { Handler } from "../../../handler/define.ts";
-import { isGateway } from "../../../handler/gateway/gateway.ts";
-import { isId, isOutcome, isQueueName } from "../../../task.ts";
+import { isId, isOutcome } from "../../../task.ts";
 import type { Api } from "../../api.ts";
 import { prefersEvents } from "../../headers/accept.ts";
 import { isAny } from "../../headers/etag.ts";
@@ -25,7 +23,8 @@ import { searchOf, wrongParameter } from "../../input/parameters.ts";
 import type { LiveTasks } from "../../live/live-tasks.ts";
 import { countRepeated, whenGone } from "../../live/long-poll.ts";
 import { currentId } from "../../middleware/correlate.ts";
-import { DEFAULT_QUEUE, type Endpoints, pathTo } from "../../routes.ts";
+import { inputHandlerOf } from "../../named-queue.ts";
+import { DEFAULT_QUEUE, type Endpoints } from "../../routes.ts";
 import { responseOf } from "../../server/response.ts";
 import { conflict, refusalOf } from "../../submission/refusal.ts";
 import { send } from "../../submission/send.ts";
@@ -33,7 +32,7 @@ import { submissionOf } from "../../submission/submission.ts";
 import { readSubmitOptions } from "../../submission/submit-options.ts";
 import { readWebhook } from "../../submission/webhook-option.ts";
 import { accessOf, maySee, signatureOf } from "../../task/access.ts";
-import { monitorDocument } from "../../task/documents/monitor-document.ts";
+import { documentOf } from "../../task/documents/monitor-document.ts";
 import { observe } from "../../task/find.ts";
 import { paths } from "../../task/links.ts";
 import { pendingHeaders, pendingTask, replyAccepted, replyOutcome, storedTask } from "../../task/reply.ts";
@@ -46,36 +45,6 @@ export function submitEndpoints(api: Api, live: LiveTasks): Endpoints<"submit" |
     put: (ctx) => submit(ctx, api, live, DEFAULT_QUEUE, ctx.params.id),
     putTo: (ctx) => submit(ctx, api, live, ctx.params.queue, ctx.params.id),
   };
-}
-
-const gatewayPath = pathTo("gateway");
-
-/** The handler of a queue. @throws PaihaoError unknown-queue */
-export function handlerOf(api: Api, queue: string): Handler {
-  const handler = isQueueName(queue) ? api.handlers.get(queue) : undefined;
-  if (!handler) throw new PaihaoError("unknown-queue", undefined, { extensions: { queue: queue.slice(0, 64) } });
-  return handler;
-}
-
-/**
- * The handler of a queue that takes inputs. A gateway's does not: only its own route makes the requests that it forwards, and
- * decides what of them goes on to the API behind it.
- * @throws PaihaoError unknown-queue
- */
-export function inputHandlerOf(api: Api, queue: string): Handler {
-  const handler = handlerOf(api, queue);
-  if (!isGateway(handler)) return handler;
-  throw new PaihaoError("unknown-queue", `The queue is a gateway: it takes requests at ${gatewayPath(queue)}/ alone.`, {
-    extensions: { queue },
-  });
-}
-
-/**
- * The name of a queue that is looked at or looked after: also one of the server's own, of other processes, or without a handler in any.
- * @throws PaihaoError unknown-queue
- */
-export function shownQueue(api: Api, queue: string): string {
-  return api.engine.has(queue) ? queue : handlerOf(api, queue).queue;
 }
 
 function submit(ctx: Context, api: Api, live: LiveTasks, queue: string, pathId?: string): Promise<void> {
@@ -291,5 +260,5 @@ async function replyUpdated(
     return events.beginEvents(ctx, seen);
   }
   ctx.set("Cache-Control", "no-store");
-  ctx.body = monitorDocument(seen, settings.attempts, signatureOf(ctx, seen));
+  ctx.body = documentOf(ctx, api, seen);
 }

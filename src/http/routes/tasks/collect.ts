@@ -7,8 +7,8 @@ import { checkPreconditions, readPreconditions } from "../../headers/preconditio
 import { oneParameter, searchOf, wrongParameter } from "../../input/parameters.ts";
 import { forbidden } from "../../middleware/authorize.ts";
 import type { Endpoints } from "../../routes.ts";
-import { accessOf, mayEnd, signatureOf } from "../../task/access.ts";
-import { monitorDocument } from "../../task/documents/monitor-document.ts";
+import { accessOf, mayEnd } from "../../task/access.ts";
+import { documentOf } from "../../task/documents/monitor-document.ts";
 import { findTask } from "../../task/find.ts";
 import { pendingTask, replyOutcome, replyPending, unknownTask } from "../../task/reply.ts";
 
@@ -51,5 +51,5 @@ async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
   const after = await engine.inspect(id, { result: false });
   if (!after) throw new PaihaoError("internal", "the task vanished while it was canceled");
   ctx.status = verdict === "requested" && !isOutcome(after.state) ? 202 : 200;
-  ctx.body = monitorDocument(after, engine.settings(after.queue).attempts, signatureOf(ctx, after));
+  ctx.body = documentOf(ctx, api, after);
 }

@@ -12,8 +12,8 @@ import { longPoll } from "../../live/long-poll.ts";
 import { replyEmbeddedPage, replyTaskPage } from "../../pages/task/task-page.ts";
 import type { Endpoints } from "../../routes.ts";
 import { responseOf } from "../../server/response.ts";
-import { accessOf, mayEnd, signatureOf } from "../../task/access.ts";
-import { monitorDocument } from "../../task/documents/monitor-document.ts";
+import { signatureOf } from "../../task/access.ts";
+import { documentOf } from "../../task/documents/monitor-document.ts";
 import { findTask, observe } from "../../task/find.ts";
 import { paths } from "../../task/links.ts";
 import { type MonitorOptions, readMonitorOptions } from "../../task/monitor-options.ts";
@@ -51,7 +51,7 @@ function replyDocument(ctx: Context, api: Api, seen: Inspection): void {
     ctx.set("Location", paths.monitor(seen.id, signatureOf(ctx, seen)));
   }
   ctx.status = isOutcome(seen.state) ? 200 : 202;
-  ctx.body = monitorDocument(seen, api.engine.settings(seen.queue).attempts, signatureOf(ctx, seen));
+  ctx.body = documentOf(ctx, api, seen);
   const condition = ctx.get("If-None-Match");
   if (condition !== "" && namesVersion(condition, tag)) {
     ctx.status = 304;
@@ -97,9 +97,8 @@ async function untilChanged(ctx: Context, api: Api, watchers: Watchers, id: stri
 async function showPage(ctx: Context, api: Api, id: string, options: MonitorOptions): Promise<void> {
   const seen = await observe(ctx, api, id);
   if (isOutcome(seen.state) && options.onComplete !== undefined) return await complete(ctx, api, seen, options);
-  const signature = signatureOf(ctx, seen);
-  const task = monitorDocument(seen, api.engine.settings(seen.queue).attempts, signature);
+  const task = documentOf(ctx, api, seen);
   if (!isOutcome(seen.state)) setRetryAfter(ctx, pendingTask(seen).retryAfterS);
   if (options.embed) replyEmbeddedPage(ctx, task, api.embedOrigins);
-  else replyTaskPage(ctx, task, { signature, mayCancel: mayEnd(accessOf(ctx), seen) });
+  else replyTaskPage(ctx, task, signatureOf(ctx, seen));
 }

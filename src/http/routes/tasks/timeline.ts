@@ -6,8 +6,8 @@ import { timestamp } from "../../../timestamp.ts";
 import type { Api } from "../../api.ts";
 import { shownKey } from "../../input/list-filter.ts";
 import type { Endpoints } from "../../routes.ts";
-import { accessOf, signatureOf } from "../../task/access.ts";
-import { errorOf, monitorDocument, PROBLEM_BYTES } from "../../task/documents/monitor-document.ts";
+import { accessOf } from "../../task/access.ts";
+import { documentOf, errorOf, PROBLEM_BYTES } from "../../task/documents/monitor-document.ts";
 import { attemptsOf, jsonOf, shown, stepDocument } from "../../task/documents/timeline.ts";
 import { observe } from "../../task/find.ts";
 import { unknownTask } from "../../task/reply.ts";
@@ -46,7 +46,7 @@ async function timelineDocument(ctx: Context, api: Api, seen: Inspection, record
   const short = input instanceof Buffer ? input : null;
   const length = typeof input === "number" ? input : null;
   return {
-    task: monitorDocument(seen, api.engine.settings(seen.queue).attempts, signatureOf(ctx, seen)),
+    task: documentOf(ctx, api, seen),
     caller: seen.caller,
     priority: record.priority,
     key: shownKey(record.key),

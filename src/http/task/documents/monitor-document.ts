@@ -1,10 +1,14 @@
+import type { Context } from "koa";
 import { estimatedPercent } from "../../../engine/estimates/estimate.ts";
 import type { Inspection } from "../../../engine/reading/inspect.ts";
 import { errorEntries } from "../../../errors.ts";
 import { isInternalQueue } from "../../../handler/internal-queues.ts";
 import { SHARED } from "../../../store/constants.ts";
-import { isOutcome, type Result } from "../../../task.ts";
+import { isOutcome, type Result, type TaskAction } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
+import type { Api } from "../../api.ts";
+import { accessOf, signatureOf } from "../access.ts";
+import { actionsOf } from "../actions.ts";
 import { type Link, paths, pendingLinks } from "../links.ts";
 
 /** A longer problem of a failed task is not read for its document: its error is then that of the catalogue. */
@@ -33,14 +37,29 @@ export interface MonitorDocument {
   readonly deadlineAt: string | null;
   readonly held: boolean;
   readonly error: { code: string; message: string; steps?: readonly string[] } | null;
+  /** What whoever it is for can do to the task now. */
+  readonly actions: readonly TaskAction[];
   readonly links: readonly Link[];
+}
+
+/** The monitor's document of a task, for whoever sent a request. See {@link monitorDocument}. */
+export function documentOf(ctx: Pick<Context, "state">, api: Pick<Api, "engine" | "handlers">, seen: Inspection) {
+  const actions = actionsOf(accessOf(ctx), api, seen);
+  return monitorDocument(seen, api.engine.settings(seen.queue).attempts, {
+    signature: signatureOf(ctx, seen),
+    actions,
+  });
 }
 
 /**
  * The monitor's document of a task. For a failed task `seen.result` is needed: it contains the error.
- * @param signature the query of the links that read, see `signatureOf`
+ * @param reader what is for its reader alone: the query of the links that read, see `signatureOf`; and what they can do
  */
-export function monitorDocument(seen: Inspection, maxAttempts: number, signature = ""): MonitorDocument {
+export function monitorDocument(
+  seen: Inspection,
+  maxAttempts: number,
+  { signature = "", actions = [] }: { signature?: string | undefined; actions?: readonly TaskAction[] } = {},
+): MonitorDocument {
   const { id, state } = seen;
   return {
     id,
@@ -63,6 +82,7 @@ export function monitorDocument(seen: Inspection, maxAttempts: number, signature
     deadlineAt: timestamp(seen.deadlineMs),
     held: seen.held,
     error: errorOf(seen),
+    actions,
     links: linksOf(seen, signature),
   };
 }

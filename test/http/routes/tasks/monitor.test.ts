@@ -15,6 +15,7 @@ const MEMBERS = [
     "deadlineAt",
     "held",
     "error",
+    "actions",
     "links",
   ],
 ];

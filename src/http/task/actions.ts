@@ -1,0 +1,22 @@
+import type { Inspection } from "../../engine/reading/inspect.ts";
+import type { TaskAction } from "../../task.ts";
+import type { Api } from "../api.ts";
+import { takesInputs } from "../named-queue.ts";
+import { ROUTES } from "../routes.ts";
+import { type Access, hasScope, mayEnd } from "./access.ts";
+
+/** Whether a request for each action gets past all that looks at who sends it: the rest is decided by the state of the task. */
+const RIGHTS: Readonly<Record<TaskAction, (access: Access, api: Pick<Api, "handlers">, task: Inspection) => boolean>> =
+  {
+    cancel: (access, _, task) => hasScope(access, ROUTES.cancel.scopes) && mayEnd(access, task),
+    delete: (access, _, task) => hasScope(access, ROUTES.cancel.scopes) && mayEnd(access, task),
+    retry: (access) => hasScope(access, ROUTES.retry.scopes),
+    // Whoever submits under the id of another's task is refused by the store, also an operator.
+    replace: (access, { handlers }, { caller, queue }) =>
+      hasScope(access, ROUTES.put.scopes) && access.caller === caller && takesInputs(handlers.get(queue)),
+  };
+
+/** What a caller can do to a task now. */
+export function actionsOf(access: Access, api: Pick<Api, "handlers">, task: Inspection): readonly TaskAction[] {
+  return task.allowed.filter((action) => RIGHTS[action](access, api, task));
+}
