@@ -17,8 +17,9 @@ RUN npm run build
 FROM node:24.11.0-bookworm-slim AS production
 WORKDIR /app
 COPY package.json package-lock.json ./
-# With the packages of OpenTelemetry, which are optional elsewhere, in the versions of the lock.
-RUN npm pkg delete devDependencies peerDependenciesMeta peerDependencies.tsx && npm install --no-audit --no-fund && npm cache clean --force
+# What production needs, with the packages of OpenTelemetry, which are optional elsewhere.
+RUN npm ci --no-audit --no-fund && npm cache clean --force
+RUN npm pkg delete devDependencies peerDependenciesMeta peerDependencies.tsx && npm prune --no-audit --no-fund
 
 FROM node:24.11.0-bookworm-slim
 # HOST: a container is reached through its network, not its loopback. So the server needs API_KEYS (or API_KEYS_FILE), or

@@ -8,7 +8,7 @@ import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { VARIABLES } from "../src/config/config.ts";
+import { VARIABLES } from "../src/config/variables.ts";
 import { messageOf } from "../src/errors.ts";
 import { eventually } from "../testbed/eventually.ts";
 import { reservePort } from "../testbed/ports.ts";

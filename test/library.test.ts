@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { pathToFileURL } from "node:url";
 import { expect } from "chai";
 import { defineHandler, type StartOptions, start } from "paihao";
-import { VARIABLES } from "../src/config/config.ts";
+import { VARIABLES } from "../src/config/variables.ts";
 import { eventually } from "../testbed/eventually.ts";
 import { ROOT } from "../testbed/root.ts";
 import { recordingLog } from "./helpers/recording-log.ts";

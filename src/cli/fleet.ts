@@ -1,7 +1,8 @@
 import cluster, { type Worker } from "node:cluster";
 import { once } from "node:events";
 import path from "node:path";
-import type { Config, ServerRole } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
+import type { ServerRole } from "../config/variables.ts";
 import { messageOf, StartError } from "../errors.ts";
 import type { Logger } from "../log.ts";
 import type { ReadMetric } from "../metrics.ts";

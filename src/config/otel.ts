@@ -37,8 +37,9 @@ export interface OtelConfig {
   readonly metrics: (OtlpTarget & { readonly everyMs: number }) | undefined;
 }
 
-const url = (): Variable<string> => ({
+const url = (): Variable<string, undefined> => ({
   fallback: "",
+  unset: undefined,
   expected: "an http or https URL",
   // It may contain a password or a token.
   secret: true,
@@ -62,31 +63,97 @@ function readPair(item: string): readonly [string, string] {
 
 /** The variables of OpenTelemetry that the server reads. */
 export const OTEL_VARIABLES = {
-  OTEL_SDK_DISABLED: flag(false),
-  OTEL_SERVICE_NAME: text("paihao", /\S/, "a name"),
-  OTEL_RESOURCE_ATTRIBUTES: pairs(),
-  OTEL_EXPORTER_OTLP_ENDPOINT: url(),
-  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: url(),
-  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: url(),
-  OTEL_EXPORTER_OTLP_HEADERS: pairs(true),
-  OTEL_EXPORTER_OTLP_TRACES_HEADERS: pairs(true),
-  OTEL_EXPORTER_OTLP_METRICS_HEADERS: pairs(true),
-  OTEL_EXPORTER_OTLP_PROTOCOL: oneOf("http/protobuf", PROTOCOLS),
-  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: oneOf("", PROTOCOLS),
-  OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: oneOf("", PROTOCOLS),
-  OTEL_EXPORTER_OTLP_COMPRESSION: oneOf("none", ["none", "gzip"] as const),
-  OTEL_EXPORTER_OTLP_TIMEOUT: whole(10_000, 1, 600_000),
-  OTEL_TRACES_EXPORTER: oneOf("", EXPORTERS),
-  OTEL_METRICS_EXPORTER: oneOf("", EXPORTERS),
-  OTEL_TRACES_SAMPLER: oneOf("parentbased_always_on", SAMPLERS),
-  OTEL_TRACES_SAMPLER_ARG: text("1", /^(?:0(?:\.\d+)?|\.\d+|1(?:\.0+)?)$/, "a number from 0 to 1"),
-  OTEL_BSP_SCHEDULE_DELAY: whole(5000, 1, 3_600_000),
-  OTEL_METRIC_EXPORT_INTERVAL: whole(60_000, 100, 86_400_000),
+  OTEL_SDK_DISABLED: {
+    about: "true: sends nothing, whatever the other variables say.",
+    ...flag(false),
+  },
+  OTEL_SERVICE_NAME: {
+    about: "Name of the service in traces and metrics.",
+    ...text("paihao", /\S/, "a name"),
+  },
+  OTEL_RESOURCE_ATTRIBUTES: {
+    about:
+      "Further attributes of the service: name=value, separated by commas, percent-encoded, e.g. deployment.environment.name=test.",
+    ...pairs(),
+  },
+  OTEL_EXPORTER_OTLP_ENDPOINT: {
+    about:
+      "Base URL of a collector (OTLP over HTTP), e.g. http://localhost:4318; /v1/traces and /v1/metrics are appended. Not set, nor one of the next two: nothing is sent, unless an exporter is set to otlp.",
+    ...url(),
+  },
+  OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: {
+    about: "Whole URL for traces, in place of the above.",
+    ...url(),
+  },
+  OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: {
+    about: "Whole URL for metrics.",
+    ...url(),
+  },
+  OTEL_EXPORTER_OTLP_HEADERS: {
+    about: "Headers for the collector: name=value, separated by commas, percent-encoded.",
+    ...pairs(true),
+  },
+  OTEL_EXPORTER_OTLP_TRACES_HEADERS: {
+    about: "The same for traces, in place of the above.",
+    ...pairs(true),
+  },
+  OTEL_EXPORTER_OTLP_METRICS_HEADERS: {
+    about: "The same for metrics.",
+    ...pairs(true),
+  },
+  OTEL_EXPORTER_OTLP_PROTOCOL: {
+    about: "http/protobuf or http/json.",
+    ...oneOf("http/protobuf", PROTOCOLS),
+  },
+  OTEL_EXPORTER_OTLP_TRACES_PROTOCOL: {
+    about: "The same for traces, in place of the above.",
+    ...oneOf("", PROTOCOLS),
+  },
+  OTEL_EXPORTER_OTLP_METRICS_PROTOCOL: {
+    about: "The same for metrics.",
+    ...oneOf("", PROTOCOLS),
+  },
+  OTEL_EXPORTER_OTLP_COMPRESSION: {
+    about: "none or gzip.",
+    ...oneOf("none", ["none", "gzip"] as const),
+  },
+  OTEL_EXPORTER_OTLP_TIMEOUT: {
+    about: "Longest time for a request to the collector, in milliseconds.",
+    ...whole(10_000, 1, 600_000),
+  },
+  OTEL_TRACES_EXPORTER: {
+    about: "Whether traces are sent: otlp or none. Not set: otlp if there is an endpoint.",
+    ...oneOf("", EXPORTERS),
+  },
+  OTEL_METRICS_EXPORTER: {
+    about: "Whether metrics are sent, likewise.",
+    ...oneOf("", EXPORTERS),
+  },
+  OTEL_TRACES_SAMPLER: {
+    about:
+      "Which traces are recorded: always_on, always_off or traceidratio; with parentbased_ before it, as the submitter decided, and only otherwise like this.",
+    ...oneOf("parentbased_always_on", SAMPLERS),
+  },
+  OTEL_TRACES_SAMPLER_ARG: {
+    about: "The share of traces that traceidratio records, from 0 to 1.",
+    ...text("1", /^(?:0(?:\.\d+)?|\.\d+|1(?:\.0+)?)$/, "a number from 0 to 1"),
+  },
+  OTEL_BSP_SCHEDULE_DELAY: {
+    about: "Longest time that spans are collected before they are sent, in milliseconds.",
+    ...whole(5000, 1, 3_600_000),
+  },
+  OTEL_METRIC_EXPORT_INTERVAL: {
+    about: "Time between two exports of metrics, in milliseconds.",
+    ...whole(60_000, 100, 86_400_000),
+  },
 } as const;
 
 type Values = {
-  readonly [K in keyof typeof OTEL_VARIABLES]: (typeof OTEL_VARIABLES)[K] extends Variable<infer T>
-    ? T | undefined
+  readonly [Name in keyof typeof OTEL_VARIABLES]: (typeof OTEL_VARIABLES)[Name] extends Variable<
+    infer Value,
+    infer Unset
+  >
+    ? Value | Unset
     : never;
 };
 
@@ -97,15 +164,15 @@ export function readOtel(values: Values): OtelConfig | undefined {
   const metrics = targetOf(values, "METRICS");
   if (!traces && !metrics) return undefined;
   return {
-    serviceName: values.OTEL_SERVICE_NAME ?? "",
-    attributes: Object.fromEntries(values.OTEL_RESOURCE_ATTRIBUTES ?? []),
+    serviceName: values.OTEL_SERVICE_NAME,
+    attributes: Object.fromEntries(values.OTEL_RESOURCE_ATTRIBUTES),
     traces: traces && {
       ...traces,
-      sampler: values.OTEL_TRACES_SAMPLER ?? "parentbased_always_on",
+      sampler: values.OTEL_TRACES_SAMPLER,
       ratio: Number(values.OTEL_TRACES_SAMPLER_ARG),
-      everyMs: values.OTEL_BSP_SCHEDULE_DELAY ?? 0,
+      everyMs: values.OTEL_BSP_SCHEDULE_DELAY,
     },
-    metrics: metrics && { ...metrics, everyMs: values.OTEL_METRIC_EXPORT_INTERVAL ?? 0 },
+    metrics: metrics && { ...metrics, everyMs: values.OTEL_METRIC_EXPORT_INTERVAL },
   };
 }
 
@@ -116,13 +183,12 @@ function targetOf(values: Values, signal: "TRACES" | "METRICS"): OtlpTarget | un
   const base = values.OTEL_EXPORTER_OTLP_ENDPOINT ?? (exporter === "otlp" ? USUAL_ENDPOINT : undefined);
   const url = own ?? (base && `${base.replace(/\/$/, "")}/v1/${signal.toLowerCase()}`);
   if (exporter === "none" || url === undefined) return undefined;
+  const headers = values[`OTEL_EXPORTER_OTLP_${signal}_HEADERS`];
   return {
     url,
-    headers: Object.fromEntries(
-      values[`OTEL_EXPORTER_OTLP_${signal}_HEADERS`] ?? values.OTEL_EXPORTER_OTLP_HEADERS ?? [],
-    ),
-    protocol: values[`OTEL_EXPORTER_OTLP_${signal}_PROTOCOL`] ?? values.OTEL_EXPORTER_OTLP_PROTOCOL ?? "http/protobuf",
+    headers: Object.fromEntries(headers.length > 0 ? headers : values.OTEL_EXPORTER_OTLP_HEADERS),
+    protocol: values[`OTEL_EXPORTER_OTLP_${signal}_PROTOCOL`] ?? values.OTEL_EXPORTER_OTLP_PROTOCOL,
     gzip: values.OTEL_EXPORTER_OTLP_COMPRESSION === "gzip",
-    timeoutMs: values.OTEL_EXPORTER_OTLP_TIMEOUT ?? 0,
+    timeoutMs: values.OTEL_EXPORTER_OTLP_TIMEOUT,
   };
 }

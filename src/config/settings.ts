@@ -1,7 +1,7 @@
 import { StartError } from "../errors.ts";
 import { hint } from "../nearest.ts";
-import { VARIABLES } from "./config.ts";
 import type { Variable } from "./values.ts";
+import { VARIABLES } from "./variables.ts";
 
 type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}`
   ? `${Lowercase<First>}${Capitalize<CamelCase<Rest>>}`
@@ -11,9 +11,11 @@ type CamelCase<Name extends string> = Name extends `${infer First}_${infer Rest}
 type Given<Value> = Value extends boolean
   ? boolean
   : Value extends number
-    ? number | string
+    ? number extends Value
+      ? number | string
+      : Value | `${Value}`
     : Value extends string
-      ? Value | (Value extends `${infer Digits extends number}` ? Digits : never)
+      ? Value
       : Value extends readonly unknown[] | { readonly hosts: unknown }
         ? string | readonly string[]
         : string;
@@ -27,7 +29,7 @@ type NotSettings = "HANDLERS" | "WEB_CONCURRENCY" | "FETCH_ALLOW";
  */
 export type Settings = {
   readonly [Name in Exclude<keyof typeof VARIABLES, NotSettings> as CamelCase<Name>]?:
-    | ((typeof VARIABLES)[Name] extends Variable<infer Value> ? Given<Value> : never)
+    | ((typeof VARIABLES)[Name] extends Variable<infer Value, unknown> ? Given<Value> : never)
     | undefined;
 };
 

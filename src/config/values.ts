@@ -3,9 +3,12 @@ import { type AllowList, parseAllowList } from "../net/ssrf-guard.ts";
 import { durationWithin, parseDuration } from "./duration.ts";
 import { parseRedisUrl, REDIS_URL_FORMS } from "./redis-url.ts";
 
-/** One environment variable: how it is read, and its default as in `.env.example`. */
-export interface Variable<T> {
+/** One environment variable: how it is read, and its default. */
+export interface Variable<T, Unset = T> {
+  /** The text of the default, empty if there is none. */
   readonly fallback: string;
+  /** The value if it is not set: that of the default, or what stands for none. */
+  readonly unset: Unset;
   /** Ends "expected …" of the error. */
   readonly expected: string;
   /** The value is never repeated in an error or logged. */
@@ -14,56 +17,71 @@ export interface Variable<T> {
   read(value: string): T | undefined;
 }
 
+/** A variable with a default. */
+function defaulting<T>(fallback: string, expected: string, read: (value: string) => T | undefined): Variable<T> {
+  const unset = read(fallback);
+  if (unset === undefined) throw new Error(`the default ${fallback} is not ${expected}`);
+  return { fallback, unset, expected, read };
+}
+
 /** Milliseconds. */
-export const duration = (fallback: string, minMs: number, maxMs: number): Variable<number> => ({
-  fallback,
-  expected: durationWithin(minMs, maxMs),
-  read(value) {
+export const duration = (fallback: string, minMs: number, maxMs: number): Variable<number> =>
+  defaulting(fallback, durationWithin(minMs, maxMs), (value) => {
     const ms = parseDuration(value);
     return ms !== undefined && ms >= minMs && ms <= maxMs ? ms : undefined;
-  },
-});
+  });
 
-export const whole = (fallback: number, min: number, max: number): Variable<number> => ({
-  fallback: String(fallback),
-  expected: `a whole number from ${min} to ${max}`,
-  read: (value) => (/^\d+$/.test(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined),
-});
+export const whole = (fallback: number, min: number, max: number): Variable<number> =>
+  defaulting(String(fallback), `a whole number from ${min} to ${max}`, (value) =>
+    /^\d+$/.test(value) && Number(value) >= min && Number(value) <= max ? Number(value) : undefined,
+  );
 
 const SIZE_UNITS: Readonly<Record<string, number>> = { "": 1, k: 1024, m: 1024 ** 2, g: 1024 ** 3 };
 
 /** Bytes. */
-export const size = (fallback: string): Variable<number> => ({
-  fallback,
-  expected: "a size in bytes, or with a unit: 64kb, 1mb; at most 512mb",
-  read(value) {
+export const size = (fallback: string): Variable<number> =>
+  defaulting(fallback, "a size in bytes, or with a unit: 64kb, 1mb; at most 512mb", (value) => {
     const match = /^(\d+)\s*(?:([kmg])i?)?b?$/i.exec(value);
     const bytes = match ? Number(match[1]) * (SIZE_UNITS[(match[2] ?? "").toLowerCase()] ?? 1) : Number.NaN;
     return bytes >= 1 && bytes <= 512 * 1024 ** 2 ? bytes : undefined;
-  },
-});
+  });
 
-export const oneOf = <T extends string>(fallback: string, values: readonly T[]): Variable<T> => ({
+export const oneOf = <T extends string, const F extends T | "">(
+  fallback: F,
+  values: readonly T[],
+): Variable<T, Unset<F, T>> => ({
   fallback,
+  unset: values.find((v) => v === fallback) as Unset<F, T>,
   expected: `one of ${values.join(", ")}`,
   read: (value) => values.find((v) => v === value),
 });
 
-export const flag = (fallback: boolean): Variable<boolean> => ({
-  fallback: String(fallback),
-  expected: "true or false",
-  read: (value) => (/^(?:true|1)$/i.test(value) ? true : /^(?:false|0)$/i.test(value) ? false : undefined),
-});
+export const numberOf = <const T extends number>(fallback: T, values: readonly T[]): Variable<T> =>
+  defaulting(String(fallback), `one of ${values.join(", ")}`, (value) => values.find((v) => String(v) === value));
 
-export const text = (fallback: string, form: RegExp, expected: string): Variable<string> => ({
+export const flag = (fallback: boolean): Variable<boolean> =>
+  defaulting(String(fallback), "true or false", (value) =>
+    /^(?:true|1)$/i.test(value) ? true : /^(?:false|0)$/i.test(value) ? false : undefined,
+  );
+
+export const text = <const F extends string>(
+  fallback: F,
+  form: RegExp,
+  expected: string,
+): Variable<string, Unset<F, string>> => ({
   fallback,
+  unset: (fallback || undefined) as Unset<F, string>,
   expected,
   read: (value) => (form.test(value) ? value : undefined),
 });
 
+/** What a variable with this default is if it is not set. */
+type Unset<Fallback extends string, T> = Fallback extends "" ? undefined : T;
+
 /** One of the forms of {@link REDIS_URL_FORMS}. */
-export const redisUrl = (): Variable<string> => ({
+export const redisUrl = (): Variable<string, undefined> => ({
   fallback: "",
+  unset: undefined,
   expected: REDIS_URL_FORMS,
   // It may contain a password.
   secret: true,
@@ -91,6 +109,7 @@ export const listOf = <T>(
   { most = Number.POSITIVE_INFINITY, secret, check }: ListOptions<T> = {},
 ): Variable<readonly T[]> => ({
   fallback: "",
+  unset: [],
   expected,
   ...(secret ? { secret } : {}),
   read(value) {
@@ -100,9 +119,13 @@ export const listOf = <T>(
   },
 });
 
+/** Allows nothing that is not public. */
+const NOBODY: AllowList = { hosts: new Set(), ranges: [] };
+
 /** Hosts and addresses that may be contacted although they are not public. */
 export const allowList = (): Variable<AllowList> => ({
   fallback: "",
+  unset: NOBODY,
   expected: "hosts, addresses or CIDRs, separated by commas",
   read: (value) => parseAllowList(itemsOf(value)),
 });
@@ -115,8 +138,9 @@ export interface Rate {
 }
 
 /** A rate such as `100/1m`. */
-export const rate = (): Variable<Rate> => ({
+export const rate = (): Variable<Rate, undefined> => ({
   fallback: "",
+  unset: undefined,
   expected: "a number of requests and a span of whole seconds, such as 100/1m, at most 24h",
   read(value) {
     const [, max, span = ""] = /^(\d{1,9})\s*\/\s*(\S.*)$/.exec(value) ?? [];

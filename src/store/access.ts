@@ -1,5 +1,6 @@
 import { type Redis, ReplyError } from "ioredis";
-import type { Config, Durability } from "../config/config.ts";
+import type { Config } from "../config/config.ts";
+import type { Durability } from "../config/variables.ts";
 import { messageOf } from "../errors.ts";
 import { nodesOf } from "./cluster-routing.ts";
 import { type Connection, isCluster } from "./connection.ts";

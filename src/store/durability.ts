@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import type { Durability } from "../config/config.ts";
+import type { Durability } from "../config/variables.ts";
 import { PaihaoError, StartError } from "../errors.ts";
 import { type Connection, mastersOf } from "./connection.ts";
 import { readInfo, replicasOf } from "./servers/check-server.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { hostname } from "node:os";
-import type { ServerRole } from "../config/config.ts";
+import type { ServerRole } from "../config/variables.ts";
 import type { Engine } from "../engine/engine.ts";
 import type { Handler } from "../handler/define.ts";
 import type { Logger } from "../log.ts";

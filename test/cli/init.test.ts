@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import path from "node:path";
 import { expect } from "chai";
 import { parse } from "yaml";
-import { VARIABLES } from "../../src/config/config.ts";
+import { VARIABLES } from "../../src/config/variables.ts";
 import { ROOT } from "../../testbed/root.ts";
 import { runLine } from "../helpers/cli.ts";
 

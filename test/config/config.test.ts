@@ -1,10 +1,11 @@
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { parseEnv } from "node:util";
 import { expect } from "chai";
-import { readConfig, readFetchAllow, readKeySources, VARIABLES } from "../../src/config/config.ts";
+import { ENV_FILE, envExample } from "../../scripts/env-example.ts";
+import { readConfig, readFetchAllow, readKeySources } from "../../src/config/config.ts";
+import { VARIABLES } from "../../src/config/variables.ts";
 import { StartError } from "../../src/errors.ts";
 import { parseAllowList } from "../../src/net/ssrf-guard.ts";
-import { ROOT } from "../../testbed/root.ts";
 
 /** The message of the start that a setting stops, or "started". */
 function refusal(env: Record<string, string>): string {
@@ -372,21 +373,12 @@ describe("the configuration", () => {
   });
 
   describe("of .env.example", () => {
-    const lines = readFileSync(join(ROOT, ".env.example"), "utf8").split("\n");
-    const settings = lines.filter((line) => /^[A-Z_]+=/.test(line));
-
-    it("names every variable once, with its default, and no other", () => {
-      const shown = settings.map((line) => line.split(/=(.*)/s).slice(0, 2));
-      const known = Object.entries(VARIABLES).map(([name, variable]) => [name, variable.fallback]);
-      expect(shown).to.have.deep.members(known);
-    });
-
-    it("explains each variable on the lines above it", () => {
-      for (const line of settings) expect(lines[lines.indexOf(line) - 1], line).to.match(/^# \S/);
+    it("is what the table of settings says", () => {
+      expect(readFileSync(ENV_FILE, "utf8"), "npm run docs:env").to.equal(envExample());
     });
 
     it("starts the server as without it", () => {
-      const env = Object.fromEntries(settings.map((line) => line.split(/=(.*)/s).slice(0, 2)));
+      const env = parseEnv(envExample());
       expect(readConfig(env)).to.deep.equal(readConfig({}));
     });
   });

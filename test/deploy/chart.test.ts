@@ -6,7 +6,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { expect } from "chai";
 import { parseAllDocuments } from "yaml";
-import { VARIABLES } from "../../src/config/config.ts";
+import { VARIABLES } from "../../src/config/variables.ts";
 import { deployTool } from "../../testbed/deploy-tools.ts";
 import { rendered } from "../../testbed/manifests.ts";
 import { ROOT } from "../../testbed/root.ts";

@@ -4,7 +4,8 @@ import path from "node:path";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { expect } from "chai";
 import { parse } from "yaml";
-import { readConfig, VARIABLES } from "../../src/config/config.ts";
+import { readConfig } from "../../src/config/config.ts";
+import { VARIABLES } from "../../src/config/variables.ts";
 import { deployPackage } from "../../testbed/deploy-tools.ts";
 import { ROOT } from "../../testbed/root.ts";
 

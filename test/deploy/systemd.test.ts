@@ -2,8 +2,9 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect } from "chai";
-import { readConfig, VARIABLES } from "../../src/config/config.ts";
+import { readConfig } from "../../src/config/config.ts";
 import { parseDuration } from "../../src/config/duration.ts";
+import { VARIABLES } from "../../src/config/variables.ts";
 import { deployTool } from "../../testbed/deploy-tools.ts";
 import { ROOT } from "../../testbed/root.ts";
 

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import path from "node:path";
-import { STORES, type StoreKind } from "../../src/config/config.ts";
+import { STORES, type StoreKind } from "../../src/config/variables.ts";
 import { createLog } from "../../src/log.ts";
 import { connect } from "../../src/store/connection.ts";
 import { type ProvisionedStore, provisionStore } from "../../src/store/servers/provision.ts";

@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { ServerRole } from "../../config/config.ts";
+import type { ServerRole } from "../../config/variables.ts";
 import { command } from "../command.ts";
 
 /** Not imported, since config loads the logger. */

@@ -1,5 +1,6 @@
-import type { Config, StoreKind } from "../../config/config.ts";
+import type { Config } from "../../config/config.ts";
 import { socketUrl } from "../../config/redis-url.ts";
+import type { StoreKind } from "../../config/variables.ts";
 import { StartError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
 import { MINIMUM_REDIS } from "./check-server.ts";

@@ -1,5 +1,5 @@
 import type { Redis } from "ioredis";
-import type { Durability } from "../../config/config.ts";
+import type { Durability } from "../../config/variables.ts";
 import { nodesOf } from "../cluster-routing.ts";
 import { type Connection, isCluster, LARGE_VALUE_MS, onLoss } from "../connection.ts";
 import { Confirmation } from "../durability.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import type { StoreKind } from "../../../src/config/config.ts";
 import { parseRedisUrl } from "../../../src/config/redis-url.ts";
+import type { StoreKind } from "../../../src/config/variables.ts";
 import type { ProvisionedStore } from "../../../src/store/servers/provision.ts";
 
 /** Where the root hooks leave the run's store: mocha may load them as another instance of this module. */

@@ -1,5 +1,5 @@
 /** A process with a store, to be killed: `store-owner.ts KIND DIR` prints the store's URL when it answers. */
-import { STORES } from "../../../src/config/config.ts";
+import { STORES } from "../../../src/config/variables.ts";
 import { createLog } from "../../../src/log.ts";
 import { provisionStore } from "../../../src/store/servers/provision.ts";
 
