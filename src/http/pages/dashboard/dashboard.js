@@ -5,15 +5,13 @@ import { byId, say } from "./page.js";
 import { askForKey } from "./parts/dialog.js";
 import { h, render } from "./parts/html.js";
 import { refresher } from "./refresh.js";
-import { ask, key, messageOf, ServerError } from "./server/server.js";
+import { key, messageOf, ServerError } from "./server/server.js";
 import { missing } from "./views/missing.js";
 import { overview } from "./views/overview.js";
 import { queue } from "./views/queue.js";
 import { task } from "./views/task.js";
 import { workers } from "./views/workers.js";
 
-/** @type {import("./server/wire.js").Rights | null} */
-let rights = null;
 /** @type {import("./views/view.js").View} */
 let view = missing("");
 let shown = "";
@@ -26,7 +24,6 @@ const troubles = { action: null, loading: null };
 const desk = {
   redraw: draw,
   refresh: () => refresh.start(),
-  may: (scope) => rights?.scopes.includes(scope) ?? false,
   async act(what) {
     try {
       const done = await what();
@@ -41,7 +38,6 @@ const desk = {
 const refresh = refresher(async (signal) => {
   const loading = view;
   try {
-    rights ??= await ask("/v1/access", { signal });
     await loading.load(signal);
     if (signal.aborted) return null;
     showTrouble("loading", null);
@@ -135,7 +131,6 @@ async function changeKey() {
   const given = await askForKey(reason, isKnown);
   if (given === null) return;
   key.set(given);
-  rights = null;
   refresh.start();
 }
 

@@ -132,19 +132,21 @@ export function bulk(desk, queue) {
       h(
         "div",
         { class: "buttons", key: "bulk" },
-        ACTIONS[list].map((action) =>
-          h(
-            "button",
-            {
-              type: "button",
-              key: action,
-              disabled: work !== null,
-              class: action === "retry" ? null : "danger",
-              onclick: () => void desk.act(() => run(action, list, known)),
-            },
-            `${WORDS[action].verb} all${isFiltered(list) ? " that match" : ""} …`,
+        ACTIONS[list]
+          .filter((action) => known.actions.includes(action))
+          .map((action) =>
+            h(
+              "button",
+              {
+                type: "button",
+                key: action,
+                disabled: work !== null,
+                class: action === "retry" ? null : "danger",
+                onclick: () => void desk.act(() => run(action, list, known)),
+              },
+              `${WORDS[action].verb} all${isFiltered(list) ? " that match" : ""} …`,
+            ),
           ),
-        ),
       ),
 
     progress: () =>

@@ -11,11 +11,13 @@ import { ask } from "../server/server.js";
  * @param {import("../views/view.js").Desk} desk
  * @param {string | null} [kind]
  */
-export function pauseButton({ name, paused }, desk, kind = null) {
+export function pauseButton({ name, paused, actions }, desk, kind = null) {
+  const action = paused ? "resume" : "pause";
+  if (!actions.includes(action)) return null;
   const verb = paused ? "Resume" : "Pause";
   const onclick = () =>
     void desk.act(async () => {
-      await ask(`/v1/queues/${encodeURIComponent(name)}/${verb.toLowerCase()}`, { method: "POST" });
+      await ask(`/v1/queues/${encodeURIComponent(name)}/${action}`, { method: "POST" });
       return paused ? `${name} is running again.` : `${name} is paused: nothing new starts.`;
     });
   return h("button", { type: "button", key: "pause", class: kind, onclick, "aria-label": `${verb} ${name}` }, verb);

@@ -3,7 +3,7 @@
 import { paths } from "../address.js";
 import { count, duration, eta, moment, secondsSince } from "../parts/format.js";
 import { h } from "../parts/html.js";
-import { cancelButton, deleteButton, retryButton } from "../task/task-actions.js";
+import { taskButtons } from "../task/task-actions.js";
 import { progress, state } from "../task/task-state.js";
 
 /** @typedef {import("./task-list.js").List} List */
@@ -127,17 +127,9 @@ function shown(list, queue) {
  * @returns {readonly Content[]}
  */
 export function cells(list, queue, task, desk) {
-  const actions =
-    desk.may("admin") &&
-    {
-      waiting: () => cancelButton(task, desk),
-      running: () => cancelButton(task, desk),
-      scheduled: () => cancelButton(task, desk),
-      dead: () => [retryButton(task, desk), deleteButton(task, desk)],
-      finished: () => deleteButton(task, desk),
-    }[list]();
+  const actions = taskButtons(task, desk);
   return [
     ...shown(list, queue).map((column) => column.cell(task)),
-    actions && h("span", { class: "actions" }, actions),
+    actions.length > 0 && h("span", { class: "actions" }, actions),
   ];
 }

@@ -82,7 +82,7 @@ export function taskList(desk, queue) {
       return h(
         "div",
         { key: tab, class: "list" },
-        h("div", { class: "toolbar" }, filters(tab, known), desk.may("admin") && all.buttons(tab, known)),
+        h("div", { class: "toolbar" }, filters(tab, known), all.buttons(tab, known)),
         all.progress(),
         !isLoaded
           ? h("p", { class: "loading", key: "loading" }, "Loading …")
@@ -129,7 +129,7 @@ function nothing(tab, queue, next, scanned) {
     const text = `Nothing matches among ${count(scanned)} tasks${next === null ? "." : " so far."}`;
     return h("div", { class: "empty", key: "none" }, h("p", null, text));
   }
-  if (tab !== "waiting" || queue.own || queue.waiting > 0) {
+  if (tab !== "waiting" || !queue.actions.includes("submit") || queue.waiting > 0) {
     const texts = {
       waiting: "No task waits.",
       running: queue.workers === 0 && queue.waiting > 0 ? "Nothing runs: this queue has no workers." : "Nothing runs.",

@@ -11,8 +11,6 @@
  *
  * @typedef {{ items: ListedTask[], next: string | null, scanned: number }} Page
  *
- * @typedef {{ caller: string | null, keys: boolean, scopes: string[] }} Rights
- *
  * @typedef {import("../../../routes/queues/history.ts").QueueHistory} Series
  * @typedef {{ step: number, at: number[], queues: Series[] }} History
  * @typedef {Series & { step: number, at: number[] }} QueueHistory

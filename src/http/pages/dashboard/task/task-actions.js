@@ -4,14 +4,14 @@ import { confirmed } from "../parts/dialog.js";
 import { h } from "../parts/html.js";
 import { ask, errorOf, send } from "../server/server.js";
 
-/** @typedef {Pick<import("../server/wire.js").Task, "id" | "queue" | "state">} Acted */
+/** @typedef {Pick<import("../server/wire.js").Task, "id" | "state" | "actions">} Acted */
 /** @typedef {import("../views/view.js").Desk} Desk */
 
 /** @param {string} id */
 const pathOf = (id) => `/v1/requests/${encodeURIComponent(id)}`;
 
-/** @param {string} text @param {Acted} task @param {() => Promise<string | null>} what @param {Desk} desk @param {string} [kind] */
-function button(text, { id }, what, desk, kind = "quiet") {
+/** @param {string} text @param {Acted} task @param {() => Promise<string | null>} what @param {Desk} desk @param {string} kind */
+function button(text, { id }, what, desk, kind) {
   const onclick = () => void desk.act(what);
   return h("button", { type: "button", key: text, class: kind, "aria-label": `${text} ${id}`, onclick }, text);
 }
@@ -19,9 +19,9 @@ function button(text, { id }, what, desk, kind = "quiet") {
 /**
  * @param {Acted} task
  * @param {Desk} desk
- * @param {string} [kind]
+ * @param {string} kind
  */
-export function cancelButton(task, desk, kind) {
+function cancelButton(task, desk, kind) {
   const what = async () => {
     const isRunning = task.state === "running";
     const isSure = await confirmed({
@@ -43,9 +43,9 @@ export function cancelButton(task, desk, kind) {
 /**
  * @param {Acted} task
  * @param {Desk} desk
- * @param {string} [kind]
+ * @param {string} kind
  */
-export function retryButton(task, desk, kind) {
+function retryButton(task, desk, kind) {
   const what = async () => {
     await ask(`${pathOf(task.id)}/retry`, { method: "POST" });
     return `${task.id} is back in line, with all its attempts.`;
@@ -56,9 +56,9 @@ export function retryButton(task, desk, kind) {
 /**
  * @param {Acted} task
  * @param {Desk} desk
- * @param {string} [kind]
+ * @param {string} kind
  */
-export function deleteButton(task, desk, kind) {
+function deleteButton(task, desk, kind) {
   const what = async () => {
     const isSure = await confirmed({
       title: "Delete this task?",
@@ -71,3 +71,21 @@ export function deleteButton(task, desk, kind) {
   };
   return button("Delete", task, what, desk, kind);
 }
+
+/** In the order in which they are shown. */
+const BUTTONS = /** @type {const} */ ([
+  ["retry", retryButton, ""],
+  ["cancel", cancelButton, "danger"],
+  ["delete", deleteButton, "danger"],
+]);
+
+/**
+ * Buttons for what the key may do to a task, as the server says.
+ * @param {Acted} task
+ * @param {Desk} desk
+ * @param {boolean} [isAlone] it is the task of the page, and not one of a list
+ */
+export const taskButtons = (task, desk, isAlone = false) =>
+  BUTTONS.filter(([action]) => task.actions.includes(action)).map(([, button, kind]) =>
+    button(task, desk, isAlone ? kind : "quiet"),
+  );

@@ -113,7 +113,7 @@ function row(queue, past, desk) {
       duration(queue.oldestWaitingSeconds),
       duration(queue.serviceTime.mean),
       queue.dead === 0 ? "0" : h("a", { href: paths.queue(queue.name, "dead"), class: "bad" }, count(queue.dead)),
-      desk.may("admin") && pauseButton(queue, desk, "quiet"),
+      pauseButton(queue, desk, "quiet"),
     ],
   };
 }

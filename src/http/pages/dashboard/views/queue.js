@@ -47,7 +47,7 @@ export function queue(desk, name) {
       [past] = await Promise.all([
         pastOf(signal),
         // A key that may not read tasks sees the figures nevertheless.
-        desk.may("read") ? list.load(tab, signal) : null,
+        answer.actions.includes("list") ? list.load(tab, signal) : null,
       ]);
     },
     leave: () => list.leave(),
@@ -60,19 +60,14 @@ export function queue(desk, name) {
           "div",
           { class: "head" },
           h("h1", null, name, badges(known)),
-          h(
-            "div",
-            { class: "buttons" },
-            desk.may("submit") && !known.own && known.consumes.length > 0 && form.button(),
-            desk.may("admin") && pauseButton(known, desk),
-          ),
+          h("div", { class: "buttons" }, known.actions.includes("submit") && form.button(), pauseButton(known, desk)),
         ),
         known.resting && rest(known.resting),
         form.show(known),
         h("dl", { class: "figures" }, figures(known)),
         past && h("div", { class: "charts", key: "charts" }, charts(past)),
         h("nav", { class: "tabs", "aria-label": "Tasks by list" }, tabs(known, tab)),
-        desk.may("read")
+        known.actions.includes("list")
           ? list.show(tab, known)
           : h("p", { class: "empty" }, "Its tasks are shown to keys with the scope read or admin."),
       ];

@@ -7,7 +7,7 @@ import { h } from "../parts/html.js";
 import { ask, ServerError } from "../server/server.js";
 import { attempts } from "../task/attempts.js";
 import { output } from "../task/output.js";
-import { cancelButton, deleteButton, retryButton } from "../task/task-actions.js";
+import { taskButtons } from "../task/task-actions.js";
 import { progress, state } from "../task/task-state.js";
 import { value } from "../task/value.js";
 import { nothingThere } from "./missing.js";
@@ -61,7 +61,7 @@ export function task(desk, id) {
           { class: "head" },
           h("h1", { class: "id" }, id),
           copyButton(id),
-          h("div", { class: "buttons" }, actions(known, desk)),
+          h("div", { class: "buttons" }, taskButtons(task, desk, true)),
         ),
         h("div", { class: "panel hero" }, hero(known)),
         h(
@@ -103,20 +103,6 @@ function copyButton(id) {
     isSecureContext &&
     h("button", { type: "button", class: "quiet", key: "copy", onclick: () => void copy() }, "Copy id")
   );
-}
-
-/** @param {Timeline} known @param {import("./view.js").Desk} desk */
-function actions({ task }, desk) {
-  const isEnded = ENDED.includes(task.state);
-  const canDelete = task.links.some(({ rel }) => rel === "delete");
-  return [
-    desk.may("admin") && task.state === "failed" && retryButton(task, desk, ""),
-    (desk.may("admin") || desk.may("submit")) &&
-      !isEnded &&
-      !task.cancelRequested &&
-      cancelButton(task, desk, "danger"),
-    (desk.may("admin") || desk.may("submit")) && isEnded && canDelete && deleteButton(task, desk, "danger"),
-  ];
 }
 
 /** What matters most of a task in its state. @param {Timeline} known */

@@ -10,7 +10,6 @@
  * @typedef {object} Desk what a view is given
  * @property {() => void} redraw shows the view again
  * @property {() => void} refresh asks the server again, at once
- * @property {(scope: string) => boolean} may whether the key has the rights
  * @property {(what: () => Promise<string | null>) => Promise<void>} act does something, and says what was done or went wrong
  */
 

@@ -1,0 +1,102 @@
+import { expect } from "chai";
+import { eventually } from "../../../../testbed/eventually.ts";
+import { closedGate } from "../../../helpers/gates.ts";
+import { dashboardTest } from "../../../helpers/http/dashboard.ts";
+
+describe("what the pages offer (in Chromium, else left out)", function () {
+  this.timeout(60_000);
+  const test = dashboardTest();
+  type Name = Parameters<typeof test.keyOf>[0];
+
+  /** The buttons of what a view shows, without those that only look. */
+  const offered = async (): Promise<string[]> => {
+    const names = await test.page.locator("#view button").allInnerTexts();
+    return names.filter((name) => /^(Submit|Pause|Resume|Cancel|Retry|Delete)/.test(name));
+  };
+  const shows = async (path: string, as: Name, heading: string): Promise<string[]> => {
+    await test.open(path, as);
+    await test.page.getByRole("heading", { name: heading, exact: true }).waitFor();
+    await test.page.locator(".loading").waitFor({ state: "detached" });
+    return offered();
+  };
+  const send = async (as: Name, method: string, path: string): Promise<number> =>
+    (await test.server.send(path, { method, headers: test.keys.as(as) })).status;
+
+  it("no form and no curl line for a gateway, which takes no inputs; both for another queue", async () => {
+    const { page } = test;
+    expect(await shows("/dashboard/queues/api", "boss", "api")).to.deep.equal(["Pause"]);
+    await page.getByText("No task waits.").waitFor();
+    expect(await page.getByText("curl").count()).to.equal(0);
+    expect(await send("boss", "POST", "/v1/queues/api/requests")).to.equal(404);
+    expect(await shows("/dashboard/queues/picture", "boss", "picture")).to.deep.equal(["Submit a task", "Pause"]);
+    await page.getByText("curl").waitFor();
+  });
+
+  it("nothing but looking to a key that may only read", async () => {
+    const gate = closedGate();
+    const running = await test.submit("gated", gate.input);
+    await gate.entered;
+    const waiting = await test.submit("gated", gate.input);
+    expect(await shows("/dashboard/queues/gated", "viewer", "gated")).to.deep.equal([]);
+    await test.page.getByRole("link", { name: waiting }).waitFor();
+    for (const id of [running, waiting]) expect(await shows(`/dashboard/tasks/${id}`, "viewer", id)).to.deep.equal([]);
+    expect(await shows("/dashboard", "viewer", "Queues")).to.deep.equal([]);
+    expect(await send("viewer", "DELETE", `/v1/requests/${waiting}`)).to.equal(403);
+    expect(await send("viewer", "POST", "/v1/queues/gated/pause")).to.equal(403);
+    await test.open("/dashboard/queues/picture", "viewer");
+    await test.page.getByText("No task waits.").waitFor();
+    expect(await test.page.getByText("curl").count()).to.equal(0);
+    gate.open();
+    await test.until(waiting, "succeeded");
+  });
+
+  it("a retry of a dead task, but not of one that gave up, or whose work is undone", async () => {
+    const gate = closedGate();
+    const undone = await test.submit("trip", gate.input);
+    await gate.entered;
+    gate.break(new Error("no seat left"));
+    const [dead, refused] = [await test.submit("failing", { message: "no answer" }), await test.submit("refusing", {})];
+    for (const id of [undone, dead, refused]) await test.until(id, "failed");
+    await eventually(async () => {
+      const { task, undo } = await test.json(`/v1/requests/${undone}/timeline`);
+      return undo?.state === "succeeded" && !task.actions.includes("retry");
+    });
+    expect(await shows(`/dashboard/tasks/${dead}`, "boss", dead)).to.deep.equal(["Retry", "Delete"]);
+    for (const id of [undone, refused]) {
+      expect(await shows(`/dashboard/tasks/${id}`, "boss", id), id).to.deep.equal(["Delete"]);
+      expect(await send("boss", "POST", `/v1/requests/${id}/retry`), id).to.equal(409);
+    }
+    expect(await shows("/dashboard/queues/trip/dead", "boss", "trip"))
+      .to.include("Delete")
+      .and.not.include("Retry");
+    expect(await shows("/dashboard/queues/failing/finished", "boss", "failing")).to.include.members([
+      "Retry",
+      "Delete",
+    ]);
+    // Its caller may delete what is theirs, and not run it again.
+    expect(await shows(`/dashboard/tasks/${dead}`, "shop", dead)).to.deep.equal(["Delete"]);
+    expect(await send("shop", "POST", `/v1/requests/${dead}/retry`)).to.equal(403);
+  });
+
+  it("on the page of a task: a cancel to its caller until it is asked to stop, and none to who may only read", async () => {
+    const { page } = test;
+    const gate = closedGate();
+    const id = await test.submit("gated", gate.input);
+    const task = await gate.entered;
+    const cancel = page.getByRole("button", { name: "Cancel", exact: true });
+    const visit = async (as: Name) => {
+      await page.setExtraHTTPHeaders({ Authorization: `Bearer ${test.keyOf(as)}` });
+      await page.goto(`/v1/requests/${id}/status`);
+      await page.getByText("live", { exact: true }).waitFor();
+    };
+    await visit("viewer");
+    expect(await cancel.isVisible()).to.equal(false);
+    expect(await send("viewer", "DELETE", `/v1/requests/${id}`)).to.equal(403);
+    await visit("shop");
+    await cancel.click();
+    await page.getByRole("button", { name: "Cancel the task" }).click();
+    await page.getByRole("heading", { name: "Canceled" }).waitFor();
+    await cancel.waitFor({ state: "hidden" });
+    expect(task.signal.aborted).to.equal(true);
+  });
+});
