@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { bulkBody } from "../../input/bulk-body.ts";
+import { MOST_LOOKED_AT } from "../../routes/queues/line.ts";
 import { BATCH_DEFAULTS, NDJSON } from "../../routes/submit/batches.ts";
 import { parameterRefs } from "../parameters.ts";
 import { json, problems } from "../responses.ts";
@@ -12,7 +13,7 @@ const page = (summary: string, item: string, order = "in line order"): Operation
   summary,
   tags: ["Queues"],
   description:
-    "At most 500 entries are looked at (of each partition; of `finished` all) for a page, so that one with a filter may have few items, or none: go on " +
+    `About ${MOST_LOOKED_AT} entries are looked at, at most, for a page, so that one with a filter may have few items, or none: go on ` +
     "as long as there is a `next`.",
   parameters: parameterRefs(...PAGE_PARAMETERS),
   responses: {

@@ -10,6 +10,7 @@ import { logAction } from "../../audit-line.ts";
 import { cursorOf, readCursor } from "../../input/cursor.ts";
 import { LISTS, type ListName, readFilter, shownKey } from "../../input/list-filter.ts";
 import { oneParameter, searchOf, wholeParameter, wrongParameter } from "../../input/parameters.ts";
+import { untilGone } from "../../live/long-poll.ts";
 import { shownQueue } from "../../named-queue.ts";
 import type { Endpoints } from "../../routes.ts";
 import { documentOf, type MonitorDocument, PROBLEM_BYTES } from "../../task/documents/monitor-document.ts";
@@ -17,6 +18,9 @@ import { queueDocument } from "./queues.ts";
 
 /** The default and the highest number of tasks in a page. */
 export const PAGE = { default: 50, most: 200 } as const;
+
+/** The most entries that are looked at for a page of those that match a filter; in steps, so that none of them holds up the store. */
+export const MOST_LOOKED_AT = 10_000;
 
 /** The index of each list. */
 const INDEX = {
@@ -75,8 +79,21 @@ function readPage(ctx: Context, api: Api, name: ListName): PageRequest {
   return { queue, after, limit, isNewestFirst: order === "newest", filter: readFilter(ctx, name) };
 }
 
+/** Fills a page of those that match a filter, as far as that may go. */
+async function filledPage(ctx: Context, api: Api, name: ListName, request: PageRequest): Promise<Page> {
+  let page = await pageOfList(api, name, request);
+  if (!request.filter) return page;
+  const gone = untilGone(ctx, api);
+  while (page.next && page.entries.length < request.limit && page.looked < MOST_LOOKED_AT && !gone.aborted) {
+    const limit = request.limit - page.entries.length;
+    const more = await pageOfList(api, name, { ...request, after: page.next, limit });
+    page = { ...more, entries: [...page.entries, ...more.entries], looked: page.looked + more.looked };
+  }
+  return page;
+}
+
 async function list(ctx: Context, api: Api, name: ListName): Promise<void> {
-  const { entries, next, looked } = await pageOfList(api, name, readPage(ctx, api, name));
+  const { entries, next, looked } = await filledPage(ctx, api, name, readPage(ctx, api, name));
   const items = await Promise.all(entries.map((entry) => itemOf(ctx, api, name, entry)));
   ctx.set("Cache-Control", "no-store");
   ctx.body = { items: items.flat(), next: next && cursorOf(next), scanned: looked };

@@ -95,6 +95,17 @@ describe("the lists of a queue over HTTP, for an operator", () => {
     expect((await bulk("checked", { ...asked, cursor: "x" })).json.parameter).to.equal("cursor");
   });
 
+  it("are looked through for a filter much further than a page is long", async () => {
+    const body = Array.from({ length: 1100 }, (_, n) => JSON.stringify({ id: `p-${n}`, input: { width: 1 } }));
+    const headers = { ...keys.as("ann"), "Content-Type": "application/x-ndjson" };
+    const path = "/v1/queues/checked/batches?envelope=true&delay=600";
+    await server.send(path, { method: "POST", headers, body: body.join("\n") });
+    const { items, next, scanned } = await list("checked/scheduled?idPrefix=p-1099&limit=1");
+    expect(items.map(({ id }: { id: string }) => id)).to.deep.equal(["p-1099"]);
+    expect(next).to.equal(null);
+    expect(scanned).to.be.at.least(1100);
+  });
+
   it("refuse actions that do not go with a list, and keys without admin", async () => {
     for (const body of [
       { action: "retry", list: "waiting" },

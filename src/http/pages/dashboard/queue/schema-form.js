@@ -89,7 +89,7 @@ export function formFields(schema, value, errors) {
   const kept = withoutField(fields, value);
   return [
     fields.map((field) => shown(field, value, errors)),
-    kept.length > 0 && h("p", { class: "hint", key: "kept" }, `Kept, without a field here: ${kept.join(", ")}`),
+    kept.length > 0 && h("p", { class: "hint kept", key: "kept" }, `Kept, without a field here: ${kept.join(", ")}`),
   ];
 }
 

@@ -15,8 +15,6 @@ import { cells, columns } from "./task-columns.js";
 export const LISTS = ["waiting", "running", "scheduled", "dead", "finished"];
 
 const PAGE = 50;
-/** A filtered page is filled by several requests, but not by any number: a person says whether to go on. */
-const MOST_LOOKS = 5;
 
 /**
  * @param {import("../views/view.js").Desk} desk
@@ -46,27 +44,16 @@ export function taskList(desk, queue) {
       const query = queryOf(tab);
       query.set("limit", String(PAGE));
       if (tab === "dead") query.set("order", "newest");
-      /** @type {import("../server/wire.js").ListedTask[]} */
-      const found = [];
-      let cursor = options().get("cursor");
-      let looked = 0;
+      const cursor = options().get("cursor");
+      if (cursor) query.set("cursor", cursor);
       let refusal = "";
-      for (let look = 1; ; look += 1) {
-        if (cursor) query.set("cursor", cursor);
-        /** @type {import("../server/wire.js").Page} */
-        const page = await ask(`/v1/queues/${encodeURIComponent(queue)}/${tab}?${query}`, { signal }).catch((error) => {
-          if (!(error instanceof ServerError) || error.status !== 400) throw error;
-          refusal = error.message;
-          return { items: [], next: null, scanned: 0 };
-        });
-        found.push(...page.items);
-        cursor = page.next;
-        looked += page.scanned;
-        if (cursor === null || found.length >= PAGE || look === MOST_LOOKS) break;
-      }
-      items = found;
-      next = cursor;
-      scanned = looked;
+      /** @type {import("../server/wire.js").Page} */
+      const page = await ask(`/v1/queues/${encodeURIComponent(queue)}/${tab}?${query}`, { signal }).catch((error) => {
+        if (!(error instanceof ServerError) || error.status !== 400) throw error;
+        refusal = error.message;
+        return { items: [], next: null, scanned: 0 };
+      });
+      ({ items, next, scanned } = page);
       refused = refusal;
       loaded = asked;
     },
@@ -89,32 +76,68 @@ export function taskList(desk, queue) {
           : refused !== ""
             ? h("p", { class: "empty bad", role: "alert", key: "refused" }, refused)
             : items.length === 0
-              ? nothing(tab, known, next, scanned)
+              ? nothing(tab, known, next, looked(tab, known))
               : table(`${known.name}, ${tab}`, columns(tab, known), items, (task) => ({
                   key: task.id,
                   cells: cells(tab, known, task, desk),
                 })),
-        isLoaded && pages(items.length, next),
+        isLoaded && pages(tab, known),
       );
     },
   };
-}
 
-/**
- * @param {number} shown
- * @param {string | null} next
- */
-function pages(shown, next) {
-  const isLater = options().has("cursor");
-  if (!isLater && next === null) return null;
-  return h(
-    "nav",
-    { class: "pages", "aria-label": "Pages" },
-    h("span", { class: "summary" }, shown === 0 ? "" : counted(shown, "task")),
-    isLater && h("button", { type: "button", key: "first", onclick: () => choose({ cursor: null }) }, "First page"),
-    next !== null &&
-      h("button", { type: "button", key: "next", onclick: () => choose({ cursor: next }, true) }, "Next page"),
-  );
+  /**
+   * How many tasks were looked through, of how many; of the latest outcomes the number is not known.
+   * @param {List} tab
+   * @param {import("../server/wire.js").Queue} known
+   */
+  function looked(tab, known) {
+    const all = tab === "finished" ? 0 : known[tab];
+    return scanned < all ? `${count(scanned)} of ${counted(all, "task")}` : counted(scanned, "task");
+  }
+
+  /**
+   * Says no more than is known: which of how many are shown, or how many match so far.
+   * @param {List} tab
+   * @param {import("../server/wire.js").Queue} known
+   */
+  function told(tab, known) {
+    if (items.length === 0) return "";
+    const isLater = options().has("cursor");
+    if (isFiltered(tab)) {
+      const number = `${count(items.length)}${next === null ? "" : "+"}${isLater ? " more" : ""} match`;
+      return next !== null && items.length >= PAGE
+        ? number
+        : `${number}${next === null ? "" : " so far"}: ${looked(tab, known)} were looked through`;
+    }
+    if (tab === "finished")
+      return next === null ? counted(items.length, "task") : `${count(items.length)} tasks, and more`;
+    const first = isLater ? (items[0]?.index ?? null) : 0;
+    const range = first === null ? count(items.length) : `${count(first + 1)}–${count(first + items.length)}`;
+    return `${range} of ${counted(Math.max(known[tab], items.length), "task")}`;
+  }
+
+  /**
+   * @param {List} tab
+   * @param {import("../server/wire.js").Queue} known
+   */
+  function pages(tab, known) {
+    const isLater = options().has("cursor");
+    if (!isLater && next === null && !isFiltered(tab)) return null;
+    const isFull = items.length >= PAGE || !isFiltered(tab);
+    return h(
+      "nav",
+      { class: "pages", "aria-label": "Pages" },
+      h("span", { class: "summary" }, told(tab, known)),
+      isLater && h("button", { type: "button", key: "first", onclick: () => choose({ cursor: null }) }, "First page"),
+      next !== null &&
+        h(
+          "button",
+          { type: "button", key: "next", onclick: () => choose({ cursor: next }, true) },
+          isFull ? "Next page" : "Look further",
+        ),
+    );
+  }
 }
 
 /**
@@ -122,11 +145,12 @@ function pages(shown, next) {
  * @param {List} tab
  * @param {import("../server/wire.js").Queue} queue
  * @param {string | null} next
- * @param {number} scanned
+ * @param {string} looked through how many tasks
  */
-function nothing(tab, queue, next, scanned) {
+function nothing(tab, queue, next, looked) {
   if (isFiltered(tab)) {
-    const text = `Nothing matches among ${count(scanned)} tasks${next === null ? "." : " so far."}`;
+    const more = options().has("cursor") ? "more " : "";
+    const text = `Nothing ${more}matches among ${looked}${next === null ? "." : " so far."}`;
     return h("div", { class: "empty", key: "none" }, h("p", null, text));
   }
   if (tab !== "waiting" || !queue.actions.includes("submit") || queue.waiting > 0) {
