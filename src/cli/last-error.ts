@@ -59,8 +59,13 @@ function undoneText({ steps }: Timeline): string {
   return `undone${at ? ` ${ageText(at)} ago` : ""}: ${names.join(", ")}${more}`;
 }
 
+function retryText({ task: { actions, queue, id } }: Timeline): string {
+  return actions?.includes("retry") ? `to run it again: paihao dead retry ${queue} ${id}` : "";
+}
+
 /**
- * Work on a task, whose end without a result is told to a person with what the handler threw last, and the steps that were undone.
+ * Work on a task, whose end without a result is told to a person with what the handler threw last, the steps that were undone, and how
+ * to run it again if this caller can.
  * @throws CommandError; what the work throws
  */
 export async function withLastError<T>(task: Target, json: boolean | undefined, work: () => Promise<T>): Promise<T> {
@@ -73,7 +78,7 @@ export async function withLastError<T>(task: Target, json: boolean | undefined, 
     const { exitCode, message = "" } = failureOf(error);
     const last = error.kind === "failed" ? lastErrorIn(timeline) : null;
     const lastError = last === null || message.includes(plain(last)) ? "" : `last error: ${last}`;
-    const extras = [lastError, undoneText(timeline)].filter((extra) => extra !== "");
+    const extras = [lastError, undoneText(timeline), retryText(timeline)].filter((extra) => extra !== "");
     if (extras.length === 0) throw error;
     throw new CommandError(exitCode, `${message} (${extras.join("; ")})`, { cause: error });
   }

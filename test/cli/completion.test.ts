@@ -78,6 +78,22 @@ describe("paihao completion", function () {
       );
     });
 
+  it("leaves out the queues that refuse the command", async () => {
+    const completing = async (command: string) => {
+      const { stdout } = await runCli(["__complete", command, ""], { env: { PAIHAO_URL: server.url } });
+      return stdout.split("\n").map((line) => line.split("\t")[0]);
+    };
+    expect(await completing("ls")).to.include.members(["gated", "paihao.undo"]);
+    expect(await completing("submit"))
+      .to.include("gated")
+      .and.not.include("paihao.undo");
+    await server.send("/v1/queues/gated/pause", { method: "POST" });
+    expect(await completing("resume")).to.deep.equal(["gated", ""]);
+    expect(await completing("pause"))
+      .to.include("gated-too")
+      .and.not.include("gated");
+  });
+
   it("completes in bash, with the queues of a server", async function () {
     if (!isThere("bash")) this.skip();
     const complete = (...words: string[]) =>

@@ -7,8 +7,8 @@ import { startServer, type TestServer } from "../helpers/http/server.ts";
 
 describe("paihao and the queues", function () {
   this.timeout(60_000);
-  const keys = testKeys({ admin: ["admin"], user: ["submit"] });
-  const keyOf = (name: "admin" | "user") => keys.as(name).Authorization?.replace("Bearer ", "") ?? "";
+  const keys = testKeys({ admin: ["admin"], user: ["submit"], viewer: ["read"] });
+  const keyOf = (name: "admin" | "user" | "viewer") => keys.as(name).Authorization?.replace("Bearer ", "") ?? "";
   let server: TestServer;
   beforeEach(async () => {
     server = await startServer({ ...keys.env });
@@ -93,15 +93,21 @@ describe("paihao and the queues", function () {
     const { stdout } = await paihao("dead ls failing");
     expect(linesOf(stdout).map((line) => line.split("\t")[0])).to.deep.equal(["two", "one"]);
     expect(stdout).to.match(/1 of 1\ttask-failed: (?!The handler failed)\S/);
-    const [, thrown = ""] = /task-failed: (.*)$/m.exec(stdout) ?? [];
+    const [, thrown = ""] = /task-failed: ([^\t]*)/.exec(stdout) ?? [];
     expect((await paihao("status one")).stdout).to.contain(`last error  ${thrown}\n`);
     const collected = await paihao("get one");
     expect(collected.code).to.equal(1);
     expect(collected.stderr)
       .to.match(/^paihao: The task failed\b/)
-      .and.contain(`last error: ${thrown})`);
+      .and.contain(`last error: ${thrown}; to run it again: paihao dead retry failing one)`);
     const [line = ""] = linesOf((await paihao("watch one", keyOf("admin"))).stderr).slice(-1);
-    expect(line).to.contain(`last error: ${thrown})`);
+    expect(line).to.contain(`last error: ${thrown}; to run it again`);
+    const retryOf = async (key: string) =>
+      linesOf((await paihao("dead ls failing", key)).stdout).map((row) => row.split("\t").at(-1));
+    expect(await retryOf(keyOf("admin"))).to.deep.equal(["", ""]);
+    expect(await retryOf(keyOf("viewer")), "who may not").to.deep.equal(["no", "no"]);
+    expect((await paihao("get one", keyOf("viewer"))).stderr).not.to.contain("run it again");
+    expect((await paihao("status one")).stdout).to.match(/^actions +delete, retry$/m);
     expect(await paihao("dead retry default one")).to.include({ code: 3, stdout: "" });
     const some = await paihao("dead retry failing nobody one");
     expect(some).to.include({ code: 3, stdout: "one\n" });

@@ -1,4 +1,5 @@
 import { Argument, Command } from "commander";
+import type { Queue, QueueAction } from "../../client/status.ts";
 import { isQueueName } from "../../task.ts";
 import { command } from "../command.ts";
 import { candidatesFor } from "../completion/candidates.ts";
@@ -10,6 +11,9 @@ type Shell = keyof typeof COMPLETION_SCRIPTS;
 
 /** Longer than this nobody waits for a Tab. */
 const PATIENCE_MS = 1500;
+
+/** Commands that not every queue takes from every key: the queue lists those that it takes, by the same names. */
+const REFUSED: readonly QueueAction[] = ["submit", "pause", "resume", "retry"];
 
 /** `paihao completion`: the script that completes commands in a shell. */
 export function completionCommand(): Command {
@@ -28,13 +32,13 @@ export function completionCommand(): Command {
 export function completeCommand(program: Command): Command {
   return new Command("__complete").argument("[words...]").action(async function (this: Command, words: string[]) {
     const options = this.optsWithGlobals<ServerOptions>();
-    const queueNames = async (url = options.url) => {
+    const queueNames = async (url = options.url, name = "") => {
       try {
         const signal = AbortSignal.timeout(PATIENCE_MS);
-        const { items } = await ask<{ items: { name: string }[] }>(connectionTo({ ...options, url }), "/v1/queues", {
-          signal,
-        });
-        return items.map(({ name }) => name).filter(isQueueName);
+        const { items } = await ask<{ items: Queue[] }>(connectionTo({ ...options, url }), "/v1/queues", { signal });
+        const action = REFUSED.find((refused) => refused === name);
+        const able = items.filter(({ actions }) => !action || (actions?.includes(action) ?? true));
+        return able.map((queue) => queue.name).filter(isQueueName);
       } catch {
         // There is nobody to tell.
         return [];

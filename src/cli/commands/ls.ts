@@ -36,6 +36,12 @@ const ERROR: Column<Listed> = {
   value: ({ error, errors = [] }) => error && `${error.code}: ${errors[0] ?? error.message}`,
   cut: { where: "end", least: 12 },
 };
+/** Only where something cannot be run again: its work is undone, or the key may not. */
+const RETRY: Column<Listed> = {
+  title: "RETRY",
+  value: ({ actions }) => (actions?.includes("retry") === false ? "no" : null),
+  early: true,
+};
 
 /** How each list is shown. */
 export const COLUMNS: Readonly<Record<ListName, readonly Column<Listed>[]>> = {
@@ -57,7 +63,7 @@ export const COLUMNS: Readonly<Record<ListName, readonly Column<Listed>[]>> = {
       cut: { where: "end", least: 8 },
     },
   ],
-  dead: [ID, ENDED, ATTEMPT, ERROR],
+  dead: [ID, ENDED, ATTEMPT, ERROR, RETRY],
   finished: [ID, STATE, ENDED, TOOK, ERROR],
 };
 

@@ -6,8 +6,8 @@ export interface Candidate {
   readonly description: string;
 }
 
-/** What can stand in a place that is known only while it is typed: the names of queues. */
-export type QueueNames = (url: string | undefined) => Promise<readonly string[]>;
+/** What can stand in a place that is known only while it is typed: the names of the queues that a command can be used on. */
+export type QueueNames = (url: string | undefined, command: string) => Promise<readonly string[]>;
 
 /**
  * The words that may complete the last one of a command line.
@@ -33,7 +33,7 @@ export async function candidatesFor(
     const argument = command.registeredArguments[position] ?? command.registeredArguments.at(-1);
     if (argument?.argChoices) return argument.argChoices.map((word) => ({ word, description: "" }));
     if (argument?.name() !== "queue" || position > 0) return [];
-    return (await queueNames(url)).map((word) => ({ word, description: "queue" }));
+    return (await queueNames(url, command.name())).map((word) => ({ word, description: "queue" }));
   }
 }
 
