@@ -200,10 +200,16 @@ export class Engine {
   /**
    * Stores a task and puts it in line, or returns why not. Submissions of one turn of the event loop are sent together.
    * @param listen this process is notified of its end, even if the task exists already: for a {@link wait} that has begun
+   * @param trace the trace that goes with it, known only once a span has begun: copying the submission would cost more than the span
    * @throws PaihaoError store-unavailable (it may have been stored anyway: submit again under the same id), store-full
    */
-  submit(submission: Submission, settings: QueueSettings, listen = false): Promise<SubmissionVerdict> {
-    return this.#submitter.submit(submission, settings, listen);
+  submit(
+    submission: Submission,
+    settings: QueueSettings,
+    listen = false,
+    trace = submission.trace,
+  ): Promise<SubmissionVerdict> {
+    return this.#submitter.submit(submission, settings, listen, trace);
   }
 
   /** Stores tasks of a queue in their order, as {@link submit} does; never rejects. */

@@ -55,7 +55,11 @@ export function itemOf(
   s: Submission,
   settings: QueueSettings,
   partitions: number,
-  { listener = "", large = isLarge(s.input) }: { listener?: string; large?: boolean } = {},
+  {
+    listener = "",
+    large = isLarge(s.input),
+    trace = s.trace,
+  }: { listener?: string; large?: boolean; trace?: string | undefined } = {},
 ): Item {
   const bytes = typeof s.input === "string" ? Buffer.byteLength(s.input) : s.input.length;
   return {
@@ -77,7 +81,7 @@ export function itemOf(
     deadlineMs: s.deadlineMs,
     share: s.share && storedShare(s.share),
     key: s.key === undefined ? undefined : storedKey(s.key, settings),
-    trace: s.trace,
+    trace,
     large,
   };
 }

@@ -94,11 +94,14 @@ export class Submitter {
     });
   }
 
-  submit(submission: Submission, settings: QueueSettings, listen: boolean): Promise<SubmissionVerdict> {
-    return this.#submit(
-      itemOf(submission, settings, this.#partitionsOf(settings), { listener: listen ? this.#parts.process : "" }),
-      settings,
-    );
+  submit(
+    submission: Submission,
+    settings: QueueSettings,
+    listen: boolean,
+    trace: string | undefined,
+  ): Promise<SubmissionVerdict> {
+    const listener = listen ? this.#parts.process : "";
+    return this.#submit(itemOf(submission, settings, this.#partitionsOf(settings), { listener, trace }), settings);
   }
 
   /** Over how many partitions a queue lies. */

@@ -10,8 +10,7 @@ import type { Api } from "../api.ts";
  */
 export function send(ctx: Context, api: Api, submission: Submission, listen = false): Promise<SubmissionVerdict> {
   const settings = api.engine.settings(submission.queue);
-  const submit = (trace: string) =>
-    api.engine.submit(trace === "" ? submission : { ...submission, trace }, settings, listen);
+  const submit = (trace: string) => api.engine.submit(submission, settings, listen, trace);
   if (!api.tracing || submission.dryRun) return submit(traceOf(ctx.headers));
   return api.tracing.send(submission, submit);
 }
