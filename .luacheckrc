@@ -4,7 +4,7 @@ max_line_length = 145
 -- What Redis gives, the tables in the head of the library (src/store/library/assemble.ts), and its modules.
 read_globals = {
   "redis", "cjson", "struct",
-  "K", "P", "F", "Q", "S", "N", "A", "R", "C", "OPTIONS", "register",
+  "Layout", "K", "P", "F", "Q", "S", "N", "A", "R", "C", "OPTIONS", "register",
   "Number", "Call", "Run", "Input", "Result", "Answers", "Past", "Notices",
   "Rate", "Forecast", "Service", "Snapshot", "Keyed", "Fair",
   "Follow", "Settle", "Lease", "Completion", "Reservation",

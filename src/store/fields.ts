@@ -53,7 +53,7 @@ export const TASK_FIELDS = {
   stepBytes: ["S", "bytes of its steps, once it has some"],
   output: [
     "T",
-    'bytes of what its handler has written; then, of the last calls of write.lua, newest first, "call=values stored"',
+    'bytes of what its handler has written; then, of the last calls of output.lua, newest first, "call=values stored"',
   ],
   restarts: ["J", "how often it was taken back after it had been started; default 0"],
   undoing: [
@@ -102,7 +102,7 @@ export const QUEUE_FIELDS = {
   lost: ["lost", "workers lost while they ran a task"],
   lostAt: ["lostAt", "when the last one was lost, ms"],
   dead: ["dead", "tasks that died"],
-  answers: ["V", "how many dead tasks the last calls of forget.lua deleted, newest first, see lua/answers.lua"],
+  answers: ["V", "how many dead tasks the last calls of dead.lua deleted, newest first, see lua/answers.lua"],
   handedUntil: ["handedUntil", "until when allocated ids may wait for their tasks, ms"],
   virtual: ["virtual", "of a fair line, with the class behind it: the place of what was taken last, see lua/fair.lua"],
   room: [

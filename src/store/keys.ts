@@ -32,7 +32,7 @@ export const KEYS = {
   history: [
     "hs:<queue>",
     "list",
-    "how it stood and what happened to it in the latest intervals of 10 s, newest first: see verbs/sample.lua; capped, PX",
+    "how it stood and what happened to it in the latest intervals of 10 s, newest first: see verbs/history.lua; capped, PX",
   ],
   deadlines: ["c:<queue>", "zset", "tasks with a deadline that have not ended: score = deadline, ms"],
   queue: ["q:<queue>", "hash", "hlc, fence, paused, statistics and counters, see QUEUE_FIELDS"],
@@ -64,7 +64,7 @@ export const KEYS = {
   moved: [
     "moved",
     "zset",
-    "the ids whose tasks are in another partition, see verbs/point.lua: score = when that is checked, ms",
+    "the ids whose tasks are in another partition, see verbs/pointer.lua: score = when that is checked, ms",
   ],
   queues: ["queues", "hash", 'all queues: queue → "registered ms, losses a task survives, and three TTLs"'],
   partitions: ["partitions", "string", "number of partitions, in partition 0 only"],

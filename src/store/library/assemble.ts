@@ -3,6 +3,8 @@ import { SHARED } from "../constants.ts";
 import { QUEUE_FIELDS, TASK_FIELDS } from "../fields.ts";
 import { START } from "../keys.ts";
 import { ANSWER_LETTERS, RATE_LETTERS, STATE_LETTERS, TASK_NOTICES } from "../letters.ts";
+import type { Layout } from "../verbs/codec.ts";
+import * as VERBS from "../verbs/verbs.ts";
 
 /** The modules of `store/lua`, each behind those that it uses. `call.lua` is the table `Call` of all behind it. */
 export const MODULES = [
@@ -26,6 +28,7 @@ export const MODULES = [
  * | `A.cancel`            | before a remembered answer: `'c'`                    | `ANSWER_LETTERS`  |
  * | `R.accepted`          | before the number of a bucket that counts: `'a'`     | `RATE_LETTERS`    |
  * | `C.classSpan`         | a constant: `35184372088832`                         | `SHARED`          |
+ * | `Layout.pause.args`   | where a verb has its arguments and the members of its answers, by name: see below | `VERBS` |
  */
 const TABLES: Readonly<Record<string, Readonly<Record<string, string | number | readonly number[]>>>> = {
   P: START,
@@ -82,6 +85,9 @@ export function assemble(store: URL): string {
 export const names = (): string[] => [
   ...Object.entries(TABLES).map(([name, values]) => tableOf(name, values)),
   keyMakers(),
+  `local Layout = {\n${Object.entries(VERBS)
+    .map(([verb, { layout }]) => layoutOf(verb, layout))
+    .join("")}}\n`,
 ];
 
 /** The table of a module: `call.lua` is `Call`. */
@@ -90,6 +96,28 @@ export const moduleName = (file: string): string => file.slice(0, 1).toUpperCase
 function tableOf(name: string, values: (typeof TABLES)[string]): string {
   const lines = Object.entries(values).map(([field, value]) => `  ${field} = ${literal(value)},\n`);
   return `local ${name} = {\n${lines.join("")}}\n`;
+}
+
+/**
+ * Of each list of names where each stands in it, and how many there are: `args = { queue = 1, paused = 2, width = 2 }`. The number of items
+ * that come last is `args.count`.
+ */
+export function tablesOf({ args = [], ...lists }: Layout): Record<string, Record<string, number>> {
+  const all = Object.entries({ args: lists.item ? [...args, "count"] : args, ...lists });
+  return Object.fromEntries(
+    all.map(([list, names = []]) => [
+      list,
+      Object.fromEntries([...names.map((name, n) => [name, n + 1] as const), ["width", names.length]]),
+    ]),
+  );
+}
+
+function layoutOf(verb: string, layout: Layout): string {
+  const tables = Object.entries(tablesOf(layout)).map(([list, places]) => {
+    const fields = Object.entries(places).map(([name, place]) => `${name} = ${place}`);
+    return `    ${list} = { ${fields.join(", ")} },\n`;
+  });
+  return `  ${verb} = {\n${tables.join("")}  },\n`;
 }
 
 /** Functions that make keys; those of keys of which a partition has only one take no name. */

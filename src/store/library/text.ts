@@ -1,6 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { SHARED } from "../constants.ts";
+import type { VerbFunctions } from "../verbs/script.ts";
 import { assemble } from "./assemble.ts";
 
 /** What the text depends on. */
@@ -17,16 +18,6 @@ export interface LibraryText {
   readonly text: string;
   /** The functions of each verb. */
   readonly functions: ReadonlyMap<string, VerbFunctions>;
-}
-
-/** The functions of a verb. */
-export interface VerbFunctions {
-  readonly name: string;
-  /**
-   * The same without writes; only of a verb that needs room to write and that a server refuses as a whole when it takes no writes, though
-   * there may be nothing to write, e.g. for a submission that is stored already.
-   */
-  readonly reading?: string;
 }
 
 /** Where the build has put the library; from source it is assembled. */

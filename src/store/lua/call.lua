@@ -23,4 +23,15 @@ function Call.next_hlc(call, last)
   return math.max(last + 1, math.floor((call.now_exact - C.epochMs) * 16))
 end
 
+-- Runs a verb for each of its items: run(call, args, at, shared), where args[at + ITEM.id] is an argument of the item. Returns the verdicts.
+--   layout  of the verb, with `item`
+function Call.each(call, args, layout, run, shared)
+  local verdicts, at, width = {}, layout.args.count, layout.item.width
+  for n = 1, tonumber(args[at]) do
+    verdicts[n] = run(call, args, at, shared)
+    at = at + width
+  end
+  return verdicts
+end
+
 return Call

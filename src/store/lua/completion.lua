@@ -1,6 +1,8 @@
 -- Finishes tasks with their results: complete.lua does, and reserve.lua in the same call as it takes the next ones.
 local Completion = {}
 
+local ARGS, GROUP, TASK = Layout.complete.args, Layout.complete.group, Layout.complete.task
+
 -- Ends a task that has any of the fields that few tasks have. Returns false if its cancel was requested: the result is dropped, and it
 -- is canceled.
 local function complete_rare(call, queue, id, key, result, stay)
@@ -71,21 +73,19 @@ local function complete_one(call, ends, id, fence, result, stay, teller)
   return told and 'done:' .. told .. ':' .. call.now_text or 'done'
 end
 
---   args   the arguments of the verb, in which from `at` on stand the process that completes them (see complete.lua) and the number of
---          groups; of each its queue, keep (ms), tombstone (ms) and number of tasks; and of each of these id, fence and result (its
---          stored form)
+--   args   the arguments of the verb, in which behind `at` stand those of complete.lua
 --   asked  nil, or the queue whose hash the caller goes on with, and the field of a reservation: see Service.note_ends
 -- Returns a verdict of each, in one string with a space between: see complete.lua. Where tasks of the queue asked for have ended also
 -- what Service.note_ends returns, and the caller writes it; of all others it is written here.
 function Completion.complete(call, args, at, asked, lane)
-  local teller, groups = args[at], tonumber(args[at + 1])
+  local teller, groups = args[at + ARGS.process], tonumber(args[at + ARGS.groups])
   if groups == 0 then return '' end
-  at = at + 1
+  at = at + ARGS.width
   local verdicts, nth, queues = {}, 0, {}
   for _ = 1, groups do
-    local queue, keep, tombstone, count = unpack(args, at + 1, at + 4)
-    local stay = Result.stay(call, keep, tombstone)
-    at = at + 4
+    local queue, tasks = args[at + GROUP.queue], tonumber(args[at + GROUP.tasks])
+    local stay = Result.stay(call, args[at + GROUP.keepMs], args[at + GROUP.tombstoneMs])
+    at = at + GROUP.width
     -- What has ended of a queue: the ids; of those that succeeded the service times, and their entries for Settle.note_finished; and
     -- how many were canceled.
     local ends = queues[queue]
@@ -94,10 +94,10 @@ function Completion.complete(call, args, at, asked, lane)
       ends = { queue = queue, ids = { nil }, times = { nil }, outcomes = { nil }, canceled = 0 }
       queues[queue] = ends
     end
-    for _ = 1, tonumber(count) do
+    for _ = 1, tasks do
       nth = nth + 1
-      verdicts[nth] = complete_one(call, ends, args[at + 1], args[at + 2], args[at + 3], stay, teller)
-      at = at + 3
+      verdicts[nth] = complete_one(call, ends, args[at + TASK.id], args[at + TASK.fence], args[at + TASK.result], stay, teller)
+      at = at + TASK.width
     end
   end
 

@@ -1,17 +1,26 @@
 -- Which tasks of a list are wanted.
 local Filter = {}
 
--- Reads a filter from six arguments; "" stands for any:
---   prefix  what their ids begin with
+-- An entry of a list, see Filter.entry.
+Filter.ENTRY = Layout.page.entry
+local ENTRY = Filter.ENTRY
+
+-- Reads a filter from arguments, of which `names` are the names; "" stands for any:
+--   prefix    what their ids begin with
 --   caller
---   key     whose share they take, or which others of their key they wait for: as it is stored, see engine/submission/submission.ts
---   states  their letters
---   before  created then or earlier, ms
---   age     created so long ago or longer, ms
-function Filter.read(call, args, at)
-  local prefix, caller, key, states, before, age = unpack(args, at, at + 5)
-  local latest = math.min(tonumber(before) or math.huge, age ~= '' and call.now - age or math.huge)
-  return { prefix = prefix, caller = caller, key = key, states = states, latest = latest }
+--   key       whose share they take, or which others of their key they wait for: as it is stored, see engine/submission/submission.ts
+--   states    their letters
+--   beforeMs  created then or earlier
+--   ageMs     created so long ago or longer
+function Filter.read(call, args, names)
+  local before, age = tonumber(args[names.beforeMs]), tonumber(args[names.ageMs])
+  return {
+    prefix = args[names.prefix],
+    caller = args[names.caller],
+    key = args[names.key],
+    states = args[names.states],
+    latest = math.min(before or math.huge, age and call.now - age or math.huge),
+  }
 end
 
 -- The name of the share or of the line key of a task, "" for none; of the fields of its record.
@@ -20,7 +29,7 @@ function Filter.name(key, share)
 end
 
 -- Takes the id and score of an entry, and in a list of finished tasks when its task ended: one that was run again or destroyed since is
--- not wanted. Returns {id, score, key, run} if the task is wanted, else nil; key and run (see run.lua) are "" if it has none.
+-- not wanted. Returns the entry if the task is wanted, else nil; key and run (see run.lua) are "" if it has none.
 function Filter.entry(call, filter, id, score, ended)
   if string.sub(id, 1, #filter.prefix) ~= filter.prefix then return nil end
   local state, caller, created, key, share, run, ended_at, destroyed = unpack(redis.call(
@@ -32,7 +41,7 @@ function Filter.entry(call, filter, id, score, ended)
     and (filter.key == '' or name == filter.key)
     and (filter.states == '' or (state and string.find(filter.states, state, 1, true)))
     and (filter.latest == math.huge or (tonumber(created) or 0) <= filter.latest)
-  return wanted and { id, score, name, run or '' } or nil
+  return wanted and { [ENTRY.id] = id, [ENTRY.score] = score, [ENTRY.key] = name, [ENTRY.run] = run or '' } or nil
 end
 
 return Filter

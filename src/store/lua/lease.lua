@@ -39,9 +39,22 @@ function Lease.release(call, queue, id, stay)
   return 'released'
 end
 
+-- How a queue ends tasks, of arguments behind `at` with the names `of`.
+--   cap  most dead tasks kept
+function Lease.ends(args, at, of, cap)
+  return {
+    most_lost = tonumber(args[at + of.maxLost]),
+    problem = args[at + of.problem],
+    keep = args[at + of.keepMs],
+    tombstone = args[at + of.tombstoneMs],
+    dead = args[at + of.deadMs],
+    cap = cap,
+  }
+end
+
 -- A running task has lost its worker: a loss is counted apart from attempts, and one too many is its end. What counts is a process
 -- that died while the handler ran in it: where the worker has yet to say that it begins, nothing is counted.
---   ends  how its queue ends tasks: {most_lost, problem, keep, tombstone, dead, cap}
+--   ends  how its queue ends tasks, see Lease.ends
 -- Returns what became of it ("waiting", "released" where nothing was counted, "dead", "canceled") and its losses.
 function Lease.lose(call, queue, id, ends)
   local key, counters = K.task(call, id), K.queue(call, queue)

@@ -1,6 +1,8 @@
 -- What a look at tasks returns, see inspect.lua.
 local Look = {}
 
+local LOOK, ANSWER, TASK = Layout.inspect.item, Layout.inspect.answer, Layout.inspect.task
+
 local whole = Number.whole
 -- Most bytes of a result in an answer.
 local INSIDE = 4096
@@ -18,14 +20,17 @@ local function place_of(call, queue, state, id)
   return state == S.running and '0' or '', '', ''
 end
 
-local function look_at(call, id, wants_result, lines, seen)
+-- Returns what is found of a task, "" for what it does not have: its facts with a space between, see FACTS in verbs/inspect.ts; of a long result
+-- the length, as a number. Of an unknown task "", or its partition if it is in another one.
+local function look_at(call, args, at, seen)
+  local id = args[at + LOOK.id]
   local key = K.task(call, id)
   local queue, state, created, extra, run = unpack(redis.call('HMGET', key, F.queue, F.state, F.created, F.extra, F.run))
   -- Where it is, if it is in another partition.
   if not state then return queue and redis.call('HGET', key, F.home) or '' end
-  if not seen[queue] then
-    seen[queue] = true
-    lines[#lines + 1] = Snapshot.of(call, queue)
+  if not seen.queues[queue] then
+    seen.queues[queue] = true
+    seen.snapshots[#seen.snapshots + 1] = Snapshot.of(call, queue)
   end
   local index, score, due = place_of(call, queue, state, id)
   local facts
@@ -55,24 +60,25 @@ local function look_at(call, id, wants_result, lines, seen)
     facts = ' ' .. (t[1] or '') .. ' ' .. (expires or '') .. '    ' .. place .. '  '
   end
   local result, errors = '', ''
-  if wants_result and expires then
+  if expires and args[at + LOOK.result] == '1' then
     -- One in the hash may still be there when its time is over.
     if (tonumber(expires) or call.now + 1) > call.now then result = Result.read(call, id, key, first, INSIDE) end
     if state == S.failed then errors = redis.call('HGET', key, F.errors) or '' end
   end
   local allowed = Allowed.list(call, id, key, queue, state, run, cancel, destroyed, expires)
   facts = queue .. ' ' .. state .. ' ' .. allowed .. ' ' .. (created or '') .. facts
-  return { facts, progress, caller, result, errors, run or '' }
+  return {
+    [TASK.facts] = facts, [TASK.progress] = progress, [TASK.caller] = caller, [TASK.result] = result, [TASK.errors] = errors,
+    [TASK.run] = run or '',
+  }
 end
 
---   args  the arguments of the verb, in which from `at` on stand the number of tasks; and of each id and result ("1" to have it, "0"
---         not to)
-function Look.at(call, args, at)
-  local tasks, lines, seen = {}, {}, {}
-  for n = 1, tonumber(args[at]) do
-    tasks[n] = look_at(call, args[at + n * 2 - 1], args[at + n * 2] == '1', lines, seen)
-  end
-  return { call.now_text, lines, tasks }
+--   layout  of the verb, which has the items of inspect.lua
+function Look.at(call, args, layout)
+  -- The queues that were met.
+  local seen = { queues = {}, snapshots = {} }
+  local tasks = Call.each(call, args, layout, look_at, seen)
+  return { [ANSWER.nowMs] = call.now_text, [ANSWER.snapshots] = seen.snapshots, [ANSWER.tasks] = tasks }
 end
 
 return Look

@@ -1,17 +1,9 @@
 -- Checks tasks against the indexes of their queues, and heals what disagrees where that is asked for: a task belongs in exactly
 -- the one index that its state names, and an entry belongs to a task; a key of a fair line is in both of its tables; and in a keyed line
 -- those may start that keyed.lua says.
---
--- args[1]  of: what the keys of tasks begin with, or those of the index whose entries are checked against their
---          tasks, or of the table of a fair line whose keys are checked against the other one, or of the
---          line of a key
--- args[2]  queue: of the index, of a key's line with its key; "" for tasks
--- args[3]  heal: "1" to make them agree, "0" only to look
--- args[4…] id: of a task or entry each; entries that have left since they were read are passed over
---
--- Returns the ids of those that disagreed.
 
 local whole = Number.whole
+local ARGS = Layout.audit.args
 -- The index of each state that has one.
 local HOME = { [S.waiting] = P.waiting, [S.scheduled] = P.scheduled, [S.retrying] = P.scheduled, [S.running] = P.leases }
 local INDEXES = { P.waiting, P.scheduled, P.leases, P.dead }
@@ -173,10 +165,13 @@ local CHECKS = {
   [P.shareEnds] = check_share,
 }
 
+-- `of` is what the keys of tasks begin with, or those of the index whose entries are checked against their tasks, or of the table of a fair
+-- line whose keys are checked against the other one, or of the line of a key. An entry that has left since it was read is passed over.
+-- Returns the ids of those that disagreed.
 register('audit', {}, function(keys, args)
-  local call, of, queue, heal = Call.new(keys), args[1], args[2], args[3] == '1'
+  local call, of, queue, heal = Call.new(keys), args[ARGS.of], args[ARGS.queue], args[ARGS.heal] == '1'
   local check, wrong = CHECKS[of] or check_entry, {}
-  for n = 4, #args do
+  for n = ARGS.count + 1, #args do
     if not check(call, heal, of, queue, args[n]) then wrong[#wrong + 1] = args[n] end
   end
   Keyed.tell_freed(call)

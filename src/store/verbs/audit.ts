@@ -1,6 +1,6 @@
 import { type Index, START } from "../keys.ts";
+import { verb } from "./codec.ts";
 import { list, text } from "./reply.ts";
-import type { Script } from "./script.ts";
 
 /** What one call of an audit checks. */
 export interface AuditItems {
@@ -14,10 +14,12 @@ export interface AuditItems {
 }
 
 /** Compares tasks with indexes, or the reverse; returns the ids that disagree. */
-export const audit =
-  (script: Script) =>
-  async (tag: string, { index, ids, heal }: AuditItems): Promise<string[]> => {
-    const of = index ? START[index.name] : START.task;
-    const args = [of, index?.queue ?? "", heal ? "1" : "0", ...ids];
-    return list(await (heal ? script.text(tag, args) : script.reading(tag, args))).map(text);
-  };
+export const audit = verb(
+  { args: ["of", "queue", "heal"], item: ["id"] },
+  (script) =>
+    async (tag: string, { index, ids, heal }: AuditItems): Promise<string[]> => {
+      const of = index ? START[index.name] : START.task;
+      const args = [of, index?.queue ?? "", heal ? "1" : "", ids.length, ...ids];
+      return list(await (heal ? script.text(tag, args) : script.reading(tag, args))).map(text);
+    },
+);

@@ -1,11 +1,6 @@
 -- Cancels tasks; of a finished one it destroys the result.
---
--- args[1]  count: number of tasks, each with the five arguments that follow
--- args[2…] id, word (that only this call has), keep (ms), tombstone (ms), only ("pending" to leave a task alone that has
---          ended, "ended" to leave one alone that has not, "" for neither)
---
--- Returns a verdict of each: "canceled" (it has left the line), "requested" (it is running: its worker is told), "destroyed",
--- "already" (canceled, expired or destroyed by another call), "left" (alone), "unknown".
+
+local TASK = Layout.cancel.item
 
 local function destroy(call, queue, id, key, state, undo)
   redis.call('ZREM', K.dead(call, queue), id)
@@ -14,7 +9,8 @@ local function destroy(call, queue, id, key, state, undo)
   Settle.destroy(call, id, key)
 end
 
-local function cancel(call, id, word, keep, tombstone, only)
+local function cancel(call, args, at)
+  local id, word, only = args[at + TASK.id], args[at + TASK.call], args[at + TASK.only]
   local key = K.task(call, id)
   local state, queue, destroyed, expires, undo, answers =
     unpack(redis.call('HMGET', key, F.state, F.queue, F.destroyed, F.expires, F.undo, F.answers))
@@ -27,7 +23,8 @@ local function cancel(call, id, word, keep, tombstone, only)
 
   local verdict = 'destroyed'
   if ending == 'cancel' then
-    verdict = Settle.cancel(call, id, state, queue, C.cancelByCaller, Result.stay(call, keep, tombstone))
+    local stay = Result.stay(call, args[at + TASK.keepMs], args[at + TASK.tombstoneMs])
+    verdict = Settle.cancel(call, id, state, queue, C.cancelByCaller, stay)
   else
     destroy(call, queue, id, key, state, undo)
   end
@@ -35,9 +32,11 @@ local function cancel(call, id, word, keep, tombstone, only)
   return verdict
 end
 
+-- Returns a verdict of each: "canceled" (it has left the line), "requested" (it is running: its worker is told), "destroyed", "already"
+-- (canceled, expired or destroyed by another call), "left" (alone), "unknown".
 register('cancel', { 'allow-oom' }, function(keys, args)
-  local call, verdicts = Call.new(keys), {}
-  for n = 1, tonumber(args[1]) do verdicts[n] = cancel(call, unpack(args, n * 5 - 3, n * 5 + 1)) end
+  local call = Call.new(keys)
+  local verdicts = Call.each(call, args, Layout.cancel, cancel)
   Notices.send(call)
   Keyed.tell_freed(call)
   return verdicts

@@ -1,5 +1,5 @@
 import type { Call } from "./answers.ts";
-import type { Script } from "./script.ts";
+import { each, names, verb } from "./codec.ts";
 import type { Retention } from "./settle.ts";
 
 /** A task to cancel. */
@@ -12,8 +12,12 @@ export interface Cancellation extends Call, Retention {
 /** The verdict, see cancel.lua. */
 export type CancelVerdict = "canceled" | "requested" | "destroyed" | "already" | "left" | "unknown";
 
+const CANCELLATION = names<Cancellation>("id", "call", "keepMs", "tombstoneMs", "only");
+
 /** Cancels tasks; deletes the result of one that has ended. */
-export const cancel =
-  (script: Script) =>
-  (tag: string, items: readonly Cancellation[]): Promise<CancelVerdict[]> =>
-    script.verdicts(tag, items, (t) => [t.id, t.call, t.keepMs, t.tombstoneMs, t.only ?? ""]);
+export const cancel = verb(
+  { item: CANCELLATION },
+  (script) =>
+    (tag: string, items: readonly Cancellation[]): Promise<CancelVerdict[]> =>
+      each(script, tag, CANCELLATION, items),
+);

@@ -1,7 +1,8 @@
+import { names, verb } from "./codec.ts";
 import { grouped } from "./grouped.ts";
 import type { Lease } from "./lease.ts";
 import { text } from "./reply.ts";
-import type { Argument, Script } from "./script.ts";
+import type { Argument } from "./script.ts";
 import type { Retention } from "./settle.ts";
 
 /** A task that has succeeded, with its encoded result. */
@@ -27,24 +28,25 @@ export interface Completed {
   readonly own: readonly OwnEnd[];
 }
 
+const GROUP = names<Completion>("queue", "keepMs", "tombstoneMs");
+const TASK = names<Completion>("id", "fence", "result");
+
 /**
  * Completes tasks with their results.
  * @param process the name of this process in records
  */
-export const complete =
-  (script: Script) =>
-  async (tag: string, items: readonly Completion[], process = ""): Promise<Completed> =>
-    completed(text(await script.text(tag, completeArguments(process, items))));
+export const complete = verb(
+  { args: ["process", "groups"], group: [...GROUP, "tasks"], task: TASK },
+  (script) =>
+    async (tag: string, items: readonly Completion[], process = ""): Promise<Completed> =>
+      completed(text(await script.text(tag, completeArguments(process, items)))),
+);
 
 /** The arguments of complete.lua, and the last ones of reserve.lua. */
-export function completeArguments(process: string, items: readonly Completion[]): Argument[] {
-  const groups = grouped(items, {
-    together: (a, b) => a.queue === b.queue && a.keepMs === b.keepMs && a.tombstoneMs === b.tombstoneMs,
-    head: (args, { queue, keepMs, tombstoneMs }) => args.push(queue, keepMs, tombstoneMs),
-    item: (args, { id, fence, result }) => args.push(id, fence, result),
-  });
-  return [process, ...groups];
-}
+export const completeArguments = (process: string, items: readonly Completion[]): Argument[] => [
+  process,
+  ...grouped(items, GROUP, TASK),
+];
 
 /** Parses the reply of complete.lua. */
 export function completed(reply: string): Completed {

@@ -1,20 +1,21 @@
 -- Copies tasks with all that belongs to each, of one instant: its record, input, result, steps and output, and its places in the
 -- indexes.
---
--- args[1]  most: bytes after which no further task is begun
--- args[2…] id: of a task each
---
--- Returns for each task, in this order, {{key without the base, type, expires (ms; 0 for never), content}, …}: a string itself, the
--- names and values of a hash or the members and scores of a sorted set in turns, or the values of a list. Nothing for an unknown
--- task. Fewer than asked for if they became too long; at least one.
 
 local whole = Number.whole
+local ARGS, COPIED = Layout.copy.args, Layout.copy.copied
+
+-- Of a string its content is the string itself; else the names and values of a hash or the members and scores of a sorted set in turns, or
+-- the values of a list.
+local function part(call, key, kind, expires, content)
+  local name = string.sub(key, #call.base + 1)
+  return { [COPIED.key] = name, [COPIED.type] = kind, [COPIED.expiresMs] = expires, [COPIED.items] = content }
+end
 
 -- Adds a key to the parts of a task. Returns how many bytes its content has.
 local function add(call, parts, key, kind, content)
   if not content or (kind ~= 'string' and #content == 0) then return 0 end
   local left = redis.call('PTTL', key)
-  parts[#parts + 1] = { string.sub(key, #call.base + 1), kind, left < 0 and '0' or whole(call.now + left), content }
+  parts[#parts + 1] = part(call, key, kind, left < 0 and '0' or whole(call.now + left), content)
   if kind == 'string' then return #content end
   local bytes = 0
   for _, value in ipairs(content) do bytes = bytes + #value end
@@ -24,7 +25,7 @@ end
 -- Adds its place in an index. An entry has no time of its own.
 local function add_entry(call, parts, key, id)
   local score = redis.call('ZSCORE', key, id)
-  if score then parts[#parts + 1] = { string.sub(key, #call.base + 1), 'zset', '0', { id, score } } end
+  if score then parts[#parts + 1] = part(call, key, 'zset', '0', { id, score }) end
 end
 
 -- Returns the parts of a task, and how many bytes they have.
@@ -47,13 +48,15 @@ local function copy(call, id)
   return parts, bytes
 end
 
+-- Returns the parts of each task, in this order; nothing for an unknown task. Fewer than asked for if they became too long: behind so many
+-- bytes no further task is begun.
 register('copy', { 'no-writes' }, function(keys, args)
-  local call, most, all_bytes = Call.new(keys), tonumber(args[1]), 0
+  local call, most, all_bytes = Call.new(keys), tonumber(args[ARGS.bytes]), 0
   local copies = {}
-  for n = 2, #args do
-    if n > 2 and all_bytes >= most then break end
-    local parts, bytes = copy(call, args[n])
-    copies[n - 1], all_bytes = parts, all_bytes + bytes
+  for n = 1, tonumber(args[ARGS.count]) do
+    if n > 1 and all_bytes >= most then break end
+    local parts, bytes = copy(call, args[ARGS.count + n])
+    copies[n], all_bytes = parts, all_bytes + bytes
   end
   return copies
 end)

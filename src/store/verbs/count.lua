@@ -1,13 +1,7 @@
 -- Counts, for tasks of other partitions, how many of this one stand before them in the same queue, and how long the line is.
---
--- args[1…] of each queue: its name, "<" or "<=" (whether equal scores stand before a task), and the scores of the tasks with a space
---          between; "score+n" stands for a score and the n whole numbers that follow it
---
--- Returns of each queue, in one string with a space between: waiting, scheduled, running, resting ("1" or
--- "0"), and of each task how many stand before it; "count*n" stands for n times the same count, "count+n" for n counts of which each
--- is one more than the one before.
 
 local whole = Number.whole
+local QUESTION = Layout.count.item
 
 local function count_before(line, score)
   -- Where nobody waits nobody stands before anyone.
@@ -37,13 +31,14 @@ local function count_each(call, line, first, last, at_first, at_last)
   end
 end
 
-local function count(call, queue, comparison, scores)
-  local line = { queue = queue, key = K.waiting(call, queue), sign = comparison == '<=' and '' or '(', unique = nil }
+local function count(call, args, at)
+  local queue, equals, places = args[at + QUESTION.queue], args[at + QUESTION.equals] == '1', args[at + QUESTION.places]
+  local line = { queue = queue, key = K.waiting(call, queue), sign = equals and '' or '(', unique = nil }
   line.waiting = redis.call('ZCARD', line.key)
   local resting = redis.call('HEXISTS', K.queue(call, queue), Q.rest)
   local answer = { line.waiting, redis.call('ZCARD', K.scheduled(call, queue)), redis.call('ZCARD', K.leases(call, queue)), resting }
   line.answer = answer
-  for score, more in string.gmatch(scores, '([^%s+]+)%+?(%d*)') do
+  for score, more in string.gmatch(places, '([^%s+]+)%+?(%d*)') do
     local before = count_before(line, Fair.own_score(call, queue, score))
     if more ~= '' then
       local last = tonumber(score) + tonumber(more)
@@ -56,8 +51,9 @@ local function count(call, queue, comparison, scores)
   return table.concat(answer, ' ')
 end
 
+-- Places are scores with a space between; "score+n" stands for a score and the n whole numbers that follow it. Returns of each queue, in one
+-- string with a space between: waiting, scheduled, running, resting ("1" or "0"), and of each task how many stand before it; "count*n" stands
+-- for n times the same count, "count+n" for n counts of which each is one more than the one before.
 register('count', { 'no-writes' }, function(keys, args)
-  local call, answers = Call.untimed(keys), {}
-  for n = 1, #args / 3 do answers[n] = count(call, unpack(args, n * 3 - 2, n * 3)) end
-  return answers
+  return Call.each(Call.untimed(keys), args, Layout.count, count)
 end)

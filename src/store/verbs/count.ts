@@ -1,5 +1,5 @@
+import { names, verb, written } from "./codec.ts";
 import { list, text } from "./reply.ts";
-import type { Script } from "./script.ts";
 
 /** Places of tasks of other partitions. */
 export interface Question {
@@ -29,22 +29,30 @@ export interface Counted {
 /** Short, since the caller also has partitions that answer while a cluster is changing. */
 const PATIENCE_MS = 300;
 
+/** A question as it is sent. */
+interface SentQuestion extends Omit<Question, "places"> {
+  readonly places: string;
+}
+const QUESTION = names<SentQuestion>("queue", "equals", "places");
+
 /** Counts the tasks of this partition that come before some places, and its lines. */
-export const count =
-  (script: Script) =>
-  async (tag: string, questions: readonly Question[]): Promise<Counted[]> => {
-    const args = questions.flatMap((q) => [q.queue, q.equals ? "<=" : "<", q.places.text]);
-    return list(await script.text(tag, args, PATIENCE_MS)).map((reply) => {
-      const [waiting, scheduled, running, resting, ...before] = text(reply).split(" ");
-      return {
-        waiting: Number(waiting),
-        scheduled: Number(scheduled),
-        running: Number(running),
-        resting: resting === "1",
-        before: countsOf(before),
-      };
-    });
-  };
+export const count = verb(
+  { item: QUESTION },
+  (script) =>
+    async (tag: string, questions: readonly Question[]): Promise<Counted[]> => {
+      const args = questions.flatMap((q) => written(QUESTION, { ...q, places: q.places.text }));
+      return list(await script.text(tag, [questions.length, ...args], PATIENCE_MS)).map((reply) => {
+        const [waiting, scheduled, running, resting, ...before] = text(reply).split(" ");
+        return {
+          waiting: Number(waiting),
+          scheduled: Number(scheduled),
+          running: Number(running),
+          resting: resting === "1",
+          before: countsOf(before),
+        };
+      });
+    },
+);
 
 /** Roughly: mostly few tasks of other partitions stand in between, and looking for them halves the run again and again. */
 const WORK_OF_CONSECUTIVE = 0.1;

@@ -1,5 +1,5 @@
+import { each, names, verb } from "./codec.ts";
 import type { Lease } from "./lease.ts";
-import type { Script } from "./script.ts";
 import type { Retention } from "./settle.ts";
 
 /** Another attempt after the backoff, one at the time that the handler chose, or none. */
@@ -20,13 +20,15 @@ export interface FailItem extends Lease, Retention {
 /** The verdict, see fail.lua. */
 export type FailVerdict = "retrying" | "failed" | "dead" | "canceled" | "already" | "stale" | "unknown";
 
+const FAILURE = names<FailItem>(
+  ...(["queue", "id", "fence", "kind", "attempts", "delayMs", "error", "code"] as const),
+  ...(["result", "keepMs", "tombstoneMs", "deadMs"] as const),
+);
+
 /** Ends failed attempts. */
-export const fail =
-  (script: Script) =>
-  (tag: string, items: readonly FailItem[], deadCap: number): Promise<FailVerdict[]> => {
-    const write = (t: FailItem) => [
-      ...[t.queue, t.id, t.fence, t.kind, t.attempts, t.delayMs, t.error, t.code],
-      ...[t.result, t.keepMs, t.tombstoneMs, t.deadMs],
-    ];
-    return script.verdicts(tag, items, write, deadCap);
-  };
+export const fail = verb(
+  { args: ["deadCap"], item: FAILURE },
+  (script) =>
+    (tag: string, items: readonly FailItem[], deadCap: number): Promise<FailVerdict[]> =>
+      each(script, tag, FAILURE, items, [deadCap]),
+);

@@ -1,32 +1,30 @@
+import type { Names } from "./codec.ts";
 import type { Argument } from "./script.ts";
 
-/** How items are written as arguments. */
-interface Grouping<T> {
-  /** Whether two consecutive items have a common head. */
-  together(a: T, b: T): boolean;
-  head(args: Argument[], first: T): void;
-  item(args: Argument[], item: T): void;
-}
-
 /**
- * Items as arguments of a hot script. Each argument and each element of a reply costs the client more than Redis, so the common
- * head of consecutive items is sent once.
+ * Items as arguments of a hot script, behind the number of their groups. Each argument and each element of a reply costs the client more than
+ * Redis, so that what consecutive items have in common is sent once, and then how many they are.
  */
-export function grouped<T>(items: readonly T[], { together, head, item }: Grouping<T>): Argument[] {
+export function grouped<T>(items: readonly T[], head: Names<T>, own: Names<T>): Argument[] {
   const args: Argument[] = [0];
   let groups = 0;
   let length = 0;
   let first: T | undefined;
   for (const one of items) {
-    if (first === undefined || !together(first, one)) {
+    if (first === undefined || !haveSame(head, first, one)) {
       groups += 1;
       first = one;
-      head(args, one);
+      for (const name of head) args.push(one[name] as Argument);
       length = args.push(0) - 1;
     }
     args[length] = Number(args[length]) + 1;
-    item(args, one);
+    for (const name of own) args.push(one[name] as Argument);
   }
   args[0] = groups;
   return args;
+}
+
+function haveSame<T>(names: Names<T>, a: T, b: T): boolean {
+  for (const name of names) if (a[name] !== b[name]) return false;
+  return true;
 }

@@ -1,15 +1,161 @@
--- The histories of queues.
---
--- args[1]  count: the latest samples to return of each
--- args[2…] queue: a name each
---
--- Returns {now (ms), of each {sample, …}, the newest first: see sample.lua}: a sample is "interval waiting running scheduled dead
--- accepted started finished failed", then the 50th and 95th percentile of service times, and of waits, ms, a hyphen for none. The
--- interval is the time of its beginning, in intervals.
+-- The histories of queues: how they stood at the end of each interval, and what happened to them in it. A sample is "interval waiting
+-- running scheduled dead accepted started finished failed", then the 50th and 95th percentile of service times, and of waits, ms, a hyphen
+-- for none. The interval is the time of its beginning, in intervals.
 
+local whole = Number.whole
+-- The history of a queue that does not change is kept for so long, ms.
+local KEEP_MS = 2 * C.mostSamples * C.bucketMs
+-- Of so many of the latest outcomes at most it is looked up how long they took.
+local MOST_LOOKED_AT = 64
+-- A place in a plain line says when the task joined it. After a burst that may be ahead of the clock: so much, in ms, is no delay.
+local LEAST_DELAY_MS = 2000
+-- The kinds of events that are counted.
+local KINDS = { R.accepted, R.finished, R.failed, R.returned }
+
+-- "p50 p95" of some times, in ms; a hyphen each if there are none.
+local function percentiles(times)
+  local count = #times
+  if count == 0 then return '- -' end
+  table.sort(times)
+  return whole(times[math.ceil(count * 0.5)]) .. ' ' .. whole(times[math.ceil(count * 0.95)])
+end
+
+-- When a task joined the line from which it was taken: a scheduled one later than it was created.
+local function joined_at(created, place)
+  local score = tonumber(place)
+  if not score or Fair.is_fair(score) then return created end
+  local joined = C.epochMs + math.floor(score % C.classSpan / 16)
+  return joined > created + LEAST_DELAY_MS and joined or created
+end
+
+-- The first of the latest outcomes, the newest of which is the first, that ended before a time.
+local function first_before(key, length, time)
+  local low, high = 0, length
+  while low < high do
+    local middle = math.floor((low + high) / 2)
+    local ended = string.match(redis.call('LINDEX', key, middle) or '', '^%d+')
+    if ended and tonumber(ended) >= time then low = middle + 1 else high = middle end
+  end
+  return low
+end
+
+-- "p50 p95" of the service times of those that succeeded, and of the waits of those that ended at their first attempt, from some of the
+-- latest outcomes of an interval.
+local function percentiles_of(call, queue, from, span)
+  local key = K.finished(call, queue)
+  local length = redis.call('LLEN', key)
+  local first, last = first_before(key, length, from + span), first_before(key, length, from)
+  -- So many have ended since that the list has none of that interval: then the latest.
+  if first == last then first, last = 0, length end
+  local services, waits = {}, {}
+  local step = math.max(1, (last - first) / MOST_LOOKED_AT)
+  for n = 0, math.min(MOST_LOOKED_AT, last - first) - 1 do
+    local at, id = string.match(redis.call('LINDEX', key, first + math.floor(n * step)) or '', '^(%d+) (.+)$')
+    local t = at and redis.call('HMGET', K.task(call, id), F.state, F.created, F.ended, F.run)
+    local fence, late, attempts, place = Run.parts(t and t[4])
+    local begun = fence and Run.begun(fence, late)
+    if begun and t[3] == at then
+      if t[1] == S.succeeded then services[#services + 1] = math.max(0, at - begun) end
+      local created = tonumber(t[2])
+      if attempts == '1' and created and t[1] ~= S.canceled then
+        waits[#waits + 1] = math.max(0, begun - joined_at(created, place))
+      end
+    end
+  end
+  return percentiles(services) .. ' ' .. percentiles(waits)
+end
+
+-- Reads all buckets of a queue. Returns a function that says how many events of a kind (see KINDS) there were in one.
+local function read_counts(call, queue)
+  local fields = {}
+  for _, kind in ipairs(KINDS) do
+    for _, field in ipairs(Rate.fields(kind)) do fields[#fields + 1] = field end
+  end
+  local counters = redis.call('HMGET', K.queue(call, queue), unpack(fields))
+  return function(kind, bucket)
+    return Rate.between(counters[(kind - 1) * Rate.BUCKETS + bucket % Rate.BUCKETS + 1], bucket, bucket)
+  end
+end
+
+-- What makes up how a queue stands.
+local function indexes_of(call, queue)
+  return { K.waiting(call, queue), K.leases(call, queue), K.scheduled(call, queue), K.dead(call, queue) }
+end
+
+local function are_empty(call, queues)
+  local keys = {}
+  for _, queue in ipairs(queues) do
+    for _, key in ipairs(indexes_of(call, queue)) do keys[#keys + 1] = key end
+  end
+  return redis.call('EXISTS', unpack(keys)) == 0
+end
+
+--   this   the present interval
+--   empty   nothing is in the queue
+--   before_empty  the interval of its last sample, after which nothing was in it; nil if it has to be read
+local function sample(call, queue, this, empty, before_empty)
+  local history = K.history(call, queue)
+  local last, waiting, running, scheduled, dead = before_empty, nil, nil, nil, nil
+  if not last then
+    last, waiting, running, scheduled, dead =
+      string.match(redis.call('LINDEX', history, 0) or '', '^(%d+) (%d+) (%d+) (%d+) (%d+) ')
+  end
+  last = tonumber(last or 0)
+  if last >= this - 1 and last <= this then return end
+  if last > this then
+    -- The clock was set back.
+    redis.call('UNLINK', history)
+    last, waiting, running, scheduled, dead = 0, nil, nil, nil, nil
+  end
+  local count = read_counts(call, queue)
+  local gauges = { 0, 0, 0, 0 }
+  if not empty then
+    for n, index in ipairs(indexes_of(call, queue)) do gauges[n] = redis.call('ZCARD', index) end
+  end
+  local before = (waiting or '0') .. ' ' .. (running or '0') .. ' ' .. (scheduled or '0') .. ' ' .. (dead or '0')
+  local after, had = table.concat(gauges, ' '), tonumber(running or 0)
+  for bucket = math.max(last + 1, this - Rate.BUCKETS + 1), this - 1 do
+    local accepted, finished, failed, returned = count(1, bucket), count(2, bucket), count(3, bucket), count(4, bucket)
+    -- How it stood at the end of an interval of which nobody took a sample is not known: as before.
+    local stood, ran = before, had
+    if bucket == this - 1 then stood, ran = after, gauges[2] end
+    -- What has left the slots, or is in them now, has started.
+    local started = math.max(0, ran - had + finished + returned)
+    if stood ~= before or accepted + started + finished + failed > 0 then
+      local times = finished > 0 and percentiles_of(call, queue, bucket * C.bucketMs, C.bucketMs) or '- - - -'
+      local counts = accepted .. ' ' .. started .. ' ' .. finished .. ' ' .. failed
+      local length = redis.call('LPUSH', history, whole(bucket) .. ' ' .. stood .. ' ' .. counts .. ' ' .. times)
+      if length > C.mostSamples then redis.call('LTRIM', history, 0, C.mostSamples - 1) end
+      redis.call('PEXPIRE', history, KEEP_MS)
+      before, had = stood, ran
+    end
+  end
+end
+
+-- Adds samples of the intervals that have ended since the last call. Any number of processes may call it at any time: each interval gets
+-- one sample, or none if nothing has changed. The first process to call in an interval takes its samples; if it stops half-way, the next
+-- interval makes up for that. Returns the ms until the present interval ends, and 1 where nothing is in any of the queues, else 0.
+register('sample', { 'allow-oom' }, function(keys, args)
+  local call, ARGS, ANSWER = Call.new(keys), Layout.sample.args, Layout.sample.answer
+  local process, was_empty, queues = args[ARGS.process], args[ARGS.empty] == '1', { unpack(args, ARGS.count + 1) }
+  local this = Rate.bucket(call)
+  local of, by = string.match(redis.call('HGET', K.ticked(call), 'sampled') or '', '^(%d+) (.+)$')
+  local is_new = tonumber(of) ~= this
+  if is_new then redis.call('HSET', K.ticked(call), 'sampled', whole(this) .. ' ' .. process) end
+  local empty = false
+  if is_new or by == process then
+    empty = are_empty(call, queues)
+    -- Nobody else has added a sample in between.
+    local stayed_empty = empty and was_empty and is_new and by == process and tonumber(of) == this - 1
+    for _, queue in ipairs(queues) do sample(call, queue, this, empty, stayed_empty and this - 2 or nil) end
+  end
+  return { [ANSWER.endsMs] = whole((this + 1) * C.bucketMs - call.now), [ANSWER.empty] = empty and 1 or 0 }
+end)
+
+-- Returns the latest samples of each queue, the newest first.
 register('history', { 'no-writes' }, function(keys, args)
-  local call, last = Call.new(keys), tonumber(args[1]) - 1
-  local histories = {}
-  for n = 2, #args do histories[n - 1] = redis.call('LRANGE', K.history(call, args[n]), 0, last) end
-  return { call.now_text, histories }
+  local call, ARGS, ANSWER = Call.new(keys), Layout.history.args, Layout.history.answer
+  local last, histories = tonumber(args[ARGS.most]) - 1, {}
+  for n = ARGS.count + 1, #args do histories[#histories + 1] = redis.call('LRANGE', K.history(call, args[n]), 0, last) end
+  return { [ANSWER.nowMs] = call.now_text, [ANSWER.histories] = histories }
 end)

@@ -1,5 +1,6 @@
+import { named, verb } from "./codec.ts";
 import { list, number, text } from "./reply.ts";
-import type { Reply, Script } from "./script.ts";
+import type { Reply } from "./script.ts";
 
 /** How a queue stood at the end of an interval, and what happened to it meanwhile, in one partition. */
 export interface Sample extends Gauges, Counts {
@@ -33,13 +34,37 @@ export interface Times {
   readonly waitP95: number | null;
 }
 
+const HISTORIES = ["nowMs", "histories"] as const;
+const SAMPLED = ["endsMs", "empty"] as const;
+
 /** The latest samples of queues, by queue, the newest first, and the time of the store, ms. */
-export const history =
-  (script: Script) =>
-  async (tag: string, queues: readonly string[], count: number): Promise<{ nowMs: number; samples: Sample[][] }> => {
-    const [now, histories] = list(await script.text(tag, [count, ...queues]));
-    return { nowMs: number(now), samples: list(histories).map((samples) => list(samples).map(sampleOf)) };
-  };
+export const history = verb(
+  { args: ["most"], item: ["queue"], answer: HISTORIES },
+  (script) =>
+    async (tag: string, queues: readonly string[], count: number): Promise<{ nowMs: number; samples: Sample[][] }> => {
+      const { nowMs, histories } = named(HISTORIES, await script.text(tag, [count, queues.length, ...queues]));
+      return { nowMs: number(nowMs), samples: list(histories).map((samples) => list(samples).map(sampleOf)) };
+    },
+);
+
+/**
+ * Adds to the histories of queues, unless another process has begun to in this interval; returns the ms until the interval ends, and
+ * whether nothing is in any of the queues: then the next call is told so.
+ */
+export const sample = verb(
+  { args: ["process", "empty"], item: ["queue"], answer: SAMPLED },
+  (script) =>
+    async (
+      tag: string,
+      process: string,
+      queues: readonly string[],
+      wasEmpty: boolean,
+    ): Promise<{ readonly endsMs: number; readonly empty: boolean }> => {
+      const args = [process, wasEmpty ? "1" : "", queues.length, ...queues];
+      const { endsMs, empty } = named(SAMPLED, await script.text(tag, args));
+      return { endsMs: number(endsMs), empty: number(empty) === 1 };
+    },
+);
 
 function sampleOf(reply: Reply): Sample {
   const words = text(reply).split(" ");

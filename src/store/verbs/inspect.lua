@@ -1,13 +1,25 @@
 -- Looks at tasks: each one's state, its place in line and the line itself, all of the same instant.
---
--- args[1]  count: number of tasks, each with the two arguments that follow
--- args[2…] id, result ("1" to have the stored result of a finished task, "0" not to)
---
--- Returns {now, lines, tasks}: ms; a line of each queue (see snapshot.lua); and of each task
--- {"queue state allowed created ended expiry lost cancel-requested destroyed error-code index score due revision deadline held turn",
--- progress, caller, result, last errors, run (see run.lua)} with nothing for what it does not have, "" for an unknown task, or its
--- partition if it is in another one. Of a long result the length, as a number: see look.lua.
 
+-- Returns a snapshot of each queue, and of each task what look.lua finds.
 register('inspect', { 'no-writes' }, function(keys, args)
-  return Look.at(Call.new(keys), args, 1)
+  return Look.at(Call.new(keys), args, Layout.inspect)
+end)
+
+-- The same, and names a process in their records: it is told of what happens to them from now on. Returns the same.
+register('watch', { 'allow-oom' }, function(keys, args)
+  local call, ARGS, LOOK = Call.new(keys), Layout.watch.args, Layout.watch.item
+  for n = 0, tonumber(args[ARGS.count]) - 1 do
+    local key = K.task(call, args[ARGS.count + n * LOOK.width + LOOK.id])
+    if redis.call('HEXISTS', key, F.state) == 1 then Notices.listen(key, args[ARGS.process]) end
+  end
+  return Look.at(call, args, Layout.watch)
+end)
+
+local function lifetime(call, args, at)
+  return redis.call('PTTL', K.task(call, args[at + Layout.lifetimes.item.id]))
+end
+
+-- Returns of each task the ms until its record goes, as Redis says it: -1 as long as it has not ended, -2 if there is none.
+register('lifetimes', { 'no-writes' }, function(keys, args)
+  return Call.each(Call.untimed(keys), args, Layout.lifetimes, lifetime)
 end)

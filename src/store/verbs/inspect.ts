@@ -1,9 +1,10 @@
 import type { State, TaskAction } from "../../task.ts";
 import { stateOf } from "../letters.ts";
 import { runOf } from "../run.ts";
+import { counted, named, names, verb } from "./codec.ts";
 import { type KeyTurn, keyTurn } from "./key-turn.ts";
 import { list, number, optional, text } from "./reply.ts";
-import type { Argument, BytesReply, Script } from "./script.ts";
+import type { BytesReply } from "./script.ts";
 import { type QueueSnapshot, snapshotOf } from "./snapshot.ts";
 
 /** A task as returned by inspect.lua. Times are ms; null if not reached. */
@@ -57,27 +58,59 @@ export interface Look {
   readonly result: boolean;
 }
 
+const LOOK = names<Look>("id", "result");
+const ANSWER = ["nowMs", "snapshots", "tasks"] as const;
+const TASK = ["facts", "progress", "caller", "result", "errors", "run"] as const;
+/** The words of its facts: each stands where look.lua writes it. Those of the turn in a keyed line follow. */
+const FACTS = [
+  ...([
+    "queue",
+    "state",
+    "allowed",
+    "created",
+    "ended",
+    "expires",
+    "lost",
+    "cancel",
+    "destroyed",
+    "errorCode",
+  ] as const),
+  ...(["index", "score", "due", "revision", "deadline", "held"] as const),
+] as const;
+const LAYOUT = { item: LOOK, answer: ANSWER, task: TASK };
+
 /** Reads tasks. */
-export const inspect =
-  (script: Script) =>
-  async (tag: string, looks: readonly Look[]): Promise<Inspected> =>
-    inspected(await script.bytes(tag, lookArguments(looks)));
+export const inspect = verb(
+  LAYOUT,
+  (script) =>
+    async (tag: string, looks: readonly Look[]): Promise<Inspected> =>
+      inspected(await script.bytes(tag, counted(LOOK, looks))),
+);
 
 /** The same, and adds a process to the listeners of the tasks. */
-export const watch =
-  (script: Script) =>
-  async (tag: string, process: string, looks: readonly Look[]): Promise<Inspected> =>
-    inspected(await script.bytes(tag, [process, ...lookArguments(looks)]));
+export const watch = verb(
+  { args: ["process"], ...LAYOUT },
+  (script) =>
+    async (tag: string, process: string, looks: readonly Look[]): Promise<Inspected> =>
+      inspected(await script.bytes(tag, [process, ...counted(LOOK, looks)])),
+);
 
-function lookArguments(looks: readonly Look[]): Argument[] {
-  return [looks.length, ...looks.flatMap(({ id, result }) => [id, result ? "1" : "0"])];
-}
+/** For how long tasks are still there, ms: infinity as long as one has not ended, 0 if there is none. */
+export const lifetimes = verb(
+  { item: ["id"] },
+  (script) =>
+    async (tag: string, ids: readonly string[]): Promise<number[]> =>
+      list(await script.text(tag, [ids.length, ...ids])).map((left) => {
+        const ms = number(left);
+        return ms === -1 ? Number.POSITIVE_INFINITY : Math.max(0, ms);
+      }),
+);
 
 function inspected(reply: BytesReply): Inspected {
-  const [now, snapshots, tasks] = list(reply);
+  const { nowMs, snapshots, tasks } = named(ANSWER, reply);
   const rows = list(tasks).map(taskRow);
   const homes = rows.includes(null) ? homesOf(list(tasks)) : NO_HOMES;
-  return { nowMs: number(now), snapshots: list(snapshots).map(snapshotOf), tasks: rows, homes };
+  return { nowMs: number(nowMs), snapshots: list(snapshots).map(snapshotOf), tasks: rows, homes };
 }
 
 const NO_HOMES: Inspected["homes"] = new Map();
@@ -89,34 +122,34 @@ function homesOf(tasks: readonly BytesReply[]): Inspected["homes"] {
 
 function taskRow(reply: BytesReply): TaskRow | null {
   if (!Array.isArray(reply)) return null;
-  const [facts, progress, caller, result, errors, run] = reply;
+  const { facts, progress, caller, result, errors, run } = named(TASK, reply as BytesReply);
   const words = text(facts).split(" ");
-  const [queue = "", letter = "", allowed = "", created, ended, expiry, lost, cancel, destroyed, code] = words;
-  const [index, score = "", due, revision, deadline, held, ...turn] = words.slice(10);
-  const state = stateOf(letter);
+  const of = named(FACTS, words);
+  const state = stateOf(text(of.state));
   if (state === null) return null;
+  const allowed = text(of.allowed);
   return {
-    queue,
+    queue: text(of.queue),
     state,
     // NaN becomes 0, since NaN does not equal itself.
-    createdMs: number(created) || 0,
+    createdMs: number(of.created) || 0,
     allowed: allowed === "" ? [] : (allowed.split(",") as TaskAction[]),
-    revision: Number(revision),
+    revision: number(of.revision),
     ...runOf(text(run)),
-    finishedMs: optional(ended),
-    expiresMs: optional(expiry),
-    lost: number(lost),
-    cancelRequested: Boolean(cancel),
-    destroyed: destroyed === "1",
-    errorCode: code || null,
+    finishedMs: optional(of.ended),
+    expiresMs: optional(of.expires),
+    lost: number(of.lost),
+    cancelRequested: text(of.cancel) !== "",
+    destroyed: text(of.destroyed) === "1",
+    errorCode: text(of.errorCode) || null,
     progress: text(progress) || null,
     caller: text(caller),
-    index: optional(index),
-    score,
-    dueMs: optional(due),
-    deadlineMs: optional(deadline),
-    held: held === "1",
-    turn: keyTurn(turn),
+    index: optional(of.index),
+    score: text(of.score),
+    dueMs: optional(of.due),
+    deadlineMs: optional(of.deadline),
+    held: text(of.held) === "1",
+    turn: keyTurn(words.slice(FACTS.length)),
     result: Buffer.isBuffer(result) && result.length > 0 ? result : null,
     resultBytes: typeof result === "number" ? result : 0,
     errors: texts(text(errors)),

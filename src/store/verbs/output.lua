@@ -1,16 +1,13 @@
--- Reads what the handlers of tasks have written, of each a page from a place on.
---
--- args[1]  count: number of tasks, each with the two arguments that follow
--- args[2…] id, from: how many values to pass over
---
--- Returns of each how many values there are, and those of the page, as they are stored: "run attempt JSON".
+-- What handlers say while they run: values for the output of their tasks, and how far they are.
 
+local PLACE, OUTPUT, PROGRESS = Layout.output.item, Layout.write.item, Layout.progress.item
 -- Bytes after which a page ends.
 local PAGE = 16384
 -- Values that are read at once: few at first, as they may be long.
 local FEW, MANY = 4, 256
 
-local function read_page(key, from)
+local function read_page(call, args, at)
+  local key, from = K.output(call, args[at + PLACE.id]), tonumber(args[at + PLACE.from])
   local total = redis.call('LLEN', key)
   local page, bytes, step = { total }, 0, FEW
   while from < total and bytes < PAGE do
@@ -23,11 +20,75 @@ local function read_page(key, from)
   return page
 end
 
+-- Reads output, of each task a page from a place on. Returns of each how many values there are, and behind that those of the page, as they
+-- are stored: "run attempt JSON".
 register('output', { 'no-writes' }, function(keys, args)
-  local call, pages = Call.untimed(keys), {}
-  for n = 1, tonumber(args[1]) do
-    local id, from = args[n * 2], tonumber(args[n * 2 + 1])
-    pages[n] = read_page(K.output(call, id), from)
+  return Call.each(Call.untimed(keys), args, Layout.output, read_page)
+end)
+
+-- Of so many calls the answers are remembered: several requests of one worker may be underway.
+local ANSWERS = 3
+
+local function write(call, args, at, values)
+  local id, word, most = args[at + OUTPUT.id], args[at + OUTPUT.call], tonumber(args[at + OUTPUT.maxBytes])
+  local key = K.task(call, id)
+  local state, run, output, restarts, listeners =
+    unpack(redis.call('HMGET', key, F.state, F.run, F.output, F.restarts, F.listeners))
+  local held_under, _, attempt = Run.parts(run)
+  local known = output and string.match(output, ' ' .. word .. '=(%d+)')
+  if known then return known end
+  if state ~= S.running or held_under ~= args[at + OUTPUT.fence] then return 'stale' end
+
+  local bytes, entries = tonumber(output and string.match(output, '^%d+') or 0), {}
+  local head = (restarts or 0) + 1 .. ' ' .. attempt .. ' '
+  for n, value in ipairs(values) do
+    if bytes + #value > most then break end
+    bytes = bytes + #value
+    entries[n] = head .. value
   end
-  return pages
+  if args[at + OUTPUT.all] == '1' and #entries < #values then return '0' end
+
+  local answers, count = bytes .. ' ' .. word .. '=' .. #entries, 1
+  for answer in string.gmatch(output or '', ' (%S+)') do
+    if count == ANSWERS then break end
+    answers, count = answers .. ' ' .. answer, count + 1
+  end
+  redis.call('HSET', key, F.output, answers, F.extra, '1')
+  if #entries > 0 then
+    redis.call('RPUSH', K.output(call, id), unpack(entries))
+    Notices.change(call, id, N.output, listeners)
+  end
+  return tostring(#entries)
+end
+
+-- Appends values to output. Returns of each task "stale", or how many of its values were stored: what did not fit and all behind it is
+-- refused. The same call sent again is answered the same.
+register('write', {}, function(keys, args)
+  local call, verdicts, at = Call.untimed(keys), {}, Layout.write.args.count
+  for n = 1, tonumber(args[at]) do
+    local first, count = at + OUTPUT.width + 1, tonumber(args[at + OUTPUT.values])
+    verdicts[n] = write(call, args, at, { unpack(args, first, first + count - 1) })
+    at = at + OUTPUT.width + count
+  end
+  Notices.send(call)
+  return verdicts
+end)
+
+local function keep(call, args, at)
+  local id = args[at + PROGRESS.id]
+  local key = K.task(call, id)
+  local state, run, listeners = unpack(redis.call('HMGET', key, F.state, F.run, F.listeners))
+  local held_under = Run.parts(run)
+  if state ~= S.running or held_under ~= args[at + PROGRESS.fence] then return 'stale' end
+  redis.call('HSET', key, F.progress, args[at + PROGRESS.progress], F.extra, '1')
+  Notices.change(call, id, N.progress, listeners)
+  return 'ok'
+end
+
+-- Keeps how far running tasks are. Returns a verdict of each: "ok" or "stale".
+register('progress', { 'allow-oom' }, function(keys, args)
+  local call = Call.untimed(keys)
+  local verdicts = Call.each(call, args, Layout.progress, keep)
+  Notices.send(call)
+  return verdicts
 end)

@@ -1,5 +1,7 @@
+import type { Call } from "./answers.ts";
+import { counted, each, names, verb, written } from "./codec.ts";
+import type { Lease } from "./lease.ts";
 import { list, number, text } from "./reply.ts";
-import type { Script } from "./script.ts";
 
 /** Most bytes of a page, as output.lua has it; only the last value of one may go beyond. */
 export const OUTPUT_PAGE_BYTES = 16_384;
@@ -26,16 +28,66 @@ export interface OutputPart {
   readonly values: readonly OutputValue[];
 }
 
+/** What a handler has written in one go. */
+export interface OutputItem extends Pick<Lease, "id" | "fence">, Call {
+  /** Each as JSON. */
+  readonly values: readonly string[];
+  /** Most bytes that all values of the task may have together. */
+  readonly maxBytes: number;
+  /** Store all of these values or none; else as many as fit. */
+  readonly all: boolean;
+}
+
+/** How many of the values were stored, from the first on; or "stale", when the task is no longer the worker's. */
+export type Written = number | "stale";
+
+/** The progress of a running task. */
+export interface ProgressReport {
+  readonly id: string;
+  readonly fence: string;
+  /** Percent, a space, message. */
+  readonly progress: string;
+}
+
+const PLACE = names<OutputPlace>("id", "from");
+/** Behind it come the values, as many as it says. */
+const OUTPUT = names<Omit<OutputItem, "values"> & { readonly values: number }>(
+  ...(["id", "fence", "call", "maxBytes", "all", "values"] as const),
+);
+const PROGRESS = names<ProgressReport>("id", "fence", "progress");
+
 /** Reads a page of the output of each task. */
-export const output =
-  (script: Script) =>
-  async (tag: string, items: readonly OutputPlace[]): Promise<OutputPart[]> => {
-    const args = items.flatMap(({ id, from }) => [id, from]);
-    return list(await script.text(tag, [items.length, ...args])).map((page) => {
-      const [total, ...values] = list(page);
-      return { total: number(total), values: values.map((value) => outputValue(text(value))) };
-    });
-  };
+export const output = verb(
+  { item: PLACE },
+  (script) =>
+    async (tag: string, items: readonly OutputPlace[]): Promise<OutputPart[]> =>
+      list(await script.text(tag, counted(PLACE, items))).map((page) => {
+        const [total, ...values] = list(page);
+        return { total: number(total), values: values.map((value) => outputValue(text(value))) };
+      }),
+);
+
+/** Appends values to the output of running tasks. */
+export const write = verb(
+  { item: OUTPUT },
+  (script) =>
+    async (tag: string, items: readonly OutputItem[]): Promise<Written[]> => {
+      const args = items.flatMap(({ values, ...item }) => [
+        ...written(OUTPUT, { ...item, values: values.length }),
+        ...values,
+      ]);
+      const verdicts = list(await script.text(tag, [items.length, ...args])).map(text);
+      return verdicts.map((verdict) => (verdict === "stale" ? verdict : Number(verdict)));
+    },
+);
+
+/** Stores the progress of running tasks. */
+export const progress = verb(
+  { item: PROGRESS },
+  (script) =>
+    (tag: string, items: readonly ProgressReport[]): Promise<("ok" | "stale")[]> =>
+      each(script, tag, PROGRESS, items),
+);
 
 function outputValue(stored: string): OutputValue {
   const first = stored.indexOf(" ");

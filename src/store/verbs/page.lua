@@ -1,19 +1,7 @@
--- A page of the tasks of a queue that are wanted, in the order of their scores and, where these are equal, of their ids, or in reverse.
---
--- args[1]  index: what its keys begin with
--- args[2]  queue
--- args[3]  score: that of the last entry of the page before; "-inf" for the first page
--- args[4]  id: of that entry; "" for the first page
--- args[5]  limit: the most to return
--- args[6]  most: the most entries to look at
--- args[7]  last: the highest score that is wanted; "+inf" for any
--- args[8]  newest: "1" for the reverse order, else ""
--- args[9…] prefix, caller, key, states, before, age: see filter.lua
---
--- Returns {now (ms), looked (number of entries), more ("1" if there are others behind them), {id, score, order} of the last of them
--- (empty if there was none), {{id, score, key, run, order}, …}}. order: the score for comparing with other partitions, see
--- Fair.told_score.
+-- Pages of lists of tasks: of those in an index of a queue, and of those that finished last.
 
+local PAGE, PART, PLACE = Layout.page.args, Layout.page.answer, Layout.page.last
+local FINISHED, FINISHED_PART = Layout.finished.args, Layout.finished.answer
 -- Entries that are read at a time.
 local CHUNK = 200
 
@@ -36,18 +24,20 @@ local function rank_behind(key, score, id)
   return low
 end
 
+-- The tasks of an index that are wanted, in the order of their scores and, where these are equal, of their ids; or in reverse. Returns,
+-- beside the page, how many entries it has looked at, "1" if there are others behind them, and the last of them. The order of an entry is
+-- its score for comparing with other partitions, see Fair.told_score.
 register('page', { 'no-writes' }, function(keys, args)
   local call = Call.new(keys)
-  local index, queue, score, id = args[1], args[2], args[3], args[4]
-  local limit, most, last_score = tonumber(args[5]), tonumber(args[6]), args[7]
-  local is_newest_first = args[8] == '1'
-  local filter, key = Filter.read(call, args, 9), call.base .. index .. queue
+  local index, queue, score, id = args[PAGE.index], args[PAGE.queue], args[PAGE.score], args[PAGE.id]
+  local limit, most, is_newest_first = tonumber(args[PAGE.limit]), tonumber(args[PAGE.most]), args[PAGE.isNewestFirst] == '1'
+  local filter, key = Filter.read(call, args, PAGE), call.base .. index .. queue
   local function order_of(entry_score)
     return index == P.waiting and Fair.told_score(call, queue, entry_score) or entry_score
   end
 
   -- What is left lies behind the first `rank` entries, or, newest first, before the entry of rank `length`.
-  local rank, length = 0, redis.call('ZCOUNT', key, '-inf', last_score)
+  local rank, length = 0, redis.call('ZCOUNT', key, '-inf', args[PAGE.lastScore])
   if id ~= '' then
     local behind = rank_behind(key, score, id)
     if is_newest_first then
@@ -64,16 +54,55 @@ register('page', { 'no-writes' }, function(keys, args)
     local some = redis.call('ZRANGE', key, from, from + chunk - 1, 'WITHSCORES')
     for nth = 1, chunk do
       local n = 2 * (is_newest_first and chunk - nth or nth - 1) + 1
-      last, looked = { some[n], some[n + 1] }, looked + 1
+      last, looked = { [PLACE.id] = some[n], [PLACE.score] = some[n + 1] }, looked + 1
       if is_newest_first then length = length - 1 else rank = rank + 1 end
       local entry = Filter.entry(call, filter, some[n], some[n + 1])
       if entry then
-        entry[5] = order_of(entry[2])
+        entry[Filter.ENTRY.order] = order_of(some[n + 1])
         page[#page + 1] = entry
       end
       if #page == limit then break end
     end
   end
-  if last[1] then last[3] = order_of(last[2]) end
-  return { call.now_text, looked, rank < length and '1' or '', last, page }
+  if looked > 0 then last[PLACE.order] = order_of(last[PLACE.score]) end
+  return {
+    [PART.nowMs] = call.now_text, [PART.looked] = looked, [PART.more] = rank < length and '1' or '', [PART.last] = last,
+    [PART.entries] = page,
+  }
+end)
+
+-- Where the page begins. The last task of the page before may have left the list meanwhile.
+local function first_of_page(entries, ended, id, same)
+  if ended == '' then return 1 end
+  if id ~= '' then
+    for n, entry in ipairs(entries) do
+      if entry == ended .. ' ' .. id then return n + 1 end
+    end
+  end
+  local time = tonumber(ended)
+  for n, entry in ipairs(entries) do
+    local of = tonumber(string.match(entry, '^%d+'))
+    if of < time or (same and of == time) then return n end
+  end
+  return #entries + 1
+end
+
+-- The tasks that finished last, the newest first. Returns, beside the page, how many entries of this partition come before it, and how
+-- many it has looked at. What has gone from the store, was destroyed, or was run again since is left out.
+register('finished', { 'no-writes' }, function(keys, args)
+  local call = Call.new(keys)
+  local queue, ended, id, limit = args[FINISHED.queue], args[FINISHED.ended], args[FINISHED.id], tonumber(args[FINISHED.limit])
+  local filter = Filter.read(call, args, FINISHED)
+  local entries = redis.call('LRANGE', K.finished(call, queue), 0, C.mostFinished - 1)
+  local first, page, looked = first_of_page(entries, ended, id, args[FINISHED.same] == '1'), {}, 0
+  for n = first, #entries do
+    if #page == limit then break end
+    looked = looked + 1
+    local at, of = string.match(entries[n], '^(%d+) (.+)$')
+    page[#page + 1] = Filter.entry(call, filter, of, at, at)
+  end
+  return {
+    [FINISHED_PART.before] = first - 1, [FINISHED_PART.looked] = looked, [FINISHED_PART.entries] = page,
+    [FINISHED_PART.nowMs] = call.now_text,
+  }
 end)

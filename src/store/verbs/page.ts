@@ -1,8 +1,9 @@
 import type { State } from "../../task.ts";
 import { type Index, START } from "../keys.ts";
 import { STATE_LETTERS } from "../letters.ts";
+import { type Names, named, names, verb, written } from "./codec.ts";
 import { list, number, text } from "./reply.ts";
-import type { Argument, Reply, Script } from "./script.ts";
+import type { Reply } from "./script.ts";
 
 /** The place of a task in an index. */
 export interface Place {
@@ -63,35 +64,102 @@ export interface PagePart {
   readonly entries: readonly Entry[];
 }
 
-/** The tasks of an index after a place, in order. */
-export const page =
-  (script: Script) =>
-  async (
-    tag: string,
-    { index, queue, after, limit, most, lastScore, isNewestFirst, filter }: PageRequest,
-  ): Promise<PagePart> => {
-    const place = [after?.score ?? "-inf", after?.id ?? ""];
-    const order = isNewestFirst ? "1" : "";
-    const args = [START[index], queue, ...place, limit, most, lastScore ?? "+inf", order, ...filterArguments(filter)];
-    const [now, looked, more, last, entries] = list(await script.text(tag, args));
-    const [id = "", score = "", told = ""] = list(last).map(text);
-    return {
-      nowMs: number(now),
-      looked: number(looked),
-      more: text(more) === "1",
-      last: id === "" ? null : { id, score, order: told },
-      entries: list(entries).map(entryOf),
-    };
-  };
-
-/** The arguments of lua/filter.lua. */
-export function filterArguments({ prefix, caller, key, states, beforeMs, ageMs }: Filter): Argument[] {
-  const letters = states?.map((state) => STATE_LETTERS[state]).join("");
-  return [prefix ?? "", caller ?? "", key ?? "", letters ?? "", beforeMs ?? "", ageMs ?? ""];
+/** A page of the tasks that finished last, in one partition; the score of a place is when its task ended, ms. */
+interface FinishedRequest {
+  readonly queue: string;
+  /** The last place of the page before; null for the first page. */
+  readonly after: Place | null;
+  /** Whether that task is of this partition, and if not, whether tasks here that ended in the same ms come after it. */
+  readonly side: "own" | "before" | "after";
+  readonly limit: number;
+  readonly filter: Filter;
 }
 
+/** What page.lua answers. */
+interface FinishedPage {
+  /** How many entries come before the page. */
+  readonly before: number;
+  readonly looked: number;
+  readonly entries: readonly Entry[];
+  readonly nowMs: number;
+}
+
+/** A filter as it is sent: lua/filter.lua. */
+interface SentFilter extends Omit<Filter, "states"> {
+  /** Their letters. */
+  readonly states: string | undefined;
+}
+interface SentPage extends SentFilter, Omit<PageRequest, "index" | "after" | "filter" | "lastScore"> {
+  /** What its keys begin with. */
+  readonly index: string;
+  /** Of the last entry of the page before. */
+  readonly score: string | undefined;
+  readonly id: string | undefined;
+  readonly lastScore: number | string;
+}
+interface SentFinished extends SentFilter, Pick<FinishedRequest, "queue" | "limit"> {
+  /** When the last task of the page before ended, ms. */
+  readonly ended: string | undefined;
+  /** Of that task; not where it is of another partition. */
+  readonly id: string | undefined;
+  /** What ended in the same ms as a task of another partition comes after it. */
+  readonly same: boolean;
+}
+
+const FILTER = names<SentFilter>("prefix", "caller", "key", "states", "beforeMs", "ageMs");
+const PAGE = names<SentPage>(
+  ...(["index", "queue", "score", "id", "limit", "most", "lastScore", "isNewestFirst"] as const),
+  ...(FILTER as Names<SentPage>),
+);
+const PART = ["nowMs", "looked", "more", "last", "entries"] as const;
+const FINISHED = names<SentFinished>("queue", "ended", "id", "same", "limit", ...(FILTER as Names<SentFinished>));
+const FINISHED_PART = ["before", "looked", "entries", "nowMs"] as const;
+const ENTRY = names<Entry>("id", "score", "key", "run", "order");
+const PLACE = names<OrderedPlace>("id", "score", "order");
+
+/** The tasks of an index after a place, in order. */
+export const page = verb(
+  { args: PAGE, answer: PART, entry: ENTRY, last: PLACE },
+  (script) =>
+    async (tag: string, { index, after, filter, lastScore, ...asked }: PageRequest): Promise<PagePart> => {
+      const place = { score: after?.score, id: after?.id };
+      const sent = { index: START[index], ...place, lastScore: lastScore ?? "+inf", ...asked, ...sentFilter(filter) };
+      const { nowMs, looked, more, last, entries } = named(PART, await script.text(tag, written(PAGE, sent)));
+      const { id, score, order } = named(PLACE, last);
+      return {
+        nowMs: number(nowMs),
+        looked: number(looked),
+        more: text(more) === "1",
+        last: text(id) === "" ? null : { id: text(id), score: text(score), order: text(order) },
+        entries: list(entries).map(entryOf),
+      };
+    },
+);
+
+/** The tasks of a queue that finished last, the newest first. */
+export const finished = verb(
+  { args: FINISHED, answer: FINISHED_PART, entry: ENTRY },
+  (script) =>
+    async (tag: string, { queue, after, side, limit, filter }: FinishedRequest): Promise<FinishedPage> => {
+      const place = { ended: after?.score, id: side === "own" ? after?.id : undefined, same: side === "after" };
+      const sent = { queue, ...place, limit, ...sentFilter(filter) };
+      const { before, looked, entries, nowMs } = named(FINISHED_PART, await script.text(tag, written(FINISHED, sent)));
+      return {
+        before: number(before),
+        looked: number(looked),
+        entries: list(entries).map(entryOf),
+        nowMs: number(nowMs),
+      };
+    },
+);
+
+const sentFilter = ({ states, ...filter }: Filter): SentFilter => ({
+  ...filter,
+  states: states?.map((state) => STATE_LETTERS[state]).join(""),
+});
+
 /** Parses an entry. */
-export function entryOf(reply: Reply): Entry {
-  const [id, score, key, run, order = score] = list(reply);
+function entryOf(reply: Reply): Entry {
+  const { id, score, key, run, order = score } = named(ENTRY, reply);
   return { id: text(id), score: text(score), key: text(key), run: text(run), order: text(order) };
 }

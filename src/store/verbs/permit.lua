@@ -1,24 +1,16 @@
--- Permits starts of tasks of a queue that lies in several partitions, in the one that keeps its rate: as many as may start within the
--- span that ends now. The same request asked again has the permits that it had.
---
--- keys[1]  the tag of the partition that keeps the rate
--- args[1]  queue
--- args[2]  request: for which tasks are asked, and of which partition
--- args[3]  count: the most permits
--- args[4]  rate: most tasks that may start within the span
--- args[5]  span: ms
--- args[6]  used: "" to ask; afterwards how many tasks have started: these count from now on, and the other permits are given back
---
--- Returns {permits, pause}: how many the request has, and for how many ms the rate allows no more.
+-- Permits to start tasks of a queue that lies in several partitions, in the one that keeps its rate.
 
 local whole = Number.whole
 -- Most permits that are corrected in one call where the clock was set back.
 local CORRECT = 1000
+local ARGS, ANSWER = Layout.permit.args, Layout.permit.answer
 
+-- Permits as many starts as may be within the span that ends now. The same request asked again has the permits that it had. Returns how
+-- many it has, and for how many ms the rate allows no more.
 register('permit', { 'allow-oom' }, function(keys, args)
   local call = Call.new(keys)
-  local queue, request, count = args[1], args[2], tonumber(args[3])
-  local rate, span, used = tonumber(args[4]), tonumber(args[5]), tonumber(args[6])
+  local queue, request, count = args[ARGS.queue], args[ARGS.request], tonumber(args[ARGS.count])
+  local rate, span, used = tonumber(args[ARGS.max]), tonumber(args[ARGS.perMs]), tonumber(args[ARGS.used])
   local permits = K.permits(call, queue)
 
   redis.call('ZREMRANGEBYSCORE', permits, '-inf', whole(call.now - span))
@@ -52,5 +44,5 @@ register('permit', { 'allow-oom' }, function(keys, args)
     local first = redis.call('ZRANGE', permits, 0, 0, 'WITHSCORES')
     pause = math.max(1, tonumber(first[2]) + span - call.now)
   end
-  return { has, whole(pause) }
+  return { [ANSWER.permits] = has, [ANSWER.pauseMs] = whole(pause) }
 end)

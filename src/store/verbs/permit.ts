@@ -1,5 +1,5 @@
-import { list, number } from "./reply.ts";
-import type { Script } from "./script.ts";
+import { named, names, verb, written } from "./codec.ts";
+import { number } from "./reply.ts";
 
 /** A request for permits to start tasks. */
 interface PermitRequest {
@@ -8,15 +8,21 @@ interface PermitRequest {
   readonly request: string;
   readonly count: number;
   readonly rate: { readonly max: number; readonly perMs: number };
-  /** How many tasks have started: the other permits are returned. */
+  /** How many tasks have started: these count from now on, and the other permits are returned. */
   readonly used?: number;
 }
 
+const REQUEST = names<Omit<PermitRequest, "rate"> & PermitRequest["rate"]>(
+  ...(["queue", "request", "count", "max", "perMs", "used"] as const),
+);
+const ANSWER = ["permits", "pauseMs"] as const;
+
 /** Issues permits for a queue in several partitions; `pauseMs` is how long the rate allows no more. */
-export const permit =
-  (script: Script) =>
-  async (tag: string, asked: PermitRequest): Promise<{ permits: number; pauseMs: number }> => {
-    const { queue, request, count, rate, used = "" } = asked;
-    const [permits, pauseMs] = list(await script.text(tag, [queue, request, count, rate.max, rate.perMs, used]));
-    return { permits: number(permits), pauseMs: number(pauseMs) };
-  };
+export const permit = verb(
+  { args: REQUEST, answer: ANSWER },
+  (script) =>
+    async (tag: string, { rate, ...asked }: PermitRequest): Promise<{ permits: number; pauseMs: number }> => {
+      const { permits, pauseMs } = named(ANSWER, await script.text(tag, written(REQUEST, { ...asked, ...rate })));
+      return { permits: number(permits), pauseMs: number(pauseMs) };
+    },
+);

@@ -1,12 +1,11 @@
 -- Tries every command that the library uses on a key of its own, which it removes: the store's user may not be allowed some of them, and
 -- a call that is stopped half-way has changed something. Tiny, and needed to drain: it works at the memory limit too.
---
--- args[1]  publish: the command that publishes, PUBLISH or SPUBLISH
---
--- Returns of each command that was refused for lack of a right two: its name, and what Redis said. If it takes no writes: its error.
 
+local REFUSED = Layout.probe.refused
+
+-- Returns of each command that was refused for lack of a right its name, and what Redis said. If it takes no writes: its error.
 register('probe', { 'allow-oom' }, function(keys, args)
-  local call, publish = Call.untimed(keys), args[1]
+  local call, publish = Call.untimed(keys), args[Layout.probe.args.publish]
   local key = K.probe(call)
   local tries = {
     { 'SET', key, 1 },
@@ -70,8 +69,7 @@ register('probe', { 'allow-oom' }, function(keys, args)
     end
     -- In the words of Redis 7.0 and later ones.
     if string.find(fault, 'NOPERM') or string.find(fault, 'executing the script') or string.find(fault, 'ACL failure') then
-      refused[#refused + 1] = try[1]
-      refused[#refused + 1] = fault
+      refused[#refused + 1] = { [REFUSED.command] = try[1], [REFUSED.said] = fault }
     end
   end
   return refused

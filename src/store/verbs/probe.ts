@@ -1,5 +1,5 @@
+import { named, names, verb } from "./codec.ts";
 import { list, text } from "./reply.ts";
-import type { Script } from "./script.ts";
 
 /** A command that the store refuses to its user. */
 export interface RefusedCommand {
@@ -8,13 +8,15 @@ export interface RefusedCommand {
   readonly said: string;
 }
 
+const REFUSED = names<RefusedCommand>("command", "said");
+
 /** Tries every command that scripts use; returns those that the user may not run. Writes, and removes what it has written. */
-export const probe =
-  (script: Script) =>
-  async (tag: string, publish: "PUBLISH" | "SPUBLISH"): Promise<RefusedCommand[]> => {
-    const words = list(await script.text(tag, [publish])).map(text);
-    return Array.from({ length: words.length / 2 }, (_, n) => ({
-      command: words[2 * n] ?? "",
-      said: words[2 * n + 1] ?? "",
-    }));
-  };
+export const probe = verb(
+  { args: ["publish"], refused: REFUSED },
+  (script) =>
+    async (tag: string, publish: "PUBLISH" | "SPUBLISH"): Promise<RefusedCommand[]> =>
+      list(await script.text(tag, [publish])).map((reply) => {
+        const { command, said } = named(REFUSED, reply);
+        return { command: text(command), said: text(said) };
+      }),
+);

@@ -1,12 +1,7 @@
--- The figures of queues.
---
--- args[1…] queue: a name each
---
--- Returns of each {snapshot (see snapshot.lua), dead, oldest wait (ms, "" for none), accepted in the last minute, finished in it, rest (see
--- breaker.lua, "" for none), newcomer (how many of a fair line would stand before a newcomer whose key does not wait; "" of any other),
--- failed in the last minute, late (ms that the first scheduled or retrying task has been due, "" for none)}.
+-- Queues: how they stand, and whether work is taken from them.
 
 local whole = Number.whole
+local QUEUE, FIGURES = Layout.queue.item, Layout.queue.figures
 
 local function last_minute(call, key, kind)
   local bucket, total = Rate.bucket(call), 0
@@ -19,26 +14,50 @@ local function last_minute(call, key, kind)
   return math.floor(total + 0.5)
 end
 
-local function figures(call, queue)
+local function figures(call, args, at)
+  local queue = args[at + QUEUE.queue]
   local key = K.queue(call, queue)
   local first = redis.call('ZRANGE', K.waiting(call, queue), 0, 0, 'WITHSCORES')
   local due = tonumber(redis.call('ZRANGE', K.scheduled(call, queue), 0, 0, 'WITHSCORES')[2])
   local created = tonumber(first[1] and redis.call('HGET', K.task(call, first[1]), F.created) or nil)
   return {
-    Snapshot.of(call, queue),
-    redis.call('ZCARD', K.dead(call, queue)),
-    created and whole(math.max(0, call.now - created)) or '',
-    last_minute(call, key, R.accepted),
-    last_minute(call, key, R.finished),
-    redis.call('HGET', key, Q.rest) or '',
-    first[2] and Fair.is_fair(first[2]) and Fair.before_newcomer(call, queue, C.defaultPriority) or '',
-    last_minute(call, key, R.failed),
-    due and due < call.now and whole(call.now - due) or '',
+    [FIGURES.snapshot] = Snapshot.of(call, queue),
+    [FIGURES.dead] = redis.call('ZCARD', K.dead(call, queue)),
+    [FIGURES.oldestMs] = created and whole(math.max(0, call.now - created)) or '',
+    -- How long the first scheduled or retrying task has been due.
+    [FIGURES.lateMs] = due and due < call.now and whole(call.now - due) or '',
+    [FIGURES.accepted] = last_minute(call, key, R.accepted),
+    [FIGURES.finished] = last_minute(call, key, R.finished),
+    [FIGURES.failed] = last_minute(call, key, R.failed),
+    -- See breaker.lua.
+    [FIGURES.rest] = redis.call('HGET', key, Q.rest) or '',
+    -- How many of a fair line would stand before a newcomer whose key does not wait.
+    [FIGURES.newcomer] = first[2] and Fair.is_fair(first[2]) and Fair.before_newcomer(call, queue, C.defaultPriority) or '',
   }
 end
 
+-- Returns the figures of each queue: "" for what it does not have.
 register('queue', { 'no-writes' }, function(keys, args)
-  local call, answers = Call.new(keys), {}
-  for n, queue in ipairs(args) do answers[n] = figures(call, queue) end
-  return answers
+  return Call.each(Call.new(keys), args, Layout.queue, figures)
+end)
+
+-- Returns how many tasks may start now, but for the rate: all that wait, in a keyed queue those of them that wait for no other; none
+-- while the queue is paused.
+register('startable', { 'no-writes' }, function(keys, args)
+  local call, queue = Call.untimed(keys), args[Layout.startable.args.queue]
+  local paused, keyed = unpack(redis.call('HMGET', K.queue(call, queue), Q.paused, Q.keyed))
+  if paused == '1' then return 0 end
+  return redis.call('ZCARD', keyed and K.startable(call, queue) or K.waiting(call, queue))
+end)
+
+-- Stops or starts the taking of work from a queue. What runs goes on. Returns nothing.
+register('pause', { 'allow-oom' }, function(keys, args)
+  local call, ARGS = Call.untimed(keys), Layout.pause.args
+  local queue = args[ARGS.queue]
+  if args[ARGS.paused] == '1' then
+    redis.call('HSET', K.queue(call, queue), Q.paused, '1')
+  else
+    redis.call('HDEL', K.queue(call, queue), Q.paused)
+    Notices.work(call, queue)
+  end
 end)

@@ -1,5 +1,6 @@
+import { named, verb } from "./codec.ts";
 import { list, number, optional, text } from "./reply.ts";
-import type { Reply, Script } from "./script.ts";
+import type { Reply } from "./script.ts";
 import { type QueueSnapshot, snapshotOf } from "./snapshot.ts";
 
 /** A queue's figures for operators. */
@@ -25,25 +26,48 @@ interface Rest {
   readonly reason: string;
 }
 
+/** Short, since a worker can use other partitions while a cluster is changing. */
+const PATIENCE_MS = 300;
+const MINUTE = ["accepted", "finished", "failed"] as const;
+const FIGURES = ["snapshot", "dead", "oldestMs", "lateMs", ...MINUTE, "rest", "newcomer"] as const;
+
 /** The figures of queues. */
-export const queue =
-  (script: Script) =>
-  async (tag: string, names: readonly string[]): Promise<QueueRow[]> =>
-    list(await script.text(tag, names)).map(queueRow);
+export const queue = verb(
+  { item: ["queue"], figures: FIGURES },
+  (script) =>
+    async (tag: string, queues: readonly string[]): Promise<QueueRow[]> =>
+      list(await script.text(tag, [queues.length, ...queues])).map(queueRow),
+);
+
+/** How many tasks of a queue may start now, but for its rate. */
+export const startable = verb(
+  { args: ["queue"] },
+  (script) =>
+    async (tag: string, of: string): Promise<number> =>
+      number(await script.text(tag, [of], PATIENCE_MS)),
+);
+
+/** Pauses or resumes a queue. */
+export const pause = verb(
+  { args: ["queue", "paused"] },
+  (script) => async (tag: string, of: string, paused: boolean) => {
+    await script.text(tag, [of, paused ? "1" : ""]);
+  },
+);
 
 function queueRow(reply: Reply): QueueRow {
-  const [snapshot, dead, oldest, accepted, finished, rest, newcomer, failed, late] = list(reply);
-  const figures = snapshotOf(snapshot);
+  const row = named(FIGURES, reply);
+  const figures = snapshotOf(row.snapshot);
   return {
     snapshot: figures,
-    dead: number(dead),
-    oldestWaitingMs: optional(oldest),
-    lateMs: optional(late),
-    acceptedLastMinute: number(accepted),
-    finishedLastMinute: number(finished),
-    failedLastMinute: number(failed),
-    rest: restOf(text(rest)),
-    newcomerIndex: optional(newcomer) ?? figures.startable ?? figures.waiting,
+    dead: number(row.dead),
+    oldestWaitingMs: optional(row.oldestMs),
+    lateMs: optional(row.lateMs),
+    acceptedLastMinute: number(row.accepted),
+    finishedLastMinute: number(row.finished),
+    failedLastMinute: number(row.failed),
+    rest: restOf(text(row.rest)),
+    newcomerIndex: optional(row.newcomer) ?? figures.startable ?? figures.waiting,
   };
 }
 

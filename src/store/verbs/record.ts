@@ -1,6 +1,7 @@
 import { PRIORITY } from "../../task.ts";
+import { named, verb } from "./codec.ts";
 import { list, number, text } from "./reply.ts";
-import type { BytesReply, Script } from "./script.ts";
+import type { BytesReply } from "./script.ts";
 
 /** The most steps of a record, and the most bytes of an input and of the value of a step that are read. */
 export const RECORD_LIMITS = { steps: 100, bytes: 20_000, stepBytes: 1000 } as const;
@@ -51,28 +52,36 @@ export interface TaskRecord {
   readonly input: Buffer | number | null;
 }
 
+const SUBMITTED = ["priority", "mediaType", "query", "key", "webhook", "input"] as const;
+const ANSWER = [...SUBMITTED, "past", "run", "undo", "stepCount", "steps"] as const;
+const STEP = ["name", "stored", "length"] as const;
+
 /** Reads what few callers want to know of a task; null if it is unknown. */
-export const record =
-  (script: Script) =>
-  async (tag: string, id: string): Promise<TaskRecord | null> => {
-    const { steps: mostSteps, bytes, stepBytes } = RECORD_LIMITS;
-    const reply = await script.bytes(tag, [id, mostSteps, bytes, stepBytes]);
-    if (!Array.isArray(reply)) return null;
-    const [past, run, priority, mediaType, query, key, webhook, undo, stepCount, steps, input] = reply;
-    return {
-      past: text(past).split("\n").flatMap(attemptOf).reverse(),
-      run: text(run),
-      priority: text(priority) === "" ? PRIORITY.default : number(priority),
-      mediaType: text(mediaType) || "application/json",
-      query: text(query),
-      key: text(key),
-      webhook: text(webhook),
-      undo: text(undo),
-      stepCount: number(stepCount),
-      steps: stepsOf(list(steps)),
-      input: typeof input === "number" ? input || null : Buffer.isBuffer(input) && input.length > 0 ? input : null,
-    };
-  };
+export const record = verb(
+  { args: ["id", "steps", "bytes", "stepBytes"], answer: ANSWER, step: STEP },
+  (script) =>
+    async (tag: string, id: string): Promise<TaskRecord | null> => {
+      const { steps: mostSteps, bytes, stepBytes } = RECORD_LIMITS;
+      const reply = await script.bytes(tag, [id, mostSteps, bytes, stepBytes]);
+      if (!Array.isArray(reply)) return null;
+      const { input, ...of } = named(ANSWER, reply as BytesReply);
+      return {
+        past: text(of.past).split("\n").flatMap(attemptOf).reverse(),
+        run: text(of.run),
+        priority: text(of.priority) === "" ? PRIORITY.default : number(of.priority),
+        mediaType: text(of.mediaType) || "application/json",
+        query: text(of.query),
+        key: text(of.key),
+        webhook: text(of.webhook),
+        undo: text(of.undo),
+        stepCount: number(of.stepCount),
+        steps: list(of.steps)
+          .map(stepOf)
+          .sort((a, b) => a.number - b.number),
+        input: typeof input === "number" ? input || null : Buffer.isBuffer(input) && input.length > 0 ? input : null,
+      };
+    },
+);
 
 function attemptOf(line: string): PastAttempt[] {
   const [attempt, began, ended, fate, worker, ...error] = line.split(" ");
@@ -90,21 +99,18 @@ function attemptOf(line: string): PastAttempt[] {
 }
 
 /** A stored step is its number, a letter, a space and JSON: see verbs/step.lua. */
-function stepsOf(reply: readonly BytesReply[]): StepRecord[] {
-  const steps: StepRecord[] = [];
-  for (let i = 0; i < reply.length; i += 3) {
-    const stored = text(reply[i + 1]);
-    const [head = "", place = "0", letter = ""] = /^(\d+)([a-z]?) /.exec(stored) ?? [];
-    const bytes = number(reply[i + 2]) - head.length;
-    const value = stored.slice(head.length);
-    steps.push({
-      name: text(reply[i]),
-      number: Number(place),
-      state: letter === "u" ? "undone" : bytes > 0 ? "done" : "begun",
-      undoable: letter !== "",
-      bytes,
-      value: bytes > 0 && bytes === Buffer.byteLength(value) ? value : null,
-    });
-  }
-  return steps.sort((a, b) => a.number - b.number);
+function stepOf(reply: BytesReply): StepRecord {
+  const { name, stored: some, length } = named(STEP, reply);
+  const stored = text(some);
+  const [head = "", place = "0", letter = ""] = /^(\d+)([a-z]?) /.exec(stored) ?? [];
+  const bytes = number(length) - head.length;
+  const value = stored.slice(head.length);
+  return {
+    name: text(name),
+    number: Number(place),
+    state: letter === "u" ? "undone" : bytes > 0 ? "done" : "begun",
+    undoable: letter !== "",
+    bytes,
+    value: bytes > 0 && bytes === Buffer.byteLength(value) ? value : null,
+  };
 }

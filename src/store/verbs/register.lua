@@ -1,23 +1,18 @@
 -- Keeps the names of all queues there are, with what time does to their tasks, so that any process can look after a queue whose
 -- handler no process has any more.
---
--- args[1]  forget after: ms after which a queue that nobody has a handler for is forgotten, when it holds no tasks; "" when the others
---          are not asked for
--- args[2]  count: number of queues that the process has a handler for, each with the six arguments that follow
--- args[3…] queue, lost limit (losses a task survives), keep (ms), tombstone (ms), dead (ms that dead tasks stay), lease (ms)
---
--- Returns of each queue, this process's own among them, these six (the lease "" where it is unknown) and how long ago it was registered (ms)
--- in one list; nothing where they are not asked for.
 
 local whole = Number.whole
+local ARGS, OWN, REGISTERED = Layout.register.args, Layout.register.item, Layout.register.registered
 
 -- Notes the queues of a process. Returns the lease of each, by the field that has it.
-local function note(call, args, count)
-  local own, fields, leases = {}, {}, {}
+local function note(call, args)
+  local own, fields, leases, count = {}, {}, {}, tonumber(args[ARGS.count])
   for n = 1, count do
-    local queue, most_lost, keep, tombstone, dead, lease = unpack(args, n * 6 - 3, n * 6 + 2)
+    local at = ARGS.count + (n - 1) * OWN.width
+    local queue, lease = args[at + OWN.queue], args[at + OWN.leaseMs]
+    local ends = args[at + OWN.keepMs] .. ' ' .. args[at + OWN.tombstoneMs] .. ' ' .. args[at + OWN.deadMs]
     local field = 'lease ' .. queue
-    own[2 * n - 1], own[2 * n] = queue, call.now_text .. ' ' .. most_lost .. ' ' .. keep .. ' ' .. tombstone .. ' ' .. dead
+    own[2 * n - 1], own[2 * n] = queue, call.now_text .. ' ' .. args[at + OWN.maxLost] .. ' ' .. ends
     fields[2 * n - 1], fields[2 * n] = field, lease
     leases[field] = lease
   end
@@ -32,9 +27,11 @@ local function holds_tasks(call, queue)
   return redis.call('EXISTS', K.waiting(call, queue), K.scheduled(call, queue), K.leases(call, queue), K.dead(call, queue)) > 0
 end
 
+-- Returns the queues, this process's own among them, as lists, the lease "" where it is unknown; nothing where they are not asked for. One
+-- that nobody has a handler for and that holds no tasks is forgotten after a time.
 register('register', { 'allow-oom' }, function(keys, args)
-  local call, forget_after = Call.new(keys), tonumber(args[1])
-  local leases = note(call, args, tonumber(args[2]))
+  local call, forget_after = Call.new(keys), tonumber(args[ARGS.forgetMs])
+  local leases = note(call, args)
   if not forget_after then return {} end
 
   local queues, all = {}, redis.call('HGETALL', K.queues(call))
@@ -43,10 +40,15 @@ register('register', { 'allow-oom' }, function(keys, args)
     local at, most_lost, keep, tombstone, dead = string.match(all[n + 1], '^(%S+) (%S+) (%S+) (%S+) (%S+)$')
     local silent = call.now - tonumber(at)
     if silent < forget_after or holds_tasks(call, queue) then
-      local lease = leases[field] or redis.call('HGET', K.ticked(call), field) or ''
-      for _, fact in ipairs({ queue, most_lost, keep, tombstone, dead, lease, whole(math.max(0, silent)) }) do
-        queues[#queues + 1] = fact
-      end
+      queues[#queues + 1] = {
+        [REGISTERED.queue] = queue,
+        [REGISTERED.maxLost] = most_lost,
+        [REGISTERED.keepMs] = keep,
+        [REGISTERED.tombstoneMs] = tombstone,
+        [REGISTERED.deadMs] = dead,
+        [REGISTERED.leaseMs] = leases[field] or redis.call('HGET', K.ticked(call), field) or '',
+        [REGISTERED.silentMs] = whole(math.max(0, silent)),
+      }
     else
       redis.call('HDEL', K.queues(call), queue)
       redis.call('HDEL', K.ticked(call), field, 'back ' .. queue)

@@ -1,5 +1,5 @@
+import { counted, type Names, named, names, verb } from "./codec.ts";
 import { list, number, optional, text } from "./reply.ts";
-import type { Script } from "./script.ts";
 import type { TickQueue } from "./tick.ts";
 
 /** The queue of a handler. */
@@ -15,29 +15,31 @@ export interface RegisteredQueue extends Omit<TickQueue, "problem"> {
   readonly silentMs: number;
 }
 
+const OWN = names<Omit<OwnQueue, "problem">>("queue", "maxLost", "keepMs", "tombstoneMs", "deadMs", "leaseMs");
+const REGISTERED = names<RegisteredQueue>(...(OWN as Names<RegisteredQueue>), "silentMs");
+
 /**
  * Registers queues, at most BATCH_LIMIT; returns all that are registered. Queues without a handler and tasks are removed after
  * `forgetMs`; if it is null, none are removed or returned.
  */
-export const register =
-  (script: Script) =>
-  async (
-    tag: string,
-    queues: readonly Omit<OwnQueue, "problem">[],
-    forgetMs: number | null,
-  ): Promise<RegisteredQueue[]> => {
-    const args = queues.flatMap((q) => [q.queue, q.maxLost, q.keepMs, q.tombstoneMs, q.deadMs, q.leaseMs]);
-    const facts = list(await script.text(tag, [forgetMs ?? "", queues.length, ...args]));
-    return Array.from({ length: facts.length / 7 }, (_, n) => {
-      const [queue, maxLost, keepMs, tombstoneMs, deadMs, leaseMs, silentMs] = facts.slice(n * 7);
-      return {
-        queue: text(queue),
-        maxLost: number(maxLost),
-        keepMs: number(keepMs),
-        tombstoneMs: number(tombstoneMs),
-        deadMs: number(deadMs),
-        leaseMs: optional(leaseMs),
-        silentMs: number(silentMs),
-      };
-    });
-  };
+export const register = verb(
+  { args: ["forgetMs"], item: OWN, registered: REGISTERED },
+  (script) =>
+    async (
+      tag: string,
+      queues: readonly Omit<OwnQueue, "problem">[],
+      forgetMs: number | null,
+    ): Promise<RegisteredQueue[]> =>
+      list(await script.text(tag, [forgetMs ?? "", ...counted(OWN, queues)])).map((reply) => {
+        const of = named(REGISTERED, reply);
+        return {
+          queue: text(of.queue),
+          maxLost: number(of.maxLost),
+          keepMs: number(of.keepMs),
+          tombstoneMs: number(of.tombstoneMs),
+          deadMs: number(of.deadMs),
+          leaseMs: optional(of.leaseMs),
+          silentMs: number(of.silentMs),
+        };
+      }),
+);

@@ -1,25 +1,7 @@
--- Takes the first waiting tasks of a queue for a worker, each under a lease and a fence.
+-- Takes the first waiting tasks of a queue for a worker, each under a lease and a fence; or hands them back again.
 -- The same reservation sent again is answered with the same tasks, so that a lost reply loses no work.
---
--- args[1]  queue
--- args[2]  worker: the id of the worker process
--- args[3]  lane: of the worker's requests for this queue, "0" or "1": one of each lane may be underway at a time; or, of a request
---          that is remembered by itself, "holder generation after" (see reservation.lua)
--- args[4]  reservation: unique to this request of the worker
--- args[5]  count: the most tasks to take
--- args[6]  lease: ms
--- args[7]  rate: most tasks that may start within the span, over all workers; 0 for any number
--- args[8]  span: ms
--- args[9]  suspect lease: ms for which the worker has a task that has lost a worker before, until it says by begin.lua that the
---          handler begins; 0 when it does not say so
--- args[10…] tasks that the process has finished meanwhile, as complete.lua takes them: they cost no call of their own
---
--- Returns {tasks, waiting, pause, verdicts, part}: of each task "id fence attempt lost created" and its input, in one list; "lost" is
--- "lost/unbegun" where it was handed out in vain since its last loss, so often. Where it has one of media type, query, caller and trace
--- the first ends in " +" and these four come behind, "" for what it does not have. Then how many still wait (in a keyed queue, how many
--- that may start), -1 while the queue is paused; for how many ms the rate allows no more; what complete.lua returns; and of a request
--- that is remembered by itself "generation given replayed".
 
+local REQUEST, ANSWER, RARE, RETURNED = Layout.reserve.args, Layout.reserve.answer, Layout.reserve.rare, Layout.unreserve.args
 local whole = Number.whole
 
 -- Most bytes of an input that travels in the answer.
@@ -32,15 +14,15 @@ local NONE = {}
 -- A request is what was asked for, and what becomes of it: `tasks` and `told`, the list of tasks in the answer and its length; `writes`,
 -- fields and values for the queue's hash, which is read and written once; `part`, of a request that is remembered by itself.
 local function read_request(args)
-  local queue, worker, lane, reservation, count, lease, rate, span, suspect_lease = unpack(args, 1, 9)
+  local worker, lane, rate, suspect_lease = args[REQUEST.worker], args[REQUEST.lane], args[REQUEST.max], args[REQUEST.suspectLeaseMs]
   local request = {
-    queue = queue,
+    queue = args[REQUEST.queue],
     worker = worker,
-    reservation = reservation,
-    count = tonumber(count),
-    lease = lease,
+    reservation = args[REQUEST.reservation],
+    count = tonumber(args[REQUEST.count]),
+    lease = args[REQUEST.leaseMs],
     rate = rate ~= '0' and tonumber(rate) or nil,
-    span = tonumber(span),
+    span = tonumber(args[REQUEST.perMs]),
     suspect_lease = suspect_lease ~= '0' and suspect_lease,
     lane = Reservation.lane_field(worker, lane),
     -- With room for one task: a table that grows costs more.
@@ -63,7 +45,9 @@ local function write(request, field, value)
   writes[length + 1], writes[length + 2] = field, value
 end
 
--- Hands out a task.
+-- Hands out a task: "id fence attempt lost created" and its input join the list in the answer; "lost" is "lost/unbegun" where it was handed
+-- out in vain since its last loss, so often. Where it has anything rare the first ends in " +" and that comes behind, "" for what it does not
+-- have.
 local function hand(call, request, id, fence, attempts, lost, created, input, media, query, caller, trace)
   if lost and request.suspect_lease then
     local unbegun = redis.call('HGET', K.task(call, id), F.unbegunReleases)
@@ -73,9 +57,12 @@ local function hand(call, request, id, fence, attempts, lost, created, input, me
   tasks[told + 1] = id .. ' ' .. fence .. ' ' .. attempts .. ' ' .. (lost or '0') .. ' ' .. (created or '0') .. (more and ' +' or '')
   tasks[told + 2] = input or Input.inline(K.task(call, id)) or Result.value_or_length(K.input(call, id), INSIDE)
   if more then
-    tasks[told + 3], tasks[told + 4], tasks[told + 5], tasks[told + 6] = media or '', query or '', caller or '', trace or ''
+    local at = told + 2
+    tasks[at + RARE.mediaType], tasks[at + RARE.query] = media or '', query or ''
+    tasks[at + RARE.caller], tasks[at + RARE.trace] = caller or '', trace or ''
+    told = told + RARE.width
   end
-  request.told = told + (more and 6 or 2)
+  request.told = told + 2
 end
 
 -- Writes what is left to be written, tells who is to be told, and returns the answer.
@@ -84,7 +71,10 @@ local function answer(call, request, waiting, pause, verdicts)
   Notices.send(call)
   -- Whoever asks need not be told of what it has taken, or is told of in the answer.
   Keyed.tell_freed(call, waiting == 0 and request.queue)
-  return { request.tasks, waiting, pause == 0 and 0 or whole(pause), verdicts, request.part }
+  return {
+    [ANSWER.tasks] = request.tasks, [ANSWER.waiting] = waiting, [ANSWER.pauseMs] = pause == 0 and 0 or whole(pause),
+    [ANSWER.verdicts] = verdicts, [ANSWER.part] = request.part,
+  }
 end
 
 -- What this reservation was given before: its first fence, and its ids; nothing if it is new.
@@ -252,12 +242,15 @@ local function start(call, request, entries, last_fence, marks)
   return count
 end
 
+-- Returns, beside the tasks, how many still wait (in a keyed queue, how many that may start), -1 while the queue is paused; for how many ms the
+-- rate allows no more; the verdicts on the tasks that the process has finished meanwhile, see complete.lua: they cost no call of their own; and
+-- of a request that is remembered by itself "generation given replayed".
 register('reserve', { 'allow-oom' }, function(keys, args)
   local call, request = Call.new(keys), read_request(args)
   local queue, counters = request.queue, K.queue(call, request.queue)
 
   -- Finishes first what the worker has finished: that reads and writes the same hash.
-  local verdicts, q, writes = Completion.complete(call, args, 10, queue, request.lane or Q.paused)
+  local verdicts, q, writes = Completion.complete(call, args, REQUEST.width, queue, request.lane or Q.paused)
   if not q then
     q, writes = redis.call('HMGET', counters, Q.paused, Q.fence, Q.keyed, Q.rekey, request.lane or Q.paused), {}
   end
@@ -294,4 +287,27 @@ register('reserve', { 'allow-oom' }, function(keys, args)
   -- Fewer than asked for were all.
   local left = #entries < 2 * count and 0 or redis.call('ZCARD', startable)
   return answer(call, request, undecided and math.max(1, left) or left, pause, verdicts)
+end)
+
+-- Hands back what a request for work took that is remembered by itself, where nobody has been told of it. If it is sent again it is given
+-- nothing here, but for a later generation (see reservation.lua), of which the holder knows the latest. Returns "handed-back", also where there
+-- was nothing, or "shared" when another sender of the request may have been told of it.
+register('unreserve', { 'allow-oom' }, function(keys, args)
+  local call, queue, worker, reservation = Call.new(keys), args[RETURNED.queue], args[RETURNED.worker], args[RETURNED.reservation]
+  local holder, generation, lease = args[RETURNED.holder], tonumber(args[RETURNED.generation]), tonumber(args[RETURNED.leaseMs])
+  local stay = Result.stay(call, args[RETURNED.keepMs], args[RETURNED.tombstoneMs])
+  local of, stored, _, nth, ids = Reservation.part(call, queue, worker, reservation)
+  if of and of ~= holder then return 'shared' end
+  nth = tonumber(nth or 0)
+  for id in string.gmatch(ids or '', '%S+') do
+    local state, run = unpack(redis.call('HMGET', K.task(call, id), F.state, F.run))
+    local fence = Run.parts(run)
+    if state == S.running and fence == whole(nth) then Lease.release(call, queue, id, stay) end
+    nth = nth + 1
+  end
+  local latest = math.max(generation, tonumber(stored or 0))
+  Reservation.keep_part(call, queue, worker, reservation, holder, latest, 0, {}, lease)
+  Notices.send(call)
+  Keyed.tell_freed(call)
+  return 'handed-back'
 end)

@@ -1,6 +1,8 @@
+import { named, names, verb, written } from "./codec.ts";
 import { type Completed, type Completion, completeArguments, completed } from "./complete.ts";
 import { list, number, text } from "./reply.ts";
-import { BATCH_LIMIT, type BytesReply, type Script } from "./script.ts";
+import { BATCH_LIMIT, type BytesReply } from "./script.ts";
+import type { Retention } from "./settle.ts";
 
 /** One copy of a request that may be sent again while the first is underway: see lua/reservation.lua. */
 export interface RequestCopy {
@@ -77,34 +79,72 @@ export interface ReservedPart extends Completed {
 /** Short, since a worker can use other partitions while a cluster is changing. */
 const PATIENCE_MS = 500;
 
+/** A request as it is sent. */
+interface SentRequest extends Pick<Reservation, "queue" | "worker" | "reservation" | "count" | "leaseMs"> {
+  /** The lane, "0" or "1"; or, of a request that is remembered on its own, "holder generation after". */
+  readonly lane: string;
+  /** 0 for any number. */
+  readonly max: number;
+  readonly perMs: number;
+  /** 0 if the worker does not report that handlers begin. */
+  readonly suspectLeaseMs: number;
+}
+type Returned = Pick<Reservation, "queue" | "worker" | "reservation" | "leaseMs"> &
+  Pick<RequestCopy, "holder" | "generation"> &
+  Retention;
+
+const REQUEST = names<SentRequest>(
+  ...(["queue", "worker", "lane", "reservation", "count", "leaseMs"] as const),
+  ...(["max", "perMs", "suspectLeaseMs"] as const),
+);
+const ANSWER = ["tasks", "waiting", "pauseMs", "verdicts", "part"] as const;
+/** What stands behind a task that has any of these. */
+const RARE = ["mediaType", "query", "caller", "trace"] as const;
+const RETURNED = names<Returned>(
+  ...(["queue", "worker", "reservation", "holder", "generation", "leaseMs", "keepMs", "tombstoneMs"] as const),
+);
+
 /**
  * Reserves tasks, and completes others in the same call.
  * @param process the name of this process in records
  */
-export const reserve =
-  (script: Script) =>
-  async (
-    tag: string,
-    request: Reservation,
-    completions: readonly Completion[] = [],
-    process = "",
-  ): Promise<ReservedPart> => {
-    const { queue, worker, copy, reservation, count, leaseMs, rate, suspectLeaseMs } = request;
-    const lane = copy ? `${copy.holder} ${copy.generation} ${copy.after}` : (request.lane ?? 0);
-    const args = [
-      ...[queue, worker, lane, reservation, Math.min(count, BATCH_LIMIT), leaseMs],
-      ...[rate?.max ?? 0, rate?.perMs ?? 0, suspectLeaseMs ?? 0],
-      ...completeArguments(process, completions),
-    ];
-    const [tasks, waiting, pause, verdicts, part] = list(await script.bytes(tag, args, PATIENCE_MS));
-    return {
-      part: copy ? partOf(text(part)) : null,
-      tasks: reservedTasks(list(tasks)),
-      waiting: number(waiting) < 0 ? null : number(waiting),
-      pauseMs: number(pause),
-      ...completed(text(verdicts)),
-    };
-  };
+export const reserve = verb(
+  { args: REQUEST, answer: ANSWER, rare: RARE },
+  (script) =>
+    async (
+      tag: string,
+      request: Reservation,
+      completions: readonly Completion[] = [],
+      process = "",
+    ): Promise<ReservedPart> => {
+      const { queue, worker, copy, reservation, leaseMs, rate, suspectLeaseMs = 0 } = request;
+      const lane = copy ? `${copy.holder} ${copy.generation} ${copy.after}` : String(request.lane ?? 0);
+      const count = Math.min(request.count, BATCH_LIMIT);
+      const { max, perMs } = rate ?? { max: 0, perMs: 0 };
+      const sent = { queue, worker, lane, reservation, count, leaseMs, max, perMs, suspectLeaseMs };
+      const args = [...written(REQUEST, sent), ...completeArguments(process, completions)];
+      const { tasks, waiting, pauseMs, verdicts, part } = named(ANSWER, await script.bytes(tag, args, PATIENCE_MS));
+      return {
+        part: copy ? partOf(text(part)) : null,
+        tasks: reservedTasks(list(tasks)),
+        waiting: number(waiting) < 0 ? null : number(waiting),
+        pauseMs: number(pauseMs),
+        ...completed(text(verdicts)),
+      };
+    },
+);
+
+/** Hands back what a request took that is remembered by itself; "shared" when another sender of it may have been told of it. */
+export const unreserve = verb(
+  { args: RETURNED },
+  (script) =>
+    async (
+      tag: string,
+      request: Reservation & Retention,
+      { holder, generation }: Pick<RequestCopy, "holder" | "generation">,
+    ): Promise<"handed-back" | "shared"> =>
+      text(await script.text(tag, written(RETURNED, { ...request, holder, generation }))) as "handed-back" | "shared",
+);
 
 /** Reads the tasks that reserve.lua answers: of each its facts and its input, and four more where the facts say so. */
 function reservedTasks(reply: readonly BytesReply[]): Reserved[] {

@@ -2,7 +2,6 @@ import { Command, type Redis } from "ioredis";
 import { PaihaoError } from "../../errors.ts";
 import type { Nodes } from "../cluster-routing.ts";
 import { CONNECTION_DEFAULTS } from "../connection.ts";
-import type { Library } from "../library/library.ts";
 import { refusalOf } from "../refusal.ts";
 
 /** The parts of a script's reply: strings, or Buffers if bytes were requested. */
@@ -12,6 +11,22 @@ export type Argument = string | number | Buffer;
 
 /** Maximum number of items in a call of a script, so that no call blocks Redis for long. */
 export const BATCH_LIMIT = 100;
+
+/** The functions of a verb in the library. */
+export interface VerbFunctions {
+  readonly name: string;
+  /**
+   * The same without writes; only of a verb that needs room to write and that a server refuses as a whole when it takes no writes, though
+   * there may be nothing to write, e.g. for a submission that is stored already.
+   */
+  readonly reading?: string;
+}
+
+/** Where the functions are, see library/library.ts. */
+interface Library {
+  functionsOf(verb: string): VerbFunctions;
+  load(node: Redis): Promise<void>;
+}
 
 /** A reply, and the connection that it came from. */
 interface Served {
@@ -60,16 +75,6 @@ export class Script {
   /** Like `text`, for a call that writes nothing: on a server that takes no writes as well. @throws PaihaoError, see {@link storeError} */
   reading(tag: string, args: readonly Argument[]): Promise<Reply> {
     return this.#run(tag, undefined, (node) => this.#on<Reply>(node, tag, args, "utf8", this.#reading));
-  }
-
-  /** Runs a script with several items and common arguments, which returns a verdict for each. */
-  async verdicts<V extends string, T>(
-    tag: string,
-    items: readonly T[],
-    write: (item: T) => readonly Argument[],
-    ...shared: readonly Argument[]
-  ): Promise<V[]> {
-    return (await this.text(tag, [items.length, ...items.flatMap(write), ...shared])) as V[];
   }
 
   // No async functions from here to the socket: each would add promises to every call.

@@ -4,83 +4,33 @@ import { nodesOf } from "../cluster-routing.ts";
 import { type Connection, isCluster, LARGE_VALUE_MS, onLoss } from "../connection.ts";
 import { Confirmation } from "../durability.ts";
 import { type Library, type LibraryOptions, libraryWith } from "../library/library.ts";
-import { allocate } from "./allocate.ts";
-import { allocation } from "./allocation.ts";
-import { audit } from "./audit.ts";
-import { begin } from "./begin.ts";
-import { cancel } from "./cancel.ts";
-import { claim } from "./claim.ts";
-import { complete } from "./complete.ts";
-import { copy } from "./copy.ts";
-import { count } from "./count.ts";
-import { deallocate } from "./deallocate.ts";
-import { fail } from "./fail.ts";
-import { finished } from "./finished.ts";
-import { forget } from "./forget.ts";
-import { gate } from "./gate.ts";
-import { heartbeat } from "./heartbeat.ts";
-import { history } from "./history.ts";
-import { home } from "./home.ts";
-import { inspect, watch } from "./inspect.ts";
-import { lifetimes } from "./lifetimes.ts";
-import { lose } from "./lose.ts";
-import { output } from "./output.ts";
-import { page } from "./page.ts";
-import { pause } from "./pause.ts";
-import { permit } from "./permit.ts";
-import { point } from "./point.ts";
-import { probe } from "./probe.ts";
-import { progress } from "./progress.ts";
-import { queue } from "./queue.ts";
-import { record } from "./record.ts";
-import { register } from "./register.ts";
-import { release } from "./release.ts";
-import { renew } from "./renew.ts";
-import { repoint } from "./repoint.ts";
 import { reserve } from "./reserve.ts";
-import { retry } from "./retry.ts";
-import { sample } from "./sample.ts";
 import { Script, storeError } from "./script.ts";
-import { secret } from "./secret.ts";
-import { startable } from "./startable.ts";
-import { step } from "./step.ts";
-import { submit } from "./submit.ts";
-import { target } from "./target.ts";
-import { tick } from "./tick.ts";
-import { unreserve } from "./unreserve.ts";
-import { update } from "./update.ts";
-import { version } from "./version.ts";
-import { workers } from "./workers.ts";
-import { write } from "./write.ts";
+import * as VERBS from "./verbs.ts";
 
 export type * from "./answers.ts";
 export type * from "./audit.ts";
-export type * from "./begin.ts";
 export type * from "./cancel.ts";
 export type * from "./complete.ts";
 export type * from "./copy.ts";
 export type * from "./count.ts";
 export { placesOf } from "./count.ts";
+export type * from "./dead.ts";
 export type * from "./fail.ts";
 export type * from "./history.ts";
 export type * from "./inspect.ts";
 export type * from "./key-turn.ts";
 export type * from "./lease.ts";
-export type * from "./lose.ts";
 export type * from "./output.ts";
 export { OUTPUT_PAGE_BYTES } from "./output.ts";
 export type * from "./page.ts";
-export type * from "./point.ts";
+export type * from "./pointer.ts";
 export type * from "./probe.ts";
-export type * from "./progress.ts";
 export type * from "./queue.ts";
 export type * from "./record.ts";
 export { RECORD_LIMITS } from "./record.ts";
 export type * from "./register.ts";
-export type * from "./release.ts";
-export type * from "./renew.ts";
 export type * from "./reserve.ts";
-export type * from "./retry.ts";
 export { BATCH_LIMIT } from "./script.ts";
 export type * from "./settle.ts";
 export type * from "./snapshot.ts";
@@ -89,63 +39,10 @@ export type * from "./submit.ts";
 export type * from "./target.ts";
 export type * from "./tick.ts";
 export type * from "./update.ts";
-export type * from "./write.ts";
-
-/** Each Lua file by name, as the function that calls it. */
-const CALLS = {
-  allocate,
-  allocation,
-  audit,
-  begin,
-  cancel,
-  claim,
-  complete,
-  copy,
-  count,
-  deallocate,
-  fail,
-  finished,
-  forget,
-  gate,
-  heartbeat,
-  history,
-  home,
-  inspect,
-  lifetimes,
-  lose,
-  output,
-  page,
-  pause,
-  permit,
-  point,
-  probe,
-  progress,
-  queue,
-  record,
-  register,
-  release,
-  renew,
-  repoint,
-  reserve,
-  retry,
-  sample,
-  secret,
-  startable,
-  step,
-  submit,
-  target,
-  tick,
-  unreserve,
-  update,
-  version,
-  watch,
-  workers,
-  write,
-};
 
 /** Every script as one typed function; nothing else runs them. The first argument is the tag of a partition, see keys.ts. */
 export type Scripts = {
-  [Name in keyof typeof CALLS]: ReturnType<(typeof CALLS)[Name]>;
+  [Name in keyof typeof VERBS]: ReturnType<(typeof VERBS)[Name]>;
 } & {
   /** The bytes of a key, read outside of scripts; null if there is none. @throws PaihaoError, see {@link storeError} */
   readonly value: (tag: string, key: string) => Promise<Buffer | null>;
@@ -176,7 +73,10 @@ interface ScriptsOptions extends UsedLibrary {
 
 /** The script that reserves, on a connection of its own. */
 export function reserveOn(connection: Connection, options: UsedLibrary = {}): Scripts["reserve"] {
-  return reserve(new Script(nodesOf(connection), libraryOf(connection, options), "reserve"));
+  return reserve(
+    new Script(nodesOf(connection), libraryOf(connection, options), "reserve"),
+    new Confirmation("memory"),
+  );
 }
 
 /** The library for a connection; `sharded` is for a connection to one node of a cluster. */
@@ -192,9 +92,9 @@ export function scriptsOf(connection: Connection, options: ScriptsOptions = {}):
   const nodes = nodesOf(connection);
   const library = libraryOf(connection, options);
   const confirmation = new Confirmation(options.durability ?? "memory");
-  const calls = Object.entries(CALLS).map(([name, call]) => [
+  const calls = Object.entries(VERBS).map(([name, verb]) => [
     name,
-    call(new Script(nodes, library, name), confirmation),
+    verb(new Script(nodes, library, name), confirmation),
   ]);
   const read = async <T>(tag: string, command: (node: Redis) => Promise<T>): Promise<T> => {
     try {

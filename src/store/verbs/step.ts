@@ -1,6 +1,7 @@
+import { named, names, verb, written } from "./codec.ts";
 import type { Lease } from "./lease.ts";
 import { list, text } from "./reply.ts";
-import type { Argument, Script } from "./script.ts";
+import type { Script } from "./script.ts";
 
 /** A durable step of a task. */
 export interface StoredStep {
@@ -19,8 +20,20 @@ interface StepRoom {
   readonly bytes: number;
 }
 
+/** What step.lua is to do. */
+interface StepCall extends Partial<StepRoom>, Pick<Lease, "id" | "fence"> {
+  readonly verb: "read" | "begin" | "keep" | "undone";
+  /** Of the step; to read, the cursor of the page, "0" for the first. */
+  readonly name: string;
+  readonly value?: string;
+  readonly undo?: boolean;
+}
+
+const STEP = names<StepCall>("id", "fence", "verb", "name", "value", "undo", "most", "bytes");
+const ANSWER = ["verdict", "cursor", "page"] as const;
+
 /** Reads and writes the durable steps of running tasks. */
-export const step = (script: Script): StepScript => new StepScript(script);
+export const step = verb({ args: STEP, answer: ANSWER }, (script) => new StepScript(script));
 
 /** The verbs of step.lua. */
 class StepScript {
@@ -33,40 +46,42 @@ class StepScript {
   /** The steps of a task by name, in the order in which they began; null if the worker no longer has the lease. */
   async all(tag: string, { id, fence }: Pick<Lease, "id" | "fence">): Promise<Map<string, StoredStep> | null> {
     const steps = new Map<string, StoredStep>();
-    let cursor = "0";
+    let name = "0";
     do {
-      const [verdict, next, pairs] = list(await this.#script.text(tag, [id, fence, "read", cursor, "", "", 0, 0]));
+      const { verdict, cursor, page } = await this.#call(tag, { id, fence, verb: "read", name });
       if (text(verdict) !== "ok") return null;
-      const page = list(pairs);
-      for (let i = 0; i < page.length; i += 2) steps.set(text(page[i]), storedStep(text(page[i + 1])));
-      cursor = text(next);
-    } while (cursor !== "0");
+      const pairs = list(page);
+      for (let i = 0; i < pairs.length; i += 2) steps.set(text(pairs[i]), storedStep(text(pairs[i + 1])));
+      name = text(cursor);
+    } while (name !== "0");
     return new Map([...steps].sort(([, a], [, b]) => a.number - b.number));
   }
 
   /** Records that an undoable step begins. */
-  begin(tag: string, step: Lease & { name: string }, room: StepRoom): Promise<StepVerdict> {
-    return this.#verdict(tag, [step.id, step.fence, "begin", step.name, "", "1", room.most, room.bytes]);
+  begin(tag: string, { id, fence, name }: Lease & { name: string }, room: StepRoom): Promise<StepVerdict> {
+    return this.#verdict(tag, { id, fence, verb: "begin", name, undo: true, ...room });
   }
 
   /** Stores the value of a step as JSON; `undo`: the step can be undone. */
   keep(
     tag: string,
-    step: Lease & { name: string; value: string; undo: boolean },
+    { id, fence, name, value, undo }: Lease & { name: string; value: string; undo: boolean },
     room: StepRoom,
   ): Promise<StepVerdict> {
-    const { id, fence, name, value, undo } = step;
-    return this.#verdict(tag, [id, fence, "keep", name, value, undo ? "1" : "", room.most, room.bytes]);
+    return this.#verdict(tag, { id, fence, verb: "keep", name, value, undo, ...room });
   }
 
   /** Records that a step has been undone. */
-  undone(tag: string, step: Lease & { name: string }): Promise<StepVerdict> {
-    return this.#verdict(tag, [step.id, step.fence, "undone", step.name, "", "", 0, 0]);
+  undone(tag: string, { id, fence, name }: Lease & { name: string }): Promise<StepVerdict> {
+    return this.#verdict(tag, { id, fence, verb: "undone", name });
   }
 
-  async #verdict(tag: string, args: readonly Argument[]): Promise<StepVerdict> {
-    const [verdict] = list(await this.#script.text(tag, args));
-    return text(verdict) as StepVerdict;
+  async #verdict(tag: string, step: StepCall): Promise<StepVerdict> {
+    return text((await this.#call(tag, step)).verdict) as StepVerdict;
+  }
+
+  async #call(tag: string, step: StepCall) {
+    return named(ANSWER, await this.#script.text(tag, written(STEP, step)));
   }
 }
 

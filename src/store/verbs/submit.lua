@@ -1,47 +1,36 @@
 -- Stores tasks and puts them in line.
 --
--- args[1]  groups: of tasks with the same queue, limit and options that follow one another
--- args[2…] of each group: queue, limit (most tasks waiting and scheduled and ids handed out), listener (the process that is told of
---          the ends of its tasks, also of those that are there already; "" for none), options ("" when all have their defaults, else
---          "1" and these ten): class (0 most urgent … 7), delay (ms), media type ("" for JSON), query ("" for none), caller ("" for
---          none), most (largest index the caller accepts, "" for any), dry ("1" stores nothing), webhook (URL, "" for none), undo
---          ("1" when what the task does can be undone), deadline (ms from now, "" for none); number of its tasks; more ("", or the
---          sum of 1: digests, 2: shares, 4: keys, 8: traces, 16: listeners); then the ids of all its tasks, the inputs of all, and
---          what more says of all, "" where a task has none: digest (the input is not stored in the hash as it is), share ("weight
---          key", of a fair line), key ("limit key" of a keyed line, "limit" for none), trace (see the field in fields.ts), listener
---
--- Returns {lines, verdicts}: a line of each queue (see snapshot.lua) as it is afterwards; and in one string a line of text for
--- each task, "verdict state index score created" and of a new one in a keyed line its turn (see keyed.lua), nothing for what
--- there is not; or "+n" for n more tasks like the one before, each with the next index and score. The verdicts: "new", "replay" (the
--- same submission), "conflict" (another input), "elsewhere" (another queue), "moved" (in another partition, see point.lua), "foreign"
--- (another caller's), "full", "untold" (it has a webhook, and as many deliveries wait as tasks may), "long" (index above most), "dry".
---
 -- A batch is {args, verdicts, queues (in the order in which they are met), states (of each queue), webhooks}.
 
 local whole = Number.whole
+local ARGS, GROUP, OPTIONS, ANSWER = Layout.submit.args, Layout.submit.group, Layout.submit.options, Layout.submit.answer
 
 -- Reads a group of which the arguments begin behind the one at a place. Returns it, and the place of its last argument.
--- What it has of each task is found behind a place: `ids`, `inputs` and those that `more` names.
+-- What it has of each task is found behind a place: `ids`, `inputs` and those that its lists name.
 local function read_group(args, at)
-  local queue, limit, listener, options = unpack(args, at + 1, at + 4)
-  local group = { queue = queue, limit = tonumber(limit), listener = listener ~= '' and '.' .. listener, class = C.defaultPriority }
-  at = at + 4
-  if options ~= '' then
-    local class, delay, media, query, caller, most, dry, webhook, undo, deadline = unpack(args, at + 1, at + 10)
-    at = at + 10
-    group.options, group.class, group.delay = true, tonumber(class), tonumber(delay)
-    group.media, group.query, group.caller, group.most = media, query, caller, tonumber(most)
-    group.dry, group.webhook, group.undo, group.deadline = dry == '1', webhook, undo, tonumber(deadline)
-    group.alone = group.dry or group.most or group.delay > 0 or webhook ~= '' or group.deadline
+  local listener, lists, count = args[at + GROUP.listener], args[at + GROUP.lists], tonumber(args[at + GROUP.tasks])
+  local group = {
+    queue = args[at + GROUP.queue],
+    limit = tonumber(args[at + GROUP.limit]),
+    listener = listener ~= '' and '.' .. listener,
+    class = C.defaultPriority,
+    count = count,
+  }
+  local options = args[at + GROUP.options] == '1'
+  at = at + GROUP.width
+  if options then
+    group.options, group.class, group.delay = true, tonumber(args[at + OPTIONS.priority]), tonumber(args[at + OPTIONS.delayMs])
+    group.media, group.query, group.caller = args[at + OPTIONS.mediaType], args[at + OPTIONS.query], args[at + OPTIONS.caller]
+    group.most, group.dry, group.webhook = tonumber(args[at + OPTIONS.maxIndex]), args[at + OPTIONS.dryRun] == '1', args[at + OPTIONS.webhook]
+    group.undo, group.deadline = args[at + OPTIONS.undo], tonumber(args[at + OPTIONS.deadlineMs])
+    group.alone = group.dry or group.most or group.delay > 0 or group.webhook ~= '' or group.deadline
+    at = at + OPTIONS.width
   end
-  local count, more = tonumber(args[at + 1]), tonumber(args[at + 2]) or 0
-  group.count, group.ids, group.inputs = count, at + 2, at + 2 + count
-  at = group.inputs + count
-  if more % 2 == 1 then group.digests, at = at, at + count end
-  if more % 4 > 1 then group.shares, at = at, at + count end
-  if more % 8 > 3 then group.keys, at = at, at + count end
-  if more % 16 > 7 then group.traces, at = at, at + count end
-  if more > 15 then group.listeners, at = at, at + count end
+  group.ids, group.inputs = at, at + count
+  at = at + 2 * count
+  if lists ~= '' then
+    for list in string.gmatch(lists, '%S+') do group[list], at = at, at + count end
+  end
   return group, at
 end
 
@@ -129,11 +118,16 @@ local function write_state(call, queue, state)
   end
 end
 
+-- Returns the snapshot of each queue as it is afterwards; and in one string a line of text for each task, "verdict state index score created"
+-- and of a new one in a keyed line its turn (see keyed.lua), nothing for what there is not; or "+n" for n more tasks like the one before, each
+-- with the next index and score. The verdicts: "new", "replay" (the same submission), "conflict" (another input), "elsewhere" (another queue),
+-- "moved" (in another partition, see pointer.lua), "foreign" (another caller's), "full", "untold" (it has a webhook, and as many deliveries wait
+-- as tasks may), "long" (index above most), "dry".
 register('submit', {}, function(keys, args)
   local call = Call.new(keys)
   local batch = { args = args, verdicts = {}, queues = {}, states = {}, webhooks = nil }
-  local at = 1
-  for _ = 1, tonumber(args[1]) do
+  local at = ARGS.groups
+  for _ = 1, tonumber(args[ARGS.groups]) do
     local group
     group, at = read_group(args, at)
     local state = batch.states[group.queue]
@@ -152,5 +146,5 @@ register('submit', {}, function(keys, args)
     local startable = state.limit and redis.call('ZCARD', K.startable(call, queue)) or nil
     lines[n] = Snapshot.with(call, queue, state.figures, state.waiting, state.scheduled, startable)
   end
-  return { lines, table.concat(batch.verdicts, '\n') }
+  return { [ANSWER.snapshots] = lines, [ANSWER.verdicts] = table.concat(batch.verdicts, '\n') }
 end)

@@ -1,9 +1,9 @@
 import { PRIORITY, type State } from "../../task.ts";
-import type { Confirmation } from "../durability.ts";
 import { stateOf } from "../letters.ts";
+import { named, names, verb, written } from "./codec.ts";
 import { type KeyTurn, keyTurn } from "./key-turn.ts";
 import { list, optional, text } from "./reply.ts";
-import type { Argument, Script } from "./script.ts";
+import type { Argument } from "./script.ts";
 import { type QueueSnapshot, snapshotOf } from "./snapshot.ts";
 
 /** A task for submit.lua. */
@@ -75,15 +75,44 @@ interface SubmittedBatch {
   readonly durable: boolean;
 }
 
+/** What tasks that are submitted together mostly have in common. */
+const OPTIONS = names<SubmitItem>(
+  ...(["priority", "delayMs", "mediaType", "query", "caller", "maxIndex", "dryRun"] as const),
+  ...(["webhook", "undo", "deadlineMs"] as const),
+);
+type Options = Pick<
+  SubmitItem,
+  "priority" | "delayMs" | "mediaType" | "query" | "caller" | "maxIndex" | "dryRun" | "webhook" | "undo" | "deadlineMs"
+>;
+
+const DEFAULTS: Options = {
+  ...{ priority: PRIORITY.default, delayMs: 0, mediaType: "", query: "", caller: "", maxIndex: null },
+  ...{ dryRun: false, webhook: "", undo: false, deadlineMs: null },
+};
+
+/**
+ * Of each group of consecutive tasks with the same queue, limit and options. `listener`: of all of them; `options`: "1" if they follow, else they
+ * are the defaults; `tasks`: how many these are; `lists`: which of OWN follow.
+ */
+const GROUP = ["queue", "limit", "listener", "options", "tasks", "lists"] as const;
+
+/** Behind that come the ids of all tasks of the group, the inputs of all, and of all what is sent if one of them has it. */
+const OWN = { digests: "digest", shares: "share", keys: "key", traces: "trace", listeners: "listener" } as const;
+const OWN_LISTS = Object.entries(OWN) as [keyof typeof OWN, (typeof OWN)[keyof typeof OWN]][];
+
+const ANSWER = ["snapshots", "verdicts"] as const;
+
 /** Stores tasks and adds them to the line. */
-export const submit =
-  (script: Script, confirmation: Confirmation) =>
-  async (tag: string, items: readonly SubmitItem[]): Promise<SubmittedBatch> => {
-    const { reply, node } = await script.served(tag, submitArguments(items));
-    const durable = await confirmation.confirm(node);
-    const [snapshots, verdicts] = list(reply);
-    return { durable, snapshots: list(snapshots).map(snapshotOf), verdicts: submittedOf(text(verdicts)) };
-  };
+export const submit = verb(
+  { args: ["groups"], group: GROUP, options: OPTIONS, answer: ANSWER },
+  (script, confirmation) =>
+    async (tag: string, items: readonly SubmitItem[]): Promise<SubmittedBatch> => {
+      const { reply, node } = await script.served(tag, submitArguments(items));
+      const durable = await confirmation.confirm(node);
+      const { snapshots, verdicts } = named(ANSWER, reply);
+      return { durable, snapshots: list(snapshots).map(snapshotOf), verdicts: submittedOf(text(verdicts)) };
+    },
+);
 
 /** Each argument and each element of a reply costs the client more than Redis: what consecutive tasks have in common is sent once. */
 function submitArguments(items: readonly SubmitItem[]): Argument[] {
@@ -107,51 +136,19 @@ function isOfGroup(a: SubmitItem, b: SubmitItem): boolean {
 }
 
 function pushGroup(args: Argument[], first: SubmitItem, group: readonly SubmitItem[]): void {
-  let more = 0;
-  for (const item of group) more |= moreOf(item, first);
-  args.push(first.queue, first.limit, more & BITS.listener ? "" : (first.listener ?? ""));
-  if (haveSameOptions(first, DEFAULTS)) args.push("");
-  else pushOptions(args, first);
-  args.push(group.length, more || "");
+  const { queue, limit, listener = "" } = first;
+  const hasOptions = !haveSameOptions(first, DEFAULTS);
+  const own = OWN_LISTS.filter(([, name]) =>
+    name === "listener" ? group.some((item) => item.listener !== first.listener) : group.some((item) => item[name]),
+  );
+  const lists = own.map(([list]) => list).join(" ");
+  const common = lists.includes("listeners") ? "" : listener;
+  args.push(...written(GROUP, { queue, limit, listener: common, options: hasOptions, tasks: group.length, lists }));
+  if (hasOptions) args.push(...written(OPTIONS, first));
   for (const { id } of group) args.push(id);
   for (const { input } of group) args.push(input);
-  if (more > 0) pushMore(args, more, group);
+  for (const [, name] of own) for (const item of group) args.push(item[name] ?? "");
 }
-
-function pushOptions(args: Argument[], t: Options): void {
-  args.push("1", t.priority, t.delayMs, t.mediaType, t.query, t.caller, t.maxIndex ?? "", t.dryRun ? "1" : "");
-  args.push(t.webhook, t.undo ? "1" : "", t.deadlineMs ?? "");
-}
-
-/** What is sent of each task of a group if one of them has it: in this order, of listeners if they differ. */
-const BITS = { digest: 1, share: 2, key: 4, trace: 8, listener: 16 } as const;
-
-function moreOf(item: SubmitItem, first: SubmitItem): number {
-  return (
-    (item.digest ? BITS.digest : 0) |
-    (item.share ? BITS.share : 0) |
-    (item.key ? BITS.key : 0) |
-    (item.trace ? BITS.trace : 0) |
-    (item.listener === first.listener ? 0 : BITS.listener)
-  );
-}
-
-function pushMore(args: Argument[], more: number, group: readonly SubmitItem[]): void {
-  for (const name of ["digest", "share", "key", "trace", "listener"] as const) {
-    if (more & BITS[name]) for (const item of group) args.push(item[name] ?? "");
-  }
-}
-
-/** What tasks that are submitted together mostly have in common. */
-type Options = Pick<
-  SubmitItem,
-  "priority" | "delayMs" | "mediaType" | "query" | "caller" | "maxIndex" | "dryRun" | "webhook" | "undo" | "deadlineMs"
->;
-
-const DEFAULTS: Options = {
-  ...{ priority: PRIORITY.default, delayMs: 0, mediaType: "", query: "", caller: "", maxIndex: null },
-  ...{ dryRun: false, webhook: "", undo: false, deadlineMs: null },
-};
 
 /** Member by member: this is done for every task. */
 function haveSameOptions(a: Options, b: Options): boolean {

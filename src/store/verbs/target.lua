@@ -1,14 +1,45 @@
--- Notes what an attempt has shown about the target of a queue, in the partition that keeps its circuit breaker: after a number of
--- consecutive failures it opens and the queue rests, until a probe succeeds.
---
--- keys[1]  the tag of the partition that keeps the breaker
--- args[1]  queue
--- args[2]  reference: of the attempt, unique in the queue
--- args[3]  state: "up", "down" (it cannot be reached or says so), or "unclear" (no answer; only a probe has failed by that)
--- args[4]  reason: why it counts as down
--- args[5]  request: the one that took the task as a probe, "" if it is none
---
--- Returns "open", "began" (the queue rests from now on), "resting" or "ended". The same attempt noted again is answered the same.
+-- The circuit breaker of a queue whose target is down, in the partition that keeps it: see breaker.lua. After a number of consecutive
+-- failures it opens and the queue rests, until a probe succeeds.
+
+local whole = Number.whole
+local QUESTION, GATE, REPORT = Layout.gate.args, Layout.gate.answer, Layout.target.args
+
+local function gate_of(state, wait, failures)
+  return { [GATE.state] = state, [GATE.waitMs] = wait, [GATE.failures] = failures }
+end
+
+-- Asks whether work may be taken. One request at a time may take a task as a probe. Asked again by the same request, the probe counts for
+-- as long again. Returns the state: "open" (to requests: work may be taken), "probe" (the request may take one task) or "resting"; for how
+-- many ms nobody may probe; and how many consecutive failures there have been.
+register('gate', { 'allow-oom' }, function(keys, args)
+  local call = Call.new(keys)
+  local queue, request, lease = args[QUESTION.queue], args[QUESTION.request], tonumber(args[QUESTION.leaseMs])
+  local key, failures_text = K.queue(call, queue), whole(C.restFailures)
+  local stored_rest, stored_probe, failures = unpack(redis.call('HMGET', key, Q.rest, Q.probe, Q.failures))
+  local rest = Breaker.rest(call, stored_rest)
+  if not rest then
+    local _, count = string.gsub(failures or '', '%S+', '')
+    return gate_of('open', '0', whole(count))
+  end
+  local prober, left = Breaker.probe(call, stored_probe, lease)
+  if args[QUESTION.verb] == 'return' then
+    if prober == request then redis.call('HDEL', key, Q.probe) end
+    return gate_of('resting', '0', failures_text)
+  end
+  -- Where the clock was set back, the shorter time is kept.
+  Breaker.write(call, queue, rest)
+  local wait = rest.next - call.now
+  if prober and prober ~= request and left > 0 then
+    redis.call('HSET', key, Q.probe, whole(call.now + left) .. ' ' .. prober)
+    wait = math.max(wait, left)
+  end
+  if prober == request and request ~= '' then wait = 0 end
+  if request ~= '' and wait <= 0 then
+    redis.call('HSET', key, Q.probe, whole(call.now + lease) .. ' ' .. request)
+    return gate_of('probe', '0', failures_text)
+  end
+  return gate_of('resting', whole(math.max(1, wait)), failures_text)
+end)
 
 -- A probe has shown whether the target is up.
 local function end_probe(call, queue, rest, reference, state, reason)
@@ -26,9 +57,12 @@ local function end_probe(call, queue, rest, reference, state, reason)
   redis.call('HDEL', key, Q.probe)
 end
 
+-- Notes what an attempt has shown about the target: that it is up, down (it cannot be reached or says so), or unclear (no answer; only a
+-- probe has failed by that). Returns "open", "began" (the queue rests from now on), "resting" or "ended". The same attempt noted again is
+-- answered the same.
 register('target', { 'allow-oom' }, function(keys, args)
-  local call = Call.new(keys)
-  local queue, reference, state, reason, request = unpack(args, 1, 5)
+  local call, queue, reference = Call.new(keys), args[REPORT.queue], args[REPORT.reference]
+  local state, reason, request = args[REPORT.state], args[REPORT.reason], args[REPORT.request]
   local key = K.queue(call, queue)
   local stored_rest, stored_probe, stored_failures, rest_ended =
     unpack(redis.call('HMGET', key, Q.rest, Q.probe, Q.failures, Q.restEnded))

@@ -1,5 +1,24 @@
-import { text } from "./reply.ts";
-import type { Script } from "./script.ts";
+import { named, names, verb, written } from "./codec.ts";
+import { number, text } from "./reply.ts";
+
+/** Asks whether work may be taken from a queue that may rest. */
+interface GateQuestion {
+  readonly queue: string;
+  /** Unique to a request for tasks of one partition; "" for one that must not probe. */
+  readonly request: string;
+  /** How long a probe counts without another word. */
+  readonly leaseMs: number;
+  /** `return`: the request takes no task after all. */
+  readonly verb: "ask" | "return";
+}
+
+interface Gate {
+  readonly state: "open" | "probe" | "resting";
+  /** For how long nobody may probe. */
+  readonly waitMs: number;
+  /** Consecutive failures of the target so far. */
+  readonly failures: number;
+}
 
 /** What an attempt has shown about the target of a queue. */
 interface TargetReport {
@@ -8,6 +27,7 @@ interface TargetReport {
   readonly reference: string;
   /** `unclear`: there was no answer, which only counts for a probe. */
   readonly state: "up" | "down" | "unclear";
+  /** Why it counts as down. */
   readonly reason: string;
   /** The request that took the task as a probe, "" if it is none. */
   readonly request: string;
@@ -16,8 +36,24 @@ interface TargetReport {
 /** `began` and `ended` are said to one attempt only, which says so in the log. */
 export type TargetVerdict = "open" | "began" | "resting" | "ended";
 
+const QUESTION = names<GateQuestion>("queue", "request", "leaseMs", "verb");
+const GATE = ["state", "waitMs", "failures"] as const;
+const REPORT = names<TargetReport>("queue", "reference", "state", "reason", "request");
+
+/** Whether work may be taken from a queue that rests while its target is down. */
+export const gate = verb(
+  { args: QUESTION, answer: GATE },
+  (script) =>
+    async (tag: string, question: GateQuestion): Promise<Gate> => {
+      const { state, waitMs, failures } = named(GATE, await script.text(tag, written(QUESTION, question)));
+      return { state: text(state) as Gate["state"], waitMs: number(waitMs), failures: number(failures) };
+    },
+);
+
 /** Notes what an attempt has shown about the target of a queue. */
-export const target =
-  (script: Script) =>
-  async (tag: string, { queue, reference, state, reason, request }: TargetReport): Promise<TargetVerdict> =>
-    text(await script.text(tag, [queue, reference, state, reason, request])) as TargetVerdict;
+export const target = verb(
+  { args: REPORT },
+  (script) =>
+    async (tag: string, report: TargetReport): Promise<TargetVerdict> =>
+      text(await script.text(tag, written(REPORT, report))) as TargetVerdict,
+);

@@ -1,22 +1,8 @@
 -- What time does to a queue: tasks past their deadline are canceled, due tasks join the line, tasks of lost workers return to it, old
 -- dead letters leave. Any number of processes may call it at any time.
---
--- args[1]  limit: most tasks in one call, over all its queues; and most that are brought forward
--- args[2]  cap: most dead tasks kept of a queue
--- args[3]  expected: what the clock says at least, by that of the process, ms; "" if it has not seen the clock before
--- args[4]  from: what the clock said before a jump forward that the process has noticed since its last tick, ms; "" for none
--- args[5]  to: what it said after that jump, ms; "" for none
--- args[6]  paused: how long the process has waited on purpose since its last tick, ms; 0 for the usual time
--- args[7]  count: number of queues, each with the six arguments that follow
--- args[8…] queue, lost limit (losses a task survives), keep (ms, of a canceled result), tombstone (ms), dead (ms that dead
---          tasks stay), problem (stored form of the worker-lost answer)
---
--- Returns {promoted, next, lost, late, now, held, waiting}: how many joined the line; ms until a task is due, a lease ends or a deadline
--- passes ("" for none; 0 when the limit was reached); of each task that lost its worker {queue, id, worker, losses,
--- "waiting" | "released" (its handler had not begun: no loss is counted) | "dead" | "canceled"}; and of each task whose deadline has passed
--- {queue, id, "canceled" | "requested" (it is running: its worker is told)}; what the clock says, ms; 1 if any lease is held, else 0; and
--- the queues in which tasks wait.
 
+local ARGS, QUEUE, ANSWER = Layout.tick.args, Layout.tick.item, Layout.tick.answer
+local LOST, LATE = Layout.tick.lost, Layout.tick.late
 local whole = Number.whole
 
 -- A pass is what one call has left to do and has done: {left, to_forward: what is left of the limit, however many queues there are, so
@@ -41,19 +27,21 @@ local function due_in(pass, key, score)
 end
 
 -- Cancels the tasks whose deadline has passed. Returns whether the queue has tasks with deadlines: most have none.
-local function pass_deadlines(call, pass, queue, keep, tombstone)
+local function pass_deadlines(call, pass, args, at)
+  local queue = args[at + QUEUE.queue]
   local deadlines = K.deadlines(call, queue)
   local first = first_score(deadlines)
   if not first then return false end
   if first > call.now then return true end
-  local stay = Result.stay(call, keep, tombstone)
+  local stay = Result.stay(call, args[at + QUEUE.keepMs], args[at + QUEUE.tombstoneMs])
   for _, id in ipairs(due_in(pass, deadlines, call.now_text)) do
     redis.call('ZREM', deadlines, id)
     local state, deadline = unpack(redis.call('HMGET', K.task(call, id), F.state, F.deadline))
     local pending = state == S.waiting or state == S.scheduled or state == S.retrying or state == S.running
     -- The entry of a task that has gone from the store must not cancel a later one of the same id.
     if pending and deadline and tonumber(deadline) <= call.now then
-      pass.late[#pass.late + 1] = { queue, id, Settle.cancel(call, id, state, queue, C.cancelByDeadline, stay) }
+      local verdict = Settle.cancel(call, id, state, queue, C.cancelByDeadline, stay)
+      pass.late[#pass.late + 1] = { [LATE.queue] = queue, [LATE.id] = id, [LATE.verdict] = verdict }
     end
   end
   return true
@@ -121,7 +109,9 @@ local function reclaim(call, pass, queue, ends)
     elseif state == S.running then
       local _, _, _, _, worker = Run.parts(run)
       local fate, losses = Lease.lose(call, queue, id, ends)
-      pass.lost[#pass.lost + 1] = { queue, id, worker or '', losses, fate }
+      pass.lost[#pass.lost + 1] = {
+        [LOST.queue] = queue, [LOST.id] = id, [LOST.worker] = worker or '', [LOST.losses] = losses, [LOST.fate] = fate,
+      }
     else
       redis.call('ZREM', leases, id)
     end
@@ -142,8 +132,7 @@ end
 
 -- What time does to a queue, but for its deadlines.
 local function pass_time(call, pass, args, at, cap, has_deadlines)
-  local queue, most_lost, keep, tombstone, dead, problem = unpack(args, at, at + 5)
-  local ends = { most_lost = tonumber(most_lost), problem = problem, keep = keep, tombstone = tombstone, dead = dead, cap = cap }
+  local queue, ends = args[at + QUEUE.queue], Lease.ends(args, at, QUEUE, cap)
   if pass.setback and pass.to_forward > 0 then
     local seen, all = Setback.pass(call, pass.setback, queue, pass.to_forward)
     pass.to_forward = pass.to_forward - seen
@@ -152,36 +141,41 @@ local function pass_time(call, pass, args, at, cap, has_deadlines)
   promote(call, pass, queue)
   reclaim(call, pass, queue, ends)
   -- What a dead letter holds has ended with its TTL; here its entry goes.
-  local old = due_in(pass, K.dead(call, queue), whole(call.now - dead))
+  local old = due_in(pass, K.dead(call, queue), whole(call.now - ends.dead))
   if #old > 0 then redis.call('ZREM', K.dead(call, queue), unpack(old)) end
   consider_queue(call, pass, queue, has_deadlines)
 end
 
--- The places in the arguments of those queues on which time may have an effect, another one the first each time, so that a long one keeps
--- none waiting; and the queues in which tasks wait. Most ticks find nothing at all: one command tells. In others most queues have
--- nothing.
+-- Behind which places in the arguments those queues are on which time may have an effect, another one the first each time, so that a long
+-- one keeps none waiting; and the queues in which tasks wait. Most ticks find nothing at all: one command tells. In others most queues
+-- have nothing.
 local function queues_to_pass(call, args, setback)
-  local count, keys = tonumber(args[7]), {}
+  local count, first, width = tonumber(args[ARGS.count]), ARGS.count, QUEUE.width
+  local keys, places, waiting = {}, {}, {}
   for n = 0, count - 1 do
-    local queue, at = args[8 + n * 6], 5 * n
+    local queue, at = args[first + n * width + QUEUE.queue], 5 * n
     keys[at + 1], keys[at + 2], keys[at + 3] = K.waiting(call, queue), K.scheduled(call, queue), K.leases(call, queue)
     keys[at + 4], keys[at + 5] = K.deadlines(call, queue), K.dead(call, queue)
   end
-  local places, waiting = {}, {}
   if not setback and redis.call('EXISTS', unpack(keys)) == 0 then return places, waiting end
   for n = 0, count - 1 do
-    if redis.call('EXISTS', keys[5 * n + 1]) == 1 then waiting[#waiting + 1] = args[8 + n * 6] end
+    if redis.call('EXISTS', keys[5 * n + 1]) == 1 then waiting[#waiting + 1] = args[first + n * width + QUEUE.queue] end
   end
   for turn = 0, count - 1 do
     local n = (call.now + turn) % count
-    if setback or redis.call('EXISTS', unpack(keys, 5 * n + 2, 5 * n + 5)) > 0 then places[#places + 1] = 8 + n * 6 end
+    if setback or redis.call('EXISTS', unpack(keys, 5 * n + 2, 5 * n + 5)) > 0 then places[#places + 1] = first + n * width end
   end
   return places, waiting
 end
 
+-- Returns how many joined the line; ms until a task is due, a lease ends or a deadline passes ("" for none; 0 when the limit was reached);
+-- of each task that lost its worker what became of it ("released": its handler had not begun, no loss is counted), and of each whose
+-- deadline has passed the verdict ("requested": it is running, its worker is told); what the clock says, ms; 1 if any lease is held, else
+-- 0; and the queues in which tasks wait. The limit is of tasks in one call, over all queues, and of those that are brought forward.
 register('tick', { 'allow-oom' }, function(keys, args)
-  local call, limit, cap = Call.new(keys), tonumber(args[1]), tonumber(args[2])
-  local grace = Grace.note_tick(call, tonumber(args[3]), tonumber(args[4]), tonumber(args[5]), tonumber(args[6]))
+  local call, limit, cap = Call.new(keys), tonumber(args[ARGS.limit]), tonumber(args[ARGS.deadCap])
+  local from, to, paused = tonumber(args[ARGS.fromMs]), tonumber(args[ARGS.toMs]), tonumber(args[ARGS.pausedMs])
+  local grace = Grace.note_tick(call, tonumber(args[ARGS.expectedMs]), from, to, paused)
   local pass = {
     left = limit,
     to_forward = limit,
@@ -196,10 +190,17 @@ register('tick', { 'allow-oom' }, function(keys, args)
   local places, waiting = queues_to_pass(call, args, pass.setback)
   -- Before all else: what is canceled neither joins the line nor returns to it.
   local has_deadlines = {}
-  for _, at in ipairs(places) do has_deadlines[at] = pass_deadlines(call, pass, args[at], args[at + 2], args[at + 3]) end
+  for _, at in ipairs(places) do has_deadlines[at] = pass_deadlines(call, pass, args, at) end
   for _, at in ipairs(places) do pass_time(call, pass, args, at, cap, has_deadlines[at]) end
   Notices.send(call)
   Keyed.tell_freed(call)
-  local next_in = pass.soonest and whole(math.max(0, pass.soonest - call.now)) or ''
-  return { pass.promoted, next_in, pass.lost, pass.late, call.now_text, pass.held, waiting }
+  return {
+    [ANSWER.promoted] = pass.promoted,
+    [ANSWER.nextMs] = pass.soonest and whole(math.max(0, pass.soonest - call.now)) or '',
+    [ANSWER.lost] = pass.lost,
+    [ANSWER.late] = pass.late,
+    [ANSWER.nowMs] = call.now_text,
+    [ANSWER.held] = pass.held,
+    [ANSWER.waiting] = waiting,
+  }
 end)

@@ -1,5 +1,6 @@
+import { counted, named, names, verb, written } from "./codec.ts";
 import { list, number, optional, text } from "./reply.ts";
-import type { Reply, Script } from "./script.ts";
+import type { Reply } from "./script.ts";
 import type { Retention } from "./settle.ts";
 
 /** A queue that time is to be applied to, with what its lost tasks are given. */
@@ -55,44 +56,58 @@ export interface Ticked {
 }
 
 /** How much one tick may do, and when it comes. */
-export interface TickLimits {
+interface TickLimits {
   readonly limit: number;
   readonly deadCap: number;
   /** How long the process has waited on purpose since its last tick, where that is longer than usual, ms. */
   readonly pausedMs?: number;
 }
 
+/** What the process says of the clock and of itself. */
+interface TickArguments extends Required<TickLimits> {
+  readonly expectedMs: number | undefined;
+  readonly fromMs: number | undefined;
+  readonly toMs: number | undefined;
+}
+
+const ARGS = names<TickArguments>("limit", "deadCap", "expectedMs", "fromMs", "toMs", "pausedMs");
+const QUEUE = names<TickQueue>("queue", "maxLost", "keepMs", "tombstoneMs", "deadMs", "problem");
+const ANSWER = ["promoted", "nextMs", "lost", "late", "nowMs", "held", "waiting"] as const;
+const LOST = names<LostTask>("queue", "id", "worker", "losses", "fate");
+const LATE = names<LateTask>("queue", "id", "verdict");
+
 /** Does what time does to queues. */
-export const tick =
-  (script: Script) =>
-  async (
-    tag: string,
-    queues: readonly TickQueue[],
-    { limit, deadCap, pausedMs = 0 }: TickLimits,
-    { expectedMs, jump }: ClockReading = { expectedMs: undefined, jump: undefined },
-  ): Promise<Ticked & { readonly nowMs: number }> => {
-    const clock = [expectedMs ?? "", jump?.fromMs ?? "", jump?.toMs ?? ""];
-    const args = queues.flatMap((q) => [q.queue, q.maxLost, q.keepMs, q.tombstoneMs, q.deadMs, q.problem]);
-    const reply = await script.text(tag, [limit, deadCap, ...clock, pausedMs, queues.length, ...args]);
-    const [promoted, next, lost, late, now, held, waiting] = list(reply);
-    return {
-      promoted: number(promoted),
-      nextMs: optional(next),
-      lost: list(lost).map(lostTask),
-      late: list(late).map(lateTask),
-      nowMs: number(now),
-      held: number(held) === 1,
-      waiting: list(waiting).map(text),
-    };
-  };
+export const tick = verb(
+  { args: ARGS, item: QUEUE, answer: ANSWER, lost: LOST, late: LATE },
+  (script) =>
+    async (
+      tag: string,
+      queues: readonly TickQueue[],
+      { limit, deadCap, pausedMs = 0 }: TickLimits,
+      { expectedMs, jump }: ClockReading = { expectedMs: undefined, jump: undefined },
+    ): Promise<Ticked & { readonly nowMs: number }> => {
+      const of = { limit, deadCap, expectedMs, fromMs: jump?.fromMs, toMs: jump?.toMs, pausedMs };
+      const reply = await script.text(tag, [...written(ARGS, of), ...counted(QUEUE, queues)]);
+      const { promoted, nextMs, lost, late, nowMs, held, waiting } = named(ANSWER, reply);
+      return {
+        promoted: number(promoted),
+        nextMs: optional(nextMs),
+        lost: list(lost).map(lostTask),
+        late: list(late).map(lateTask),
+        nowMs: number(nowMs),
+        held: number(held) === 1,
+        waiting: list(waiting).map(text),
+      };
+    },
+);
 
 function lateTask(reply: Reply): LateTask {
-  const [queue, id, verdict] = list(reply);
+  const { queue, id, verdict } = named(LATE, reply);
   return { queue: text(queue), id: text(id), verdict: text(verdict) as LateTask["verdict"] };
 }
 
 function lostTask(reply: Reply): LostTask {
-  const [queue, id, worker, losses, fate] = list(reply);
+  const { queue, id, worker, losses, fate } = named(LOST, reply);
   return {
     queue: text(queue),
     id: text(id),

@@ -1,24 +1,16 @@
 -- Replaces the input of a task that has not begun; it keeps its place, in a keyed line also behind those of its new key that came before it.
---
--- args[1]  id
--- args[2]  input
--- args[3]  digest: "" when the input is stored in the hash
--- args[4]  media type: "" for JSON
--- args[5]  query: query parameters for the handler, "" for none
--- args[6]  word: that only this call has
--- args[7]  revision: how often it may have been replaced before, "" for any number
--- args[8]  key: of the new input in a keyed line, as submit.lua takes it; "" in any other
---
--- Returns "updated", "conflict" (a worker has or had it, or it is finished), "changed" (it is of
--- another revision) or "unknown".
+
+local ARGS = Layout.update.args
 
 local function put(key, field, value)
   if value == '' then redis.call('HDEL', key, field) else redis.call('HSET', key, field, value) end
 end
 
+-- Returns "updated", "conflict" (a worker has or had it, or it is finished), "changed" (it is of another revision) or "unknown".
 register('update', {}, function(keys, args)
   local call = Call.untimed(keys)
-  local id, input, digest, media, query, word, revision, new_key = unpack(args, 1, 8)
+  local id, input, digest, word = args[ARGS.id], args[ARGS.input], args[ARGS.digest], args[ARGS.call]
+  local revision, new_key = args[ARGS.revision], args[ARGS.key]
   local key = K.task(call, id)
   local state, run, answers, replaced, queue, of_key =
     unpack(redis.call('HMGET', key, F.state, F.run, F.answers, F.revision, F.queue, F.key))
@@ -35,8 +27,8 @@ register('update', {}, function(keys, args)
     redis.call('HDEL', key, F.input)
   end
   put(key, F.digest, digest)
-  put(key, F.mediaType, media)
-  put(key, F.query, query)
+  put(key, F.mediaType, args[ARGS.mediaType])
+  put(key, F.query, args[ARGS.query])
   if new_key ~= '' then
     local _, name = Keyed.parts(new_key)
     Keyed.change(call, queue, id, state, of_key, name)

@@ -1,6 +1,6 @@
 import type { Call } from "./answers.ts";
+import { names, verb, written } from "./codec.ts";
 import { text } from "./reply.ts";
-import type { Script } from "./script.ts";
 import type { SubmitItem } from "./submit.ts";
 
 /** The new input of a task. */
@@ -12,10 +12,14 @@ interface Replacement extends Call, Pick<SubmitItem, "id" | "input" | "digest" |
 /** What became of it: see update.lua. */
 export type UpdateVerdict = "updated" | "conflict" | "changed" | "unknown";
 
+const REPLACEMENT = names<Replacement>(
+  ...(["id", "input", "digest", "mediaType", "query", "call", "revision", "key"] as const),
+);
+
 /** Replaces the input of a task that has not begun. */
-export const update =
-  (script: Script) =>
-  async (tag: string, t: Replacement): Promise<UpdateVerdict> => {
-    const args = [t.id, t.input, t.digest, t.mediaType, t.query, t.call, t.revision ?? "", t.key ?? ""];
-    return text(await script.text(tag, args)) as UpdateVerdict;
-  };
+export const update = verb(
+  { args: REPLACEMENT },
+  (script) =>
+    async (tag: string, replacement: Replacement): Promise<UpdateVerdict> =>
+      text(await script.text(tag, written(REPLACEMENT, replacement))) as UpdateVerdict,
+);

@@ -19,7 +19,7 @@ export class OutputWriter implements OutputStore {
   #gathered: Entry[] = [];
   #busy = false;
 
-  /** @param send stores as many of the values as there is room for, and tells how many, see write.lua */
+  /** @param send stores as many of the values as there is room for, and tells how many, see output.lua */
   constructor(send: (values: readonly string[]) => Promise<Written>) {
     this.#send = send;
   }

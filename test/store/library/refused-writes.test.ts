@@ -14,12 +14,14 @@ import { keepFromSaving } from "../../helpers/store/unsaved.ts";
 const LUA = path.join(ROOT, "src/store/verbs");
 const OURS = libraryWith({ sharded: false, strictResultTtl: false });
 
-/** By what a server may do with them: the flags that their headers name. */
+/** By what a server may do with them: the flags that they are registered with. */
 function verbsWith(flag: string | undefined): string[] {
   return readdirSync(LUA).flatMap((file) => {
     if (!file.endsWith(".lua")) return [];
-    const [, of] = /^register\(.\w+., \{(?: .([\w-]+). )?\}/m.exec(readFileSync(path.join(LUA, file), "utf8")) ?? [];
-    return of === flag ? [file.slice(0, -".lua".length)] : [];
+    const registered = readFileSync(path.join(LUA, file), "utf8").matchAll(
+      /^register\('(\w+)', \{(?: '([\w-]+)' )?\}/gm,
+    );
+    return [...registered].flatMap(([, verb = "", of]) => (of === flag ? [verb] : []));
   });
 }
 

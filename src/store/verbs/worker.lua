@@ -1,18 +1,11 @@
--- Says that a worker lives and how many slots it gives each queue; forgets those that have not said so in time.
---
--- args[1]  worker: the id of the worker process
--- args[2]  ttl: ms until it counts as gone; 0 when it says goodbye
--- args[3]  about: what it tells of itself; "" to tell nothing here
--- args[4]  again: "1" where it has said the same before
--- args[5]  count: number of queues, each with the two arguments that follow
--- args[6…] queue, slots
---
--- Returns ms since a task of one of these queues last lost its worker, "" where none has.
+-- Workers say that they live and how many slots they give each queue; those are forgotten that have not said so in time.
 
 local whole = Number.whole
 -- Most workers that are forgotten of a queue in one call; and no worker is believed to live for longer without a word, ms, which
 -- matters where the clock was set back.
 local FORGET_MOST, LONGEST_MS = 100, 300000
+local HEARTBEAT, WORKERS = Layout.heartbeat, Layout.workers
+local ANSWER, SLOTS, ABOUT = WORKERS.answer, WORKERS.slots, WORKERS.about
 
 -- Forgets a worker of a queue. Returns how many workers, and how many slots, that was.
 local function forget(call, queue, worker)
@@ -48,7 +41,9 @@ local function only_goes_on(call, queue, worker, ttl, workers, until_when)
 end
 
 -- Returns when a task of the queue last lost its worker, ms; nil if none has.
-local function beat(call, worker, ttl, again, queue, slots)
+local function beat(call, args, at, worker)
+  local queue, slots = args[at + HEARTBEAT.item.queue], args[at + HEARTBEAT.item.slots]
+  local ttl, again = tonumber(args[HEARTBEAT.args.ttlMs]), args[HEARTBEAT.args.again] == '1'
   local live, slots_of, counters = K.workers(call, queue), K.slots(call, queue), K.queue(call, queue)
   local all_slots, lost_at, known_workers, known_until =
     unpack(redis.call('HMGET', counters, Q.slots, Q.lostAt, Q.workers, Q.liveUntil))
@@ -75,18 +70,38 @@ local function beat(call, worker, ttl, again, queue, slots)
   return tonumber(lost_at)
 end
 
+-- Returns ms since a task of one of these queues last lost its worker, "" where none has.
 register('heartbeat', { 'allow-oom' }, function(keys, args)
-  local call = Call.new(keys)
-  local worker, ttl, about, again, count = args[1], tonumber(args[2]), args[3], args[4] == '1', tonumber(args[5])
+  local call, ARGS = Call.new(keys), HEARTBEAT.args
+  local worker, ttl, about = args[ARGS.worker], tonumber(args[ARGS.ttlMs]), args[ARGS.about]
   local last_loss
-  for n = 1, count do
-    local lost_at = beat(call, worker, ttl, again, args[n * 2 + 4], args[n * 2 + 5])
-    if lost_at then last_loss = math.max(lost_at, last_loss or 0) end
-  end
+  for _, lost_at in pairs(Call.each(call, args, HEARTBEAT, beat, worker)) do last_loss = math.max(lost_at, last_loss or 0) end
   if ttl == 0 then
     redis.call('UNLINK', K.about(call, worker))
   elseif about ~= '' then
     redis.call('SET', K.about(call, worker), whole(ttl) .. ' ' .. about, 'PX', ttl)
   end
   return last_loss and whole(math.max(0, call.now - last_loss)) or ''
+end)
+
+-- Returns the live workers of queues, as lists: their slots, and what each has reported about itself, "" if nothing, and for how many ms
+-- that holds.
+register('workers', { 'no-writes' }, function(keys, args)
+  local call, most = Call.new(keys), tonumber(args[WORKERS.args.most])
+  local slots, abouts, seen = {}, {}, {}
+  for n = WORKERS.args.count + 1, #args do
+    local queue = args[n]
+    local live = redis.call('ZRANGEBYSCORE', K.workers(call, queue), '(' .. call.now_text, '+inf', 'LIMIT', 0, most)
+    for _, worker in ipairs(live) do
+      local given = redis.call('HGET', K.slots(call, queue), worker) or '0'
+      slots[#slots + 1] = { [SLOTS.queue] = queue, [SLOTS.worker] = worker, [SLOTS.slots] = given }
+      if not seen[worker] and #abouts < most then
+        seen[worker] = true
+        local key = K.about(call, worker)
+        local about, left = redis.call('GET', key) or '', redis.call('PTTL', key)
+        abouts[#abouts + 1] = { [ABOUT.worker] = worker, [ABOUT.about] = about, [ABOUT.leftMs] = left }
+      end
+    end
+  end
+  return { [ANSWER.nowMs] = call.now_text, [ANSWER.slots] = slots, [ANSWER.abouts] = abouts }
 end)

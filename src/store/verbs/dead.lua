@@ -1,12 +1,7 @@
--- Runs dead tasks again: each goes to the end of its class (in a fair or keyed line also of its key), with all its attempts and without
--- its deadline. The task that would undo its work is removed if it has not begun: the steps return to the task, which goes on after them.
---
--- args[1]  count: number of tasks, each with the two arguments that follow
--- args[2…] id, word (that only this call has)
---
--- Returns a verdict of each: "waiting", "unknown", or why it cannot be run again: see allowed.lua.
+-- Dead tasks: they are run again, or forgotten.
 
 local whole = Number.whole
+local RETRY, FORGET = Layout.retry.item, Layout.forget.args
 
 local function take_back(call, id, undo)
   redis.call('ZREM', K.waiting(call, C.undoQueue), undo)
@@ -51,7 +46,8 @@ local function join_line(call, id, queue, priority, share, of_key)
 end
 
 -- woken: the queues whose workers are to be told.
-local function retry(call, woken, id, word)
+local function retry(call, args, at, woken)
+  local id, word = args[at + RETRY.id], args[at + RETRY.call]
   local key = K.task(call, id)
   local queue, state, priority, answers, run, share, of_key =
     unpack(redis.call('HMGET', key, F.queue, F.state, F.priority, F.answers, F.run, F.share, F.key))
@@ -78,11 +74,30 @@ local function retry(call, woken, id, word)
   return 'waiting'
 end
 
+-- Runs dead tasks again: each goes to the end of its class (in a fair or keyed line also of its key), with all its attempts and without its
+-- deadline. The task that would undo its work is removed if it has not begun: the steps return to the task, which goes on after them. Returns
+-- a verdict of each: "waiting", "unknown", or why it cannot be run again: see allowed.lua.
 register('retry', {}, function(keys, args)
-  local call, verdicts, woken = Call.new(keys), {}, {}
-  for n = 1, tonumber(args[1]) do verdicts[n] = retry(call, woken, args[n * 2], args[n * 2 + 1]) end
+  local call, woken = Call.new(keys), {}
+  local verdicts = Call.each(call, args, Layout.retry, retry, woken)
   Keyed.open_freed(call)
   for queue in pairs(woken) do Notices.work(call, queue) end
   Notices.send(call)
   return verdicts
+end)
+
+-- Forgets dead tasks, the oldest first: what they hold is destroyed. Returns how many were forgotten; as many as the limit when there may be
+-- more.
+register('forget', { 'allow-oom' }, function(keys, args)
+  local call, queue = Call.new(keys), args[FORGET.queue]
+  local limit, word = tonumber(args[FORGET.limit]), args[FORGET.call]
+  local counters = K.queue(call, queue)
+  local answers = redis.call('HGET', counters, Q.answers)
+  local known = Answers.find(answers, A.forget .. word)
+  if known then return tonumber(known) end
+  local dead = redis.call('ZPOPMIN', K.dead(call, queue), limit)
+  for n = 1, #dead, 2 do Settle.destroy(call, dead[n], K.task(call, dead[n])) end
+  if #dead > 0 then Answers.note(counters, answers, A.forget .. word, #dead / 2) end
+  Notices.send(call)
+  return #dead / 2
 end)

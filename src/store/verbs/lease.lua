@@ -1,0 +1,93 @@
+-- What a worker says of the leases that it has: that a handler begins, that it goes on, that the task is handed back, that its process died.
+
+local whole = Number.whole
+local BEGUN, RENEWAL, RELEASED, LOST = Layout.begin.item, Layout.renew.item, Layout.release.item, Layout.lose.item
+
+local function begin(call, args, at)
+  local id, fence = args[at + BEGUN.id], args[at + BEGUN.fence]
+  local key = K.task(call, id)
+  local state, run, cancel, unbegun = unpack(redis.call('HMGET', key, F.state, F.run, F.cancel, F.unbegun))
+  local held_under, _, attempts, place, of_worker = Run.parts(run)
+  if state ~= S.running or held_under ~= fence then return 'stale' end
+  if cancel then return cancel == C.cancelByDeadline and 'deadline' or 'cancel' end
+  if unbegun then
+    local late = whole(call.now - Run.time_of_fence(fence))
+    redis.call('HDEL', key, F.unbegun, F.unbegunReleases)
+    redis.call('HSET', key, F.run, Run.text(fence, late, attempts, place, of_worker))
+  end
+  redis.call('ZADD', K.leases(call, args[at + BEGUN.queue]), whole(call.now + tonumber(args[at + BEGUN.leaseMs])), id)
+  return 'ok'
+end
+
+-- Notes that handlers begin: of tasks that have lost a worker before, where the worker said at the reservation that it reports this. A loss
+-- before that is none, see Lease.lose. Returns a verdict of each: "ok", "cancel" or "deadline" (it is not to begin: the task is to be given
+-- up), "stale" (no longer the worker's).
+register('begin', { 'allow-oom' }, function(keys, args)
+  return Call.each(Call.new(keys), args, Layout.begin, begin)
+end)
+
+local function renew(call, args, at)
+  local id, lease = args[at + RENEWAL.id], args[at + RENEWAL.leaseMs]
+  local state, run, cancel, taken_for = unpack(redis.call('HMGET', K.task(call, id), F.state, F.run, F.cancel, F.lease))
+  local held_under = Run.parts(run)
+  if state ~= S.running or held_under ~= args[at + RENEWAL.fence] then return 'stale' end
+  if args[at + RENEWAL.asTaken] == '1' then lease = taken_for or lease end
+  redis.call('ZADD', K.leases(call, args[at + RENEWAL.queue]), whole(call.now + tonumber(lease)), id)
+  return (cancel == C.cancelByDeadline and 'deadline ' or cancel and 'cancel ' or 'ok ') .. lease
+end
+
+-- Prolongs leases. Returns a verdict of each: "ok", "cancel" or "deadline" (prolonged, but the task is to be given up, by a caller or by its
+-- deadline) with a space and the lease, ms; "stale" (no longer the worker's).
+register('renew', { 'allow-oom' }, function(keys, args)
+  return Call.each(Call.new(keys), args, Layout.renew, renew)
+end)
+
+local function release(call, args, at)
+  local id, fence = args[at + RELEASED.id], args[at + RELEASED.fence]
+  local key = K.task(call, id)
+  local state, run, answers = unpack(redis.call('HMGET', key, F.state, F.run, F.answers))
+  local known = Answers.find(answers, A.release .. fence)
+  if known then return known end
+  local held_under = Run.parts(run)
+  if state ~= S.running or held_under ~= fence then return 'stale' end
+  local stay = Result.stay(call, args[at + RELEASED.keepMs], args[at + RELEASED.tombstoneMs])
+  local verdict = Lease.release(call, args[at + RELEASED.queue], id, stay)
+  if verdict == 'released' then redis.call('HINCRBY', key, F.restarts, 1) end
+  Answers.note(key, answers, A.release .. fence, verdict)
+  return verdict
+end
+
+-- Hands tasks back: each waits again at its old place, and the attempt does not count. Returns a verdict of each: "released", "canceled"
+-- (cancel was requested), "stale". The same attempt handed back again is answered the same.
+register('release', { 'allow-oom' }, function(keys, args)
+  local call = Call.new(keys)
+  local verdicts = Call.each(call, args, Layout.release, release)
+  Notices.send(call)
+  Keyed.tell_freed(call)
+  return verdicts
+end)
+
+local function lose(call, args, at, cap)
+  local queue, id, fence = args[at + LOST.queue], args[at + LOST.id], args[at + LOST.fence]
+  local key = K.task(call, id)
+  local state, run, answers = unpack(redis.call('HMGET', key, F.state, F.run, F.answers))
+  local known = Answers.find(answers, A.lose .. fence)
+  if known then return known end
+  local held_under = Run.parts(run)
+  if state ~= S.running or held_under ~= fence then return 'stale' end
+  local fate = Lease.lose(call, queue, id, Lease.ends(args, at, LOST, cap))
+  if fate == 'waiting' or fate == 'released' then Notices.work(call, queue) end
+  Answers.note(key, answers, A.lose .. fence, fate)
+  return fate
+end
+
+-- Reports tasks whose process died under them while the worker lives: the losses count at once, not when the lease ends. Returns a verdict
+-- of each: "waiting", "released" (its handler had not begun: no loss is counted), "dead", "canceled", "stale". The same attempt reported
+-- again is answered the same.
+register('lose', { 'allow-oom' }, function(keys, args)
+  local call = Call.new(keys)
+  local verdicts = Call.each(call, args, Layout.lose, lose, tonumber(args[Layout.lose.args.deadCap]))
+  Notices.send(call)
+  Keyed.tell_freed(call)
+  return verdicts
+end)

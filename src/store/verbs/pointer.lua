@@ -1,0 +1,65 @@
+-- Where tasks are that are not in the partition of their ids: all tasks of a keyed queue are in one partition. That is noted in the
+-- partition of the ids, before they are submitted to the other: so an id has at most one task, and is found by its id alone.
+
+local whole = Number.whole
+local POINT, REPOINT, HOME = Layout.point, Layout.repoint, Layout.home
+local POINTER, CHECKED, DUE = POINT.item, REPOINT.item, REPOINT.due
+
+local function point(call, args, at, check)
+  local id, queue, caller, home = args[at + POINTER.id], args[at + POINTER.queue], args[at + POINTER.caller], args[at + POINTER.home]
+  local key, moved = K.task(call, id), K.moved(call)
+  local known_queue, known_home = unpack(redis.call('HMGET', key, F.queue, F.home))
+  if not known_queue then
+    redis.call('HSET', key, F.queue, queue, F.home, home)
+    if caller ~= '' then redis.call('HSET', key, F.caller, caller) end
+    redis.call('ZADD', moved, whole(check), id)
+    return 'new ' .. whole(check)
+  end
+  if known_queue ~= queue or known_home ~= home then return 'taken' end
+  -- With another score: whoever was first must not forget it now.
+  redis.call('ZADD', moved, whole(math.max(check, 1 + (redis.call('ZSCORE', moved, id) or 0))), id)
+  return 'noted'
+end
+
+-- Notes where tasks will be. Returns a verdict of each: "new" and the score that `repoint` forgets it by, as long as nobody has noted it
+-- again; "noted" where it has been before; "taken": the id has a task here, or one of another queue.
+register('point', {}, function(keys, args)
+  local call = Call.new(keys)
+  return Call.each(call, args, POINT, point, call.now + tonumber(args[POINT.args.checkMs]))
+end)
+
+-- Where the score has changed meanwhile the id is in use again, or another caller checks it.
+local function note_check(call, args, at)
+  local id, next_check = args[at + CHECKED.id], args[at + CHECKED.nextMs]
+  local moved, key = K.moved(call), K.task(call, id)
+  if redis.call('ZSCORE', moved, id) ~= args[at + CHECKED.score] then return end
+  if next_check == '' then
+    redis.call('ZREM', moved, id)
+    if redis.call('HEXISTS', key, F.home) == 1 then redis.call('UNLINK', key) end
+  else
+    redis.call('ZADD', moved, whole(call.now + tonumber(next_check)), id)
+  end
+end
+
+-- Forgets where tasks are that have gone. Returns, as lists, of which tasks that is to be checked now.
+register('repoint', { 'allow-oom' }, function(keys, args)
+  local call, ARGS = Call.new(keys), REPOINT.args
+  Call.each(call, args, REPOINT, note_check)
+
+  local due, claimed = {}, whole(call.now + tonumber(args[ARGS.claimMs]))
+  local limit = tonumber(args[ARGS.limit])
+  for n, id in ipairs(redis.call('ZRANGEBYSCORE', K.moved(call), '-inf', call.now_text, 'LIMIT', 0, limit)) do
+    redis.call('ZADD', K.moved(call), claimed, id)
+    due[n] = { [DUE.id] = id, [DUE.score] = claimed, [DUE.home] = redis.call('HGET', K.task(call, id), F.home) or '' }
+  end
+  return due
+end)
+
+local function home(call, args, at)
+  return redis.call('HGET', K.task(call, args[at + HOME.item.id]), F.home) or ''
+end
+
+-- Returns the partition of each task that is not in that of its id; "" where it is in this one, or unknown.
+register('home', { 'no-writes' }, function(keys, args)
+  return Call.each(Call.untimed(keys), args, HOME, home)
+end)

@@ -1,0 +1,78 @@
+import { counted, named, names, verb } from "./codec.ts";
+import { list, text } from "./reply.ts";
+import { BATCH_LIMIT } from "./script.ts";
+
+/** For so long what was returned to one caller is left to it, ms: after that it has probably gone. */
+const CLAIM_MS = 60_000;
+
+/** A task in another partition than that of its id. */
+export interface Pointer {
+  readonly id: string;
+  readonly queue: string;
+  readonly caller: string;
+  /** Its partition. */
+  readonly home: number;
+}
+
+/** The verdict, see pointer.lua, and whether it has the requested durability. */
+export interface Pointed {
+  readonly verdict: "new" | "noted" | "taken";
+  /** Of a new one: what it is forgotten by. */
+  readonly score: string | undefined;
+  readonly durable: boolean;
+}
+
+/** A note of where a task is that must be checked. */
+interface DuePointer {
+  readonly id: string;
+  readonly score: string;
+  /** The partition of the task; null if the note itself is gone. */
+  readonly home: number | null;
+}
+
+/** The result of a check. */
+interface CheckedPointer extends Pick<DuePointer, "id" | "score"> {
+  /** When it is to be checked again, ms; null if the task has gone. */
+  readonly nextMs: number | null;
+}
+
+const POINTER = names<Pointer>("id", "queue", "caller", "home");
+const CHECKED = names<CheckedPointer>("id", "score", "nextMs");
+const DUE = ["id", "score", "home"] as const;
+
+/** Notes where tasks will be; whether they are there is first checked after `checkMs`. */
+export const point = verb(
+  { args: ["checkMs"], item: POINTER },
+  (script, confirmation) =>
+    async (tag: string, items: readonly Pointer[], checkMs: number): Promise<Pointed[]> => {
+      const { reply, node } = await script.served(tag, [checkMs, ...counted(POINTER, items)]);
+      const durable = await confirmation.confirm(node);
+      return list(reply).map((answer) => {
+        const [verdict, score] = text(answer).split(" ");
+        return { verdict: verdict as Pointed["verdict"], score, durable };
+      });
+    },
+);
+
+/** Forgets the notes of tasks that have gone; returns those that are to be checked next, which no other caller gets for a while. */
+export const repoint = verb(
+  { args: ["limit", "claimMs"], item: CHECKED, due: DUE },
+  (script) =>
+    async (tag: string, checked: readonly CheckedPointer[], { limit = BATCH_LIMIT } = {}): Promise<DuePointer[]> => {
+      const reply = await script.text(tag, [limit, CLAIM_MS, ...counted(CHECKED, checked)]);
+      return list(reply).map((one) => {
+        const { id, score, home } = named(DUE, one);
+        return { id: text(id), score: text(score), home: text(home) === "" ? null : Number(text(home)) };
+      });
+    },
+);
+
+/** Finds the partitions of tasks that are not in that of their id; null for each that is, or is unknown. */
+export const home = verb(
+  { item: ["id"] },
+  (script) =>
+    async (tag: string, ids: readonly string[]): Promise<(number | null)[]> =>
+      list(await script.text(tag, [ids.length, ...ids])).map((partition) =>
+        text(partition) === "" ? null : Number(text(partition)),
+      ),
+);

@@ -1,0 +1,28 @@
+/** Every verb under its name in the library. */
+export { allocate, allocation, deallocate } from "./allocation.ts";
+export { audit } from "./audit.ts";
+export { cancel } from "./cancel.ts";
+export { complete } from "./complete.ts";
+export { copy } from "./copy.ts";
+export { count } from "./count.ts";
+export { forget, retry } from "./dead.ts";
+export { claim, secret, version } from "./deployment.ts";
+export { fail } from "./fail.ts";
+export { history, sample } from "./history.ts";
+export { inspect, lifetimes, watch } from "./inspect.ts";
+export { begin, lose, release, renew } from "./lease.ts";
+export { output, progress, write } from "./output.ts";
+export { finished, page } from "./page.ts";
+export { permit } from "./permit.ts";
+export { home, point, repoint } from "./pointer.ts";
+export { probe } from "./probe.ts";
+export { pause, queue, startable } from "./queue.ts";
+export { record } from "./record.ts";
+export { register } from "./register.ts";
+export { reserve, unreserve } from "./reserve.ts";
+export { step } from "./step.ts";
+export { submit } from "./submit.ts";
+export { gate, target } from "./target.ts";
+export { tick } from "./tick.ts";
+export { update } from "./update.ts";
+export { heartbeat, workers } from "./worker.ts";

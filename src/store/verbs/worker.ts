@@ -1,0 +1,89 @@
+import { counted, named, names, verb, written } from "./codec.ts";
+import { list, number, text } from "./reply.ts";
+import { BATCH_LIMIT } from "./script.ts";
+
+/** Short, so that the other partitions get the heartbeat in time while a cluster is changing. */
+const PATIENCE_MS = 500;
+
+interface Heartbeat {
+  readonly worker: string;
+  readonly ttlMs: number;
+  /** What it tells of itself; "" to tell nothing in this partition. */
+  readonly about: string;
+  /** Whether it has said the same before, which costs less. */
+  readonly again: boolean;
+}
+
+/** The slots that a live worker gives a queue. */
+interface WorkerSlots {
+  readonly queue: string;
+  readonly worker: string;
+  readonly slots: number;
+}
+
+/** What a live worker has told of itself. */
+interface WorkerAbout {
+  readonly worker: string;
+  /** "" if it has told nothing. */
+  readonly about: string;
+  /** For how long that holds, ms. */
+  readonly leftMs: number;
+}
+
+const HEARTBEAT = names<Heartbeat>("worker", "ttlMs", "about", "again");
+const QUEUE = names<Pick<WorkerSlots, "queue" | "slots">>("queue", "slots");
+const ANSWER = ["nowMs", "slots", "abouts"] as const;
+const SLOTS = names<WorkerSlots>("queue", "worker", "slots");
+const ABOUT = names<WorkerAbout>("worker", "about", "leftMs");
+
+/**
+ * Reports that a worker is alive, with its slots for each queue; with `ttlMs` 0, that it leaves. Returns the time since a task of
+ * these queues last lost its worker, ms; infinity if none has.
+ */
+export const heartbeat = verb(
+  { args: HEARTBEAT, item: QUEUE },
+  (script) =>
+    async (
+      tag: string,
+      worker: string,
+      ttlMs: number,
+      slots: ReadonlyMap<string, number>,
+      about: string,
+      again: boolean,
+    ): Promise<number> => {
+      let sinceLossMs = Number.POSITIVE_INFINITY;
+      const all = [...slots].map(([queue, some]) => ({ queue, slots: some }));
+      const args = written(HEARTBEAT, { worker, ttlMs, about, again });
+      // In batches: one script over a thousand queues would block Redis.
+      for (let i = 0; i < all.length; i += BATCH_LIMIT) {
+        const some = all.slice(i, i + BATCH_LIMIT);
+        const since = text(await script.text(tag, [...args, ...counted(QUEUE, some)], PATIENCE_MS));
+        if (since !== "") sinceLossMs = Math.min(sinceLossMs, Number(since));
+      }
+      return sinceLossMs;
+    },
+);
+
+/** The live workers of queues: at most `most` of each, and of all. */
+export const workers = verb(
+  { args: ["most"], item: ["queue"], answer: ANSWER, slots: SLOTS, about: ABOUT },
+  (script) =>
+    async (
+      tag: string,
+      queues: readonly string[],
+      most: number,
+    ): Promise<{ nowMs: number; slots: WorkerSlots[]; abouts: WorkerAbout[] }> => {
+      const { nowMs, slots, abouts } = named(ANSWER, await script.text(tag, [most, queues.length, ...queues]));
+      return {
+        nowMs: number(nowMs),
+        slots: list(slots).map((reply) => {
+          const of = named(SLOTS, reply);
+          return { queue: text(of.queue), worker: text(of.worker), slots: number(of.slots) };
+        }),
+        abouts: list(abouts).map((reply) => {
+          const of = named(ABOUT, reply);
+          return { worker: text(of.worker), about: text(of.about), leftMs: number(of.leftMs) };
+        }),
+      };
+    },
+);
