@@ -20,6 +20,9 @@ import { SCOPE, traceHeadersOf } from "./trace-context.ts";
 /** What is called by name in attributes (semantic conventions for messaging). */
 const SYSTEM = "paihao";
 
+/** What a request that submits a task does, in the same words. */
+const SUBMITS = { "messaging.operation.name": "submit", "messaging.operation.type": "send" } as const;
+
 /** A request, as it is when it arrives. */
 export interface TracedRequest {
   readonly method: string;
@@ -109,34 +112,18 @@ export class Tracing {
     return traceOfSpan(trace.getActiveSpan());
   }
 
-  /** Submits a task in a span whose trace goes with it. */
-  send<T extends { readonly verdict: string }>(
+  /** Notes in the span of a request that it submits a task: a span of its own would last as long, and cost as much again. */
+  submitted<T extends { readonly verdict: string }>(
     { id, queue }: { readonly id: string; readonly queue: string },
-    work: (trace: string) => Promise<T>,
+    sent: Promise<T>,
   ): Promise<T> {
-    const above = trace.getActiveSpan();
-    // An application's own sampler may decide otherwise for this one.
-    if (this.#sampling && above?.isRecording() === false) return work(traceOfSpan(above));
-    // Written out: copying objects into one another takes longer.
-    const attributes = {
-      "messaging.system": SYSTEM,
-      "messaging.destination.name": queue,
-      "messaging.message.id": id,
-      "messaging.operation.name": "submit",
-      "messaging.operation.type": "send",
-    };
-    const span = this.#tracer.startSpan(`submit ${queue}`, { kind: SpanKind.PRODUCER, attributes });
-    return work(traceOfSpan(span)).then(
-      (sent) => {
-        span.setAttribute("paihao.verdict", sent.verdict).end();
-        return sent;
-      },
-      (error: unknown) => {
-        fail(span, error);
-        span.end();
-        throw error;
-      },
-    );
+    const span = trace.getActiveSpan();
+    if (!span?.isRecording()) return sent;
+    span.setAttributes(taskFacts(id, queue)).setAttributes(SUBMITS);
+    return sent.then((known) => {
+      span.setAttribute("paihao.verdict", known.verdict);
+      return known;
+    });
   }
 
   /** Begins the span of an attempt; of the first one, its wait in line has a span of its own. */

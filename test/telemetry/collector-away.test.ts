@@ -52,7 +52,9 @@ describe("OpenTelemetry", function () {
     try {
       await server.post("default", 1);
       const names = () => exporter.getFinishedSpans().map(({ name }) => name);
-      await eventually(() => expect(names()).to.include.members(["submit default", "process default"]));
+      await eventually(() =>
+        expect(names()).to.include.members(["POST /v1/queues/:queue/requests", "process default"]),
+      );
       await server.stop();
       expect(collector.spans).to.have.length(0);
       expect(collector.metrics).to.not.have.length(0);

@@ -9,13 +9,12 @@ import type { Api } from "../api.ts";
  * @param listen see `submit` of the engine
  */
 export function send(ctx: Context, api: Api, submission: Submission, listen = false): Promise<SubmissionVerdict> {
-  const settings = api.engine.settings(submission.queue);
-  const submit = (trace: string) => api.engine.submit(submission, settings, listen, trace);
-  if (!api.tracing || submission.dryRun) return submit(traceOf(ctx.headers));
-  return api.tracing.send(submission, submit);
+  const { engine, tracing } = api;
+  const sent = engine.submit(submission, engine.settings(submission.queue), listen, traceFor(ctx, api));
+  return tracing && !submission.dryRun ? tracing.submitted(submission, sent) : sent;
 }
 
-/** The trace for tasks that are submitted without a span of their own; "" if there is none. */
-export function commonTrace(ctx: Context, api: Pick<Api, "tracing">): string {
+/** The trace for the tasks of a request; "" if there is none. */
+export function traceFor(ctx: Context, api: Pick<Api, "tracing">): string {
   return api.tracing?.current() || traceOf(ctx.headers);
 }

@@ -20,7 +20,7 @@ import { inputHandlerOf } from "../../named-queue.ts";
 import { problemDocument } from "../../problems/problem.ts";
 import type { Endpoints } from "../../routes.ts";
 import { keyOf, shareOf } from "../../submission/line-keys.ts";
-import { commonTrace } from "../../submission/send.ts";
+import { traceFor } from "../../submission/send.ts";
 import { checkDeadline, readSubmitOptions } from "../../submission/submit-options.ts";
 import { readWebhook } from "../../submission/webhook-option.ts";
 import { callerOf, signatureOf } from "../../task/access.ts";
@@ -83,7 +83,7 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
       mediaType: "application/json",
       caller: callerOf(ctx),
       webhook,
-      trace: commonTrace(ctx, api),
+      trace: traceFor(ctx, api),
     },
     keysOf:
       handler.fair || handler.keyed
