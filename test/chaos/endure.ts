@@ -5,6 +5,7 @@ import { stateOf } from "../../src/store/letters.ts";
 import { isOutcome } from "../../src/task.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { BUSY_MS } from "../helpers/busy.ts";
+import { storedKey } from "../helpers/store/stored.ts";
 import { Load, type LoadOptions } from "./load.ts";
 import type { World } from "./world.ts";
 
@@ -142,7 +143,7 @@ async function accounts(world: World, load: Load, { name, recoveryS }: { name: s
 /** Counts the terminal states that are told of each task. */
 async function countEndings(world: World): Promise<{ counts: Map<string, number>; stop(): void }> {
   const counts = new Map<string, number>();
-  const prefix = `${world.observer.keys.tag(0)}e:`;
+  const prefix = storedKey(world.observer.keys.tag(0), "notices", "");
   const listener = world.watch();
   listener.on("pmessage", (_: string, channel: string, message: string) => {
     const id = channel.slice(prefix.length);

@@ -17,6 +17,7 @@ import { exchange } from "../helpers/http/server.ts";
 import { type Prometheus, startPrometheus } from "../helpers/prometheus.ts";
 import { endProcesses, type ServerProcess, startProcess } from "../helpers/server-process.ts";
 import { storeKind } from "../helpers/store/run-store.ts";
+import { storedKey } from "../helpers/store/stored.ts";
 import { keepFromSaving } from "../helpers/store/unsaved.ts";
 
 interface Rule {
@@ -48,7 +49,7 @@ async function leaveOrphan(url: string): Promise<TestEngine> {
   const last = await openEngine({ url, prefix: "ph" });
   await last.engine.tick(0);
   await last.submit();
-  const registry = `${last.keys.tag(0)}queues`;
+  const registry = storedKey(last.keys.tag(0), "queues");
   const [at, ...facts] = String(await last.redis.hget(registry, "jobs")).split(" ");
   await last.redis.hset(registry, "jobs", [Number(at) - 600_000, ...facts].join(" "));
   return last;

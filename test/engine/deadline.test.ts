@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { eventually } from "../../testbed/eventually.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
 import { keysLike } from "../helpers/store/scan.ts";
+import { storedKey } from "../helpers/store/stored.ts";
 
 /** Long enough for a test to do what it wants before. */
 const LATER_MS = 60_000;
@@ -17,7 +18,8 @@ describe("a deadline", () => {
     const ticks = await Promise.all(t.keys.tags.map((_, partition) => t.engine.tick(partition)));
     return ticks.flatMap(({ late }) => late.map(({ id, verdict }) => `${id} ${verdict}`)).sort();
   };
-  const dated = async () => (await Promise.all(t.keys.tags.map((tag) => t.redis.zcard(`${tag}c:jobs`)))).join(" ");
+  const dated = async () =>
+    (await Promise.all(t.keys.tags.map((tag) => t.redis.zcard(storedKey(tag, "deadlines"))))).join(" ");
   /** A deadline of the shortest kind is past a moment later. */
   const past = () => eventually(async () => (await t.look("late")).nowMs > ((await t.look("late")).deadlineMs ?? 0));
 
@@ -95,7 +97,9 @@ describe("a deadline", () => {
   it("costs a queue without deadlines no key", async () => {
     await t.submit({ id: "plain" });
     await tick();
-    expect(await keysLike(t.redis, `${t.keys.tag(t.keys.partitionOf("plain"))}c:*`)).to.deep.equal([]);
+    expect(await keysLike(t.redis, storedKey(t.keys.tag(t.keys.partitionOf("plain")), "deadlines", "*"))).to.deep.equal(
+      [],
+    );
   });
 
   it("is told to whoever ticks, so that it wakes for it", async () => {

@@ -1,10 +1,10 @@
 import { expect } from "chai";
 import { SHARED } from "../../src/store/constants.ts";
-import { QUEUE_FIELDS, TASK_FIELDS } from "../../src/store/fields.ts";
 import { STATE_LETTERS } from "../../src/store/letters.ts";
 import type { Reserved } from "../../src/store/verbs/scripts.ts";
 import { eventually } from "../../testbed/eventually.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
+import { QUEUE, TASK } from "../helpers/store/stored.ts";
 
 const lease = (task: Reserved) => ({ queue: "jobs", id: task.id, fence: task.fence });
 
@@ -82,7 +82,7 @@ describe("the life of a task", () => {
     await t.engine.heartbeat("w1", 60_000, new Map([["jobs", 2]]));
     await t.engine.heartbeat("w1", 0, new Map([["jobs", 2]]));
     const fields = await t.redis.hkeys(t.key("queue", "jobs"));
-    expect(fields.filter((field) => field.startsWith(QUEUE_FIELDS.reservation[0]))).to.deep.equal([]);
+    expect(fields.filter((field) => field.startsWith(QUEUE.reservation))).to.deep.equal([]);
   });
 
   it("does not return tasks again that were lost and reserved by the other lane of the same worker", async () => {
@@ -120,11 +120,8 @@ describe("the life of a task", () => {
     expect(seen).to.include({ state: "failed", errorCode: "task-failed", attempts: 2 });
     expect(seen.result?.status).to.equal(500);
     expect(await t.redis.zscore(t.key("dead", "jobs"), "a")).to.not.equal(null);
-    expect(await t.redis.hget(t.key("task", "a"), TASK_FIELDS.input[0])).to.equal('{"keep":"me"}');
-    expect(JSON.parse((await t.redis.hget(t.key("task", "a"), TASK_FIELDS.errors[0])) ?? "")).to.deep.equal([
-      "boom",
-      "boom",
-    ]);
+    expect(await t.redis.hget(t.key("task", "a"), TASK.input)).to.equal('{"keep":"me"}');
+    expect(JSON.parse((await t.redis.hget(t.key("task", "a"), TASK.errors)) ?? "")).to.deep.equal(["boom", "boom"]);
   });
 
   it("does not count an attempt that ends with retryLater; one that gives up is not dead", async () => {
@@ -201,11 +198,11 @@ describe("the life of a task", () => {
     this.timeout(60_000);
     const total = 100_000;
     const stored = {
-      [TASK_FIELDS.queue[0]]: "jobs",
-      [TASK_FIELDS.state[0]]: STATE_LETTERS.scheduled,
-      [TASK_FIELDS.created[0]]: 1,
-      [TASK_FIELDS.input[0]]: "1",
-      [TASK_FIELDS.place[0]]: String(SHARED.defaultPriority * SHARED.classSpan),
+      [TASK.queue]: "jobs",
+      [TASK.state]: STATE_LETTERS.scheduled,
+      [TASK.created]: 1,
+      [TASK.input]: "1",
+      [TASK.place]: String(SHARED.defaultPriority * SHARED.classSpan),
     };
     for (let n = 0; n < total; n += 1000) {
       const pipeline = t.redis.pipeline();
@@ -244,9 +241,9 @@ describe("the life of a task", () => {
     for (const id of ["lost", "failed"]) await t.submit({ id });
     const [, failed] = await t.reserve(2);
     await t.engine.fail({ queue: "jobs", id: "failed", fence: failed?.fence ?? "" }, failureOf("retry"), t.settings);
-    for (const id of ["lost", "failed"]) await t.redis.hset(t.key("task", id), TASK_FIELDS.run[0], "29000000000000");
-    await t.redis.zadd(t.key("leases"), "XX", 1, "lost");
-    await t.redis.zadd(t.key("scheduled"), "XX", 1, "failed");
+    for (const id of ["lost", "failed"]) await t.redis.hset(t.key("task", id), TASK.run, "29000000000000");
+    await t.endLease("lost");
+    await t.makeDue("failed");
     await t.engine.tick(0);
     const taken = await t.reserve(2);
     expect(taken.map(({ id }) => id).sort()).to.deep.equal(["failed", "lost"]);

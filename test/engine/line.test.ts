@@ -1,7 +1,7 @@
 import { expect } from "chai";
-import { TASK_FIELDS } from "../../src/store/fields.ts";
 import { submissionOf } from "../../testbed/submission.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
+import { storedKey, TASK } from "../helpers/store/stored.ts";
 
 describe("the line of a queue", () => {
   let t: TestEngine;
@@ -46,7 +46,7 @@ describe("the line of a queue", () => {
       await p.submit({ id: runs });
       await p.reserve();
       // What a person has broken there by hand fails each script that looks at it.
-      await p.redis.set(`${p.keys.tag(1)}w:jobs`, "no line");
+      await p.redis.set(storedKey(p.keys.tag(1), "waiting"), "no line");
       const { verdict, index } = await p.submit({ id: waits });
       expect({ verdict, index }).to.deep.equal({ verdict: "new", index: null });
       const seen = await Promise.all([runs, waits].map((id) => p.engine.inspect(id, { result: false })));
@@ -96,7 +96,7 @@ describe("the line of a queue", () => {
 
   it("has figures although the record of its first task is damaged", async () => {
     await t.submit({ id: "damaged" });
-    await t.redis.hset(`${t.keys.start(t.keys.tag(0), "task")}damaged`, TASK_FIELDS.created[0], "yesterday");
+    await t.redis.hset(storedKey(t.keys.tag(0), "task", "damaged"), TASK.created, "yesterday");
     const [row] = await t.engine.figures(["jobs"]);
     expect(row?.snapshot.waiting).to.equal(1);
     expect(row?.oldestWaitingMs).to.equal(null);

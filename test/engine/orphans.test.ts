@@ -1,5 +1,7 @@
 import { expect } from "chai";
+import type { Index } from "../../src/store/keys.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
+import { storedKey } from "../helpers/store/stored.ts";
 
 const DAY_MS = 86_400_000;
 
@@ -14,34 +16,33 @@ describe("a queue without a handler in any process", () => {
     await after.close();
     await before.close();
   });
-  const key = (kind: string) => `${before.keys.tag(0)}${kind}:jobs`;
-  const past = (kind: string, id: string, score = 1) => before.redis.zadd(key(kind), "XX", score, id);
+  const past = (index: Index, id: string, score = 1) => before.redis.zadd(before.key(index), "XX", score, id);
 
   it("is maintained by all processes: tasks come due, leases end, dead letters expire", async () => {
     await before.engine.tick(0);
     await before.submit({ id: "runs" });
     await before.reserve(1);
     await before.submit({ id: "later", delayMs: DAY_MS });
-    await past("d", "later");
+    await past("scheduled", "later");
     expect(await after.engine.tick(0)).to.deep.include({ promoted: 1 });
     expect((await after.engine.inspect("later", { result: false }))?.state).to.equal("waiting");
-    await past("l", "runs");
+    await past("leases", "runs");
     // By the settings that it had: here no task survives a loss.
     expect((await after.engine.tick(0)).lost).to.deep.include.members([
       { queue: "jobs", id: "runs", worker: "w1", losses: 1, fate: "dead" },
     ]);
-    await past("x", "runs", Date.now() - 61_000);
+    await past("dead", "runs", Date.now() - 61_000);
     await after.engine.tick(0);
-    expect(await before.redis.zcard(key("x"))).to.equal(0);
+    expect(await before.redis.zcard(before.key("dead"))).to.equal(0);
   });
 
   it("is registered again after the store was emptied, as long as a process has its handler", async () => {
     await before.engine.tick(0);
-    await before.redis.del(`${before.keys.tag(0)}queues`);
+    await before.redis.del(storedKey(before.keys.tag(0), "queues"));
     const restarted = await openEngine({ prefix: before.keys.prefix });
     await restarted.engine.tick(0);
     await restarted.submit({ id: "later", delayMs: DAY_MS });
-    await past("d", "later");
+    await past("scheduled", "later");
     expect(await after.engine.tick(0)).to.deep.include({ promoted: 1 });
     await restarted.close();
   });
@@ -53,7 +54,7 @@ describe("a queue without a handler in any process", () => {
     expect(await registered()).to.deep.equal(["jobs"]);
     await before.engine.cancel("waits", "jobs");
     // As if the clock had been set back meanwhile.
-    const ticked = `${before.keys.tag(0)}ticked`;
+    const ticked = storedKey(before.keys.tag(0), "ticked");
     await before.redis.hset(ticked, "back jobs", "1 - -");
     expect(await registered()).to.deep.equal([]);
     expect((await before.redis.hkeys(ticked)).filter((field) => field.includes("jobs"))).to.deep.equal([]);

@@ -1,11 +1,11 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect } from "chai";
-import { TASK_FIELDS } from "../../src/store/fields.ts";
 import type { Lease } from "../../src/store/verbs/scripts.ts";
 import { submissionOf } from "../../testbed/submission.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../helpers/engine.ts";
 import { uniquePrefix } from "../helpers/store/run-store.ts";
 import { keysLike } from "../helpers/store/scan.ts";
+import { QUEUE, TASK } from "../helpers/store/stored.ts";
 
 /** Clients, each on connections of its own. */
 const CLIENTS = 8;
@@ -123,7 +123,7 @@ describe("two clients at once", () => {
     );
     expect(pairs).to.have.all.keys("released stale", "stale waiting");
     for (const id of ids) expect(await look(id)).to.include({ state: "waiting", attempts: 0 });
-    expect(await one.redis.hget(one.key("queue"), "lost")).to.equal(String(pairs["stale waiting"]));
+    expect(await one.redis.hget(one.key("queue"), QUEUE.lost)).to.equal(String(pairs["stale waiting"]));
   });
 
   it("canceling and reserving leave a task canceled, or its worker asked to stop", async () => {
@@ -153,7 +153,7 @@ describe("two clients at once", () => {
 
   it("canceling wins over promoting, whichever comes first", async () => {
     await Promise.all(ids.map((id) => one.submit({ id, delayMs: 60_000 })));
-    await Promise.all(ids.map((id) => one.redis.zadd(one.key("scheduled"), "XX", 1, id)));
+    await Promise.all(ids.map((id) => one.makeDue(id)));
     const verdicts = await Promise.all([
       ...ids.map(async (id, n) => {
         await delay(n % 4);
@@ -187,7 +187,7 @@ describe("two clients at once", () => {
     const others = ids.map((id) => `other-${id}`);
     const pairs = await meet(others, submit(one, '"one"'), submit(two, '"two"'));
     expect(pairs).to.have.all.keys("new conflict", "conflict new");
-    const inputs = await Promise.all(others.map((id) => one.redis.hget(one.key("task", id), TASK_FIELDS.input[0])));
+    const inputs = await Promise.all(others.map((id) => one.redis.hget(one.key("task", id), TASK.input)));
     expect(inputs.filter((input) => input === '"one"')).to.have.length(pairs["new conflict"] ?? 0);
   });
 
@@ -239,7 +239,7 @@ describe("two clients at once", () => {
     expect(ticks.reduce((sum, tick) => sum + tick.promoted, 0)).to.equal(due.length);
     expect(await one.redis.zrange(one.key("waiting"), "0", "-1")).to.deep.equal(due);
     const taken = await Promise.all(clients.map((client, n) => client.reserve(50, { worker: `w${n}` })));
-    await Promise.all(taken.flat().map((task) => one.redis.zadd(one.key("leases"), "XX", 1, task.id)));
+    await Promise.all(taken.flat().map((task) => one.endLease(task.id)));
     const lost = (await Promise.all(clients.map((client) => client.engine.tick(0)))).flatMap((tick) => tick.lost);
     expect(lost.map((task) => task.id).sort()).to.deep.equal(
       taken

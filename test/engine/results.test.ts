@@ -6,6 +6,7 @@ import { encodeResult } from "../../src/store/result.ts";
 import { scriptsOf } from "../../src/store/verbs/scripts.ts";
 import type { Answer } from "../../src/task.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
+import { TASK } from "../helpers/store/stored.ts";
 
 const PARTS = [TASK_FIELDS.result, TASK_FIELDS.result2, TASK_FIELDS.result3, TASK_FIELDS.result4].map(
   ([field]) => field,
@@ -20,9 +21,8 @@ describe("the result of a task in the store", () => {
   let jobs: TestEngine;
   afterEach(() => jobs.close());
 
-  const keyOf = (kind: "t" | "r", id: string) => `${jobs.keys.tag(0)}${kind}:${id}`;
   const inHash = async (id: string) =>
-    (await jobs.redis.hmget(keyOf("t", id), ...PARTS)).filter((part) => part !== null);
+    (await jobs.redis.hmget(jobs.key("task", id), ...PARTS)).filter((part) => part !== null);
 
   /** Runs a task to its end; returns its id. */
   async function succeed(answer: Answer): Promise<string> {
@@ -41,7 +41,7 @@ describe("the result of a task in the store", () => {
       const id = await succeed(answer);
       expect((await jobs.look(id)).result?.body.toString(), `${length} B`).to.equal(answer.body);
       const isInHash = length <= SHARED.inlineResultBytes;
-      expect(await jobs.redis.exists(keyOf("r", id)), `${length} B`).to.equal(isInHash ? 0 : 1);
+      expect(await jobs.redis.exists(jobs.key("result", id)), `${length} B`).to.equal(isInHash ? 0 : 1);
       expect(await inHash(id), `${length} B`).to.have.length(isInHash ? Math.ceil(length / 64) : 0);
     }
   });
@@ -78,7 +78,7 @@ describe("the result of a task in the store", () => {
     expect(await inHash(destroyed)).to.deep.equal([]);
 
     const { id } = await jobs.submit().then(async () => (await jobs.reserve())[0] ?? { id: "" });
-    const [fence = ""] = (await jobs.redis.hget(keyOf("t", id), TASK_FIELDS.run[0]))?.split(" ") ?? [];
+    const [fence = ""] = (await jobs.redis.hget(jobs.key("task", id), TASK.run))?.split(" ") ?? [];
     const failure = { kind: "retry", delayMs: 0, error: "again", code: "task-failed" } as const;
     await jobs.engine.fail(
       { queue: "jobs", id, fence },
@@ -96,8 +96,8 @@ describe("the result of a task in the store", () => {
     const { complete } = scriptsOf(jobs.redis, { strictResultTtl: true });
     jobs.scripts.complete = complete;
     const id = await succeed(answerOf("2"));
-    expect(await jobs.redis.exists(keyOf("r", id))).to.equal(1);
-    expect(await jobs.redis.pttl(keyOf("r", id))).to.be.within(1, jobs.settings.resultTtlMs);
+    expect(await jobs.redis.exists(jobs.key("result", id))).to.equal(1);
+    expect(await jobs.redis.pttl(jobs.key("result", id))).to.be.within(1, jobs.settings.resultTtlMs);
     expect(await inHash(id)).to.deep.equal([]);
     expect((await jobs.look(before)).result?.body.toString()).to.equal("1");
     expect((await jobs.look(id)).result?.body.toString()).to.equal("2");

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { mastersOf } from "../../src/store/connection.ts";
 import { isId } from "../../src/task.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
+import { QUEUE } from "../helpers/store/stored.ts";
 
 const HOUR_MS = 3_600_000;
 /** As lua/call.lua and run.lua count: milliseconds since 2026, sixteen places and 1000 fences in each. */
@@ -29,7 +30,7 @@ describe("the engine's time", () => {
     Date.now = () => realNow.call(Date) + ms;
   };
   /** The score of the last place given out. */
-  const hlc = async () => Number(await t.redis.hget(t.key("queue"), "hlc"));
+  const hlc = async () => Number(await t.redis.hget(t.key("queue"), QUEUE.hlc));
 
   it("is that of Redis: clients whose clocks are an hour off change nothing", async () => {
     for (const [n, wrong] of [HOUR_MS, -HOUR_MS, 0, -HOUR_MS, HOUR_MS].entries()) {
@@ -59,7 +60,7 @@ describe("the engine's time", () => {
     const [before] = await t.reserve(1);
     // What an hour's lead of the old clock has left behind.
     const ahead = realNow() + HOUR_MS - EPOCH_MS;
-    await t.redis.hset(t.key("queue"), { hlc: String(ahead * 16), fence: String(ahead * 1000) });
+    await t.redis.hset(t.key("queue"), { [QUEUE.hlc]: String(ahead * 16), [QUEUE.fence]: String(ahead * 1000) });
     const later = Array.from({ length: 50 }, (_, n) => `t${n}`);
     for (const id of later) await t.submit({ id });
     expect(await hlc()).to.equal(ahead * 16 + later.length);

@@ -15,6 +15,7 @@ import type { Result } from "../../src/task.ts";
 import { submissionOf } from "../../testbed/submission.ts";
 import { onCluster, storeUrl, uniquePrefix } from "./store/run-store.ts";
 import { removeKeysLike } from "./store/scan.ts";
+import { storedKey } from "./store/stored.ts";
 
 /** An engine of its own on the run's store: a fresh key prefix, and nothing left behind. */
 export interface TestEngine {
@@ -32,6 +33,10 @@ export interface TestEngine {
     count?: number,
     options?: { worker?: string; lane?: number; reservation?: string; leaseMs?: number },
   ): Promise<readonly WithInput[]>;
+  /** As if the time had come of a scheduled or retrying task of the test's queue, in partition 0. */
+  makeDue(id: string): Promise<unknown>;
+  /** As if the lease of a running one had ended. */
+  endLease(id: string): Promise<unknown>;
   /** Reads a task with its result; throws if it is unknown. */
   look(id: string): Promise<Inspection>;
   close(): Promise<void>;
@@ -96,13 +101,16 @@ export async function openEngine(
     queues: new Map((options.queues ?? ["jobs"]).map((queue) => [queue, settings])),
     fallback: settings,
   });
+  const key: TestEngine["key"] = (kind, name) => storedKey(keys.tag(0), kind, name);
   return {
     engine,
     redis,
     keys,
     scripts,
     settings,
-    key: (kind, name = "jobs") => keys.start(keys.tag(0), kind) + name,
+    key,
+    makeDue: (id) => redis.zadd(key("scheduled"), "XX", 1, id),
+    endLease: (id) => redis.zadd(key("leases"), "XX", 1, id),
     submit: (submission = {}) => engine.submit(submissionOf(fresh("task-"), "jobs", '{"n":1}', submission), settings),
     reserve: async (count = 1, { worker = "w1", lane = 0, reservation, leaseMs = 15_000 } = {}) => {
       const request = {

@@ -6,7 +6,6 @@ import type { Submission } from "../../src/engine/submission/submission.ts";
 import type { Handler } from "../../src/handler/define.ts";
 import { createLog } from "../../src/log.ts";
 import { Loop } from "../../src/loop.ts";
-import { TASK_FIELDS } from "../../src/store/fields.ts";
 import { Keys } from "../../src/store/keys.ts";
 import { connectOnce } from "../../src/store/servers/probe.ts";
 import { isOutcome } from "../../src/task.ts";
@@ -16,6 +15,7 @@ import { eventually } from "../../testbed/eventually.ts";
 import { submissionOf } from "../../testbed/submission.ts";
 import { storeUrl, uniquePrefix } from "./store/run-store.ts";
 import { removeKeys } from "./store/scan.ts";
+import { TASK } from "./store/stored.ts";
 
 /** Threads and processes start slowly on a machine that has too much to do. */
 const PATIENCE_MS = 45_000;
@@ -141,7 +141,7 @@ export async function openWorkshop(handlers: readonly Handler[], options: Worksh
 export async function passDeadline(shop: Pick<Workshop, "prefix" | "look" | "redis">, id: string): Promise<void> {
   const keys = new Keys(shop.prefix, 1);
   const [tag, redis, { queue }] = [keys.tag(0), await shop.redis(), await shop.look(id)];
-  await redis.hset(keys.start(tag, "task") + id, TASK_FIELDS.deadline[0], 1);
+  await redis.hset(keys.start(tag, "task") + id, TASK.deadline, 1);
   await redis.zadd(keys.start(tag, "deadlines") + queue, "XX", 1, id);
 }
 

@@ -15,6 +15,7 @@ import { eventually } from "../../testbed/eventually.ts";
 import { submissionOf } from "../../testbed/submission.ts";
 import { openEngine, type TestEngine } from "../helpers/engine.ts";
 import { storeUrl } from "../helpers/store/run-store.ts";
+import { storedKey } from "../helpers/store/stored.ts";
 
 /** A worker that runs the queue `jobs` and delivers its webhooks to 127.0.0.1, without pauses between attempts. */
 export interface Deliveries {
@@ -84,8 +85,8 @@ export async function openDeliveries(
     },
     follower: (id) =>
       eventually(async () => {
-        const [key] = await t.redis.keys(`${t.keys.tag(0)}t:${id}:webhook:*`);
-        return key === undefined ? false : key.slice(`${t.keys.tag(0)}t:`.length);
+        const [key] = await t.redis.keys(storedKey(t.keys.tag(0), "task", `${id}:webhook:*`));
+        return key === undefined ? false : key.slice(storedKey(t.keys.tag(0), "task", "").length);
       }) as Promise<string>,
     until: async (id, state) => {
       await eventually(async () => (await engine.inspect(id, { result: false }))?.state === state);

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { Webhook } from "standardwebhooks";
 import { giveUp } from "../../src/handler/intents.ts";
 import { eventually } from "../../testbed/eventually.ts";
+import { storedKey } from "../helpers/store/stored.ts";
 import { type Deliveries, openDeliveries } from "./deliveries.ts";
 import { type Receiver, startReceiver } from "./receiver.ts";
 
@@ -126,7 +127,10 @@ describe("the delivery of webhooks", () => {
     await t.submit("i", receiver.url);
     await receiver.count(1);
     const follower = await t.follower("i");
-    expect(await t.redis.exists(`${t.engine.keys.tag(0)}s:${follower}`), "what is kept of an attempt").to.equal(0);
+    expect(
+      await t.redis.exists(storedKey(t.engine.keys.tag(0), "steps", follower)),
+      "what is kept of an attempt",
+    ).to.equal(0);
     // No attempt is underway that was made before the result goes.
     await t.engine.pause("paihao.webhooks", true);
     await eventually(async () => (await t.engine.inspect(follower, { result: false }))?.state !== "running");

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import type { Lease, OutputValue } from "../../../src/store/verbs/scripts.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+import { storedKey, TASK } from "../../helpers/store/stored.ts";
 
 const MB = 1_048_576;
 
@@ -25,7 +26,7 @@ describe("the output of a task", () => {
     );
   const read = async (id = "a", from = 0): Promise<readonly OutputValue[]> =>
     (await t.engine.outputs.read(id, from)).values;
-  const key = (id = "a") => `${t.keys.tag(t.keys.partitionOf(id))}o:${id}`;
+  const key = (id = "a") => storedKey(t.keys.tag(t.keys.partitionOf(id)), "output", id);
 
   it("is kept in order, as the JSON that was written", async () => {
     t = await openEngine();
@@ -170,7 +171,9 @@ describe("the output of a task", () => {
   it("costs a task that writes nothing no field", async () => {
     t = await openEngine();
     await t.engine.complete(await start(), resultOf("done"), t.settings);
-    expect(await t.redis.hmget(`${t.keys.tag(0)}t:a`, "T", "J", "+")).to.deep.equal([null, null, null]);
+    expect(
+      await t.redis.hmget(storedKey(t.keys.tag(0), "task", "a"), TASK.output, TASK.restarts, TASK.extra),
+    ).to.deep.equal([null, null, null]);
     expect(await t.redis.exists(key())).to.equal(0);
   });
 });

@@ -1,7 +1,6 @@
 import { expect } from "chai";
 import { estimate, estimatedPercent } from "../../../src/engine/estimates/estimate.ts";
 import { forecastTurnovers } from "../../../src/engine/estimates/forecast.ts";
-import { TASK_FIELDS } from "../../../src/store/fields.ts";
 import type { QueueSnapshot } from "../../../src/store/verbs/scripts.ts";
 import {
   ARRIVALS,
@@ -13,11 +12,12 @@ import {
 import { randomOf } from "../../../testbed/random.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { serviceIn } from "../../helpers/store/service.ts";
+import { TASK } from "../../helpers/store/stored.ts";
 
 /** Makes the run of a task begin so much earlier than it did. */
 async function beginEarlier(t: TestEngine, id: string, ms: number): Promise<void> {
-  const run = (await t.redis.hget(t.key("task", id), TASK_FIELDS.run[0])) ?? "";
-  await t.redis.hset(t.key("task", id), TASK_FIELDS.run[0], run.replace(/^(\d+) 0/, `$1 ${-ms}`));
+  const run = (await t.redis.hget(t.key("task", id), TASK.run)) ?? "";
+  await t.redis.hset(t.key("task", id), TASK.run, run.replace(/^(\d+) 0/, `$1 ${-ms}`));
 }
 
 const snapshot = (over: Partial<QueueSnapshot> = {}): QueueSnapshot => ({

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+import { QUEUE, storedKey } from "../../helpers/store/stored.ts";
 
 const ALL = 10_000;
 
@@ -24,7 +25,7 @@ describe("a fair line", () => {
   };
   const keysKept = async () => {
     const tag = t.keys.tag(0);
-    return [await t.redis.hlen(`${tag}u:jobs`), await t.redis.zcard(`${tag}z:jobs`)];
+    return [await t.redis.hlen(storedKey(tag, "shares")), await t.redis.zcard(storedKey(tag, "shareEnds"))];
   };
 
   it("starts one of B after at most one more of A for each slot, though ten thousand of A wait", async () => {
@@ -154,7 +155,7 @@ describe("a fair line", () => {
     await join("B", "b-due", { delayMs: 1 });
     await joinAll("A", 4);
     await start(2);
-    await t.redis.zadd(`${t.keys.tag(0)}d:jobs`, "XX", 1, "b-due");
+    await t.makeDue("b-due");
     await t.engine.tick(0);
     expect(await startAll()).to.deep.equal(["b-due", "A2", "A3"]);
   });
@@ -162,7 +163,7 @@ describe("a fair line", () => {
   it("never reaches the next class, nor stops, at the end of the span", async () => {
     const heavy = { weight: 0.000_001 };
     const tag = t.keys.tag(0);
-    await t.redis.hset(`${tag}q:jobs`, "virtual3", 2 ** 49 - 3);
+    await t.redis.hset(storedKey(tag, "queue"), `${QUEUE.virtual}3`, 2 ** 49 - 3);
     await join("C", "less-urgent", { priority: 4 });
     await join("A", "a0", heavy);
     await join("A", "a1", heavy);
@@ -175,11 +176,11 @@ describe("a fair line", () => {
 
   it("begins anew in the second half of the span, once nobody is left", async () => {
     const tag = t.keys.tag(0);
-    await t.redis.hset(`${tag}q:jobs`, "virtual3", 2 ** 48 + 8192);
+    await t.redis.hset(storedKey(tag, "queue"), `${QUEUE.virtual}3`, 2 ** 48 + 8192);
     await join("A", "a0");
-    expect(await t.redis.hget(`${tag}q:jobs`, "virtual3")).to.equal(null);
+    expect(await t.redis.hget(storedKey(tag, "queue"), `${QUEUE.virtual}3`)).to.equal(null);
     expect(await start()).to.deep.equal(["a0"]);
-    expect(Number(await t.redis.hget(`${tag}q:jobs`, "virtual3"))).to.equal(0);
+    expect(Number(await t.redis.hget(storedKey(tag, "queue"), `${QUEUE.virtual}3`))).to.equal(0);
   });
 
   it("lets those go first who joined before the line was fair", async () => {
@@ -201,8 +202,8 @@ describe("a fair line", () => {
     if (!plain) throw new Error("nothing was taken");
     await t.engine.complete({ queue: "jobs", ...plain }, resultOf("x"), t.settings);
     const tag = t.keys.tag(0);
-    expect(await t.redis.exists(`${tag}u:jobs`, `${tag}z:jobs`)).to.equal(0);
-    expect(Object.keys(await t.redis.hgetall(`${tag}q:jobs`)).join()).to.not.match(/virtual|room/);
+    expect(await t.redis.exists(storedKey(tag, "shares"), storedKey(tag, "shareEnds"))).to.equal(0);
+    expect(Object.keys(await t.redis.hgetall(storedKey(tag, "queue"))).join()).to.not.match(/virtual|room/);
   });
 
   it("counts places over partitions from the virtual time of each", async () => {

@@ -1,5 +1,6 @@
 import { expect } from "chai";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { storedKey } from "../../helpers/store/stored.ts";
 
 /** Places of one start, see lua/fair.lua. */
 const TURNS = 8192;
@@ -17,12 +18,15 @@ describe("a fair line with many keys", () => {
   afterEach(() => t.close());
 
   const join = (key: string, id = key) => t.submit({ id, share: { key, weight: 1 } });
-  const kept = async () => [await t.redis.hlen(`${tag}u:jobs`), await t.redis.zcard(`${tag}z:jobs`)];
+  const kept = async () => [
+    await t.redis.hlen(storedKey(tag, "shares")),
+    await t.redis.zcard(storedKey(tag, "shareEnds")),
+  ];
   /** Fills the turns of some starts, as far as a submission sees. */
   const fill = async (from: number, count: number) => {
     const last = (step: number) => (CLASS + (2 * ((step + 1) * TURNS - 1) + 1) / 32).toFixed(5);
     const entries = Array.from({ length: count }, (_, n) => [last(from + n), `full${from + n}`]);
-    await t.redis.zadd(`${tag}w:jobs`, ...entries.flat());
+    await t.redis.zadd(storedKey(tag, "waiting"), ...entries.flat());
   };
   const lookups = async () => {
     const stats = await t.redis.info("commandstats");
@@ -43,7 +47,7 @@ describe("a fair line with many keys", () => {
       left.push(...ids);
       for (const { id } of await t.reserve(100)) if (left.includes(id)) left.splice(left.indexOf(id), 1);
     }
-    const waiting = await t.redis.zcard(`${tag}w:jobs`);
+    const waiting = await t.redis.zcard(storedKey(tag, "waiting"));
     expect(waiting).to.equal(25);
     for (const keys of await kept()) expect(keys).to.be.within(1, MOST_IDLE + waiting);
     // What waits is not forgotten: the next task of the key stands behind all others of it.
@@ -63,7 +67,7 @@ describe("a fair line with many keys", () => {
       for (let n = 3; n <= 11; n += 1) await join("key0", `key0-${n}`);
     };
     expect(await lookupsOf(tenth)).to.be.at.most(9 * 3 + 2 * Math.log2(64));
-    const line = await t.redis.zrange(`${tag}w:jobs`, "0", "-1");
+    const line = await t.redis.zrange(storedKey(tag, "waiting"), "0", "-1");
     const place = (id: string) => line.indexOf(id);
     expect(place("key0")).to.be.above(place("full39"));
     expect(place("key0-2")).to.be.above(place("key99"));

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import fc from "fast-check";
-import { TASK_FIELDS } from "../../../src/store/fields.ts";
 import type { Lease } from "../../../src/store/verbs/scripts.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+import { storedKey, TASK } from "../../helpers/store/stored.ts";
 
 const KEYS = ["a", "b", "c", "d"] as const;
 const WEIGHTS = [1, 3, 0.5, 100] as const;
@@ -42,7 +42,7 @@ interface Run {
 
 /** The line of the store, the next first, with scores. */
 async function lineOf({ t }: Run): Promise<string[]> {
-  return await t.redis.zrange(`${t.keys.tag(0)}w:jobs`, "0", "-1");
+  return await t.redis.zrange(storedKey(t.keys.tag(0), "waiting"), "0", "-1");
 }
 
 async function play(run: Run, step: Op): Promise<void> {
@@ -83,7 +83,7 @@ async function play(run: Run, step: Op): Promise<void> {
   const [lease] = leases.splice(step.nth % Math.max(1, leases.length), 1);
   if (lease === undefined) return;
   const before = await lineOf(run);
-  const running = await t.redis.hget(t.key("task", lease.id), TASK_FIELDS.run[0]);
+  const running = await t.redis.hget(t.key("task", lease.id), TASK.run);
   const old = running?.split(" ")[3];
   if (step.op === "complete") await t.engine.complete(lease, resultOf("x"), t.settings);
   if (step.op === "release") await t.engine.release(lease, t.settings);
@@ -94,7 +94,7 @@ async function play(run: Run, step: Op): Promise<void> {
   }
   if (step.op === "release" || step.op === "lose") {
     // Back at its old place, and nobody else has moved.
-    expect(await t.redis.zscore(`${t.keys.tag(0)}w:jobs`, lease.id)).to.satisfy(
+    expect(await t.redis.zscore(storedKey(t.keys.tag(0), "waiting"), lease.id)).to.satisfy(
       (score: string) => Number(score) === Number(old),
     );
     expect((await lineOf(run)).filter((id) => id !== lease.id)).to.deep.equal(before);
@@ -114,15 +114,19 @@ describe("places in a fair line", () => {
           const seen = await Promise.all(line.map((id) => t.engine.inspect(id, { result: false })));
           expect(seen.map((task) => task?.index)).to.deep.equal(line.map((_, n) => n));
           const tag = t.keys.tag(0);
-          const keys = new Set((await Promise.all(line.map((id) => t.redis.hget(`${tag}t:${id}`, "G")))).map(String));
-          expect(await t.redis.hlen(`${tag}u:jobs`)).to.equal(await t.redis.zcard(`${tag}z:jobs`));
-          if (keys.size === 0) expect(await t.redis.exists(`${tag}u:jobs`)).to.equal(0);
+          const keys = new Set(
+            (await Promise.all(line.map((id) => t.redis.hget(storedKey(tag, "task", id), TASK.share)))).map(String),
+          );
+          expect(await t.redis.hlen(storedKey(tag, "shares"))).to.equal(
+            await t.redis.zcard(storedKey(tag, "shareEnds")),
+          );
+          if (keys.size === 0) expect(await t.redis.exists(storedKey(tag, "shares"))).to.equal(0);
           const rest: string[] = [];
           for (let some = await t.reserve(3); some.length > 0; some = await t.reserve(3)) {
             rest.push(...some.map(({ id }) => id));
           }
           expect(rest).to.deep.equal(line);
-          expect(await t.redis.exists(`${tag}u:jobs`, `${tag}z:jobs`)).to.equal(0);
+          expect(await t.redis.exists(storedKey(tag, "shares"), storedKey(tag, "shareEnds"))).to.equal(0);
         } finally {
           await t.close();
         }

@@ -4,6 +4,7 @@ import type { Submission } from "../../../src/engine/submission/submission.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { storeKind } from "../../helpers/store/run-store.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
+import { QUEUE, storedKey } from "../../helpers/store/stored.ts";
 
 const KEYS = 100_000;
 
@@ -78,7 +79,7 @@ describe("a keyed line that changes", () => {
     expect(await start()).to.deep.equal(["a2"]);
     await complete("a2");
     await t.engine.submit(submissionLike("n2"), plain());
-    expect(await t.redis.hget(t.key("queue"), "keyed")).to.equal(null);
+    expect(await t.redis.hget(t.key("queue"), QUEUE.keyed)).to.equal(null);
     expect(await start()).to.deep.equal(["n2"]);
     expect(await keysLike(t.redis, `${t.keys.tag(0)}p*:*`)).to.deep.equal([]);
   });
@@ -172,7 +173,7 @@ describe("a keyed line that changes", () => {
     }
     expect(started).to.equal(keys + 1);
     expect(await t.redis.zcard(t.key("waiting"))).to.equal(4999);
-    expect((await keysLike(t.redis, `${t.keys.tag(0)}pk:*`)).length).to.equal(1);
+    expect((await keysLike(t.redis, storedKey(t.keys.tag(0), "keyLine", "*"))).length).to.equal(1);
   }).timeout(240_000);
 
   const submissionLike = (id: string) => ({

@@ -32,7 +32,7 @@ describe("those who hold a key", () => {
   const release = (id: string) => t.engine.release(leaseOf(id), t.settings);
   const retry = async (id: string) => {
     await t.engine.fail(leaseOf(id), failureOf("retry", 60_000), settings());
-    await t.redis.zadd(t.key("scheduled"), "XX", 1, id);
+    await t.makeDue(id);
     await t.engine.tick(0);
   };
   const move = (id: string, key: string) => t.engine.update({ ...submissionLike(id), key }, settings());
@@ -78,7 +78,7 @@ describe("those who hold a key", () => {
     expect(await start()).to.deep.equal(["a1", "a2"]);
     await t.engine.fail(leaseOf("a1"), failureOf("retry", 60_000), settings());
     expect(await start()).to.deep.equal(["a3"]);
-    await t.redis.zadd(t.key("scheduled"), "XX", 1, "a1");
+    await t.makeDue("a1");
     await t.engine.tick(0);
     expect(await held("a1", "a4")).to.deep.equal([true, true]);
     expect(await start()).to.deep.equal([]);

@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { audit } from "../../../src/engine/maintenance/audit.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
+import { storedKey } from "../../helpers/store/stored.ts";
 
 type Taken = Awaited<ReturnType<TestEngine["reserve"]>>[number];
 
@@ -36,10 +37,10 @@ describe("a keyed line", () => {
   const fail = (id: string, kind: "retry" | "later" | "give-up" = "retry", delayMs = 0) =>
     t.engine.fail(leaseOf(id), failureOf(kind, delayMs), t.settings);
   const due = async (...ids: string[]) => {
-    for (const id of ids) await t.redis.zadd(t.key("scheduled"), "XX", 1, id);
+    for (const id of ids) await t.makeDue(id);
     await t.engine.tick(0);
   };
-  const keysLeft = () => keysLike(t.redis, `${t.keys.tag(0)}pk:*`);
+  const keysLeft = () => keysLike(t.redis, storedKey(t.keys.tag(0), "keyLine", "*"));
 
   it("runs the tasks of one key one at a time, in the order of submission; others pass them", async () => {
     await joinAll("a", "a1", "a2", "a3");
@@ -111,9 +112,9 @@ describe("a keyed line", () => {
   it("frees the key of a lost worker with its lease, in the order of arrival", async () => {
     await joinAll("a", "a1", "a2");
     await start();
-    await t.redis.zadd(t.key("leases"), "XX", 1, "a1");
+    await t.endLease("a1");
     expect(await start()).to.deep.equal([]);
-    await t.redis.hset(t.key("ticked", ""), "at", Date.now() + 60_000);
+    await t.redis.hset(t.key("ticked"), "at", Date.now() + 60_000);
     await t.engine.tick(0);
     expect(await start()).to.deep.equal(["a1"]);
     expect(await t.engine.lose(leaseOf("a1"), t.settings)).to.equal("dead");
@@ -196,7 +197,7 @@ describe("a keyed line with a concurrency of 2", () => {
     expect([a1?.id, a2?.id]).to.deep.equal(["a1", "a2"]);
     if (!a1 || !a2) throw new Error("nothing was taken");
     await t.engine.fail({ queue: "jobs", ...a1 }, failureOf("retry", 60_000), t.settings);
-    await t.redis.zadd(t.key("scheduled"), "XX", 1, "a1");
+    await t.makeDue("a1");
     await t.engine.tick(0);
     expect(
       (await t.reserve(10)).map(({ id }) => id),

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { audit } from "../../../src/engine/maintenance/audit.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+import { storedKey } from "../../helpers/store/stored.ts";
 
 const PARTITIONS = 3;
 const SETTINGS = { attempts: 1, keyedConcurrency: 1 };
@@ -46,7 +47,7 @@ describe("a keyed queue over several partitions", () => {
   /** Ids of which each partition is that of some. */
   const ids = (name: string, count: number) => Array.from({ length: count }, (_, n) => `${name}${n}`);
   const pointers = async () => {
-    const counts = await Promise.all(t.keys.tags.map((tag) => t.redis.zcard(`${tag}moved`)));
+    const counts = await Promise.all(t.keys.tags.map((tag) => t.redis.zcard(storedKey(tag, "moved"))));
     return counts.reduce((sum, count) => sum + count, 0);
   };
 
@@ -157,13 +158,13 @@ describe("a keyed queue over several partitions", () => {
     for (const id of all) await t.submit({ id, key: "k" });
     expect(await pointers()).to.equal(all.length);
     const [gone = "", ...left] = all;
-    await t.redis.unlink(`${t.keys.tag(home)}t:${gone}`);
-    await t.redis.zrem(`${t.keys.tag(home)}w:jobs`, gone);
-    await t.redis.zrem(`${t.keys.tag(home)}p:jobs`, gone);
-    await t.redis.zrem(`${t.keys.tag(home)}pk:jobs =k`, gone);
+    await t.redis.unlink(storedKey(t.keys.tag(home), "task", gone));
+    await t.redis.zrem(storedKey(t.keys.tag(home), "waiting"), gone);
+    await t.redis.zrem(storedKey(t.keys.tag(home), "startable"), gone);
+    await t.redis.zrem(storedKey(t.keys.tag(home), "keyLine", "jobs =k"), gone);
     const due = async () => {
       for (const [partition, tag] of t.keys.tags.entries()) {
-        for (const id of all) await t.redis.zadd(`${tag}moved`, "XX", 1, id);
+        for (const id of all) await t.redis.zadd(storedKey(tag, "moved"), "XX", 1, id);
         await t.engine.checkPointers(partition);
       }
     };
@@ -179,7 +180,7 @@ describe("a keyed queue over several partitions", () => {
     const [id = ""] = ids("l", 9).filter((one) => t.keys.partitionOf(one) !== home);
     await t.submit({ id, key: "k" });
     const own = t.keys.tag(t.keys.partitionOf(id));
-    await t.redis.unlink(`${own}t:${id}`);
+    await t.redis.unlink(storedKey(own, "task", id));
     const fresh = await anotherProcess();
     expect(await fresh.engine.inspect(id, { result: false })).to.equal(null);
     expect((await audit(t.redis, t.scripts, t.keys, { heal: true })).disagreeing).to.deep.equal([id]);

@@ -3,6 +3,7 @@ import { scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { BUSY_MS } from "../../helpers/busy.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+import { storedKey } from "../../helpers/store/stored.ts";
 
 const PARTITIONS = 3;
 const TASKS = 3000;
@@ -33,14 +34,14 @@ describe("the pointers to the tasks of a keyed queue", () => {
   afterEach(() => t.close());
 
   const pointers = async () => {
-    const found = await Promise.all(t.keys.tags.map((tag) => t.redis.zrange(`${tag}moved`, "0", "-1")));
+    const found = await Promise.all(t.keys.tags.map((tag) => t.redis.zrange(storedKey(tag, "moved"), "0", "-1")));
     return found.flat();
   };
   /** The time comes at which each of them is first looked at. */
   const passTime = async () => {
     for (const tag of t.keys.tags) {
-      const ids = await t.redis.zrange(`${tag}moved`, "0", "-1");
-      if (ids.length > 0) await t.redis.zadd(`${tag}moved`, ...ids.flatMap((id) => [1, id]));
+      const ids = await t.redis.zrange(storedKey(tag, "moved"), "0", "-1");
+      if (ids.length > 0) await t.redis.zadd(storedKey(tag, "moved"), ...ids.flatMap((id) => [1, id]));
     }
   };
   const check = async () => {
@@ -73,7 +74,9 @@ describe("the pointers to the tasks of a keyed queue", () => {
       return (await pointers()).length === 0;
     }, 5000);
     expect(Math.max(...looks.values())).to.be.at.most(2);
-    const records = await Promise.all(all.map((id) => t.redis.exists(`${t.keys.tag(t.keys.partitionOf(id))}t:${id}`)));
+    const records = await Promise.all(
+      all.map((id) => t.redis.exists(storedKey(t.keys.tag(t.keys.partitionOf(id)), "task", id))),
+    );
     expect(records.every((left) => left === 0)).to.equal(true);
   });
 
@@ -85,7 +88,9 @@ describe("the pointers to the tasks of a keyed queue", () => {
     const before = Date.now();
     await check();
     for (const tag of t.keys.tags) {
-      const scores = (await t.redis.zrange(`${tag}moved`, "0", "-1", "WITHSCORES")).filter((_, n) => n % 2 === 1);
+      const scores = (await t.redis.zrange(storedKey(tag, "moved"), "0", "-1", "WITHSCORES")).filter(
+        (_, n) => n % 2 === 1,
+      );
       for (const at of scores) expect(Number(at) - before).to.be.within(dayMs - BUSY_MS, dayMs + BUSY_MS);
     }
   });

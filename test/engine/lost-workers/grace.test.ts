@@ -2,6 +2,7 @@ import { expect } from "chai";
 import type { Reserved } from "../../../src/store/verbs/scripts.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { storedKey } from "../../helpers/store/stored.ts";
 
 /** As lua/grace.lua has it. */
 const MOST_GRACES = 10;
@@ -16,7 +17,7 @@ describe("leases that ended while no tick ran", () => {
   afterEach(() => t.close());
 
   const lost = async () => (await t.engine.tick(0)).lost.map(({ id }) => id);
-  const ticked = () => `${t.keys.tag(0)}ticked`;
+  const ticked = () => storedKey(t.keys.tag(0), "ticked");
   /** The last tick was so long ago. */
   const gap = async (ms: number) => t.redis.hset(ticked(), "at", Date.now() - ms);
 

@@ -1,6 +1,7 @@
 import { expect } from "chai";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
 import { onCluster } from "../../helpers/store/run-store.ts";
+import { QUEUE } from "../../helpers/store/stored.ts";
 
 const TTL_MS = 60_000;
 
@@ -76,7 +77,7 @@ describe("a heartbeat", () => {
       await t.redis.zadd(live(), ...names.flatMap((name) => [Date.now() + TTL_MS, name]));
       await t.redis.hset(t.key("slots"), ...names.flatMap((name) => [name, 1]));
     }
-    await t.redis.hset(t.key("queue"), "slots", 5001);
+    await t.redis.hset(t.key("queue"), QUEUE.slots, 5001);
     const before = await commands();
     await beat("w1", 4);
     const after = await commands();

@@ -1,9 +1,9 @@
 import { expect } from "chai";
 import type { Span } from "../../../src/engine/monitoring/history.ts";
 import { SHARED } from "../../../src/store/constants.ts";
-import { TASK_FIELDS } from "../../../src/store/fields.ts";
 import { RATE_LETTERS } from "../../../src/store/letters.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+import { storedKey, TASK } from "../../helpers/store/stored.ts";
 
 const BUCKETS = 7;
 const HOUR: Span = { intervals: 360, step: 1, afterS: 0 };
@@ -12,7 +12,7 @@ describe("the history of a queue", () => {
   let t: TestEngine;
   afterEach(() => t.close());
 
-  const key = (partition = 0) => `${t.keys.start(t.keys.tag(partition), "history")}jobs`;
+  const key = (partition = 0) => storedKey(t.keys.tag(partition), "history");
   const samples = (partition = 0) => t.redis.lrange(key(partition), 0, -1);
   const interval = async () => Math.floor(Number((await t.redis.time())[0]) / 10);
   /** What a rate bucket holds. */
@@ -52,14 +52,14 @@ describe("the history of a queue", () => {
     try {
       await t.submit();
       const now = await within(async () => {
-        await t.redis.unlink(t.key("ticked", ""));
+        await t.redis.unlink(t.key("ticked"));
         await sample();
         await t.redis.unlink(key());
         await other.engine.histories.sample(0, ["jobs"]);
         expect(await samples()).to.deep.equal([]);
       });
       // The one that began has gone: the next interval is taken by another.
-      await t.redis.hset(t.key("ticked", ""), "sampled", `${now - 1} gone`);
+      await t.redis.hset(t.key("ticked"), "sampled", `${now - 1} gone`);
       await other.engine.histories.sample(0, ["jobs"]);
       expect(await samples()).to.have.length(1);
     } finally {
@@ -86,8 +86,8 @@ describe("the history of a queue", () => {
     await sample();
     const now = await within(async (at) => {
       // As if the last sample were that of the interval before.
-      const [, process = ""] = (await t.redis.hget(t.key("ticked", ""), "sampled"))?.split(" ") ?? [];
-      await t.redis.hset(t.key("ticked", ""), "sampled", `${at - 1} ${process}`);
+      const [, process = ""] = (await t.redis.hget(t.key("ticked"), "sampled"))?.split(" ") ?? [];
+      await t.redis.hset(t.key("ticked"), "sampled", `${at - 1} ${process}`);
       await count("accepted", at - 1, 3);
       await count("finished", at - 1, 3);
       await sample();
@@ -140,7 +140,7 @@ describe("the history of a queue", () => {
     for (const { id, fence } of await t.reserve(2)) {
       await t.engine.complete({ queue: "jobs", id, fence }, resultOf("x"), t.settings);
     }
-    await t.redis.hset(`${t.keys.start(t.keys.tag(0), "task")}damaged`, TASK_FIELDS.created[0], "yesterday");
+    await t.redis.hset(storedKey(t.keys.tag(0), "task", "damaged"), TASK.created, "yesterday");
     await within(async (at) => {
       await count("finished", at - 1, ids.length);
       await sample();

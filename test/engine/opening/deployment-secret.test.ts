@@ -6,6 +6,7 @@ import { scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { recordingLog } from "../../helpers/recording-log.ts";
 import { storeUrl, uniquePrefix } from "../../helpers/store/run-store.ts";
+import { storedKey } from "../../helpers/store/stored.ts";
 
 describe("the secret of a deployment", () => {
   const { log, messages } = recordingLog();
@@ -26,7 +27,7 @@ describe("the secret of a deployment", () => {
     await parts.connection.del(stored());
     parts.connection.disconnect();
   });
-  const stored = () => `${parts.keys.tag(0)}secret`;
+  const stored = () => storedKey(parts.keys.tag(0), "secret");
 
   it("is created at the first start, and is the same for all processes", async () => {
     const [first, ...others] = await Promise.all([open(), open(), open()]);
@@ -38,7 +39,7 @@ describe("the secret of a deployment", () => {
     const here = await open();
     const there = new Keys(uniquePrefix(), 2);
     const other = await open({ keys: there });
-    await parts.connection.del(`${there.tag(0)}secret`);
+    await parts.connection.del(storedKey(there.tag(0), "secret"));
     expect(other.value).not.to.equal(here.value);
   });
 

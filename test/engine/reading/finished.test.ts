@@ -2,6 +2,7 @@ import { expect } from "chai";
 import { SHARED } from "../../../src/store/constants.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+import { storedKey } from "../../helpers/store/stored.ts";
 
 describe("the latest outcomes of a queue", () => {
   let t: TestEngine;
@@ -73,7 +74,7 @@ describe("the latest outcomes of a queue", () => {
     await t.submit({ id: "dead" });
     await t.engine.fail(await take("dead"), failureOf("retry"), t.settings);
     await t.engine.cancel("destroyed", "jobs");
-    await t.redis.unlink(`${t.keys.tag(0)}t:gone`);
+    await t.redis.unlink(storedKey(t.keys.tag(0), "task", "gone"));
     expect(await walk(1)).to.deep.equal(["dead", "kept"]);
     await t.engine.retry("dead");
     expect(await walk(10)).to.deep.equal(["kept"]);
@@ -100,7 +101,7 @@ describe("the latest outcomes of a queue", () => {
     // Of what ended in the same millisecond as one that is gone, nothing is known.
     await finish(["a", "b", "c"]);
     const { next: newest } = await t.engine.finished({ queue: "jobs", after: null, limit: 1 });
-    await t.redis.lpop(`${t.keys.tag(0)}f:jobs`);
+    await t.redis.lpop(storedKey(t.keys.tag(0), "finished"));
     const { entries } = await t.engine.finished({ queue: "jobs", after: newest, limit: 10 });
     expect(entries.map(({ id }) => id)).to.deep.equal(["b", "a"]);
   });
@@ -113,7 +114,7 @@ describe("the latest outcomes of a queue", () => {
       await Promise.all(some.map((id) => t.submit({ id })));
       await Promise.all(some.map((id) => t.engine.cancel(id, "jobs")));
     }
-    const lengths = await Promise.all(t.keys.tags.map((tag) => t.redis.llen(`${tag}f:jobs`)));
+    const lengths = await Promise.all(t.keys.tags.map((tag) => t.redis.llen(storedKey(tag, "finished"))));
     for (const length of lengths) expect(length).to.be.within(SHARED.mostFinished, SHARED.mostFinished + 100);
     const seen = await walk(200);
     expect(seen).to.have.length(SHARED.mostFinished);

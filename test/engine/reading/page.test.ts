@@ -2,10 +2,10 @@ import { expect } from "chai";
 import { bulkStep } from "../../../src/engine/maintenance/bulk.ts";
 import type { Page } from "../../../src/engine/reading/page.ts";
 import { nameOf } from "../../../src/engine/submission/submission.ts";
-import { TASK_FIELDS } from "../../../src/store/fields.ts";
 import { runOf } from "../../../src/store/run.ts";
 import type { Filter, Place } from "../../../src/store/verbs/scripts.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+import { storedKey, TASK } from "../../helpers/store/stored.ts";
 
 describe("the lists of a queue", () => {
   let t: TestEngine;
@@ -59,7 +59,7 @@ describe("the lists of a queue", () => {
     t = await openEngine({ partitions: 3 });
     const add = (id: string, diedMs: number) => {
       const tag = t.keys.tag(t.keys.partitionOf(id));
-      return t.redis.zadd(`${t.keys.start(tag, "dead")}jobs`, diedMs, id);
+      return t.redis.zadd(storedKey(tag, "dead"), diedMs, id);
     };
     // Two of each millisecond.
     const ids = Array.from({ length: 30 }, (_, n) => `t${String(n).padStart(2, "0")}`);
@@ -70,7 +70,7 @@ describe("the lists of a queue", () => {
         if (after) {
           await add(`late${limit}-${late}`, 2000 + late);
           late += 1;
-          await t.redis.zrem(`${t.keys.start(t.keys.tag(t.keys.partitionOf(after.id)), "dead")}jobs`, after.id);
+          await t.redis.zrem(storedKey(t.keys.tag(t.keys.partitionOf(after.id)), "dead"), after.id);
         }
         return t.engine.page("dead", { queue: "jobs", after, limit, isNewestFirst: true, lastScore: 1999 });
       });
@@ -94,7 +94,7 @@ describe("the lists of a queue", () => {
     expect(await of({ states: ["running"] })).to.deep.equal([]);
     expect(await of({ ageMs: 60_000 })).to.deep.equal([]);
     const partition = t.keys.partitionOf("mile");
-    await t.redis.hincrby(`${t.keys.start(t.keys.tag(partition), "task")}mile`, TASK_FIELDS.created[0], -90_000);
+    await t.redis.hincrby(storedKey(t.keys.tag(partition), "task", "mile"), TASK.created, -90_000);
     expect(await of({ ageMs: 60_000 })).to.deep.equal(["mile"]);
     expect(await of({ beforeMs: Date.now() - 60_000 })).to.deep.equal(["mile"]);
   });
@@ -102,7 +102,7 @@ describe("the lists of a queue", () => {
   it("can be filtered by age although one record is damaged, which then counts as old", async () => {
     t = await openEngine();
     for (const id of ["new", "damaged"]) await t.submit({ id });
-    await t.redis.hset(`${t.keys.start(t.keys.tag(0), "task")}damaged`, TASK_FIELDS.created[0], "yesterday");
+    await t.redis.hset(storedKey(t.keys.tag(0), "task", "damaged"), TASK.created, "yesterday");
     expect((await waiting({ ageMs: 60_000 })).ids).to.deep.equal(["damaged"]);
   });
 

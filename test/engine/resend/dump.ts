@@ -1,14 +1,14 @@
 import type { Connection } from "../../../src/store/connection.ts";
-import { QUEUE_FIELDS } from "../../../src/store/fields.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
 import { serviceIn } from "../../helpers/store/service.ts";
+import { QUEUE, storedKey } from "../../helpers/store/stored.ts";
 
 /** Fields that hold a time, or what follows from the times of calls. */
 const OF_TIME = /^(?:c|e|x|D|at|hlc|fence|service|liveUntil|lostAt|handedUntil|sampled)$/;
 /** A rate bucket holds its number above its count. */
 const BUCKET = /^[azeb]\d$/;
 const BUCKET_SHIFT = 2 ** 24;
-const RESERVATION = QUEUE_FIELDS.reservation[0];
+const RESERVATION = QUEUE.reservation;
 
 /** Everything in a partition that does not tell when it was written: for holding two stores against each other. */
 export async function contents(redis: Connection, tag: string): Promise<Record<string, unknown>> {
@@ -43,7 +43,7 @@ async function written(redis: Connection, key: string, tag: string): Promise<unk
   const values = Object.fromEntries(
     others.map(([name, value]) => {
       if (kind === "q" && name.startsWith(RESERVATION)) return [name, value.replace(/ \d+/, " some")];
-      if (key === `${tag}queues`) return [name, value.replace(/^\d+/, "some")];
+      if (key === storedKey(tag, "queues")) return [name, value.replace(/^\d+/, "some")];
       if (name === "rest" || name === "probe") return [name, value.replaceAll(/\d{13}/g, "some")];
       if (name === "V") return [name, value.replaceAll(/([frl])\d{14,}=/g, "$1 some=")];
       if (kind === "t" && name === "o") return [name, "some"];

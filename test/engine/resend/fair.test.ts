@@ -1,3 +1,4 @@
+import { storedKey } from "../../helpers/store/stored.ts";
 import { CAP, KEEP, REQUEST, type Scene } from "./scene.ts";
 import { type Resent, sentTwice } from "./twice.ts";
 
@@ -59,7 +60,7 @@ const CASES: Readonly<Record<string, Resent>> = {
     given: async (scene) => {
       await line(scene);
       await scene.t.submit({ id: "a9", share: { key: "a", weight: 1 }, delayMs: 1 });
-      await scene.t.redis.zadd(`${scene.tag}d:jobs`, "XX", 1, "a9");
+      await scene.t.redis.zadd(storedKey(scene.tag, "scheduled"), "XX", 1, "a9");
     },
     call: async (scene) => (await scene.tick()).promoted,
     replies: [1, 0],

@@ -1,3 +1,4 @@
+import { storedKey } from "../../helpers/store/stored.ts";
 import { answer, CAP, KEEP, REQUEST, type Scene } from "./scene.ts";
 import type { Resent } from "./twice.ts";
 
@@ -14,7 +15,7 @@ async function running(scene: Scene): Promise<void> {
   const [task] = await scene.t.reserve(3, { reservation: "first" });
   scene.lease = { queue: "jobs", id: "a", fence: task?.fence ?? "" };
 }
-const startable = ({ t, tag }: Scene) => t.redis.zrange(`${tag}p:jobs`, "0", "-1");
+const startable = ({ t, tag }: Scene) => t.redis.zrange(storedKey(tag, "startable"), "0", "-1");
 /** What a call changes of those that may start. */
 const then = (call: (scene: Scene) => Promise<unknown>) => async (scene: Scene) => {
   await call(scene);
@@ -99,7 +100,7 @@ export const KEYED_CASES: readonly (Resent & { readonly script: string; readonly
     given: async (scene) => {
       await running(scene);
       await scene.fail("retry", 3);
-      await scene.t.redis.zadd(`${scene.tag}d:jobs`, "1", "a");
+      await scene.t.redis.zadd(storedKey(scene.tag, "scheduled"), "1", "a");
     },
     call: then((scene) => scene.tick()),
     replies: [["a"], ["a"]],
@@ -114,7 +115,7 @@ export const KEYED_CASES: readonly (Resent & { readonly script: string; readonly
     ...{ script: "repoint", when: "from a task that has gone" },
     given: async ({ scripts, tag, t }) => {
       await scripts.point(tag, [POINTER], 60_000);
-      await t.redis.zadd(`${tag}moved`, "7", "a");
+      await t.redis.zadd(storedKey(tag, "moved"), "7", "a");
     },
     call: ({ scripts, tag }) => scripts.repoint(tag, [{ id: "a", score: "7", nextMs: null }]),
     replies: [[], []],

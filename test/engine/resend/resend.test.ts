@@ -1,11 +1,12 @@
 import { expect } from "chai";
 import { createLog } from "../../../src/log.ts";
 import { connect } from "../../../src/store/connection.ts";
-import { TASK_FIELDS } from "../../../src/store/fields.ts";
+import type { Index } from "../../../src/store/keys.ts";
 import { scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import * as VERBS from "../../../src/store/verbs/verbs.ts";
 import { openEngine } from "../../helpers/engine.ts";
 import { onCluster, storeTarget, storeUrlAt } from "../../helpers/store/run-store.ts";
+import { QUEUE, storedKey, TASK } from "../../helpers/store/stored.ts";
 import { startTcpProxy } from "../../helpers/tcp-proxy.ts";
 import { KEYED_CASES } from "./keyed-cases.ts";
 import { answer, CAP, KEEP, LONG, PERMIT, REQUEST, ROOM, Scene } from "./scene.ts";
@@ -75,7 +76,7 @@ const CASES: readonly Case[] = [
   },
   {
     ...{ script: "gate", when: "of a queue whose probe is due" },
-    given: ({ t, tag }) => t.redis.hset(`${tag}q:jobs`, "rest", "1 1 0 ECONNREFUSED"),
+    given: ({ t, tag }) => t.redis.hset(storedKey(tag, "queue"), QUEUE.rest, "1 1 0 ECONNREFUSED"),
     call: async ({ scripts, tag }) => {
       return (await scripts.gate(tag, { queue: "jobs", request: "r", leaseMs: 60_000, verb: "ask" })).state;
     },
@@ -83,13 +84,13 @@ const CASES: readonly Case[] = [
   },
   {
     ...{ script: "target", when: "of the failure that begins a rest" },
-    given: ({ t, tag }) => t.redis.hset(`${tag}q:jobs`, "failures", "a@1 b@1 c@1 d@1"),
+    given: ({ t, tag }) => t.redis.hset(storedKey(tag, "queue"), QUEUE.failures, "a@1 b@1 c@1 d@1"),
     call: ({ scripts, tag }) => scripts.target(tag, { ...TARGET, state: "down", request: "" }),
     replies: ["began", "began"],
   },
   {
     ...{ script: "target", when: "of the probe that ends a rest" },
-    given: ({ t, tag }) => t.redis.hset(`${tag}q:jobs`, "rest", "1 1 0 ECONNREFUSED", "probe", "1 r"),
+    given: ({ t, tag }) => t.redis.hset(storedKey(tag, "queue"), QUEUE.rest, "1 1 0 ECONNREFUSED", QUEUE.probe, "1 r"),
     call: ({ scripts, tag }) => scripts.target(tag, { ...TARGET, state: "up", request: "r" }),
     replies: ["ended", "ended"],
   },
@@ -244,9 +245,14 @@ const CASES: readonly Case[] = [
       await scene.t.submit({ id: "later", delayMs: 60_000 });
       await scene.t.submit({ id: "late", deadlineMs: 60_000 });
       const store = scene.t.redis;
-      const past = (kind: string, id: string) => store.zadd(`${scene.tag}${kind}:jobs`, "XX", "1", id);
-      await Promise.all([past("d", "later"), past("l", "b"), past("x", "a"), past("c", "late")]);
-      await store.hset(`${scene.tag}t:late`, TASK_FIELDS.deadline[0], 1);
+      const past = (index: Index | "deadlines", id: string) => store.zadd(storedKey(scene.tag, index), "XX", "1", id);
+      await Promise.all([
+        past("scheduled", "later"),
+        past("leases", "b"),
+        past("dead", "a"),
+        past("deadlines", "late"),
+      ]);
+      await store.hset(storedKey(scene.tag, "task", "late"), TASK.deadline, 1);
     },
     call: async (scene) => {
       const { promoted, lost, late } = await scene.tick();
@@ -351,7 +357,7 @@ describe("a script sent twice, as after a lost reply", () => {
       const { verdicts } = await scripts.submit(t.keys.tag(0), [submitItem("a", "1")]);
       await lost;
       expect(verdicts.map(({ verdict }) => verdict)).to.deep.equal(["replay"]);
-      expect(await t.redis.zrange(`${t.keys.tag(0)}w:jobs`, "0", "-1")).to.deep.equal(["a"]);
+      expect(await t.redis.zrange(storedKey(t.keys.tag(0), "waiting"), "0", "-1")).to.deep.equal(["a"]);
     } finally {
       broken.disconnect();
       await t.close();

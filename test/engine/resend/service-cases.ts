@@ -1,3 +1,4 @@
+import { storedKey } from "../../helpers/store/stored.ts";
 import type { Resent } from "./twice.ts";
 
 const slots = new Map([["jobs", 4]]);
@@ -23,7 +24,7 @@ export const SERVICE_CASES: readonly (Resent & { readonly script: string; readon
     ...{ script: "audit", when: "with an entry lost" },
     given: async (scene) => {
       await scene.waiting();
-      await scene.t.redis.zrem(`${scene.tag}w:jobs`, "a");
+      await scene.t.redis.zrem(storedKey(scene.tag, "waiting"), "a");
     },
     call: ({ scripts, tag }) => scripts.audit(tag, { ids: ["a", "b"], heal: true }),
     replies: [["a"], []],
@@ -53,7 +54,7 @@ export const SERVICE_CASES: readonly (Resent & { readonly script: string; readon
   },
   {
     ...{ script: "sample", when: "of a queue that has changed" },
-    given: ({ t, tag }) => t.redis.zadd(`${tag}d:jobs`, 1, "a"),
+    given: ({ t, tag }) => t.redis.zadd(storedKey(tag, "scheduled"), 1, "a"),
     call: ({ scripts, tag }) => scripts.sample(tag, "p", ["jobs"], false).then(() => "taken"),
     replies: ["taken", "taken"],
   },

@@ -1,8 +1,8 @@
 import { expect } from "chai";
 import { Watchers } from "../../../src/engine/watching/watchers.ts";
-import { TASK_FIELDS } from "../../../src/store/fields.ts";
 import { runOf } from "../../../src/store/run.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { storedKey, TASK } from "../../helpers/store/stored.ts";
 
 const rate = { max: 5, perMs: 60_000 };
 const HOUR_MS = 3_600_000;
@@ -49,10 +49,7 @@ describe("the rate of a queue", () => {
       const { taken } = await startsIn(3, perMs);
       for (const { tasks } of taken) {
         for (const { id } of tasks) {
-          const run = await t.redis.hget(
-            t.keys.start(t.keys.tag(t.keys.partitionOf(id)), "task") + id,
-            TASK_FIELDS.run[0],
-          );
+          const run = await t.redis.hget(t.keys.start(t.keys.tag(t.keys.partitionOf(id)), "task") + id, TASK.run);
           starts.push(runOf(run ?? "").startedMs ?? Number.NaN);
         }
       }
@@ -83,7 +80,7 @@ describe("the rate of a queue", () => {
       await startsIn(partitions);
       const ahead = Date.now() + HOUR_MS;
       for (const tag of t.keys.tags) {
-        const [list, set] = [`${t.keys.start(tag, "starts")}jobs`, `${t.keys.start(tag, "permits")}jobs`];
+        const [list, set] = [storedKey(tag, "starts"), storedKey(tag, "permits")];
         const length = await t.redis.llen(list);
         for (let n = 0; n < length; n += 1) await t.redis.lset(list, n, ahead);
         for (const member of await t.redis.zrange(set, "0", "-1")) await t.redis.zadd(set, ahead, member);
@@ -95,10 +92,8 @@ describe("the rate of a queue", () => {
       }
       const times = await Promise.all(
         t.keys.tags.map(async (tag) => [
-          ...(await t.redis.lrange(`${t.keys.start(tag, "starts")}jobs`, 0, -1)),
-          ...(await t.redis.zrange(`${t.keys.start(tag, "permits")}jobs`, "0", "-1", "WITHSCORES")).filter(
-            (_, n) => n % 2 === 1,
-          ),
+          ...(await t.redis.lrange(storedKey(tag, "starts"), 0, -1)),
+          ...(await t.redis.zrange(storedKey(tag, "permits"), "0", "-1", "WITHSCORES")).filter((_, n) => n % 2 === 1),
         ]),
       );
       expect(times.flat()).to.have.length(rate.max);

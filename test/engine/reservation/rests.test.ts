@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { SHARED } from "../../../src/store/constants.ts";
-import { QUEUE_FIELDS } from "../../../src/store/fields.ts";
 import { openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+import { QUEUE, storedKey } from "../../helpers/store/stored.ts";
 
 const { restFailures, firstProbeMs, longestProbeMs } = SHARED;
 const LEASE_MS = 15_000;
@@ -31,12 +31,12 @@ describe("the rest of a queue whose target is down", () => {
     if (!row?.rest) throw new Error("the queue does not rest");
     return row.rest;
   };
-  const key = () => `${tag}q:jobs`;
+  const key = () => storedKey(tag, "queue");
   /** Writes the times of the rest, ms from now by the store's clock. */
   const setRest = async (sinceMs: number, nextMs: number, probes = 0) => {
     const [seconds = "0"] = (await t.redis.call("TIME")) as string[];
     const now = Number(seconds) * 1000;
-    await t.redis.hset(key(), QUEUE_FIELDS.rest[0], `${now + sinceMs} ${now + nextMs} ${probes} ECONNREFUSED`);
+    await t.redis.hset(key(), QUEUE.rest, `${now + sinceMs} ${now + nextMs} ${probes} ECONNREFUSED`);
   };
   const due = () => setRest(-5000, -2000);
 
@@ -85,7 +85,7 @@ describe("the rest of a queue whose target is down", () => {
     expect((await gate("b")).state).to.equal("probe");
     await gate("a", "return");
     expect((await gate("c")).state, "returned by another").to.equal("resting");
-    await t.redis.hset(key(), QUEUE_FIELDS.probe[0], `${Date.now() - 60_000} b`);
+    await t.redis.hset(key(), QUEUE.probe, `${Date.now() - 60_000} b`);
     expect((await gate("c")).state).to.equal("probe");
     expect(await note("up", "b"), "the late success of the first").to.equal("resting");
   });
@@ -121,9 +121,9 @@ describe("the rest of a queue whose target is down", () => {
     await setRest(3_600_000, 3_600_000);
     expect((await gate("a")).waitMs).to.be.within(1, firstProbeMs);
     await due();
-    await t.redis.hset(key(), QUEUE_FIELDS.probe[0], `${Date.now() + 3_600_000} gone`);
+    await t.redis.hset(key(), QUEUE.probe, `${Date.now() + 3_600_000} gone`);
     expect((await gate("a")).waitMs).to.be.within(1, LEASE_MS);
-    const kept = await t.redis.hget(key(), QUEUE_FIELDS.probe[0]);
+    const kept = await t.redis.hget(key(), QUEUE.probe);
     expect(Number(kept?.split(" ")[0]) - Date.now()).to.be.below(LEASE_MS + 5000);
   });
 
@@ -140,7 +140,7 @@ describe("the rest of a queue whose target is down", () => {
     expect(await t.reserve(3)).to.deep.equal([]);
     const lease = { queue: "jobs", id: probe.id, fence: probe.fence };
     expect(t.engine.rests.isProbe(lease)).to.equal(true);
-    await t.redis.hset(key(), QUEUE_FIELDS.probe[0], `${Date.now() + 1} 0 w1 0 gone`);
+    await t.redis.hset(key(), QUEUE.probe, `${Date.now() + 1} 0 w1 0 gone`);
     expect(await t.engine.release(lease, t.settings)).to.equal("released");
     expect((await t.look("a")).index).to.equal(0);
     expect((await t.look("a")).attempts).to.equal(0);
@@ -177,7 +177,7 @@ describe("the rest of a queue whose target is down", () => {
     await fail(restFailures);
     await due();
     expect(await t.reserve(1)).to.deep.equal([]);
-    expect(await t.redis.hget(key(), QUEUE_FIELDS.probe[0])).to.equal(null);
+    expect(await t.redis.hget(key(), QUEUE.probe)).to.equal(null);
     await t.submit({ id: "a" });
     await t.engine.pause("jobs", true);
     expect(await t.reserve(1)).to.deep.equal([]);
@@ -205,7 +205,7 @@ describe("the rest of a queue over several partitions", () => {
       expect(await all()).to.deep.equal([]);
       for (let n = 0; n < 40; n += 1) expect((await t.look(`task-${n}`)).eta).to.equal(null);
       expect((await t.engine.figures(["jobs"]))[0]?.rest?.reason).to.equal("ECONNREFUSED");
-      await t.redis.hset(`${home}q:jobs`, QUEUE_FIELDS.rest[0], "1 1 0 ECONNREFUSED");
+      await t.redis.hset(storedKey(home, "queue"), QUEUE.rest, "1 1 0 ECONNREFUSED");
       const [probe, ...others] = await all();
       if (!probe) throw new Error("no probe");
       expect(others).to.deep.equal([]);

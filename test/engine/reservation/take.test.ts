@@ -4,6 +4,7 @@ import { PaihaoError } from "../../../src/errors.ts";
 import { type Scripts, scriptsOf } from "../../../src/store/verbs/scripts.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { openEngine, type TestEngine } from "../../helpers/engine.ts";
+import { storedKey, TASK } from "../../helpers/store/stored.ts";
 
 const never = new AbortController().signal;
 
@@ -175,7 +176,9 @@ describe("a request for work that is sent again", () => {
   it("is remembered no longer than its lease", async () => {
     await fill(1, 1);
     await take("bounded");
-    const ttls = await Promise.all(t.keys.tags.map((tag) => t.redis.pttl(`${tag}m:jobs remote bounded`)));
+    const ttls = await Promise.all(
+      t.keys.tags.map((tag) => t.redis.pttl(storedKey(tag, "request", "jobs remote bounded"))),
+    );
     for (const ttl of ttls) expect(ttl).to.be.within(1, 15_000);
   });
 
@@ -186,7 +189,7 @@ describe("a request for work that is sent again", () => {
     await fill(1, 1);
     await take("something", { leaseMs });
     const ttl = (partition: number, reservation: string) =>
-      t.redis.pttl(`${t.keys.tag(partition)}m:jobs remote ${reservation}`);
+      t.redis.pttl(storedKey(t.keys.tag(partition), "request", `jobs remote ${reservation}`));
     for (const partition of t.keys.tags.keys()) expect(await ttl(partition, "nothing")).to.be.within(1, 60_000);
     expect(await ttl(1, "something")).to.be.above(leaseMs / 2);
   });
@@ -219,7 +222,10 @@ describe("a request for work that is sent again", () => {
         };
         const first = await take(`back-${partition}`, { count: 5 });
         faults.away.delete(tag);
-        if (asked) await eventually(async () => (await t.redis.exists(`${tag}m:jobs remote back-${partition}`)) === 1);
+        if (asked)
+          await eventually(
+            async () => (await t.redis.exists(storedKey(tag, "request", `jobs remote back-${partition}`))) === 1,
+          );
         expect(await take(`back-${partition}`, { count: 5 })).to.deep.equal(first);
         expect(await running()).to.equal(5);
         await take(`rest-${partition}`, { count: 100 });
@@ -246,7 +252,7 @@ describe("a request for work that is sent again", () => {
 
   async function completeAll(): Promise<void> {
     for (const { id } of (await t.engine.page("leases", { queue: "jobs", after: null, limit: 200 })).entries) {
-      const fence = await t.redis.hget(`${t.keys.tag(t.keys.partitionOf(id))}t:${id}`, "f");
+      const fence = await t.redis.hget(storedKey(t.keys.tag(t.keys.partitionOf(id)), "task", id), TASK.run);
       await complete(`${id} ${fence}`);
     }
   }

@@ -5,6 +5,7 @@ import { SHARED } from "../../../src/store/constants.ts";
 import type { Notice } from "../../../src/store/notice.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { failureOf, openEngine, resultOf, type TestEngine } from "../../helpers/engine.ts";
+import { storedKey, TASK } from "../../helpers/store/stored.ts";
 
 const LATER = () => Date.now() + 60_000;
 
@@ -44,7 +45,8 @@ describe("notices", () => {
     const [task] = await t.reserve();
     return { queue: "jobs", id: task?.id ?? "", fence: task?.fence ?? "" };
   };
-  const listed = async (id: string) => (await api.redis.hget(`${api.keys.tag(0)}t:${id}`, "t"))?.split(" ") ?? [];
+  const listed = async (id: string) =>
+    (await api.redis.hget(storedKey(api.keys.tag(0), "task", id), TASK.listeners))?.split(" ") ?? [];
   /** On every server that has keys. Channels of a cluster belong to a shard. */
   const channels = async (of: string) => {
     const kind = isCluster(api.redis) ? "SHARDCHANNELS" : "CHANNELS";
@@ -109,7 +111,7 @@ describe("notices", () => {
   });
 
   it("need one subscription for each process, however many callers wait", async () => {
-    const own = `${api.keys.tag(0)}e:*`;
+    const own = storedKey(api.keys.tag(0), "notices", "*");
     const waited = Promise.all(Array.from({ length: 1000 }, (_, n) => submitAndWait(`w${n}`)));
     await eventually(async () => (await api.engine.figures(["jobs"]))[0]?.snapshot.waiting === 1000);
     expect((await channels(own)).length).to.equal(2);

@@ -5,12 +5,12 @@ import { readConfig } from "../../../src/config/config.ts";
 import { secretsOf } from "../../../src/config/secrets.ts";
 import { createLog } from "../../../src/log.ts";
 import { type Running, start } from "../../../src/server.ts";
-import { TASK_FIELDS } from "../../../src/store/fields.ts";
 import { Keys, START } from "../../../src/store/keys.ts";
 import { connectOnce } from "../../../src/store/servers/probe.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { storeUrl, uniquePrefix } from "../store/run-store.ts";
 import { removeKeys } from "../store/scan.ts";
+import { TASK } from "../store/stored.ts";
 
 /** An answer of a server, whole. */
 export interface Answer {
@@ -101,7 +101,7 @@ export async function startServer(env: Readonly<Record<string, string>> = {}): P
     async untilHeld(id) {
       const redis = await connectOnce(variables.REDIS_URL);
       const [tag = ""] = new Keys(variables.KEY_PREFIX, 1).tags;
-      const named = () => redis.hexists(`${tag}${START.task}${id}`, TASK_FIELDS.listeners[0]);
+      const named = () => redis.hexists(`${tag}${START.task}${id}`, TASK.listeners);
       await eventually(async () => (await named()) === 1).finally(() => redis.disconnect());
     },
     async stop({ keep = false } = {}) {

@@ -4,6 +4,7 @@ import { expect } from "chai";
 import { eventually } from "../../../testbed/eventually.ts";
 import { closedGate } from "../../helpers/gates.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
+import { storedKey, TASK } from "../../helpers/store/stored.ts";
 
 /** Reads lines of JSON as they come. */
 async function readLines(url: string, headers: Record<string, string> = {}) {
@@ -184,7 +185,7 @@ describe("the output of a task over HTTP", () => {
     const { connectOnce } = await import("../../../src/store/servers/probe.ts");
     const { storeUrl } = await import("../../helpers/store/run-store.ts");
     const redis = await connectOnce(storeUrl());
-    await redis.hdel(`{${server.prefix}:0}t:${id}`, "t");
+    await redis.hdel(storedKey(`{${server.prefix}:0}`, "task", id), TASK.listeners);
     await task.write("second");
     await reader.until(2);
     redis.disconnect();

@@ -7,6 +7,7 @@ import { testKeys } from "../../helpers/http/api-keys.ts";
 import { type Answer, exchange, startServer, type TestServer } from "../../helpers/http/server.ts";
 import { storeKind, storeUrl } from "../../helpers/store/run-store.ts";
 import { keysLike } from "../../helpers/store/scan.ts";
+import { storedKey } from "../../helpers/store/stored.ts";
 
 const left = (answer: Answer) => Number(/r=(\d+)/.exec(String(answer.headers.ratelimit))?.[1]);
 
@@ -132,7 +133,7 @@ describe("the rate limit (draft-ietf-httpapi-ratelimit-headers)", () => {
     try {
       expect((await brief.send("/v1/queues")).status).to.equal(200);
       // As if the clock had been an hour ahead when the span began.
-      const counts = await keysLike(redis, `{${brief.prefix}:*}a:*`);
+      const counts = await keysLike(redis, storedKey(`{${brief.prefix}:*}`, "sender", "*"));
       expect(counts).to.have.length(1);
       await redis.set(counts[0] ?? "", 1, "PX", 3_600_000);
       const refused = await brief.send("/v1/queues");

@@ -6,6 +6,7 @@ import { connectOnce } from "../../../src/store/servers/probe.ts";
 import { readEvents } from "../../helpers/http/events.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 import { storeUrl } from "../../helpers/store/run-store.ts";
+import { TASK } from "../../helpers/store/stored.ts";
 
 /** What an older version, another program or a defect may have left in the store. */
 const RESULTS: Readonly<Record<string, string>> = {
@@ -81,9 +82,9 @@ describe("a corrupt record in the store", () => {
         ["fail", "failed"],
       ] as const) {
         const id = await ended(how);
-        await redis.hset(key("task", id), TASK_FIELDS.result[0], stored);
+        await redis.hset(key("task", id), TASK.result, stored);
         await isShown(id, state);
-        await redis.hdel(key("task", id), TASK_FIELDS.result[0]);
+        await redis.hdel(key("task", id), TASK.result);
         await redis.set(key("result", id), stored);
         await isShown(id, state);
       }
@@ -100,7 +101,7 @@ describe("a corrupt record in the store", () => {
 
   it("does not keep a worker from other tasks: an input that is not JSON is delivered as bytes", async () => {
     const ids = [await server.enqueue("default", {}), await server.enqueue("default", {})];
-    await redis.hset(key("task", ids[0] ?? ""), TASK_FIELDS.input[0], "{");
+    await redis.hset(key("task", ids[0] ?? ""), TASK.input, "{");
     const { items } = (await post("/v1/queues/default/leases", { count: 2 })).json;
     expect(items.map((item: { body?: string }) => item.body)).to.deep.equal(["ew==", undefined]);
   });

@@ -4,6 +4,7 @@ import { giveUp, retryLater } from "../../../src/handler/intents.ts";
 import { monitorDocument } from "../../../src/http/task/documents/monitor-document.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { deferred } from "../../helpers/deferred.ts";
+import { storedKey } from "../../helpers/store/stored.ts";
 import { openWorkshop, type Workshop } from "../../helpers/workshop.ts";
 
 const BACKOFF = { base: "1ms", max: "1ms" };
@@ -134,7 +135,7 @@ describe("a failing undo", () => {
     await shop.worker();
     const id = await shop.submit("x".repeat(1000));
     await shop.ended(id);
-    await (await shop.redis()).del(`${shop.engine.keys.start(shop.engine.keys.tag(0), "input")}${id}:undo:jobs`);
+    await (await shop.redis()).del(storedKey(shop.engine.keys.tag(0), "input", `${id}:undo:jobs`));
     await shop.engine.pause("paihao.undo", false);
     const seen = await undoing(id, "failed");
     expect(monitorDocument(seen, 2).error?.steps).to.deep.equal(["car"]);

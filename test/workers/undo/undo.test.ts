@@ -2,9 +2,9 @@ import { expect } from "chai";
 import { defineHandler, type Handler, type HandlerOptions } from "../../../src/handler/define.ts";
 import { giveUp } from "../../../src/handler/intents.ts";
 import type { UndoAllContext } from "../../../src/handler/undos.ts";
-import { TASK_FIELDS } from "../../../src/store/fields.ts";
 import { eventually } from "../../../testbed/eventually.ts";
 import { deferred } from "../../helpers/deferred.ts";
+import { TASK } from "../../helpers/store/stored.ts";
 import { firing, openWorkshop, type Workshop } from "../../helpers/workshop.ts";
 
 describe("undoing", () => {
@@ -267,8 +267,8 @@ describe("undoing", () => {
     // The worker gets no message: the script finds it in the store.
     const redis = await shop.redis();
     const [canceled, lost] = ids.map((id) => shop.engine.keys.start(shop.engine.keys.tag(0), "task") + id);
-    await redis.hset(canceled ?? "", TASK_FIELDS.cancel[0], "1");
-    await redis.hset(lost ?? "", TASK_FIELDS.run[0], "1 0 1 1 w");
+    await redis.hset(canceled ?? "", TASK.cancel, "1");
+    await redis.hset(lost ?? "", TASK.run, "1 0 1 1 w");
     for (const { resolve } of go) resolve();
     await shop.ended(ids[0] ?? "", "canceled");
     await undone(ids[0] ?? "");
@@ -285,7 +285,7 @@ describe("undoing", () => {
         await task.step("first", () => 1);
         // Another worker gets it while this process is blocked.
         const { keys } = shop.engine;
-        await redis?.hset(keys.start(keys.tag(0), "task") + task.id, TASK_FIELDS.run[0], "1 0 1 1 w");
+        await redis?.hset(keys.start(keys.tag(0), "task") + task.id, TASK.run, "1 0 1 1 w");
         Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1100);
         await task.step("look", noting("looked")).catch((error: Error) => thrown.push(error.name));
       },

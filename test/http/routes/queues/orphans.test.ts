@@ -7,6 +7,7 @@ import { connectOnce } from "../../../../src/store/servers/probe.ts";
 import { eventually } from "../../../../testbed/eventually.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
 import { storeUrl } from "../../../helpers/store/run-store.ts";
+import { storedKey } from "../../../helpers/store/stored.ts";
 
 /** A deployment that has other queues than the usual one. */
 const OTHERS = path.join(import.meta.dirname, "../../../fixtures/handlers/undo");
@@ -15,7 +16,7 @@ const POST = { method: "POST" };
 /** As if the processes with a handler for these queues had been gone for this long. */
 async function goneFor(prefix: string, queues: readonly string[], ms: number): Promise<void> {
   const redis = await connectOnce(storeUrl());
-  const registry = `${new Keys(prefix, 1).tag(0)}queues`;
+  const registry = storedKey(new Keys(prefix, 1).tag(0), "queues");
   for (const queue of queues) {
     const [at, ...facts] = String(await redis.hget(registry, queue)).split(" ");
     await redis.hset(registry, queue, [Number(at) - ms, ...facts].join(" "));

@@ -1,0 +1,18 @@
+import { QUEUE_FIELDS, TASK_FIELDS } from "../../../src/store/fields.ts";
+import { type KEYS, START } from "../../../src/store/keys.ts";
+
+/**
+ * A key of a partition by the name of its kind, for a test that asks the store itself since the engine has no such question. Keys of which a
+ * partition has only one have no name.
+ */
+export function storedKey(tag: string, kind: keyof typeof KEYS, name = "jobs"): string {
+  return tag + START[kind] + (START[kind].endsWith(":") ? name : "");
+}
+
+type Fields<Of> = { readonly [Name in keyof Of]: string };
+const fieldsOf = <Of extends Readonly<Record<string, readonly [string, string]>>>(fields: Of): Fields<Of> =>
+  Object.fromEntries(Object.entries(fields).map(([name, [field]]) => [name, field])) as Fields<Of>;
+
+/** The fields of a task, and those of a queue, as they are stored. */
+export const TASK = fieldsOf(TASK_FIELDS);
+export const QUEUE = fieldsOf(QUEUE_FIELDS);
