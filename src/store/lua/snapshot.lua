@@ -1,12 +1,12 @@
--- What a caller needs to know of a queue to estimate its turn, as
--- {queue, waiting, scheduled, running, paused, workers, slots, mean, deviation, samples, forecast, ages, resting}, and of a keyed
--- queue one more: how many may start.
+-- What a caller needs to know of a queue to estimate its turn: see verbs/snapshot.ts.
 --   mean, deviation  of the service time, µs; "" if there is none yet
---   forecast  see forecast.lua
---   ages      for how many ms some of the running tasks have been running; only read while every slot is busy
+--   forecast   see forecast.lua
+--   ages       for how many ms some of the running tasks have been running; only read while every slot is busy
+--   startable  how many may start; nothing of a queue that is not keyed
 local Snapshot = {}
 
 local whole = Number.whole
+local SNAPSHOT = Layout.queue.snapshot
 local MOST_AGES = 16
 
 -- Reads what it needs of the queue's hash, with further fields behind that; the last of its own is the limit of a keyed queue.
@@ -39,20 +39,20 @@ function Snapshot.with(call, queue, q, waiting, scheduled, startable)
   local running = redis.call('ZCARD', leases)
   local is_busy = live and running > 0 and running >= tonumber(slots or 0)
   return {
-    queue,
-    waiting,
-    scheduled,
-    running,
-    paused or '0',
-    live and workers or '0',
-    live and slots or '0',
-    mean,
-    deviation,
-    samples,
-    forecast or '',
-    is_busy and ages_of_some(call, leases) or {},
-    rest and '1' or '0',
-    startable,
+    [SNAPSHOT.queue] = queue,
+    [SNAPSHOT.paused] = paused or '0',
+    [SNAPSHOT.resting] = rest and '1' or '0',
+    [SNAPSHOT.waiting] = waiting,
+    [SNAPSHOT.scheduled] = scheduled,
+    [SNAPSHOT.running] = running,
+    [SNAPSHOT.workers] = live and workers or '0',
+    [SNAPSHOT.slots] = live and slots or '0',
+    [SNAPSHOT.mean] = mean,
+    [SNAPSHOT.deviation] = deviation,
+    [SNAPSHOT.samples] = samples,
+    [SNAPSHOT.forecast] = forecast or '',
+    [SNAPSHOT.ages] = is_busy and ages_of_some(call, leases) or {},
+    [SNAPSHOT.startable] = startable,
   }
 end
 

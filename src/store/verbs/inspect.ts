@@ -2,10 +2,9 @@ import type { State, TaskAction } from "../../task.ts";
 import { stateOf } from "../letters.ts";
 import { runOf } from "../run.ts";
 import { counted, named, names, verb } from "./codec.ts";
-import { type KeyTurn, keyTurn } from "./key-turn.ts";
 import { list, number, optional, text } from "./reply.ts";
 import type { BytesReply } from "./script.ts";
-import { type QueueSnapshot, snapshotOf } from "./snapshot.ts";
+import { type KeyTurn, keyTurn, type QueueSnapshot, snapshotOf } from "./snapshot.ts";
 
 /** A task as returned by inspect.lua. Times are ms; null if not reached. */
 export interface TaskRow {

@@ -1,7 +1,7 @@
 import { named, verb } from "./codec.ts";
 import { list, number, optional, text } from "./reply.ts";
 import type { Reply } from "./script.ts";
-import { type QueueSnapshot, snapshotOf } from "./snapshot.ts";
+import { type QueueSnapshot, SNAPSHOT, snapshotOf } from "./snapshot.ts";
 
 /** A queue's figures for operators. */
 export interface QueueRow {
@@ -33,7 +33,7 @@ const FIGURES = ["snapshot", "dead", "oldestMs", "lateMs", ...MINUTE, "rest", "n
 
 /** The figures of queues. */
 export const queue = verb(
-  { item: ["queue"], figures: FIGURES },
+  { item: ["queue"], figures: FIGURES, snapshot: SNAPSHOT },
   (script) =>
     async (tag: string, queues: readonly string[]): Promise<QueueRow[]> =>
       list(await script.text(tag, [queues.length, ...queues])).map(queueRow),

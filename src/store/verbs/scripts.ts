@@ -19,7 +19,6 @@ export type * from "./dead.ts";
 export type * from "./fail.ts";
 export type * from "./history.ts";
 export type * from "./inspect.ts";
-export type * from "./key-turn.ts";
 export type * from "./lease.ts";
 export type * from "./output.ts";
 export { OUTPUT_PAGE_BYTES } from "./output.ts";

@@ -1,3 +1,4 @@
+import { named } from "./codec.ts";
 import { list, number, optional, text } from "./reply.ts";
 import type { BytesReply, Reply } from "./script.ts";
 
@@ -30,29 +31,51 @@ export interface QueueSnapshot {
   readonly agesMs: readonly number[];
 }
 
+/** What the start of a waiting task in a keyed line depends on. */
+export interface KeyTurn {
+  /** How many tasks that may start come before it. */
+  readonly before: number;
+  /** How many tasks of its key must end before it may start. */
+  readonly ends: number;
+  /** How many of these run at once. */
+  readonly limit: number;
+}
+
+/** Reads what lua/keyed.lua tells; null if there is nothing. */
+export function keyTurn(words: readonly string[]): KeyTurn | null {
+  const [before, ends, limit] = words;
+  if (limit === undefined) return null;
+  return { before: Number(before), ends: Number(ends), limit: Number(limit) };
+}
+
+const QUEUE = ["queue", "paused", "resting"] as const;
+const COUNTS = ["waiting", "scheduled", "running", "workers", "slots"] as const;
+/** Those of the service times, µs; how long some tasks have been running; and of a keyed queue, how many may start. */
+const TIMES = ["mean", "deviation", "samples", "forecast", "ages", "startable"] as const;
+export const SNAPSHOT = [...QUEUE, ...COUNTS, ...TIMES] as const;
+
 /** Parses the reply of lua/snapshot.lua. */
 export function snapshotOf(reply: Reply | BytesReply | undefined): QueueSnapshot {
-  const [queue, waiting, scheduled, running, paused, workers, slots, mean, deviation, samples] = list(reply);
-  const [forecast, ages, resting, startable] = list(reply).slice(10);
-  const [slowMean, ...misses] = text(forecast).split(" ");
+  const of = named<(typeof SNAPSHOT)[number], Reply | BytesReply>(SNAPSHOT, reply);
+  const [slowMean, ...misses] = text(of.forecast).split(" ");
   const snapshot: QueueSnapshot = {
-    queue: text(queue),
-    waiting: number(waiting),
-    scheduled: number(scheduled),
-    running: number(running),
-    paused: text(paused) === "1",
-    resting: text(resting) === "1",
-    workers: number(workers),
-    slots: number(slots),
-    meanMs: milliseconds(mean),
-    variance: squareOf(milliseconds(deviation)),
-    samples: number(samples),
+    queue: text(of.queue),
+    waiting: number(of.waiting),
+    scheduled: number(of.scheduled),
+    running: number(of.running),
+    paused: text(of.paused) === "1",
+    resting: text(of.resting) === "1",
+    workers: number(of.workers),
+    slots: number(of.slots),
+    meanMs: milliseconds(of.mean),
+    variance: squareOf(milliseconds(of.deviation)),
+    samples: number(of.samples),
     misses: misses.flatMap((miss, i) => (i % 2 === 0 ? Number(miss) : [])),
     slowMeanMs: slowMean ? Number(slowMean) : null,
     slowMisses: misses.flatMap((miss, i) => (i % 2 === 1 ? Number(miss) : [])),
-    agesMs: list(ages).map(number),
+    agesMs: list(of.ages).map(number),
   };
-  return startable === undefined ? snapshot : { ...snapshot, startable: number(startable) };
+  return of.startable === undefined ? snapshot : { ...snapshot, startable: number(of.startable) };
 }
 
 /** µs as ms; null for "". */

@@ -1,10 +1,9 @@
 import { PRIORITY, type State } from "../../task.ts";
 import { stateOf } from "../letters.ts";
 import { named, names, verb, written } from "./codec.ts";
-import { type KeyTurn, keyTurn } from "./key-turn.ts";
 import { list, optional, text } from "./reply.ts";
 import type { Argument } from "./script.ts";
-import { type QueueSnapshot, snapshotOf } from "./snapshot.ts";
+import { type KeyTurn, keyTurn, type QueueSnapshot, snapshotOf } from "./snapshot.ts";
 
 /** A task for submit.lua. */
 export interface SubmitItem {
