@@ -138,6 +138,7 @@ function seriesOf(parts: readonly (readonly Sample[])[], at: readonly number[], 
 
 /** Of several samples, their mean by how many finished in each: an approximation. */
 function percentileOf(samples: readonly Sample[], name: keyof Times): number | null {
+  if (samples.length === 0) return null;
   const known = samples.filter(({ times }) => times[name] !== null);
   const finished = sum(known, (sample) => sample.finished);
   return finished === 0 ? null : sum(known, ({ times, finished: n }) => (times[name] ?? 0) * n) / finished;

@@ -152,10 +152,12 @@ register('sample', { 'allow-oom' }, function(keys, args)
   return { [ANSWER.endsMs] = whole((this + 1) * C.bucketMs - call.now), [ANSWER.empty] = empty and 1 or 0 }
 end)
 
--- Returns the latest samples of each queue, the newest first.
+-- Returns the latest samples of each queue, a line each, the newest first: a text costs a client much less than as many replies.
 register('history', { 'no-writes' }, function(keys, args)
   local call, ARGS, ANSWER = Call.new(keys), Layout.history.args, Layout.history.answer
   local last, histories = tonumber(args[ARGS.most]) - 1, {}
-  for n = ARGS.count + 1, #args do histories[#histories + 1] = redis.call('LRANGE', K.history(call, args[n]), 0, last) end
+  for n = ARGS.count + 1, #args do
+    histories[#histories + 1] = table.concat(redis.call('LRANGE', K.history(call, args[n]), 0, last), '\n')
+  end
   return { [ANSWER.nowMs] = call.now_text, [ANSWER.histories] = histories }
 end)

@@ -1,6 +1,5 @@
 import { named, verb } from "./codec.ts";
 import { list, number, text } from "./reply.ts";
-import type { Reply } from "./script.ts";
 
 /** How a queue stood at the end of an interval, and what happened to it meanwhile, in one partition. */
 export interface Sample extends Gauges, Counts {
@@ -43,7 +42,7 @@ export const history = verb(
   (script) =>
     async (tag: string, queues: readonly string[], count: number): Promise<{ nowMs: number; samples: Sample[][] }> => {
       const { nowMs, histories } = named(HISTORIES, await script.text(tag, [count, queues.length, ...queues]));
-      return { nowMs: number(nowMs), samples: list(histories).map((samples) => list(samples).map(sampleOf)) };
+      return { nowMs: number(nowMs), samples: list(histories).map((samples) => samplesOf(text(samples))) };
     },
 );
 
@@ -66,17 +65,45 @@ export const sample = verb(
     },
 );
 
-function sampleOf(reply: Reply): Sample {
-  const words = text(reply).split(" ");
-  const [interval, waiting, running, scheduled, dead, accepted, started, finished, failed] = words.map(Number);
-  const [serviceP50, serviceP95, waitP50, waitP95] = words.slice(9).map((word) => (word === "-" ? null : Number(word)));
+/** How many numbers a sample has. */
+const NUMBERS = 13;
+const [HYPHEN, SPACE, ZERO] = [0x2d, 0x20, 0x30] as const;
+
+/** Reads them digit by digit: the histories of thousands of queues have millions of numbers. */
+function samplesOf(lines: string): Sample[] {
+  const samples: Sample[] = [];
+  for (let at = 0; at < lines.length; ) {
+    const numbers: (number | null)[] = [];
+    while (numbers.length < NUMBERS && at < lines.length) {
+      let value: number | null = 0;
+      for (; at < lines.length && lines.charCodeAt(at) > SPACE; at += 1) {
+        const code = lines.charCodeAt(at);
+        value = code === HYPHEN ? null : (value ?? 0) * 10 + code - ZERO;
+      }
+      numbers.push(value);
+      at += 1;
+    }
+    samples.push(sampleOf(numbers));
+  }
+  return samples;
+}
+
+function sampleOf(numbers: readonly (number | null)[]): Sample {
   return {
-    interval: interval ?? 0,
-    ...{ waiting: waiting ?? 0, running: running ?? 0, scheduled: scheduled ?? 0, dead: dead ?? 0 },
-    ...{ accepted: accepted ?? 0, started: started ?? 0, finished: finished ?? 0, failed: failed ?? 0 },
+    interval: numbers[0] ?? 0,
+    waiting: numbers[1] ?? 0,
+    running: numbers[2] ?? 0,
+    scheduled: numbers[3] ?? 0,
+    dead: numbers[4] ?? 0,
+    accepted: numbers[5] ?? 0,
+    started: numbers[6] ?? 0,
+    finished: numbers[7] ?? 0,
+    failed: numbers[8] ?? 0,
     times: {
-      ...{ serviceP50: serviceP50 ?? null, serviceP95: serviceP95 ?? null },
-      ...{ waitP50: waitP50 ?? null, waitP95: waitP95 ?? null },
+      serviceP50: numbers[9] ?? null,
+      serviceP95: numbers[10] ?? null,
+      waitP50: numbers[11] ?? null,
+      waitP95: numbers[12] ?? null,
     },
   };
 }

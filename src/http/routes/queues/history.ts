@@ -3,6 +3,7 @@ import type { Counts, Gauges, History, Span, Times } from "../../../engine/monit
 import { isInternalQueue } from "../../../handler/internal-queues.ts";
 import type { Api } from "../../api.ts";
 import { searchOf, wholeParameter, wrongParameter } from "../../input/parameters.ts";
+import { replyList } from "../../json-list.ts";
 import { shownQueue } from "../../named-queue.ts";
 import type { Endpoints } from "../../routes.ts";
 
@@ -28,11 +29,8 @@ export function historyEndpoints(api: Api): Endpoints<"histories" | "history"> {
       const queues = api.engine.allQueues;
       const history = await api.engine.histories.read(queues, span);
       ctx.set("Cache-Control", "no-store");
-      ctx.body = {
-        step: span.step * 10,
-        at: history.at,
-        queues: queues.map((queue, n) => historyOf(queue, history, n)),
-      };
+      const series = queues.flatMap((queue, n) => historyOf(queue, history, n) ?? []);
+      replyList(ctx, { step: span.step * 10, at: history.at }, "queues", series);
     },
     history: async (ctx) => {
       const queue = shownQueue(api, ctx.params.queue);

@@ -7,6 +7,7 @@ import { isInternalQueue } from "../../../handler/internal-queues.ts";
 import type { QueueRow } from "../../../store/verbs/scripts.ts";
 import { timestamp } from "../../../timestamp.ts";
 import type { Api } from "../../api.ts";
+import { replyList } from "../../json-list.ts";
 import { shownQueue, takesInputs } from "../../named-queue.ts";
 import { type Endpoints, ROUTES } from "../../routes.ts";
 import { type Access, accessOf, hasScope } from "../../task/access.ts";
@@ -56,7 +57,8 @@ export function queueEndpoints(api: Api): Endpoints<"queues" | "queue"> {
     queues: async (ctx) => {
       const figures = await api.engine.allFigures();
       ctx.set("Cache-Control", "no-store");
-      ctx.body = { items: figures.map((row) => documentOf(ctx, api, row)) };
+      const items = figures.map((row) => documentOf(ctx, api, row));
+      replyList(ctx, {}, "items", items);
     },
     queue: async (ctx) => {
       const queue = shownQueue(api, ctx.params.queue);

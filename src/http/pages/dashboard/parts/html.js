@@ -118,7 +118,7 @@ function patch(node, child) {
     if (node.nodeValue !== child) node.nodeValue = child;
     return;
   }
-  if (!(node instanceof Element)) return;
+  if (!(node instanceof Element) || described.get(node) === child) return;
   const before = described.get(node)?.props ?? {};
   for (const name of new Set([...Object.keys(before), ...Object.keys(child.props)])) {
     if (before[name] !== child.props[name]) set(node, name, child.props[name]);

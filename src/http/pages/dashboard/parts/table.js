@@ -3,11 +3,15 @@
 import { h } from "./html.js";
 
 /** @typedef {import("./html.js").Content} Content */
+/** @typedef {import("./html.js").Description} Description */
 /**
  * @typedef {{ name: string, number?: boolean, hidden?: boolean, wide?: boolean }} Column
  *   `hidden`: its name is for screen readers only; `wide`: on a narrow screen it has a line of its own
  */
 /** @typedef {{ key: string, cells: readonly Content[] }} Row */
+
+/** What rows were last described as: the same row has the same description, which need not be compared. @type {WeakMap<Row, Description>} */
+const described = new WeakMap();
 
 /**
  * @template T
@@ -40,25 +44,32 @@ export function table(caption, columns, items, rowOf) {
       "tbody",
       { role: "rowgroup" },
       items.map((item) => {
-        const { key, cells } = rowOf(item);
-        return h(
-          "tr",
-          { role: "row", key },
-          columns.map(({ name, number, hidden, wide }, i) =>
-            h(
-              "td",
-              {
-                role: "cell",
-                key: name,
-                class:
-                  [number && "number", wide && "wide", name === "Actions" && "last"].filter(Boolean).join(" ") || null,
-                "data-name": hidden || i === 0 ? null : name,
-              },
-              cells[i],
-            ),
-          ),
-        );
+        const row = rowOf(item);
+        const before = described.get(row);
+        if (before) return before;
+        const made = rowElement(columns, row);
+        described.set(row, made);
+        return made;
       }),
     ),
   );
 }
+
+/** @param {readonly Column[]} columns @param {Row} row */
+const rowElement = (columns, { key, cells }) =>
+  h(
+    "tr",
+    { role: "row", key },
+    columns.map(({ name, number, hidden, wide }, i) =>
+      h(
+        "td",
+        {
+          role: "cell",
+          key: name,
+          class: [number && "number", wide && "wide", name === "Actions" && "last"].filter(Boolean).join(" ") || null,
+          "data-name": hidden || i === 0 ? null : name,
+        },
+        cells[i],
+      ),
+    ),
+  );

@@ -11,13 +11,24 @@ export function history(path, everyMs) {
   /** @type {any} */
   let known = null;
   let askedAt = Number.NEGATIVE_INFINITY;
-  return async (signal) => {
-    const now = performance.now();
-    if (now - askedAt >= everyMs) {
+  /** @type {Promise<any> | null} */
+  let asking = null;
+
+  /** @param {AbortSignal} signal */
+  async function again(signal) {
+    try {
       known = await ask(path, { signal });
-      askedAt = now;
+      askedAt = performance.now();
+      return known;
+    } finally {
+      asking = null;
     }
-    return known;
+  }
+
+  return async (signal) => {
+    if (performance.now() - askedAt < everyMs) return known;
+    asking ??= again(signal);
+    return asking;
   };
 }
 

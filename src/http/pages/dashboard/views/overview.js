@@ -1,6 +1,6 @@
 /** All queues, and the last hour. */
 
-import { paths } from "../address.js";
+import { paths, scrolledBefore } from "../address.js";
 import { chart } from "../parts/chart.js";
 import { count, counted, duration, eta, rate } from "../parts/format.js";
 import { h } from "../parts/html.js";
@@ -14,6 +14,10 @@ import { ask } from "../server/server.js";
 
 /** Lines of the charts that have a line for each queue. */
 const MOST_LINES = 4;
+/** More rows than any screen shows are drawn at first, and with each frame from then on so many times as many. */
+const ROWS = { first: 60, growth: 4 };
+/** No row is lower, px. */
+const LEAST_ROW = 30;
 
 /**
  * @param {import("./view.js").Desk} desk
@@ -24,22 +28,49 @@ export function overview(desk) {
   let queues = [];
   /** @type {import("../server/wire.js").History | null} */
   let past = null;
+  /** What went wrong with it. @type {unknown} */
+  let pastTrouble = null;
   /** Whether a person has chosen to see the server's own queues; they are shown by themselves if something is wrong there. */
   /** @type {boolean | null} */
   let isOwnChosen = null;
+  let drawn = ROWS.first + Math.ceil(scrolledBefore() / LEAST_ROW);
   const pastOf = history("/v1/history?step=60", 30_000);
+  const rowOf = keptRows(desk);
 
   /** @param {readonly Queue[]} shown @param {string} caption */
-  const listed = (shown, caption) => table(caption, COLUMNS, shown, (queue) => row(queue, past, desk));
+  const listed = (shown, caption) => table(caption, COLUMNS, shown.slice(0, drawn), rowOf);
+
+  /** What is not drawn yet comes with the next frames, from the top on: all at once would stop the page for seconds. */
+  function drawMore() {
+    if (drawn >= queues.length && !rowOf.isBehind()) return;
+    drawn *= ROWS.growth;
+    requestAnimationFrame(desk.redraw);
+  }
 
   return {
     title: "Queues",
     async load(signal) {
-      const [answer, hour] = await Promise.all([ask("/v1/queues", { signal }), pastOf(signal)]);
-      queues = answer.items;
-      past = hour;
+      // The figures do not wait for the last hour of all queues.
+      pastOf(signal).then(
+        (hour) => {
+          if (hour === past) return;
+          past = hour;
+          rowOf.setPast(hour);
+          desk.redraw();
+        },
+        (error) => {
+          if (!signal.aborted) pastTrouble = error;
+        },
+      );
+      queues = (await ask("/v1/queues", { signal })).items;
+      const trouble = pastTrouble;
+      pastTrouble = null;
+      if (trouble === null) return;
+      desk.redraw();
+      throw trouble;
     },
     show() {
+      rowOf.begin();
       const users = queues.filter((queue) => !queue.own);
       const own = queues.filter((queue) => queue.own);
       const isOwnShown = isOwnChosen ?? own.some((queue) => queue.dead > 0 || queue.paused);
@@ -47,7 +78,7 @@ export function overview(desk) {
         isOwnChosen = !isOwnShown;
         desk.redraw();
       };
-      return [
+      const content = [
         h("div", { class: "head" }, h("h1", null, "Queues"), h("p", { class: "summary" }, summary(users))),
         past && h("div", { class: "charts", key: "charts" }, charts(past)),
         users.length === 0 ? empty() : listed(users, "Queues"),
@@ -69,6 +100,8 @@ export function overview(desk) {
             isOwnShown && listed(own, "The server’s own queues"),
           ),
       ];
+      drawMore();
+      return content;
     },
   };
 }
@@ -89,33 +122,70 @@ const COLUMNS = [
 ];
 
 /**
- * @param {Queue} queue
- * @param {import("../server/wire.js").History | null} past
+ * Makes the rows; that of a queue in which nothing has changed is the same as before, which costs nothing to draw again. Another last hour
+ * changes all rows, but only some with each drawing.
  * @param {import("./view.js").Desk} desk
  */
-function row(queue, past, desk) {
-  const series = past?.queues.find(({ name }) => name === queue.name);
-  return {
-    key: queue.name,
-    cells: [
-      [h("a", { href: paths.queue(queue.name), class: "name" }, queue.name), badges(queue)],
-      series && sparkline(series.waiting, `${queue.name}, waiting in the last hour`),
-      count(queue.waiting),
-      h(
-        "span",
-        null,
-        h("span", { class: queue.slots > 0 && queue.running >= queue.slots ? "full" : "" }, count(queue.running)),
-        ` / ${count(queue.slots)}`,
-      ),
-      rate(queue.rate.accepted),
-      rate(queue.rate.finished),
-      queue.workers === 0 ? h("span", { class: "warn" }, "no workers") : eta(queue.eta),
-      duration(queue.oldestWaitingSeconds),
-      duration(queue.serviceTime.mean),
-      queue.dead === 0 ? "0" : h("a", { href: paths.queue(queue.name, "dead"), class: "bad" }, count(queue.dead)),
-      pauseButton(queue, desk, "quiet"),
-    ],
+function keptRows(desk) {
+  /** @type {Map<string, { figures: string, series: unknown, row: import("../parts/table.js").Row }>} */
+  const rows = new Map();
+  /** @type {ReadonlyMap<string, import("../server/wire.js").Series>} */
+  let past = new Map();
+  let most = Number.POSITIVE_INFINITY;
+  let left = most;
+  /** @param {Queue} queue */
+  const rowOf = (queue) => {
+    const [figures, series] = [JSON.stringify(queue), past.get(queue.name)];
+    const before = rows.get(queue.name);
+    if (before?.figures === figures && (before.series === series || left <= 0)) {
+      if (before.series !== series) left -= 1;
+      return before.row;
+    }
+    left -= 1;
+    const row = { key: queue.name, cells: cells(queue, series, desk) };
+    rows.set(queue.name, { figures, series, row });
+    return row;
   };
+  return Object.assign(rowOf, {
+    /** Before each drawing. */
+    begin: () => {
+      left = most;
+      most *= ROWS.growth;
+    },
+    /** Whether rows were left as they were. */
+    isBehind: () => left < 0,
+    /** @param {import("../server/wire.js").History} hour */
+    setPast: (hour) => {
+      most = ROWS.first;
+      past = new Map(hour.queues.map((each) => [each.name, each]));
+    },
+  });
+}
+
+/**
+ * @param {Queue} queue
+ * @param {import("../server/wire.js").Series | undefined} series
+ * @param {import("./view.js").Desk} desk
+ */
+function cells(queue, series, desk) {
+  return [
+    [h("a", { href: paths.queue(queue.name), class: "name" }, queue.name), badges(queue)],
+    series && sparkline(series.waiting, `${queue.name}, waiting in the last hour`),
+    count(queue.waiting),
+    h(
+      "span",
+      null,
+      h("span", { class: queue.slots > 0 && queue.running >= queue.slots ? "full" : "" }, count(queue.running)),
+      ` / ${count(queue.slots)}`,
+    ),
+    rate(queue.rate.accepted),
+    rate(queue.rate.finished),
+    queue.workers === 0 ? h("span", { class: "warn" }, "no workers") : eta(queue.eta),
+    duration(queue.oldestWaitingSeconds),
+    duration(queue.serviceTime.mean),
+    queue.dead === 0 ? "0" : h("a", { href: paths.queue(queue.name, "dead"), class: "bad" }, count(queue.dead)),
+    pauseButton(queue, desk, "quiet"),
+  ];
 }
 
 /** @param {readonly Queue[]} queues */

@@ -1,0 +1,44 @@
+import { pipeline, Readable } from "node:stream";
+import { createGzip } from "node:zlib";
+import type { Context } from "koa";
+import { responseOf } from "./server/response.ts";
+
+/** A shorter list is sent as it is. */
+const LEAST_ITEMS = 50;
+/** Of text that is compressed at a time. */
+const PIECE_CHARS = 65_536;
+
+/**
+ * Answers with a JSON object one member of which is a list that may be long: then compressed piece by piece, for callers that accept it.
+ * Only for lists in which there is no secret, such as a signed link, and nothing that strangers choose: beside each other they could be
+ * told from the length of the answer (BREACH).
+ */
+export function replyList(
+  ctx: Context,
+  others: Readonly<Record<string, unknown>>,
+  name: string,
+  items: readonly object[],
+): void {
+  responseOf(ctx).varyBy("Accept-Encoding");
+  const isShort = items.length < LEAST_ITEMS || ctx.method === "HEAD";
+  if (isShort || ctx.acceptsEncodings("gzip", "identity") !== "gzip") {
+    ctx.body = { ...others, [name]: items };
+    return;
+  }
+  ctx.type = "json";
+  ctx.set("Content-Encoding", "gzip");
+  // Where the caller has gone, Koa ends the stream.
+  ctx.body = pipeline(Readable.from(pieces(others, name, items)), createGzip(), () => undefined);
+}
+
+function* pieces(others: object, name: string, items: readonly object[]): Generator<string> {
+  const before = JSON.stringify(others).slice(0, -1);
+  let piece = `${before}${before === "{" ? "" : ","}${JSON.stringify(name)}:[`;
+  for (const [n, item] of items.entries()) {
+    piece += `${n === 0 ? "" : ","}${JSON.stringify(item)}`;
+    if (piece.length < PIECE_CHARS) continue;
+    yield piece;
+    piece = "";
+  }
+  yield `${piece}]}`;
+}
