@@ -79,7 +79,8 @@ function render() {
   if (task.finishedAt) showTime("finished", task.finishedAt);
   element("expiry").hidden = lookOf(task) !== "succeeded" || !task.expiresAt;
   if (task.expiresAt) showTime("expires", task.expiresAt);
-  element("cancel").hidden = !task.actions.includes("cancel");
+  // A server of an older release does not say.
+  element("cancel").hidden = !task.actions?.includes("cancel");
   if (ended) find("sure", HTMLDialogElement).close();
   document.title = titleOf(task);
 }
