@@ -263,8 +263,8 @@ export class Engine {
     return await this.#openStandby?.(queue);
   }
 
-  /** The input of a reserved task; null if it is no longer in the store. @throws PaihaoError store-unavailable */
-  async inputOf({ id, input, inputBytes }: Reserved): Promise<Buffer | null> {
+  /** The input of a task, which was read with it if it is short; null if it is no longer in the store. @throws PaihaoError store-unavailable */
+  async inputOf({ id, input, inputBytes }: Pick<Reserved, "id" | "input" | "inputBytes">): Promise<Buffer | null> {
     if (input) return input;
     const read = (partition: number) => this.#values.read("input", id, inputBytes, partition);
     return await this.#homes.at(id, read, (value) => value === null);

@@ -24,6 +24,7 @@ import { gatewayEndpoints } from "./routes/submit/gateway.ts";
 import { submitEndpoints } from "./routes/submit/submit.ts";
 import { collectEndpoints } from "./routes/tasks/collect.ts";
 import { eventEndpoints } from "./routes/tasks/events.ts";
+import { inputEndpoints } from "./routes/tasks/input.ts";
 import { monitorEndpoints } from "./routes/tasks/monitor.ts";
 import { outputEndpoints } from "./routes/tasks/output.ts";
 import { timelineEndpoints } from "./routes/tasks/timeline.ts";
@@ -51,6 +52,7 @@ export function apiRouting(api: Api): Routing {
     ...monitorEndpoints(api, watchers),
     ...eventEndpoints(api, live),
     ...outputEndpoints(api, live),
+    ...inputEndpoints(api),
     ...timelineEndpoints(api),
     ...queueEndpoints(api),
     ...historyEndpoints(api),

@@ -65,6 +65,7 @@ export const ROUTES = {
   watchQueue: { methods: GET, path: "/v1/queue/requests/:id", scopes: WATCH, signedLink: true },
   follow: { methods: GET, path: "/v1/requests/:id/events", scopes: WATCH, signedLink: true },
   output: { methods: GET, path: "/v1/requests/:id/output", scopes: WATCH, signedLink: true },
+  input: { methods: GET, path: "/v1/requests/:id/input", scopes: WATCH },
   timeline: { methods: GET, path: "/v1/requests/:id/timeline", scopes: WATCH },
   retry: { methods: POST, path: "/v1/requests/:id/retry", scopes: ADMIN },
 

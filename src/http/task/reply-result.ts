@@ -104,7 +104,7 @@ function madeTag({ finishedMs, attempts }: TaskEnd, result: Result): string {
 }
 
 /** A type that is invalid in a header was stored by an older version: a result without its type is better than none. */
-function fitType(contentType: string): string {
+export function fitType(contentType: string): string {
   try {
     validateHeaderValue("content-type", contentType);
     return contentType;

@@ -105,6 +105,7 @@ describe("answers of the server, compared with its OpenAPI description", () => {
     await send("GET", `/v1/requests/${id}/output?after=x`, 400);
     await send("GET", `/v1/requests/${id}/timeline`, 200);
     await send("GET", "/v1/requests/nobody/timeline", 404);
+    await send("GET", "/v1/requests/nobody/input", 404);
     await send("GET", "/v1/requests/nobody/output", 404);
     await send("GET", "/v1/requests/nobody", 404);
     await send("GET", "/v1/requests/nobody/status", 404);

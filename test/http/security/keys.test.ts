@@ -117,6 +117,7 @@ describe("API keys", () => {
       ["GET", "/v1/workers", "read", ["eve", "watch", "root"]],
       ["GET", "/dashboard/queues/default", "read", ["eve", "watch", "root"]],
       ["GET", "/v1/requests/nobody/timeline", "submit or read", ["ann", "eve", "watch", "root"]],
+      ["GET", "/v1/requests/nobody/input", "submit or read", ["ann", "eve", "watch", "root"]],
       ["POST", "/v1/queues/default/bulk", "admin", ["root"]],
       ["DELETE", "/v1/queues/default/dead", "admin", ["root"]],
       ["POST", "/v1/queues/default/dead/retry", "admin", ["root"]],

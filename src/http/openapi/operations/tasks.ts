@@ -122,7 +122,7 @@ const monitor = (summary: string): OperationText => ({
 
 /** Operations on one task. */
 export const taskOperations: Operations<
-  "timeline" | "collect" | "cancel" | "watch" | "watchQueue" | "follow" | "output" | "retry"
+  "timeline" | "input" | "collect" | "cancel" | "watch" | "watchQueue" | "follow" | "output" | "retry"
 > = {
   collect: {
     summary: "Collect the result, or see the place in line",
@@ -172,6 +172,20 @@ export const taskOperations: Operations<
         content: { "application/x-ndjson": { schema: schemaRef("OutputValue") } },
       },
       ...problems("unknown", ...ENDED),
+    },
+  },
+  input: {
+    summary: "The input of a task, as it was submitted",
+    description:
+      "As a file to be saved. It is kept while the task is pending or dead, or what it did can be undone; then 410 `expired`.",
+    tags: ["Watch"],
+    responses: {
+      "200": {
+        description: "The input.",
+        headers: headerRefs("Content-Disposition"),
+        content: { "*/*": { schema: { type: "string", contentEncoding: "binary" } } },
+      },
+      ...problems("unknown", "deleted", "expired"),
     },
   },
   timeline: {

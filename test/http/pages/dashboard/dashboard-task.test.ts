@@ -127,6 +127,19 @@ describe("a task in the dashboard (in Chromium, else left out)", function () {
     await page.getByRole("region", { name: "Input" }).getByText("It is kept no longer").waitFor();
   });
 
+  it("links to an input that is too long to be shown, and saves it with the key", async () => {
+    const { page } = test;
+    const input = { gate: "x".repeat(30_000) };
+    const id = await test.submit("gated", input, "?delay=3600");
+    await test.open(`/dashboard/tasks/${id}`);
+    const saving = page.waitForEvent("download");
+    await page.getByRole("link", { name: "Download the input" }).click();
+    const saved = await saving;
+    expect(saved.suggestedFilename()).to.equal(`${id}.json`);
+    const bytes = Buffer.concat(await (await saved.createReadStream()).toArray());
+    expect(JSON.parse(bytes.toString("utf8"))).to.deep.equal(input);
+  });
+
   it("shows what became of its webhook, and why it was not delivered", async () => {
     const { page } = test;
     const id = await test.submit("picture", {}, "?webhook=http://127.0.0.1:9/none");

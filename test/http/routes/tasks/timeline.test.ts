@@ -88,6 +88,37 @@ describe("the timeline of a task", () => {
     expect(Date.parse(dueAt)).to.be.above(Date.now());
   });
 
+  it("has beside it the input as a file, for whoever may see the timeline, as long as it is kept", async () => {
+    const of = (id: string, name: Name = "watch") =>
+      server.send(`/v1/requests/${id}/input`, { headers: keys.as(name) });
+    const text = `{ "seconds": 600.0, "filler": "${"é".repeat(150_000)}" }`;
+    await server.send("/v1/queues/default/requests?delay=600", {
+      method: "POST",
+      headers: { ...ASYNC, ...keys.as("ann"), "X-Request-Id": "i-long", "Content-Type": "application/json" },
+      body: text,
+    });
+    for (const name of ["ann", "watch", "root"] as const) {
+      const { status, headers, text: received } = await of("i-long", name);
+      expect([status, received === text]).to.deep.equal([200, true]);
+      expect(headers).to.include({
+        "content-type": "application/json",
+        "content-disposition": 'attachment; filename="i-long.json"',
+        "content-security-policy": "sandbox",
+        "cache-control": "no-store",
+      });
+    }
+    await submit("default", 7, "i-short.json", "?delay=600");
+    expect((await of("i-short.json")).headers["content-disposition"]).to.equal('attachment; filename="i-short.json"');
+    expect((await of("i-short.json")).text).to.equal("7");
+    expect((await of("i-long", "bob")).json.type).to.equal("/problems/unknown");
+    expect((await of("i-long", "arm")).status).to.equal(403);
+    expect((await of("nobody")).json.type).to.equal("/problems/unknown");
+    await server.send("/v1/requests/i-long", { method: "DELETE", headers: keys.as("ann") });
+    const gone = await of("i-long");
+    expect([gone.status, gone.json.type]).to.deep.equal([410, "/problems/expired"]);
+    expect(gone.json.detail).to.equal("The input is kept no longer.");
+  });
+
   it("has the live workers, and what they run", async () => {
     const gate = closedGate();
     await submit("gated-too", gate.input, "w-1");

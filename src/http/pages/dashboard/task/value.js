@@ -3,7 +3,7 @@
 import { save } from "../page.js";
 import { size } from "../parts/format.js";
 import { h } from "../parts/html.js";
-import { errorOf, send } from "../server/server.js";
+import { errorOf, key, send } from "../server/server.js";
 
 /** @typedef {import("../server/wire.js").Shown} Shown */
 
@@ -32,8 +32,9 @@ const results = new Map();
  * @param {Shown & { status?: number } | null} shown
  * @param {import("../views/view.js").Desk} [desk] with which a result can be fetched whole
  * @param {string} [id] of its task
+ * @param {import("../parts/html.js").Content} [link] below it
  */
-export function value(title, shown, desk, id) {
+export function value(title, shown, desk, id, link) {
   if (!shown) return null;
   const isWhole = shown.json !== undefined || shown.text !== undefined || shown.bytes === 0;
   const more = !isWhole && desk && id !== undefined ? fetchedBefore(desk, id) : null;
@@ -57,6 +58,7 @@ export function value(title, shown, desk, id) {
         ),
     ),
     more ? fetchedContent(more, id ?? "") : content(shown, desk !== undefined && !isWhole),
+    link,
   );
 }
 
@@ -79,6 +81,31 @@ function fetchedContent({ address, text, bytes }, id) {
     pre(text),
     bytes !== null && bytes > text.length && h("p", { class: "hint" }, "This is the beginning of it."),
   ];
+}
+
+/**
+ * A link to an input that is not shown here; null where it is.
+ * @param {Shown | null} shown
+ * @param {string} id of its task
+ * @param {import("../views/view.js").Desk} desk
+ */
+export function inputLink(shown, id, desk) {
+  if (!shown || shown.json !== undefined || shown.text !== undefined || shown.bytes === 0) return null;
+  const path = `/v1/requests/${encodeURIComponent(id)}/input`;
+  const fetchFile = async () => {
+    const response = await send(path, { long: true });
+    if (!response.ok) throw await errorOf(response);
+    const [, name] = /filename="([^"]+)"/.exec(response.headers.get("Content-Disposition") ?? "") ?? [];
+    save(await response.blob(), name ?? id);
+    return null;
+  };
+  // A link carries no key.
+  const onclick = (/** @type {MouseEvent} */ event) => {
+    if (key.get() === "") return;
+    event.preventDefault();
+    void desk.act(fetchFile);
+  };
+  return h("p", { key: "link" }, h("a", { href: path, download: "", class: "inline", onclick }, "Download the input"));
 }
 
 /** @param {string} text */

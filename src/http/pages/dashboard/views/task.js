@@ -9,7 +9,7 @@ import { attempts } from "../task/attempts.js";
 import { output } from "../task/output.js";
 import { taskButtons } from "../task/task-actions.js";
 import { progress, state } from "../task/task-state.js";
-import { value } from "../task/value.js";
+import { inputLink, value } from "../task/value.js";
 import { nothingThere } from "./missing.js";
 
 /** @typedef {import("../server/wire.js").Timeline} Timeline */
@@ -73,7 +73,7 @@ export function task(desk, id) {
             attempts(known),
             written.show(ENDED.includes(task.state)),
             value(task.state === "failed" ? "What the caller gets" : "Result", known.result, desk, id),
-            value("Input", known.input) ?? inputGone(known),
+            value("Input", known.input, undefined, id, inputLink(known.input, id, desk)) ?? inputGone(known),
             steps(known),
             deliveries(known),
           ),

@@ -1,0 +1,36 @@
+import { extname } from "node:path";
+import type { Context } from "koa";
+import { PaihaoError } from "../../../errors.ts";
+import type { Api } from "../../api.ts";
+import type { Endpoints } from "../../routes.ts";
+import { observe } from "../../task/find.ts";
+import { fitType } from "../../task/reply-result.ts";
+
+/** What a task was given. */
+export function inputEndpoints(api: Api): Endpoints<"input"> {
+  return { input: (ctx) => replyInput(ctx, api, ctx.params.id ?? "") };
+}
+
+/** Answers with the input, byte by byte as it is stored, to be saved as a file. @throws PaihaoError unknown, deleted, expired */
+async function replyInput(ctx: Context, api: Api, id: string): Promise<void> {
+  const { expired } = await observe(ctx, api, id);
+  const record = expired ? null : await api.engine.record(id);
+  const { input = null, mediaType = "" } = record ?? {};
+  const [short, inputBytes] = typeof input === "number" ? [null, input] : [input, 0];
+  const bytes = input === null ? null : await api.engine.inputOf({ id, input: short, inputBytes });
+  if (bytes === null) throw new PaihaoError("expired", "The input is kept no longer.", { extensions: { id } });
+  ctx.attachment(fileNameOf(id, mediaType));
+  // It is of strangers: a browser that shows it nevertheless runs nothing of it.
+  ctx.set("Content-Security-Policy", "sandbox");
+  ctx.set("Cache-Control", "no-store");
+  ctx.body = bytes;
+  ctx.set("Content-Type", fitType(mediaType));
+}
+
+/** Ids of the server's own tasks have colons, which not all systems take in names. */
+function fileNameOf(id: string, mediaType: string): string {
+  const name = id.replaceAll(":", "_");
+  const [, kind = ""] = /^[a-z]+\/(?:[\w.-]+\+)?([a-z0-9]+)\b/i.exec(mediaType) ?? [];
+  const extension = kind.toLowerCase() === "plain" ? "txt" : kind.toLowerCase();
+  return extension === "" || extname(name) === `.${extension}` ? name : `${name}.${extension}`;
+}
