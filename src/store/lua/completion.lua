@@ -2,6 +2,10 @@
 local Completion = {}
 
 local ARGS, GROUP, TASK = Layout.complete.args, Layout.complete.group, Layout.complete.task
+-- A table is looked into at each use of a name in it. What is used of every task is a local of its own, here and in other files.
+local STATE, RUN, EXTRA, LISTENERS = F.state, F.run, F.extra, F.listeners
+local RUNNING, SUCCEEDED = S.running, S.succeeded
+local task_key, mark_ended, time_of_fence = K.task, Result.mark_ended, Run.time_of_fence
 
 -- Ends a task that has any of the fields that few tasks have. Returns false if its cancel was requested: the result is dropped, and it
 -- is canceled.
@@ -37,21 +41,20 @@ end
 --   stay    see Result.stay
 --   teller  see Notices.ended
 local function complete_one(call, ends, id, fence, result, stay, teller)
-  local key = K.task(call, id)
-  local t = redis.call('HMGET', key, F.state, F.run, F.extra, F.listeners)
-  local state, run, extra, listeners = t[1], t[2] or '', t[3], t[4]
+  local key = task_key(call, id)
+  local state, run, extra, listeners = unpack(redis.call('HMGET', key, STATE, RUN, EXTRA, LISTENERS))
   if not state then return 'unknown' end
   -- Nearly always the handler began when the fence was given out: the rest need not be read.
   local begun
-  if string.sub(run, 1, #fence + 3) == fence .. ' 0 ' then
-    begun = Run.time_of_fence(fence)
+  if run and string.find(run, fence .. ' 0 ', 1, true) == 1 then
+    begun = time_of_fence(fence)
   else
     local held_under, late = Run.parts(run)
     if held_under ~= fence then return 'stale' end
     begun = Run.begun(fence, late) or call.now
   end
   -- The same fence, and running no more: finished before, or handed back by a release or a reclaim.
-  if state ~= S.running then return (state == S.succeeded or state == S.failed or state == S.canceled) and 'already' or 'stale' end
+  if state ~= RUNNING then return (state == SUCCEEDED or state == S.failed or state == S.canceled) and 'already' or 'stale' end
 
   local ids, times = ends.ids, ends.times
   ids[#ids + 1] = id
@@ -61,7 +64,7 @@ local function complete_one(call, ends, id, fence, result, stay, teller)
       return 'canceled'
     end
   else
-    Result.mark_ended(call, id, key, S.succeeded, stay, result)
+    mark_ended(call, id, key, SUCCEEDED, stay, result)
     -- Nothing of it is rare but its key.
     if extra then Keyed.free(call, ends.queue, id, extra) end
   end
@@ -69,7 +72,8 @@ local function complete_one(call, ends, id, fence, result, stay, teller)
   -- The clock may have been set back meanwhile.
   times[nth] = time > 0 and time or 0
   ends.outcomes[nth] = call.now_text .. ' ' .. id
-  local told = listeners and Notices.ended(call, id, S.succeeded, call.now_text, stay.expires, result, listeners, teller, run)
+  if not listeners then return 'done' end
+  local told = Notices.ended(call, id, SUCCEEDED, call.now_text, stay.expires, result, listeners, teller, run)
   return told and 'done:' .. told .. ':' .. call.now_text or 'done'
 end
 

@@ -6,6 +6,8 @@ local LOOK, ANSWER, TASK = Layout.inspect.item, Layout.inspect.answer, Layout.in
 local whole = Number.whole
 -- Most bytes of a result in an answer.
 local INSIDE = 4096
+local QUEUE, STATE, CREATED, EXTRA, RUN = F.queue, F.state, F.created, F.extra, F.run
+local task_key = K.task
 
 -- The index of a task, its score, and when it is due; "" for what it does not have.
 local function place_of(call, queue, state, id)
@@ -24,8 +26,8 @@ end
 -- the length, as a number. Of an unknown task "", or its partition if it is in another one.
 local function look_at(call, args, at, seen)
   local id = args[at + LOOK.id]
-  local key = K.task(call, id)
-  local queue, state, created, extra, run = unpack(redis.call('HMGET', key, F.queue, F.state, F.created, F.extra, F.run))
+  local key = task_key(call, id)
+  local queue, state, created, extra, run = unpack(redis.call('HMGET', key, QUEUE, STATE, CREATED, EXTRA, RUN))
   -- Where it is, if it is in another partition.
   if not state then return queue and redis.call('HGET', key, F.home) or '' end
   if not seen.queues[queue] then

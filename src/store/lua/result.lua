@@ -5,6 +5,8 @@ local Result = {}
 local whole = Number.whole
 local PARTS = { F.result, F.result2, F.result3, F.result4 }
 local PART_BYTES = 64
+local MOST_INLINE = OPTIONS.inlineResultBytes
+local STATE, ENDED, EXPIRES, RESULT = F.state, F.ended, F.expires, F.result
 
 -- Redis since 7.4 and Valkey since 9 can expire a field. Elsewhere readers compare the time of expiry, and the fields go with the hash.
 local fields_expire
@@ -33,11 +35,11 @@ end
 -- Makes a state terminal, with its result where it has one (else nil).
 function Result.mark_ended(call, id, key, state, stay, result)
   local length = result and #result
-  local is_inline = length and length <= OPTIONS.inlineResultBytes
+  local is_inline = length and length <= MOST_INLINE
   if is_inline and length < PART_BYTES then
-    redis.call('HSET', key, F.state, state, F.ended, call.now_text, F.expires, stay.expires, F.result, result)
+    redis.call('HSET', key, STATE, state, ENDED, call.now_text, EXPIRES, stay.expires, RESULT, result)
   else
-    local fields = { F.state, state, F.ended, call.now_text, F.expires, stay.expires }
+    local fields = { STATE, state, ENDED, call.now_text, EXPIRES, stay.expires }
     for n = 1, is_inline and math.ceil(length / PART_BYTES) or 0 do
       fields[5 + n * 2], fields[6 + n * 2] = PARTS[n], string.sub(result, (n - 1) * PART_BYTES + 1, n * PART_BYTES)
     end

@@ -9,16 +9,18 @@ local Run = {}
 
 local whole = Number.whole
 local FENCES_A_MS = 10 ^ C.fenceDigits
+local EPOCH_MS = C.epochMs
 
 -- The fence after `last`, which never goes back, even where the clock was set back.
 function Run.next_fence(call, last)
-  local earliest = (call.now - C.epochMs) * FENCES_A_MS
+  local earliest = (call.now - EPOCH_MS) * FENCES_A_MS
   return last < earliest and earliest or last + 1
 end
 
 -- When a fence, also as text, was given out, ms.
 local function time_of_fence(fence)
-  return C.epochMs + math.floor(fence / FENCES_A_MS)
+  local exact = fence / FENCES_A_MS
+  return EPOCH_MS + exact - exact % 1
 end
 Run.time_of_fence = time_of_fence
 
@@ -32,7 +34,7 @@ end
 
 -- The run that begins with a reservation.
 function Run.new(call, fence, fence_text, attempts, place, worker_end)
-  local late = call.now - C.epochMs - (fence - fence % FENCES_A_MS) / FENCES_A_MS
+  local late = call.now - EPOCH_MS - (fence - fence % FENCES_A_MS) / FENCES_A_MS
   return fence_text .. ' ' .. (late == 0 and '0' or whole(late)) .. ' ' .. attempts .. ' ' .. place .. ' ' .. worker_end
 end
 

@@ -8,8 +8,9 @@ local whole = Number.whole
 local INSIDE = 16384
 -- Of how many tasks at most it is decided anew in one call whether they may start.
 local REKEYED = 200
--- The rarer fields of a task that has none of them.
-local NONE = {}
+local STATE, INPUT, CREATED, EXTRA, LISTENERS, RUN = F.state, F.input, F.created, F.extra, F.listeners, F.run
+local WAITING, RUNNING = S.waiting, S.running
+local task_key, new_run = K.task, Run.new
 
 -- A request is what was asked for, and what becomes of it: `tasks` and `told`, the list of tasks in the answer and its length; `writes`,
 -- fields and values for the queue's hash, which is read and written once; `part`, of a request that is remembered by itself.
@@ -197,38 +198,39 @@ local function start(call, request, entries, last_fence, marks)
   local queue, suspect_lease = request.queue, request.suspect_lease
   local fence, first_fence, count = last_fence, nil, 0
   local ids, leases = { nil }, { nil, nil }
-  local expiry, worker_end = whole(call.now + request.lease), Run.end_of_worker(request.worker)
+  local expiry, worker_end, holder = whole(call.now + request.lease), Run.end_of_worker(request.worker), request.holder
   for n = 1, #entries, 2 do
     local id, score = entries[n], entries[n + 1]
-    local key = K.task(call, id)
-    local known = redis.call('HMGET', key, F.state, F.input, F.created, F.extra, F.listeners)
-    local state, input, created, extra, listeners = known[1], known[2], known[3], known[4], known[5]
-    if state == S.waiting then
+    local key = task_key(call, id)
+    local state, input, created, extra, listeners = unpack(redis.call('HMGET', key, STATE, INPUT, CREATED, EXTRA, LISTENERS))
+    if state == WAITING then
       -- Behind the first each is one more than the one before.
       fence = first_fence and fence + 1 or Run.next_fence(call, fence)
       first_fence = first_fence or fence
       count = count + 1
-      local fence_text, attempts, rare, until_when = whole(fence), '1', NONE, expiry
+      local fence_text, attempts, until_when = whole(fence), '1', expiry
+      local lost, media, query, caller, trace
       if extra == '1' then
-        rare = redis.call('HMGET', key, F.lost, F.mediaType, F.query, F.caller, F.run, F.key, F.trace)
-        local _, _, before = Run.parts(rare[5])
+        local run, of_key
+        lost, media, query, caller, trace, run, of_key =
+          unpack(redis.call('HMGET', key, F.lost, F.mediaType, F.query, F.caller, F.trace, F.run, F.key))
+        local _, _, before = Run.parts(run)
         if before then attempts = whole(before + 1) end
-        if marks and rare[6] then Keyed.mark_holder(call, queue, id, rare[6]) end
+        if marks and of_key then Keyed.mark_holder(call, queue, id, of_key) end
       elseif extra and marks then
         -- Nothing of it is rare but its key.
         Keyed.mark_holder(call, queue, id, extra)
       end
-      redis.call('HSET', key, F.state, S.running, F.run, Run.new(call, fence, fence_text, attempts, score, worker_end))
+      redis.call('HSET', key, STATE, RUNNING, RUN, new_run(call, fence, fence_text, attempts, score, worker_end))
       -- Whoever renews over HTTP need not say again for how long.
-      if request.holder then redis.call('HSET', key, F.lease, request.lease) end
-      local lost = rare[1]
+      if holder then redis.call('HSET', key, F.lease, request.lease) end
       if lost and suspect_lease then
         redis.call('HSET', key, F.unbegun, fence_text)
         until_when = whole(call.now + suspect_lease)
       end
       ids[count], leases[2 * count - 1], leases[2 * count] = id, until_when, id
-      if listeners then Notices.change(call, id, S.running, listeners) end
-      hand(call, request, id, fence_text, attempts, lost, created, input, rare[2], rare[3], rare[4], rare[7])
+      if listeners then Notices.change(call, id, RUNNING, listeners) end
+      hand(call, request, id, fence_text, attempts, lost, created, input, media, query, caller, trace)
     end
   end
   -- Only scores of fair lines have a fraction.

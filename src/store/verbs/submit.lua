@@ -4,6 +4,8 @@
 
 local whole = Number.whole
 local ARGS, GROUP, OPTIONS, ANSWER = Layout.submit.args, Layout.submit.group, Layout.submit.options, Layout.submit.answer
+local QUEUE, STATE, CREATED, INPUT, LISTENERS = F.queue, F.state, F.created, F.input, F.listeners
+local WAITING = S.waiting
 
 -- Reads a group of which the arguments begin behind the one at a place. Returns it, and the place of its last argument.
 -- What it has of each task is found behind a place: `ids`, `inputs` and those that its lists name.
@@ -62,7 +64,8 @@ local function submit_together(call, batch, group, state)
   if group.alone or group.shares or group.keys or state.limit or state.handed > 0 then return false end
   if state.waiting + state.scheduled + count > group.limit then return false end
   local line, keys, entries = K.waiting(call, queue), {}, {}
-  for n = 1, count do keys[n] = K.task(call, args[ids + n]) end
+  local task_key = K.task
+  for n = 1, count do keys[n] = task_key(call, args[ids + n]) end
   if redis.call('EXISTS', unpack(keys)) > 0 then return false end
   if state.entries then
     Submission.join_line(call, queue, state)
@@ -86,12 +89,13 @@ local function submit_together(call, batch, group, state)
       Submission.store(call, batch, group, n, keys[n], Submission.listener(batch, group, n))
     end
   else
+    local now, inputs, listeners, listener = call.now_text, group.inputs, group.listeners, group.listener
     for n = 1, count do
-      local listener, input = Submission.listener(batch, group, n), args[group.inputs + n]
+      if listeners then listener = Submission.listener(batch, group, n) end
       if listener then
-        redis.call('HSET', keys[n], F.queue, queue, F.state, S.waiting, F.created, call.now_text, F.input, input, F.listeners, listener)
+        redis.call('HSET', keys[n], QUEUE, queue, STATE, WAITING, CREATED, now, INPUT, args[inputs + n], LISTENERS, listener)
       else
-        redis.call('HSET', keys[n], F.queue, queue, F.state, S.waiting, F.created, call.now_text, F.input, input)
+        redis.call('HSET', keys[n], QUEUE, queue, STATE, WAITING, CREATED, now, INPUT, args[inputs + n])
       end
     end
   end
