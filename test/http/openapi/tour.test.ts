@@ -147,7 +147,10 @@ describe("answers of the server, compared with its OpenAPI description", () => {
       headers: { ...ASYNC, "X-Request-Id": "tour-stop" },
     });
     await gate.entered;
-    await send("DELETE", "/v1/requests/tour-stop", 202);
+    // Its handler may have stopped before the answer is written.
+    const stop = await server.send("/v1/requests/tour-stop", { method: "DELETE" });
+    expect(contract.violations("DELETE", "/v1/requests/tour-stop", stop)).to.deep.equal([]);
+    expect(stop.status).to.be.oneOf([202, 200]);
   });
 
   it("are as described for queues and dead letters", async () => {

@@ -24,6 +24,36 @@ const reloadWithKey = () => {
   return { statePlugins: { auth: { wrapActions } } };
 };
 
+/** What Swagger UI has for people with a mouse only, in another form. */
+const accessible = () => {
+  /** @typedef {{ React: { createElement(type: unknown, props: object, ...children: unknown[]): unknown } }} System */
+  const wrapComponents = {
+    // There is only this server.
+    ServersContainer: () => () => null,
+    // A link within the button that opens an operation. That puts the operation into the address as well.
+    DeepLink:
+      () =>
+      (/** @type {{ text: unknown }} */ { text }) =>
+        text,
+    // The operations stand under a heading of their own.
+    InfoContainer:
+      (/** @type {unknown} */ original, /** @type {System} */ { React }) =>
+      (/** @type {object} */ props) =>
+        React.createElement(
+          "section",
+          { "aria-label": "About this API" },
+          React.createElement(original, props),
+          React.createElement("h2", { className: "unseen" }, "Operations"),
+        ),
+    // What stands outside of landmarks is not found by them.
+    SchemesContainer:
+      (/** @type {unknown} */ original, /** @type {System} */ { React }) =>
+      (/** @type {object} */ props) =>
+        React.createElement("section", { "aria-label": "Key" }, React.createElement(original, props)),
+  };
+  return { wrapComponents };
+};
+
 SwaggerUIBundle({
   url: "/openapi.json",
   dom_id: "#docs",
@@ -34,7 +64,7 @@ SwaggerUIBundle({
   defaultModelsExpandDepth: 0,
   // Nothing is sent to anyone: this server has no validator, and asks none on the net.
   validatorUrl: null,
-  plugins: [reloadWithKey],
+  plugins: [reloadWithKey, accessible],
   requestInterceptor: (/** @type {{ loadSpec?: boolean, headers: Record<string, string> }} */ request) => {
     if (request.loadSpec && key !== "") request.headers.Authorization = `Bearer ${key}`;
     return request;

@@ -34,7 +34,7 @@ describe("the documentation page", () => {
     expect(policy).to.not.match(/unsafe|https?:|\*/);
     expect(page.text).to.not.match(/<script(?![^>]* src=)|<style|\sstyle=|\son\w+=|https?:\/\//);
     const files = loads(page.text);
-    expect(files).to.have.length(3);
+    expect(files).to.have.length(4);
     for (const file of files) {
       const loaded = await server.send(file);
       expect(loaded.status, file).to.equal(200);
