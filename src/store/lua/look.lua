@@ -69,10 +69,10 @@ local function look_at(call, args, at, seen)
   end
   local allowed = Allowed.list(call, id, key, queue, state, run, cancel, destroyed, expires)
   facts = queue .. ' ' .. state .. ' ' .. allowed .. ' ' .. (created or '') .. facts
-  return {
-    [TASK.facts] = facts, [TASK.progress] = progress, [TASK.caller] = caller, [TASK.result] = result, [TASK.errors] = errors,
-    [TASK.run] = run or '',
-  }
+  local found = { nil, nil, nil, nil, nil, nil }
+  found[TASK.facts], found[TASK.progress], found[TASK.caller] = facts, progress, caller
+  found[TASK.result], found[TASK.errors], found[TASK.run] = result, errors, run or ''
+  return found
 end
 
 --   layout  of the verb, which has the items of inspect.lua

@@ -38,22 +38,23 @@ function Snapshot.with(call, queue, q, waiting, scheduled, startable)
   local leases = K.leases(call, queue)
   local running = redis.call('ZCARD', leases)
   local is_busy = live and running > 0 and running >= tonumber(slots or 0)
-  return {
-    [SNAPSHOT.queue] = queue,
-    [SNAPSHOT.paused] = paused or '0',
-    [SNAPSHOT.resting] = rest and '1' or '0',
-    [SNAPSHOT.waiting] = waiting,
-    [SNAPSHOT.scheduled] = scheduled,
-    [SNAPSHOT.running] = running,
-    [SNAPSHOT.workers] = live and workers or '0',
-    [SNAPSHOT.slots] = live and slots or '0',
-    [SNAPSHOT.mean] = mean,
-    [SNAPSHOT.deviation] = deviation,
-    [SNAPSHOT.samples] = samples,
-    [SNAPSHOT.forecast] = forecast or '',
-    [SNAPSHOT.ages] = is_busy and ages_of_some(call, leases) or {},
-    [SNAPSHOT.startable] = startable,
-  }
+  -- With room: a table that grows, or is no list from the beginning, costs a submission up to 4 % more.
+  local snapshot = { nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil }
+  snapshot[SNAPSHOT.queue] = queue
+  snapshot[SNAPSHOT.paused] = paused or '0'
+  snapshot[SNAPSHOT.resting] = rest and '1' or '0'
+  snapshot[SNAPSHOT.waiting] = waiting
+  snapshot[SNAPSHOT.scheduled] = scheduled
+  snapshot[SNAPSHOT.running] = running
+  snapshot[SNAPSHOT.workers] = live and workers or '0'
+  snapshot[SNAPSHOT.slots] = live and slots or '0'
+  snapshot[SNAPSHOT.mean] = mean
+  snapshot[SNAPSHOT.deviation] = deviation
+  snapshot[SNAPSHOT.samples] = samples
+  snapshot[SNAPSHOT.forecast] = forecast or ''
+  snapshot[SNAPSHOT.ages] = is_busy and ages_of_some(call, leases) or {}
+  snapshot[SNAPSHOT.startable] = startable
+  return snapshot
 end
 
 function Snapshot.of(call, queue)

@@ -72,10 +72,10 @@ local function answer(call, request, waiting, pause, verdicts)
   Notices.send(call)
   -- Whoever asks need not be told of what it has taken, or is told of in the answer.
   Keyed.tell_freed(call, waiting == 0 and request.queue)
-  return {
-    [ANSWER.tasks] = request.tasks, [ANSWER.waiting] = waiting, [ANSWER.pauseMs] = pause == 0 and 0 or whole(pause),
-    [ANSWER.verdicts] = verdicts, [ANSWER.part] = request.part,
-  }
+  local reply = { nil, nil, nil, nil, nil }
+  reply[ANSWER.tasks], reply[ANSWER.waiting], reply[ANSWER.pauseMs] = request.tasks, waiting, pause == 0 and 0 or whole(pause)
+  reply[ANSWER.verdicts], reply[ANSWER.part] = verdicts, request.part
+  return reply
 end
 
 -- What this reservation was given before: its first fence, and its ids; nothing if it is new.
