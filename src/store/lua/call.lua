@@ -2,6 +2,9 @@
 --   base       the partition's tag, with which all its keys begin
 --   now        ms; now_text: the same as text; now_exact: with fractions
 --   notices    what is to be told to listening processes, see notices.lua; nil for nothing
+--   work       the queues whose workers are to be told of work, see notices.lua; nil for none
+--   counts     what is to be counted of queues, see rate.lua; nil for nothing
+--   stay       for how long what it ended last stays, see result.lua; nil for nothing
 --   keyed      what has been learned and decided about keyed lines, see keyed.lua; nil for nothing
 local Call = {}
 
@@ -10,12 +13,22 @@ function Call.new(keys)
   local time = redis.call('TIME')
   local exact = time[1] * 1000 + time[2] / 1000
   local now = exact - exact % 1
-  return { base = keys[1], now = now, now_exact = exact, now_text = Number.whole(now), notices = nil, keyed = nil }
+  return {
+    base = keys[1],
+    now = now,
+    now_exact = exact,
+    now_text = Number.whole(now),
+    notices = nil,
+    work = nil,
+    counts = nil,
+    stay = nil,
+    keyed = nil,
+  }
 end
 
 -- A call in which nothing depends on the time.
 function Call.untimed(keys)
-  return { base = keys[1], notices = nil, keyed = nil }
+  return { base = keys[1], notices = nil, work = nil, counts = nil, keyed = nil }
 end
 
 -- The next place in line of a queue: unique, and later than all before even when the clock was set back.

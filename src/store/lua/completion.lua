@@ -2,6 +2,7 @@
 local Completion = {}
 
 local ARGS, GROUP, TASK = Layout.complete.args, Layout.complete.group, Layout.complete.task
+local ID, FENCE, RESULT, WIDTH = TASK.id, TASK.fence, TASK.result, TASK.width
 -- A table is looked into at each use of a name in it. What is used of every task is a local of its own, here and in other files.
 local STATE, RUN, EXTRA, LISTENERS = F.state, F.run, F.extra, F.listeners
 local RUNNING, SUCCEEDED = S.running, S.succeeded
@@ -100,8 +101,8 @@ function Completion.complete(call, args, at, asked, lane)
     end
     for _ = 1, tasks do
       nth = nth + 1
-      verdicts[nth] = complete_one(call, ends, args[at + TASK.id], args[at + TASK.fence], args[at + TASK.result], stay, teller)
-      at = at + TASK.width
+      verdicts[nth] = complete_one(call, ends, args[at + ID], args[at + FENCE], args[at + RESULT], stay, teller)
+      at = at + WIDTH
     end
   end
 

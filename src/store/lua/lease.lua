@@ -35,7 +35,7 @@ function Lease.release(call, queue, id, stay)
   end
   Past.note(call, key, run, 'released')
   put_back(call, queue, id, key, fence, attempts, place, of_key)
-  Notices.work(call, queue)
+  Notices.work_at_end(call, queue)
   return 'released'
 end
 
@@ -57,7 +57,7 @@ end
 --   ends  how its queue ends tasks, see Lease.ends
 -- Returns what became of it ("waiting", "released" where nothing was counted, "dead", "canceled") and its losses.
 function Lease.lose(call, queue, id, ends)
-  local key, counters = K.task(call, id), K.queue(call, queue)
+  local key = K.task(call, id)
   local cancel, run, lost, unbegun, restarts, noted, of_key =
     unpack(redis.call('HMGET', key, F.cancel, F.run, F.lost, F.unbegun, F.restarts, F.place, F.key))
   local fence, _, attempts, place = Run.readable_parts(call, run, noted)
@@ -67,8 +67,8 @@ function Lease.lose(call, queue, id, ends)
     losses = losses + 1
     redis.call('HSET', key, F.lost, whole(losses), F.restarts, (restarts or 0) + 1, F.extra, '1')
     redis.call('HDEL', key, F.unbegunReleases)
-    redis.call('HINCRBY', counters, Q.lost, 1)
-    redis.call('HSET', counters, Q.lostAt, call.now_text)
+    Rate.count(call, queue, Q.lost, 1)
+    redis.call('HSET', K.queue(call, queue), Q.lostAt, call.now_text)
   else
     Lease.forget_start(call, queue, key)
     redis.call('HINCRBY', key, F.unbegunReleases, 1)

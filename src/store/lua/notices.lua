@@ -72,16 +72,30 @@ function Notices.destroyed(call, id)
   for name in string.gmatch(listeners or '', '[^ .]+') do notice(call, name, N.destroyed .. ' ' .. id) end
 end
 
-function Notices.send(call)
-  if not call.notices then return end
-  for listener, texts in pairs(call.notices) do
-    redis.call(OPTIONS.publish, K.notices(call, listener), table.concat(texts))
-  end
-end
-
 -- Tells the workers of a queue. what: see the channel in keys.ts; nil for work.
 function Notices.work(call, queue, what)
   redis.call(OPTIONS.publish, K.work(call, queue), what or '')
+end
+
+-- Tells them of work at the end of the call, by Notices.send: once, however many tasks return to the line.
+function Notices.work_at_end(call, queue)
+  local work = call.work
+  if not work then
+    work = {}
+    call.work = work
+  end
+  work[queue] = true
+end
+
+function Notices.send(call)
+  if call.notices then
+    for listener, texts in pairs(call.notices) do
+      redis.call(OPTIONS.publish, K.notices(call, listener), table.concat(texts))
+    end
+  end
+  if call.work then
+    for queue in pairs(call.work) do Notices.work(call, queue) end
+  end
 end
 
 return Notices

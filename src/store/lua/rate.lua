@@ -22,9 +22,38 @@ function Rate.added(call, value, n)
   return start + (count > 0 and count < SHIFT and count or 0) + n
 end
 
+-- The fields of the queue's hash that are plain numbers.
+local TOTALS = { [Q.lost] = true, [Q.dead] = true }
+
+-- Counts n more of a kind, or in a field that is a plain number. That is gathered, as queue, kind and n in one list, and written once at
+-- the end of the call, by Rate.write: however many tasks it ends.
 function Rate.count(call, queue, kind, n)
-  local key, field = K.queue(call, queue), Rate.field(call, kind)
-  redis.call('HSET', key, field, Rate.added(call, redis.call('HGET', key, field), n))
+  local counts = call.counts
+  if not counts then
+    call.counts = { queue, kind, n }
+    return
+  end
+  for at = 1, #counts, 3 do
+    if counts[at] == queue and counts[at + 1] == kind then
+      counts[at + 2] = counts[at + 2] + n
+      return
+    end
+  end
+  local length = #counts
+  counts[length + 1], counts[length + 2], counts[length + 3] = queue, kind, n
+end
+
+function Rate.write(call)
+  local counts = call.counts
+  for at = 1, counts and #counts or 0, 3 do
+    local key, kind, n = K.queue(call, counts[at]), counts[at + 1], counts[at + 2]
+    if TOTALS[kind] then
+      redis.call('HINCRBY', key, kind, n)
+    else
+      local field = Rate.field(call, kind)
+      redis.call('HSET', key, field, Rate.added(call, redis.call('HGET', key, field), n))
+    end
+  end
 end
 
 -- The fields of all buckets of a kind.

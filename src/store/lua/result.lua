@@ -25,11 +25,20 @@ function Result.value_or_length(key, most)
   return redis.call('STRLEN', key)
 end
 
--- For how long what ends now stays: {keep (ms), expires and ttl of the record, as text, fields_expire: whether Redis removes fields}.
+-- For how long what ends now stays: {keep (ms), tombstone, expires and ttl of the record, as text, fields_expire: whether Redis removes fields}.
 --   keep  how long the result stays, ms; tombstone: how much longer "expired" is told from "unknown", ms
 function Result.stay(call, keep, tombstone)
+  local last = call.stay
+  if last and last.keep == tonumber(keep) and last.tombstone == tombstone then return last end
   keep = tonumber(keep)
-  return { keep = keep, expires = whole(call.now + keep), ttl = whole(keep + tombstone), fields_expire = can_expire_fields() }
+  call.stay = {
+    keep = keep,
+    tombstone = tombstone,
+    expires = whole(call.now + keep),
+    ttl = whole(keep + tombstone),
+    fields_expire = can_expire_fields(),
+  }
+  return call.stay
 end
 
 -- Makes a state terminal, with its result where it has one (else nil).

@@ -68,7 +68,7 @@ function Settle.bury(call, queue, id, result, stay, cap)
   if undo then redis.call('HSET', key, F.undoing, Follow.undo_work(call, id)) end
   if webhook then Follow.tell_webhook(call, id, S.failed, webhook) end
   redis.call('ZADD', dead, call.now_text, id)
-  redis.call('HINCRBY', K.queue(call, queue), Q.dead, 1)
+  Rate.count(call, queue, Q.dead, 1)
   local over = redis.call('ZCARD', dead) - cap
   if over > 0 then
     for _, old in ipairs(redis.call('ZRANGE', dead, 0, math.min(over, MOST_LEAVING) - 1)) do
@@ -108,6 +108,14 @@ function Settle.destroy(call, id, key)
   redis.call('HDEL', key, F.errors, F.past)
   redis.call('HSET', key, F.destroyed, '1', F.extra, '1')
   Notices.destroyed(call, id)
+end
+
+-- Ends a call that may have ended tasks: writes what it has counted, and tells who is to be told.
+--   but  see Keyed.tell_freed
+function Settle.close(call, but)
+  Rate.write(call)
+  Notices.send(call)
+  Keyed.tell_freed(call, but)
 end
 
 return Settle

@@ -37,7 +37,6 @@ end
 register('cancel', { 'allow-oom' }, function(keys, args)
   local call = Call.new(keys)
   local verdicts = Call.each(call, args, Layout.cancel, cancel)
-  Notices.send(call)
-  Keyed.tell_freed(call)
+  Settle.close(call)
   return verdicts
 end)

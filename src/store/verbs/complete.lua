@@ -7,7 +7,6 @@
 register('complete', { 'allow-oom' }, function(keys, args)
   local call = Call.new(keys)
   local verdicts = Completion.complete(call, args, 0)
-  Notices.send(call)
-  Keyed.tell_freed(call)
+  Settle.close(call)
   return verdicts
 end)

@@ -60,7 +60,6 @@ end
 register('fail', { 'allow-oom' }, function(keys, args)
   local call = Call.new(keys)
   local verdicts = Call.each(call, args, Layout.fail, fail, tonumber(args[Layout.fail.args.deadCap]))
-  Notices.send(call)
-  Keyed.tell_freed(call)
+  Settle.close(call)
   return verdicts
 end)

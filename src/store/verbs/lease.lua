@@ -1,6 +1,7 @@
 -- What a worker says of the leases that it has: that a handler begins, that it goes on, that the task is handed back, that its process died.
 
 local whole = Number.whole
+local STATE, RUN, CANCEL, LEASE, RUNNING, task_key = F.state, F.run, F.cancel, F.lease, S.running, K.task
 local BEGUN, RENEWAL, RELEASED, LOST = Layout.begin.item, Layout.renew.item, Layout.release.item, Layout.lose.item
 
 local function begin(call, args, at)
@@ -28,9 +29,8 @@ end)
 
 local function renew(call, args, at)
   local id, lease = args[at + RENEWAL.id], args[at + RENEWAL.leaseMs]
-  local state, run, cancel, taken_for = unpack(redis.call('HMGET', K.task(call, id), F.state, F.run, F.cancel, F.lease))
-  local held_under = Run.parts(run)
-  if state ~= S.running or held_under ~= args[at + RENEWAL.fence] then return 'stale' end
+  local state, run, cancel, taken_for = unpack(redis.call('HMGET', task_key(call, id), STATE, RUN, CANCEL, LEASE))
+  if state ~= RUNNING or not run or string.find(run, args[at + RENEWAL.fence] .. ' ', 1, true) ~= 1 then return 'stale' end
   if args[at + RENEWAL.asTaken] == '1' then lease = taken_for or lease end
   redis.call('ZADD', K.leases(call, args[at + RENEWAL.queue]), whole(call.now + tonumber(lease)), id)
   return (cancel == C.cancelByDeadline and 'deadline ' or cancel and 'cancel ' or 'ok ') .. lease
@@ -62,8 +62,7 @@ end
 register('release', { 'allow-oom' }, function(keys, args)
   local call = Call.new(keys)
   local verdicts = Call.each(call, args, Layout.release, release)
-  Notices.send(call)
-  Keyed.tell_freed(call)
+  Settle.close(call)
   return verdicts
 end)
 
@@ -76,7 +75,7 @@ local function lose(call, args, at, cap)
   local held_under = Run.parts(run)
   if state ~= S.running or held_under ~= fence then return 'stale' end
   local fate = Lease.lose(call, queue, id, Lease.ends(args, at, LOST, cap))
-  if fate == 'waiting' or fate == 'released' then Notices.work(call, queue) end
+  if fate == 'waiting' or fate == 'released' then Notices.work_at_end(call, queue) end
   Answers.note(key, answers, A.lose .. fence, fate)
   return fate
 end
@@ -87,7 +86,6 @@ end
 register('lose', { 'allow-oom' }, function(keys, args)
   local call = Call.new(keys)
   local verdicts = Call.each(call, args, Layout.lose, lose, tonumber(args[Layout.lose.args.deadCap]))
-  Notices.send(call)
-  Keyed.tell_freed(call)
+  Settle.close(call)
   return verdicts
 end)

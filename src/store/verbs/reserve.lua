@@ -69,9 +69,8 @@ end
 -- Writes what is left to be written, tells who is to be told, and returns the answer.
 local function answer(call, request, waiting, pause, verdicts)
   if #request.writes > 0 then redis.call('HSET', K.queue(call, request.queue), unpack(request.writes)) end
-  Notices.send(call)
   -- Whoever asks need not be told of what it has taken, or is told of in the answer.
-  Keyed.tell_freed(call, waiting == 0 and request.queue)
+  Settle.close(call, waiting == 0 and request.queue)
   local reply = { nil, nil, nil, nil, nil }
   reply[ANSWER.tasks], reply[ANSWER.waiting], reply[ANSWER.pauseMs] = request.tasks, waiting, pause == 0 and 0 or whole(pause)
   reply[ANSWER.verdicts], reply[ANSWER.part] = verdicts, request.part
@@ -309,7 +308,6 @@ register('unreserve', { 'allow-oom' }, function(keys, args)
   end
   local latest = math.max(generation, tonumber(stored or 0))
   Reservation.keep_part(call, queue, worker, reservation, holder, latest, 0, {}, lease)
-  Notices.send(call)
-  Keyed.tell_freed(call)
+  Settle.close(call)
   return 'handed-back'
 end)

@@ -192,8 +192,7 @@ register('tick', { 'allow-oom' }, function(keys, args)
   local has_deadlines = {}
   for _, at in ipairs(places) do has_deadlines[at] = pass_deadlines(call, pass, args, at) end
   for _, at in ipairs(places) do pass_time(call, pass, args, at, cap, has_deadlines[at]) end
-  Notices.send(call)
-  Keyed.tell_freed(call)
+  Settle.close(call)
   return {
     [ANSWER.promoted] = pass.promoted,
     [ANSWER.nextMs] = pass.soonest and whole(math.max(0, pass.soonest - call.now)) or '',

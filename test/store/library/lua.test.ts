@@ -92,11 +92,12 @@ describe("the Lua files", () => {
     it(`tell listeners and workers at the end of what they have changed: ${noun}`, () => {
       const body = withoutComments(text);
       const notifies = /\b(Settle|Lease|Completion|Notices)\.(?!send|work|listen|ends)/.test(body);
-      if (notifies) expect(body).to.contain("Notices.send(call)");
+      if (notifies) expect(body).to.match(/(Notices\.send|Settle\.close)\(call/);
+      if (/\b(Lease|Completion|Rate\.count|Settle\.bury)\b/.test(body)) expect(body).to.contain("Settle.close(call");
       const frees = /\b(Settle|Lease|Completion|Keyed)\.(?!parts|line|limit|destroy|ends|tell_freed|open_freed)/.test(
         body,
       );
-      if (frees) expect(body).to.match(/Keyed\.(tell|open)_freed\(call/);
+      if (frees) expect(body).to.match(/(Keyed\.(tell|open)_freed|Settle\.close)\(call/);
     });
   }
 

@@ -1,0 +1,45 @@
+import { expect } from "chai";
+import { RATE_LETTERS } from "../../../src/store/letters.ts";
+import { failureOf, openEngine, type TestEngine } from "../../helpers/engine.ts";
+
+const COUNT = 5;
+
+describe("tasks whose attempts end in one call", () => {
+  let t: TestEngine;
+  beforeEach(async () => {
+    t = await openEngine({ settings: { attempts: 1 } });
+  });
+  afterEach(() => t.close());
+
+  const counted = async (kind: keyof typeof RATE_LETTERS) => {
+    const fields = Object.entries(await t.redis.hgetall(t.key("queue")));
+    const values = fields.filter(([name]) => name.match(`^${RATE_LETTERS[kind]}\\d$`));
+    return values.reduce((sum, [, value]) => sum + (Number(value) % 2 ** 24), 0);
+  };
+
+  const running = async () => {
+    for (let n = 0; n < COUNT; n += 1) await t.submit();
+    return (await t.reserve(COUNT)).map(({ id, fence }) => ({ queue: "jobs", id, fence }));
+  };
+
+  it("are all counted if they fail", async () => {
+    const leases = await running();
+    await Promise.all(leases.map((lease) => t.engine.fail(lease, failureOf("retry"), t.settings)));
+    expect(await counted("finished")).to.equal(COUNT);
+    expect(await counted("failed")).to.equal(COUNT);
+    expect(await t.redis.hget(t.key("queue"), "dead")).to.equal(String(COUNT));
+  });
+
+  it("are all counted if they lose their worker", async () => {
+    const leases = await running();
+    await Promise.all(leases.map((lease) => t.engine.lose(lease, t.settings)));
+    expect(await counted("returned")).to.equal(COUNT);
+    expect(await t.redis.hget(t.key("queue"), "lost")).to.equal(String(COUNT));
+  });
+
+  it("are all counted if they are handed back", async () => {
+    const leases = await running();
+    await Promise.all(leases.map((lease) => t.engine.release(lease, t.settings)));
+    expect(await counted("returned")).to.equal(COUNT);
+  });
+});
