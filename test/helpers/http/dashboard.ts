@@ -56,7 +56,7 @@ export function dashboardTest(options: BrowserContextOptions = {}): DashboardTes
   beforeEach(async () => {
     context = await there(browser).newContext({ baseURL: there(server).url, ...options });
     page = await context.newPage();
-    page.setDefaultTimeout(10_000);
+    page.setDefaultTimeout(30_000);
     page.on("pageerror", (error) => complaints.push(String(error)));
     page.on("console", (message) => {
       // That the server refused something, or could not be reached, is no complaint of the page.
