@@ -18,7 +18,7 @@ const TASKS: Readonly<Record<number, number>> = {
 const TARGETS: Readonly<Record<number, { readonly [peer in "bullmq" | "bee"]?: number }>> = {
   1: { bullmq: 1.2 },
   10: {},
-  100: { bullmq: 3, bee: 3 },
+  100: { bullmq: 2.5, bee: 1.5 },
 };
 
 type PeerName = "paihao" | "bullmq" | "bee";
