@@ -55,23 +55,27 @@ export interface Input {
   readonly mediaType: string;
 }
 
+/** The bytes of a stored value. */
+export interface Body {
+  readonly body: Uint8Array;
+  /** What follows `body` in a long one of which only the beginning was read; absent if `body` is all. */
+  readonly rest?: BodyRest;
+}
+
 /** The HTTP-shaped answer of a task, as `GET /v1/requests/{id}` gives it. */
-export interface Result {
+export interface Result extends Body {
   /** HTTP status, 200–599. */
   readonly status: number;
   /** Content type; null without a body. */
   readonly contentType: string | null;
   /** Further response headers from the handler, names in lower case. */
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: Uint8Array;
-  /** What follows `body` in a long result of which only the beginning was read; absent if `body` is all. */
-  readonly rest?: BodyRest;
 }
 
 /** The rest of a long body, which is read when it can be sent. */
 export interface BodyRest {
   readonly bytes: number;
-  /** Reads it a piece at a time. @throws PaihaoError store-unavailable, or expired if the result is gone meanwhile */
+  /** Reads it a piece at a time. @throws PaihaoError store-unavailable, or expired if it is gone meanwhile */
   pieces(): AsyncIterable<Uint8Array>;
 }
 

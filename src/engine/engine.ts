@@ -23,7 +23,7 @@ import type {
   TaskRecord,
   UpdateVerdict,
 } from "../store/verbs/scripts.ts";
-import type { Answer } from "../task.ts";
+import type { Answer, Body } from "../task.ts";
 import { Completions } from "./attempt/complete.ts";
 import { type Failure, Failures } from "./attempt/fail.ts";
 import { Outputs } from "./attempt/output.ts";
@@ -268,6 +268,14 @@ export class Engine {
     if (input) return input;
     const read = (partition: number) => this.#values.read("input", id, inputBytes, partition);
     return await this.#homes.at(id, read, (value) => value === null);
+  }
+
+  /** The same, the rest of a long one being read only as it is taken. */
+  async inputInPieces({ id, input, inputBytes }: Pick<Reserved, "id" | "input" | "inputBytes">): Promise<Body | null> {
+    if (input) return { body: input };
+    const begin = (partition: number) => this.#values.begin("input", id, inputBytes, partition);
+    const begun = await this.#homes.at(id, begin, (value) => value === null);
+    return begun && { body: begun.start, rest: begun.rest };
   }
 
   /** Stores the result of an attempt. Idempotent. @throws PaihaoError store-unavailable */

@@ -84,7 +84,7 @@ export class LargeValues {
 async function* pieces(read: (from: number) => Promise<Buffer | null>, start: number, end: number) {
   for (let from = start; from < end; ) {
     const piece = await read(from);
-    if (piece === null) throw new PaihaoError("expired", "The result was deleted while it was being sent.");
+    if (piece === null) throw new PaihaoError("expired", "It was deleted while it was being sent.");
     yield piece;
     from += piece.length;
   }

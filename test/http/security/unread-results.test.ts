@@ -7,6 +7,7 @@ import { endProcesses, type ServerProcess, startProcess } from "../../helpers/se
 import { storeUrl, uniquePrefix } from "../../helpers/store/run-store.ts";
 import { removeKeys } from "../../helpers/store/scan.ts";
 
+const ASYNC = { Prefer: "respond-async" };
 const MIB = 1024 ** 2;
 /** What the handler `answers` makes of this. */
 const INPUT = { kind: "huge" };
@@ -17,7 +18,7 @@ const READERS = 60;
 const READERS_OF_DOCUMENTS = 20;
 const MOST = 150 * MIB;
 
-describe("large results for clients that do not read", function () {
+describe("large values for clients that do not read", function () {
   this.timeout(120_000);
   let server: ServerProcess;
   const prefix = uniquePrefix();
@@ -26,11 +27,12 @@ describe("large results for clients that do not read", function () {
 
   const send = (path: string, sent?: Sent) => exchange(new URL(path, server.url), sent);
   const post = (path: string, body: unknown, headers = {}) => send(path, { method: "POST", body, headers });
-  const ids = { task: "task", allocated: "", prediction: "" };
+  const ids = { task: "task", waiting: "waiting", allocated: "", prediction: "" };
 
   before(async () => {
     server = await startProcess({
       ...{ ROLE: "all", PORT: "0", KEY_PREFIX: prefix, HANDLERS: "test/fixtures/handlers", REPLICATE: "true" },
+      MAX_BODY: "16mb",
     });
     await post("/v1/queues/answers/requests", INPUT, { "X-Request-Id": ids.task });
     ids.allocated = (await send("/api/v1/task?queue=answers")).json.id;
@@ -38,6 +40,7 @@ describe("large results for clients that do not read", function () {
     await send(`/v1/requests/${ids.allocated}/status?onPending=synchronous`);
     const asked = { version: "answers", input: INPUT };
     ids.prediction = (await post("/replicate/v1/predictions", asked, { Prefer: "wait" })).json.id;
+    await post("/v1/queues/default/requests?delay=600", ["x".repeat(BYTES)], { "X-Request-Id": ids.waiting, ...ASYNC });
     usual = peakBytes();
   });
   afterEach(() => {
@@ -72,6 +75,7 @@ describe("large results for clients that do not read", function () {
     "are streamed by the monitor": () => [`/v1/requests/${ids.task}/status?onComplete=stream`, {}],
     "are the answers to synchronous requests": () => ["/v1/queues/answers/requests", again],
     "are in the documents of allocated tasks": () => [`/api/v1/task/${ids.allocated}`, {}],
+    "are inputs": () => [`/v1/requests/${ids.waiting}/input`, {}],
     "are in predictions": () => [`/replicate/v1/predictions/${ids.prediction}`, {}],
   };
   for (const [way, request] of Object.entries(ways)) {

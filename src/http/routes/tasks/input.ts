@@ -5,6 +5,7 @@ import type { Api } from "../../api.ts";
 import type { Endpoints } from "../../routes.ts";
 import { observe } from "../../task/find.ts";
 import { fitType } from "../../task/reply-result.ts";
+import { setBody } from "../../task/result-body.ts";
 
 /** What a task was given. */
 export function inputEndpoints(api: Api): Endpoints<"input"> {
@@ -17,13 +18,13 @@ async function replyInput(ctx: Context, api: Api, id: string): Promise<void> {
   const record = expired ? null : await api.engine.record(id);
   const { input = null, mediaType = "" } = record ?? {};
   const [short, inputBytes] = typeof input === "number" ? [null, input] : [input, 0];
-  const bytes = input === null ? null : await api.engine.inputOf({ id, input: short, inputBytes });
-  if (bytes === null) throw new PaihaoError("expired", "The input is kept no longer.", { extensions: { id } });
+  const value = input === null ? null : await api.engine.inputInPieces({ id, input: short, inputBytes });
+  if (value === null) throw new PaihaoError("expired", "The input is kept no longer.", { extensions: { id } });
   ctx.attachment(fileNameOf(id, mediaType));
   // It is of strangers: a browser that shows it nevertheless runs nothing of it.
   ctx.set("Content-Security-Policy", "sandbox");
   ctx.set("Cache-Control", "no-store");
-  ctx.body = bytes;
+  setBody(ctx, value);
   ctx.set("Content-Type", fitType(mediaType));
 }
 
