@@ -49,12 +49,12 @@ const common = { against: "–", store: "no persistence", theirs: "" } as const;
 /** Tasks that are running. */
 async function running({ engine }: BuiltEngine, count: number): Promise<Lease[]> {
   const leases: Lease[] = [];
-  const settings = engine.settings(QUEUE);
+  const settings = engine.queues.settings(QUEUE);
   const ids = Array.from({ length: count }, (_, n) => `output-${n}`);
-  await Promise.all(ids.map((id) => engine.submit(submissionOf(id, QUEUE, "null"), settings)));
+  await Promise.all(ids.map((id) => engine.tasks.submit(submissionOf(id, QUEUE, "null"), settings)));
   while (leases.length < count) {
     const request = { queue: QUEUE, worker: "bench", reservation: String(leases.length), leaseMs: LEASE_MS };
-    const { tasks } = await engine.reserve(0, { ...request, count: Math.min(100, count), rate: undefined });
+    const { tasks } = await engine.leases.reserve(0, { ...request, count: Math.min(100, count), rate: undefined });
     leases.push(...tasks.map(({ id, fence }) => ({ queue: QUEUE, id, fence })));
   }
   return leases;

@@ -79,7 +79,7 @@ const openEngine = (store: BenchStore) =>
 
 async function submit({ engine }: BuiltEngine, id: string, input: object): Promise<string> {
   const submission = submissionOf(id, "lossy", JSON.stringify(input));
-  await engine.submit(submission, engine.settings("lossy"));
+  await engine.tasks.submit(submission, engine.queues.settings("lossy"));
   return id;
 }
 
@@ -174,7 +174,7 @@ async function killAgain(store: BenchStore, journal: string, { quick, say }: Ben
     const all = recoveries(runs, killedAt);
     const failed: string[] = [];
     for (const id of ids) {
-      const seen = await built.engine.inspect(id, { result: false });
+      const seen = await built.engine.tasks.inspect(id, { result: false });
       if (seen?.state === "failed") failed.push(id);
     }
     // A run that had ended is one of them, too: had its end been stored, the task would not have been condemned.
@@ -197,7 +197,7 @@ async function killAgain(store: BenchStore, journal: string, { quick, say }: Ben
 async function drained({ engine }: BuiltEngine, ids: readonly string[]): Promise<readonly string[]> {
   let open = ids;
   for (const until = performance.now() + DRAIN_MS; open.length > 0 && performance.now() < until; await delay(100)) {
-    const seen = await Promise.all(open.map((id) => engine.inspect(id, { result: false })));
+    const seen = await Promise.all(open.map((id) => engine.tasks.inspect(id, { result: false })));
     open = open.filter((_, n) => !isOutcome(seen[n]?.state ?? "waiting"));
   }
   return open;

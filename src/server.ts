@@ -92,9 +92,9 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       guard,
       secrets: config.webhookSecrets,
       // A longer result would not be part of the event. Called only while the worker runs, when the engine exists.
-      look: (id) => engine.inspect(id, { result: true, mostBytes: PROBLEM_BYTES }),
+      look: (id) => engine.tasks.inspect(id, { result: true, mostBytes: PROBLEM_BYTES }),
       describe: (seen) =>
-        monitorDocument(seen, engine.settings(seen.queue).attempts, { signature: signer?.sign(seen) }),
+        monitorDocument(seen, engine.queues.settings(seen.queue).attempts, { signature: signer?.sign(seen) }),
       otherBody: (seen) =>
         config.replicate && isPrediction(seen.id) ? predictionJson(seen, { signature: signer?.sign(seen) }) : undefined,
     });
@@ -165,9 +165,9 @@ export async function start(config: Config, log: Logger, parts: StartParts = {})
       store: store.description,
       stuck: worker?.stuck,
       reload,
-      figures: () => engine.figures([...all.keys()]),
+      figures: () => engine.queues.figures([...all.keys()]),
       readMetrics: () => refresh().then(() => metrics.read()),
-      longestLeaseMs: worker ? Math.max(...[...all.keys()].map((queue) => engine.settings(queue).leaseMs)) : 0,
+      longestLeaseMs: worker ? Math.max(...[...all.keys()].map((queue) => engine.queues.settings(queue).leaseMs)) : 0,
       stop: unwind,
     };
   } catch (error) {

@@ -49,12 +49,12 @@ const client = await openBuiltEngine(
 
 /** Submits tasks in chunks; ids are UUIDs, or those of {@link benchId} from a number on. */
 async function submitMany(engine: Engine, count: number, bytes: number, idOf: (n: number) => string): Promise<number> {
-  const settings = engine.settings(QUEUE);
+  const settings = engine.queues.settings(QUEUE);
   const input = bodyOf(bytes);
   const began = performance.now();
   for (let n = 0; n < count; n += CHUNK) {
     const chunk = Array.from({ length: Math.min(CHUNK, count - n) }, (_, k) => submissionOf(idOf(n + k), QUEUE, input));
-    for (const end of await engine.submitAll(chunk, settings)) if (end.status === "rejected") throw end.reason;
+    for (const end of await engine.tasks.submitAll(chunk, settings)) if (end.status === "rejected") throw end.reason;
   }
   return performance.now() - began;
 }
@@ -104,7 +104,10 @@ const calls: PaihaoCalls = {
   },
   async add() {
     const at = monotonicNs();
-    await client.engine.submit(submissionOf(randomUUID(), QUEUE, bodyOf(56)), client.engine.settings(QUEUE));
+    await client.engine.tasks.submit(
+      submissionOf(randomUUID(), QUEUE, bodyOf(56)),
+      client.engine.queues.settings(QUEUE),
+    );
     return at;
   },
 };

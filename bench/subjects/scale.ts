@@ -20,14 +20,14 @@ const TAKEN = 50;
 const result = { status: 200, contentType: "application/json", headers: {}, body: Buffer.from('{"ok":true}') };
 
 function submit(id: string, queue: string): Promise<unknown> {
-  return engine.submit(submissionOf(id, queue, input), engine.settings(queue));
+  return engine.tasks.submit(submissionOf(id, queue, input), engine.queues.settings(queue));
 }
 
 async function take(queue: string): Promise<number> {
   const request = { queue, worker: "bench", reservation: randomUUID(), count: TAKEN, leaseMs: 60_000, rate: undefined };
-  const { tasks } = await engine.reserve(0, request);
-  const settings = engine.settings(queue);
-  await Promise.all(tasks.map(({ id, fence }) => engine.complete({ queue, id, fence }, result, settings)));
+  const { tasks } = await engine.leases.reserve(0, request);
+  const settings = engine.queues.settings(queue);
+  await Promise.all(tasks.map(({ id, fence }) => engine.leases.complete({ queue, id, fence }, result, settings)));
   return tasks.length;
 }
 
@@ -49,11 +49,13 @@ const calls = {
   async work({ kind, count, known }: { kind: WorkKind; count: number; known: number }): Promise<number> {
     const began = performance.now();
     if (kind === "inspect") {
-      await repeat(count, 50, () => engine.inspect(benchId(Math.floor(Math.random() * known)), { result: false }));
+      await repeat(count, 50, () =>
+        engine.tasks.inspect(benchId(Math.floor(Math.random() * known)), { result: false }),
+      );
     } else if (kind === "submit") await repeat(count, 50, () => submit(randomUUID(), "q0"));
     else if (kind === "take") for (let done = 0; done < count; ) done += await take("q0");
-    else if (kind === "tick") await repeat(count, 1, () => engine.tick(0));
-    else await repeat(count, 1, () => engine.figures(names));
+    else if (kind === "tick") await repeat(count, 1, () => engine.maintenance.tick(0));
+    else await repeat(count, 1, () => engine.queues.figures(names));
     return performance.now() - began;
   },
 };

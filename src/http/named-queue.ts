@@ -36,5 +36,5 @@ export function inputHandlerOf(api: Pick<Api, "handlers">, queue: string): Handl
  * @throws PaihaoError unknown-queue
  */
 export function shownQueue(api: Pick<Api, "handlers" | "engine">, queue: string): string {
-  return api.engine.has(queue) ? queue : handlerOf(api, queue).queue;
+  return api.engine.queues.has(queue) ? queue : handlerOf(api, queue).queue;
 }

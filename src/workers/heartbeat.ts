@@ -43,7 +43,7 @@ export class Heartbeat implements Role {
         const idle = isIdle();
         const { ttlMs, intervalMs } = idle ? IDLE_HEARTBEAT : HEARTBEAT;
         try {
-          onBeat(await engine.heartbeat(worker, ttlMs, slots, { about, again }));
+          onBeat(await engine.workers.heartbeat(worker, ttlMs, slots, { about, again }));
           again = true;
         } catch (error) {
           again = false;
@@ -63,6 +63,6 @@ export class Heartbeat implements Role {
   async stop(): Promise<void> {
     await this.#loop.stop();
     // Otherwise the slots would be counted until the last heartbeat expires.
-    await this.#engine.heartbeat(this.#worker, 0, this.#slots).catch(() => undefined);
+    await this.#engine.workers.heartbeat(this.#worker, 0, this.#slots).catch(() => undefined);
   }
 }

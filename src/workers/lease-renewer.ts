@@ -105,7 +105,7 @@ export class LeaseRenewer implements Role {
     const { lease, leaseMs, log } = attempt;
     this.#renewing.add(attempt);
     try {
-      const verdict = await this.#engine.renew(lease, leaseMs);
+      const verdict = await this.#engine.leases.renew(lease, leaseMs);
       attempt.renewedAt = now;
       this.#failing = false;
       // The attempt may have ended just before: the reply to that arrived together with this one, and is still being parsed.

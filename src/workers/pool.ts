@@ -68,7 +68,7 @@ export class Pool implements Role, Slots {
       log: Logger;
     },
   ) {
-    const settings = parts.engine.settings(handler.queue);
+    const settings = parts.engine.queues.settings(handler.queue);
     this.queue = handler.queue;
     this.slots = settings.concurrency;
     this.#handler = handler;
@@ -99,8 +99,8 @@ export class Pool implements Role, Slots {
     const listening = keys.tags.map((_, partition) =>
       pubsub.listen(keys.workChannel(partition, this.queue), (message) => this.#notice(partition, message)),
     );
-    [this.#standby, ...this.#unlisten] = await Promise.all([this.#engine.openStandby(this.queue), ...listening]);
-    this.#unlisten.push(this.#engine.onWork(this.queue, (partition) => this.#found(partition)));
+    [this.#standby, ...this.#unlisten] = await Promise.all([this.#engine.leases.openStandby(this.queue), ...listening]);
+    this.#unlisten.push(this.#engine.maintenance.onWork(this.queue, (partition) => this.#found(partition)));
     // It may have been stopped meanwhile.
     if (this.#stopped) this.#close();
     else for (const [lane, taker] of this.#takers.entries()) taker.start(lane === 0 ? this.#standby : undefined);
@@ -247,7 +247,7 @@ export class Pool implements Role, Slots {
     this.#putOffUntil = Math.max(now + PUT_OFF_MS.least, this.#putOffUntil + PUT_OFF_MS.each);
     const later = { kind: "later", afterMs: Math.round(this.#putOffUntil - now), message: "" } as const;
     const failure = failureOf(later, { settings: this.#settings, attempt }, 0);
-    this.#engine.fail({ queue: this.queue, id, fence }, failure, this.#settings).catch((error: unknown) => {
+    this.#engine.leases.fail({ queue: this.queue, id, fence }, failure, this.#settings).catch((error: unknown) => {
       this.#log.warn(
         { requestId: id, reason: reasonOf(error) },
         "pool: could not put off a suspect; it waits until its lease ends",
@@ -258,7 +258,7 @@ export class Pool implements Role, Slots {
 
   handBack(task: Reserved): void {
     const lease = { queue: this.queue, id: task.id, fence: task.fence };
-    this.#engine.release(lease, this.#settings).catch((error: unknown) => {
+    this.#engine.leases.release(lease, this.#settings).catch((error: unknown) => {
       this.#log.warn(
         { requestId: task.id, reason: reasonOf(error) },
         "pool: could not release a task without a slot; it waits until its lease ends",

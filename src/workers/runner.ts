@@ -177,14 +177,14 @@ export class Runner {
   #say(attempt: Attempt, handler: Handler, ending: Report): Promise<string> {
     const { engine } = this.#parts;
     const { lease, settings } = attempt;
-    if (ending === "release") return engine.release(lease, settings);
-    if (ending === "lose") return engine.lose(lease, settings);
-    if ("result" in ending) return engine.complete(lease, ending.result, settings);
+    if (ending === "release") return engine.leases.release(lease, settings);
+    if (ending === "lose") return engine.leases.lose(lease, settings);
+    if ("result" in ending) return engine.leases.complete(lease, ending.result, settings);
     if (isUndoHandler(handler)) {
       const isLast = ending.failure.kind === "give-up" || attempt.task.attempt >= settings.attempts;
       if (isLast) return this.#giveUpUndoing(attempt, handler, ending.failure);
     }
-    return engine.fail(lease, ending.failure, settings);
+    return engine.leases.fail(lease, ending.failure, settings);
   }
 
   /** An undo that gives up becomes a dead letter, whatever the reason; its result names the steps that are not undone. */
@@ -192,7 +192,7 @@ export class Runner {
     const { engine } = this.#parts;
     const steps = (await engine.steps.all(lease)) ?? new Map<string, StoredStep>();
     const last = { ...handler.lastFailure(lease.id, failure, steps), kind: "retry" } as const;
-    return engine.fail(lease, last, { ...settings, attempts: task.attempt });
+    return engine.leases.fail(lease, last, { ...settings, attempts: task.attempt });
   }
 }
 

@@ -265,7 +265,7 @@ export class Taker implements Role {
     try {
       const request = { ...this.#request, reservation, count };
       const waitMs = repeated ? 0 : Math.min(STANDBY_MS, request.leaseMs * STANDBY_SHARE);
-      const reserved = await (standby ? standby.reserve(request, waitMs) : engine.reserve(partition, request));
+      const reserved = await (standby ? standby.reserve(request, waitMs) : engine.leases.reserve(partition, request));
       this.#open[partition] = undefined;
       this.#silent.delete(partition);
       return { reserved, takenAt, claimed, waited };

@@ -21,7 +21,7 @@ const POINTERS_MS = 30_000;
 const SAMPLE_LATE_MS = 50;
 
 /**
- * Runs `engine.tick` in every partition: tasks past their deadline are canceled, due ones join the line, those of lost workers
+ * Runs `engine.maintenance.tick` in every partition: tasks past their deadline are canceled, due ones join the line, those of lost workers
  * return to it. Samples the histories of queues and checks the pointers of keyed ones too. Every process runs one.
  */
 export class Ticker implements Role {
@@ -51,7 +51,7 @@ export class Ticker implements Role {
         new Loop({
           // Longer than an interval: the turns follow its ends.
           intervalMs: 1.5 * SHARED.bucketMs,
-          tick: async () => (await engine.sampleHistories(partition)) + SAMPLE_LATE_MS,
+          tick: async () => (await engine.maintenance.sampleHistories(partition)) + SAMPLE_LATE_MS,
           onError: (error) =>
             log.warn({ partition, reason: reasonOf(error) }, "ticker: could not add to the histories; retrying"),
         }),
@@ -60,7 +60,7 @@ export class Ticker implements Role {
       (_, partition) =>
         new Loop({
           intervalMs: POINTERS_MS,
-          tick: async () => ((await engine.checkPointers(partition)) ? 0 : undefined),
+          tick: async () => ((await engine.maintenance.checkPointers(partition)) ? 0 : undefined),
           onError: (error) =>
             log.warn({ partition, reason: reasonOf(error) }, "ticker: could not check the pointers; retrying"),
         }),
@@ -69,7 +69,7 @@ export class Ticker implements Role {
 
   start(): void {
     // What becomes due before the next tick would come; what is due later, that tick finds.
-    this.#unlisten ??= this.#engine.onDue((partition, delayMs) => this.#loops[partition]?.wakeIn(delayMs));
+    this.#unlisten ??= this.#engine.maintenance.onDue((partition, delayMs) => this.#loops[partition]?.wakeIn(delayMs));
     for (const loop of [...this.#loops, ...this.#samplers, ...this.#pointers]) loop.start();
   }
 
@@ -99,7 +99,7 @@ export class Ticker implements Role {
   /** Undefined if it fails. */
   async #tick(partition: number, pausedMs: number): Promise<Ticked | undefined> {
     try {
-      const ticked = await this.#engine.tick(partition, pausedMs);
+      const ticked = await this.#engine.maintenance.tick(partition, pausedMs);
       this.#tell(ticked);
       return ticked;
     } catch (error) {

@@ -79,7 +79,7 @@ export class Worker implements Role {
     const occupancy = new Occupancy(() => this.#executors.slotFreed());
     const parts = { engine, runner, renewer: this.#renewer, executors: this.#executors, occupancy, log };
     // A queue without slots is left to workers over HTTP.
-    const own = [...handlers.values()].filter(({ queue }) => engine.settings(queue).concurrency > 0);
+    const own = [...handlers.values()].filter(({ queue }) => engine.queues.settings(queue).concurrency > 0);
     this.#pools = own.map((handler) => new Pool(this.id, handler, parts));
     const slots = new Map(this.#pools.map((pool) => [pool.queue, pool.slots]));
     let sinceLossMs = 0;

@@ -39,7 +39,10 @@ suite(`DURABILITY=replica${there ? "" : " (left out: no redis-server on PATH)"}`
   it("is not confirmed by a process that only saw the task as a replay while the replica lags", async () => {
     const [one, two] = [await open(), await open()];
     const submit = async (engine: typeof one, id: string) => {
-      const { verdict, durable } = await engine.submit(submissionOf(id, "jobs", "1"), engine.settings("jobs"));
+      const { verdict, durable } = await engine.tasks.submit(
+        submissionOf(id, "jobs", "1"),
+        engine.queues.settings("jobs"),
+      );
       return [verdict, durable];
     };
     await eventually(async () => (await submit(one, `ready-${performance.now()}`))[1] === true);

@@ -88,7 +88,7 @@ async function probe(world: World, load: Load): Promise<void> {
   while ((await load.submit(id, "work", { ms: 0 })) !== "accepted")
     await delay(20, undefined, { signal: world.ending });
   await eventually(async () => {
-    const seen = await world.observer.engine.inspect(id, { result: false });
+    const seen = await world.observer.engine.tasks.inspect(id, { result: false });
     return seen !== null && isOutcome(seen.state);
   }, DRAIN_MS);
 }
@@ -98,7 +98,7 @@ async function allFinished(world: World, load: Load): Promise<void> {
   const { engine, redis, keys } = world.observer;
   let open = [...load.accepted];
   await eventually(async () => {
-    const seen = await Promise.all(open.map((id) => engine.inspect(id, { result: false })));
+    const seen = await Promise.all(open.map((id) => engine.tasks.inspect(id, { result: false })));
     open = open.filter((_, n) => !isOutcome(seen[n]?.state ?? "waiting"));
     expect(open.slice(0, 5), `${open.length} tasks that do not finish`).to.deep.equal([]);
   }, DRAIN_MS);
@@ -125,7 +125,7 @@ async function accounts(world: World, load: Load, { name, recoveryS }: { name: s
   }
   let lost = 0;
   const ids = [...load.accepted];
-  const all = await Promise.all(ids.map((id) => engine.inspect(id, { result: true })));
+  const all = await Promise.all(ids.map((id) => engine.tasks.inspect(id, { result: true })));
   for (const [n, id] of ids.entries()) {
     const seen = all[n];
     if (seen?.state !== "succeeded") lost += 1;

@@ -68,7 +68,7 @@ async function stopBusyWorker(world: World): Promise<{ worker: ServerProcess; he
 
 function finished(world: World, ids: readonly string[]): Promise<unknown> {
   return eventually(async () => {
-    const seen = await Promise.all(ids.map((id) => world.observer.engine.inspect(id, { result: false })));
+    const seen = await Promise.all(ids.map((id) => world.observer.engine.tasks.inspect(id, { result: false })));
     return seen.every((task) => task !== null && isOutcome(task.state));
   }, PATIENCE_MS);
 }
@@ -111,7 +111,7 @@ const workerStopped: Fault = {
         }, PATIENCE_MS);
         for (const id of held) {
           if (world.journal.executions().filter((run) => run.id === id).length === 1) continue;
-          const seen = await world.observer.engine.inspect(id, { result: true });
+          const seen = await world.observer.engine.tasks.inspect(id, { result: true });
           const { pid } = JSON.parse(Buffer.from(seen?.result?.body ?? "{}").toString()) as { pid?: number };
           expect(pid, `who finished ${id}`).to.not.equal(worker.pid);
         }
@@ -147,7 +147,7 @@ const workersKilled: Fault = {
         for (const id of ids) {
           // All but the last, whose end was stored. A handler may return just before its worker is killed, and so before that.
           const cutOff = executions.filter((one) => one.id === id).length - 1;
-          const seen = await world.observer.engine.inspect(id, { result: false });
+          const seen = await world.observer.engine.tasks.inspect(id, { result: false });
           expect(seen, id).to.include({ state: "succeeded" });
           // The reservation of a task that has lost no worker before counts as its beginning.
           if ((seen?.lost ?? 0) > cutOff + 1) early.push(`${id}: ${seen?.lost} losses, cut off ${cutOff} times`);
@@ -174,16 +174,16 @@ const apiStopped: Fault = {
     const { url, child, ended } = world.api;
     const { engine } = world.observer;
     // Paused until the API takes no more connections: all of them are in flight when it is told to stop.
-    await engine.pause("work", true);
+    await engine.queues.pause("work", true);
     const ids = Array.from({ length: CALLERS }, (_, n) => `sync-${n}-${performance.now().toFixed(0)}`);
     const held = ids.map((id) => load.hold(id));
     await eventually(async () => {
-      const seen = await Promise.all(ids.map((id) => engine.inspect(id, { result: false })));
+      const seen = await Promise.all(ids.map((id) => engine.tasks.inspect(id, { result: false })));
       return seen.every((task) => task !== null);
     });
     child.kill("SIGTERM");
     await eventually(() => refuses(url));
-    await engine.pause("work", false);
+    await engine.queues.pause("work", false);
     expect(await Promise.all(held), "answers of those who wait").to.deep.equal(new Array(CALLERS).fill(200));
     expect(await ended, "the end of an API that stops").to.equal(0);
     await world.startApi();
@@ -245,7 +245,7 @@ const frozen: Fault = {
     const ids = Array.from({ length: NEIGHBORS }, (_, n) => `through-${n}-${stamp}`);
     const ms = FREEZES * (FROZEN_MS + THAWED_MS);
     for (const id of ids) expect(await load.submit(id, "work", { ms })).to.equal("accepted");
-    const look = (id: string) => world.observer.engine.inspect(id, { result: false });
+    const look = (id: string) => world.observer.engine.tasks.inspect(id, { result: false });
     await eventually(async () => (await Promise.all(ids.map(look))).every((seen) => seen?.state === "running"));
     for (let n = 0; n < FREEZES; n += 1) {
       process.kill(world.redis.pid, "SIGSTOP");
@@ -286,7 +286,7 @@ const memoryFull: Fault = {
   name: "Redis: maxmemory reached",
   async strike(world, load) {
     const { engine } = world.observer;
-    await engine.pause("work", true);
+    await engine.queues.pause("work", true);
     const used = async () => Number(/^used_memory:(\d+)/m.exec(await world.admin.info("memory"))?.[1]);
     await world.admin.config("SET", "maxmemory", String((await used()) + SPARE_BYTES));
     await fillUp(load);
@@ -294,7 +294,7 @@ const memoryFull: Fault = {
     await world.admin.config("SET", "maxmemory", String((await used()) - SPARE_BYTES / 2));
     // A worker that comes now must be able to start, and all must be able to drain: each task keeps a step first.
     const late = await world.startWorker();
-    await engine.pause("work", false);
+    await engine.queues.pause("work", false);
     await eventually(async () => (await load.submit(`again-${performance.now()}`, "work", { ms: 0 })) === "accepted");
     await world.admin.config("SET", "maxmemory", "0");
     late.child.kill("SIGTERM");
@@ -362,7 +362,7 @@ const poison: Fault = {
     const verdicts = [...neighbors.map((id) => load.submit(id, "neighbor", { ms: 1000 }))];
     verdicts.push(load.submit(`pill-${stamp}`, "pill", { ms: 200 }));
     expect(new Set(await Promise.all(verdicts))).to.deep.equal(new Set(["accepted"]));
-    const look = (id: string) => world.observer.engine.inspect(id, { result: false });
+    const look = (id: string) => world.observer.engine.tasks.inspect(id, { result: false });
     return {
       recovered: async () => {
         await finished(world, [`pill-${stamp}`]);

@@ -134,7 +134,7 @@ describe("a server of several processes (WEB_CONCURRENCY)", function () {
     for (const pid of [...members, server.pid]) process.kill(pid, "SIGTERM");
     await eventually(() => refuses(url));
     const { engine, close } = await openEngine({ prefix });
-    await engine.pause("default", false);
+    await engine.queues.pause("default", false);
     expect((await Promise.all(answers)).map(({ status }) => status)).to.deep.equal(new Array(10).fill(200));
     const [code] = await once(server.primary, "exit");
     expect(code).to.equal(0);

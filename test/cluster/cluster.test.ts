@@ -75,7 +75,7 @@ describe("a Redis Cluster of three masters", () => {
       for (const id of ids.slice(0, 50)) {
         await t.redis.zadd(t.keys.index(t.keys.tag(t.keys.partitionOf(id)), "waiting", "jobs"), score, id);
       }
-      const seen = await Promise.all(ids.map((id) => t.engine.inspect(id, { result: false })));
+      const seen = await Promise.all(ids.map((id) => t.engine.tasks.inspect(id, { result: false })));
       const places = seen.map((one) => one?.index ?? -1);
       // Within a partition ties are told apart by id; over all of them, every place is taken once.
       expect([...places].sort((a, b) => a - b)).to.deep.equal(ids.map((_, n) => n));
@@ -102,7 +102,7 @@ describe("a Redis Cluster of three masters", () => {
     try {
       for (let n = 0; n < 12; n += 1) await t.submit({ id: `long${n}` });
       expect(await t.submit({ id: "refused", maxIndex: 11 })).to.include({ verdict: "long", index: 12 });
-      expect(await t.engine.inspect("refused", { result: false })).to.equal(null);
+      expect(await t.engine.tasks.inspect("refused", { result: false })).to.equal(null);
       expect(await t.submit({ id: "urgent", maxIndex: 0, priority: 0 })).to.include({ verdict: "new", index: 0 });
       expect(await t.submit({ id: "accepted", maxIndex: 13 })).to.include({ verdict: "new", index: 13 });
     } finally {

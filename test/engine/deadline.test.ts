@@ -15,7 +15,7 @@ describe("a deadline", () => {
   afterEach(() => t.close());
 
   const tick = async () => {
-    const ticks = await Promise.all(t.keys.tags.map((_, partition) => t.engine.tick(partition)));
+    const ticks = await Promise.all(t.keys.tags.map((_, partition) => t.engine.maintenance.tick(partition)));
     return ticks.flatMap(({ late }) => late.map(({ id, verdict }) => `${id} ${verdict}`)).sort();
   };
   const dated = async () =>
@@ -27,7 +27,7 @@ describe("a deadline", () => {
   const take = async (id: string) => {
     const partition = t.keys.partitionOf(id);
     const request = { queue: "jobs", worker: "w", reservation: `r-${id}`, count: 1, leaseMs: 60_000, rate: undefined };
-    const { tasks } = await t.engine.reserve(partition, request);
+    const { tasks } = await t.engine.leases.reserve(partition, request);
     expect(tasks.map((task) => task.id)).to.deep.equal([id]);
     return { queue: "jobs", id, fence: tasks[0]?.fence ?? "" };
   };
@@ -49,18 +49,19 @@ describe("a deadline", () => {
 
   it("has a running task asked to stop, and whatever its worker reports, it is canceled by its deadline", async () => {
     const ends = {
-      completed: (lease: Awaited<ReturnType<typeof take>>) => t.engine.complete(lease, resultOf("x"), t.settings),
-      failed: (lease: Awaited<ReturnType<typeof take>>) => t.engine.fail(lease, failureOf("retry"), t.settings),
-      released: (lease: Awaited<ReturnType<typeof take>>) => t.engine.release(lease, t.settings),
-      late: (lease: Awaited<ReturnType<typeof take>>) => t.engine.lose(lease, t.settings),
+      completed: (lease: Awaited<ReturnType<typeof take>>) =>
+        t.engine.leases.complete(lease, resultOf("x"), t.settings),
+      failed: (lease: Awaited<ReturnType<typeof take>>) => t.engine.leases.fail(lease, failureOf("retry"), t.settings),
+      released: (lease: Awaited<ReturnType<typeof take>>) => t.engine.leases.release(lease, t.settings),
+      late: (lease: Awaited<ReturnType<typeof take>>) => t.engine.leases.lose(lease, t.settings),
     };
     for (const [id, end] of Object.entries(ends)) {
       await t.submit({ id, deadlineMs: 1 });
       const lease = await take(id);
       await eventually(async () => (await tick()).includes(`${id} requested`));
-      expect(await t.engine.renew(lease, 60_000)).to.equal("deadline");
+      expect(await t.engine.leases.renew(lease, 60_000)).to.equal("deadline");
       expect(await t.look(id)).to.include({ state: "running", cancelRequested: true });
-      expect(await t.engine.cancel(id, "jobs"), "once more, by a caller").to.equal("requested");
+      expect(await t.engine.tasks.cancel(id, "jobs"), "once more, by a caller").to.equal("requested");
       expect(await end(lease)).to.equal("canceled");
       expect(await t.look(id)).to.include({ state: "canceled", errorCode: "deadline-passed" });
     }
@@ -70,26 +71,26 @@ describe("a deadline", () => {
   it("changes nothing about a cancel that was requested before", async () => {
     await t.submit({ id: "late", deadlineMs: 1 });
     const lease = await take("late");
-    await t.engine.cancel("late", "jobs");
+    await t.engine.tasks.cancel("late", "jobs");
     await past();
     expect(await tick()).to.deep.equal(["late requested"]);
-    expect(await t.engine.renew(lease, 60_000)).to.equal("cancel");
-    expect(await t.engine.complete(lease, resultOf("x"), t.settings)).to.equal("canceled");
+    expect(await t.engine.leases.renew(lease, 60_000)).to.equal("cancel");
+    expect(await t.engine.leases.complete(lease, resultOf("x"), t.settings)).to.equal("canceled");
     expect((await t.look("late")).errorCode).to.equal(null);
   });
 
   it("is forgotten with the end of its task, and dropped by a retry", async () => {
     for (const id of ["done", "failed", "dead", "canceled"]) await t.submit({ id, deadlineMs: LATER_MS });
-    await t.engine.cancel("canceled", "jobs");
+    await t.engine.tasks.cancel("canceled", "jobs");
     const at = (await t.look("dead")).deadlineMs;
     for (const id of ["done", "failed", "dead"].sort((a, b) => t.keys.partitionOf(a) - t.keys.partitionOf(b))) {
       const lease = await take(id);
-      if (id === "done") await t.engine.complete(lease, resultOf("x"), t.settings);
-      else await t.engine.fail(lease, failureOf(id === "dead" ? "retry" : "give-up"), t.settings);
+      if (id === "done") await t.engine.leases.complete(lease, resultOf("x"), t.settings);
+      else await t.engine.leases.fail(lease, failureOf(id === "dead" ? "retry" : "give-up"), t.settings);
     }
     expect(await dated()).to.equal("0 0");
     expect((await t.look("dead")).deadlineMs, "told of a dead task").to.equal(at);
-    await t.engine.retry("dead");
+    await t.engine.tasks.retry("dead");
     expect(await t.look("dead")).to.include({ state: "waiting", deadlineMs: null });
     expect(await dated()).to.equal("0 0");
   });
@@ -104,7 +105,7 @@ describe("a deadline", () => {
 
   it("is told to whoever ticks, so that it wakes for it", async () => {
     await t.submit({ id: "soon", deadlineMs: LATER_MS });
-    const { nextMs } = await t.engine.tick(t.keys.partitionOf("soon"));
+    const { nextMs } = await t.engine.maintenance.tick(t.keys.partitionOf("soon"));
     expect(nextMs).to.be.within(1, LATER_MS);
   });
 
@@ -116,13 +117,13 @@ describe("a deadline", () => {
     const work = async (partition: number) => {
       for (let n = 0; ; n += 1) {
         const asked = { queue: "jobs", worker: `w${partition}`, reservation: `r${n}`, count: 3, leaseMs: 60_000 };
-        const { tasks } = await t.engine.reserve(partition, { ...asked, rate: undefined });
+        const { tasks } = await t.engine.leases.reserve(partition, { ...asked, rate: undefined });
         if (tasks.length === 0) return;
         await Promise.all(
           tasks.map(async ({ id, fence }) => {
             const lease = { queue: "jobs", id, fence };
-            if (Number(id.slice(4)) % 3 === 0) note(id, await t.engine.cancel(id, "jobs"));
-            note(id, await t.engine.complete(lease, resultOf(id), t.settings));
+            if (Number(id.slice(4)) % 3 === 0) note(id, await t.engine.tasks.cancel(id, "jobs"));
+            note(id, await t.engine.leases.complete(lease, resultOf(id), t.settings));
           }),
         );
       }

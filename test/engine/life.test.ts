@@ -28,7 +28,7 @@ describe("the life of a task", () => {
     expect(task.input.toString()).to.equal('{"x":"ünï"}');
     expect(task).to.include({ id: "a", attempt: 1, lost: 0, query: '{"width":"10"}' });
     expect(await look("a")).to.include({ state: "running", index: 0, ahead: 0 });
-    expect(await t.engine.complete(lease(task), resultOf("done"), t.settings)).to.equal("done");
+    expect(await t.engine.leases.complete(lease(task), resultOf("done"), t.settings)).to.equal("done");
     const seen = await look("a");
     expect(seen).to.include({ state: "succeeded", index: null, expired: false });
     expect(seen.result?.body.toString()).to.equal("done");
@@ -58,10 +58,10 @@ describe("the life of a task", () => {
     await t.submit({ id: "a" });
     const task = await take();
     const stale = { ...lease(task), fence: String(Number(task.fence) - 1) };
-    expect(await t.engine.complete(stale, resultOf("no"), t.settings)).to.equal("stale");
-    expect(await t.engine.complete(lease(task), resultOf("yes"), t.settings)).to.equal("done");
-    expect(await t.engine.complete(lease(task), resultOf("again"), t.settings)).to.equal("already");
-    expect(await t.engine.fail(lease(task), failureOf("retry"), t.settings)).to.equal("already");
+    expect(await t.engine.leases.complete(stale, resultOf("no"), t.settings)).to.equal("stale");
+    expect(await t.engine.leases.complete(lease(task), resultOf("yes"), t.settings)).to.equal("done");
+    expect(await t.engine.leases.complete(lease(task), resultOf("again"), t.settings)).to.equal("already");
+    expect(await t.engine.leases.fail(lease(task), failureOf("retry"), t.settings)).to.equal("already");
     expect((await look("a")).result?.body.toString()).to.equal("yes");
   });
 
@@ -79,8 +79,8 @@ describe("the life of a task", () => {
       (await t.reserve(1, { reservation, lane })).map((task) => task.id);
     expect([await ids("first", 0), await ids("second", 1)]).to.deep.equal([["a"], ["b"]]);
     expect([await ids("first", 0), await ids("second", 1)]).to.deep.equal([["a"], ["b"]]);
-    await t.engine.heartbeat("w1", 60_000, new Map([["jobs", 2]]));
-    await t.engine.heartbeat("w1", 0, new Map([["jobs", 2]]));
+    await t.engine.workers.heartbeat("w1", 60_000, new Map([["jobs", 2]]));
+    await t.engine.workers.heartbeat("w1", 0, new Map([["jobs", 2]]));
     const fields = await t.redis.hkeys(t.key("queue", "jobs"));
     expect(fields.filter((field) => field.startsWith(QUEUE.reservation))).to.deep.equal([]);
   });
@@ -88,7 +88,7 @@ describe("the life of a task", () => {
   it("does not return tasks again that were lost and reserved by the other lane of the same worker", async () => {
     await t.submit({ id: "a" });
     await t.reserve(1, { reservation: "first", leaseMs: 1 });
-    await eventually(async () => (await t.engine.tick(0)).lost.length === 1);
+    await eventually(async () => (await t.engine.maintenance.tick(0)).lost.length === 1);
     const [retaken] = await t.reserve(1, { reservation: "second", lane: 1 });
     expect(retaken).to.include({ id: "a", lost: 1 });
     expect(await t.reserve(1, { reservation: "first" })).to.deep.equal([]);
@@ -103,19 +103,19 @@ describe("the life of a task", () => {
     expect((await t.submit({ id: "a", input: long, queue: "other" })).verdict).to.equal("elsewhere");
     expect((await t.submit({ id: "a", input: long, caller: "bob" })).verdict).to.equal("foreign");
     const task = await take();
-    await t.engine.complete(lease(task), resultOf("ok"), t.settings);
+    await t.engine.leases.complete(lease(task), resultOf("ok"), t.settings);
     expect(await t.submit({ id: "a", input: long })).to.include({ verdict: "replay", state: "succeeded" });
     expect((await t.submit({ id: "a", input: "{}" })).verdict).to.equal("conflict");
   });
 
   it("is retried after a failure, then is dead, with its input and last errors kept", async () => {
     await t.submit({ id: "a", input: '{"keep":"me"}' });
-    expect(await t.engine.fail(lease(await take()), failureOf("retry"), t.settings)).to.equal("retrying");
+    expect(await t.engine.leases.fail(lease(await take()), failureOf("retry"), t.settings)).to.equal("retrying");
     expect((await look("a")).state).to.equal("retrying");
-    await t.engine.tick(0);
+    await t.engine.maintenance.tick(0);
     const second = await take();
     expect(second.attempt).to.equal(2);
-    expect(await t.engine.fail(lease(second), failureOf("retry"), t.settings)).to.equal("dead");
+    expect(await t.engine.leases.fail(lease(second), failureOf("retry"), t.settings)).to.equal("dead");
     const seen = await look("a");
     expect(seen).to.include({ state: "failed", errorCode: "task-failed", attempts: 2 });
     expect(seen.result?.status).to.equal(500);
@@ -129,10 +129,10 @@ describe("the life of a task", () => {
     for (let n = 0; n < 4; n += 1) {
       const task = await take();
       expect(task.attempt).to.equal(1);
-      expect(await t.engine.fail(lease(task), failureOf("later"), t.settings)).to.equal("retrying");
-      await t.engine.tick(0);
+      expect(await t.engine.leases.fail(lease(task), failureOf("later"), t.settings)).to.equal("retrying");
+      await t.engine.maintenance.tick(0);
     }
-    expect(await t.engine.fail(lease(await take()), failureOf("give-up"), t.settings)).to.equal("failed");
+    expect(await t.engine.leases.fail(lease(await take()), failureOf("give-up"), t.settings)).to.equal("failed");
     expect(await t.redis.zcard(t.key("dead", "jobs"))).to.equal(0);
   });
 
@@ -144,7 +144,7 @@ describe("the life of a task", () => {
     expect(ticked).to.deep.include({ queue: "jobs", id: "a", worker: "w1", losses: 1, fate: "waiting" });
     expect(await look("a")).to.include({ state: "waiting", index: 0, lost: 1 });
     if (!first) throw new Error("nothing taken");
-    expect(await t.engine.complete(lease(first), resultOf("late"), t.settings)).to.equal("stale");
+    expect(await t.engine.leases.complete(lease(first), resultOf("late"), t.settings)).to.equal("stale");
     const [again] = await t.reserve(1, { leaseMs: 1 });
     expect(again).to.include({ id: "a", attempt: 1, lost: 1 });
     expect(await untilLost(t)).to.include({ id: "a", losses: 2, fate: "dead" });
@@ -154,7 +154,7 @@ describe("the life of a task", () => {
   it("returns to its old place if it is released, without counting the attempt", async () => {
     await Promise.all(["a", "b"].map((id) => t.submit({ id })));
     const task = await take();
-    expect(await t.engine.release(lease(task), t.settings)).to.equal("released");
+    expect(await t.engine.leases.release(lease(task), t.settings)).to.equal("released");
     const again = await take();
     expect(again).to.include({ id: "a", attempt: 1 });
     expect(Number(again.fence)).to.be.above(Number(task.fence));
@@ -163,30 +163,30 @@ describe("the life of a task", () => {
   it("is canceled by state: removed from the line, asked to stop while running, deleted when finished", async () => {
     await Promise.all(["w", "r", "d"].map((id) => t.submit({ id })));
     await t.submit({ id: "s", delayMs: 60_000 });
-    expect(await t.engine.cancel("w", "jobs")).to.equal("canceled");
-    expect(await t.engine.cancel("s", "jobs")).to.equal("canceled");
+    expect(await t.engine.tasks.cancel("w", "jobs")).to.equal("canceled");
+    expect(await t.engine.tasks.cancel("s", "jobs")).to.equal("canceled");
     const running = await take();
-    expect(await t.engine.cancel("r", "jobs")).to.equal("requested");
-    expect(await t.engine.renew(lease(running), 1000)).to.equal("cancel");
-    expect(await t.engine.complete(lease(running), resultOf("x"), t.settings)).to.equal("canceled");
+    expect(await t.engine.tasks.cancel("r", "jobs")).to.equal("requested");
+    expect(await t.engine.leases.renew(lease(running), 1000)).to.equal("cancel");
+    expect(await t.engine.leases.complete(lease(running), resultOf("x"), t.settings)).to.equal("canceled");
     expect(await look("r")).to.include({ state: "canceled", result: null });
-    await t.engine.complete(lease(await take()), resultOf("x"), t.settings);
-    expect(await t.engine.cancel("d", "jobs")).to.equal("destroyed");
-    expect(await t.engine.cancel("d", "jobs")).to.equal("already");
+    await t.engine.leases.complete(lease(await take()), resultOf("x"), t.settings);
+    expect(await t.engine.tasks.cancel("d", "jobs")).to.equal("destroyed");
+    expect(await t.engine.tasks.cancel("d", "jobs")).to.equal("already");
     expect(await look("d")).to.include({ state: "succeeded", destroyed: true, result: null });
-    expect(await t.engine.cancel("nobody", "jobs")).to.equal("unknown");
+    expect(await t.engine.tasks.cancel("nobody", "jobs")).to.equal("unknown");
   });
 
   it("starts when it is due if it is scheduled, not before", async () => {
     await t.submit({ id: "later", delayMs: 80 });
-    expect(await t.engine.inspect("later", { result: false })).to.include({
+    expect(await t.engine.tasks.inspect("later", { result: false })).to.include({
       state: "scheduled",
       index: null,
     });
     expect(await t.reserve(1)).to.deep.equal([]);
     const due = (await look("later")).dueMs ?? 0;
     for (;;) {
-      await t.engine.tick(0);
+      await t.engine.maintenance.tick(0);
       const seen = await look("later");
       if (seen.nowMs < due) expect(seen.state).to.equal("scheduled");
       else if (seen.state === "waiting") break;
@@ -213,7 +213,7 @@ describe("the life of a task", () => {
       await pipeline.exec();
     }
     let promoted = 0;
-    while (promoted < total) promoted += (await t.engine.tick(0)).promoted;
+    while (promoted < total) promoted += (await t.engine.maintenance.tick(0)).promoted;
     expect(await t.redis.zcard(t.key("waiting", "jobs"))).to.equal(total);
     expect(await t.redis.zcard(t.key("scheduled", "jobs"))).to.equal(0);
   });
@@ -224,7 +224,7 @@ describe("the life of a task", () => {
       await small.submit({ id: "a" });
       await small.submit({ id: "b", delayMs: 1000 });
       expect((await small.submit({ id: "c" })).verdict).to.equal("full");
-      expect(await small.engine.inspect("c", { result: false })).to.equal(null);
+      expect(await small.engine.tasks.inspect("c", { result: false })).to.equal(null);
       expect((await small.submit({ id: "a" })).verdict).to.equal("replay");
     } finally {
       await small.close();
@@ -234,17 +234,21 @@ describe("the life of a task", () => {
     expect(await t.submit({ id: "z", maxIndex: 1 })).to.include({ verdict: "long", index: 2 });
     expect((await t.submit({ id: "z", maxIndex: 2 })).verdict).to.equal("new");
     expect(await t.submit({ id: "dry", dryRun: true })).to.include({ verdict: "dry", index: 3 });
-    expect(await t.engine.inspect("dry", { result: false })).to.equal(null);
+    expect(await t.engine.tasks.inspect("dry", { result: false })).to.equal(null);
   });
 
   it("returns to the line after a loss or a failure even if the record of its run cannot be read", async () => {
     for (const id of ["lost", "failed"]) await t.submit({ id });
     const [, failed] = await t.reserve(2);
-    await t.engine.fail({ queue: "jobs", id: "failed", fence: failed?.fence ?? "" }, failureOf("retry"), t.settings);
+    await t.engine.leases.fail(
+      { queue: "jobs", id: "failed", fence: failed?.fence ?? "" },
+      failureOf("retry"),
+      t.settings,
+    );
     for (const id of ["lost", "failed"]) await t.redis.hset(t.key("task", id), TASK.run, "29000000000000");
     await t.endLease("lost");
     await t.makeDue("failed");
-    await t.engine.tick(0);
+    await t.engine.maintenance.tick(0);
     const taken = await t.reserve(2);
     expect(taken.map(({ id }) => id).sort()).to.deep.equal(["failed", "lost"]);
   });
@@ -252,7 +256,7 @@ describe("the life of a task", () => {
 
 async function untilLost(t: TestEngine) {
   for (;;) {
-    const [lost] = (await t.engine.tick(0)).lost;
+    const [lost] = (await t.engine.maintenance.tick(0)).lost;
     if (lost) return lost;
   }
 }

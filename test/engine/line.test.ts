@@ -12,11 +12,11 @@ describe("the line of a queue", () => {
 
   it("gives every task the number of those that will start before it", async () => {
     for (let n = 0; n < 5; n += 1) expect((await t.submit({ id: `a${n}` })).index).to.equal(n);
-    const seen = await Promise.all([0, 1, 2, 3, 4].map((n) => t.engine.inspect(`a${n}`, { result: false })));
+    const seen = await Promise.all([0, 1, 2, 3, 4].map((n) => t.engine.tasks.inspect(`a${n}`, { result: false })));
     expect(seen.map((s) => s?.index)).to.deep.equal([0, 1, 2, 3, 4]);
     expect(seen.map((s) => s?.ahead)).to.deep.equal([0, 1, 2, 3, 4]);
     await t.reserve(2);
-    const later = await t.engine.inspect("a4", { result: false });
+    const later = await t.engine.tasks.inspect("a4", { result: false });
     expect(later).to.include({ index: 2, ahead: 4, state: "waiting" });
     expect(later?.snapshot).to.include({ waiting: 3, running: 2 });
   });
@@ -49,7 +49,7 @@ describe("the line of a queue", () => {
       await p.redis.set(storedKey(p.keys.tag(1), "waiting"), "no line");
       const { verdict, index } = await p.submit({ id: waits });
       expect({ verdict, index }).to.deep.equal({ verdict: "new", index: null });
-      const seen = await Promise.all([runs, waits].map((id) => p.engine.inspect(id, { result: false })));
+      const seen = await Promise.all([runs, waits].map((id) => p.engine.tasks.inspect(id, { result: false })));
       expect(seen.map((one) => [one?.state, one?.index])).to.deep.equal([
         ["running", 0],
         ["waiting", null],
@@ -64,9 +64,9 @@ describe("the line of a queue", () => {
     try {
       const ids = Array.from({ length: 400 }, (_, n) => `p${n}`);
       const submissions = ids.map((id) => submissionOf(id, "jobs", "1"));
-      const ends = await p.engine.submitAll(submissions, p.settings);
+      const ends = await p.engine.tasks.submitAll(submissions, p.settings);
       expect(ends.map((end) => end.status === "fulfilled" && end.value.verdict)).to.deep.equal(ids.map(() => "new"));
-      const seen = await Promise.all(ids.map((id) => p.engine.inspect(id, { result: false })));
+      const seen = await Promise.all(ids.map((id) => p.engine.tasks.inspect(id, { result: false })));
       const places = seen.map((task) => task?.index ?? -1);
       expect([...places].sort((a, b) => a - b)).to.deep.equal(ids.map((_, n) => n));
       for (const partition of [0, 1, 2]) {
@@ -85,7 +85,7 @@ describe("the line of a queue", () => {
       for (const [n, id] of ids.entries()) expect((await p.submit({ id })).index).to.equal(n);
       expect(new Set(ids.map((id) => p.keys.partitionOf(id))).size).to.equal(3);
       for (const [n, id] of ids.entries()) {
-        const seen = await p.engine.inspect(id, { result: false });
+        const seen = await p.engine.tasks.inspect(id, { result: false });
         expect(seen).to.include({ index: n });
         expect(seen?.snapshot.waiting).to.equal(30);
       }
@@ -97,7 +97,7 @@ describe("the line of a queue", () => {
   it("has figures although the record of its first task is damaged", async () => {
     await t.submit({ id: "damaged" });
     await t.redis.hset(storedKey(t.keys.tag(0), "task", "damaged"), TASK.created, "yesterday");
-    const [row] = await t.engine.figures(["jobs"]);
+    const [row] = await t.engine.queues.figures(["jobs"]);
     expect(row?.snapshot.waiting).to.equal(1);
     expect(row?.oldestWaitingMs).to.equal(null);
   });

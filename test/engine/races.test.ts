@@ -66,8 +66,8 @@ describe("two clients at once", () => {
     const leases = await running();
     const pairs = await meet(
       leases,
-      (lease) => one.engine.complete(lease, resultOf("one"), one.settings),
-      (lease) => two.engine.complete(lease, resultOf("two"), two.settings),
+      (lease) => one.engine.leases.complete(lease, resultOf("one"), one.settings),
+      (lease) => two.engine.leases.complete(lease, resultOf("two"), two.settings),
     );
     expect(pairs).to.have.all.keys("done already", "already done");
     const texts = await Promise.all(ids.map(async (id) => (await look(id)).result?.body.toString()));
@@ -79,8 +79,8 @@ describe("two clients at once", () => {
     const leases = await running();
     const pairs = await meet(
       leases,
-      (lease) => one.engine.complete(lease, resultOf("x"), one.settings),
-      (lease) => two.engine.cancel(lease.id, "jobs"),
+      (lease) => one.engine.leases.complete(lease, resultOf("x"), one.settings),
+      (lease) => two.engine.tasks.cancel(lease.id, "jobs"),
     );
     expect(pairs).to.have.all.keys("done destroyed", "canceled requested");
     const states = await Promise.all(ids.map(look));
@@ -97,11 +97,11 @@ describe("two clients at once", () => {
     const verdicts = await Promise.all([
       ...leases.map(async (lease, n) => {
         await delay(n % 4);
-        return one.engine.complete(lease, resultOf("x"), one.settings);
+        return one.engine.leases.complete(lease, resultOf("x"), one.settings);
       }),
       // The first tick takes what is left: here it comes into the middle.
       delay(2).then(async () => {
-        lost.push(...(await two.engine.tick(0)).lost.map((task) => task.id));
+        lost.push(...(await two.engine.maintenance.tick(0)).lost.map((task) => task.id));
         return "ticked";
       }),
     ]);
@@ -118,8 +118,8 @@ describe("two clients at once", () => {
     await Promise.all(ids.map((id, n) => one.redis.zadd(one.key("leases"), "XX", n + 1, id)));
     const pairs = await meet(
       leases,
-      (lease) => one.engine.release(lease, one.settings),
-      (lease) => two.engine.lose(lease, two.settings),
+      (lease) => one.engine.leases.release(lease, one.settings),
+      (lease) => two.engine.leases.lose(lease, two.settings),
     );
     expect(pairs).to.have.all.keys("released stale", "stale waiting");
     for (const id of ids) expect(await look(id)).to.include({ state: "waiting", attempts: 0 });
@@ -132,7 +132,7 @@ describe("two clients at once", () => {
     const verdicts = await Promise.all([
       ...ids.map(async (id, n) => {
         await delay(n % 4);
-        return one.engine.cancel(id, "jobs");
+        return one.engine.tasks.cancel(id, "jobs");
       }),
       ...clients.map(async (client, n) => {
         await delay(n % 4);
@@ -157,12 +157,12 @@ describe("two clients at once", () => {
     const verdicts = await Promise.all([
       ...ids.map(async (id, n) => {
         await delay(n % 4);
-        return one.engine.cancel(id, "jobs");
+        return one.engine.tasks.cancel(id, "jobs");
       }),
-      delay(2).then(() => two.engine.tick(0)),
+      delay(2).then(() => two.engine.maintenance.tick(0)),
     ]);
     expect(new Set(verdicts.slice(0, -1))).to.deep.equal(new Set(["canceled"]));
-    expect(await two.engine.tick(0)).to.include({ promoted: 0 });
+    expect(await two.engine.maintenance.tick(0)).to.include({ promoted: 0 });
     expect(await one.redis.exists(one.key("waiting"), one.key("scheduled"))).to.equal(0);
   });
 
@@ -170,13 +170,13 @@ describe("two clients at once", () => {
     const leases = await running();
     const pairs = await meet(
       leases,
-      (lease) => one.engine.complete(lease, resultOf("x"), one.settings),
-      (lease) => two.engine.fail(lease, failureOf("retry"), two.settings),
+      (lease) => one.engine.leases.complete(lease, resultOf("x"), one.settings),
+      (lease) => two.engine.leases.fail(lease, failureOf("retry"), two.settings),
     );
     expect(pairs).to.have.all.keys("done already", "already dead");
     expect(await one.redis.zcard(one.key("dead"))).to.equal(pairs["already dead"]);
     const [lease] = leases;
-    if (lease) expect(await one.engine.fail(lease, failureOf("give-up"), one.settings)).to.equal("already");
+    if (lease) expect(await one.engine.leases.fail(lease, failureOf("give-up"), one.settings)).to.equal("already");
   });
 
   it("submitting under one id: one creates the task, the other replays it or gets a conflict", async () => {
@@ -197,7 +197,7 @@ describe("two clients at once", () => {
     const verdicts = await Promise.all([
       ...ids.map(async (id, n) => {
         await delay(n % 4);
-        return one.engine.update(submissionOf(id, "jobs", '"new"'), one.settings);
+        return one.engine.tasks.update(submissionOf(id, "jobs", '"new"'), one.settings);
       }),
       ...clients.map(async (client, n) => {
         await delay(n % 4);
@@ -213,13 +213,13 @@ describe("two clients at once", () => {
 
   it("retrying and deleting a dead task: one of them wins", async () => {
     const leases = await running();
-    await Promise.all(leases.map((lease) => one.engine.fail(lease, failureOf("retry"), one.settings)));
+    await Promise.all(leases.map((lease) => one.engine.leases.fail(lease, failureOf("retry"), one.settings)));
     const forgotten: Promise<number>[] = [];
     const verdicts = await Promise.all(
       ids.map(async (id, n) => {
         await delay(n % 6);
-        if (n === 2) forgotten.push(two.engine.forgetAll("jobs"));
-        return one.engine.retry(id);
+        if (n === 2) forgotten.push(two.engine.deadLetters.deleteAll("jobs"));
+        return one.engine.tasks.retry(id);
       }),
     );
     const [count = 0] = await Promise.all(forgotten);
@@ -235,12 +235,16 @@ describe("two clients at once", () => {
     const due = Array.from({ length: 500 }, (_, n) => `d${n}`);
     await Promise.all(due.map((id) => one.submit({ id, delayMs: 60_000 })));
     await Promise.all(due.map((id, n) => one.redis.zadd(one.key("scheduled"), "XX", n + 1, id)));
-    const ticks = await Promise.all(clients.flatMap((client) => [client.engine.tick(0), client.engine.tick(0)]));
+    const ticks = await Promise.all(
+      clients.flatMap((client) => [client.engine.maintenance.tick(0), client.engine.maintenance.tick(0)]),
+    );
     expect(ticks.reduce((sum, tick) => sum + tick.promoted, 0)).to.equal(due.length);
     expect(await one.redis.zrange(one.key("waiting"), "0", "-1")).to.deep.equal(due);
     const taken = await Promise.all(clients.map((client, n) => client.reserve(50, { worker: `w${n}` })));
     await Promise.all(taken.flat().map((task) => one.endLease(task.id)));
-    const lost = (await Promise.all(clients.map((client) => client.engine.tick(0)))).flatMap((tick) => tick.lost);
+    const lost = (await Promise.all(clients.map((client) => client.engine.maintenance.tick(0)))).flatMap(
+      (tick) => tick.lost,
+    );
     expect(lost.map((task) => task.id).sort()).to.deep.equal(
       taken
         .flat()

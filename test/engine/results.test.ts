@@ -30,7 +30,7 @@ describe("the result of a task in the store", () => {
     await jobs.submit({ id });
     const [task] = await jobs.reserve();
     const lease = { queue: "jobs", id, fence: task?.fence ?? "" };
-    expect(await jobs.engine.complete(lease, answer, jobs.settings)).to.equal("done");
+    expect(await jobs.engine.leases.complete(lease, answer, jobs.settings)).to.equal("done");
     return id;
   }
 
@@ -74,19 +74,19 @@ describe("the result of a task in the store", () => {
   it("is removed from the hash if it is deleted or the dead task is retried", async () => {
     jobs = await openEngine({ settings: { attempts: 1 } });
     const destroyed = await succeed(answerOf("x".repeat(200)));
-    expect(await jobs.engine.cancel(destroyed, "jobs")).to.equal("destroyed");
+    expect(await jobs.engine.tasks.cancel(destroyed, "jobs")).to.equal("destroyed");
     expect(await inHash(destroyed)).to.deep.equal([]);
 
     const { id } = await jobs.submit().then(async () => (await jobs.reserve())[0] ?? { id: "" });
     const [fence = ""] = (await jobs.redis.hget(jobs.key("task", id), TASK.run))?.split(" ") ?? [];
     const failure = { kind: "retry", delayMs: 0, error: "again", code: "task-failed" } as const;
-    await jobs.engine.fail(
+    await jobs.engine.leases.fail(
       { queue: "jobs", id, fence },
       { ...failure, result: answerOf("y".repeat(100)) },
       jobs.settings,
     );
     expect((await jobs.look(id)).result?.body.toString()).to.equal("y".repeat(100));
-    expect(await jobs.engine.retry(id)).to.equal("waiting");
+    expect(await jobs.engine.tasks.retry(id)).to.equal("waiting");
     expect(await inHash(id)).to.deep.equal([]);
   });
 

@@ -23,7 +23,7 @@ describe("the engine's time", () => {
   });
 
   const ok = { status: 200, contentType: "text/plain", headers: {}, body: Buffer.from("ok") };
-  const look = (id: string) => t.engine.inspect(id, { result: true });
+  const look = (id: string) => t.engine.tasks.inspect(id, { result: true });
   const ids = (tasks: readonly { id: string }[]) => tasks.map((task) => task.id);
   /** From now on this process's clock is wrong by so much. */
   const shift = (ms: number) => {
@@ -39,16 +39,16 @@ describe("the engine's time", () => {
     }
     shift(HOUR_MS);
     await t.submit({ id: "later", delayMs: HOUR_MS / 2 });
-    expect(await t.engine.tick(0)).to.include({ promoted: 0 });
+    expect(await t.engine.maintenance.tick(0)).to.include({ promoted: 0 });
     expect(ids(await t.reserve(2))).to.deep.equal(["t0", "t1"]);
     shift(-HOUR_MS);
     const [task] = await t.reserve(1, { leaseMs: 60_000 });
     if (!task) throw new Error("nothing to take");
     shift(HOUR_MS);
-    expect((await t.engine.tick(0)).lost, "leases that hold").to.deep.equal([]);
+    expect((await t.engine.maintenance.tick(0)).lost, "leases that hold").to.deep.equal([]);
     const lease = { queue: "jobs", id: task.id, fence: task.fence };
-    expect(await t.engine.renew(lease, 60_000)).to.equal("ok");
-    expect(await t.engine.complete(lease, ok, t.settings)).to.equal("done");
+    expect(await t.engine.leases.renew(lease, 60_000)).to.equal("ok");
+    expect(await t.engine.leases.complete(lease, ok, t.settings)).to.equal("done");
     const seen = await look(task.id);
     expect(seen).to.include({ state: "succeeded", expired: false });
     expect(seen?.finishedMs).to.be.within(realNow() - 60_000, realNow() + 60_000);
@@ -80,10 +80,10 @@ describe("the engine's time", () => {
     if (!a || !b || !c) throw new Error("nothing to take");
     await t.submit({ id: "e" });
     const failure = { kind: "retry", delayMs: 0, error: "boom", code: "task-failed", result: ok } as const;
-    expect(await t.engine.fail(b, failure, t.settings)).to.equal("retrying");
-    expect(await t.engine.lose(a, t.settings)).to.equal("waiting");
-    expect(await t.engine.release(c, t.settings)).to.equal("released");
-    await t.engine.tick(0);
+    expect(await t.engine.leases.fail(b, failure, t.settings)).to.equal("retrying");
+    expect(await t.engine.leases.lose(a, t.settings)).to.equal("waiting");
+    expect(await t.engine.leases.release(c, t.settings)).to.equal("released");
+    await t.engine.maintenance.tick(0);
     expect(ids(await t.reserve(10))).to.deep.equal(["a", "b", "c", "d", "e"]);
   });
 
@@ -129,10 +129,12 @@ describe("the engine's time", () => {
     const done: string[] = [];
     while (done.length < all.length) {
       const taken = await t.reserve(20);
-      const endings = taken.map(({ id, fence }) => t.engine.complete({ queue: "jobs", id, fence }, ok, t.settings));
+      const endings = taken.map(({ id, fence }) =>
+        t.engine.leases.complete({ queue: "jobs", id, fence }, ok, t.settings),
+      );
       expect(new Set(await Promise.all(endings))).to.deep.equal(new Set(["done"]));
       done.push(...ids(taken));
-      await t.engine.tick(0);
+      await t.engine.maintenance.tick(0);
     }
     flushing = false;
     expect(await flush).to.be.above(10);
@@ -163,7 +165,7 @@ describe("the engine's time", () => {
     );
     await Promise.all(
       taken.map(({ id, fence, input: body }) =>
-        t.engine.complete({ queue: "jobs", id, fence }, { ...ok, body }, t.settings),
+        t.engine.leases.complete({ queue: "jobs", id, fence }, { ...ok, body }, t.settings),
       ),
     );
     for (const [id, input] of inputs) {
@@ -182,9 +184,9 @@ describe("the engine's time", () => {
     const taken = await t.reserve(100, { reservation: "r" });
     expect(ids(taken)).to.deep.equal(all);
     expect(ids(await t.reserve(100, { reservation: "r" }))).to.deep.equal(all);
-    const lost = taken.map(({ id, fence }) => t.engine.lose({ queue: "jobs", id, fence }, t.settings));
+    const lost = taken.map(({ id, fence }) => t.engine.leases.lose({ queue: "jobs", id, fence }, t.settings));
     expect(new Set(await Promise.all(lost))).to.deep.equal(new Set(["waiting"]));
-    expect(new Set(await Promise.all(all.map((id) => t.engine.cancel(id, "jobs"))))).to.deep.equal(
+    expect(new Set(await Promise.all(all.map((id) => t.engine.tasks.cancel(id, "jobs"))))).to.deep.equal(
       new Set(["canceled"]),
     );
   });

@@ -27,7 +27,7 @@ export interface TestEngine {
   /** A key in partition 0; by default that of the test's queue. */
   key(kind: keyof typeof KEYS, name?: string): string;
   /** Submits to the test's queue; by default under a new id. */
-  submit(options?: Partial<Submission>): ReturnType<Engine["submit"]>;
+  submit(options?: Partial<Submission>): ReturnType<Engine["tasks"]["submit"]>;
   /** Reserves from partition 0 for a worker. */
   reserve(
     count?: number,
@@ -111,7 +111,8 @@ export async function openEngine(
     key,
     makeDue: (id) => redis.zadd(key("scheduled"), "XX", 1, id),
     endLease: (id) => redis.zadd(key("leases"), "XX", 1, id),
-    submit: (submission = {}) => engine.submit(submissionOf(fresh("task-"), "jobs", '{"n":1}', submission), settings),
+    submit: (submission = {}) =>
+      engine.tasks.submit(submissionOf(fresh("task-"), "jobs", '{"n":1}', submission), settings),
     reserve: async (count = 1, { worker = "w1", lane = 0, reservation, leaseMs = 15_000 } = {}) => {
       const request = {
         queue: "jobs",
@@ -122,13 +123,13 @@ export async function openEngine(
         rate: settings.rate,
         reservation: reservation ?? fresh("r"),
       };
-      const { tasks } = await engine.reserve(0, request);
+      const { tasks } = await engine.leases.reserve(0, request);
       return await Promise.all(
-        tasks.map(async (task) => ({ ...task, input: (await engine.inputOf(task)) ?? Buffer.alloc(0) })),
+        tasks.map(async (task) => ({ ...task, input: (await engine.tasks.inputOf(task)) ?? Buffer.alloc(0) })),
       );
     },
     look: async (id) => {
-      const seen = await engine.inspect(id, { result: true });
+      const seen = await engine.tasks.inspect(id, { result: true });
       if (!seen) throw new Error(`${id} is unknown`);
       return seen;
     },

@@ -77,7 +77,7 @@ export async function openWorkshop(handlers: readonly Handler[], options: Worksh
   const connections: Awaited<ReturnType<typeof connectOnce>>[] = [];
 
   const look = async (id: string) => {
-    const seen = await engine.inspect(id, { result: true });
+    const seen = await engine.tasks.inspect(id, { result: true });
     if (!seen) throw new Error(`task ${id} is unknown`);
     return seen;
   };
@@ -106,7 +106,7 @@ export async function openWorkshop(handlers: readonly Handler[], options: Worksh
       const queue = submission.queue ?? handlers[0]?.queue ?? "";
       const id = `task-${ids}`;
       const made = submissionOf(id, queue, JSON.stringify(input) ?? "null", submission);
-      const { verdict } = await engine.submit(made, engine.settings(queue));
+      const { verdict } = await engine.tasks.submit(made, engine.queues.settings(queue));
       if (verdict !== "new") throw new Error(`not accepted: ${verdict}`);
       return submission.id ?? id;
     },
@@ -150,7 +150,7 @@ function hastyTicker(engine: Engine): Loop {
   return new Loop({
     intervalMs: 25,
     tick: async () => {
-      await Promise.all(engine.keys.tags.map((_, partition) => engine.tick(partition)));
+      await Promise.all(engine.keys.tags.map((_, partition) => engine.maintenance.tick(partition)));
       return undefined;
     },
     onError: () => undefined,

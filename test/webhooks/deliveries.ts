@@ -43,7 +43,7 @@ export async function openDeliveries(
   const whole: Handler = deliverer({
     guard: new AddressGuard(parseAllowList(["127.0.0.1"]), { plainHttp: "listed" }),
     secrets: [],
-    look: (id) => engine.inspect(id, { result: true }),
+    look: (id) => engine.tasks.inspect(id, { result: true }),
     describe: (seen) => monitorDocument(seen, 1),
     pauseMs: () => 1,
     ...parts,
@@ -70,7 +70,7 @@ export async function openDeliveries(
   const ticker = new Loop({
     intervalMs: 20,
     tick: async () => {
-      await engine.tick(0);
+      await engine.maintenance.tick(0);
       return undefined;
     },
     onError: () => undefined,
@@ -81,7 +81,10 @@ export async function openDeliveries(
     engine,
     redis: t.redis,
     submit: async (id, webhook, input = {}) => {
-      await engine.submit(submissionOf(id, "jobs", JSON.stringify(input), { webhook }), engine.settings("jobs"));
+      await engine.tasks.submit(
+        submissionOf(id, "jobs", JSON.stringify(input), { webhook }),
+        engine.queues.settings("jobs"),
+      );
     },
     follower: (id) =>
       eventually(async () => {
@@ -89,7 +92,7 @@ export async function openDeliveries(
         return key === undefined ? false : key.slice(storedKey(t.keys.tag(0), "task", "").length);
       }) as Promise<string>,
     until: async (id, state) => {
-      await eventually(async () => (await engine.inspect(id, { result: false }))?.state === state);
+      await eventually(async () => (await engine.tasks.inspect(id, { result: false }))?.state === state);
     },
     close: async () => {
       await worker.stop();

@@ -64,16 +64,16 @@ describe("an event that is retried", () => {
     for (const queue of queues.keys()) {
       const take = async (reservation: string, count: number) => {
         const request = { queue, worker: "w", lane: 0, reservation, count, leaseMs: 15_000, rate: undefined };
-        return (await engine.reserve(0, request)).tasks;
+        return (await engine.leases.reserve(0, request)).tasks;
       };
       for (const id of ["first", "second"]) await t.submit({ id: `${queue}-${id}`, queue, priority: 2 });
       const [task] = await take("a", 1);
       if (!task) throw new Error("nothing to take");
       const result = { status: 500, contentType: null, headers: {}, body: Buffer.alloc(0) };
       const failure = { kind: "retry", delayMs: 0, error: "x", code: "task-failed", result } as const;
-      await engine.fail({ queue, id: task.id, fence: task.fence }, failure, { ...t.settings, attempts: 3 });
+      await engine.leases.fail({ queue, id: task.id, fence: task.fence }, failure, { ...t.settings, attempts: 3 });
       await t.submit({ id: `${queue}-less-urgent`, queue });
-      await eventually(async () => (await engine.tick(0)).promoted > 0);
+      await eventually(async () => (await engine.maintenance.tick(0)).promoted > 0);
       const order = queue === "jobs" ? ["first", "second", "less-urgent"] : ["second", "first", "less-urgent"];
       expect((await take("b", 3)).map(({ id }) => id)).to.deep.equal(order.map((id) => `${queue}-${id}`));
     }

@@ -40,8 +40,8 @@ describe("the task that a handler gets", () => {
       await gate.promise;
     });
     let sent = 0;
-    const progress = shop.engine.progress.bind(shop.engine);
-    shop.engine.progress = (...args) => {
+    const progress = shop.engine.leases.progress.bind(shop.engine);
+    shop.engine.leases.progress = (...args) => {
       sent += 1;
       return progress(...args);
     };
@@ -63,7 +63,7 @@ describe("the task that a handler gets", () => {
       await gate.promise;
       return "done";
     });
-    shop.engine.progress = () => Promise.reject(new PaihaoError("store-unavailable"));
+    shop.engine.leases.progress = () => Promise.reject(new PaihaoError("store-unavailable"));
     await shop.worker();
     const id = await shop.submit(1);
     await shop.ended(id, "running");

@@ -36,10 +36,10 @@ describe("a worker that stops", () => {
   it("sends no more requests for work once it is stopped", async () => {
     const handler = defineHandler({ queue: "jobs", concurrency: 2, run: () => undefined });
     shop = await openWorkshop([handler], { env: { PARTITIONS: "3" } });
-    const reserve = shop.engine.reserve.bind(shop.engine);
+    const reserve = shop.engine.leases.reserve.bind(shop.engine);
     const [asked, answer] = [deferred(), deferred()];
     let requests = 0;
-    shop.engine.reserve = async (partition, request) => {
+    shop.engine.leases.reserve = async (partition, request) => {
       if (request.queue === "jobs") requests += 1;
       asked.resolve();
       await answer.promise;
@@ -116,7 +116,7 @@ describe("a worker that stops", () => {
     const worker = await shop.worker({ drainTimeoutMs: 0 });
     const id = await shop.submit(1);
     await shop.ended(id, "running");
-    await shop.engine.cancel(id, "jobs");
+    await shop.engine.tasks.cancel(id, "jobs");
     await worker.stop();
     expect((await shop.look(id)).state).to.equal("canceled");
   });
@@ -140,6 +140,6 @@ describe("a worker that stops", () => {
     // Whoever listened would ask now, on the connection that the look travels on.
     await announced.promise;
     expect([runs, (await shop.look(id)).state]).to.deep.equal([0, "waiting"]);
-    expect((await shop.engine.figures(["jobs"]))[0]?.snapshot).to.include({ workers: 0, slots: 0 });
+    expect((await shop.engine.queues.figures(["jobs"]))[0]?.snapshot).to.include({ workers: 0, slots: 0 });
   });
 });

@@ -47,10 +47,10 @@ describe("a handler that ignores its signal", function () {
     return /paihao_handlers_overdue\{queue="jobs"\} (\d+)/.exec(text)?.[1];
   };
   const overdue = () => eventually(async () => expect(await gauge()).to.equal("1"));
-  const running = async () => (await shop.engine.figures(["jobs"]))[0]?.snapshot.running;
+  const running = async () => (await shop.engine.queues.figures(["jobs"]))[0]?.snapshot.running;
 
   const stops: Readonly<Record<string, { timeout?: string; stop(id: string): Promise<unknown>; end: object }>> = {
-    "a cancel": { stop: (id) => shop.engine.cancel(id, "jobs"), end: { state: "canceled" } },
+    "a cancel": { stop: (id) => shop.engine.tasks.cancel(id, "jobs"), end: { state: "canceled" } },
     "its deadline": {
       stop: (id) => passDeadline(shop, id),
       end: { state: "canceled", errorCode: "deadline-passed" },
@@ -104,7 +104,7 @@ describe("a handler that ignores its signal", function () {
     await shop.worker();
     const id = await shop.submit(1);
     await begun();
-    await shop.engine.cancel(id, "jobs");
+    await shop.engine.tasks.cancel(id, "jobs");
     await overdue();
     expect(await shop.look(id)).to.include({ state: "running", cancelRequested: true });
     gate.resolve();
@@ -116,7 +116,7 @@ describe("a handler that ignores its signal", function () {
     await shop.worker();
     const id = await shop.submit(1);
     await begun();
-    await shop.engine.cancel(id, "jobs");
+    await shop.engine.tasks.cancel(id, "jobs");
     expect((await shop.ended(id)).state).to.equal("canceled");
     expect(journal).to.deep.equal(["begin 1"]);
   });
@@ -127,7 +127,7 @@ describe("a handler that ignores its signal", function () {
     const id = await shop.submit(1, { key: "account" });
     await begun();
     const released = deferred<string>();
-    shop.engine.release = async ({ id: of }) => {
+    shop.engine.leases.release = async ({ id: of }) => {
       released.resolve(of);
       return "released";
     };
@@ -143,9 +143,9 @@ describe("a handler that ignores its signal", function () {
     await shop.worker();
     const id = await shop.submit(1);
     await begun();
-    await shop.engine.cancel(id, "jobs");
+    await shop.engine.tasks.cancel(id, "jobs");
     await overdue();
-    shop.engine.renew = async () => "stale";
+    shop.engine.leases.renew = async () => "stale";
     const next = await shop.submit(2);
     expect(await shop.answer(next)).to.equal("done");
     expect(await gauge()).to.equal("1");
@@ -156,7 +156,7 @@ describe("a handler that ignores its signal", function () {
     const worker = await shop.worker();
     const id = await shop.submit(1);
     await begun();
-    await shop.engine.cancel(id, "jobs");
+    await shop.engine.tasks.cancel(id, "jobs");
     await worker.stuck;
     expect(await shop.engine.metrics.exposition()).to.contain('paihao_handlers_stuck_total{queue="jobs"} 1');
     const lines = shop.log.filter(({ msg }) => String(msg).includes("ignoring its signal"));

@@ -29,9 +29,9 @@ describe("a task with a large input", () => {
 
   it("is not run without it: it waits until it can be read, without using up an attempt", async () => {
     const { engine } = shop;
-    const inputOf = engine.inputOf.bind(engine);
+    const inputOf = engine.tasks.inputOf.bind(engine);
     let failures = 0;
-    engine.inputOf = (task) => {
+    engine.tasks.inputOf = (task) => {
       failures += 1;
       return failures === 1 ? Promise.reject(new PaihaoError("store-unavailable")) : inputOf(task);
     };

@@ -116,11 +116,11 @@ describe("what a handler writes", () => {
   it("is refused once the lease is lost", async () => {
     let said = "";
     await open(async (_, task) => {
-      await shop.engine.release(
+      await shop.engine.leases.release(
         { queue: "jobs", id: task.id, fence: String(task.fence) },
-        shop.engine.settings("jobs"),
+        shop.engine.queues.settings("jobs"),
       );
-      await shop.engine.cancel(task.id, "jobs");
+      await shop.engine.tasks.cancel(task.id, "jobs");
       said = await refusal(task.write("late"));
     });
     const id = await shop.submit(1);

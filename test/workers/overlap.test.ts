@@ -91,14 +91,14 @@ describe("handlers that are stopped at random moments, many of which ignore it",
       if (cancelAfterMs !== undefined) {
         await work(cancelAfterMs);
         // One that has succeeded is undone when it is destroyed.
-        await shop.engine.cancel(id, queue);
+        await shop.engine.tasks.cancel(id, queue);
       }
       return { id, queue };
     };
     const tasks = await Promise.all(Array.from({ length: TASKS }, (_, nth) => submit(nth)));
     for (const { id } of tasks) await eventually(async () => isOutcome((await shop.look(id)).state), 60_000);
     await eventually(async () => {
-      const [row] = await shop.engine.figures(["paihao.undo"]);
+      const [row] = await shop.engine.queues.figures(["paihao.undo"]);
       const { waiting = 1, running: busy = 1, scheduled = 1 } = row?.snapshot ?? {};
       return waiting + busy + scheduled === 0;
     }, 60_000);

@@ -17,9 +17,9 @@ describe("a worker of a queue in several partitions", () => {
   it("asks only partitions that may have work, and the others now and then", async () => {
     await open();
     const { engine } = shop;
-    const reserve = engine.reserve.bind(engine);
+    const reserve = engine.leases.reserve.bind(engine);
     let asked = 0;
-    engine.reserve = (partition, request) => {
+    engine.leases.reserve = (partition, request) => {
       if (request.queue === "spread") asked += 1;
       return reserve(partition, request);
     };

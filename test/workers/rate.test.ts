@@ -22,9 +22,9 @@ describe("a worker of a queue with a rate", () => {
   /** How often it asks for work beyond the usual polls. */
   const askedMeanwhile = async () => {
     const { engine } = shop;
-    const reserve = engine.reserve.bind(engine);
+    const reserve = engine.leases.reserve.bind(engine);
     let asked = 0;
-    engine.reserve = (partition, request) => {
+    engine.leases.reserve = (partition, request) => {
       if (request.queue === "jobs") asked += 1;
       return reserve(partition, request);
     };
@@ -36,12 +36,12 @@ describe("a worker of a queue with a rate", () => {
 
   it("rests while the queue is paused", async () => {
     await open(Promise.resolve());
-    await shop.engine.pause("jobs", true);
+    await shop.engine.queues.pause("jobs", true);
     const ids = [];
     for (let n = 0; n < 10; n += 1) ids.push(await shop.submit({}, { key: null }));
     await shop.worker();
     expect(await askedMeanwhile()).to.be.below(10);
-    await shop.engine.pause("jobs", false);
+    await shop.engine.queues.pause("jobs", false);
     const [first = ""] = ids;
     await shop.ended(first);
   });

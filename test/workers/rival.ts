@@ -10,15 +10,15 @@ import { createLog } from "../../src/log.ts";
 const [, , url = "", prefix = ""] = process.argv;
 const handler = defineHandler({ queue: "jobs", run: () => undefined });
 const { engine, close } = await openEngine(readConfig({ KEY_PREFIX: prefix }), url, [handler], createLog("silent"));
-const settings = engine.settings("jobs");
-for (let lost = 0; lost === 0; lost = (await engine.tick(0)).lost.length) {
+const settings = engine.queues.settings("jobs");
+for (let lost = 0; lost === 0; lost = (await engine.maintenance.tick(0)).lost.length) {
   await new Promise((resolve) => setTimeout(resolve, 20));
 }
 const request = { queue: "jobs", worker: "rival", reservation: "only", count: 1, leaseMs: 60_000, rate: undefined };
-const [task] = (await engine.reserve(0, request)).tasks;
+const [task] = (await engine.leases.reserve(0, request)).tasks;
 if (task) {
   const body = Buffer.from('"the rival was first"');
   const result = { status: 200, contentType: "application/json", headers: {}, body };
-  await engine.complete({ queue: "jobs", id: task.id, fence: task.fence }, result, settings);
+  await engine.leases.complete({ queue: "jobs", id: task.id, fence: task.fence }, result, settings);
 }
 close();

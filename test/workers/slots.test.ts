@@ -30,9 +30,9 @@ describe("a worker's slots", () => {
 
   /** Makes every other reservation fail for the worker after the store has made it. */
   const loseEveryOtherAnswer = ({ engine }: Workshop) => {
-    const reserve = engine.reserve.bind(engine);
+    const reserve = engine.leases.reserve.bind(engine);
     let taken = 0;
-    engine.reserve = async (partition, request) => {
+    engine.leases.reserve = async (partition, request) => {
       const reply = await reserve(partition, request);
       if (reply.tasks.length === 0) return reply;
       taken += 1;
@@ -95,7 +95,7 @@ describe("a worker's slots", () => {
     const { handler } = counting(Promise.resolve(), 3);
     shop = await openWorkshop([handler]);
     const [one] = await Promise.all([shop.worker(), shop.worker()]);
-    const snapshot = async () => (await shop.engine.figures(["counted"]))[0]?.snapshot;
+    const snapshot = async () => (await shop.engine.queues.figures(["counted"]))[0]?.snapshot;
     await eventually(async () => (await snapshot())?.slots === 6);
     expect((await snapshot())?.workers).to.equal(2);
     await one?.stop();
@@ -107,10 +107,10 @@ describe("a worker's slots", () => {
     const { seen, handler } = counting(gate.promise, 32);
     shop = await openWorkshop([handler]);
     const { engine } = shop;
-    const reserve = engine.reserve.bind(engine);
+    const reserve = engine.leases.reserve.bind(engine);
     const underway = new Set<number | undefined>();
     let most = 0;
-    engine.reserve = async (partition, request) => {
+    engine.leases.reserve = async (partition, request) => {
       expect(underway).to.not.include(request.lane);
       underway.add(request.lane);
       most = Math.max(most, underway.size);
@@ -147,9 +147,9 @@ describe("a worker's slots", () => {
     const gate = deferred();
     const { seen, handler } = counting(gate.promise, 2);
     shop = await openWorkshop([handler]);
-    const reserve = shop.engine.reserve.bind(shop.engine);
+    const reserve = shop.engine.leases.reserve.bind(shop.engine);
     const brought: number[] = [];
-    shop.engine.reserve = async (partition, request) => {
+    shop.engine.leases.reserve = async (partition, request) => {
       // As if the request had been sent when both slots were free.
       const reply = await reserve(partition, { ...request, count: 2 });
       if (reply.tasks.length > 0) brought.push(reply.tasks.length);
@@ -158,9 +158,9 @@ describe("a worker's slots", () => {
     await shop.worker();
     const ids = [await shop.submit(1)];
     await eventually(() => seen.running === 1);
-    await shop.engine.pause("counted", true);
+    await shop.engine.queues.pause("counted", true);
     ids.push(await shop.submit(2), await shop.submit(3));
-    await shop.engine.pause("counted", false);
+    await shop.engine.queues.pause("counted", false);
     await eventually(async () => seen.running === 2 && (await shop.look(String(ids[2]))).state === "waiting");
     expect(brought).to.deep.equal([1, 2]);
     expect(await shop.look(String(ids[2]))).to.include({ index: 0, attempts: 0, lost: 0 });

@@ -38,7 +38,8 @@ export class Sample {
 }
 
 /** What a calibration reads: an engine, or a substitute in tests. */
-interface CalibrationParts extends Pick<Inspector, "inspect"> {
+interface CalibrationParts {
+  readonly tasks: Pick<Inspector, "inspect">;
   readonly metrics: Metrics;
   readonly sample: Sample;
 }
@@ -73,7 +74,7 @@ export class Calibration implements Role {
 
   async #look(id: string, { queue, lowMs, highMs }: GivenEstimate): Promise<void> {
     const { metrics, sample } = this.#parts;
-    const seen = await this.#parts.inspect(id, { result: false });
+    const seen = await this.#parts.tasks.inspect(id, { result: false });
     if (seen?.state === "waiting") return;
     sample.given.delete(id);
     // After a second attempt the start is another one; a canceled task has none.

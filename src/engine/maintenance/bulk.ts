@@ -34,15 +34,15 @@ export interface BulkDone {
 
 /** One bounded step of doing something to all wanted tasks of a list. @throws PaihaoError store-unavailable */
 export async function bulkStep(
-  engine: Pick<Engine, "cancel" | "retry">,
+  engine: Pick<Engine, "tasks">,
   { action, queue, filter, after, dryRun, byTime, page }: BulkStep,
 ): Promise<BulkDone> {
   const asOfMs = after?.asOfMs;
   const bounded = byTime ? { lastScore: asOfMs, filter } : { filter: { ...filter, beforeMs: asOfMs } };
   const { entries, next, looked, nowMs } = await page({ queue, after, limit: BATCH_LIMIT, ...bounded });
   const act = async (id: string): Promise<boolean> => {
-    if (action === "retry") return (await engine.retry(id)) === "waiting";
-    const verdict = await engine.cancel(id, queue, action === "cancel" ? "pending" : "ended");
+    if (action === "retry") return (await engine.tasks.retry(id)) === "waiting";
+    const verdict = await engine.tasks.cancel(id, queue, action === "cancel" ? "pending" : "ended");
     return verdict === "canceled" || verdict === "requested" || verdict === "destroyed";
   };
   const changed = dryRun ? [] : await Promise.all(entries.map(({ id }) => act(id)));

@@ -45,17 +45,17 @@ export class DeadLetters {
   }
 
   /** Deletes them all; returns how many. Stops when the signal fires. @throws PaihaoError store-unavailable */
-  async forgetAll(queue: string, signal?: AbortSignal): Promise<number> {
-    let forgotten = 0;
+  async deleteAll(queue: string, signal?: AbortSignal): Promise<number> {
+    let deleted = 0;
     for (const tag of this.#keys.tags) {
       for (let left = await this.#deadIn(tag, queue); left > 0 && !signal?.aborted; ) {
         const limit = Math.min(BATCH_LIMIT, left);
         const some = await this.#scripts.forget(tag, { queue, limit, call: newCall() });
-        forgotten += some;
+        deleted += some;
         left = some < limit ? 0 : left - some;
       }
     }
-    return forgotten;
+    return deleted;
   }
 
   async #deadIn(tag: string, queue: string): Promise<number> {

@@ -14,13 +14,13 @@ export interface GaugeSources {
 /** Reads the gauges. Never throws: that the store cannot be reached is one of them. */
 export async function readGauges({ engine, readiness, nodes }: GaugeSources): Promise<Gauges> {
   const [rows, reasons, storeNodes] = await Promise.all([
-    engine.allFigures().catch(() => null),
+    engine.queues.allFigures().catch(() => null),
     readiness(),
     nodes().catch(() => []),
   ]);
   const queues = rows?.map((row) => {
     const { snapshot, dead, oldestWaitingMs, lateMs } = row;
-    const { targetWaitMs, rests } = engine.settings(snapshot.queue);
+    const { targetWaitMs, rests } = engine.queues.settings(snapshot.queue);
     const resting = rests ? snapshot.resting : null;
     return {
       ...snapshot,
@@ -28,10 +28,10 @@ export async function readGauges({ engine, readiness, nodes }: GaugeSources): Pr
       oldestWaitingMs,
       lateMs,
       resting,
-      orphaned: engine.isOrphaned(row),
+      orphaned: engine.queues.isOrphaned(row),
       slotsWanted: slotsWanted(row, targetWaitMs),
     };
   });
-  const writable = rows !== null && engine.refusals.size === 0;
+  const writable = rows !== null && engine.maintenance.refusals.size === 0;
   return { ready: reasons.length === 0, writable, queues: queues ?? null, nodes: storeNodes };
 }

@@ -38,42 +38,70 @@ export interface WorkerRow {
   readonly running: readonly RunningTask[];
 }
 
-/** The workers of queues, with the tasks that they have: of each queue only so many. @throws PaihaoError store-unavailable */
-export async function workersOf(
-  scripts: Pick<Scripts, "workers" | "page">,
-  keys: Keys,
-  homes: Homes,
-  queues: readonly string[],
-): Promise<{ workers: readonly WorkerRow[]; truncated: boolean }> {
-  const rows = new Map<string, { about: AboutWorker | null; seenMs: number | null; slots: Map<string, number> }>();
-  let truncated = false;
-  for (let i = 0; i < queues.length; i += QUEUES) {
-    const { nowMs, slots, abouts } = await scripts.workers(keys.tag(0), queues.slice(i, i + QUEUES), MOST);
-    truncated ||= abouts.length >= MOST;
-    for (const { worker, about, leftMs } of abouts) {
-      if (!rows.has(worker)) rows.set(worker, { ...aboutOf(about, nowMs, leftMs), slots: new Map() });
+/** The workers of all processes, as they report themselves. */
+export class Workers {
+  readonly #parts: { readonly scripts: Scripts; readonly keys: Keys; readonly homes: Homes };
+
+  constructor(parts: { readonly scripts: Scripts; readonly keys: Keys; readonly homes: Homes }) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Reports to every partition that a worker is alive, with its slots for each queue, since estimates and lost workers are known in
+   * each; what it tells of itself only to the first. Returns the ms since a task of these queues last lost its worker, or infinity.
+   * @param ttlMs how long this is valid; 0 removes the worker
+   * @param options.again every partition has been told the same before
+   */
+  async heartbeat(
+    worker: string,
+    ttlMs: number,
+    slots: ReadonlyMap<string, number>,
+    { about, again = false }: { readonly about?: AboutWorker; readonly again?: boolean } = {},
+  ): Promise<number> {
+    const { scripts, keys } = this.#parts;
+    const text = about === undefined ? "" : JSON.stringify(about);
+    const sinceLossMs = await Promise.all(
+      keys.tags.map((tag, partition) =>
+        scripts.heartbeat(tag, worker, ttlMs, slots, partition === 0 ? text : "", again),
+      ),
+    );
+    return Math.min(...sinceLossMs);
+  }
+
+  /** The workers of queues, with the tasks that they have: of each queue only so many. @throws PaihaoError store-unavailable */
+  async list(queues: readonly string[]): Promise<{ workers: readonly WorkerRow[]; truncated: boolean }> {
+    const { scripts, keys } = this.#parts;
+    const rows = new Map<string, { about: AboutWorker | null; seenMs: number | null; slots: Map<string, number> }>();
+    let truncated = false;
+    for (let i = 0; i < queues.length; i += QUEUES) {
+      const { nowMs, slots, abouts } = await scripts.workers(keys.tag(0), queues.slice(i, i + QUEUES), MOST);
+      truncated ||= abouts.length >= MOST;
+      for (const { worker, about, leftMs } of abouts) {
+        if (!rows.has(worker)) rows.set(worker, { ...aboutOf(about, nowMs, leftMs), slots: new Map() });
+      }
+      for (const { queue, worker, slots: count } of slots) rows.get(worker)?.slots.set(queue, count);
     }
-    for (const { queue, worker, slots: count } of slots) rows.get(worker)?.slots.set(queue, count);
-  }
-  const running = new Map<string, RunningTask[]>();
-  for (const queue of queues) {
-    const page = await pageOf(scripts, keys, homes, "leases", { queue, after: null, limit: MOST });
-    truncated ||= page.next !== null;
-    for (const { id, run } of page.entries) {
-      const { startedMs, attempts, worker } = runOf(run);
-      const tasks = running.get(worker) ?? [];
-      tasks.push({ id, queue, startedMs, attempt: attempts });
-      running.set(worker, tasks);
+    const running = new Map<string, RunningTask[]>();
+    for (const queue of queues) {
+      const page = await pageOf(this.#parts, "leases", { queue, after: null, limit: MOST });
+      truncated ||= page.next !== null;
+      for (const { id, run } of page.entries) {
+        const { startedMs, attempts, worker } = runOf(run);
+        const tasks = running.get(worker) ?? [];
+        tasks.push({ id, queue, startedMs, attempt: attempts });
+        running.set(worker, tasks);
+      }
     }
+    const workers: WorkerRow[] = [];
+    for (const [id, row] of rows) {
+      const end = workerEnd(id);
+      workers.push({ id, ...row, running: running.get(end) ?? [] });
+      running.delete(end);
+    }
+    for (const [id, tasks] of running)
+      workers.push({ id, about: null, seenMs: null, slots: new Map(), running: tasks });
+    return { workers, truncated };
   }
-  const workers: WorkerRow[] = [];
-  for (const [id, row] of rows) {
-    const end = workerEnd(id);
-    workers.push({ id, ...row, running: running.get(end) ?? [] });
-    running.delete(end);
-  }
-  for (const [id, tasks] of running) workers.push({ id, about: null, seenMs: null, slots: new Map(), running: tasks });
-  return { workers, truncated };
 }
 
 /** Reads "ttl JSON", of which `leftMs` are left; a program that leases tasks may have told nothing. */

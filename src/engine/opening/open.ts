@@ -110,7 +110,8 @@ export async function openEngine(
         const look = withTimeout(VERSION_MS, dataVersionProblem(redis, keys), () => new Error("no answer in time"));
         const problem = await look.catch(() => undefined);
         // The same in a cluster: what some partitions refuse, others may take.
-        const refusals = engine.refusals.size < keys.partitions ? [] : new Set(engine.refusals.values());
+        const refusals =
+          engine.maintenance.refusals.size < keys.partitions ? [] : new Set(engine.maintenance.refusals.values());
         // A process that accepts nothing needs no confirmation.
         const unconfirmed = config.role === "worker" ? undefined : await durabilityProblem(redis, durability);
         return [...warnings, problem, ...refusals, unconfirmed].filter((reason) => reason !== undefined);

@@ -9,9 +9,7 @@ import type { Page, PageRequest } from "./page.ts";
  * ones of lower partitions come first.
  */
 export async function finishedOf(
-  scripts: Scripts,
-  keys: Keys,
-  homes: Homes,
+  { scripts, keys, homes }: { readonly scripts: Scripts; readonly keys: Keys; readonly homes: Homes },
   { queue, after, limit, filter = {} }: PageRequest,
 ): Promise<Page> {
   const home = after === null ? -1 : keys.partitions === 1 ? 0 : await homes.find(after.id);

@@ -45,9 +45,7 @@ interface PartPlace extends OrderedPlace {
 
 /** The wanted tasks of an index after a given place, over all partitions, in order. The work is bounded, however few are wanted. */
 export async function pageOf(
-  scripts: Pick<Scripts, "page">,
-  keys: Keys,
-  homes: Homes,
+  { scripts, keys, homes }: { readonly scripts: Pick<Scripts, "page">; readonly keys: Keys; readonly homes: Homes },
   index: Index,
   request: PageRequest,
 ): Promise<Page> {

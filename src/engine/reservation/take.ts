@@ -81,13 +81,13 @@ export async function takeOrWait(
 /** Reads long inputs. A task whose input cannot be read is put off, and one whose input is gone fails. */
 async function withInputs(engine: Engine, { queue }: TakeRequest, tasks: readonly Reserved[]): Promise<WithInput[]> {
   const read = tasks.map(async (task): Promise<WithInput[]> => {
-    const input = await engine.inputOf(task).catch(() => undefined);
+    const input = await engine.tasks.inputOf(task).catch(() => undefined);
     if (input) return [{ ...task, input }];
-    const settings = engine.settings(queue);
+    const settings = engine.queues.settings(queue);
     const facts = { settings, attempt: task.attempt };
     const failure = failureOf(input === null ? INPUT_GONE : INPUT_UNREAD, facts, Math.random());
     // If this fails too, the lease expires.
-    await engine.fail({ queue, id: task.id, fence: task.fence }, failure, settings).catch(() => undefined);
+    await engine.leases.fail({ queue, id: task.id, fence: task.fence }, failure, settings).catch(() => undefined);
     return [];
   });
   return (await Promise.all(read)).flat();
@@ -171,11 +171,11 @@ class Take {
   }
 
   async #ask(partition: number, count: number, generation: number) {
-    const { rate } = this.#engine.settings(this.#request.queue);
+    const { rate } = this.#engine.queues.settings(this.#request.queue);
     const copy = { holder: this.#holder, generation, after: this.#after };
-    const reserved = await this.#engine.reserve(partition, { ...this.#request, count, rate, copy });
+    const reserved = await this.#engine.leases.reserve(partition, { ...this.#request, count, rate, copy });
     // Ticks know how long leases usually are; these may be shorter.
-    if (reserved.tasks.length > 0) this.#engine.noteDue(partition, this.#request.leaseMs);
+    if (reserved.tasks.length > 0) this.#engine.maintenance.noteDue(partition, this.#request.leaseMs);
     return reserved;
   }
 
@@ -204,10 +204,10 @@ class Take {
 
   /** Returns whether nothing is left to do; never rejects. */
   async #unreserve(partition: number): Promise<boolean> {
-    const { rate } = this.#engine.settings(this.#request.queue);
+    const { rate } = this.#engine.queues.settings(this.#request.queue);
     const by = { holder: this.#holder, generation: this.#generation };
     try {
-      await this.#engine.unreserve(partition, { ...this.#request, rate }, by);
+      await this.#engine.leases.unreserve(partition, { ...this.#request, rate }, by);
       return true;
     } catch (error) {
       return !isAway(error);

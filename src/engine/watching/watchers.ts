@@ -51,13 +51,19 @@ interface Entry {
   readonly listening: Listening;
 }
 
+/** What is watched. */
+interface WatchedEngine extends Pick<Engine, "notices"> {
+  readonly tasks: Pick<Engine["tasks"], "inspect">;
+  readonly queues: Pick<Engine["queues"], "figures">;
+}
+
 /**
  * Watches tasks for all callers of this process. What happens to a task is told by notices; that others before it have
  * started is not, so one pass a second looks at the places of all that wait, and only where their queue has moved. An idle
  * watcher costs no timer. Works as long as anything is watched, and needs neither start nor stop.
  */
 export class Watchers {
-  readonly #engine: Pick<Engine, "inspect" | "notices" | "figures">;
+  readonly #engine: WatchedEngine;
   readonly #entries = new Map<string, Entry>();
   readonly #loop: Loop;
   readonly #onError: (error: unknown) => void;
@@ -69,7 +75,7 @@ export class Watchers {
   /** The figures of each queue at the last pass. */
   #figures = new Map<string, string>();
 
-  constructor(engine: Pick<Engine, "inspect" | "notices" | "figures">, options: WatchersOptions = {}) {
+  constructor(engine: WatchedEngine, options: WatchersOptions = {}) {
     this.#engine = engine;
     this.#onError = options.onError ?? (() => undefined);
     this.#passMs = options.passMs ?? WATCH_DEFAULTS.passMs;
@@ -111,7 +117,7 @@ export class Watchers {
 
   /** @param list adds this process to the listeners of the task, where its record does not name it */
   async #inspect(entry: Entry, list: boolean): Promise<Inspection | null> {
-    const seen = await this.#engine.inspect(entry.id, { result: false, listen: list });
+    const seen = await this.#engine.tasks.inspect(entry.id, { result: false, listen: list });
     // Another task may come to have the id: its record names nobody yet.
     if (list || seen === null) entry.listed = seen !== null;
     return seen;
@@ -225,7 +231,7 @@ export class Watchers {
   /** Those of the queues whose figures are others than at the last pass: only there can anyone have moved up. */
   async #movedOf(queues: readonly string[]): Promise<ReadonlySet<string>> {
     const figures = new Map<string, string>();
-    const rows = await this.#engine.figures(queues);
+    const rows = await this.#engine.queues.figures(queues);
     for (const [n, queue] of queues.entries()) {
       const row = rows[n];
       // How long the oldest has waited changes by itself.

@@ -68,7 +68,7 @@ export class GatheredLines {
     }
     const { api, settings } = this.#context;
     const submissions = lines.map(({ submission }) => submission);
-    return api.engine.submitAll(submissions, settings).then((ends) => {
+    return api.engine.tasks.submitAll(submissions, settings).then((ends) => {
       for (const [n, one] of lines.entries()) {
         const end = ends[n] ?? { status: "rejected", reason: new PaihaoError("internal") };
         this.#tell(one, end.status === "fulfilled" ? this.#accepted(one, end.value) : this.#notStored(one, end.reason));

@@ -10,6 +10,6 @@ import { oneParameter } from "../input/parameters.ts";
 export async function readWebhook(search: URLSearchParams, api: Api, id?: string): Promise<string | null> {
   const given = oneParameter(search, "webhook");
   if (given === null) return null;
-  const known = id !== undefined && (await api.engine.inspect(id, { result: false })) !== null;
+  const known = id !== undefined && (await api.engine.tasks.inspect(id, { result: false })) !== null;
   return known ? given : api.checkWebhook(given);
 }

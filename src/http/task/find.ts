@@ -23,7 +23,7 @@ export async function findTask(
   // Otherwise the time of a refusal would reveal whether there is a result, and its size.
   const allowed = (task: Inspection) => maySee(access, task);
   const isAllowed = isId(id) || (access.scopes.has("read") && isFollower(id));
-  const seen = isAllowed ? await api.engine.inspect(id, { ...look, allowed }) : null;
+  const seen = isAllowed ? await api.engine.tasks.inspect(id, { ...look, allowed }) : null;
   // With an invalid link, existing and unknown tasks get the same response.
   if (!seen || !maySee(access, seen)) throw access.link?.otherwise ?? unknownTask(id.slice(0, 128));
   return seen;
@@ -46,12 +46,12 @@ export async function observe(ctx: Pick<Context, "state">, api: Api, id: string)
   }
   // Results can be large: only that of a failed task, a problem document, is read here.
   const problem = { result: true, mostBytes: PROBLEM_BYTES };
-  return seen.state === "failed" ? ((await api.engine.inspect(id, problem)) ?? seen) : seen;
+  return seen.state === "failed" ? ((await api.engine.tasks.inspect(id, problem)) ?? seen) : seen;
 }
 
 /** The same of a task that has ended, with what its last event tells: its result or problem, if it is not too long. */
 export async function observeEnd(ctx: Pick<Context, "state">, api: Api, id: string): Promise<Inspection> {
   const seen = await observe(ctx, api, id);
   if (seen.state !== "succeeded" || seen.expired) return seen;
-  return (await api.engine.inspect(id, { result: true, mostBytes: PROBLEM_BYTES })) ?? seen;
+  return (await api.engine.tasks.inspect(id, { result: true, mostBytes: PROBLEM_BYTES })) ?? seen;
 }

@@ -86,7 +86,7 @@ export class Attempt implements TaskActions {
   /** Accepts progress reports of the handler. Created on demand, since most handlers report nothing. */
   get reporter(): Reporter {
     this.#reporter ??= new Reporter(
-      (percent, message) => this.#parts.engine.progress(this.lease, percent, message),
+      (percent, message) => this.#parts.engine.leases.progress(this.lease, percent, message),
       // Progress is optional: the task continues, and the next report may arrive.
       (error) =>
         this.log.debug(
@@ -157,7 +157,7 @@ export class Attempt implements TaskActions {
   async #stillHeld(): Promise<StepVerdict> {
     const now = performance.now();
     if (now - this.renewedAt <= this.settings.leaseMs) return "ok";
-    const verdict = await this.#parts.engine.renew(this.lease, this.settings.leaseMs);
+    const verdict = await this.#parts.engine.leases.renew(this.lease, this.settings.leaseMs);
     if (verdict === "ok") this.renewedAt = now;
     return verdict === "cancel" ? "canceled" : verdict;
   }
@@ -201,7 +201,7 @@ export class Attempt implements TaskActions {
     let askedAt = 0;
     const begin = () => {
       askedAt = performance.now();
-      return this.#parts.engine.begin(this.lease, this.settings.leaseMs);
+      return this.#parts.engine.leases.begin(this.lease, this.settings.leaseMs);
     };
     const verdict = await retry(begin, {
       done: () => this.aborted !== undefined,
@@ -247,7 +247,7 @@ export class Attempt implements TaskActions {
 
   /** Reads a long input; false if the store no longer has it. @throws PaihaoError store-unavailable */
   async readInput(): Promise<boolean> {
-    this.#input = await this.#parts.engine.inputOf(this.task);
+    this.#input = await this.#parts.engine.tasks.inputOf(this.task);
     return this.#input !== null;
   }
 

@@ -44,12 +44,12 @@ describe("the output of a task", () => {
   it("is written by the worker that holds the lease alone", async () => {
     t = await openEngine();
     const first = await start();
-    await t.engine.release(first, t.settings);
+    await t.engine.leases.release(first, t.settings);
     expect(await write(first, ["waits"])).to.equal("stale");
     const second = await take();
     expect(await write(first, ["late"])).to.equal("stale");
     expect(await write(second, ["mine"])).to.equal(1);
-    await t.engine.complete(second, resultOf("done"), t.settings);
+    await t.engine.leases.complete(second, resultOf("done"), t.settings);
     expect(await write(second, ["after the end"])).to.equal("stale");
     expect(await write({ ...second, id: "unheard-of" }, ["?"])).to.equal("stale");
     expect((await read()).map(({ json }) => json)).to.deep.equal(['"mine"']);
@@ -59,19 +59,19 @@ describe("the output of a task", () => {
     t = await openEngine({ settings: { attempts: 2, maxLost: 1 } });
     let lease = await start();
     await write(lease, ["first"]);
-    await t.engine.fail(lease, failureOf("retry"), t.settings);
-    await t.engine.tick(0);
+    await t.engine.leases.fail(lease, failureOf("retry"), t.settings);
+    await t.engine.maintenance.tick(0);
     lease = await take();
     await write(lease, ["second attempt"]);
-    await t.engine.lose(lease, t.settings);
+    await t.engine.leases.lose(lease, t.settings);
     lease = await take();
     await write(lease, ["after a loss"]);
-    await t.engine.release(lease, t.settings);
+    await t.engine.leases.release(lease, t.settings);
     lease = await take();
     await write(lease, ["after a release"]);
-    expect(await t.engine.fail(lease, failureOf("retry"), t.settings)).to.equal("dead");
+    expect(await t.engine.leases.fail(lease, failureOf("retry"), t.settings)).to.equal("dead");
     expect(await t.redis.pttl(key())).to.be.above(0);
-    await t.engine.retry("a");
+    await t.engine.tasks.retry("a");
     expect(await t.redis.pttl(key())).to.equal(-1);
     lease = await take();
     await write(lease, ["after a retry"]);
@@ -87,11 +87,11 @@ describe("the output of a task", () => {
   it("counts no start of a task that nobody was told of", async () => {
     t = await openEngine({ settings: { maxLost: 3 } });
     const lease = await start();
-    await t.engine.lose(lease, t.settings);
+    await t.engine.leases.lose(lease, t.settings);
     const request = { queue: "jobs", worker: "w1", reservation: "r", count: 1, leaseMs: 1000, rate: undefined };
-    const { tasks } = await t.engine.reserve(0, { ...request, suspectLeaseMs: 1000 });
+    const { tasks } = await t.engine.leases.reserve(0, { ...request, suspectLeaseMs: 1000 });
     // It was reserved, but its handler did not begin.
-    await t.engine.lose({ ...lease, fence: tasks[0]?.fence ?? "" }, t.settings);
+    await t.engine.leases.lose({ ...lease, fence: tasks[0]?.fence ?? "" }, t.settings);
     await write(await take(), ["second start"]);
     expect((await read())[0]).to.include({ run: 2 });
   });
@@ -120,7 +120,7 @@ describe("the output of a task", () => {
     for (const call of ["1a", "1b", "1a", "1c", "1a", "1b"]) {
       expect(await write(lease, [call], { call })).to.equal(1);
     }
-    await t.engine.complete(lease, resultOf("done"), t.settings);
+    await t.engine.leases.complete(lease, resultOf("done"), t.settings);
     expect(await write(lease, ["1c"], { call: "1c" })).to.equal(1);
     expect((await read()).map(({ json }) => json)).to.deep.equal(['"1a"', '"1b"', '"1c"']);
   });
@@ -130,9 +130,9 @@ describe("the output of a task", () => {
     const lease = await start();
     await write(lease, ["word"]);
     expect(await t.redis.pttl(key())).to.equal(-1);
-    await t.engine.complete(lease, resultOf("done"), t.settings);
+    await t.engine.leases.complete(lease, resultOf("done"), t.settings);
     expect(await t.redis.pttl(key())).to.be.within(1, 60_000);
-    expect(await t.engine.cancel("a", "jobs")).to.equal("destroyed");
+    expect(await t.engine.tasks.cancel("a", "jobs")).to.equal("destroyed");
     expect(await t.redis.exists(key())).to.equal(0);
   });
 
@@ -140,12 +140,12 @@ describe("the output of a task", () => {
     t = await openEngine();
     const canceled = await start("a");
     await write(canceled, ["word"]);
-    await t.engine.cancel("a", "jobs");
-    await t.engine.complete(canceled, resultOf("done"), t.settings);
+    await t.engine.tasks.cancel("a", "jobs");
+    await t.engine.leases.complete(canceled, resultOf("done"), t.settings);
     expect(await t.redis.exists(key())).to.equal(0);
     const failed = await start("b");
     await write(failed, ["word"]);
-    await t.engine.fail(failed, failureOf("give-up"), t.settings);
+    await t.engine.leases.fail(failed, failureOf("give-up"), t.settings);
     expect(await read("b")).to.have.length(1);
     expect(await t.redis.pttl(key("b"))).to.be.above(0);
   });
@@ -153,7 +153,7 @@ describe("the output of a task", () => {
   it("is read in pages, the values of which are no longer than needed", async () => {
     t = await openEngine({ partitions: 3 });
     await t.submit({ id: "a" });
-    const { tasks } = await t.engine.reserve(t.keys.partitionOf("a"), {
+    const { tasks } = await t.engine.leases.reserve(t.keys.partitionOf("a"), {
       ...{ queue: "jobs", worker: "w1", reservation: "r", count: 1, leaseMs: 60_000, rate: undefined },
     });
     const lease = { queue: "jobs", id: "a", fence: tasks[0]?.fence ?? "" };
@@ -170,7 +170,7 @@ describe("the output of a task", () => {
 
   it("costs a task that writes nothing no field", async () => {
     t = await openEngine();
-    await t.engine.complete(await start(), resultOf("done"), t.settings);
+    await t.engine.leases.complete(await start(), resultOf("done"), t.settings);
     expect(
       await t.redis.hmget(storedKey(t.keys.tag(0), "task", "a"), TASK.output, TASK.restarts, TASK.extra),
     ).to.deep.equal([null, null, null]);

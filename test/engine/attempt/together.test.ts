@@ -24,7 +24,7 @@ describe("tasks whose attempts end in one call", () => {
 
   it("are all counted if they fail", async () => {
     const leases = await running();
-    await Promise.all(leases.map((lease) => t.engine.fail(lease, failureOf("retry"), t.settings)));
+    await Promise.all(leases.map((lease) => t.engine.leases.fail(lease, failureOf("retry"), t.settings)));
     expect(await counted("finished")).to.equal(COUNT);
     expect(await counted("failed")).to.equal(COUNT);
     expect(await t.redis.hget(t.key("queue"), "dead")).to.equal(String(COUNT));
@@ -32,14 +32,14 @@ describe("tasks whose attempts end in one call", () => {
 
   it("are all counted if they lose their worker", async () => {
     const leases = await running();
-    await Promise.all(leases.map((lease) => t.engine.lose(lease, t.settings)));
+    await Promise.all(leases.map((lease) => t.engine.leases.lose(lease, t.settings)));
     expect(await counted("returned")).to.equal(COUNT);
     expect(await t.redis.hget(t.key("queue"), "lost")).to.equal(String(COUNT));
   });
 
   it("are all counted if they are handed back", async () => {
     const leases = await running();
-    await Promise.all(leases.map((lease) => t.engine.release(lease, t.settings)));
+    await Promise.all(leases.map((lease) => t.engine.leases.release(lease, t.settings)));
     expect(await counted("returned")).to.equal(COUNT);
   });
 });

@@ -44,7 +44,7 @@ describe("the calibration of estimates", () => {
         attempts: 1,
         lost: 0,
       }) as Inspection;
-    const calibration = new Calibration({ metrics, sample, inspect }, createLog("silent"));
+    const calibration = new Calibration({ metrics, sample, tasks: { inspect } }, createLog("silent"));
     calibration.start();
     try {
       await eventually(() => expect(sample.given.size).to.equal(0));

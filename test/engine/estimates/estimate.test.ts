@@ -225,7 +225,7 @@ describe("the statistics of service times", () => {
         const [task] = await t.reserve(1);
         if (!task) throw new Error("nothing to take");
         await beginEarlier(t, id, Math.round(random() * 5000));
-        await t.engine.complete({ queue: "jobs", id, fence: task.fence }, result, t.settings);
+        await t.engine.leases.complete({ queue: "jobs", id, fence: task.fence }, result, t.settings);
         // How long it took is Redis's to say.
         const sum = (await serviceIn(t.redis, key))?.total ?? Number.NaN;
         expected.add(sum - total);
@@ -234,7 +234,7 @@ describe("the statistics of service times", () => {
       const kept = await serviceIn(t.redis, key);
       expect(kept?.mean).to.be.closeTo(expected.mean, 1);
       expect(kept?.variance).to.be.closeTo(expected.variance, expected.variance / 1000);
-      const { snapshot } = (await t.engine.inspect("s149", { result: false })) ?? {};
+      const { snapshot } = (await t.engine.tasks.inspect("s149", { result: false })) ?? {};
       expect(snapshot?.samples).to.equal(kept?.samples);
       expect(snapshot?.meanMs).to.be.closeTo(expected.mean, 1);
       expect(snapshot?.variance).to.be.closeTo(expected.variance, expected.variance / 1000);
@@ -255,13 +255,13 @@ describe("the statistics of service times", () => {
   it("include the ages of running tasks only while every slot is busy", async () => {
     const t = await openEngine();
     try {
-      await t.engine.heartbeat("w1", 15_000, new Map([["jobs", 2]]));
+      await t.engine.workers.heartbeat("w1", 15_000, new Map([["jobs", 2]]));
       await Promise.all(["a", "b", "c"].map((id) => t.submit({ id })));
       await t.reserve(1);
-      expect((await t.engine.inspect("c", { result: false }))?.snapshot.agesMs).to.deep.equal([]);
+      expect((await t.engine.tasks.inspect("c", { result: false }))?.snapshot.agesMs).to.deep.equal([]);
       await t.reserve(1);
       await beginEarlier(t, "a", 5000);
-      const seen = await t.engine.inspect("c", { result: false });
+      const seen = await t.engine.tasks.inspect("c", { result: false });
       const ages = [...(seen?.snapshot.agesMs ?? [])].sort((x, y) => x - y);
       expect(ages).to.have.length(2);
       expect(ages[0]).to.be.within(0, 1000);

@@ -67,7 +67,7 @@ describe("a fair line", () => {
     await joinAll("A", 1000);
     await join("B", "b0");
     await join("B", "b1");
-    for (let n = 1; n < 1000; n += 1) await t.engine.cancel(`A${n}`, "jobs");
+    for (let n = 1; n < 1000; n += 1) await t.engine.tasks.cancel(`A${n}`, "jobs");
     await join("A", "a-new");
     await join("B", "b2");
     expect(await startAll()).to.deep.equal(["A0", "b0", "b1", "a-new", "b2"]);
@@ -75,7 +75,7 @@ describe("a fair line", () => {
 
   it("stands a task behind those of its key that still wait, whatever was canceled before them", async () => {
     await joinAll("A", 6);
-    for (const id of ["A1", "A0", "A3", "A5"]) await t.engine.cancel(id, "jobs");
+    for (const id of ["A1", "A0", "A3", "A5"]) await t.engine.tasks.cancel(id, "jobs");
     await join("A", "a-new");
     await join("B", "b");
     expect((await startAll()).filter((id) => id !== "b")).to.deep.equal(["A2", "A4", "a-new"]);
@@ -88,7 +88,7 @@ describe("a fair line", () => {
     while ((await start(50)).some((id) => id.startsWith("t")));
     await start(20);
     expect((await keysKept())[0]).to.be.at.most(1);
-    for (let n = 0; n < 100; n += 1) await t.engine.cancel(`A${n}`, "jobs");
+    for (let n = 0; n < 100; n += 1) await t.engine.tasks.cancel(`A${n}`, "jobs");
     expect(await keysKept()).to.deep.equal([0, 0]);
     await joinAll("C", 3);
     await start(3);
@@ -136,7 +136,7 @@ describe("a fair line", () => {
     const [first] = await t.reserve(2);
     if (!first) throw new Error("nothing was taken");
     await joinAll("B", 2);
-    await t.engine.release({ queue: "jobs", ...first }, t.settings);
+    await t.engine.leases.release({ queue: "jobs", ...first }, t.settings);
     expect(await startAll()).to.deep.equal(["A0", "B0", "B1"]);
   });
 
@@ -144,10 +144,10 @@ describe("a fair line", () => {
     await join("A", "A-dead");
     const [dead] = await t.reserve();
     if (!dead) throw new Error("nothing was taken");
-    await t.engine.fail({ queue: "jobs", ...dead }, failureOf("retry"), t.settings);
+    await t.engine.leases.fail({ queue: "jobs", ...dead }, failureOf("retry"), t.settings);
     await joinAll("A", 3);
     await joinAll("B", 5);
-    await t.engine.retry("A-dead");
+    await t.engine.tasks.retry("A-dead");
     expect((await startAll()).filter((id) => id.startsWith("A"))).to.deep.equal(["A0", "A1", "A2", "A-dead"]);
   });
 
@@ -156,7 +156,7 @@ describe("a fair line", () => {
     await joinAll("A", 4);
     await start(2);
     await t.makeDue("b-due");
-    await t.engine.tick(0);
+    await t.engine.maintenance.tick(0);
     expect(await startAll()).to.deep.equal(["b-due", "A2", "A3"]);
   });
 
@@ -200,7 +200,7 @@ describe("a fair line", () => {
     await t.submit({ id: "plain" });
     const [plain] = await t.reserve();
     if (!plain) throw new Error("nothing was taken");
-    await t.engine.complete({ queue: "jobs", ...plain }, resultOf("x"), t.settings);
+    await t.engine.leases.complete({ queue: "jobs", ...plain }, resultOf("x"), t.settings);
     const tag = t.keys.tag(0);
     expect(await t.redis.exists(storedKey(tag, "shares"), storedKey(tag, "shareEnds"))).to.equal(0);
     expect(Object.keys(await t.redis.hgetall(storedKey(tag, "queue"))).join()).to.not.match(/virtual|room/);
@@ -225,7 +225,7 @@ describe("a fair line", () => {
       const { index, verdict } = await p.submit({ id: c, share: share("C"), maxIndex: 2 });
       expect(verdict).to.equal("new");
       expect(index).to.equal(tried.index);
-      expect((await p.engine.inspect(c, { result: false }))?.index).to.equal(index);
+      expect((await p.engine.tasks.inspect(c, { result: false }))?.index).to.equal(index);
     } finally {
       await p.close();
     }

@@ -21,7 +21,7 @@ describe("the place of a newcomer in the figures of a queue", () => {
     const { index } = await t.submit({ id: "new", share: { key: `new${tries}`, weight: 1 }, dryRun: true });
     return index;
   };
-  const newcomer = async () => (await t.engine.figures(["jobs"]))[0]?.newcomerIndex;
+  const newcomer = async () => (await t.engine.queues.figures(["jobs"]))[0]?.newcomerIndex;
 
   it("is that of a key which has nothing waiting, however long the line of others", async () => {
     expect(await newcomer()).to.equal(0);

@@ -18,7 +18,7 @@ describe("the list of those who wait in a fair line over several partitions", ()
     for (const id of ids) await t.submit({ id, priority, share: { key, weight: 1 } });
   };
   const reserve = (partition: number, count: number) =>
-    t.engine.reserve(partition, {
+    t.engine.leases.reserve(partition, {
       queue: "jobs",
       worker: "w",
       reservation: "r",
@@ -30,7 +30,7 @@ describe("the list of those who wait in a fair line over several partitions", ()
   const walk = async (limit: number, between: () => Promise<unknown> = async () => undefined) => {
     const ids: string[] = [];
     for (let after: PageEnd | null = null; ; ) {
-      const { entries, next } = await t.engine.page("waiting", { queue: "jobs", after, limit });
+      const { entries, next } = await t.engine.queues.page("waiting", { queue: "jobs", after, limit });
       ids.push(...entries.map(({ id }) => id));
       if (next === null) return ids;
       after = readCursor(cursorOf(next));
@@ -71,7 +71,7 @@ describe("the list of those who wait in a fair line over several partitions", ()
         leaseMs: 60_000,
         rate: undefined,
       };
-      await t.engine.reserve(moved % 3, request);
+      await t.engine.leases.reserve(moved % 3, request);
     });
     expect(new Set(seen).size).to.equal(seen.length);
     const waiting = await walk(200);

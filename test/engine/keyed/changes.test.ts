@@ -20,7 +20,7 @@ describe("a keyed line that changes", () => {
   const plain = () => ({ ...t.settings, keyedConcurrency: undefined });
   const withLimit = (keyedConcurrency: number) => ({ ...t.settings, keyedConcurrency });
   const join = (id: string, key: string | null, settings = t.settings, options: Partial<Submission> = {}) =>
-    t.engine.submit({ ...submissionLike(id), key, ...options }, settings);
+    t.engine.tasks.submit({ ...submissionLike(id), key, ...options }, settings);
   const joinAll = async (key: string | null, settings: typeof t.settings, ...ids: string[]) => {
     for (const id of ids) await join(id, key, settings);
   };
@@ -30,17 +30,17 @@ describe("a keyed line that changes", () => {
     return tasks.map(({ id }) => id);
   };
   const leaseOf = (id: string) => taken.get(id) ?? { queue: "jobs", id, fence: "1" };
-  const complete = (id: string) => t.engine.complete(leaseOf(id), resultOf(id), t.settings);
+  const complete = (id: string) => t.engine.leases.complete(leaseOf(id), resultOf(id), t.settings);
   const wrong = async (heal: boolean) => (await audit(t.redis, t.scripts, t.keys, { heal })).disagreeing;
 
   it("starts those that waited before it was keyed, whatever their number, and holds keys from then on", async () => {
     const before = Array.from({ length: 450 }, (_, n) => `plain${n}`);
-    await Promise.all(before.map((id) => t.engine.submit(submissionLike(id), plain())));
+    await Promise.all(before.map((id) => t.engine.tasks.submit(submissionLike(id), plain())));
     await joinAll("a", t.settings, "a1", "a2");
     const started: string[] = [];
     for (let some = await start(); some.length > 0 || started.length === 0; some = await start()) started.push(...some);
     expect(started).to.deep.equal([...before, "a1"]);
-    await t.engine.release(leaseOf("plain3"), t.settings);
+    await t.engine.leases.release(leaseOf("plain3"), t.settings);
     expect(await start()).to.deep.equal(["plain3"]);
     expect(await wrong(false)).to.deep.equal([]);
   });
@@ -72,13 +72,13 @@ describe("a keyed line that changes", () => {
 
   it("is a plain line again once nobody is left, and until then one without new keys", async () => {
     await joinAll("a", t.settings, "a1", "a2");
-    await t.engine.submit(submissionLike("n1"), plain());
+    await t.engine.tasks.submit(submissionLike("n1"), plain());
     expect(await start()).to.deep.equal(["a1", "n1"]);
     await complete("a1");
     await complete("n1");
     expect(await start()).to.deep.equal(["a2"]);
     await complete("a2");
-    await t.engine.submit(submissionLike("n2"), plain());
+    await t.engine.tasks.submit(submissionLike("n2"), plain());
     expect(await t.redis.hget(t.key("queue"), QUEUE.keyed)).to.equal(null);
     expect(await start()).to.deep.equal(["n2"]);
     expect(await keysLike(t.redis, `${t.keys.tag(0)}p*:*`)).to.deep.equal([]);
@@ -93,9 +93,9 @@ describe("a keyed line that changes", () => {
     expect(await start()).to.deep.equal(["b1", "b2"]);
     await complete("a0");
     expect(await start(), "by arrival within the key").to.deep.equal(["a1"]);
-    await t.engine.fail(leaseOf("a1"), failureOf("retry"), t.settings);
+    await t.engine.leases.fail(leaseOf("a1"), failureOf("retry"), t.settings);
     expect(await start()).to.deep.equal(["a2"]);
-    await t.engine.cancel("a3", "jobs");
+    await t.engine.tasks.cancel("a3", "jobs");
     await complete("a2");
     expect(await start()).to.deep.equal(["c0"]);
     expect(await wrong(false)).to.deep.equal([]);
@@ -140,10 +140,10 @@ describe("a keyed line that changes", () => {
       expect(await start()).to.deep.equal([first]);
       await Promise.all([
         complete(first),
-        t.engine.cancel(first, "jobs"),
-        t.engine.fail(leaseOf(first), failureOf("give-up"), t.settings),
-        t.engine.release(leaseOf(first), t.settings),
-        t.engine.cancel(second, "jobs"),
+        t.engine.tasks.cancel(first, "jobs"),
+        t.engine.leases.fail(leaseOf(first), failureOf("give-up"), t.settings),
+        t.engine.leases.release(leaseOf(first), t.settings),
+        t.engine.tasks.cancel(second, "jobs"),
       ]);
       const left = await start();
       expect(left, `round ${round}`).to.have.length(1);

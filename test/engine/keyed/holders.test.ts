@@ -20,7 +20,7 @@ describe("those who hold a key", () => {
 
   const settings = () => ({ ...t.settings, keyedConcurrency: limit });
   const join = async (key: string, ids: readonly string[], options: Partial<Submission> = {}) => {
-    for (const id of ids) await t.engine.submit({ ...submissionLike(id), key, ...options }, settings());
+    for (const id of ids) await t.engine.tasks.submit({ ...submissionLike(id), key, ...options }, settings());
   };
   const start = async (count = 100) => {
     const tasks = await t.reserve(count);
@@ -28,14 +28,14 @@ describe("those who hold a key", () => {
     return tasks.map(({ id }) => id);
   };
   const leaseOf = (id: string) => taken.get(id) ?? { queue: "jobs", id, fence: "1" };
-  const complete = (id: string) => t.engine.complete(leaseOf(id), resultOf(id), t.settings);
-  const release = (id: string) => t.engine.release(leaseOf(id), t.settings);
+  const complete = (id: string) => t.engine.leases.complete(leaseOf(id), resultOf(id), t.settings);
+  const release = (id: string) => t.engine.leases.release(leaseOf(id), t.settings);
   const retry = async (id: string) => {
-    await t.engine.fail(leaseOf(id), failureOf("retry", 60_000), settings());
+    await t.engine.leases.fail(leaseOf(id), failureOf("retry", 60_000), settings());
     await t.makeDue(id);
-    await t.engine.tick(0);
+    await t.engine.maintenance.tick(0);
   };
-  const move = (id: string, key: string) => t.engine.update({ ...submissionLike(id), key }, settings());
+  const move = (id: string, key: string) => t.engine.tasks.update({ ...submissionLike(id), key }, settings());
   const held = async (...ids: string[]) => Promise.all(ids.map(async (id) => (await t.look(id)).held));
 
   it("keep it when a task comes that joined the line before them, and let that one go next", async () => {
@@ -76,13 +76,13 @@ describe("those who hold a key", () => {
     limit = 2;
     await join("a", ["a1", "a2", "a3", "a4", "a5", "a6"]);
     expect(await start()).to.deep.equal(["a1", "a2"]);
-    await t.engine.fail(leaseOf("a1"), failureOf("retry", 60_000), settings());
+    await t.engine.leases.fail(leaseOf("a1"), failureOf("retry", 60_000), settings());
     expect(await start()).to.deep.equal(["a3"]);
     await t.makeDue("a1");
-    await t.engine.tick(0);
+    await t.engine.maintenance.tick(0);
     expect(await held("a1", "a4")).to.deep.equal([true, true]);
     expect(await start()).to.deep.equal([]);
-    await t.engine.cancel("a4", "jobs");
+    await t.engine.tasks.cancel("a4", "jobs");
     expect(await start()).to.deep.equal([]);
     await complete("a3");
     expect(await start()).to.deep.equal(["a1"]);
@@ -145,7 +145,7 @@ describe("those who hold a key", () => {
     await Promise.all(
       [...first, ...second, ...third].map((id) => {
         const key = id.split("-")[0] ?? "";
-        return t.engine.submit({ ...submissionLike(id), key }, settings());
+        return t.engine.tasks.submit({ ...submissionLike(id), key }, settings());
       }),
     );
     expect(await start()).to.deep.equal(first);

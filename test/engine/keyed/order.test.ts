@@ -33,12 +33,12 @@ describe("a keyed line", () => {
     if (!task) throw new Error(`${id} was not taken`);
     return { queue: "jobs", id, fence: task.fence };
   };
-  const complete = (id: string) => t.engine.complete(leaseOf(id), resultOf(id), t.settings);
+  const complete = (id: string) => t.engine.leases.complete(leaseOf(id), resultOf(id), t.settings);
   const fail = (id: string, kind: "retry" | "later" | "give-up" = "retry", delayMs = 0) =>
-    t.engine.fail(leaseOf(id), failureOf(kind, delayMs), t.settings);
+    t.engine.leases.fail(leaseOf(id), failureOf(kind, delayMs), t.settings);
   const due = async (...ids: string[]) => {
     for (const id of ids) await t.makeDue(id);
-    await t.engine.tick(0);
+    await t.engine.maintenance.tick(0);
   };
   const keysLeft = () => keysLike(t.redis, storedKey(t.keys.tag(0), "keyLine", "*"));
 
@@ -94,17 +94,17 @@ describe("a keyed line", () => {
   it("frees the key of what is canceled, dead, or given up", async () => {
     await joinAll("a", "a1", "a2", "a3", "a4", "a5", "a6");
     await start();
-    await t.engine.cancel("a1", "jobs");
+    await t.engine.tasks.cancel("a1", "jobs");
     expect(await start(), "until it has settled").to.deep.equal([]);
     await fail("a1");
     expect(await start()).to.deep.equal(["a2"]);
     await fail("a2", "give-up");
-    await t.engine.cancel("a3", "jobs");
+    await t.engine.tasks.cancel("a3", "jobs");
     expect(await start()).to.deep.equal(["a4"]);
     await fail("a4", "retry", 60_000);
-    await t.engine.cancel("a4", "jobs");
+    await t.engine.tasks.cancel("a4", "jobs");
     expect(await start()).to.deep.equal(["a5"]);
-    await t.engine.cancel("a6", "jobs");
+    await t.engine.tasks.cancel("a6", "jobs");
     await complete("a5");
     expect(await keysLeft()).to.deep.equal([]);
   });
@@ -115,11 +115,11 @@ describe("a keyed line", () => {
     await t.endLease("a1");
     expect(await start()).to.deep.equal([]);
     await t.redis.hset(t.key("ticked"), "at", Date.now() + 60_000);
-    await t.engine.tick(0);
+    await t.engine.maintenance.tick(0);
     expect(await start()).to.deep.equal(["a1"]);
-    expect(await t.engine.lose(leaseOf("a1"), t.settings)).to.equal("dead");
+    expect(await t.engine.leases.lose(leaseOf("a1"), t.settings)).to.equal("dead");
     expect(await start()).to.deep.equal(["a2"]);
-    await t.engine.release(leaseOf("a2"), t.settings);
+    await t.engine.leases.release(leaseOf("a2"), t.settings);
     expect(await start()).to.deep.equal(["a2"]);
   });
 
@@ -150,7 +150,7 @@ describe("a keyed line", () => {
     await fail("a1");
     expect(await start()).to.deep.equal(["a2"]);
     await joinAll("a", "a3");
-    await t.engine.retry("a1");
+    await t.engine.tasks.retry("a1");
     await complete("a2");
     expect(await start()).to.deep.equal(["a3"]);
     await complete("a3");
@@ -161,7 +161,8 @@ describe("a keyed line", () => {
     await joinAll("a", "a1", "a2");
     await joinAll("b", "b1", "b2", "b3");
     expect(await start()).to.deep.equal(["a1", "b1"]);
-    const change = (id: string, key: string | null) => t.engine.update({ ...submissionLike(id), key }, t.settings);
+    const change = (id: string, key: string | null) =>
+      t.engine.tasks.update({ ...submissionLike(id), key }, t.settings);
     await change("a2", "b");
     await complete("b1");
     expect(await start(), "it came before b2").to.deep.equal(["a2"]);
@@ -196,14 +197,14 @@ describe("a keyed line with a concurrency of 2", () => {
     const [a1, a2] = await t.reserve(10);
     expect([a1?.id, a2?.id]).to.deep.equal(["a1", "a2"]);
     if (!a1 || !a2) throw new Error("nothing was taken");
-    await t.engine.fail({ queue: "jobs", ...a1 }, failureOf("retry", 60_000), t.settings);
+    await t.engine.leases.fail({ queue: "jobs", ...a1 }, failureOf("retry", 60_000), t.settings);
     await t.makeDue("a1");
-    await t.engine.tick(0);
+    await t.engine.maintenance.tick(0);
     expect(
       (await t.reserve(10)).map(({ id }) => id),
       "back before a3",
     ).to.deep.equal(["a1"]);
-    await t.engine.complete({ queue: "jobs", ...a2 }, resultOf("x"), t.settings);
+    await t.engine.leases.complete({ queue: "jobs", ...a2 }, resultOf("x"), t.settings);
     expect((await t.reserve(10)).map(({ id }) => id)).to.deep.equal(["a3"]);
   });
 });

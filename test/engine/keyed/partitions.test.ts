@@ -37,13 +37,13 @@ describe("a keyed queue over several partitions", () => {
     const request = { queue: "jobs", worker: "w", reservation: `r${serial}`, count, leaseMs: 15_000, rate: undefined };
     const parts = [];
     for (let partition = 0; partition < PARTITIONS; partition += 1)
-      parts.push(await engine.reserve(partition, request));
+      parts.push(await engine.leases.reserve(partition, request));
     const tasks = parts.flatMap((part) => part.tasks);
     for (const { id, fence } of tasks) taken.set(id, { queue: "jobs", id, fence });
     return tasks.map(({ id }) => id);
   };
   const lease = (id: string) => taken.get(id) ?? { queue: "jobs", id, fence: "1" };
-  const complete = (id: string, engine = t.engine) => engine.complete(lease(id), resultOf(id), t.settings);
+  const complete = (id: string, engine = t.engine) => engine.leases.complete(lease(id), resultOf(id), t.settings);
   /** Ids of which each partition is that of some. */
   const ids = (name: string, count: number) => Array.from({ length: count }, (_, n) => `${name}${n}`);
   const pointers = async () => {
@@ -70,14 +70,14 @@ describe("a keyed queue over several partitions", () => {
     for (const id of all) await t.submit({ id, key: id, input: long });
     for (const [n, id] of all.entries()) expect(await other.look(id)).to.include({ state: "waiting", index: n });
     const replaced = { ...submissionLike("x0"), key: "x0" };
-    expect(await other.engine.update(replaced, t.settings)).to.equal("updated");
-    expect(await other.engine.cancel("x1", "jobs")).to.equal("canceled");
+    expect(await other.engine.tasks.update(replaced, t.settings)).to.equal("updated");
+    expect(await other.engine.tasks.cancel("x1", "jobs")).to.equal("canceled");
     const { engine } = other;
     for (const id of await start()) {
       const { inputBytes } = { inputBytes: id === "x0" ? 7 : long.length };
-      const input = await engine.inputOf({ ...reservedLike, id, input: null, inputBytes });
+      const input = await engine.tasks.inputOf({ ...reservedLike, id, input: null, inputBytes });
       if (id !== "x0") expect(input?.length, id).to.equal(long.length);
-      expect(await engine.renew(lease(id), 15_000)).to.equal("ok");
+      expect(await engine.leases.renew(lease(id), 15_000)).to.equal("ok");
       expect(await engine.steps.keep(lease(id), { name: "s", value: "1", undo: false }, 1e6)).to.equal("ok");
       expect((await engine.steps.all(lease(id)))?.size).to.equal(1);
       expect(await engine.outputs.write(lease(id), ["1"], { maxBytes: 100 })).to.equal(1);
@@ -86,20 +86,24 @@ describe("a keyed queue over several partitions", () => {
     for (const id of all.slice(2)) expect((await third.engine.outputs.read(id, 0)).total, id).to.equal(1);
     const fourth = await anotherProcess();
     for (const id of all.slice(2)) {
-      expect(await fourth.engine.fail(lease(id), failureOf("retry"), t.settings), id).to.equal("dead");
+      expect(await fourth.engine.leases.fail(lease(id), failureOf("retry"), t.settings), id).to.equal("dead");
     }
     const fifth = await anotherProcess();
-    expect(await fifth.engine.retry("x2")).to.equal("waiting");
-    expect((await fifth.engine.page("dead", { queue: "jobs", after: null, limit: 100 })).entries).to.have.length(9);
-    expect(await (await anotherProcess()).engine.retryAll("jobs")).to.equal(9);
-    expect(await (await anotherProcess()).engine.cancel("x3", "jobs")).to.equal("canceled");
+    expect(await fifth.engine.tasks.retry("x2")).to.equal("waiting");
+    expect((await fifth.engine.queues.page("dead", { queue: "jobs", after: null, limit: 100 })).entries).to.have.length(
+      9,
+    );
+    expect(await (await anotherProcess()).engine.deadLetters.retryAll("jobs")).to.equal(9);
+    expect(await (await anotherProcess()).engine.tasks.cancel("x3", "jobs")).to.equal("canceled");
   });
 
   it("has one task of an id, whatever queue it is submitted to", async () => {
     const plain = { ...t.settings, queue: "plain", keyedConcurrency: undefined };
     const to = (engine: TestEngine, queue: string, id: string, input: string) => {
       const submission = { ...submissionLike(id), queue, input, ...(queue === "jobs" && { key: "k" }) };
-      return engine.engine.submit(submission, queue === "jobs" ? t.settings : plain).then(({ verdict }) => verdict);
+      return engine.engine.tasks
+        .submit(submission, queue === "jobs" ? t.settings : plain)
+        .then(({ verdict }) => verdict);
     };
     for (const id of ids("one", 9)) {
       expect(await to(t, "jobs", id, "1")).to.equal("new");
@@ -119,20 +123,20 @@ describe("a keyed queue over several partitions", () => {
 
   it("finds tasks that were keyed when they are submitted again together, without keys", async () => {
     const all = ids("m", 30);
-    await t.engine.submitAll(
+    await t.engine.tasks.submitAll(
       all.slice(0, 15).map((id) => ({ ...submissionLike(id), key: "k" })),
       t.settings,
     );
     const plain = { ...t.settings, keyedConcurrency: undefined };
-    const ends = await other.engine.submitAll(all.map(submissionLike), plain);
+    const ends = await other.engine.tasks.submitAll(all.map(submissionLike), plain);
     const verdicts = ends.map((end) => (end.status === "fulfilled" ? end.value.verdict : end.reason));
     expect(verdicts).to.deep.equal(all.map((_, n) => (n < 15 ? "replay" : "new")));
   });
 
   it("answers who waits for the end of a task, in every process", async () => {
     for (const id of ids("w", 6)) {
-      const wait = other.engine.wait({ id, queue: "jobs" });
-      await other.engine.submit({ ...submissionLike(id), key: null }, t.settings, true);
+      const wait = other.engine.tasks.wait({ id, queue: "jobs" });
+      await other.engine.tasks.submit({ ...submissionLike(id), key: null }, t.settings, true);
       await start();
       await complete(id);
       const { end } = await wait.outcome(Date.now() + 1500, true);
@@ -145,10 +149,10 @@ describe("a keyed queue over several partitions", () => {
     const settings = { ...t.settings, maxWaiting: 4 };
     const verdicts = [];
     for (const id of ids("m", 6)) {
-      verdicts.push((await t.engine.submit({ ...submissionLike(id), key: "k" }, settings)).verdict);
+      verdicts.push((await t.engine.tasks.submit({ ...submissionLike(id), key: "k" }, settings)).verdict);
     }
     expect(verdicts).to.deep.equal(["new", "new", "new", "new", "full", "full"]);
-    expect(await other.engine.inspect("m5", { result: false })).to.equal(null);
+    expect(await other.engine.tasks.inspect("m5", { result: false })).to.equal(null);
     expect((await t.submit({ id: "d", key: "k", dryRun: true })).index).to.equal(4);
     expect((await t.submit({ id: "l", key: "k", maxIndex: 3 })).verdict).to.equal("long");
   });
@@ -165,7 +169,7 @@ describe("a keyed queue over several partitions", () => {
     const due = async () => {
       for (const [partition, tag] of t.keys.tags.entries()) {
         for (const id of all) await t.redis.zadd(storedKey(tag, "moved"), "XX", 1, id);
-        await t.engine.checkPointers(partition);
+        await t.engine.maintenance.checkPointers(partition);
       }
     };
     await due();
@@ -182,7 +186,7 @@ describe("a keyed queue over several partitions", () => {
     const own = t.keys.tag(t.keys.partitionOf(id));
     await t.redis.unlink(storedKey(own, "task", id));
     const fresh = await anotherProcess();
-    expect(await fresh.engine.inspect(id, { result: false })).to.equal(null);
+    expect(await fresh.engine.tasks.inspect(id, { result: false })).to.equal(null);
     expect((await audit(t.redis, t.scripts, t.keys, { heal: true })).disagreeing).to.deep.equal([id]);
     expect(await fresh.look(id)).to.include({ state: "waiting", index: 0 });
   });

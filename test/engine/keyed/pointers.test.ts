@@ -45,18 +45,18 @@ describe("the pointers to the tasks of a keyed queue", () => {
     }
   };
   const check = async () => {
-    for (const partition of t.keys.tags.keys()) while (await t.engine.checkPointers(partition));
+    for (const partition of t.keys.tags.keys()) while (await t.engine.maintenance.checkPointers(partition));
   };
   const finishAll = async (settings = t.settings) => {
     const home = t.keys.partitionOf("jobs");
     let done = 0;
     for (;;) {
       const request = { queue: "jobs", worker: "w", reservation: `r${done}`, leaseMs: 60_000, rate: undefined };
-      const { tasks } = await t.engine.reserve(home, { ...request, count: 100 });
+      const { tasks } = await t.engine.leases.reserve(home, { ...request, count: 100 });
       if (tasks.length === 0) return;
       done += tasks.length;
       await Promise.all(
-        tasks.map(({ id, fence }) => t.engine.complete({ queue: "jobs", id, fence }, resultOf(id), settings)),
+        tasks.map(({ id, fence }) => t.engine.leases.complete({ queue: "jobs", id, fence }, resultOf(id), settings)),
       );
     }
   };

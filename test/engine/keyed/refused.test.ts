@@ -52,9 +52,9 @@ describe("where a keyed task is, over several partitions", () => {
     return ids.filter((id) => t.keys.partitionOf(id) !== t.keys.partitionOf("jobs"))[n] ?? "";
   };
   const submit = (id: string, engine = t, options: Partial<Submission> = {}) =>
-    engine.engine.submit(submissionOf(id, "jobs", "1", { key: "k", ...options }), t.settings);
+    engine.engine.tasks.submit(submissionOf(id, "jobs", "1", { key: "k", ...options }), t.settings);
   const submitPlain = (id: string, engine = t) =>
-    engine.engine.submit(submissionOf(id, "plain", "1"), {
+    engine.engine.tasks.submit(submissionOf(id, "plain", "1"), {
       ...t.settings,
       queue: "plain",
       keyedConcurrency: undefined,
@@ -66,13 +66,13 @@ describe("where a keyed task is, over several partitions", () => {
     );
   const isFree = async (id: string) => (await submitPlain(id, await anotherProcess())).verdict === "new";
   const checkAll = async () => {
-    for (const partition of t.keys.tags.keys()) await t.engine.checkPointers(partition);
+    for (const partition of t.keys.tags.keys()) await t.engine.maintenance.checkPointers(partition);
   };
 
   it("is forgotten at once when the line is full or too long, so that the id is free for another queue", async () => {
     const full = { ...t.settings, maxWaiting: 0 };
     const refused = submissionOf(idElsewhere(0), "jobs", "1", { key: "k" });
-    expect((await t.engine.submit(refused, full)).verdict).to.equal("full");
+    expect((await t.engine.tasks.submit(refused, full)).verdict).to.equal("full");
     await submit("first");
     expect((await submit(idElsewhere(1), t, { maxIndex: 0 })).verdict).to.equal("long");
     for (const n of [0, 1]) {
@@ -117,7 +117,7 @@ describe("where a keyed task is, over several partitions", () => {
     t = await open({ makeScripts, makeLarge });
     const inputs = ["1", JSON.stringify("x".repeat(2 * 1024 ** 2))];
     const submissions = inputs.map((input, n) => submissionOf(idElsewhere(n), "jobs", input, { key: "k" }));
-    await t.engine.submitAll(submissions, t.settings);
+    await t.engine.tasks.submitAll(submissions, t.settings);
     await checkAll();
     expect(asked).to.have.members([idElsewhere(0), idElsewhere(1)]);
   });
@@ -126,7 +126,7 @@ describe("where a keyed task is, over several partitions", () => {
     onSubmit = () => Promise.reject(new PaihaoError("store-unavailable"));
     await failure(submit(idElsewhere()));
     canAsk = false;
-    for (const partition of t.keys.tags.keys()) await t.engine.tick(partition);
+    for (const partition of t.keys.tags.keys()) await t.engine.maintenance.tick(partition);
     expect(await failure(checkAll())).to.equal("store-unavailable");
     canAsk = true;
     await checkAll();
@@ -145,7 +145,7 @@ describe("where a keyed task is, over several partitions", () => {
       return refused;
     };
     const full = { ...t.settings, maxWaiting: 0 };
-    expect((await t.engine.submit(submissionOf(id, "jobs", "1", { key: "k" }), full)).verdict).to.equal("full");
+    expect((await t.engine.tasks.submit(submissionOf(id, "jobs", "1", { key: "k" }), full)).verdict).to.equal("full");
     expect((await arrived).verdict).to.equal("new");
     expect(await (await anotherProcess()).look(id)).to.include({ state: "waiting" });
     expect((await submitPlain(id)).verdict).to.equal("elsewhere");
@@ -157,7 +157,7 @@ describe("where a keyed task is, over several partitions", () => {
     const pointer = { id, queue: "jobs", caller: "", home: t.keys.partitionOf("jobs") };
     // As if the time had passed after which it is looked at.
     await t.scripts.point(own, [pointer], -1000);
-    await t.engine.checkPointers(t.keys.partitionOf(id));
+    await t.engine.maintenance.checkPointers(t.keys.partitionOf(id));
     expect(await isFree(id)).to.equal(true);
   });
 

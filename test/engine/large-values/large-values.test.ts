@@ -65,7 +65,7 @@ describe("a large value", () => {
   const answer = (body: string | Buffer) => ({ status: 200, contentType: "text/plain", headers: {}, body });
   const batch = async (t: TestEngine, lines: readonly string[], of = (id: string) => ({ id })) => {
     const items = lines.map((input, n) => ({ ...submissionOf(`line${n}`, "jobs", input), ...of(`line${n}`) }));
-    const ends = await t.engine.submitAll(items, t.settings);
+    const ends = await t.engine.tasks.submitAll(items, t.settings);
     return ends.map((end) => (end.status === "fulfilled" ? end.value.index : end.reason));
   };
   async function completed(body: string | Buffer): Promise<string> {
@@ -73,21 +73,21 @@ describe("a large value", () => {
     const [task] = await jobs.reserve();
     if (!task) throw new Error("nothing was taken");
     const lease = { queue: "jobs", id: task.id, fence: task.fence };
-    expect(await jobs.engine.complete(lease, answer(body), jobs.settings)).to.equal("done");
+    expect(await jobs.engine.leases.complete(lease, answer(body), jobs.settings)).to.equal("done");
     return task.id;
   }
   const look = (id: string, mostBytes?: number) =>
-    jobs.engine.inspect(id, { result: true, ...(mostBytes !== undefined && { mostBytes }) });
+    jobs.engine.tasks.inspect(id, { result: true, ...(mostBytes !== undefined && { mostBytes }) });
 
   describe("as a result", () => {
     it("is not read for callers who may not have it, so that timing reveals nothing", async () => {
       const id = await completed("x".repeat(1_000_000));
       const asked: (string | null)[] = [];
       const refuse = ({ caller }: { caller: string | null }) => asked.push(caller) === 0;
-      const seen = await jobs.engine.inspect(id, { result: true, allowed: refuse });
+      const seen = await jobs.engine.tasks.inspect(id, { result: true, allowed: refuse });
       expect([seen?.state, seen?.result, asked]).to.deep.equal(["succeeded", null, [null]]);
       expect(large.reads).to.deep.equal([]);
-      const had = await jobs.engine.inspect(id, { result: true, allowed: () => true });
+      const had = await jobs.engine.tasks.inspect(id, { result: true, allowed: () => true });
       expect(had?.result?.body).to.have.length(1_000_000);
     });
 
@@ -130,7 +130,7 @@ describe("a large value", () => {
 
     it("is reported as gone if it expires between the look and the read", async () => {
       const destroyed = await completed("x".repeat(100_000));
-      large.beforeRead = () => jobs.engine.cancel(destroyed, "jobs");
+      large.beforeRead = () => jobs.engine.tasks.cancel(destroyed, "jobs");
       expect(await look(destroyed)).to.deep.include({ state: "succeeded", destroyed: true, result: null });
       const expired = await completed("x".repeat(100_000));
       large.beforeRead = (key) => jobs.redis.del(key);
@@ -158,7 +158,8 @@ describe("a large value", () => {
 
     describe("in pieces", () => {
       const pieceBytes = LARGE_DEFAULTS.pieceBytes;
-      const begin = async (id: string) => (await jobs.engine.inspect(id, { result: true, inPieces: true }))?.result;
+      const begin = async (id: string) =>
+        (await jobs.engine.tasks.inspect(id, { result: true, inPieces: true }))?.result;
       async function bodyOf(result: Result | null | undefined): Promise<Buffer> {
         const pieces = [result?.body ?? new Uint8Array()];
         for await (const piece of result?.rest?.pieces() ?? []) pieces.push(piece);
@@ -189,7 +190,7 @@ describe("a large value", () => {
         const [task] = await jobs.reserve();
         const lease = { queue: "jobs", id: String(task?.id), fence: String(task?.fence) };
         const headers = { "x-long": "y".repeat(pieceBytes) };
-        await jobs.engine.complete(lease, { ...answer("short"), headers }, jobs.settings);
+        await jobs.engine.leases.complete(lease, { ...answer("short"), headers }, jobs.settings);
         const result = await begin(lease.id);
         expect([result?.headers, String(result?.body), result?.rest]).to.deep.equal([headers, "short", undefined]);
       });
@@ -200,7 +201,7 @@ describe("a large value", () => {
         const lease = { queue: "jobs", id: String(task?.id), fence: String(task?.fence) };
         const head = JSON.stringify({ s: 200, t: "text/plain", h: { "x-long": "" } }).length + 1;
         const headers = { "x-long": "y".repeat(pieceBytes - head) };
-        await jobs.engine.complete(lease, { ...answer("<p>page"), headers }, jobs.settings);
+        await jobs.engine.leases.complete(lease, { ...answer("<p>page"), headers }, jobs.settings);
         const result = await begin(lease.id);
         expect([String(result?.body), result?.rest]).to.deep.equal(["<p>page", undefined]);
       });
@@ -217,11 +218,11 @@ describe("a large value", () => {
 
       it("is what a caller in the process of the worker gets as well", async () => {
         const id = "waited-for";
-        const wait = jobs.engine.wait({ id, queue: "jobs" });
-        await jobs.engine.submit(submissionOf(id, "jobs", "{}"), jobs.settings, true);
+        const wait = jobs.engine.tasks.wait({ id, queue: "jobs" });
+        await jobs.engine.tasks.submit(submissionOf(id, "jobs", "{}"), jobs.settings, true);
         const ended = wait.outcome(Date.now() + 60_000, true);
         const [task] = await jobs.reserve();
-        await jobs.engine.complete(
+        await jobs.engine.leases.complete(
           { queue: "jobs", id, fence: String(task?.fence) },
           answer("x".repeat(1e6)),
           jobs.settings,
@@ -250,31 +251,31 @@ describe("a large value", () => {
       await jobs.submit({ id: "short", input: '"short"' });
       await jobs.submit({ id: "medium", input: JSON.stringify("m".repeat(10_000)) });
       await jobs.submit({ id: "long", input });
-      const { tasks } = await jobs.engine.reserve(0, { ...request, reservation: "r1" });
+      const { tasks } = await jobs.engine.leases.reserve(0, { ...request, reservation: "r1" });
       expect(tasks.map((task) => [task.id, task.input?.length, task.inputBytes])).to.deep.equal([
         ["short", 7, 0],
         ["medium", 10_002, 0],
         ["long", undefined, Buffer.byteLength(input)],
       ]);
       expect(large.reads).to.deep.equal([]);
-      const inputs = await Promise.all(tasks.map((task) => jobs.engine.inputOf(task)));
+      const inputs = await Promise.all(tasks.map((task) => jobs.engine.tasks.inputOf(task)));
       expect(inputs[2]?.toString() === input).to.equal(true);
       expect(large.reads).to.deep.equal(["b:long"]);
     });
 
     it("comes again with a resent reservation", async () => {
       await jobs.submit({ id: "long", input });
-      const first = await jobs.engine.reserve(0, { ...request, reservation: "r1" });
-      const again = await jobs.engine.reserve(0, { ...request, reservation: "r1" });
+      const first = await jobs.engine.leases.reserve(0, { ...request, reservation: "r1" });
+      const again = await jobs.engine.leases.reserve(0, { ...request, reservation: "r1" });
       expect(again.tasks).to.deep.equal(first.tasks);
     });
 
     it("is reported as gone if the store no longer has it", async () => {
       await jobs.submit({ id: "long", input });
       await jobs.redis.del(jobs.keys.value("input", 0, "long"));
-      const { tasks } = await jobs.engine.reserve(0, { ...request, reservation: "r1" });
+      const { tasks } = await jobs.engine.leases.reserve(0, { ...request, reservation: "r1" });
       expect(tasks.map((task) => [task.input, task.inputBytes])).to.deep.equal([[null, 0]]);
-      expect(await Promise.all(tasks.map((task) => jobs.engine.inputOf(task)))).to.deep.equal([null]);
+      expect(await Promise.all(tasks.map((task) => jobs.engine.tasks.inputOf(task)))).to.deep.equal([null]);
     });
   });
 

@@ -16,7 +16,7 @@ describe("leases that ended while no tick ran", () => {
   });
   afterEach(() => t.close());
 
-  const lost = async () => (await t.engine.tick(0)).lost.map(({ id }) => id);
+  const lost = async () => (await t.engine.maintenance.tick(0)).lost.map(({ id }) => id);
   const ticked = () => storedKey(t.keys.tag(0), "ticked");
   /** The last tick was so long ago. */
   const gap = async (ms: number) => t.redis.hset(ticked(), "at", Date.now() - ms);
@@ -24,7 +24,7 @@ describe("leases that ended while no tick ran", () => {
   /** A task whose lease has ended since the last tick. */
   const lapsed = async (): Promise<Reserved> => {
     await t.submit({ id: "a" });
-    await t.engine.tick(0);
+    await t.engine.maintenance.tick(0);
     const [task] = await t.reserve(1, { leaseMs: 60_000 });
     if (!task) throw new Error("nothing to take");
     await t.redis.zadd(t.key("leases"), Date.now() - 3000, task.id);
@@ -35,10 +35,10 @@ describe("leases that ended while no tick ran", () => {
     await lapsed();
     await gap(10_000);
     expect(await lost()).to.deep.equal([]);
-    const { nextMs } = await t.engine.tick(0);
+    const { nextMs } = await t.engine.maintenance.tick(0);
     expect(nextMs, "the end of the grace").to.be.within(1, GRACE_MS);
     await eventually(async () => expect(await lost()).to.deep.equal(["a"]));
-    const seen = await t.engine.inspect("a", { result: false });
+    const seen = await t.engine.tasks.inspect("a", { result: false });
     expect(seen).to.include({ state: "waiting", lost: 1 });
   });
 
@@ -46,7 +46,7 @@ describe("leases that ended while no tick ran", () => {
     const { id, fence } = await lapsed();
     await gap(10_000);
     expect(await lost()).to.deep.equal([]);
-    expect(await t.engine.renew({ queue: "jobs", id, fence }, 60_000)).to.equal("ok");
+    expect(await t.engine.leases.renew({ queue: "jobs", id, fence }, 60_000)).to.equal("ok");
     // As if the grace were over.
     await t.redis.hset(ticked(), { until: 0 });
     expect(await lost()).to.deep.equal([]);
@@ -55,13 +55,13 @@ describe("leases that ended while no tick ran", () => {
   it("get none where the process of the tick has waited for so long on purpose", async () => {
     await lapsed();
     await gap(6000);
-    expect((await t.engine.tick(0, 6000)).lost.map(({ id }) => id)).to.deep.equal(["a"]);
+    expect((await t.engine.maintenance.tick(0, 6000)).lost.map(({ id }) => id)).to.deep.equal(["a"]);
   });
 
   it("get one where the tick comes later than its process meant it to", async () => {
     await lapsed();
     await gap(10_000);
-    expect((await t.engine.tick(0, 6000)).lost).to.deep.equal([]);
+    expect((await t.engine.maintenance.tick(0, 6000)).lost).to.deep.equal([]);
   });
 
   it("get a new grace if another gap cuts it short", async () => {

@@ -13,9 +13,9 @@ describe("a heartbeat", () => {
   afterEach(() => t.close());
 
   const beat = (worker: string, slots: number, ttlMs = TTL_MS, again = false) =>
-    t.engine.heartbeat(worker, ttlMs, new Map([["jobs", slots]]), { again });
+    t.engine.workers.heartbeat(worker, ttlMs, new Map([["jobs", slots]]), { again });
   const line = async () => {
-    const [row] = await t.engine.figures(["jobs"]);
+    const [row] = await t.engine.queues.figures(["jobs"]);
     return { workers: row?.snapshot.workers, slots: row?.snapshot.slots };
   };
   const live = () => t.key("workers");
@@ -91,11 +91,11 @@ describe("a heartbeat", () => {
     if (onCluster()) return this.skip();
     const slots = new Map(Array.from({ length: 250 }, (_, n) => [`q${n}`, 1]));
     const scripts = async () => (await commands()).get("fcall") ?? 0;
-    await t.engine.heartbeat("w1", TTL_MS, slots);
+    await t.engine.workers.heartbeat("w1", TTL_MS, slots);
     const before = await scripts();
-    await t.engine.heartbeat("w1", TTL_MS, slots);
+    await t.engine.workers.heartbeat("w1", TTL_MS, slots);
     expect((await scripts()) - before).to.equal(3);
-    const rows = await t.engine.figures([...slots.keys()]);
+    const rows = await t.engine.queues.figures([...slots.keys()]);
     expect(rows.map(({ snapshot: { workers } }) => workers)).to.deep.equal(Array.from(slots, () => 1));
   });
 });

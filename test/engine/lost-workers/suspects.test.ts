@@ -19,12 +19,12 @@ describe("a suspect (a task that has lost a worker before)", () => {
   const take = async (limit: typeof rate | undefined = undefined) => {
     reservations += 1;
     const request = { queue: "jobs", worker: "w1", reservation: `r${reservations}`, count: 1, leaseMs: HOUR_MS };
-    const reply = await t.engine.reserve(0, { ...request, rate: limit, suspectLeaseMs: SUSPECT_LEASE_MS });
+    const reply = await t.engine.leases.reserve(0, { ...request, rate: limit, suspectLeaseMs: SUSPECT_LEASE_MS });
     return { task: reply.tasks[0] ?? { id: "", fence: "", lost: 0, unbegun: 0 }, pauseMs: reply.pauseMs };
   };
   const suspect = async () => {
     await t.submit({ id: "a" });
-    await t.engine.lose(lease((await take()).task), t.settings);
+    await t.engine.leases.lose(lease((await take()).task), t.settings);
   };
   /** How long its lease still holds, ms. */
   const held = async () => {
@@ -36,7 +36,7 @@ describe("a suspect (a task that has lost a worker before)", () => {
     await suspect();
     const { task } = await take();
     expect(await held()).to.be.within(-HOUR_MS, SUSPECT_LEASE_MS);
-    expect(await t.engine.begin(lease(task), HOUR_MS)).to.equal("ok");
+    expect(await t.engine.leases.begin(lease(task), HOUR_MS)).to.equal("ok");
     expect(await held()).to.be.above(HOUR_MS / 2);
   });
 
@@ -45,12 +45,12 @@ describe("a suspect (a task that has lost a worker before)", () => {
     for (const unbegun of [0, 1]) {
       const { task } = await take();
       expect(task).to.include({ lost: 1, unbegun });
-      expect(await t.engine.lose(lease(task), t.settings)).to.equal("released");
+      expect(await t.engine.leases.lose(lease(task), t.settings)).to.equal("released");
     }
     const begun = (await take()).task;
     expect(begun).to.include({ lost: 1, unbegun: 2 });
-    await t.engine.begin(lease(begun), HOUR_MS);
-    expect(await t.engine.lose(lease(begun), t.settings)).to.equal("waiting");
+    await t.engine.leases.begin(lease(begun), HOUR_MS);
+    expect(await t.engine.leases.lose(lease(begun), t.settings)).to.equal("waiting");
     expect((await take()).task).to.include({ lost: 2, unbegun: 0 });
   });
 
@@ -61,9 +61,9 @@ describe("a suspect (a task that has lost a worker before)", () => {
       const { task } = await take(rate);
       expect(task.id, `reservation ${n}`).to.equal("a");
       const failure = { ...later, result: catalogueResult("task-failed") };
-      if (n % 2 === 0) await t.engine.lose(lease(task), t.settings);
-      else await t.engine.fail(lease(task), failure, t.settings);
-      await t.engine.tick(0);
+      if (n % 2 === 0) await t.engine.leases.lose(lease(task), t.settings);
+      else await t.engine.leases.fail(lease(task), failure, t.settings);
+      await t.engine.maintenance.tick(0);
     }
   });
 
@@ -72,13 +72,13 @@ describe("a suspect (a task that has lost a worker before)", () => {
     await take();
     await t.redis.del(t.key("leases"));
     expect((await audit(t.redis, t.scripts, t.keys, { heal: true })).disagreeing).to.deep.equal(["a"]);
-    const { lost } = await t.engine.tick(0);
+    const { lost } = await t.engine.maintenance.tick(0);
     expect(lost).to.deep.equal([{ queue: "jobs", id: "a", worker: "w1", losses: 0, fate: "released" }]);
     expect((await take()).task).to.include({ id: "a", lost: 0 });
   });
 
   it("is reported to workers by their heartbeats", async () => {
-    const beat = () => t.engine.heartbeat("w1", HOUR_MS, new Map([["jobs", 1]]));
+    const beat = () => t.engine.workers.heartbeat("w1", HOUR_MS, new Map([["jobs", 1]]));
     expect(await beat()).to.equal(Number.POSITIVE_INFINITY);
     await suspect();
     expect(await beat()).to.be.within(0, HOUR_MS);

@@ -39,16 +39,16 @@ describe("an audit", () => {
       const request = { queue: "jobs", worker: "w", leaseMs: 60_000, rate: undefined };
       const parts = partitions.map((partition) => {
         serial += 1;
-        return t.engine.reserve(partition, { ...request, reservation: `r${serial}`, count });
+        return t.engine.leases.reserve(partition, { ...request, reservation: `r${serial}`, count });
       });
       return (await Promise.all(parts)).flatMap(({ tasks }) => tasks);
     };
     const end = ({ id, fence }: { id: string; fence: string }, n: number) => {
       const lease = { queue: "jobs", id, fence };
-      if (n % 6 === 0) return t.engine.fail(lease, failureOf("retry"), t.settings);
-      if (n % 7 === 0) return t.engine.fail(lease, failureOf("give-up"), t.settings);
-      if (n % 11 === 0) return t.engine.release(lease, t.settings);
-      return t.engine.complete(lease, resultOf(id), t.settings);
+      if (n % 6 === 0) return t.engine.leases.fail(lease, failureOf("retry"), t.settings);
+      if (n % 7 === 0) return t.engine.leases.fail(lease, failureOf("give-up"), t.settings);
+      if (n % 11 === 0) return t.engine.leases.release(lease, t.settings);
+      return t.engine.leases.complete(lease, resultOf(id), t.settings);
     };
     for (let from = 0; onStep() || from < TASKS; from += TOGETHER) {
       const numbers = Array.from({ length: TOGETHER }, (_, n) => from + n);
@@ -56,14 +56,14 @@ describe("an audit", () => {
         const { settings, key, share } = options(n);
         const priority = n % 5 === 0 ? 1 : 3;
         const task = submissionOf(`t${n}`, "jobs", "1", { key, share, priority, delayMs: n % 13 === 0 ? 20 : 0 });
-        return t.engine.submit(task, { ...t.settings, ...settings });
+        return t.engine.tasks.submit(task, { ...t.settings, ...settings });
       });
       await Promise.all(submitted);
       const taken = await take(TAKEN);
       await Promise.all([
         ...taken.map(end),
-        ...numbers.filter((n) => n % 9 === 0).map((n) => t.engine.cancel(`t${n}`, "jobs")),
-        ...partitions.map((partition) => t.engine.tick(partition)),
+        ...numbers.filter((n) => n % 9 === 0).map((n) => t.engine.tasks.cancel(`t${n}`, "jobs")),
+        ...partitions.map((partition) => t.engine.maintenance.tick(partition)),
       ]);
     }
   }
@@ -113,7 +113,7 @@ describe("an audit", () => {
     const share = { key: "s", weight: 1 };
     for (const id of ["runs", "dead"]) await t.submit({ id });
     const [, dead] = await t.reserve(2);
-    await t.engine.fail({ queue: "jobs", id: "dead", fence: dead?.fence ?? "" }, failureOf("retry"), t.settings);
+    await t.engine.leases.fail({ queue: "jobs", id: "dead", fence: dead?.fence ?? "" }, failureOf("retry"), t.settings);
     await t.submit({ id: "waits", share, deadlineMs: 60_000 });
     await t.submit({ id: "later", delayMs: 60_000 });
     expect(await found(t, false)).to.deep.equal([]);
@@ -153,10 +153,13 @@ describe("an audit", () => {
       const t = await open({ settings: { attempts: 3, keyedConcurrency: before } });
       for (const id of ["a1", "a2", "a3", "a4"]) await t.submit({ id, key: "a" });
       for (const { id, fence } of await t.reserve(1)) {
-        await t.engine.fail({ queue: "jobs", id, fence }, failureOf("retry", 60_000), t.settings);
+        await t.engine.leases.fail({ queue: "jobs", id, fence }, failureOf("retry", 60_000), t.settings);
       }
       await t.reserve(1);
-      await t.engine.submit(submissionOf("a5", "jobs", "1", { key: "a" }), { ...t.settings, keyedConcurrency: after });
+      await t.engine.tasks.submit(submissionOf("a5", "jobs", "1", { key: "a" }), {
+        ...t.settings,
+        keyedConcurrency: after,
+      });
       expect(await found(t, false), `from ${before} to ${after}`).to.deep.equal([]);
       await t.reserve(1);
       expect(await found(t, false), `from ${before} to ${after}, decided`).to.deep.equal([]);

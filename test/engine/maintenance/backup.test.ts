@@ -94,10 +94,10 @@ describe("a backup", function () {
     });
     const [done, large, dead, retrying] = await t.reserve(5);
     if (!done || !large || !dead || !retrying) throw new Error("nothing was reserved");
-    await t.engine.complete(of(done), resultOf("fertig ✓"), t.settings);
-    await t.engine.complete(of(large), { ...resultOf(""), body: LARGE }, t.settings);
-    await t.engine.fail(of(dead), failureOf("give-up"), t.settings);
-    await t.engine.fail(of(retrying), failureOf("retry", 60_000), t.settings);
+    await t.engine.leases.complete(of(done), resultOf("fertig ✓"), t.settings);
+    await t.engine.leases.complete(of(large), { ...resultOf(""), body: LARGE }, t.settings);
+    await t.engine.leases.fail(of(dead), failureOf("give-up"), t.settings);
+    await t.engine.leases.fail(of(retrying), failureOf("retry", 60_000), t.settings);
     await t.redis.hset(t.key("steps", "runs"), "schritt ü", Buffer.from([0, 255, 10, 13]));
     await t.redis.rpush(t.key("output", "runs"), "1 1 {}", "1 1 {}", Buffer.from([0xff, 0x0a]));
     for (const id of ["first", "second", "urgent"]) await t.submit({ id, priority: id === "urgent" ? 0 : 3 });
@@ -129,7 +129,7 @@ describe("a backup", function () {
       expect((await back.look("done")).result?.body.toString()).to.equal("fertig ✓");
       // As if the lease had ended: its worker is not there any more.
       await back.endLease("runs");
-      await back.engine.tick(0);
+      await back.engine.maintenance.tick(0);
       const tasks = await back.reserve(10);
       expect(tasks.map(({ id }) => id)).to.deep.equal(["urgent", "runs", "first", "second", "named"]);
       expect(tasks[1]?.input).to.deep.equal(LARGE);
@@ -229,7 +229,7 @@ describe("a backup", function () {
     await t.submit({ id: "done" });
     const [task] = await t.reserve(1);
     if (!task) throw new Error("nothing was reserved");
-    await t.engine.complete(of(task), { ...resultOf(""), body: LARGE }, t.settings);
+    await t.engine.leases.complete(of(task), { ...resultOf(""), body: LARGE }, t.settings);
     await backup();
     // As if it had been made long ago.
     const lines = gunzipSync(readFileSync(file)).toString().trimEnd().split("\n");
@@ -255,8 +255,8 @@ describe("a backup", function () {
       for (let n = 0; !ended; n += 1) {
         await t.submit({ id: `during-${n}` });
         const [done, failed] = await t.reserve(2);
-        if (done) await t.engine.complete(of(done), resultOf(done.id), t.settings);
-        if (failed) await t.engine.fail(of(failed), failureOf(n % 2 === 0 ? "retry" : "give-up"), t.settings);
+        if (done) await t.engine.leases.complete(of(done), resultOf(done.id), t.settings);
+        if (failed) await t.engine.leases.fail(of(failed), failureOf(n % 2 === 0 ? "retry" : "give-up"), t.settings);
       }
     };
     const working = work();

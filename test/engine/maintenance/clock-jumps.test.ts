@@ -30,7 +30,7 @@ describe("a clock that jumps again and again, forward and back", function () {
     const random = randomOf(seed);
     let stopped = false;
     try {
-      await t.engine.tick(0);
+      await t.engine.maintenance.tick(0);
       for (const leaseMs of LEASES_MS) await t.submit({ id: `live-${leaseMs}` });
       const held: { id: string; fence: string; leaseMs: number; renewedAt: number }[] = [];
       for (const leaseMs of LEASES_MS) {
@@ -41,14 +41,15 @@ describe("a clock that jumps again and again, forward and back", function () {
       let ticked = 0;
       const lost: string[] = [];
       const ticks = (async () => {
-        for (; !stopped; await delay(100), ticked += 1) lost.push(...(await t.engine.tick(0)).lost.map(({ id }) => id));
+        for (; !stopped; await delay(100), ticked += 1)
+          lost.push(...(await t.engine.maintenance.tick(0)).lost.map(({ id }) => id));
       })();
       // A third of each lease, as workers do.
       const renewals = (async () => {
         for (; !stopped; await delay(50)) {
           for (const task of held) {
             if (performance.now() - task.renewedAt < task.leaseMs / 3 - 100) continue;
-            expect(await t.engine.renew({ queue: "jobs", ...task }, task.leaseMs), task.id).to.equal("ok");
+            expect(await t.engine.leases.renew({ queue: "jobs", ...task }, task.leaseMs), task.id).to.equal("ok");
             task.renewedAt = performance.now();
           }
         }

@@ -55,22 +55,22 @@ describe("a store whose clock is set forward by an hour", function () {
   it("gives the task of a dead worker back one lease later", async () => {
     await t.submit({ id: "a" });
     await t.reserve(1, { leaseMs: 2000 });
-    await t.engine.tick(0);
+    await t.engine.maintenance.tick(0);
     store.setAhead(HOUR_MS);
     const jumpedAt = performance.now();
-    await eventually(async () => (await t.engine.tick(0)).lost.length === 1);
+    await eventually(async () => (await t.engine.maintenance.tick(0)).lost.length === 1);
     expect(performance.now() - jumpedAt).to.be.above(1900);
     expect(await t.look("a")).to.include({ state: "waiting", lost: 1 });
   });
 
   it("lets a process that has just started end no lease of before", async () => {
     await t.reserve(1, { leaseMs: 2000 });
-    await t.engine.tick(0);
+    await t.engine.maintenance.tick(0);
     store.setAhead(2 * HOUR_MS);
     const fresh = await openEngine({ url: store.url, prefix: t.keys.prefix });
-    expect((await fresh.engine.tick(0)).lost).to.deep.equal([]);
-    await t.engine.tick(0);
-    expect((await t.engine.tick(0)).lost).to.deep.equal([]);
+    expect((await fresh.engine.maintenance.tick(0)).lost).to.deep.equal([]);
+    await t.engine.maintenance.tick(0);
+    expect((await t.engine.maintenance.tick(0)).lost).to.deep.equal([]);
     expect(await t.look("a")).to.include({ state: "running" });
     await fresh.close();
   });
@@ -89,7 +89,7 @@ describe("a store whose clock is set back by an hour", function () {
     store.setAhead(HOUR_MS);
     t = await openEngine({ url: store.url, settings: { leaseMs: 1000 } });
     // It registers its queue, and notes what the clock says.
-    await t.engine.tick(0);
+    await t.engine.maintenance.tick(0);
   });
   afterEach(() => t.close());
   after(() => store?.stop());
@@ -98,7 +98,7 @@ describe("a store whose clock is set back by an hour", function () {
   /** Ticks until something holds. */
   const ticking = (holds: () => Promise<boolean>) =>
     eventually(async () => {
-      await t.engine.tick(0);
+      await t.engine.maintenance.tick(0);
       return await holds();
     });
 
@@ -115,8 +115,8 @@ describe("a store whose clock is set back by an hour", function () {
     const [task] = await t.reserve(1, { leaseMs: 1000 });
     const lease = { queue: "jobs", id: "a", fence: task?.fence ?? "" };
     store.setAhead(0);
-    expect(await t.engine.renew(lease, HOUR_MS / 2)).to.equal("ok");
-    for (let n = 0; n < 5; n += 1) expect((await t.engine.tick(0)).lost).to.deep.equal([]);
+    expect(await t.engine.leases.renew(lease, HOUR_MS / 2)).to.equal("ok");
+    for (let n = 0; n < 5; n += 1) expect((await t.engine.maintenance.tick(0)).lost).to.deep.equal([]);
     expect(Number(await t.redis.zscore(t.key("leases"), "a"))).to.be.above(Date.now() + HOUR_MS / 4);
   });
 
@@ -126,7 +126,7 @@ describe("a store whose clock is set back by an hour", function () {
     await t.submit({ id: "retried" });
     const [task] = await t.reserve(1);
     const lease = { queue: "jobs", id: "retried", fence: task?.fence ?? "" };
-    expect(await t.engine.fail(lease, failureOf("retry", 1000), t.settings)).to.equal("retrying");
+    expect(await t.engine.leases.fail(lease, failureOf("retry", 1000), t.settings)).to.equal("retrying");
     store.setAhead(0);
     await ticking(async () => (await stateOf("retried")) === "waiting");
     expect(await t.redis.zscore(t.key("scheduled"), "scheduled")).to.equal(due);
@@ -136,10 +136,14 @@ describe("a store whose clock is set back by an hour", function () {
   it("lets neither a key nor the rest of its line wait for longer", async () => {
     await t.close();
     t = await openEngine({ url: store.url, settings: { keyedConcurrency: 1, leaseMs: 1000 } });
-    await t.engine.tick(0);
+    await t.engine.maintenance.tick(0);
     for (const id of ["a", "b"]) await t.submit({ id, key: "k" });
     const [task] = await t.reserve(1);
-    await t.engine.fail({ queue: "jobs", id: "a", fence: task?.fence ?? "" }, failureOf("retry", 500), t.settings);
+    await t.engine.leases.fail(
+      { queue: "jobs", id: "a", fence: task?.fence ?? "" },
+      failureOf("retry", 500),
+      t.settings,
+    );
     store.setAhead(0);
     await ticking(async () => (await stateOf("a")) === "waiting");
     const [again] = await t.reserve(1);
@@ -153,7 +157,7 @@ describe("a store whose clock is set back by an hour", function () {
     const behind = () => t.redis.zcount(t.key("leases"), Date.now() + 60_000, "+inf");
     const left: number[] = [];
     for (let before = MANY; before > 0; before = left.at(-1) ?? 0) {
-      const { nextMs } = await t.engine.tick(0);
+      const { nextMs } = await t.engine.maintenance.tick(0);
       left.push(await behind());
       expect(before - (left.at(-1) ?? 0), "brought forward by one call").to.be.below(MANY / 4);
       if (left.at(-1)) expect(nextMs).to.equal(0);

@@ -15,7 +15,7 @@ describe("the dead tasks of a queue", () => {
     const failure = { kind: "retry", delayMs: 0, error: "again", code: "task-failed" } as const;
     const result = catalogueResult("task-failed");
     const endings = tasks.map(({ id, fence }) =>
-      jobs.engine.fail({ queue: "jobs", id, fence }, { ...failure, result }, jobs.settings),
+      jobs.engine.leases.fail({ queue: "jobs", id, fence }, { ...failure, result }, jobs.settings),
     );
     expect(new Set(await Promise.all(endings))).to.deep.equal(new Set(tasks.length > 0 ? ["dead"] : []));
     return tasks.length;
@@ -27,7 +27,7 @@ describe("the dead tasks of a queue", () => {
       expect(await die()).to.equal(some);
     }
   }
-  const deadNow = async () => (await jobs.engine.figures(["jobs"]))[0]?.dead;
+  const deadNow = async () => (await jobs.engine.queues.figures(["jobs"]))[0]?.dead;
 
   /** Lets everything die again before the engine looks at the next page. */
   function dyingAgain(): { deaths: number } {
@@ -43,7 +43,7 @@ describe("the dead tasks of a queue", () => {
   it("are retried once each, even if they die again meanwhile", async () => {
     await dead(250);
     const seen = dyingAgain();
-    expect(await jobs.engine.retryAll("jobs")).to.equal(250);
+    expect(await jobs.engine.deadLetters.retryAll("jobs")).to.equal(250);
     while ((await die()) > 0);
     expect(seen.deaths).to.be.at.most(250);
     expect(await deadNow()).to.equal(250);
@@ -57,7 +57,7 @@ describe("the dead tasks of a queue", () => {
       gone.abort();
       return page(...args);
     };
-    expect(await jobs.engine.retryAll("jobs", gone.signal)).to.equal(100);
+    expect(await jobs.engine.deadLetters.retryAll("jobs", gone.signal)).to.equal(100);
     expect(await deadNow()).to.equal(150);
   });
 
@@ -69,7 +69,7 @@ describe("the dead tasks of a queue", () => {
       await dead(100);
       return forgotten;
     };
-    expect(await jobs.engine.forgetAll("jobs")).to.equal(150);
+    expect(await jobs.engine.deadLetters.deleteAll("jobs")).to.equal(150);
     expect(await deadNow()).to.equal(200);
   });
 });

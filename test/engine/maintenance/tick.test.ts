@@ -36,7 +36,7 @@ describe("a tick with much to do", () => {
     for (const id of late) await t.redis.hset(t.key("task", id), TASK_FIELDS.deadline[0], 1);
     const done = { late: 0, promoted: 0, lost: 0 };
     for (let ticks = 1; ; ticks += 1) {
-      const { late, promoted, lost, nextMs } = await t.engine.tick(0);
+      const { late, promoted, lost, nextMs } = await t.engine.maintenance.tick(0);
       const moved = late.length + promoted + lost.length;
       expect(moved).to.be.at.most(BATCH_LIMIT);
       done.late += late.length;

@@ -5,7 +5,7 @@ import type { Index } from "../../../src/store/keys.ts";
 export async function allPages(engine: Engine, index: Index, queue: string, limit: number) {
   const places = [];
   for (let after = null; ; ) {
-    const page = await engine.page(index, { queue, after, limit });
+    const page = await engine.queues.page(index, { queue, after, limit });
     places.push(...page.entries);
     after = page.next;
     if (after === null) return places;

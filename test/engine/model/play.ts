@@ -54,9 +54,9 @@ export async function play(world: World, call: Op): Promise<void> {
       return submit(world, call.items);
     case "update": {
       const [input = "", mediaType = ""] = [INPUTS[call.input], MEDIA_TYPES[call.media]];
-      const verdict = await engine.update(
+      const verdict = await engine.tasks.update(
         { ...submissionOf(world, call), id: idOf(call.id), input, mediaType },
-        engine.settings(queueOf(0)),
+        engine.queues.settings(queueOf(0)),
       );
       expect(verdict).to.equal(model.update(idOf(call.id), input, mediaType, KEYS[call.key] ?? null));
       return;
@@ -67,10 +67,10 @@ export async function play(world: World, call: Op): Promise<void> {
       const items = call.items.map((item) => ({ ...item, lease: leaseOf(world, item.lease), error: name(world, "e") }));
       const verdicts = await Promise.all(
         items.map(({ lease: of, kind, delayed, error }) =>
-          engine.fail(
+          engine.leases.fail(
             of,
             { kind, delayMs: delayed ? HOUR_MS : 0, error, code: "task-failed", result: text(error) },
-            engine.settings(of.queue),
+            engine.queues.settings(of.queue),
           ),
         ),
       );
@@ -88,26 +88,26 @@ export async function play(world: World, call: Op): Promise<void> {
       return withLeases(world, call.op, call.leases);
     case "cancel": {
       const queues = call.ids.map((n) => model.tasks.get(idOf(n))?.queue ?? queueOf(0));
-      const verdicts = await Promise.all(call.ids.map((n, i) => engine.cancel(idOf(n), queues[i] ?? "")));
+      const verdicts = await Promise.all(call.ids.map((n, i) => engine.tasks.cancel(idOf(n), queues[i] ?? "")));
       expect(verdicts).to.deep.equal(call.ids.map((n) => model.cancel(idOf(n))));
       return;
     }
     case "retry": {
-      const verdicts = await Promise.all(call.ids.map((n) => engine.retry(idOf(n))));
+      const verdicts = await Promise.all(call.ids.map((n) => engine.tasks.retry(idOf(n))));
       expect(verdicts).to.deep.equal(call.ids.map((n) => model.retry(idOf(n))));
       return;
     }
     case "retryAll": {
       const dead = (await allPages(engine, "dead", queueOf(call.queue), 2)).map((place) => place.id);
-      const retried = await engine.retryAll(queueOf(call.queue));
+      const retried = await engine.deadLetters.retryAll(queueOf(call.queue));
       expect(retried).to.equal(dead.filter((of) => model.retry(of) === "waiting").length);
       return;
     }
     case "forget":
-      expect(await engine.forgetAll(queueOf(call.queue))).to.equal(model.forgetDead(queueOf(call.queue)));
+      expect(await engine.deadLetters.deleteAll(queueOf(call.queue))).to.equal(model.forgetDead(queueOf(call.queue)));
       return;
     case "pause":
-      await engine.pause(queueOf(call.queue), call.paused);
+      await engine.queues.pause(queueOf(call.queue), call.paused);
       model.queue(queueOf(call.queue)).paused = call.paused;
       return;
     case "step": {
@@ -143,7 +143,7 @@ export async function play(world: World, call: Op): Promise<void> {
     }
     case "tick": {
       const lostBy = await world.time.sinceTick(call.afterGap);
-      const ticked = await engine.tick(0);
+      const ticked = await engine.maintenance.tick(0);
       const expected = model.tick(
         WORKER_LOST,
         lostBy,
@@ -175,14 +175,14 @@ export async function play(world: World, call: Op): Promise<void> {
     case "page": {
       const places = await allPages(engine, call.index, queueOf(call.queue), call.limit);
       const of = queueOf(call.queue);
-      const whole = await engine.page(call.index, { queue: of, after: null, limit: 200 });
+      const whole = await engine.queues.page(call.index, { queue: of, after: null, limit: 200 });
       expect(places, "pages one after the other").to.deep.equal(whole.entries);
       const due = model.of(of, "scheduled", "retrying");
       const lists = { waiting: model.line(of), leases: model.of(of, "running"), scheduled: due, dead: model.dead(of) };
       const tasks = lists[call.index];
       expect(places.map((p) => p.id).sort()).to.deep.equal(tasks.map((t) => t.id).sort());
       const outcomes = model.of(of, "succeeded", "failed", "canceled").filter((t) => !t.destroyed);
-      const finished = (await engine.finished({ queue: of, after: null, limit: 200 })).entries.map((p) => p.id);
+      const finished = (await engine.queues.finished({ queue: of, after: null, limit: 200 })).entries.map((p) => p.id);
       expect(finished.sort(), "outcomes").to.deep.equal(outcomes.map((t) => t.id).sort());
       return;
     }
@@ -213,18 +213,18 @@ function submissionOf({ model }: World, s: Partial<SubmitOp>) {
 
 /** How many tasks of a key may run at once from this submission on. */
 const limitOf = ({ engine }: World, s: SubmitOp): number | undefined => {
-  const { keyedConcurrency } = engine.settings(home(s));
+  const { keyedConcurrency } = engine.queues.settings(home(s));
   return keyedConcurrency && (s.concurrency ?? keyedConcurrency);
 };
 
 async function submit(world: World, items: readonly SubmitOp[]): Promise<void> {
   const { model, engine } = world;
   const settings = (s: SubmitOp): QueueSettings => ({
-    ...engine.settings(home(s)),
+    ...engine.queues.settings(home(s)),
     maxWaiting: s.limit,
     keyedConcurrency: limitOf(world, s),
   });
-  const verdicts = await Promise.all(items.map((s) => engine.submit(submissionOf(world, s), settings(s))));
+  const verdicts = await Promise.all(items.map((s) => engine.tasks.submit(submissionOf(world, s), settings(s))));
   const expected = items.map((s) => {
     const { share = null, ...submission } = submissionOf(world, s);
     return model.submit({
@@ -263,8 +263,10 @@ async function reserve(world: World, call: Extract<Op, { op: "reserve" }>): Prom
   };
   const ends = call.completes.map((n) => ({ lease: leaseOf(world, n), word: name(world, "complete") }));
   // In the same turn, so that they travel together.
-  const verdicts = ends.map((end) => engine.complete(end.lease, text(end.word), engine.settings(end.lease.queue)));
-  const reply = await engine.reserve(0, request);
+  const verdicts = ends.map((end) =>
+    engine.leases.complete(end.lease, text(end.word), engine.queues.settings(end.lease.queue)),
+  );
+  const reply = await engine.leases.reserve(0, request);
   expect(await Promise.all(verdicts)).to.deep.equal(ends.map(({ lease, word }) => model.complete(lease, word)));
   const before = new Map([...model.tasks].map(([known, task]) => [known, task.fence]));
   const expected = model.reserve(of, worker, lane, reservation, call.count, call.reports);
@@ -295,16 +297,16 @@ async function withLeases(world: World, op: LeaseOp, which: readonly number[]) {
   const { engine, model } = world;
   const items = which.map((n) => ({ of: leaseOf(world, n), word: name(world, op) }));
   const one = {
-    renew: (of: Lease) => [engine.renew(of, HOUR_MS), () => model.renew(of)],
+    renew: (of: Lease) => [engine.leases.renew(of, HOUR_MS), () => model.renew(of)],
     complete: (of: Lease, word: string) => {
       // Some in one field of the hash, some in several, some of their own.
       const body = word.repeat([1, 10, 40][world.serial % 3] ?? 1);
-      return [engine.complete(of, text(body), engine.settings(of.queue)), () => model.complete(of, body)];
+      return [engine.leases.complete(of, text(body), engine.queues.settings(of.queue)), () => model.complete(of, body)];
     },
-    release: (of: Lease) => [engine.release(of, engine.settings(of.queue)), () => model.release(of)],
-    begin: (of: Lease) => [engine.begin(of, HOUR_MS), () => model.begin(of)],
-    lose: (of: Lease) => [engine.lose(of, engine.settings(of.queue)), () => model.lose(of, WORKER_LOST)],
-    progress: (of: Lease, word: string) => [engine.progress(of, 50, word), () => model.progress(of, word)],
+    release: (of: Lease) => [engine.leases.release(of, engine.queues.settings(of.queue)), () => model.release(of)],
+    begin: (of: Lease) => [engine.leases.begin(of, HOUR_MS), () => model.begin(of)],
+    lose: (of: Lease) => [engine.leases.lose(of, engine.queues.settings(of.queue)), () => model.lose(of, WORKER_LOST)],
+    progress: (of: Lease, word: string) => [engine.leases.progress(of, 50, word), () => model.progress(of, word)],
   } satisfies Record<string, (of: Lease, word: string) => [Promise<string>, () => string]>;
   const calls = items.map(({ of, word }) => one[op](of, word) as [Promise<string>, () => string]);
   const verdicts = await Promise.all(calls.map(([verdict]) => verdict));

@@ -130,7 +130,7 @@ async function runOnce(
       const [instant, healed, ...seen] = await Promise.all([
         dump(redis, tag, ids, [...QUEUES, WEBHOOK_QUEUE]),
         scripts.audit(tag, { ids, heal: true }),
-        ...ids.map((id) => engine.inspect(id, { result: true })),
+        ...ids.map((id) => engine.tasks.inspect(id, { result: true })),
       ]);
       checker.check(instant, new Map(ids.map((id, n) => [id, seen[n] ?? null])));
       expect(healed, "audit").to.deep.equal([]);

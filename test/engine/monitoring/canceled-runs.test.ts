@@ -17,18 +17,18 @@ describe("a task that is canceled while it runs", () => {
   const lease = { queue: "jobs", id: "one", fence: "" };
 
   const ends: Readonly<Record<string, (of: typeof lease) => Promise<unknown>>> = {
-    "returns a result": (of) => t.engine.complete(of, resultOf("x"), t.settings),
+    "returns a result": (of) => t.engine.leases.complete(of, resultOf("x"), t.settings),
     "returns a result while the next task is reserved": async (of) => {
-      const [verdict] = await Promise.all([t.engine.complete(of, resultOf("x"), t.settings), t.reserve()]);
+      const [verdict] = await Promise.all([t.engine.leases.complete(of, resultOf("x"), t.settings), t.reserve()]);
       return verdict;
     },
-    throws: (of) => t.engine.fail(of, failureOf("retry"), t.settings),
-    "gives up": (of) => t.engine.fail(of, failureOf("give-up"), t.settings),
-    "is handed back": (of) => t.engine.release(of, t.settings),
-    "kills its process": (of) => t.engine.lose(of, t.settings),
+    throws: (of) => t.engine.leases.fail(of, failureOf("retry"), t.settings),
+    "gives up": (of) => t.engine.leases.fail(of, failureOf("give-up"), t.settings),
+    "is handed back": (of) => t.engine.leases.release(of, t.settings),
+    "kills its process": (of) => t.engine.leases.lose(of, t.settings),
     "loses its lease": async ({ id }) => {
       await t.redis.zadd(t.key("leases"), 1, id);
-      return (await t.engine.tick(0)).lost[0]?.fate;
+      return (await t.engine.maintenance.tick(0)).lost[0]?.fate;
     },
   };
   for (const [how, end] of Object.entries(ends)) {
@@ -36,7 +36,7 @@ describe("a task that is canceled while it runs", () => {
       t = await openEngine();
       await t.submit({ id: "one" });
       const [task] = await t.reserve();
-      expect(await t.engine.cancel("one", "jobs")).to.equal("requested");
+      expect(await t.engine.tasks.cancel("one", "jobs")).to.equal("requested");
       expect(await end({ ...lease, fence: task?.fence ?? "" })).to.equal("canceled");
       expect((await t.look("one")).state).to.equal("canceled");
       expect({
@@ -44,7 +44,7 @@ describe("a task that is canceled while it runs", () => {
         failed: await counted("failed"),
         returned: await counted("returned"),
       }).to.deep.equal({ finished: 0, failed: 0, returned: 1 });
-      expect((await t.engine.figures(["jobs"]))[0]?.finishedLastMinute).to.equal(0);
+      expect((await t.engine.queues.figures(["jobs"]))[0]?.finishedLastMinute).to.equal(0);
     });
   }
 });

@@ -102,10 +102,10 @@ describe("the history of a queue", () => {
     for (const id of ["a", "b", "c", "d"]) await t.submit({ id });
     const [a, b, c, d] = await t.reserve(4);
     const lease = (task: typeof a) => ({ queue: "jobs", id: task?.id ?? "", fence: task?.fence ?? "" });
-    await t.engine.complete(lease(a), resultOf("a"), t.settings);
-    await t.engine.fail(lease(b), failureOf("retry", 60_000), t.settings);
-    await t.engine.fail(lease(c), failureOf("give-up"), t.settings);
-    await t.engine.release(lease(d), t.settings);
+    await t.engine.leases.complete(lease(a), resultOf("a"), t.settings);
+    await t.engine.leases.fail(lease(b), failureOf("retry", 60_000), t.settings);
+    await t.engine.leases.fail(lease(c), failureOf("give-up"), t.settings);
+    await t.engine.leases.release(lease(d), t.settings);
     const now = await interval();
     const counted = await t.redis.hgetall(t.key("queue"));
     const of = (kind: keyof typeof RATE_LETTERS) =>
@@ -138,7 +138,7 @@ describe("the history of a queue", () => {
     const ids = ["damaged", "whole"];
     for (const id of ids) await t.submit({ id });
     for (const { id, fence } of await t.reserve(2)) {
-      await t.engine.complete({ queue: "jobs", id, fence }, resultOf("x"), t.settings);
+      await t.engine.leases.complete({ queue: "jobs", id, fence }, resultOf("x"), t.settings);
     }
     await t.redis.hset(storedKey(t.keys.tag(0), "task", "damaged"), TASK.created, "yesterday");
     await within(async (at) => {

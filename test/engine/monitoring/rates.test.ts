@@ -21,7 +21,7 @@ describe("the rates of a queue", () => {
       const field = `${RATE_LETTERS.accepted}${(bucket - n) % BUCKETS}`;
       await t.redis.hset(t.key("queue"), field, (bucket - n) * 2 ** 24 + (n === 0 ? 0 : 1000));
     }
-    const [row] = await t.engine.figures(["jobs"]);
+    const [row] = await t.engine.queues.figures(["jobs"]);
     const later = await nowMs();
     // The sooner in the interval, the more of the oldest one counts; if the next one has begun, that is left out.
     const most = 6000 - 1000 * ((earlier % BUCKET_MS) / BUCKET_MS);

@@ -15,7 +15,7 @@ describe("the latest outcomes of a queue", () => {
   const finish = async (ids: readonly string[]) => {
     for (const id of ids) {
       await t.submit({ id });
-      await t.engine.complete(await take(id), resultOf(id), t.settings);
+      await t.engine.leases.complete(await take(id), resultOf(id), t.settings);
       await clockMovesOn();
     }
   };
@@ -39,14 +39,14 @@ describe("the latest outcomes of a queue", () => {
       leaseMs: 60_000,
       rate: undefined,
     };
-    const { tasks } = await t.engine.reserve(t.keys.partitionOf(id), request);
+    const { tasks } = await t.engine.leases.reserve(t.keys.partitionOf(id), request);
     return { queue: "jobs", id, fence: tasks[0]?.fence ?? "" };
   };
   /** Page by page. */
   const walk = async (limit: number) => {
     const ids: string[] = [];
     for (let after = null; ; ) {
-      const { entries, next } = await t.engine.finished({ queue: "jobs", after, limit });
+      const { entries, next } = await t.engine.queues.finished({ queue: "jobs", after, limit });
       ids.push(...entries.map(({ id }) => id));
       after = next;
       if (after === null) return ids;
@@ -58,10 +58,10 @@ describe("the latest outcomes of a queue", () => {
     await finish(["succeeded"]);
     for (const kind of ["give-up", "retry"] as const) {
       await t.submit({ id: kind });
-      await t.engine.fail(await take(kind), failureOf(kind), t.settings);
+      await t.engine.leases.fail(await take(kind), failureOf(kind), t.settings);
     }
     await t.submit({ id: "canceled" });
-    await t.engine.cancel("canceled", "jobs");
+    await t.engine.tasks.cancel("canceled", "jobs");
     await t.submit({ id: "waiting" });
     const all = ["canceled", "retry", "give-up", "succeeded"];
     expect(await walk(10)).to.deep.equal(all);
@@ -72,13 +72,13 @@ describe("the latest outcomes of a queue", () => {
     await open(1);
     await finish(["kept", "destroyed", "gone"]);
     await t.submit({ id: "dead" });
-    await t.engine.fail(await take("dead"), failureOf("retry"), t.settings);
-    await t.engine.cancel("destroyed", "jobs");
+    await t.engine.leases.fail(await take("dead"), failureOf("retry"), t.settings);
+    await t.engine.tasks.cancel("destroyed", "jobs");
     await t.redis.unlink(storedKey(t.keys.tag(0), "task", "gone"));
     expect(await walk(1)).to.deep.equal(["dead", "kept"]);
-    await t.engine.retry("dead");
+    await t.engine.tasks.retry("dead");
     expect(await walk(10)).to.deep.equal(["kept"]);
-    await t.engine.complete(await take("dead"), resultOf("at last"), t.settings);
+    await t.engine.leases.complete(await take("dead"), resultOf("at last"), t.settings);
     expect(await walk(10)).to.deep.equal(["dead", "kept"]);
   });
 
@@ -86,7 +86,7 @@ describe("the latest outcomes of a queue", () => {
     await open(3);
     const ids = Array.from({ length: 40 }, (_, n) => `t${n}`);
     await Promise.all(ids.map((id) => t.submit({ id })));
-    await Promise.all(ids.map((id) => t.engine.cancel(id, "jobs")));
+    await Promise.all(ids.map((id) => t.engine.tasks.cancel(id, "jobs")));
     const later = ["x", "y", "z"];
     await finish(later);
     for (const limit of [1, 3, 7, 200]) {
@@ -100,9 +100,9 @@ describe("the latest outcomes of a queue", () => {
     await open(1);
     // Of what ended in the same millisecond as one that is gone, nothing is known.
     await finish(["a", "b", "c"]);
-    const { next: newest } = await t.engine.finished({ queue: "jobs", after: null, limit: 1 });
+    const { next: newest } = await t.engine.queues.finished({ queue: "jobs", after: null, limit: 1 });
     await t.redis.lpop(storedKey(t.keys.tag(0), "finished"));
-    const { entries } = await t.engine.finished({ queue: "jobs", after: newest, limit: 10 });
+    const { entries } = await t.engine.queues.finished({ queue: "jobs", after: newest, limit: 10 });
     expect(entries.map(({ id }) => id)).to.deep.equal(["b", "a"]);
   });
 
@@ -112,7 +112,7 @@ describe("the latest outcomes of a queue", () => {
     for (let i = 0; i < ids.length; i += 100) {
       const some = ids.slice(i, i + 100);
       await Promise.all(some.map((id) => t.submit({ id })));
-      await Promise.all(some.map((id) => t.engine.cancel(id, "jobs")));
+      await Promise.all(some.map((id) => t.engine.tasks.cancel(id, "jobs")));
     }
     const lengths = await Promise.all(t.keys.tags.map((tag) => t.redis.llen(storedKey(tag, "finished"))));
     for (const length of lengths) expect(length).to.be.within(SHARED.mostFinished, SHARED.mostFinished + 100);

@@ -24,7 +24,7 @@ describe("the lists of a queue", () => {
     }
   };
   const waiting = (filter: Filter | undefined, limit = 50) =>
-    walk((after) => t.engine.page("waiting", { queue: "jobs", after, limit, filter }));
+    walk((after) => t.engine.queues.page("waiting", { queue: "jobs", after, limit, filter }));
 
   it("are paged in order and without an empty page at the end, over all partitions", async () => {
     t = await openEngine({ partitions: 3 });
@@ -49,7 +49,7 @@ describe("the lists of a queue", () => {
       const after = { score: "7", id: sorted[n] ?? "" };
       // Also where the last one of the page before has left.
       await t.redis.zrem(due, after.id);
-      const { entries, next } = await t.engine.page("scheduled", { queue: "jobs", after, limit: 10 });
+      const { entries, next } = await t.engine.queues.page("scheduled", { queue: "jobs", after, limit: 10 });
       expect(entries.map(({ id }) => id)).to.deep.equal(sorted.slice(n + 1, n + 11));
       expect(next === null).to.equal(n === 99_989);
     }
@@ -72,7 +72,7 @@ describe("the lists of a queue", () => {
           late += 1;
           await t.redis.zrem(storedKey(t.keys.tag(t.keys.partitionOf(after.id)), "dead"), after.id);
         }
-        return t.engine.page("dead", { queue: "jobs", after, limit, isNewestFirst: true, lastScore: 1999 });
+        return t.engine.queues.page("dead", { queue: "jobs", after, limit, isNewestFirst: true, lastScore: 1999 });
       });
       expect(seen, String(limit)).to.deep.equal(ids.toReversed());
       for (const [n, id] of ids.entries()) await add(id, 1000 + Math.floor(n / 2));
@@ -113,13 +113,19 @@ describe("the lists of a queue", () => {
     await t.submit({ id: "later", delayMs: 60_000 });
     const [a] = await t.reserve(2, { worker: `host:1:${"w".repeat(8)}` });
     const list = async (index: "leases" | "scheduled", filter?: Filter) =>
-      (await t.engine.page(index, { queue: "jobs", after: null, limit: 10, filter })).entries;
+      (await t.engine.queues.page(index, { queue: "jobs", after: null, limit: 10, filter })).entries;
     expect((await list("leases")).map(({ run }) => runOf(run).worker)).to.deep.equal(Array(2).fill("host:1:wwwwwwww"));
-    await t.engine.fail({ queue: "jobs", id: "a", fence: a?.fence ?? "" }, failureOf("retry", 30_000), t.settings);
+    await t.engine.leases.fail(
+      { queue: "jobs", id: "a", fence: a?.fence ?? "" },
+      failureOf("retry", 30_000),
+      t.settings,
+    );
     expect((await list("scheduled")).map(({ id }) => id)).to.deep.equal(["a", "later"]);
     expect((await list("scheduled", { states: ["retrying"] })).map(({ id }) => id)).to.deep.equal(["a"]);
     const filter = { prefix: "a", states: ["succeeded"] } as const;
-    expect((await t.engine.finished({ queue: "jobs", after: null, limit: 10, filter })).entries).to.deep.equal([]);
+    expect((await t.engine.queues.finished({ queue: "jobs", after: null, limit: 10, filter })).entries).to.deep.equal(
+      [],
+    );
   });
 
   it("are looked through in bounded steps, however few are wanted", async () => {
@@ -135,7 +141,7 @@ describe("the lists of a queue", () => {
   describe("when something is done to all that match", () => {
     const step = (
       action: "cancel" | "retry" | "delete",
-      page: (request: Parameters<TestEngine["engine"]["finished"]>[0]) => Promise<Page>,
+      page: (request: Parameters<TestEngine["engine"]["queues"]["finished"]>[0]) => Promise<Page>,
       filter: Filter,
       after: Parameters<typeof bulkStep>[1]["after"] = null,
     ) => bulkStep(t.engine, { action, queue: "jobs", filter, after, dryRun: false, byTime: action !== "cancel", page });
@@ -143,7 +149,8 @@ describe("the lists of a queue", () => {
     it("leaves alone what came after the first step", async () => {
       t = await openEngine();
       for (let n = 0; n < 150; n += 1) await t.submit({ id: `t${n}`, caller: "ann" });
-      const page = (request: Parameters<TestEngine["engine"]["finished"]>[0]) => t.engine.page("waiting", request);
+      const page = (request: Parameters<TestEngine["engine"]["queues"]["finished"]>[0]) =>
+        t.engine.queues.page("waiting", request);
       const first = await step("cancel", page, { caller: "ann" });
       expect(first).to.include({ matched: 100, done: 100 });
       await new Promise((resolve) => setTimeout(resolve, 5));
@@ -159,9 +166,13 @@ describe("the lists of a queue", () => {
       const meanwhile = await step(
         "cancel",
         async (request) => {
-          const page = await t.engine.page("waiting", request);
+          const page = await t.engine.queues.page("waiting", request);
           const [task] = await t.reserve();
-          await t.engine.complete({ queue: "jobs", id: "quick", fence: task?.fence ?? "" }, resultOf("ok"), t.settings);
+          await t.engine.leases.complete(
+            { queue: "jobs", id: "quick", fence: task?.fence ?? "" },
+            resultOf("ok"),
+            t.settings,
+          );
           return page;
         },
         {},
@@ -171,12 +182,16 @@ describe("the lists of a queue", () => {
 
       await t.submit({ id: "dead" });
       const [task] = await t.reserve();
-      await t.engine.fail({ queue: "jobs", id: "dead", fence: task?.fence ?? "" }, failureOf("retry"), t.settings);
+      await t.engine.leases.fail(
+        { queue: "jobs", id: "dead", fence: task?.fence ?? "" },
+        failureOf("retry"),
+        t.settings,
+      );
       const retried = await step(
         "delete",
         async (request) => {
-          const page = await t.engine.page("dead", request);
-          await t.engine.retry("dead");
+          const page = await t.engine.queues.page("dead", request);
+          await t.engine.tasks.retry("dead");
           return page;
         },
         {},

@@ -12,17 +12,17 @@ describe("the record of a task", () => {
     return { queue: "jobs", id, fence: task?.fence ?? "" };
   };
   const past = async (id: string) =>
-    (await t.engine.record(id))?.past.map(({ number, fate, worker, error }) => [number, fate, worker, error]);
+    (await t.engine.tasks.record(id))?.past.map(({ number, fate, worker, error }) => [number, fate, worker, error]);
 
   it("has the attempts that did not end it, with their times, workers and errors, the oldest first", async () => {
     t = await openEngine({ settings: { attempts: 2 } });
     await t.submit({ id: "a" });
-    await t.engine.fail(await take("a", "w1"), failureOf("later"), t.settings);
-    await t.engine.tick(0);
-    await t.engine.release(await take("a", "w2"), t.settings);
-    await t.engine.fail(await take("a", "w3"), { ...failureOf("retry"), error: "first\nsecond" }, t.settings);
-    await t.engine.tick(0);
-    await t.engine.fail(await take("a", "w4"), failureOf("retry"), t.settings);
+    await t.engine.leases.fail(await take("a", "w1"), failureOf("later"), t.settings);
+    await t.engine.maintenance.tick(0);
+    await t.engine.leases.release(await take("a", "w2"), t.settings);
+    await t.engine.leases.fail(await take("a", "w3"), { ...failureOf("retry"), error: "first\nsecond" }, t.settings);
+    await t.engine.maintenance.tick(0);
+    await t.engine.leases.fail(await take("a", "w4"), failureOf("retry"), t.settings);
     const before = [
       [1, "later", "w1", ""],
       [1, "released", "w2", ""],
@@ -30,14 +30,14 @@ describe("the record of a task", () => {
     ];
     // The last attempt is told by the rest of the record.
     expect(await past("a")).to.deep.equal(before);
-    const record = await t.engine.record("a");
+    const record = await t.engine.tasks.record("a");
     expect(runOf(record?.run ?? "")).to.include({ attempts: 2, worker: "w4" });
     for (const { beganMs, endedMs } of record?.past ?? []) expect(endedMs - beganMs).to.be.within(0, 10_000);
 
-    await t.engine.retry("a");
-    await t.engine.complete(await take("a", "w5"), resultOf("done"), t.settings);
+    await t.engine.tasks.retry("a");
+    await t.engine.leases.complete(await take("a", "w5"), resultOf("done"), t.settings);
     expect(await past("a")).to.deep.equal([...before, [2, "dead", "w4", "boom"], [0, "retried", "", ""]]);
-    await t.engine.cancel("a", "jobs");
+    await t.engine.tasks.cancel("a", "jobs");
     expect(await past("a")).to.deep.equal([]);
   });
 
@@ -45,12 +45,12 @@ describe("the record of a task", () => {
     t = await openEngine({ settings: { attempts: 100, maxLost: 3 } });
     await t.submit({ id: "a" });
     const lease = await take("a");
-    await t.engine.lose(lease, t.settings);
-    await t.engine.lose(lease, t.settings);
+    await t.engine.leases.lose(lease, t.settings);
+    await t.engine.leases.lose(lease, t.settings);
     expect(await past("a")).to.deep.equal([[1, "lost", "w1", ""]]);
     for (let n = 0; n < 12; n += 1) {
-      await t.engine.fail(await take("a"), { ...failureOf("retry"), error: "é".repeat(400) }, t.settings);
-      await t.engine.tick(0);
+      await t.engine.leases.fail(await take("a"), { ...failureOf("retry"), error: "é".repeat(400) }, t.settings);
+      await t.engine.maintenance.tick(0);
     }
     const attempts = (await past("a")) ?? [];
     expect(attempts).to.have.length(10);
@@ -63,22 +63,22 @@ describe("the record of a task", () => {
     await t.submit({ id: "a", priority: 5, query: { page: "2" }, webhook: "https://example.com/" });
     const partition = t.keys.partitionOf("a");
     const request = { queue: "jobs", worker: "w", reservation: "r", count: 1, leaseMs: 60_000 };
-    const { tasks } = await t.engine.reserve(partition, { ...request, rate: undefined });
+    const { tasks } = await t.engine.leases.reserve(partition, { ...request, rate: undefined });
     const lease = { queue: "jobs", id: "a", fence: tasks[0]?.fence ?? "" };
     const step = (name: string, value: string, undo = false) =>
       t.scripts.step.keep(t.keys.tag(partition), { ...lease, name, value, undo }, { most: 10, bytes: 1e6 });
     await step("second thoughts", '{"a":1}', true);
     await step("long", `"${"x".repeat(5000)}"`);
-    const record = await t.engine.record("a");
+    const record = await t.engine.tasks.record("a");
     expect(record).to.include({ priority: 5, query: '{"page":"2"}', webhook: "https://example.com/", stepCount: 2 });
     expect(record?.steps).to.deep.equal([
       { name: "second thoughts", number: 0, state: "done", undoable: true, bytes: 7, value: '{"a":1}' },
       { name: "long", number: 1, state: "done", undoable: false, bytes: 5002, value: null },
     ]);
     expect(String(record?.input)).to.equal('{"n":1}');
-    expect(await t.engine.record("nobody")).to.equal(null);
+    expect(await t.engine.tasks.record("nobody")).to.equal(null);
     const long = "y".repeat(30_000);
     await t.submit({ id: "b", input: long });
-    expect((await t.engine.record("b"))?.input).to.equal(30_000);
+    expect((await t.engine.tasks.record("b"))?.input).to.equal(30_000);
   });
 });

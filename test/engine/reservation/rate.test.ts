@@ -16,7 +16,7 @@ describe("the rate of a queue", () => {
     requests += 1;
     const { count = 10, reservation = `q${requests}`, perMs = rate.perMs } = options;
     const request = { queue: "jobs", worker: "w1", reservation, count, leaseMs: 60_000 };
-    return t.engine.reserve(partition, { ...request, rate: { ...rate, perMs } });
+    return t.engine.leases.reserve(partition, { ...request, rate: { ...rate, perMs } });
   };
   const fill = async (count: number) => {
     for (let n = 0; n < count; n += 1) await t.submit();
@@ -33,7 +33,7 @@ describe("the rate of a queue", () => {
     await fill(80);
     const all = await Promise.all([startsIn(8), startsIn(8), startsIn(8)]);
     await startsIn(8);
-    const [row] = await t.engine.figures(["jobs"]);
+    const [row] = await t.engine.queues.figures(["jobs"]);
     expect(row?.snapshot.running).to.equal(5);
     for (const { pauseMs, tasks } of all.flatMap(({ taken }) => taken)) {
       if (tasks.length === 0) expect(pauseMs).to.be.within(1, rate.perMs);
@@ -107,11 +107,11 @@ describe("a watcher whose store's clock is set back", () => {
     const t = await openEngine();
     let back = 0;
     const { engine } = t;
-    const inspect: typeof engine.inspect = async (id, wanted) => {
-      const seen = await engine.inspect(id, wanted);
+    const inspect: typeof engine.tasks.inspect = async (id, wanted) => {
+      const seen = await engine.tasks.inspect(id, wanted);
       return seen && { ...seen, nowMs: seen.nowMs - back };
     };
-    const parts = { inspect, notices: engine.notices, figures: engine.figures.bind(engine) };
+    const parts = { tasks: { inspect }, notices: engine.notices, queues: engine.queues };
     const watchers = new Watchers(parts, { passMs: 20 });
     await t.submit({ id: "a" });
     let told: (state: string | undefined) => void = () => undefined;

@@ -25,7 +25,7 @@ describe("the rest of a queue whose target is down", () => {
     for (let n = 0; n < times; n += 1) verdicts.push(await note("down"));
     return verdicts;
   };
-  const figures = async () => (await t.engine.figures(["jobs"]))[0];
+  const figures = async () => (await t.engine.queues.figures(["jobs"]))[0];
   const rest = async () => {
     const row = await figures();
     if (!row?.rest) throw new Error("the queue does not rest");
@@ -141,7 +141,7 @@ describe("the rest of a queue whose target is down", () => {
     const lease = { queue: "jobs", id: probe.id, fence: probe.fence };
     expect(t.engine.rests.isProbe(lease)).to.equal(true);
     await t.redis.hset(key(), QUEUE.probe, `${Date.now() + 1} 0 w1 0 gone`);
-    expect(await t.engine.release(lease, t.settings)).to.equal("released");
+    expect(await t.engine.leases.release(lease, t.settings)).to.equal("released");
     expect((await t.look("a")).index).to.equal(0);
     expect((await t.look("a")).attempts).to.equal(0);
   });
@@ -154,7 +154,7 @@ describe("the rest of a queue whose target is down", () => {
     if (!probe) throw new Error("no probe");
     const lease = { queue: "jobs", id: probe.id, fence: probe.fence };
     expect(await t.engine.rests.note(lease, { state: "up", reason: "", repeatable: true })).to.equal("ended");
-    await t.engine.complete(lease, resultOf("done"), t.settings);
+    await t.engine.leases.complete(lease, resultOf("done"), t.settings);
     expect((await t.reserve(3)).map(({ id }) => id)).to.deep.equal(["b", "c"]);
   });
 
@@ -166,10 +166,10 @@ describe("the rest of a queue whose target is down", () => {
     if (!probe) throw new Error("no probe");
     const lease = { queue: "jobs", id: probe.id, fence: probe.fence };
     expect((await gate("other")).waitMs).to.be.at.most(1000);
-    await t.engine.renew(lease, LEASE_MS);
+    await t.engine.leases.renew(lease, LEASE_MS);
     expect((await gate("other")).waitMs).to.be.above(1000);
     await t.engine.rests.note(lease, undefined);
-    await t.engine.renew(lease, LEASE_MS);
+    await t.engine.leases.renew(lease, LEASE_MS);
     expect((await gate("other")).state).to.equal("probe");
   });
 
@@ -179,9 +179,9 @@ describe("the rest of a queue whose target is down", () => {
     expect(await t.reserve(1)).to.deep.equal([]);
     expect(await t.redis.hget(key(), QUEUE.probe)).to.equal(null);
     await t.submit({ id: "a" });
-    await t.engine.pause("jobs", true);
+    await t.engine.queues.pause("jobs", true);
     expect(await t.reserve(1)).to.deep.equal([]);
-    await t.engine.pause("jobs", false);
+    await t.engine.queues.pause("jobs", false);
     expect(await t.reserve(1)).to.have.length(1);
   });
 });
@@ -193,7 +193,7 @@ describe("the rest of a queue over several partitions", () => {
       const home = t.keys.tag(t.keys.partitionOf("jobs"));
       for (let n = 0; n < 40; n += 1) await t.submit({ id: `task-${n}` });
       const take = (partition: number) =>
-        t.engine.reserve(partition, {
+        t.engine.leases.reserve(partition, {
           ...{ queue: "jobs", worker: "w", reservation: `r${Math.random()}`, count: 10, leaseMs: LEASE_MS },
           rate: undefined,
         });
@@ -204,7 +204,7 @@ describe("the rest of a queue over several partitions", () => {
       const all = async () => (await Promise.all([0, 1, 2, 3].map(take))).flatMap(({ tasks }) => tasks);
       expect(await all()).to.deep.equal([]);
       for (let n = 0; n < 40; n += 1) expect((await t.look(`task-${n}`)).eta).to.equal(null);
-      expect((await t.engine.figures(["jobs"]))[0]?.rest?.reason).to.equal("ECONNREFUSED");
+      expect((await t.engine.queues.figures(["jobs"]))[0]?.rest?.reason).to.equal("ECONNREFUSED");
       await t.redis.hset(storedKey(home, "queue"), QUEUE.rest, "1 1 0 ECONNREFUSED");
       const [probe, ...others] = await all();
       if (!probe) throw new Error("no probe");

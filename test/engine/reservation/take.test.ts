@@ -83,7 +83,7 @@ describe("a request for work that is sent again", () => {
     for (let n = 0; n < count; n += 1) await t.submit({ id: idIn(partition) });
   };
   const running = async () => {
-    const [row] = await t.engine.figures(["jobs"]);
+    const [row] = await t.engine.queues.figures(["jobs"]);
     return row?.snapshot.running;
   };
 
@@ -247,11 +247,11 @@ describe("a request for work that is sent again", () => {
   async function complete(task: string): Promise<void> {
     const [id = "", fence = ""] = task.split(" ");
     const result = { status: 204, contentType: null, headers: {}, body: Buffer.alloc(0) };
-    await t.engine.complete({ queue: "jobs", id, fence }, result, t.settings);
+    await t.engine.leases.complete({ queue: "jobs", id, fence }, result, t.settings);
   }
 
   async function completeAll(): Promise<void> {
-    for (const { id } of (await t.engine.page("leases", { queue: "jobs", after: null, limit: 200 })).entries) {
+    for (const { id } of (await t.engine.queues.page("leases", { queue: "jobs", after: null, limit: 200 })).entries) {
       const fence = await t.redis.hget(storedKey(t.keys.tag(t.keys.partitionOf(id)), "task", id), TASK.run);
       await complete(`${id} ${fence}`);
     }

@@ -34,11 +34,11 @@ describe("notices", () => {
 
   /** Submits as a synchronous request does: its process listens first. */
   const submitAndWait = async (id: string, t: TestEngine = api) => {
-    const wait = t.engine.wait({ id, queue: "jobs" });
+    const wait = t.engine.tasks.wait({ id, queue: "jobs" });
     waits.push(wait);
     const submission = { id, queue: "jobs", input: '{"n":1}', mediaType: "application/json", query: {}, caller: null };
     const rest = { priority: 3, delayMs: 0, deadlineMs: null, maxIndex: null, dryRun: false, webhook: null };
-    const { verdict } = await t.engine.submit({ ...submission, ...rest }, t.settings, true);
+    const { verdict } = await t.engine.tasks.submit({ ...submission, ...rest }, t.settings, true);
     return wait.outcome(LATER(), verdict === "new");
   };
   const leased = async (t: TestEngine = worker) => {
@@ -67,7 +67,7 @@ describe("notices", () => {
   const warm = async () => {
     const waited = submitAndWait("warm");
     await eventually(async () => (await listed("warm")).length === 1);
-    await worker.engine.complete(await leased(), resultOf("warm"), worker.settings);
+    await worker.engine.leases.complete(await leased(), resultOf("warm"), worker.settings);
     await waited;
     looks.length = 0;
   };
@@ -76,7 +76,7 @@ describe("notices", () => {
     await warm();
     const waited = submitAndWait("a");
     await eventually(async () => (await listed("a")).length === 1);
-    await worker.engine.complete(await leased(), resultOf("done"), worker.settings);
+    await worker.engine.leases.complete(await leased(), resultOf("done"), worker.settings);
     const { end } = await waited;
     const seen = await api.look("a");
     const { id, queue, state, attempts, finishedMs, expiresMs, expired, destroyed, pastDeadline, result } = seen;
@@ -91,7 +91,7 @@ describe("notices", () => {
     const waited = submitAndWait("a");
     await eventually(async () => (await listed("a")).length === 1);
     const lease = await leased(api);
-    expect(await published(() => api.engine.complete(lease, resultOf("own"), api.settings))).to.equal(0);
+    expect(await published(() => api.engine.leases.complete(lease, resultOf("own"), api.settings))).to.equal(0);
     const { end } = await waited;
     const seen = await api.look("a");
     expect(end).to.deep.include({ state: "succeeded", attempts: 1, finishedMs: seen.finishedMs });
@@ -103,9 +103,9 @@ describe("notices", () => {
     await api.submit({ id: "a" });
     const work = async () => {
       const lease = await leased();
-      await worker.engine.progress(lease, 10, "on its way");
-      await worker.engine.complete(lease, resultOf("done"), worker.settings);
-      await api.engine.cancel("a", "jobs");
+      await worker.engine.leases.progress(lease, 10, "on its way");
+      await worker.engine.leases.complete(lease, resultOf("done"), worker.settings);
+      await api.engine.tasks.cancel("a", "jobs");
     };
     expect(await published(work)).to.equal(0);
   });
@@ -113,13 +113,13 @@ describe("notices", () => {
   it("need one subscription for each process, however many callers wait", async () => {
     const own = storedKey(api.keys.tag(0), "notices", "*");
     const waited = Promise.all(Array.from({ length: 1000 }, (_, n) => submitAndWait(`w${n}`)));
-    await eventually(async () => (await api.engine.figures(["jobs"]))[0]?.snapshot.waiting === 1000);
+    await eventually(async () => (await api.engine.queues.figures(["jobs"]))[0]?.snapshot.waiting === 1000);
     expect((await channels(own)).length).to.equal(2);
     for (let left = 1000; left > 0; ) {
       const tasks = await worker.reserve(100);
       left -= tasks.length;
       const lease = ({ id, fence }: { id: string; fence: string }) => ({ queue: "jobs", id, fence });
-      await Promise.all(tasks.map((t) => worker.engine.complete(lease(t), resultOf(t.id), worker.settings)));
+      await Promise.all(tasks.map((t) => worker.engine.leases.complete(lease(t), resultOf(t.id), worker.settings)));
     }
     const ends = await waited;
     expect(ends.map(({ end }) => end?.result?.body.toString())).to.deep.equal(ends.map((_, n) => `w${n}`));
@@ -131,16 +131,16 @@ describe("notices", () => {
     for (const [n, body] of bodies.entries()) {
       const waited = submitAndWait(`r${n}`);
       await eventually(async () => (await listed(`r${n}`)).length === 1);
-      await worker.engine.complete(await leased(), resultOf(body), worker.settings);
+      await worker.engine.leases.complete(await leased(), resultOf(body), worker.settings);
       expect((await waited).end?.result?.body.toString()).to.equal(body);
     }
     const failed = submitAndWait("f");
     await eventually(async () => (await listed("f")).length === 1);
-    await worker.engine.fail(await leased(), failureOf("give-up"), worker.settings);
+    await worker.engine.leases.fail(await leased(), failureOf("give-up"), worker.settings);
     expect((await failed).end).to.deep.include({ state: "failed", attempts: 1 });
     const canceled = submitAndWait("c");
     await eventually(async () => (await listed("c")).length === 1);
-    await worker.engine.cancel("c", "jobs");
+    await worker.engine.tasks.cancel("c", "jobs");
     expect((await canceled).end).to.deep.include({ state: "canceled", result: null });
     expect(looks).to.deep.equal(["r0"]);
   });
@@ -150,7 +150,7 @@ describe("notices", () => {
     await eventually(async () => (await listed("a")).length === 1);
     const second = submitAndWait("a", worker);
     await eventually(async () => (await listed("a")).length === 2);
-    await worker.engine.complete(await leased(), resultOf("once"), worker.settings);
+    await worker.engine.leases.complete(await leased(), resultOf("once"), worker.settings);
     for (const { end } of await Promise.all([first, second])) expect(end?.result?.body.toString()).to.equal("once");
   });
 
@@ -159,12 +159,12 @@ describe("notices", () => {
     const listening = api.engine.notices.listen("a", (notice) => heard.push(notice));
     await listening.ready;
     await api.submit({ id: "a" });
-    await api.engine.inspect("a", { result: false, listen: true });
+    await api.engine.tasks.inspect("a", { result: false, listen: true });
     expect(await listed("a")).to.deep.equal([api.engine.notices.process]);
     const ending = submitAndWait("a", worker);
     await eventually(async () => (await listed("a")).length === 2);
-    expect(await published(() => leased().then((lease) => worker.engine.progress(lease, 1, "")))).to.equal(2);
-    await worker.engine.cancel("a", "jobs");
+    expect(await published(() => leased().then((lease) => worker.engine.leases.progress(lease, 1, "")))).to.equal(2);
+    await worker.engine.tasks.cancel("a", "jobs");
     await eventually(() => heard.length === 3);
     expect(heard.map((notice) => notice?.ended)).to.deep.equal([false, false, false]);
     listening.stop();
@@ -174,12 +174,12 @@ describe("notices", () => {
 
   it("report that a result was deleted, to be read", async () => {
     await api.submit({ id: "a" });
-    await worker.engine.complete(await leased(), resultOf("done"), worker.settings);
+    await worker.engine.leases.complete(await leased(), resultOf("done"), worker.settings);
     const heard: (Notice | null)[] = [];
     const listening = api.engine.notices.listen("a", (notice) => heard.push(notice));
     await listening.ready;
-    await api.engine.inspect("a", { result: false, listen: true });
-    expect(await worker.engine.cancel("a", "jobs")).to.equal("destroyed");
+    await api.engine.tasks.inspect("a", { result: false, listen: true });
+    expect(await worker.engine.tasks.cancel("a", "jobs")).to.equal("destroyed");
     await eventually(() => heard.length === 1);
     expect(heard).to.deep.equal([{ id: "a", ended: true, output: false, end: null }]);
     expect(await api.look("a")).to.deep.include({ state: "succeeded", destroyed: true, result: null });
@@ -188,8 +188,8 @@ describe("notices", () => {
 
   it("end a wait whose task was deleted before it was submitted again", async () => {
     await api.submit({ id: "a" });
-    await worker.engine.complete(await leased(), resultOf("done"), worker.settings);
-    await worker.engine.cancel("a", "jobs");
+    await worker.engine.leases.complete(await leased(), resultOf("done"), worker.settings);
+    await worker.engine.tasks.cancel("a", "jobs");
     const { end } = await submitAndWait("a");
     expect(end).to.deep.include({ state: "succeeded", destroyed: true, result: null });
   });
@@ -202,7 +202,7 @@ describe("notices", () => {
     expect((await listed("a")).length).to.equal(SHARED.mostListeners);
     const waited = submitAndWait("a");
     await eventually(async () => (await listed("a")).includes(SHARED.everyone));
-    await worker.engine.complete(await leased(), resultOf("all"), worker.settings);
+    await worker.engine.leases.complete(await leased(), resultOf("all"), worker.settings);
     expect((await waited).end?.result?.body.toString()).to.equal("all");
   });
 
@@ -211,7 +211,7 @@ describe("notices", () => {
     const waited = submitAndWait("a");
     await eventually(async () => (await listed("a")).length === 1);
     const lease = await leased();
-    await worker.engine.complete(lease, resultOf("late"), worker.settings);
+    await worker.engine.leases.complete(lease, resultOf("late"), worker.settings);
     expect((await waited).end?.result?.body.toString()).to.equal("late");
   });
 
@@ -222,7 +222,7 @@ describe("notices", () => {
     const lease = await leased(api);
     const item = { ...lease, keepMs: 60_000, tombstoneMs: 60_000, result: '{"s":200}\n' };
     await api.scripts.complete(api.keys.tag(0), [item], api.engine.notices.process);
-    expect(await api.engine.complete(lease, resultOf(""), api.settings)).to.equal("already");
+    expect(await api.engine.leases.complete(lease, resultOf(""), api.settings)).to.equal("already");
     expect((await waited).end?.state).to.equal("succeeded");
   });
 });

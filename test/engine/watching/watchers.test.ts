@@ -31,12 +31,14 @@ describe("watching tasks", () => {
     stops = [];
     const { notices } = t.engine;
     engine = {
-      inspect: (id, wanted) => {
-        looks.push(id);
-        return t.engine.inspect(id, wanted);
+      tasks: {
+        inspect: (id, wanted) => {
+          looks.push(id);
+          return t.engine.tasks.inspect(id, wanted);
+        },
       },
       notices,
-      figures: (names) => t.engine.figures(names),
+      queues: { figures: (names) => t.engine.queues.figures(names) },
     };
   });
   afterEach(async () => {
@@ -81,8 +83,8 @@ describe("watching tasks", () => {
       await watch(watchers, `w${n}`, () => undefined);
     }
     const passes: number[] = [];
-    const figures = engine.figures;
-    (engine as { figures: typeof figures }).figures = (names) => {
+    const figures = engine.queues.figures;
+    (engine.queues as { figures: typeof figures }).figures = (names) => {
       passes.push(looks.length);
       looks.length = 0;
       return figures(names);
@@ -99,7 +101,7 @@ describe("watching tasks", () => {
     const [task] = await t.reserve(1);
     const { listener, heard } = ear();
     await watch(watchers, "a", listener);
-    await t.engine.complete(
+    await t.engine.leases.complete(
       { queue: "jobs", id: "a", fence: task?.fence ?? "" },
       { status: 200, contentType: null, headers: {}, body: Buffer.alloc(0) },
       t.settings,
@@ -126,7 +128,7 @@ describe("watching tasks", () => {
     expect((await watch(watchers, "nobody", () => undefined)).first).to.equal(null);
     const broken = new Watchers({
       ...engine,
-      inspect: () => Promise.reject(new Error("away")),
+      tasks: { inspect: () => Promise.reject(new Error("away")) },
     });
     const failed = await broken.watch("a", () => undefined).catch((error: Error) => error.message);
     expect(failed).to.equal("away");

@@ -37,7 +37,7 @@ describe("a server that is told to stop", function () {
       body: { journal, ms: 1 },
     });
   const inLine = (count: number) =>
-    eventually(async () => (await shop.engine.figures(["slow"]))[0]?.snapshot.waiting === count);
+    eventually(async () => (await shop.engine.queues.figures(["slow"]))[0]?.snapshot.waiting === count);
   /** Resolves when a worker asks for work there, and whatever was sent before this call has arrived. */
   const allHeld = async (url: string) => {
     const redis = await connectOnce(storeUrl());
@@ -75,12 +75,12 @@ describe("a server that is told to stop", function () {
 
   it("continues with the tasks that its callers wait for, and those ahead of them", async () => {
     const { url, child, ended } = await start({ ROLE: "all" });
-    await shop.engine.pause("slow", true);
+    await shop.engine.queues.pause("slow", true);
     const held = ids(20).map((id) => submit(url, id));
     await inLine(20);
     child.kill("SIGTERM");
     await eventually(() => refuses(url));
-    await shop.engine.pause("slow", false);
+    await shop.engine.queues.pause("slow", false);
     const answers = await Promise.all(held);
     expect(answers.map(({ status }) => status)).to.deep.equal(new Array(20).fill(200));
     expect(await ended).to.equal(0);
@@ -88,7 +88,7 @@ describe("a server that is told to stop", function () {
 
   it("tells clients that keep a connection to come back on another one", async () => {
     const { url, child, ended } = await start({ ROLE: "all" });
-    await shop.engine.pause("slow", true);
+    await shop.engine.queues.pause("slow", true);
     const agent = new http.Agent({ keepAlive: true });
     const request = http.request(new URL("/v1/queues/slow/requests", url), {
       method: "POST",
@@ -100,7 +100,7 @@ describe("a server that is told to stop", function () {
     await inLine(1);
     child.kill("SIGTERM");
     await eventually(() => refuses(url));
-    await shop.engine.pause("slow", false);
+    await shop.engine.queues.pause("slow", false);
     const [answer] = await answered;
     expect([answer.statusCode, answer.headers.connection]).to.deep.equal([200, "close"]);
     answer.resume();
@@ -148,7 +148,7 @@ describe("a server that is told to stop", function () {
 
   it("ends at once on a second signal", async () => {
     const { url, child, ended } = await start({ ROLE: "all" });
-    await shop.engine.pause("slow", true);
+    await shop.engine.queues.pause("slow", true);
     const held = submit(url, "cut-off").catch((error: Error) => error.message);
     await inLine(1);
     child.kill("SIGTERM");

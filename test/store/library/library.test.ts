@@ -156,7 +156,7 @@ describe("the library in the store", function () {
         await Promise.all(Array.from({ length: 10 }, () => submit()));
         const taken = await reserve(10);
         const ends = taken.map(({ id, fence }) =>
-          engine.complete({ queue: "jobs", id, fence }, resultOf("done"), settings),
+          engine.leases.complete({ queue: "jobs", id, fence }, resultOf("done"), settings),
         );
         expect(new Set(await Promise.all(ends))).to.deep.equal(new Set(["done"]));
         done += taken.length;

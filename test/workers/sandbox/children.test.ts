@@ -59,7 +59,7 @@ describe("a task that has lost its worker", function () {
     await eventually(async () => (await shop.look(id)).state === "running");
     worker.child.kill("SIGKILL");
     await eventually(async () => {
-      await Promise.all(shop.engine.keys.tags.map((_, partition) => shop.engine.tick(partition)));
+      await Promise.all(shop.engine.keys.tags.map((_, partition) => shop.engine.maintenance.tick(partition)));
       return (await shop.look(id)).state === "waiting";
     });
   };
@@ -68,8 +68,8 @@ describe("a task that has lost its worker", function () {
     const ids = await Promise.all(Array.from({ length: count }, () => shop.submit({ journal, ms: 20 }, { queue })));
     for (const partition of shop.engine.keys.tags.keys()) {
       const request = { queue, worker: "gone", reservation: "only", count, leaseMs: 60_000, rate: undefined };
-      for (const { id, fence } of (await shop.engine.reserve(partition, request)).tasks)
-        await shop.engine.lose({ queue, id, fence }, shop.engine.settings(queue));
+      for (const { id, fence } of (await shop.engine.leases.reserve(partition, request)).tasks)
+        await shop.engine.leases.lose({ queue, id, fence }, shop.engine.queues.settings(queue));
     }
     return ids;
   };
@@ -175,7 +175,7 @@ describe("a task that has lost its worker", function () {
     first.child.kill("SIGKILL");
     const second = await start();
     await eventually(async () => (await begun(stubborn)).length === 2);
-    await shop.engine.cancel(stubborn, "stubborn");
+    await shop.engine.tasks.cancel(stubborn, "stubborn");
     expect((await shop.ended(stubborn)).state).to.equal("canceled");
     await processGone(Number((await begun(stubborn))[1]));
 

@@ -56,7 +56,7 @@ describe("a handler that asks for isolate", function () {
     const read = async () => (await shop.engine.outputs.read(id, 0)).values.map(({ json }) => json);
     await eventually(async () => (await read()).length > 0);
     expect(await read()).to.deep.equal(['"before"']);
-    await shop.engine.cancel(id, "isolated");
+    await shop.engine.tasks.cancel(id, "isolated");
     await shop.ended(id, "canceled");
   });
 
@@ -135,7 +135,7 @@ describe("a handler that asks for isolate", function () {
   it("can use the CPU for longer than its lease without losing it or delaying others", async () => {
     const { id, stop } = await spinning();
     expect(await shop.answer(await submit("json"))).to.deep.equal({ grüße: "世界" });
-    await shop.ranFor(id, 1.5 * shop.engine.settings("isolated").leaseMs);
+    await shop.ranFor(id, 1.5 * shop.engine.queues.settings("isolated").leaseMs);
     expect((await shop.look(id)).state).to.equal("running");
     await stop();
     await shop.ended(id);
@@ -144,15 +144,15 @@ describe("a handler that asks for isolate", function () {
 
   it("shows its progress while it uses the CPU, sending few of very many reports", async () => {
     let sent = 0;
-    const progress = shop.engine.progress.bind(shop.engine);
-    shop.engine.progress = (...args) => {
+    const progress = shop.engine.leases.progress.bind(shop.engine);
+    shop.engine.leases.progress = (...args) => {
       sent += 1;
       return progress(...args);
     };
     const id = await submit("flood");
     await eventually(async () => (await shop.look(id)).progress?.message === "still at it");
     await shop.ended(id);
-    shop.engine.progress = progress;
+    shop.engine.leases.progress = progress;
     expect(sent).to.be.below(30);
   });
 
@@ -174,7 +174,7 @@ describe("a handler that asks for isolate", function () {
   it("is terminated if it is canceled and does not stop", async () => {
     const id = await submit("forever");
     await shop.ended(id, "running");
-    await shop.engine.cancel(id, "isolated");
+    await shop.engine.tasks.cancel(id, "isolated");
     expect((await shop.ended(id)).state).to.equal("canceled");
     expect((await shop.look(id)).lost).to.equal(0);
   });
@@ -203,15 +203,15 @@ describe("a handler that asks for isolate", function () {
 
   it("is not disturbed by what an earlier task left behind in its thread", async () => {
     const reported: string[] = [];
-    const progress = shop.engine.progress.bind(shop.engine);
-    shop.engine.progress = (lease, ...report) => {
+    const progress = shop.engine.leases.progress.bind(shop.engine);
+    shop.engine.leases.progress = (lease, ...report) => {
       reported.push(lease.id);
       return progress(lease, ...report);
     };
     const thread = await shop.answer(await submit("leaves a mess"));
     const id = await submit("outlasts a mess");
     expect(await shop.answer(id)).to.equal(thread);
-    shop.engine.progress = progress;
+    shop.engine.leases.progress = progress;
     expect(reported).to.not.include(id);
   });
 
@@ -229,7 +229,7 @@ describe("a handler that asks for isolate", function () {
     expect(used.size).to.be.at.most(2);
     expect(threads()).to.be.within(1, 8);
     await submit("forever");
-    await eventually(() => shop.engine.figures(["isolated"]).then(([row]) => row?.snapshot.running === 1));
+    await eventually(() => shop.engine.queues.figures(["isolated"]).then(([row]) => row?.snapshot.running === 1));
     await worker.stop();
     expect(threads()).to.equal(0);
   });

@@ -58,7 +58,7 @@ describe("a failing undo", () => {
       const { error } = monitorDocument(seen, 2);
       expect(error).to.deep.include({ code: "task-failed", steps: ["flight", "hotel:42"] });
       expect(error?.message).to.match(/could not be undone/);
-      const [row] = await shop.engine.figures(["paihao.undo"]);
+      const [row] = await shop.engine.queues.figures(["paihao.undo"]);
       expect(row?.dead).to.equal(1);
     });
   }
@@ -79,7 +79,7 @@ describe("a failing undo", () => {
     const id = await shop.submit(1);
     await undoing(id, "failed");
     broken = false;
-    expect(await shop.engine.retryAll("paihao.undo")).to.equal(1);
+    expect(await shop.engine.deadLetters.retryAll("paihao.undo")).to.equal(1);
     await undoing(id, "succeeded");
     expect(journal).to.deep.equal(["car", "hotel", "flight"]);
   });
@@ -88,13 +88,13 @@ describe("a failing undo", () => {
     const undo = { flight: () => note("flight"), "hotel:42": () => note("hotel") };
     const handler = { ...defined({ undo }) };
     await open({}, 2, handler);
-    await shop.engine.pause("paihao.undo", true);
+    await shop.engine.queues.pause("paihao.undo", true);
     await shop.worker();
     const id = await shop.submit(1);
     await shop.ended(id);
     // As a new version of the handler would have it.
     Object.assign(handler, { undo: { flight: undo.flight } });
-    await shop.engine.pause("paihao.undo", false);
+    await shop.engine.queues.pause("paihao.undo", false);
     const seen = await undoing(id, "failed");
     expect(seen.errors[0]).to.match(/hotel:42 .* no undo for it any more/);
     expect(monitorDocument(seen, 2).error?.steps).to.deep.equal(["flight", "hotel:42"]);
@@ -131,29 +131,29 @@ describe("a failing undo", () => {
 
   it("becomes a dead letter too if the input of the task is gone", async () => {
     await open({ undo: { car: () => note("car"), "*": () => note("all") } });
-    await shop.engine.pause("paihao.undo", true);
+    await shop.engine.queues.pause("paihao.undo", true);
     await shop.worker();
     const id = await shop.submit("x".repeat(1000));
     await shop.ended(id);
     await (await shop.redis()).del(storedKey(shop.engine.keys.tag(0), "input", `${id}:undo:jobs`));
-    await shop.engine.pause("paihao.undo", false);
+    await shop.engine.queues.pause("paihao.undo", false);
     const seen = await undoing(id, "failed");
     expect(monitorDocument(seen, 2).error?.steps).to.deep.equal(["car"]);
-    expect((await shop.engine.figures(["paihao.undo"]))[0]?.dead).to.equal(1);
+    expect((await shop.engine.queues.figures(["paihao.undo"]))[0]?.dead).to.equal(1);
     expect(journal).to.deep.equal([]);
   });
 
   it("is never abandoned because of lost workers", async () => {
     await open({ maxLost: 0, undo: { "*": () => note("all") } });
-    await shop.engine.pause("paihao.undo", true);
+    await shop.engine.queues.pause("paihao.undo", true);
     const first = await shop.worker();
     const id = await shop.submit(1);
     await shop.ended(id);
     await first.stop();
-    await shop.engine.pause("paihao.undo", false);
+    await shop.engine.queues.pause("paihao.undo", false);
     for (let losses = 1; losses <= 5; losses += 1) {
       const request = { queue: "paihao.undo", worker: "w", reservation: `r${losses}`, count: 1, leaseMs: 1 };
-      await shop.engine.reserve(0, { ...request, rate: undefined });
+      await shop.engine.leases.reserve(0, { ...request, rate: undefined });
       await eventually(async () => (await shop.look(`${id}:undo:jobs`)).lost === losses);
     }
     await shop.worker();

@@ -78,7 +78,7 @@ describe("undoing", () => {
     await shop.worker();
     const id = await submit();
     await shop.ended(id, "succeeded");
-    expect(await shop.engine.cancel(id, "jobs")).to.equal("destroyed");
+    expect(await shop.engine.tasks.cancel(id, "jobs")).to.equal("destroyed");
     await undone(id);
     expect(journal).to.deep.equal(["reserve", "SHIP", "bill", "undo bill", "undo reserve"]);
   });
@@ -206,7 +206,7 @@ describe("undoing", () => {
     await shop.worker();
     const id = await submit();
     await begun.promise;
-    await shop.engine.cancel(id, "jobs");
+    await shop.engine.tasks.cancel(id, "jobs");
     gate.resolve();
     await undone(id);
     // Its value came while it was still the worker's, or after that; either way the step is undone.
@@ -243,7 +243,7 @@ describe("undoing", () => {
     await shop.worker();
     const id = await submit();
     await begun.promise;
-    await shop.engine.cancel(id, "jobs");
+    await shop.engine.tasks.cancel(id, "jobs");
     await undone(id);
     expect(journal).to.deep.equal(["AbortError: canceled", "AbortError: canceled", "undo all, 0 steps"]);
   });
@@ -300,7 +300,7 @@ describe("undoing", () => {
   it("does nothing for a task that never began", async () => {
     await open({ run: noting("run"), undo: { "*": noting("undo all") } });
     const id = await submit();
-    expect(await shop.engine.cancel(id, "jobs")).to.equal("canceled");
-    expect(await shop.engine.inspect(`${id}:undo:jobs`, { result: false })).to.equal(null);
+    expect(await shop.engine.tasks.cancel(id, "jobs")).to.equal("canceled");
+    expect(await shop.engine.tasks.inspect(`${id}:undo:jobs`, { result: false })).to.equal(null);
   });
 });

@@ -73,7 +73,7 @@ async function allocate(ctx: Context, api: Api): Promise<void> {
     ctx.status = 200;
     return;
   }
-  const { maxWaiting } = api.engine.settings(handler.queue);
+  const { maxWaiting } = api.engine.queues.settings(handler.queue);
   const { id } = await api.engine.allocations.allocate(handler.queue, callerOf(ctx), maxWaiting);
   ctx.set("Location", allocatedPath(id));
   ctx.body = { id };
@@ -97,7 +97,7 @@ async function put(ctx: Context, api: Api, id: string): Promise<void> {
   // Submitted first, which also checks whose task it is.
   if ((await submit(ctx, api, submission)) === "conflict") {
     if (conditions && onlyCreates(conditions)) throw preconditionFailed(id, "If-None-Match: the id is taken.");
-    if ((await engine.update(submission, engine.settings(queue))) !== "updated") {
+    if ((await engine.tasks.update(submission, engine.queues.settings(queue))) !== "updated") {
       throw conflict(id, "The task has begun, or is finished: its input stays.");
     }
   }
@@ -177,7 +177,7 @@ async function remove(ctx: Context, api: Api, id: string): Promise<void> {
   ctx.status = 204;
   if (!task) return api.engine.allocations.drop({ id, queue });
   if (!mayEnd(accessOf(ctx), task)) throw forbidden(["admin"]);
-  const verdict = await api.engine.cancel(id, queue);
+  const verdict = await api.engine.tasks.cancel(id, queue);
   logEnd(ctx, api, task, verdict);
   if (verdict !== "requested") return;
   const after = await findTask(ctx, api, id, { result: false });

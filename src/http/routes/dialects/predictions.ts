@@ -56,7 +56,7 @@ async function predict(ctx: Context, api: Api, model?: string): Promise<void> {
   const submission = await submissionOf(ctx, api, queue, input, given);
   const prefer = parsePrefer(String(ctx.headers.prefer ?? ""));
   const waitMs = Math.min((prefer.wait ?? 0) * 1000, api.syncLimitMs);
-  const wait = waitMs > 0 ? api.engine.wait(submission) : undefined;
+  const wait = waitMs > 0 ? api.engine.tasks.wait(submission) : undefined;
   try {
     const deadlineMs = Date.now() + waitMs;
     const verdict = await send(ctx, api, submission, wait !== undefined);
@@ -131,7 +131,7 @@ function queueOf(version: string | undefined): string {
 async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
   const seen = await findTask(ctx, api, id, { result: false });
   if (!mayEnd(accessOf(ctx), seen)) throw forbidden(["admin"]);
-  logEnd(ctx, api, seen, await api.engine.cancel(id, seen.queue, "pending"));
+  logEnd(ctx, api, seen, await api.engine.tasks.cancel(id, seen.queue, "pending"));
   await reply(ctx, api, id, 200);
 }
 

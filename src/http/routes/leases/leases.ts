@@ -53,7 +53,7 @@ const LINKS = Object.entries({
 async function take(ctx: Context, api: Api, queue: string): Promise<void> {
   handlerOf(api, queue);
   const { engine } = api;
-  const settings = engine.settings(queue);
+  const settings = engine.queues.settings(queue);
   const asked = await readJson(ctx.req, takeBody, api.maxBodyBytes);
   const leaseMs = asked.lease === undefined ? settings.leaseMs : Math.round(asked.lease * 1000);
   const { wait } = parsePrefer(ctx.get("Prefer"));
@@ -62,7 +62,7 @@ async function take(ctx: Context, api: Api, queue: string): Promise<void> {
   const worker = asked.worker ?? callerOf(ctx) ?? "remote";
   const signal = untilGone(ctx, api);
   // Only estimates depend on it, so a partition that is unavailable must not fail the request.
-  const heard = engine
+  const heard = engine.workers
     .heartbeat(worker, waitMs + WORKER_TTL_MS, new Map([[queue, asked.count]]), { about: { kind: "remote" } })
     .catch(() => undefined);
   const request = { queue, worker, reservation: currentId(), count: asked.count, leaseMs };
@@ -126,7 +126,7 @@ async function leaseOf<T extends { fence: string }>(
 ): Promise<{ lease: Lease; attempt: number; asked: T }> {
   const id: string = ctx.params.id ?? "";
   const asked = await readJson(ctx.req, schema, Math.ceil(api.maxResultBytes * 1.4) + 4096);
-  const seen = isId(id) ? await api.engine.inspect(id, { result: false }) : null;
+  const seen = isId(id) ? await api.engine.tasks.inspect(id, { result: false }) : null;
   if (!seen) throw unknownTask(id.slice(0, 128));
   ctx.set("Cache-Control", "no-store");
   return { lease: { queue: seen.queue, id, fence: asked.fence }, attempt: seen.attempts, asked };
@@ -156,14 +156,14 @@ const CANCEL_REASONS = { ok: null, cancel: "canceled", deadline: "deadline" } as
 
 /** Renews a lease, by default by its original length. */
 async function prolong({ engine }: Api, lease: Lease, seconds: number | undefined) {
-  if (seconds === undefined) return await engine.renewAsTaken(lease);
+  if (seconds === undefined) return await engine.leases.renewAsTaken(lease);
   const leaseMs = Math.round(seconds * 1000);
-  return { verdict: await engine.renew(lease, leaseMs), leaseMs };
+  return { verdict: await engine.leases.renew(lease, leaseMs), leaseMs };
 }
 
 async function progress(ctx: Context, api: Api): Promise<void> {
   const { lease, asked } = await leaseOf(ctx, api, progressBody);
-  if ((await api.engine.progress(lease, asked.percent, asked.message)) === "stale") throw lost(lease.id);
+  if ((await api.engine.leases.progress(lease, asked.percent, asked.message)) === "stale") throw lost(lease.id);
   ctx.status = 204;
 }
 
@@ -185,7 +185,7 @@ async function complete(ctx: Context, api: Api): Promise<void> {
   const { result: json, body, ...given } = asked;
   const result = answerOf(body === undefined ? json : Buffer.from(body, "base64"), given);
   checkLength(api, result);
-  const verdict = await api.engine.complete(lease, result, api.engine.settings(lease.queue));
+  const verdict = await api.engine.leases.complete(lease, result, api.engine.queues.settings(lease.queue));
   if (verdict === "stale" || verdict === "unknown") throw lost(lease.id);
   ctx.body = { id: lease.id, verdict };
 }
@@ -208,10 +208,10 @@ function handlerEnd({ giveUp, after, error }: z.infer<typeof failBody>) {
 
 async function fail(ctx: Context, api: Api): Promise<void> {
   const { lease, attempt, asked } = await leaseOf(ctx, api, failBody);
-  const settings = api.engine.settings(lease.queue);
+  const settings = api.engine.queues.settings(lease.queue);
   const failure = failureOf(handlerEnd(asked), { settings, attempt }, Math.random());
   checkLength(api, failure.result);
-  const verdict = await api.engine.fail(lease, failure, settings);
+  const verdict = await api.engine.leases.fail(lease, failure, settings);
   if (verdict === "stale" || verdict === "unknown") throw lost(lease.id);
   ctx.body = { id: lease.id, verdict };
 }

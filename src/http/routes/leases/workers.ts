@@ -7,7 +7,7 @@ import type { Endpoints } from "../../routes.ts";
 export function workerEndpoints(api: Api): Endpoints<"workers"> {
   return {
     workers: async (ctx) => {
-      const { workers, truncated } = await api.engine.workers(api.engine.allQueues);
+      const { workers, truncated } = await api.engine.workers.list(api.engine.queues.names);
       ctx.set("Cache-Control", "no-store");
       ctx.body = { items: workers.map(workerDocument), truncated };
     },

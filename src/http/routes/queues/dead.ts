@@ -16,14 +16,14 @@ export function deadEndpoints(api: Api): Endpoints<"retry" | "retryDead" | "forg
     retry: (ctx) => retry(ctx, api, ctx.params.id),
     retryDead: async (ctx) => {
       const queue = shownQueue(api, ctx.params.queue);
-      const retried = await api.engine.retryAll(queue, untilGone(ctx, api));
+      const retried = await api.engine.deadLetters.retryAll(queue, untilGone(ctx, api));
       logAction(ctx, api, "retry", { queue, list: "dead", done: retried });
       ctx.set("Cache-Control", "no-store");
       ctx.body = { retried };
     },
     forgetDead: async (ctx) => {
       const queue = shownQueue(api, ctx.params.queue);
-      const forgotten = await api.engine.forgetAll(queue, untilGone(ctx, api));
+      const forgotten = await api.engine.deadLetters.deleteAll(queue, untilGone(ctx, api));
       logAction(ctx, api, "delete", { queue, list: "dead", done: forgotten });
       ctx.set("Cache-Control", "no-store");
       ctx.body = { forgotten };
@@ -35,7 +35,7 @@ export function deadEndpoints(api: Api): Endpoints<"retry" | "retryDead" | "forg
 async function retry(ctx: Context, api: Api, id: string): Promise<void> {
   const { engine } = api;
   const before = await findTask(ctx, api, id, { result: false });
-  const verdict = await engine.retry(id);
+  const verdict = await engine.tasks.retry(id);
   if (verdict === "unknown") throw unknownTask(id);
   if (verdict !== "waiting") {
     const { queue, state } = before;

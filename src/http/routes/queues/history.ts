@@ -26,7 +26,7 @@ export function historyEndpoints(api: Api): Endpoints<"histories" | "history"> {
   return {
     histories: async (ctx) => {
       const span = readSpan(ctx, HISTORY.step.ofAll);
-      const queues = api.engine.allQueues;
+      const queues = api.engine.queues.names;
       const history = await api.engine.histories.read(queues, span);
       ctx.set("Cache-Control", "no-store");
       const series = queues.flatMap((queue, n) => historyOf(queue, history, n) ?? []);

@@ -62,7 +62,7 @@ export function lineEndpoints(
 
 /** Reads a page of a list. @throws PaihaoError store-unavailable */
 export function pageOfList(api: Api, name: ListName, request: PageRequest): Promise<Page> {
-  return name === "finished" ? api.engine.finished(request) : api.engine.page(INDEX[name], request);
+  return name === "finished" ? api.engine.queues.finished(request) : api.engine.queues.page(INDEX[name], request);
 }
 
 /** Which page a request asks for. @throws PaihaoError unknown-queue, invalid-parameter */
@@ -104,8 +104,8 @@ async function itemOf(ctx: Context, api: Api, name: ListName, entry: Entry): Pro
   const { engine } = api;
   // Results can be large: only that of a failed task, a problem document, is read here.
   const problem = { result: true, mostBytes: PROBLEM_BYTES };
-  let task = await engine.inspect(entry.id, name === "dead" ? problem : { result: false });
-  if (name === "finished" && task?.state === "failed") task = await engine.inspect(entry.id, problem);
+  let task = await engine.tasks.inspect(entry.id, name === "dead" ? problem : { result: false });
+  if (name === "finished" && task?.state === "failed") task = await engine.tasks.inspect(entry.id, problem);
   const states: readonly State[] = LISTS[name];
   if (!task || !states.includes(task.state)) return [];
   if (name === "finished" && (task.destroyed || task.finishedMs !== Number(entry.score))) return [];
@@ -125,7 +125,7 @@ async function itemOf(ctx: Context, api: Api, name: ListName, entry: Entry): Pro
 /** Pauses or resumes a queue; running tasks continue. Idempotent. */
 async function pause(ctx: Context, api: Api, paused: boolean): Promise<void> {
   const queue = shownQueue(api, ctx.params.queue ?? "");
-  await api.engine.pause(queue, paused);
+  await api.engine.queues.pause(queue, paused);
   logAction(ctx, api, paused ? "pause" : "resume", { queue });
   ctx.set("Cache-Control", "no-store");
   ctx.body = await queueDocument(ctx, api, queue);

@@ -55,7 +55,7 @@ type QueueAction = (typeof QUEUE_ACTIONS)[number];
 export function queueEndpoints(api: Api): Endpoints<"queues" | "queue"> {
   return {
     queues: async (ctx) => {
-      const figures = await api.engine.allFigures();
+      const figures = await api.engine.queues.allFigures();
       ctx.set("Cache-Control", "no-store");
       const items = figures.map((row) => documentOf(ctx, api, row));
       replyList(ctx, {}, "items", items);
@@ -70,7 +70,7 @@ export function queueEndpoints(api: Api): Endpoints<"queues" | "queue"> {
 
 /** A queue as it is now, for whoever sent a request. */
 export async function queueDocument(ctx: Context, api: Api, queue: string): Promise<QueueDocument | undefined> {
-  const [row] = await api.engine.figures([queue]);
+  const [row] = await api.engine.queues.figures([queue]);
   return row && documentOf(ctx, api, row);
 }
 
@@ -98,7 +98,7 @@ function documentOf(ctx: Context, api: Api, row: QueueRow): QueueDocument {
   return {
     name: queue,
     own: isInternalQueue(queue),
-    orphaned: api.engine.isOrphaned(row),
+    orphaned: api.engine.queues.isOrphaned(row),
     paused: snapshot.paused,
     waiting: snapshot.waiting,
     scheduled: snapshot.scheduled,

@@ -75,7 +75,7 @@ async function submitBatch(ctx: Context, api: Api, queue: string): Promise<void>
   const request: BatchRequest = {
     api,
     handler,
-    settings: api.engine.settings(queue),
+    settings: api.engine.queues.settings(queue),
     envelopes,
     defaults: {
       ...options,

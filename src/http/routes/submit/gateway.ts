@@ -34,7 +34,7 @@ async function enter(ctx: Context, api: Api): Promise<void> {
   }
   const path = forwardedPath(ctx);
   checkIdempotencyKey(ctx.headers);
-  const [figures] = await api.engine.figures([queue]);
+  const [figures] = await api.engine.queues.figures([queue]);
   if (figures?.snapshot.paused) throw new PaihaoError("queue-paused", undefined, { extensions: { queue } });
   const body = await readBytes(ctx.req, api.maxBodyBytes);
   const request: GatewayRequest = {

@@ -90,7 +90,7 @@ async function conditioned(
   conditions: Preconditions,
 ): Promise<Pick<SubmitMode, "create" | "revision">> {
   if (onlyCreates(conditions) && !dryRun) return { create: true };
-  const seen = await api.engine.inspect(id, { result: true, inPieces: true });
+  const seen = await api.engine.tasks.inspect(id, { result: true, inPieces: true });
   // Of another's task nothing is said: to submit under its id is refused without looking at conditions.
   if (seen && !maySee(accessOf(ctx), seen)) return {};
   checkPreconditions(id, conditions, seen);
@@ -116,7 +116,7 @@ export function submitAndAnswer(ctx: Context, api: Api, submission: Submission, 
   // Counted before anything is stored: too many streams are a refusal like any other.
   if (how.events) api.streams.add(ctx);
   // Both at once: with the store away, one after the other would keep the caller for twice the time.
-  const wait = waitMs > 0 && !submission.dryRun ? api.engine.wait(submission) : undefined;
+  const wait = waitMs > 0 && !submission.dryRun ? api.engine.tasks.wait(submission) : undefined;
   const deadline = Date.now() + waitMs;
   const answered = send(ctx, api, submission, wait !== undefined).then((verdict) =>
     answer(ctx, api, { submission, prefer, waitMs, deadline, wait, how }, verdict),
@@ -175,7 +175,7 @@ function answer(ctx: Context, api: Api, asked: SubmitRequest, verdict: Submissio
   if (asked.how.events) return replyEvents(ctx, api, asked.how.events, asked, verdict);
   if (wait === undefined && verdict.verdict === "new") return replyPendingTask(ctx, asked, verdict, null);
   if (wait === undefined) {
-    const seen = api.engine.inspect(id, { result: true, inPieces: true });
+    const seen = api.engine.tasks.inspect(id, { result: true, inPieces: true });
     return seen.then((task) =>
       task && isOutcome(task.state) ? replyEnd(ctx, asked, task) : replyPendingTask(ctx, asked, verdict, task),
     );
@@ -249,10 +249,10 @@ async function replyUpdated(
   submission: Submission,
   { revision, events }: SubmitMode,
 ): Promise<void> {
-  const settings = api.engine.settings(submission.queue);
-  const updated = await api.engine.update(submission, settings, revision);
+  const settings = api.engine.queues.settings(submission.queue);
+  const updated = await api.engine.tasks.update(submission, settings, revision);
   if (updated === "changed") throw preconditionFailed(submission.id, "If-Match: the input was replaced meanwhile.");
-  const seen = await api.engine.inspect(submission.id, { result: true, inPieces: true });
+  const seen = await api.engine.tasks.inspect(submission.id, { result: true, inPieces: true });
   if (updated !== "updated" || !seen)
     throw conflict(submission.id, "The task has begun, or is finished: its input stays.");
   if (events) {

@@ -40,7 +40,7 @@ async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
   const before = await findTask(ctx, api, id, { result: conditions !== undefined, inPieces: true });
   if (!mayEnd(accessOf(ctx), before)) throw forbidden(["admin"]);
   if (conditions) checkPreconditions(id, conditions, before);
-  const verdict = await engine.cancel(id, before.queue);
+  const verdict = await engine.tasks.cancel(id, before.queue);
   ctx.set("Cache-Control", "no-store");
   if (verdict === "unknown") throw unknownTask(id);
   logEnd(ctx, api, before, verdict);
@@ -48,7 +48,7 @@ async function cancel(ctx: Context, api: Api, id: string): Promise<void> {
     ctx.status = 204;
     return;
   }
-  const after = await engine.inspect(id, { result: false });
+  const after = await engine.tasks.inspect(id, { result: false });
   if (!after) throw new PaihaoError("internal", "the task vanished while it was canceled");
   ctx.status = verdict === "requested" && !isOutcome(after.state) ? 202 : 200;
   ctx.body = documentOf(ctx, api, after);

@@ -15,10 +15,10 @@ export function inputEndpoints(api: Api): Endpoints<"input"> {
 /** Answers with the input, byte by byte as it is stored, to be saved as a file. @throws PaihaoError unknown, deleted, expired */
 async function replyInput(ctx: Context, api: Api, id: string): Promise<void> {
   const { expired } = await observe(ctx, api, id);
-  const record = expired ? null : await api.engine.record(id);
+  const record = expired ? null : await api.engine.tasks.record(id);
   const { input = null, mediaType = "" } = record ?? {};
   const [short, inputBytes] = typeof input === "number" ? [null, input] : [input, 0];
-  const value = input === null ? null : await api.engine.inputInPieces({ id, input: short, inputBytes });
+  const value = input === null ? null : await api.engine.tasks.inputInPieces({ id, input: short, inputBytes });
   if (value === null) throw new PaihaoError("expired", "The input is kept no longer.", { extensions: { id } });
   ctx.attachment(fileNameOf(id, mediaType));
   // It is of strangers: a browser that shows it nevertheless runs nothing of it.

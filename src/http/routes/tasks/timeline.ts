@@ -18,7 +18,7 @@ export function timelineEndpoints(api: Api): Endpoints<"timeline"> {
     timeline: async (ctx) => {
       const id: string = ctx.params.id ?? "";
       const seen = await observe(ctx, api, id);
-      const record = await api.engine.record(id);
+      const record = await api.engine.tasks.record(id);
       if (!record) throw unknownTask(id.slice(0, 128));
       ctx.set("Cache-Control", "no-store");
       ctx.body = await timelineDocument(ctx, api, seen, record);
@@ -66,7 +66,7 @@ async function timelineDocument(ctx: Context, api: Api, seen: Inspection, record
 /** The result of a task; of a failed one the problem that its caller collects. */
 async function resultOf(api: Api, { id, state, expired }: Inspection) {
   if ((state !== "succeeded" && state !== "failed") || expired) return null;
-  const read = await api.engine.inspect(id, { result: true, mostBytes: RECORD_LIMITS.bytes + 4096 });
+  const read = await api.engine.tasks.inspect(id, { result: true, mostBytes: RECORD_LIMITS.bytes + 4096 });
   if (!read?.result) return { mediaType: "application/octet-stream", bytes: null, truncated: true, status: 200 };
   const { status, contentType, body } = read.result;
   const bytes = typeof body === "string" ? Buffer.from(body) : body;
@@ -75,7 +75,7 @@ async function resultOf(api: Api, { id, state, expired }: Inspection) {
 
 /** How the work of the task is undone; null if it is not. */
 async function undoOf(api: Api, { undo: id }: TaskRecord, all: boolean) {
-  const seen = id === "" ? null : await api.engine.inspect(id, { result: true, mostBytes: PROBLEM_BYTES });
+  const seen = id === "" ? null : await api.engine.tasks.inspect(id, { result: true, mostBytes: PROBLEM_BYTES });
   if (!seen) return null;
   return {
     id,
@@ -92,12 +92,12 @@ async function webhooksOf(api: Api, seen: Inspection, { webhook, past }: TaskRec
   if (webhook === "") return [];
   const ends = past.flatMap(({ fate, endedMs }) => (fate === "dead" ? [endedMs] : []));
   if (seen.finishedMs !== null) ends.push(seen.finishedMs);
-  const maxAttempts = api.engine.settings(INTERNAL_QUEUES.webhooks).attempts;
+  const maxAttempts = api.engine.queues.settings(INTERNAL_QUEUES.webhooks).attempts;
   const deliveries = ends.map(async (endMs) => {
     const id = `${seen.id}:webhook:${endMs}`;
     const [delivery, record] = await Promise.all([
-      api.engine.inspect(id, { result: true, mostBytes: PROBLEM_BYTES }),
-      api.engine.record(id),
+      api.engine.tasks.inspect(id, { result: true, mostBytes: PROBLEM_BYTES }),
+      api.engine.tasks.record(id),
     ]);
     if (!delivery || !record) return [];
     const { state, attempts: attempt, dueMs, finishedMs } = delivery;

@@ -45,7 +45,7 @@ export interface MonitorDocument {
 /** The monitor's document of a task, for whoever sent a request. See {@link monitorDocument}. */
 export function documentOf(ctx: Pick<Context, "state">, api: Pick<Api, "engine" | "handlers">, seen: Inspection) {
   const actions = actionsOf(accessOf(ctx), api, seen);
-  return monitorDocument(seen, api.engine.settings(seen.queue).attempts, {
+  return monitorDocument(seen, api.engine.queues.settings(seen.queue).attempts, {
     signature: signatureOf(ctx, seen),
     actions,
   });

@@ -74,7 +74,7 @@ describe("a worker over HTTP", () => {
     const headers = { "x-fit": "yes", "x-evil": "1\r\nX-Worse: 1", "b ad": "1", "x-名": "1" };
     const result = { status: 200, contentType: "text/排", headers, body: Buffer.from("made") };
     const stored = { queue: "default", id, fence: String(lease.fence) };
-    expect(await engine.complete(stored, result, engine.settings("default"))).to.equal("done");
+    expect(await engine.leases.complete(stored, result, engine.queues.settings("default"))).to.equal("done");
     const answer = await server.send(`/v1/requests/${id}`);
     expect([answer.status, answer.text]).to.deep.equal([200, "made"]);
     expect(answer.headers).to.include({ "content-type": "application/octet-stream", "x-fit": "yes" });

@@ -1,0 +1,122 @@
+import { isInternalQueue } from "../handler/internal-queues.ts";
+import type { Keys } from "../store/keys.ts";
+import type { Standby } from "../store/standby.ts";
+import type {
+  BeginVerdict,
+  CompleteVerdict,
+  FailVerdict,
+  Lease,
+  LoseVerdict,
+  ReleaseVerdict,
+  Renewed,
+  RequestCopy,
+  Reservation,
+  ReservedPart,
+} from "../store/verbs/scripts.ts";
+import type { Answer } from "../task.ts";
+import type { Completions } from "./attempt/complete.ts";
+import type { Failure, Failures } from "./attempt/fail.ts";
+import type { BatchedVerbs } from "./calls/batched-verbs.ts";
+import { lossOf } from "./maintenance/tick.ts";
+import type { Homes } from "./partitions/homes.ts";
+import type { Reservations } from "./reservation/reserve.ts";
+import type { Rests } from "./reservation/rests.ts";
+import { type QueueSettings, retentionOf } from "./settings.ts";
+
+/** What the verbs on leases need. */
+export interface LeasesParts {
+  readonly keys: Keys;
+  readonly homes: Homes;
+  readonly reservations: Reservations;
+  readonly rests: Rests;
+  readonly completions: Completions;
+  readonly failures: Failures;
+  readonly batched: BatchedVerbs;
+  /** Opens a connection on which reservations of a queue wait for work. */
+  readonly openStandby: ((queue: string) => Promise<Standby | undefined>) | undefined;
+  settings(queue: string): QueueSettings;
+  /** Called when a task will be due for its next attempt. */
+  noteDue(partition: number, delayMs: number): void;
+}
+
+/** What workers do: they reserve tasks, keep their leases, and end their attempts. */
+export class Leases {
+  readonly #parts: LeasesParts;
+
+  constructor(parts: LeasesParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Reserves up to `count` tasks of a queue in one partition, and sends the pending completions with the same call. A rate
+   * applies to all partitions together.
+   * @throws PaihaoError store-unavailable
+   */
+  reserve(partition: number, request: Reservation): Promise<ReservedPart> {
+    return this.#parts.reservations.reserve(partition, request);
+  }
+
+  /** Hands back the tasks that a request has reserved in one partition. @throws PaihaoError store-unavailable */
+  unreserve(partition: number, request: Reservation, by: Pick<RequestCopy, "holder" | "generation">): Promise<void> {
+    return this.#parts.reservations.unreserve(partition, request, by);
+  }
+
+  /**
+   * Opens a connection on which reservations of a queue wait for work; undefined if they cannot, since more than the line decides:
+   * other partitions, or whether the target of a gateway is up.
+   */
+  async openStandby(queue: string): Promise<Standby | undefined> {
+    const { keys, settings, openStandby } = this.#parts;
+    if (keys.partitions > 1 || settings(queue).rests || isInternalQueue(queue)) return undefined;
+    return await openStandby?.(queue);
+  }
+
+  /**
+   * Reports that the handler of a suspect begins; its lease then lasts `leaseMs`. It must not begin unless the verdict is "ok".
+   */
+  begin(lease: Lease, leaseMs: number): Promise<BeginVerdict> {
+    return this.#parts.batched.begin({ ...lease, leaseMs });
+  }
+
+  /** Renews a lease; "cancel" and "deadline" ask the worker to stop, "stale" means that the lease is lost. */
+  async renew(lease: Lease, leaseMs: number): Promise<Renewed["verdict"]> {
+    const { batched, rests } = this.#parts;
+    const { verdict } = await batched.renew({ ...lease, leaseMs });
+    if (rests.isProbe(lease)) await rests.renewed(lease, leaseMs);
+    return verdict;
+  }
+
+  /** The same, by the length that was requested over HTTP, else the queue's lease; returns that length. */
+  renewAsTaken(lease: Lease): Promise<Renewed> {
+    const { leaseMs } = this.#parts.settings(lease.queue);
+    return this.#parts.batched.renew({ ...lease, leaseMs, asTaken: true });
+  }
+
+  /** Keeps how far a running task is. */
+  progress({ id, fence }: Lease, percent: number, message: string): Promise<"ok" | "stale"> {
+    return this.#parts.batched.progress({ id, fence, progress: `${percent} ${message}` });
+  }
+
+  /** Stores the result of an attempt. Idempotent. @throws PaihaoError store-unavailable */
+  complete(lease: Lease, result: Answer, settings: QueueSettings): Promise<CompleteVerdict> {
+    return this.#parts.completions.add(lease, result, settings);
+  }
+
+  /** Ends an attempt that did not succeed. Idempotent. @throws PaihaoError store-unavailable */
+  async fail(lease: Lease, failure: Failure, settings: QueueSettings): Promise<FailVerdict> {
+    const { failures, homes, noteDue } = this.#parts;
+    const verdict = await failures.add(lease, failure, settings);
+    if (verdict === "retrying") noteDue(homes.of(lease.id), failure.delayMs);
+    return verdict;
+  }
+
+  /** Returns a task to its old place; the attempt does not count. @throws PaihaoError store-unavailable */
+  release(lease: Lease, settings: QueueSettings): Promise<ReleaseVerdict> {
+    return this.#parts.batched.release({ ...lease, ...retentionOf(settings) });
+  }
+
+  /** Reports a task whose process died while it ran, although this worker is alive. */
+  lose(lease: Lease, settings: QueueSettings): Promise<LoseVerdict> {
+    return this.#parts.batched.lose({ ...lease, ...lossOf(settings) });
+  }
+}

@@ -1,0 +1,82 @@
+import type { Metrics } from "../../metrics.ts";
+import type { Histories } from "../monitoring/history.ts";
+import type { Homes } from "../partitions/homes.ts";
+import type { Tick, Ticked } from "./tick.ts";
+
+/** Called when something of a partition will be due in `delayMs`: a task, its deadline, a lease. */
+type DueListener = (partition: number, delayMs: number) => void;
+
+/** Called when a tick has found waiting tasks in a partition. */
+type WorkListener = (partition: number) => void;
+
+/** What maintenance needs. */
+export interface MaintenanceParts {
+  readonly tick: Tick;
+  readonly homes: Homes;
+  readonly histories: Histories;
+  readonly metrics: Metrics;
+}
+
+/** What has to be done from time to time, whoever does it. */
+export class Maintenance {
+  readonly #parts: MaintenanceParts;
+  readonly #dueListeners = new Set<DueListener>();
+  /** By queue. */
+  readonly #workListeners = new Map<string, Set<WorkListener>>();
+
+  constructor(parts: MaintenanceParts) {
+    this.#parts = parts;
+  }
+
+  /** Calls the listener when this process makes something due in the future; returns a function that removes the listener. */
+  onDue(listener: DueListener): () => void {
+    this.#dueListeners.add(listener);
+    return () => this.#dueListeners.delete(listener);
+  }
+
+  /** Tells that something of a partition will be due. */
+  readonly noteDue: DueListener = (partition, delayMs) => {
+    for (const listener of this.#dueListeners) listener(partition, delayMs);
+  };
+
+  /** Calls the listener for each tick that finds waiting tasks of a queue; returns a function that removes the listener. */
+  onWork(queue: string, listener: WorkListener): () => void {
+    const listeners = this.#workListeners.get(queue) ?? new Set();
+    this.#workListeners.set(queue, listeners.add(listener));
+    return () => listeners.delete(listener);
+  }
+
+  /**
+   * Cancels tasks past their deadline, promotes due ones, reclaims lost ones and purges old dead ones, in all queues of a partition,
+   * with or without a handler here.
+   * @param pausedMs how long this process has waited on purpose since its last tick, where that is longer than usual
+   * @throws PaihaoError store-unavailable
+   */
+  async tick(partition: number, pausedMs?: number): Promise<Ticked> {
+    const { tick, metrics } = this.#parts;
+    const ticked = await tick.run(partition, pausedMs);
+    for (const queue of ticked.waiting)
+      for (const listener of this.#workListeners.get(queue) ?? []) listener(partition);
+    for (const { queue, fate } of ticked.lost) metrics.lost.count(queue, fate);
+    return ticked;
+  }
+
+  /** The partitions in which the store refused the writes of the last tick, and why. */
+  get refusals(): ReadonlyMap<number, string> {
+    return this.#parts.tick.refusals;
+  }
+
+  /**
+   * Deletes the pointers to tasks of keyed queues that have gone, or were never stored; returns whether there may be more of them.
+   * @throws PaihaoError store-unavailable
+   */
+  checkPointers(partition: number): Promise<boolean> {
+    return this.#parts.homes.check(partition);
+  }
+
+  /** Adds to the histories of the queues in a partition; returns the ms until there is more to add. */
+  async sampleHistories(partition: number): Promise<number> {
+    const { histories, tick } = this.#parts;
+    return histories.sample(partition, await tick.queuesOf(partition));
+  }
+}

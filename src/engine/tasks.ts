@@ -1,0 +1,124 @@
+import type { Keys } from "../store/keys.ts";
+import type {
+  Cancellation,
+  CancelVerdict,
+  Reserved,
+  RetryVerdict,
+  Scripts,
+  TaskRecord,
+  UpdateVerdict,
+} from "../store/verbs/scripts.ts";
+import type { Body } from "../task.ts";
+import type { BatchedVerbs } from "./calls/batched-verbs.ts";
+import { newCall } from "./calls/new-call.ts";
+import type { LargeValues } from "./large-values/large-values.ts";
+import type { Homes } from "./partitions/homes.ts";
+import type { Inspection, InspectOptions, Inspector } from "./reading/inspect.ts";
+import { type QueueSettings, retentionOf } from "./settings.ts";
+import type { Submission } from "./submission/submission.ts";
+import type { SubmissionVerdict, Submitter } from "./submission/submit.ts";
+import { update } from "./submission/update.ts";
+import type { Notices } from "./watching/notices.ts";
+import { Wait } from "./watching/wait.ts";
+
+/** What the verbs on tasks need. */
+export interface TasksParts {
+  readonly scripts: Scripts;
+  readonly keys: Keys;
+  readonly homes: Homes;
+  readonly notices: Notices;
+  readonly submitter: Submitter;
+  readonly inspector: Inspector;
+  readonly values: LargeValues;
+  readonly batched: BatchedVerbs;
+  /** How submissions reach the store. */
+  readonly submissions: { readonly scripts: Scripts; readonly large: Scripts; readonly keys: Keys };
+  settings(queue: string): QueueSettings;
+}
+
+/** What callers do with a task. */
+export class Tasks {
+  readonly #parts: TasksParts;
+
+  constructor(parts: TasksParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * Stores a task and puts it in line, or returns why not. Submissions of one turn of the event loop are sent together.
+   * @param listen this process is notified of its end, even if the task exists already: for a {@link wait} that has begun
+   * @param trace the trace that goes with it, known only once a span has begun: copying the submission would cost more than the span
+   * @throws PaihaoError store-unavailable (it may have been stored anyway: submit again under the same id), store-full
+   */
+  submit(
+    submission: Submission,
+    settings: QueueSettings,
+    listen = false,
+    trace = submission.trace,
+  ): Promise<SubmissionVerdict> {
+    return this.#parts.submitter.submit(submission, settings, listen, trace);
+  }
+
+  /** Stores tasks of a queue in their order, as {@link submit} does; never rejects. */
+  submitAll(
+    submissions: readonly Submission[],
+    settings: QueueSettings,
+  ): Promise<readonly PromiseSettledResult<SubmissionVerdict>[]> {
+    return this.#parts.submitter.submitAll(submissions, settings);
+  }
+
+  /**
+   * Replaces the input of a waiting or scheduled task, which keeps its place.
+   * @param revision how often it must have been replaced before; default: any number
+   * @throws PaihaoError store-unavailable
+   */
+  update(submission: Submission, settings: QueueSettings, revision?: number): Promise<UpdateVerdict> {
+    const { submissions, homes } = this.#parts;
+    return update({ ...submissions, homes }, submission, settings, revision);
+  }
+
+  /** The task, or null if it is unknown. @throws PaihaoError store-unavailable */
+  inspect(id: string, options: InspectOptions): Promise<Inspection | null> {
+    return this.#parts.inspector.inspect(id, options);
+  }
+
+  /** What few callers want to know of a task; null if it is unknown. @throws PaihaoError store-unavailable */
+  record(id: string): Promise<TaskRecord | null> {
+    const { scripts, keys, homes } = this.#parts;
+    const read = (partition: number) => scripts.record(keys.tag(partition), id);
+    return homes.at(id, read, (record) => record === null);
+  }
+
+  /** Begins to listen for the end of a task, which is to be submitted after that, with `listen`. The caller must stop it. */
+  wait(task: Pick<Submission, "id" | "queue">): Wait {
+    return new Wait(task, this.#parts.inspector, this.#parts.notices);
+  }
+
+  /** The input of a task, which was read with it if it is short; null if it is no longer in the store. @throws PaihaoError store-unavailable */
+  async inputOf({ id, input, inputBytes }: Pick<Reserved, "id" | "input" | "inputBytes">): Promise<Buffer | null> {
+    if (input) return input;
+    const { values, homes } = this.#parts;
+    const read = (partition: number) => values.read("input", id, inputBytes, partition);
+    return await homes.at(id, read, (value) => value === null);
+  }
+
+  /** The same, the rest of a long one being read only as it is taken. */
+  async inputInPieces({ id, input, inputBytes }: Pick<Reserved, "id" | "input" | "inputBytes">): Promise<Body | null> {
+    if (input) return { body: input };
+    const { values, homes } = this.#parts;
+    const begin = (partition: number) => values.begin("input", id, inputBytes, partition);
+    const begun = await homes.at(id, begin, (value) => value === null);
+    return begun && { body: begun.start, rest: begun.rest };
+  }
+
+  /** Cancels a task, or deletes the result of a finished one; only the one or the other, if that is said. */
+  cancel(id: string, queue: string, only?: Cancellation["only"]): Promise<CancelVerdict> {
+    const { batched, settings } = this.#parts;
+    return batched.cancel({ id, call: newCall(), only, ...retentionOf(settings(queue)) });
+  }
+
+  /** Runs a dead task again, at the end of the line and with all its attempts. */
+  retry(id: string): Promise<RetryVerdict> {
+    return this.#parts.batched.retry({ id, call: newCall() });
+  }
+}
