@@ -1,6 +1,6 @@
 /** Workers whose tasks sleep for as long as a workload says, and what was told of their starts: `estimates URL`. */
 import { setTimeout as delay } from "node:timers/promises";
-import type { Eta } from "../../src/engine/estimates/estimate.ts";
+import type { Eta } from "../../src/wire/task.ts";
 import { MEAN, WORKLOADS, type WorkloadName } from "../../testbed/line-simulation.ts";
 import { randomOf } from "../../testbed/random.ts";
 import { submissionOf } from "../../testbed/submission.ts";

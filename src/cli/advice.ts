@@ -1,6 +1,6 @@
 import { PaihaoError } from "../client/problem.ts";
-import type { Queue } from "../client/status.ts";
 import { nearest } from "../nearest.ts";
+import type { Queue } from "../wire/queue.ts";
 import { CommandError, EXIT, failureOf } from "./exit.ts";
 import { ask, connectionTo, type ServerOptions } from "./server.ts";
 

@@ -1,28 +1,11 @@
 import { pathTo, type Target } from "../client/follow.ts";
 import { PaihaoError } from "../client/problem.ts";
 import type { Status } from "../client/status.ts";
+import type { Timeline } from "../wire/timeline.ts";
 import { CommandError, failureOf } from "./exit.ts";
 import { ask } from "./server.ts";
 import { plain } from "./terminal/print.ts";
 import { ageText } from "./terminal/words.ts";
-
-/** What happened to a task, as the server tells it. */
-export interface Timeline {
-  readonly task: Status;
-  readonly attempts: readonly {
-    readonly number: number;
-    readonly startedAt: string;
-    readonly endedAt: string | null;
-    readonly outcome: string;
-    readonly worker: string | null;
-    /** For whoever may read all tasks. */
-    readonly error: string | null;
-  }[];
-  readonly attemptsOmitted: boolean;
-  readonly steps: readonly { readonly name: string; readonly state: string; readonly undoneAt?: string | null }[];
-  readonly undo: { readonly state: string; readonly error: string | null } | null;
-  readonly webhooks: readonly { readonly url: string; readonly state: string; readonly attempt: number }[];
-}
 
 /** What the handler of a task threw last; null if it threw nothing, or this caller may not know. */
 export async function lastErrorOf(task: Target, state: Status["state"]): Promise<string | null> {

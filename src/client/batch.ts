@@ -1,10 +1,16 @@
+import type { AcceptedLine } from "../wire/batch.ts";
 import type { Connection } from "./connection.ts";
 import { linesOf } from "./event-stream.ts";
 import { MOST_LENGTH, MOST_LINES, PATIENCE_MS } from "./figures.ts";
-import type { Verdict } from "./status.ts";
+import type { Problem } from "./problem.ts";
 import { headersOf, newId, type SubmitOptions, searchOf } from "./submission.ts";
 import { Limit, rejection, sleep } from "./time.ts";
 import { named } from "./valid.ts";
+
+/** What became of one input of a batch. */
+export type Verdict =
+  | (AcceptedLine & { readonly problem?: never })
+  | { readonly line: number; readonly problem: Problem };
 
 /** What all tasks of a batch share. */
 export type BatchOptions = Omit<SubmitOptions, "id" | "idempotencyKey" | "type">;

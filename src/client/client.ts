@@ -1,4 +1,6 @@
-import { type BatchOptions, submitAll } from "./batch.ts";
+import type { Queue } from "../wire/queue.ts";
+import type { Output, Quote } from "../wire/task.ts";
+import { type BatchOptions, submitAll, type Verdict } from "./batch.ts";
 import { Connection, isPending, type Request } from "./connection.ts";
 import { CANCEL_MS, FAREWELL_MS, LATE_MS, MOST_TRIES, RESULT_BYTES } from "./figures.ts";
 import { follow, pathTo, type Target } from "./follow.ts";
@@ -6,7 +8,7 @@ import type { AnyHandlers, InputOf, QueueName, ResultOf } from "./handler-types.
 import { linkedTask } from "./link.ts";
 import { decode } from "./media.ts";
 import { errorOf, outcomeOf, type Problem, taskError } from "./problem.ts";
-import { type Accepted, hasEnded, type Output, type Queue, type Quote, type Status, type Verdict } from "./status.ts";
+import { type Accepted, hasEnded, type Status } from "./status.ts";
 import { newId, requestOf, type SubmitOptions, submit } from "./submission.ts";
 import { type Duration, Limit, rejection, sleep } from "./time.ts";
 import { named } from "./valid.ts";

@@ -1,3 +1,4 @@
+import type { Output } from "../wire/task.ts";
 import { type Connection, pauseMs } from "./connection.ts";
 import { eventsOf, linesOf } from "./event-stream.ts";
 import {
@@ -12,7 +13,7 @@ import {
   SILENCE_MS,
 } from "./figures.ts";
 import { PaihaoError } from "./problem.ts";
-import { hasEnded, type Output, type Status } from "./status.ts";
+import { hasEnded, type Status } from "./status.ts";
 import { type Duration, Limit, sleep } from "./time.ts";
 
 /** A task at its server. */

@@ -1,5 +1,7 @@
 /** The client of a Paihao server, for Node and browsers. */
-export type { BatchOptions } from "./batch.ts";
+export type { Queue, QueueAction } from "../wire/queue.ts";
+export type { Eta, Link, Output, Progress, Quote, TaskAction } from "../wire/task.ts";
+export type { BatchOptions, Verdict } from "./batch.ts";
 export {
   type ClientOptions,
   PaihaoClient,
@@ -18,19 +20,7 @@ export {
   TaskFailed,
   TaskUnknown,
 } from "./problem.ts";
-export type {
-  Accepted,
-  Eta,
-  Link,
-  Output,
-  Progress,
-  Queue,
-  QueueAction,
-  Quote,
-  Status,
-  TaskAction,
-  Verdict,
-} from "./status.ts";
+export type { Accepted, Status } from "./status.ts";
 export type { SubmitOptions } from "./submission.ts";
 export type { Duration } from "./time.ts";
 export { verifyWebhook, type WebhookEvent, type WebhookRequest } from "./webhook.ts";

@@ -1,15 +1,10 @@
+import type { AnyProblem, FieldError } from "../wire/problem.ts";
+
 /** A problem document (RFC 9457): why a request was refused, or why a task has no result. */
-export interface Problem {
-  /** `/problems/{code}` for problems of the server; the path explains the code. */
-  readonly type: string;
+export interface Problem extends AnyProblem {
   readonly title: string;
-  /** HTTP status. */
-  readonly status: number;
-  readonly detail?: string;
-  /** Which parts of the input are invalid, each with a JSON Pointer such as `#/width`. */
-  readonly errors?: readonly { readonly pointer: string; readonly detail: string }[];
-  /** Further members, e.g. `id`. */
-  readonly [extension: string]: unknown;
+  /** Which parts of the input are invalid. */
+  readonly errors?: readonly FieldError[];
 }
 
 /**

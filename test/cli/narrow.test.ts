@@ -4,11 +4,16 @@ import { QUEUE_COLUMNS } from "../../src/cli/terminal/queue-text.ts";
 import { tableLines } from "../../src/cli/terminal/table.ts";
 import { topLines } from "../../src/cli/terminal/top-view.ts";
 import { cut, padded, widthOf } from "../../src/cli/terminal/width.ts";
-import type { Queue } from "../../src/client/status.ts";
+import type { Queue } from "../../src/wire/queue.ts";
 
 const queue = (name: string, more: Partial<Queue> = {}): Queue => ({
-  ...{ name, orphaned: false, paused: false, waiting: 12, scheduled: 3, running: 4, dead: 0, workers: 1, slots: 8 },
-  ...{ oldestWaitingSeconds: 1, serviceTime: { mean: 7500, samples: 9 }, rate: { accepted: 1, finished: 0.25 } },
+  ...{ name, own: false, orphaned: false, paused: false, waiting: 12, scheduled: 3, held: null, running: 4, dead: 0 },
+  ...{ workers: 1, slots: 8 },
+  ...{
+    oldestWaitingSeconds: 1,
+    serviceTime: { mean: 7500, samples: 9 },
+    rate: { accepted: 1, finished: 0.25, failed: 0 },
+  },
   eta: { seconds: 7500, low: 1, high: 2, basis: "history", samples: 9 },
   ...{ order: "arrival", resting: null, slotsWanted: null, consumes: [], input: null, actions: [], ...more },
 });

@@ -1,6 +1,6 @@
 import { Argument, Command } from "commander";
-import type { Queue, QueueAction } from "../../client/status.ts";
 import { isQueueName } from "../../task.ts";
+import type { Queue, QueueAction } from "../../wire/queue.ts";
 import { command } from "../command.ts";
 import { candidatesFor } from "../completion/candidates.ts";
 import { COMPLETION_SCRIPTS } from "../completion/scripts.ts";

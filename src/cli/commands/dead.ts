@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import type { Connection } from "../../client/connection.ts";
-import type { Queue, Status } from "../../client/status.ts";
+import type { Status } from "../../client/status.ts";
+import type { Queue } from "../../wire/queue.ts";
 import { type ClientOptions, clientAction, clientCommand, command } from "../command.ts";
 import { CommandError, EXIT, type ExitCode, wrongUsage } from "../exit.ts";
 import { ask, connectionTo, itemsOf, queuePath, taskPath } from "../server.ts";

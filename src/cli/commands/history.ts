@@ -1,14 +1,13 @@
 import type { Command } from "commander";
 import { pathTo } from "../../client/follow.ts";
+import type { Status } from "../../client/status.ts";
+import type { Attempt, Timeline } from "../../wire/timeline.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
-import type { Timeline } from "../last-error.ts";
 import { ask, connectionTo, taskAt } from "../server.ts";
 import { note, print, printJson } from "../terminal/print.ts";
 import { fieldLines } from "../terminal/queue-text.ts";
 import { type Column, printTable } from "../terminal/table.ts";
 import { ageText, count, spanText, statusText } from "../terminal/words.ts";
-
-type Attempt = Timeline["attempts"][number];
 
 const COLUMNS: readonly Column<Attempt>[] = [
   { title: "ATTEMPT", short: "#", value: ({ number }) => number || null },
@@ -48,7 +47,7 @@ function headLines({ task, steps, undo, webhooks }: Timeline): string[] {
   return fieldLines([
     ["id", task.id],
     ["queue", task.queue],
-    ["state", statusText(task)],
+    ["state", statusText(task as Status)],
     ["submitted", `${task.createdAt} (${ageText(task.createdAt)} ago)`],
     ["steps", steps.length === 0 ? null : steps.map(stepText).join(", ")],
     ["undo", undo && [undo.state, undo.error ?? ""].filter(Boolean).join(": ")],

@@ -1,5 +1,5 @@
 import { type Command, Option } from "commander";
-import type { Status } from "../../client/status.ts";
+import type { ListedTask } from "../../wire/task.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { connectionTo, itemsOf, queuePath } from "../server.ts";
 import { note, printJsonLine } from "../terminal/print.ts";
@@ -10,41 +10,34 @@ import { wholeWithin } from "../values.ts";
 const LISTS = ["waiting", "scheduled", "running", "dead", "finished"] as const;
 type ListName = (typeof LISTS)[number];
 
-/** What lists have besides. */
-type Listed = Status & {
-  readonly dueAt: string | null;
-  /** Of a dead task, newest first. */
-  readonly errors?: readonly string[];
-};
-
-const ID: Column<Listed> = { title: "ID", value: ({ id }) => id, cut: { where: "middle", least: 11 } };
-const STATE: Column<Listed> = { title: "STATE", value: ({ state }) => state };
-const ATTEMPT: Column<Listed> = {
+const ID: Column<ListedTask> = { title: "ID", value: ({ id }) => id, cut: { where: "middle", least: 11 } };
+const STATE: Column<ListedTask> = { title: "STATE", value: ({ state }) => state };
+const ATTEMPT: Column<ListedTask> = {
   title: "ATTEMPT",
   rank: 3,
   value: ({ attempt, maxAttempts }) => `${attempt} of ${maxAttempts}`,
 };
-const TOOK: Column<Listed> = {
+const TOOK: Column<ListedTask> = {
   title: "TOOK",
   rank: 2,
   value: ({ startedAt, finishedAt }) => spanText(startedAt, finishedAt),
 };
-const ENDED: Column<Listed> = { title: "ENDED", rank: 1, value: ({ finishedAt }) => ago(finishedAt) };
-const ERROR: Column<Listed> = {
+const ENDED: Column<ListedTask> = { title: "ENDED", rank: 1, value: ({ finishedAt }) => ago(finishedAt) };
+const ERROR: Column<ListedTask> = {
   title: "ERROR",
   // What the handler threw last says more than that it failed.
   value: ({ error, errors = [] }) => error && `${error.code}: ${errors[0] ?? error.message}`,
   cut: { where: "end", least: 12 },
 };
 /** Only where something cannot be run again: its work is undone, or the key may not. */
-const RETRY: Column<Listed> = {
+const RETRY: Column<ListedTask> = {
   title: "RETRY",
   value: ({ actions }) => (actions?.includes("retry") === false ? "no" : null),
   early: true,
 };
 
 /** How each list is shown. */
-export const COLUMNS: Readonly<Record<ListName, readonly Column<Listed>[]>> = {
+export const COLUMNS: Readonly<Record<ListName, readonly Column<ListedTask>[]>> = {
   waiting: [
     ID,
     { title: "PLACE", value: ({ index }) => (index === null ? null : index + 1) },
@@ -92,10 +85,10 @@ export interface ListOptions extends ClientOptions {
 
 /** Prints the tasks of a list as they come, at most `limit`. */
 export async function list(options: ListOptions, queue: string, name: ListName): Promise<undefined> {
-  const rows: Listed[] = [];
+  const rows: ListedTask[] = [];
   let printed = 0;
   const query = name === "dead" ? "&order=newest" : "";
-  for await (const task of itemsOf<Listed>(connectionTo(options), `${queuePath(queue)}/${name}`, query)) {
+  for await (const task of itemsOf<ListedTask>(connectionTo(options), `${queuePath(queue)}/${name}`, query)) {
     if (printed === options.limit) {
       note(`there are more; --limit ${options.limit * 10} shows them`);
       break;

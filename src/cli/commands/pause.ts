@@ -1,5 +1,5 @@
 import type { Command } from "commander";
-import type { Queue } from "../../client/status.ts";
+import type { Queue } from "../../wire/queue.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { ask, connectionTo, queuePath } from "../server.ts";
 import { note, printJson } from "../terminal/print.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Command, InvalidArgumentError } from "commander";
 import type { Connection } from "../../client/connection.ts";
-import type { Queue } from "../../client/status.ts";
+import type { Queue } from "../../wire/queue.ts";
 import { type ClientOptions, clientAction, clientCommand } from "../command.ts";
 import { EXIT, type ExitCode, failureOf } from "../exit.ts";
 import { ask, connectionTo } from "../server.ts";

@@ -1,4 +1,5 @@
-import type { Output, Progress, Status } from "../../client/status.ts";
+import type { Status } from "../../client/status.ts";
+import type { Output, Progress } from "../../wire/task.ts";
 import { LiveLine } from "./live-line.ts";
 import { note, paint, plain, plainLines, printJsonLine } from "./print.ts";
 import { canDraw } from "./size.ts";

@@ -1,4 +1,4 @@
-import type { Queue } from "../../client/status.ts";
+import type { Queue } from "../../wire/queue.ts";
 import { plain } from "./print.ts";
 import type { Column } from "./table.ts";
 import { count, durationText } from "./words.ts";

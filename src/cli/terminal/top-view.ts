@@ -1,4 +1,4 @@
-import type { Queue } from "../../client/status.ts";
+import type { Queue } from "../../wire/queue.ts";
 import { paint } from "./print.ts";
 import { QUEUE_COLUMNS, troubleOf } from "./queue-text.ts";
 import { tableLines } from "./table.ts";

@@ -1,4 +1,5 @@
-import type { Eta, Progress, Status } from "../../client/status.ts";
+import type { Status } from "../../client/status.ts";
+import type { Eta, Progress } from "../../wire/task.ts";
 
 /** A time for a person: `0.4 s`, `12 s`, `3 min`, `2 h 5 min`, `4 days`. */
 export function durationText(seconds: number): string {

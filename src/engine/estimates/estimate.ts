@@ -1,19 +1,7 @@
 import type { KeyTurn, QueueSnapshot } from "../../store/verbs/scripts.ts";
 import type { State } from "../../task.ts";
+import type { Eta } from "../../wire/task.ts";
 import { type Forecast, forecastTurnovers } from "./forecast.ts";
-
-/** When a task's turn will come. */
-export interface Eta {
-  /** Seconds from now until it starts: the middle of the estimate. */
-  readonly seconds: number;
-  /** The actual start is between low and high in about 80 of 100 cases. */
-  readonly low: number;
-  readonly high: number;
-  /** `running`: its turn has come; `idle`: a slot is free; `schedule`: its due time; `history`: service times of the queue. */
-  readonly basis: "running" | "idle" | "schedule" | "history";
-  /** Number of service times that the estimate is based on. */
-  readonly samples: number;
-}
 
 /** Shorter times are told to the millisecond, longer ones to a tenth of a second, which is a hundredth of them at most. */
 const FINE_BELOW_MS = 10_000;

@@ -10,8 +10,6 @@ const READ = 10;
 /** By then an interval has a sample, if anything happened in it: ticks come every second, ms. */
 const SETTLED_MS = 3000;
 
-export type { Counts, Gauges, Times };
-
 const INTERVAL_S = SHARED.bucketMs / 1000;
 const GAUGES = ["waiting", "running", "scheduled", "dead"] as const satisfies (keyof Gauges)[];
 const COUNTS = ["accepted", "started", "finished", "failed"] as const satisfies (keyof Counts)[];

@@ -1,13 +1,12 @@
 import type { Logger } from "../../log.ts";
+import type { AcceptedLine } from "../../wire/batch.ts";
 import { type ProblemDocument, problemOf } from "../problems/problem.ts";
 
 /** Most errors reported for the input of one line. */
 const MOST_FIELD_ERRORS = 10;
 
 /** A line of the response to a batch, without its number. */
-export type LineVerdict =
-  | { readonly problem: ProblemDocument }
-  | { readonly id: string; readonly href: string; readonly index: number | null; readonly replayed?: boolean };
+export type LineVerdict = { readonly problem: ProblemDocument } | Omit<AcceptedLine, "line">;
 
 /** A line of the response. */
 export function verdictLine(line: number, verdict: LineVerdict): string {

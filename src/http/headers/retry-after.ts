@@ -1,7 +1,7 @@
 import type { Context } from "koa";
-import type { Eta } from "../../engine/estimates/estimate.ts";
 import type { PaihaoError } from "../../errors.ts";
 import type { QueueSnapshot } from "../../store/verbs/scripts.ts";
+import type { Eta } from "../../wire/task.ts";
 
 /** Bounds of computed values, seconds. */
 const BOUNDS = { least: 1, most: 300 } as const;

@@ -2,13 +2,12 @@ import type { Handler } from "../../handler/define.ts";
 import { type DescribedRoute, ROUTES, type Route } from "../routes.ts";
 import { headerRefs, headers } from "./headers.ts";
 import { allocationOperations } from "./operations/allocations.ts";
-import { bulkSchemas, queueOperations } from "./operations/queues.ts";
+import { queueOperations } from "./operations/queues.ts";
 import { serviceOperations } from "./operations/service.ts";
 import { submitOperation, submitOperations, taskOperations } from "./operations/tasks.ts";
-import { leaseSchemas, workerOperations } from "./operations/workers.ts";
+import { workerOperations } from "./operations/workers.ts";
 import { parameterRefs, parameters } from "./parameters.ts";
 import { inputSchemas } from "./schemas/inputs.ts";
-import { operatorSchemas } from "./schemas/operator-schemas.ts";
 import { schemas } from "./schemas/schemas.ts";
 import { shareResponses } from "./shared.ts";
 import type {
@@ -57,7 +56,7 @@ export function openApiDocument(handlers: readonly Handler[], version: string, d
     tags: TAGS,
     paths,
     components: {
-      schemas: Object.assign({}, schemas, operatorSchemas, leaseSchemas, bulkSchemas, ...handlers.map(inputSchemas)),
+      schemas: Object.assign(schemas(), ...handlers.map(inputSchemas)),
       responses,
       parameters,
       headers,

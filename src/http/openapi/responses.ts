@@ -2,7 +2,8 @@ import { PROBLEM_TYPE } from "../../engine/attempt/problem.ts";
 import { type ErrorCode, errorEntry } from "../../errors.ts";
 import { FIELD_ERROR_LIMITS } from "../input/field-errors.ts";
 import { type HeaderName, headerRefs } from "./headers.ts";
-import { object, type Response, type Responses, type Schema, schemaRef } from "./types.ts";
+import { type SchemaName, schemaRef } from "./schemas/schemas.ts";
+import { object, type Response, type Responses, type Schema } from "./types.ts";
 
 /** Headers that come with the problems of a code. */
 const PROBLEM_HEADERS: Readonly<Partial<Record<ErrorCode, readonly HeaderName[]>>> = {
@@ -96,11 +97,11 @@ function problemSchema(codes: readonly ErrorCode[], open: boolean): Schema {
 }
 
 /** A JSON response. */
-export function json(description: string, schema: Schema, ...names: readonly HeaderName[]): Response {
+export function json(description: string, schema: SchemaName, ...names: readonly HeaderName[]): Response {
   return {
     description,
     ...(names.length > 0 && { headers: headerRefs(...names) }),
-    content: { "application/json": { schema } },
+    content: { "application/json": { schema: schemaRef(schema) } },
   };
 }
 
@@ -117,14 +118,14 @@ const PENDING_HEADERS = [
 /** 202: the task is stored; its result comes later. */
 export const accepted: Response = json(
   "The task is stored. Collect its result at Location.",
-  schemaRef("Pending"),
+  "Pending",
   ...PENDING_HEADERS,
   "Preference-Applied",
   "Idempotent-Replayed",
 );
 
 /** 202 with the monitor's document. */
-export const acceptedTask = (description: string): Response => json(description, schemaRef("Task"), ...PENDING_HEADERS);
+export const acceptedTask = (description: string): Response => json(description, "Task", ...PENDING_HEADERS);
 
 /**
  * Every response that a result may be: a handler chooses status, type and bytes, also of the problem that it gives up with.

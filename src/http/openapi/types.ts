@@ -80,12 +80,6 @@ export interface OpenApiDocument {
   };
 }
 
-/** A reference to a schema of the components. */
-export const schemaRef = (name: string): Reference => ({ $ref: `#/components/schemas/${name}` });
-
-/** The schema, or null. */
-export const nullable = (schema: Schema | Reference): Schema => ({ anyOf: [schema, { type: "null" }] });
-
 /** An object with these members, all required but the optional ones. */
 export function object(
   properties: Readonly<Record<string, Schema | Reference>>,

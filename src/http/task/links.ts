@@ -1,12 +1,6 @@
 import type { Context } from "koa";
+import type { Link } from "../../wire/task.ts";
 import { pathTo } from "../routes.ts";
-
-/** A link in the form of PayPal's APIs. */
-export interface Link {
-  readonly rel: string;
-  readonly href: string;
-  readonly method: string;
-}
 
 /**
  * Paths of a task's resources. Ids are safe in a path without encoding. The query may be a signature that lets anyone with the

@@ -1,12 +1,13 @@
 import type { Context } from "koa";
 import { PROBLEM_TYPE } from "../../engine/attempt/problem.ts";
-import { type Eta, estimate } from "../../engine/estimates/estimate.ts";
+import { estimate } from "../../engine/estimates/estimate.ts";
 import type { Inspection, TaskEnd } from "../../engine/reading/inspect.ts";
 import type { Submission } from "../../engine/submission/submission.ts";
 import type { SubmissionVerdict } from "../../engine/submission/submit.ts";
 import { type ErrorCode, errorEntry, PaihaoError } from "../../errors.ts";
 import type { State } from "../../task.ts";
 import { timestamp } from "../../timestamp.ts";
+import type { Eta } from "../../wire/task.ts";
 import { pendingRetryAfterS } from "../headers/retry-after.ts";
 import { problemDocument } from "../problems/problem.ts";
 import { responseOf } from "../server/response.ts";

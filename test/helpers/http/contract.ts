@@ -112,8 +112,14 @@ const OPEN = new Set(["Problem", "Pending", "Envelope"]);
 /** The components with their objects closed: in a test, a member that is not described is a mistake. */
 function closed(components: OpenApiDocument["components"]): unknown {
   const schemas = Object.entries(components.schemas).map(([name, schema]) => {
-    const isOurs = /^[A-Z]/.test(name) && !OPEN.has(name) && schema.type === "object";
-    return [name, isOurs ? { ...schema, additionalProperties: false } : schema];
+    const isOurs = /^[A-Z]/.test(name) && !OPEN.has(name);
+    return [name, isOurs ? JSON.parse(JSON.stringify(schema), closedObject) : schema];
   });
   return { ...components, schemas: Object.fromEntries(schemas) };
+}
+
+/** An object schema that says nothing of further members allows none. */
+function closedObject(_name: string, value: unknown): unknown {
+  const isObject = typeof value === "object" && value !== null && "type" in value && value.type === "object";
+  return isObject ? { additionalProperties: false, ...value } : value;
 }

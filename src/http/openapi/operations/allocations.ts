@@ -3,10 +3,10 @@ import { headerRefs } from "../headers.ts";
 import { parameterRefs } from "../parameters.ts";
 import { empty, json, problems } from "../responses.ts";
 import { ANY_INPUT } from "../schemas/inputs.ts";
-import { ID } from "../schemas/schemas.ts";
-import { type Operations, type OperationText, object, schemaRef } from "../types.ts";
+import { schemaRef } from "../schemas/schemas.ts";
+import type { Operations, OperationText } from "../types.ts";
 
-const pending = (description: string) => json(description, schemaRef("AllocatedTask"), "Location", "Retry-After");
+const pending = (description: string) => json(description, "AllocatedTask", "Location", "Retry-After");
 const GONE: readonly ErrorCode[] = ["unknown", "invalid-task", "expired"];
 const submission = {
   tags: ["Allocated ids"],
@@ -43,7 +43,7 @@ export const allocationOperations: Operations<
     description: "The id is kept for an hour, and counts towards MAX_WAITING.",
     tags: ["Allocated ids"],
     parameters: parameterRefs("queueQuery"),
-    responses: { "200": json("The id.", object({ id: ID }), "Location"), ...problems("unknown-queue", "queue-full") },
+    responses: { "200": json("The id.", "Allocation", "Location"), ...problems("unknown-queue", "queue-full") },
   },
   postAllocated: {
     summary: "Submit the input of the task",

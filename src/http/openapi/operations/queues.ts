@@ -1,15 +1,13 @@
-import { z } from "zod";
-import { bulkBody } from "../../input/bulk-body.ts";
 import { MOST_LOOKED_AT } from "../../routes/queues/line.ts";
 import { BATCH_DEFAULTS, NDJSON } from "../../routes/submit/batches.ts";
 import { parameterRefs } from "../parameters.ts";
 import { json, problems } from "../responses.ts";
-import { asComponents } from "../schemas/inputs.ts";
-import { nullable, type Operations, type OperationText, object, type Schema, schemaRef } from "../types.ts";
+import { type SchemaName, schemaRef } from "../schemas/schemas.ts";
+import type { Operations, OperationText } from "../types.ts";
 
 const PAGE_PARAMETERS = ["limit", "cursor", "idPrefix", "ofCaller", "ofKey", "inState", "olderThan"] as const;
 
-const page = (summary: string, item: string, order = "in line order"): OperationText => ({
+const page = (summary: string, schema: SchemaName, order = "in line order"): OperationText => ({
   summary,
   tags: ["Queues"],
   description:
@@ -17,25 +15,16 @@ const page = (summary: string, item: string, order = "in line order"): Operation
     "as long as there is a `next`.",
   parameters: parameterRefs(...PAGE_PARAMETERS),
   responses: {
-    "200": json(
-      `A page, ${order}.`,
-      object({
-        items: { type: "array", items: schemaRef(item) },
-        next: nullable({ type: "string" }),
-        scanned: { type: "integer", minimum: 0, description: "How many entries were looked at." },
-      }),
-    ),
+    "200": json(`A page, ${order}.`, schema),
     ...problems("unknown-queue"),
   },
 });
 
-const verb = (summary: string, tag: string, schema: Schema): OperationText => ({
+const verb = (summary: string, tag: string, schema: SchemaName): OperationText => ({
   summary,
   tags: [tag],
   responses: { "200": json("Done.", schema), ...problems("unknown-queue") },
 });
-
-const count = (name: string): Schema => object({ [name]: { type: "integer", minimum: 0 } });
 
 const bulk: OperationText = {
   summary: "Cancel, retry or delete all tasks that match",
@@ -46,28 +35,10 @@ const bulk: OperationText = {
   tags: ["Queues"],
   requestBody: { required: true, content: { "application/json": { schema: schemaRef("bulk") } } },
   responses: {
-    "200": json(
-      "The step is done.",
-      object({
-        matched: { type: "integer", minimum: 0, description: "How many tasks matched in this step." },
-        done: {
-          type: "integer",
-          minimum: 0,
-          description: "How many of these changed; the others were in another state by then.",
-        },
-        scanned: { type: "integer", minimum: 0 },
-        next: nullable({ type: "string" }),
-      }),
-    ),
+    "200": json("The step is done.", "BulkStep"),
     ...problems("unknown-queue", "malformed-json", "invalid-input", "payload-too-large", "unsupported-media-type"),
   },
 };
-
-/** The schemas of request bodies. */
-export const bulkSchemas: Readonly<Record<string, Schema>> = asComponents(
-  "bulk",
-  z.toJSONSchema(bulkBody, { io: "input" }),
-);
 
 /** Operations on queues. */
 export const queueOperations: Operations<
@@ -93,37 +64,37 @@ export const queueOperations: Operations<
     summary: "All queues",
     tags: ["Queues"],
     responses: {
-      "200": json("The queues.", object({ items: { type: "array", items: schemaRef("Queue") } })),
+      "200": json("The queues.", "Queues"),
       ...problems(),
     },
   },
-  queue: verb("One queue: depth, rates, service times, workers, input", "Queues", schemaRef("Queue")),
+  queue: verb("One queue: depth, rates, service times, workers, input", "Queues", "Queue"),
   histories: {
     summary: "All queues in the last hour",
     tags: ["Queues"],
     parameters: parameterRefs("minutes", "step", "afterTime"),
-    responses: { "200": json("Their histories.", schemaRef("Histories")), ...problems() },
+    responses: { "200": json("Their histories.", "Histories"), ...problems() },
   },
   history: {
     summary: "A queue in the last hour: depth, counts, service times and waits",
     tags: ["Queues"],
     parameters: parameterRefs("minutes", "step", "afterTime"),
-    responses: { "200": json("Its history.", schemaRef("History")), ...problems("unknown-queue") },
+    responses: { "200": json("Its history.", "History"), ...problems("unknown-queue") },
   },
-  waiting: page("Waiting tasks", "ListedTask"),
-  running: page("Running tasks", "ListedTask", "ordered by the ends of their leases"),
-  scheduled: page("Scheduled and retrying tasks", "ListedTask", "ordered by when they are due"),
+  waiting: page("Waiting tasks", "TaskPage"),
+  running: page("Running tasks", "TaskPage", "ordered by the ends of their leases"),
+  scheduled: page("Scheduled and retrying tasks", "TaskPage", "ordered by when they are due"),
   dead: {
-    ...page("Dead tasks", "DeadTask", "oldest first, or newest first"),
+    ...page("Dead tasks", "DeadTaskPage", "oldest first, or newest first"),
     tags: ["Dead letters"],
     parameters: parameterRefs(...PAGE_PARAMETERS, "deadOrder"),
   },
-  finished: page("The latest outcomes: at most 1,000 are kept of a queue", "ListedTask", "newest first"),
+  finished: page("The latest outcomes: at most 1,000 are kept of a queue", "TaskPage", "newest first"),
   bulk,
-  forgetDead: verb("Delete all dead tasks", "Dead letters", count("forgotten")),
-  retryDead: verb("Retry all dead tasks", "Dead letters", count("retried")),
-  pause: verb("Pause: start no more tasks", "Queues", schemaRef("Queue")),
-  resume: verb("Resume: start tasks again", "Queues", schemaRef("Queue")),
+  forgetDead: verb("Delete all dead tasks", "Dead letters", "DeletedDead"),
+  retryDead: verb("Retry all dead tasks", "Dead letters", "RetriedDead"),
+  pause: verb("Pause: start no more tasks", "Queues", "Queue"),
+  resume: verb("Resume: start tasks again", "Queues", "Queue"),
   submitBatch: {
     summary: "Submit many tasks",
     description:

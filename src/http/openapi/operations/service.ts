@@ -1,9 +1,7 @@
-import { SCOPES } from "../../../auth/api-key.ts";
 import { headerRefs } from "../headers.ts";
 import { empty, json, otherHost, problems } from "../responses.ts";
-import { type Operations, object, schemaRef } from "../types.ts";
-
-const text = { type: "string" };
+import { schemaRef } from "../schemas/schemas.ts";
+import type { Operations } from "../types.ts";
 
 /** Operations for running the server, and its documentation. */
 export const serviceOperations: Operations<"access" | "health" | "readiness" | "metrics" | "openapi" | "explain"> = {
@@ -11,31 +9,21 @@ export const serviceOperations: Operations<"access" | "health" | "readiness" | "
     summary: "What the caller may do",
     tags: ["Operations"],
     responses: {
-      "200": json(
-        "The name of the key, whether the server has keys, and what the caller may do.",
-        object({
-          caller: { type: ["string", "null"] },
-          keys: { type: "boolean" },
-          scopes: { type: "array", items: { enum: SCOPES } },
-        }),
-      ),
+      "200": json("The name of the key, whether the server has keys, and what the caller may do.", "Access"),
       ...problems(),
     },
   },
   health: {
     summary: "Whether the process is alive",
     tags: ["Operations"],
-    responses: { "200": json("The process is alive.", object({ status: { const: "ok" } })), ...otherHost() },
+    responses: { "200": json("The process is alive.", "Alive"), ...otherHost() },
   },
   readiness: {
     summary: "Whether the server can serve requests",
     tags: ["Operations"],
     responses: {
-      "200": json("It can.", object({ status: { const: "ready" }, reasons: { type: "array", maxItems: 0 } })),
-      "503": json(
-        "It cannot, for these reasons.",
-        object({ status: { const: "not ready" }, reasons: { type: "array", items: text } }),
-      ),
+      "200": json("It can.", "Ready"),
+      "503": json("It cannot, for these reasons.", "NotReady"),
       ...otherHost(),
     },
   },
@@ -48,7 +36,11 @@ export const serviceOperations: Operations<"access" | "health" | "readiness" | "
     summary: "This document",
     tags: ["Operations"],
     responses: {
-      "200": json("The document.", { type: "object" }, "ETag"),
+      "200": {
+        description: "The document.",
+        headers: headerRefs("ETag"),
+        content: { "application/json": { schema: { type: "object" } } },
+      },
       "304": empty("The caller has the current version.", "ETag"),
       ...otherHost(),
     },

@@ -15,7 +15,8 @@ import {
   results,
 } from "../responses.ts";
 import { ANY_INPUT, inputBody } from "../schemas/inputs.ts";
-import { type Operations, type OperationText, type RequestBody, type Responses, schemaRef } from "../types.ts";
+import { schemaRef } from "../schemas/schemas.ts";
+import type { Operations, OperationText, RequestBody, Responses } from "../types.ts";
 
 /** Responses to a submission: 202, or the result if the caller waits for it. */
 export const submitted: Responses = {
@@ -139,8 +140,8 @@ export const taskOperations: Operations<
     tags: ["Submit"],
     parameters: CONDITIONS,
     responses: {
-      "200": json("The task is canceled.", schemaRef("Task")),
-      "202": json("The task is running: its handler was asked to stop.", schemaRef("Task")),
+      "200": json("The task is canceled.", "Task"),
+      "202": json("The task is running: its handler was asked to stop.", "Task"),
       "204": empty("The result is deleted, or was gone already."),
       ...problems("unknown", "precondition-failed"),
     },
@@ -192,7 +193,7 @@ export const taskOperations: Operations<
     summary: "What happened to a task: attempts, steps, undo, webhooks, input and result",
     description: "Workers and the errors of attempts are shown to keys with the scope `read` only.",
     tags: ["Watch"],
-    responses: { "200": json("Its timeline.", schemaRef("Timeline")), ...problems("unknown", "deleted") },
+    responses: { "200": json("Its timeline.", "Timeline"), ...problems("unknown", "deleted") },
   },
   retry: {
     summary: "Retry a dead task",

@@ -1,49 +1,24 @@
-import { z } from "zod";
-import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../../input/lease-bodies.ts";
 import { parameterRefs } from "../parameters.ts";
 import { empty, json, problems, problemsBesideResults } from "../responses.ts";
-import { asComponents } from "../schemas/inputs.ts";
-import {
-  type Operations,
-  type OperationText,
-  object,
-  type RequestBody,
-  type Responses,
-  type Schema,
-  schemaRef,
-} from "../types.ts";
+import { type SchemaName, schemaRef } from "../schemas/schemas.ts";
+import type { Operations, OperationText, RequestBody, Responses } from "../types.ts";
 import { submitted } from "./tasks.ts";
 
-const BODIES = {
-  take: takeBody,
-  renew: renewBody,
-  progress: progressBody,
-  output: outputBody,
-  complete: completeBody,
-  fail: failBody,
-};
+type LeaseBody = Extract<SchemaName, `lease.${string}`>;
 
-/** The schemas of the request bodies of workers, from those that validate them. */
-export const leaseSchemas: Readonly<Record<string, Schema>> = Object.assign(
-  {},
-  ...Object.entries(BODIES).map(([name, body]) => asComponents(`lease.${name}`, z.toJSONSchema(body, { io: "input" }))),
-);
-
-const body = (name: keyof typeof BODIES): RequestBody => ({
-  required: name !== "take",
-  content: { "application/json": { schema: schemaRef(`lease.${name}`) } },
+const body = (name: LeaseBody): RequestBody => ({
+  required: name !== "lease.take",
+  content: { "application/json": { schema: schemaRef(name) } },
 });
 
 const bodyProblems = ["malformed-json", "invalid-input", "payload-too-large", "unsupported-media-type"] as const;
 
-const verb = (name: Exclude<keyof typeof BODIES, "take">, summary: string, responses: Responses): OperationText => ({
+const verb = (name: LeaseBody, summary: string, responses: Responses): OperationText => ({
   summary,
   tags: ["Workers"],
   requestBody: body(name),
   responses: { ...responses, ...problems("unknown", "invalid-task", ...bodyProblems) },
 });
-
-const verdict = (...words: readonly string[]): Schema => object({ id: { type: "string" }, verdict: { enum: words } });
 
 const gateway: OperationText = {
   summary: "Forward the request when its turn comes; the response is the result",
@@ -76,47 +51,30 @@ export const workerOperations: Operations<
     description: "Waits until there is work, for at most SYNC_LIMIT or the time in `Prefer: wait=N`.",
     tags: ["Workers"],
     parameters: parameterRefs("Prefer-wait"),
-    requestBody: body("take"),
+    requestBody: body("lease.take"),
     responses: {
-      "200": json(
-        "The leased tasks, each with its fence.",
-        object({ items: { type: "array", items: schemaRef("Lease") } }),
-      ),
+      "200": json("The leased tasks, each with its fence.", "Leases"),
       "204": empty("No task was available in time."),
       ...problems("unknown-queue", ...bodyProblems),
     },
   },
-  renewLease: verb("renew", "Renew a lease", {
-    "200": json(
-      "The lease is renewed.",
-      object({
-        id: { type: "string" },
-        cancelRequested: { type: "boolean" },
-        reason: {
-          enum: ["canceled", "deadline", null],
-          description: "Why the worker is asked to stop; null if it is not.",
-        },
-        leaseSeconds: { type: "number" },
-      }),
-    ),
+  renewLease: verb("lease.renew", "Renew a lease", { "200": json("The lease is renewed.", "LeaseRenewal") }),
+  progressLease: verb("lease.progress", "Report progress", { "204": empty("The progress is stored.") }),
+  writeLease: verb("lease.output", "Write output", {
+    "204": empty("The values are stored, behind those written before."),
   }),
-  progressLease: verb("progress", "Report progress", { "204": empty("The progress is stored.") }),
-  writeLease: verb("output", "Write output", { "204": empty("The values are stored, behind those written before.") }),
-  completeLease: verb("complete", "Complete the task with its result", {
-    "200": json("What became of the task.", verdict("done", "canceled", "already")),
+  completeLease: verb("lease.complete", "Complete the task with its result", {
+    "200": json("What became of the task.", "LeaseCompletion"),
   }),
-  failLease: verb("fail", "Fail the attempt", {
-    "200": json("What became of the task.", verdict("retrying", "failed", "dead", "canceled", "already")),
+  failLease: verb("lease.fail", "Fail the attempt", {
+    "200": json("What became of the task.", "LeaseFailure"),
   }),
   workers: {
     summary: "The live workers, and what they run",
     description: "Of each queue at most 200 running tasks are looked at, and 200 workers.",
     tags: ["Workers"],
     responses: {
-      "200": json(
-        "The workers.",
-        object({ items: { type: "array", items: schemaRef("Worker") }, truncated: { type: "boolean" } }),
-      ),
+      "200": json("The workers.", "Workers"),
       ...problems(),
     },
   },

@@ -18,7 +18,7 @@ export function inputSchemas(handler: Handler): Record<string, Schema> {
  * A schema as a component of this name. Its definitions become components too, since `#/$defs/…` would be resolved against
  * the whole document.
  */
-export function asComponents(name: string, schema: Schema): Record<string, Schema> {
+function asComponents(name: string, schema: Schema): Record<string, Schema> {
   const { $defs, $schema: _, ...root } = schema;
   const definitions = Object.entries(typeof $defs === "object" && $defs !== null ? $defs : {});
   const names = new Map([["#", name]]);

@@ -5,6 +5,7 @@ import type { Submission } from "../../../engine/submission/submission.ts";
 import { PaihaoError } from "../../../errors.ts";
 import { consumesType } from "../../../handler/input.ts";
 import { isOutcome } from "../../../task.ts";
+import type { AllocatedTask } from "../../../wire/allocation.ts";
 import type { Api } from "../../api.ts";
 import { logEnd } from "../../audit-line.ts";
 import {
@@ -26,7 +27,6 @@ import { readSubmitOptions } from "../../submission/submit-options.ts";
 import { readWebhook } from "../../submission/webhook-option.ts";
 import { accessOf, callerOf, mayEnd, signatureOf } from "../../task/access.ts";
 import {
-  type AllocatedTask,
   allocatedPath,
   allocatedTask,
   expiredTask,

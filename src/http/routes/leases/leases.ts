@@ -5,10 +5,11 @@ import { failureOf } from "../../../engine/attempt/attempt-end.ts";
 import { takeOrWait, type WithInput } from "../../../engine/reservation/take.ts";
 import { PaihaoError } from "../../../errors.ts";
 import type { Problem } from "../../../handler/intents.ts";
-import type { Lease } from "../../../store/verbs/scripts.ts";
+import type { Lease as HeldLease } from "../../../store/verbs/scripts.ts";
 import { type Answer, isId } from "../../../task.ts";
 import { traceHeadersOf } from "../../../telemetry/trace-context.ts";
 import { timestamp } from "../../../timestamp.ts";
+import type { Lease, Renewal } from "../../../wire/lease.ts";
 import type { Api } from "../../api.ts";
 import { parsePrefer } from "../../headers/prefer.ts";
 import { readJson } from "../../input/body.ts";
@@ -81,7 +82,7 @@ async function take(ctx: Context, api: Api, queue: string): Promise<void> {
   ctx.body = { items: tasks.map((task) => leaseDocument(task, queue, settings.attempts, leaseMs)) };
 }
 
-function leaseDocument(task: WithInput, queue: string, maxAttempts: number, leaseMs: number) {
+function leaseDocument(task: WithInput, queue: string, maxAttempts: number, leaseMs: number): Lease {
   const json = task.mediaType === "application/json";
   return {
     id: task.id,
@@ -123,7 +124,7 @@ async function leaseOf<T extends { fence: string }>(
   ctx: Context,
   api: Api,
   schema: z.ZodType<T>,
-): Promise<{ lease: Lease; attempt: number; asked: T }> {
+): Promise<{ lease: HeldLease; attempt: number; asked: T }> {
   const id: string = ctx.params.id ?? "";
   const asked = await readJson(ctx.req, schema, Math.ceil(api.maxResultBytes * 1.4) + 4096);
   const seen = isId(id) ? await api.engine.tasks.inspect(id, { result: false }) : null;
@@ -148,14 +149,14 @@ async function renew(ctx: Context, api: Api): Promise<void> {
     cancelRequested: verdict !== "ok",
     reason: CANCEL_REASONS[verdict],
     leaseSeconds: leaseMs / 1000,
-  };
+  } satisfies Renewal;
 }
 
 /** Why a worker is asked to stop, in the words of `task.signal`. */
 const CANCEL_REASONS = { ok: null, cancel: "canceled", deadline: "deadline" } as const;
 
 /** Renews a lease, by default by its original length. */
-async function prolong({ engine }: Api, lease: Lease, seconds: number | undefined) {
+async function prolong({ engine }: Api, lease: HeldLease, seconds: number | undefined) {
   if (seconds === undefined) return await engine.leases.renewAsTaken(lease);
   const leaseMs = Math.round(seconds * 1000);
   return { verdict: await engine.leases.renew(lease, leaseMs), leaseMs };

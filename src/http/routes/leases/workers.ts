@@ -1,5 +1,6 @@
 import type { WorkerRow } from "../../../engine/monitoring/workers.ts";
 import { timestamp } from "../../../timestamp.ts";
+import type { Worker } from "../../../wire/worker.ts";
 import type { Api } from "../../api.ts";
 import type { Endpoints } from "../../routes.ts";
 
@@ -14,10 +15,9 @@ export function workerEndpoints(api: Api): Endpoints<"workers"> {
   };
 }
 
-/** A worker, as it is shown. */
-export type WorkerDocument = ReturnType<typeof workerDocument>;
+export type { Worker as WorkerDocument } from "../../../wire/worker.ts";
 
-function workerDocument({ id, about, seenMs, slots, running }: WorkerRow) {
+function workerDocument({ id, about, seenMs, slots, running }: WorkerRow): Worker {
   return {
     id,
     kind: about?.kind ?? "silent",

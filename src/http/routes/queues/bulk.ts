@@ -1,5 +1,6 @@
 import type { Context } from "koa";
 import { type BulkPlace, bulkStep } from "../../../engine/maintenance/bulk.ts";
+import type { BulkStep } from "../../../wire/bulk.ts";
 import type { Api } from "../../api.ts";
 import { logAction } from "../../audit-line.ts";
 import { readJson } from "../../input/body.ts";
@@ -30,7 +31,7 @@ async function bulk(ctx: Context, api: Api): Promise<void> {
   });
   if (!dryRun) logAction(ctx, api, action, { queue, list, ...filter, matched, done });
   ctx.set("Cache-Control", "no-store");
-  ctx.body = { matched, done, scanned: looked, next: next && `${cursorOf(next)}.${next.asOfMs}` };
+  ctx.body = { matched, done, scanned: looked, next: next && `${cursorOf(next)}.${next.asOfMs}` } satisfies BulkStep;
 }
 
 /** @throws PaihaoError invalid-parameter */

@@ -1,6 +1,7 @@
 import type { Context } from "koa";
-import type { Counts, Gauges, History, Span, Times } from "../../../engine/monitoring/history.ts";
+import type { History, Span } from "../../../engine/monitoring/history.ts";
 import { isInternalQueue } from "../../../handler/internal-queues.ts";
+import type { QueueHistory } from "../../../wire/history.ts";
 import type { Api } from "../../api.ts";
 import { searchOf, wholeParameter, wrongParameter } from "../../input/parameters.ts";
 import { replyList } from "../../json-list.ts";
@@ -14,12 +15,7 @@ export const HISTORY = {
   step: { least: 10, most: 600, ofAll: 60, ofOne: 10 },
 } as const;
 
-/** The history of a queue; each list has a value for each time of `at`. Times are seconds. */
-export type QueueHistory = {
-  readonly name: string;
-  readonly own: boolean;
-} & Readonly<Record<keyof Gauges | keyof Counts, readonly number[]>> &
-  Readonly<Record<keyof Times, readonly (number | null)[]>>;
+export type { QueueHistory } from "../../../wire/history.ts";
 
 /** How queues stood in the last hour. */
 export function historyEndpoints(api: Api): Endpoints<"histories" | "history"> {

@@ -5,6 +5,7 @@ import { runOf } from "../../../store/run.ts";
 import type { Entry } from "../../../store/verbs/scripts.ts";
 import type { State } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
+import type { ListedTask } from "../../../wire/task.ts";
 import type { Api } from "../../api.ts";
 import { logAction } from "../../audit-line.ts";
 import { cursorOf, readCursor } from "../../input/cursor.ts";
@@ -13,7 +14,7 @@ import { oneParameter, searchOf, wholeParameter, wrongParameter } from "../../in
 import { untilGone } from "../../live/long-poll.ts";
 import { shownQueue } from "../../named-queue.ts";
 import type { Endpoints } from "../../routes.ts";
-import { documentOf, type MonitorDocument, PROBLEM_BYTES } from "../../task/documents/monitor-document.ts";
+import { documentOf, PROBLEM_BYTES } from "../../task/documents/monitor-document.ts";
 import { queueDocument } from "./queues.ts";
 
 /** The default and the highest number of tasks in a page. */
@@ -30,20 +31,7 @@ const INDEX = {
   dead: "dead",
 } as const satisfies Readonly<Record<Exclude<ListName, "finished">, Index>>;
 
-/** A task of a page. */
-export interface ListedTask extends MonitorDocument {
-  readonly caller: string | null;
-  /** Whose share of the line it takes, or which key it has. */
-  readonly key: string | null;
-  /** The end of the name of the worker that has it, or had it last. */
-  readonly worker: string | null;
-  /** When a scheduled or retrying task is due. */
-  readonly dueAt: string | null;
-  /** How many workers it has lost. */
-  readonly lost: number;
-  /** Of a dead task, the latest errors of its attempts, newest first. */
-  readonly errors?: readonly string[];
-}
+export type { ListedTask } from "../../../wire/task.ts";
 
 /** The tasks of a queue, and whether it is paused. */
 export function lineEndpoints(

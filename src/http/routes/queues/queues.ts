@@ -1,55 +1,20 @@
 import type { Context } from "koa";
-import { type Eta, estimate } from "../../../engine/estimates/estimate.ts";
+import { estimate } from "../../../engine/estimates/estimate.ts";
 import { slotsWanted } from "../../../engine/estimates/slots-wanted.ts";
 import type { Handler } from "../../../handler/define.ts";
 import { inputJsonSchema } from "../../../handler/input.ts";
 import { isInternalQueue } from "../../../handler/internal-queues.ts";
 import type { QueueRow } from "../../../store/verbs/scripts.ts";
+import { QUEUE_ACTIONS } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
+import type { Queue, QueueAction } from "../../../wire/queue.ts";
 import type { Api } from "../../api.ts";
 import { replyList } from "../../json-list.ts";
 import { shownQueue, takesInputs } from "../../named-queue.ts";
 import { type Endpoints, ROUTES } from "../../routes.ts";
 import { type Access, accessOf, hasScope } from "../../task/access.ts";
 
-/** A queue as `/v1/queues` shows it. */
-export interface QueueDocument {
-  readonly name: string;
-  /** It is one of the server's own, for webhooks or undo. */
-  readonly own: boolean;
-  /** No process has a handler for it any more: what it holds will not run. */
-  readonly orphaned: boolean;
-  readonly paused: boolean;
-  readonly waiting: number;
-  readonly scheduled: number;
-  /** Of a keyed queue, how many of the waiting tasks wait for another of their key; null for any other. */
-  readonly held: number | null;
-  readonly running: number;
-  readonly dead: number;
-  readonly workers: number;
-  readonly slots: number;
-  readonly oldestWaitingSeconds: number | null;
-  /** Seconds. */
-  readonly serviceTime: { readonly mean: number | null; readonly samples: number };
-  /** Per second, over the last minute. */
-  readonly rate: { readonly accepted: number; readonly finished: number; readonly failed: number };
-  /** The estimate for a new task; in a fair line, for one whose key has no other waiting. */
-  readonly eta: Eta | null;
-  /** Whether tasks of the same priority start by arrival, or keys take turns. */
-  readonly order: "arrival" | "fair";
-  /** A gateway whose API is down: it takes no work but a probe now and then. */
-  readonly resting: { readonly since: string; readonly reason: string; readonly nextProbe: string } | null;
-  /** Slots that would start a new task within the handler's `targetWait`; null without one, or if unknown. */
-  readonly slotsWanted: number | null;
-  readonly consumes: readonly string[];
-  readonly input: Record<string, unknown> | null;
-  /** What the caller can do with it now. */
-  readonly actions: readonly QueueAction[];
-}
-
-/** What can be done with a queue; the last three with its tasks, many at once. */
-export const QUEUE_ACTIONS = ["submit", "list", "pause", "resume", "cancel", "retry", "delete"] as const;
-type QueueAction = (typeof QUEUE_ACTIONS)[number];
+export type { Queue as QueueDocument } from "../../../wire/queue.ts";
 
 /** Queues and their figures. */
 export function queueEndpoints(api: Api): Endpoints<"queues" | "queue"> {
@@ -69,7 +34,7 @@ export function queueEndpoints(api: Api): Endpoints<"queues" | "queue"> {
 }
 
 /** A queue as it is now, for whoever sent a request. */
-export async function queueDocument(ctx: Context, api: Api, queue: string): Promise<QueueDocument | undefined> {
+export async function queueDocument(ctx: Context, api: Api, queue: string): Promise<Queue | undefined> {
   const [row] = await api.engine.queues.figures([queue]);
   return row && documentOf(ctx, api, row);
 }
@@ -90,7 +55,7 @@ function actionsOf(access: Access, handler: Handler | undefined, paused: boolean
 
 const thousandth = (value: number): number => Math.round(value * 1000) / 1000;
 
-function documentOf(ctx: Context, api: Api, row: QueueRow): QueueDocument {
+function documentOf(ctx: Context, api: Api, row: QueueRow): Queue {
   const { snapshot } = row;
   const { queue } = snapshot;
   // That of another process has its own; and an orphaned queue has none.

@@ -1,7 +1,6 @@
 import { packageVersion } from "../../../version.ts";
 import type { Api } from "../../api.ts";
 import { type Asset, makeAsset, replyAsset } from "../../asset.ts";
-import { openApiDocument } from "../../openapi/document.ts";
 import type { Endpoints } from "../../routes.ts";
 import { responseOf } from "../../server/response.ts";
 import { accessOf } from "../../task/access.ts";
@@ -15,7 +14,9 @@ export function openApiEndpoints(api: Pick<Api, "handlers">): Endpoints<"openapi
   let whole: Asset | undefined;
   let common: Asset | undefined;
   return {
-    openapi: (ctx) => {
+    openapi: async (ctx) => {
+      // Loaded when it is asked for: most servers never describe themselves.
+      const { openApiDocument } = await import("../../openapi/document.ts");
       const { key } = accessOf(ctx);
       if (key !== "off") responseOf(ctx).varyBy("Authorization");
       if (key === "off" || key === "valid") {

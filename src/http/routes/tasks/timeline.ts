@@ -3,12 +3,13 @@ import type { Inspection } from "../../../engine/reading/inspect.ts";
 import { INTERNAL_QUEUES } from "../../../handler/internal-queues.ts";
 import { RECORD_LIMITS, type TaskRecord } from "../../../store/verbs/scripts.ts";
 import { timestamp } from "../../../timestamp.ts";
+import type { Timeline } from "../../../wire/timeline.ts";
 import type { Api } from "../../api.ts";
 import { shownKey } from "../../input/list-filter.ts";
 import type { Endpoints } from "../../routes.ts";
 import { accessOf } from "../../task/access.ts";
 import { documentOf, errorOf, PROBLEM_BYTES } from "../../task/documents/monitor-document.ts";
-import { attemptsOf, jsonOf, shown, stepDocument } from "../../task/documents/timeline.ts";
+import { attemptsOf, shown, stepDocument } from "../../task/documents/timeline.ts";
 import { observe } from "../../task/find.ts";
 import { unknownTask } from "../../task/reply.ts";
 
@@ -26,10 +27,9 @@ export function timelineEndpoints(api: Api): Endpoints<"timeline"> {
   };
 }
 
-/** What happened to a task, as it is shown. */
-export type TimelineDocument = Awaited<ReturnType<typeof timelineDocument>>;
+export type { Timeline as TimelineDocument } from "../../../wire/timeline.ts";
 
-async function timelineDocument(ctx: Context, api: Api, seen: Inspection, record: TaskRecord) {
+async function timelineDocument(ctx: Context, api: Api, seen: Inspection, record: TaskRecord): Promise<Timeline> {
   // Workers and raw errors are for operators.
   const all = accessOf(ctx).scopes.has("read");
   const { attempts, omitted } = attemptsOf(seen, record, all);
@@ -51,7 +51,7 @@ async function timelineDocument(ctx: Context, api: Api, seen: Inspection, record
     priority: record.priority,
     key: shownKey(record.key),
     dueAt: timestamp(seen.dueMs),
-    query: query === "" ? {} : jsonOf(query),
+    query: query === "" ? {} : (JSON.parse(query) as Timeline["query"]),
     attempts,
     attemptsOmitted: omitted,
     steps: steps.map((step) => stepDocument(step, undoneAt)),
@@ -64,7 +64,7 @@ async function timelineDocument(ctx: Context, api: Api, seen: Inspection, record
 }
 
 /** The result of a task; of a failed one the problem that its caller collects. */
-async function resultOf(api: Api, { id, state, expired }: Inspection) {
+async function resultOf(api: Api, { id, state, expired }: Inspection): Promise<Timeline["result"]> {
   if ((state !== "succeeded" && state !== "failed") || expired) return null;
   const read = await api.engine.tasks.inspect(id, { result: true, mostBytes: RECORD_LIMITS.bytes + 4096 });
   if (!read?.result) return { mediaType: "application/octet-stream", bytes: null, truncated: true, status: 200 };
@@ -74,7 +74,7 @@ async function resultOf(api: Api, { id, state, expired }: Inspection) {
 }
 
 /** How the work of the task is undone; null if it is not. */
-async function undoOf(api: Api, { undo: id }: TaskRecord, all: boolean) {
+async function undoOf(api: Api, { undo: id }: TaskRecord, all: boolean): Promise<Timeline["undo"]> {
   const seen = id === "" ? null : await api.engine.tasks.inspect(id, { result: true, mostBytes: PROBLEM_BYTES });
   if (!seen) return null;
   return {
@@ -88,7 +88,12 @@ async function undoOf(api: Api, { undo: id }: TaskRecord, all: boolean) {
 }
 
 /** The deliveries of its webhook: one for each end of the task that is remembered. */
-async function webhooksOf(api: Api, seen: Inspection, { webhook, past }: TaskRecord, all: boolean) {
+async function webhooksOf(
+  api: Api,
+  seen: Inspection,
+  { webhook, past }: TaskRecord,
+  all: boolean,
+): Promise<Timeline["webhooks"]> {
   if (webhook === "") return [];
   const ends = past.flatMap(({ fate, endedMs }) => (fate === "dead" ? [endedMs] : []));
   if (seen.finishedMs !== null) ends.push(seen.finishedMs);

@@ -1,10 +1,11 @@
 import type { Context } from "koa";
-import { type Eta, estimatedPercent } from "../../../engine/estimates/estimate.ts";
+import { estimatedPercent } from "../../../engine/estimates/estimate.ts";
 import type { Inspection } from "../../../engine/reading/inspect.ts";
 import type { Allocation } from "../../../engine/submission/allocations.ts";
 import { PaihaoError } from "../../../errors.ts";
 import { isOutcome } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
+import type { AllocatedTask } from "../../../wire/allocation.ts";
 import type { Api } from "../../api.ts";
 import { setRetryAfter } from "../../headers/retry-after.ts";
 import { pathTo } from "../../routes.ts";
@@ -12,16 +13,6 @@ import { accessOf, callerOf, mayRead } from "../access.ts";
 import { findTask } from "../find.ts";
 import { pendingTask, unknownTask } from "../reply.ts";
 import { errorOf } from "./monitor-document.ts";
-
-/** A task as the server-allocated dialect shows it. */
-export interface AllocatedTask {
-  readonly id: string;
-  /** `allocated` until the input is submitted, then the task's state. */
-  readonly status: string;
-  /** Percent: 0–99 until it has succeeded, then 100. */
-  readonly progress: number;
-  readonly eta: Eta | null;
-}
 
 /** What an id of the dialect refers to: a task or an allocation. */
 interface AllocatedId {

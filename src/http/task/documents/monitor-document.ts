@@ -6,41 +6,16 @@ import { isInternalQueue } from "../../../handler/internal-queues.ts";
 import { SHARED } from "../../../store/constants.ts";
 import { isOutcome, type Result, type TaskAction } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
+import type { Link, Progress, Task, TaskError } from "../../../wire/task.ts";
 import type { Api } from "../../api.ts";
 import { accessOf, signatureOf } from "../access.ts";
 import { actionsOf } from "../actions.ts";
-import { type Link, paths, pendingLinks } from "../links.ts";
+import { paths, pendingLinks } from "../links.ts";
 
 /** A longer problem of a failed task is not read for its document: its error is then that of the catalogue. */
 export const PROBLEM_BYTES = 65_536;
 
-/** The monitor's document of a task. */
-export interface MonitorDocument {
-  readonly id: string;
-  readonly queue: string;
-  readonly state: string;
-  /** The same as `state`, for generic clients. */
-  readonly status: string;
-  readonly index: number | null;
-  readonly ahead: number | null;
-  readonly running: number;
-  readonly waiting: number;
-  readonly attempt: number;
-  readonly maxAttempts: number;
-  readonly cancelRequested: boolean;
-  readonly progress: { percent: number; message: string | null; estimated: boolean } | null;
-  readonly eta: Inspection["eta"];
-  readonly createdAt: string;
-  readonly startedAt: string | null;
-  readonly finishedAt: string | null;
-  readonly expiresAt: string | null;
-  readonly deadlineAt: string | null;
-  readonly held: boolean;
-  readonly error: { code: string; message: string; steps?: readonly string[] } | null;
-  /** What whoever it is for can do to the task now. */
-  readonly actions: readonly TaskAction[];
-  readonly links: readonly Link[];
-}
+export type { Task as MonitorDocument } from "../../../wire/task.ts";
 
 /** The monitor's document of a task, for whoever sent a request. See {@link monitorDocument}. */
 export function documentOf(ctx: Pick<Context, "state">, api: Pick<Api, "engine" | "handlers">, seen: Inspection) {
@@ -59,7 +34,7 @@ export function monitorDocument(
   seen: Inspection,
   maxAttempts: number,
   { signature = "", actions = [] }: { signature?: string | undefined; actions?: readonly TaskAction[] } = {},
-): MonitorDocument {
+): Task {
   const { id, state } = seen;
   return {
     id,
@@ -87,7 +62,7 @@ export function monitorDocument(
   };
 }
 
-function progressOf(seen: Inspection): MonitorDocument["progress"] {
+function progressOf(seen: Inspection): Progress | null {
   if (seen.state === "succeeded") return { percent: 100, message: null, estimated: false };
   if (seen.state !== "running") return null;
   if (seen.progress) return { ...seen.progress, estimated: false };
@@ -96,7 +71,7 @@ function progressOf(seen: Inspection): MonitorDocument["progress"] {
 }
 
 /** Why a task failed or was canceled: a code and a sentence. */
-export function errorOf(seen: Inspection): MonitorDocument["error"] {
+export function errorOf(seen: Inspection): TaskError | null {
   if (seen.pastDeadline) {
     return { code: SHARED.deadlinePassed, message: "The task did not end before its deadline, and was canceled." };
   }

@@ -3,27 +3,9 @@ import { runOf } from "../../../store/run.ts";
 import { type PastAttempt, RECORD_LIMITS, type StepRecord, type TaskRecord } from "../../../store/verbs/scripts.ts";
 import { isOutcome } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
+import type { Attempt, Shown, Step } from "../../../wire/timeline.ts";
 
-/** An attempt of a task, or that a dead task was run again, which is none and has the number 0. */
-export interface AttemptDocument {
-  readonly number: number;
-  readonly startedAt: string;
-  readonly endedAt: string | null;
-  readonly outcome: string;
-  /** The end of the name of the worker. */
-  readonly worker: string | null;
-  readonly error: string | null;
-}
-
-/** Bytes as a page can show them: JSON or text, if they are not too many. */
-export interface ShownBytes {
-  readonly mediaType: string;
-  /** Null if it is not known how many there are. */
-  readonly bytes: number | null;
-  readonly truncated: boolean;
-  readonly json?: unknown;
-  readonly text?: string;
-}
+export type { Attempt as AttemptDocument, Shown as ShownBytes } from "../../../wire/timeline.ts";
 
 /** Most entries of lua/past.lua: with so many, earlier ones may have been left out. */
 const MOST_PAST = 10;
@@ -36,30 +18,31 @@ export function attemptsOf(
   seen: Inspection,
   { past, run }: TaskRecord,
   all: boolean,
-): { attempts: AttemptDocument[]; omitted: boolean } {
+): { attempts: Attempt[]; omitted: boolean } {
   const attempts = past.map((attempt) => pastAttempt(attempt, all));
   const { startedMs, attempts: number, worker } = runOf(run);
   // A task that waits for another attempt, or was canceled meanwhile, still has the run of the one before.
   const isOver = past.some((attempt) => attempt.beganMs === startedMs && attempt.number === number);
-  if (startedMs !== null && !isOver && (seen.state === "running" || isOutcome(seen.state))) {
+  const { state } = seen;
+  if (startedMs !== null && !isOver && (state === "running" || isOutcome(state))) {
     attempts.push({
       number,
       startedAt: timestamp(startedMs),
       endedAt: timestamp(seen.finishedMs),
-      outcome: seen.state,
+      outcome: state,
       worker: (all && worker) || null,
-      error: (all && seen.state === "failed" && seen.errors[0]) || null,
+      error: (all && state === "failed" && seen.errors[0]) || null,
     });
   }
   return { attempts, omitted: past.length >= MOST_PAST };
 }
 
-function pastAttempt({ number, beganMs, endedMs, fate, worker, error }: PastAttempt, all: boolean): AttemptDocument {
+function pastAttempt({ number, beganMs, endedMs, fate, worker, error }: PastAttempt, all: boolean): Attempt {
   return {
     number,
     startedAt: timestamp(beganMs),
     endedAt: timestamp(endedMs),
-    outcome: fate,
+    outcome: fate as Attempt["outcome"],
     worker: (all && worker) || null,
     error: (all && error) || null,
   };
@@ -69,7 +52,7 @@ function pastAttempt({ number, beganMs, endedMs, fate, worker, error }: PastAtte
  * A step with its value, if that is short.
  * @param undoneAt when the steps of the task had all been undone; null if they have not
  */
-export function stepDocument({ value, ...step }: StepRecord, undoneAt: string | null) {
+export function stepDocument({ value, ...step }: StepRecord, undoneAt: string | null): Step {
   return {
     ...step,
     undoneAt: step.state === "undone" ? undoneAt : null,
@@ -79,7 +62,7 @@ export function stepDocument({ value, ...step }: StepRecord, undoneAt: string | 
 }
 
 /** An input or a result, which is `null` if it is too long. */
-export function shown(mediaType: string, bytes: Uint8Array | null, length: number | null): ShownBytes {
+export function shown(mediaType: string, bytes: Uint8Array | null, length: number | null): Shown {
   const [type = ""] = mediaType.toLowerCase().split(";");
   const known = {
     mediaType,
@@ -93,7 +76,7 @@ export function shown(mediaType: string, bytes: Uint8Array | null, length: numbe
 }
 
 /** A JSON value; text that is none stays text. */
-export function jsonOf(text: string): unknown {
+function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

@@ -1,9 +1,9 @@
 import path from "node:path";
 import { expect } from "chai";
 import { queueLines } from "../../../../src/cli/terminal/queue-text.ts";
-import type { Queue } from "../../../../src/client/status.ts";
 import { Keys } from "../../../../src/store/keys.ts";
 import { connectOnce } from "../../../../src/store/servers/probe.ts";
+import type { Queue } from "../../../../src/wire/queue.ts";
 import { eventually } from "../../../../testbed/eventually.ts";
 import { startServer, type TestServer } from "../../../helpers/http/server.ts";
 import { storeUrl } from "../../../helpers/store/run-store.ts";

@@ -1,0 +1,23 @@
+import { z } from "zod";
+import { PRIORITY } from "../task.ts";
+import { problem } from "./problem.ts";
+import { id } from "./task.ts";
+import { count, type Document, index, seconds, text } from "./values.ts";
+
+const acceptedLine = z.object({ line: count, id, href: text, index, replayed: z.literal(true).exactOptional() });
+/** What became of a line of a batch that was accepted. */
+export type AcceptedLine = Document<typeof acceptedLine>;
+
+/** A line of the response to a batch. */
+export const verdict = z
+  .xor([acceptedLine, z.object({ line: count, problem })])
+  .describe("One line of the response to a batch: the task was accepted, or the problem of that line.");
+
+/** A line of a batch with `?envelope=true`. */
+export const envelope = z.strictObject({
+  id: id.optional(),
+  input: z.unknown(),
+  priority: z.int().min(PRIORITY.most).max(PRIORITY.least).default(PRIORITY.default),
+  delay: seconds.optional(),
+  deadline: z.number().min(1).optional(),
+});

@@ -1,0 +1,29 @@
+import { z } from "zod";
+import { errorEntries } from "../errors.ts";
+import { type Document, text } from "./values.ts";
+
+export const fieldError = z.object({ pointer: text.describe("JSON Pointer as a URI fragment."), detail: text });
+export type FieldError = Document<typeof fieldError>;
+
+export const problem = z
+  .looseObject({
+    type: z.string().meta({ format: "uri-reference", description: "`/problems/{code}`, which explains the code." }),
+    title: text.exactOptional(),
+    status: z.int().min(400).max(599),
+    detail: text.exactOptional(),
+  })
+  .describe("A problem document (RFC 9457); further members depend on the code.");
+
+/** A problem of the server, or of a handler. */
+export type AnyProblem = Document<typeof problem>;
+
+/** What a code means. */
+export const explanation = z.object({
+  type: text,
+  code: z.enum(errorEntries.map(({ code }) => code)),
+  status: z.int(),
+  title: text,
+  meaning: text,
+  action: text,
+  example: problem,
+});

@@ -1,0 +1,14 @@
+import { z } from "zod";
+import { SCOPES } from "../auth/api-key.ts";
+import { flag, text } from "./values.ts";
+
+/** What the caller may do. */
+export const access = z.object({
+  caller: text.nullable().describe("The name of the key."),
+  keys: flag.describe("Whether the server has keys."),
+  scopes: z.array(z.enum(SCOPES)),
+});
+
+export const alive = z.object({ status: z.literal("ok") });
+export const ready = z.object({ status: z.literal("ready"), reasons: z.array(text).max(0) });
+export const notReady = z.object({ status: z.literal("not ready"), reasons: z.array(text) });

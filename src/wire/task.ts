@@ -1,0 +1,125 @@
+import { z } from "zod";
+import { ID_FORM, STATES, TASK_ACTIONS } from "../task.ts";
+import { count, type Document, flag, index, seconds, text, time } from "./values.ts";
+
+/** The form of a task's id. */
+export const id = z.string().regex(ID_FORM);
+
+export const state = z.enum(STATES);
+
+export const link = z.object({ rel: text, href: z.string().meta({ format: "uri-reference" }), method: text });
+/** A link to a resource of a task; relative to the server, and signed if it signs links. */
+export type Link = Document<typeof link>;
+
+export const eta = z
+  .object({
+    seconds,
+    low: seconds,
+    high: seconds,
+    basis: z
+      .enum(["running", "idle", "schedule", "history"])
+      .describe(
+        "`running`: its turn has come; `idle`: a slot is free; `schedule`: its due time; `history`: service times of the queue.",
+      ),
+    samples: count.describe("Number of service times that the estimate is based on."),
+  })
+  .describe(
+    "When the task is expected to start, in seconds from now: to the millisecond below 10 s, to a tenth of a second above. In 80 of 100 cases the actual start lies between low and high.",
+  );
+/** When a task's turn will come. */
+export type Eta = Document<typeof eta>;
+
+/** The body of a 202, and of the 404 `pending`: the first four members are those of PayPal's pattern. */
+export const pending = z.object({
+  rel: z.literal("self"),
+  href: text,
+  method: z.literal("GET"),
+  index,
+  id,
+  queue: text,
+  state,
+  eta: eta.nullable(),
+  links: z.array(link),
+});
+/** A task that the server has accepted. */
+export type Pending = Document<typeof pending>;
+
+const progress = z.object({
+  percent: z.number().min(0).max(100),
+  message: text.nullable(),
+  estimated: flag.describe("From the service times of others, since the handler reports none."),
+});
+/** How far a task is. */
+export type Progress = Document<typeof progress>;
+
+export const taskError = z.object({
+  code: text,
+  message: z.string().min(1),
+  steps: z.array(text).exactOptional().describe("If an undo failed: the steps that are not undone."),
+});
+/** Why a task failed or was canceled. */
+export type TaskError = Document<typeof taskError>;
+
+/** The monitor's document. */
+export const task = z.object({
+  id: text,
+  queue: text,
+  state,
+  status: state.describe("Same as `state`; generic clients expect this name."),
+  index,
+  ahead: count.nullable().describe("All the work in front of the task: `index` + `running`."),
+  running: count.describe("How many tasks of the queue run."),
+  waiting: count.describe("How many tasks of the queue wait."),
+  attempt: count.describe("The number of the latest attempt; 0 before the first."),
+  maxAttempts: count,
+  cancelRequested: flag,
+  progress: progress.nullable(),
+  eta: eta.nullable(),
+  createdAt: time,
+  startedAt: time.nullable(),
+  finishedAt: time.nullable(),
+  expiresAt: time.nullable(),
+  deadlineAt: time.nullable().describe("When the task is canceled unless it has ended."),
+  held: flag.describe(
+    "The key of the task is at its limit: it starts when another task of the same key has ended, whatever else it waits for.",
+  ),
+  error: taskError.nullable(),
+  actions: z
+    .array(z.enum(TASK_ACTIONS))
+    .describe(
+      "What you can do to the task now: with your key, in the state it is in. `cancel` and `delete` are a DELETE, `replace` is a PUT of another input, `retry` a POST to `/retry`. Whatever is not listed is refused, or changes nothing. Empty in a webhook, and for who has only a signed link.",
+    ),
+  links: z.array(link),
+});
+/** A task, as its monitor shows it. */
+export type Task = Document<typeof task>;
+export type TaskAction = Task["actions"][number];
+
+export const listedTask = task.extend({
+  caller: text.nullable(),
+  key: text
+    .nullable()
+    .describe("Whose share of a fair line it takes, or its key in a keyed one; of a long one `#` and a digest."),
+  worker: text.nullable().describe("The last 20 characters of the name of the worker that has it, or had it last."),
+  dueAt: time.nullable().describe("When a scheduled or retrying task is due."),
+  lost: count.describe("How many workers it has lost."),
+});
+
+export const deadTask = listedTask.extend({
+  errors: z.array(text).describe("The latest errors of its attempts, newest first."),
+});
+/** A task of a list; of a dead one, with its errors. */
+export type ListedTask = Document<typeof listedTask> & Partial<Document<typeof deadTask>>;
+
+/** A value that a handler has written. */
+export const output = z.object({
+  seq: count.describe("Rises by one over all attempts."),
+  run: z.int().min(1).describe("Rises with every start of the task: read anew from there."),
+  attempt: count,
+  data: z.unknown().describe("What the handler wrote."),
+});
+export type Output = Document<typeof output>;
+
+/** Where a submission would stand. */
+export const quote = z.object({ queue: text, index, eta: eta.nullable() });
+export type Quote = Document<typeof quote>;

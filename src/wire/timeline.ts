@@ -1,0 +1,86 @@
+import { z } from "zod";
+import { state, task } from "./task.ts";
+import { count, type Document, flag, text, time } from "./values.ts";
+
+export const attempt = z.object({
+  number: count.describe("0 where a dead task was run again, which is no attempt."),
+  startedAt: time,
+  endedAt: time.nullable(),
+  outcome: z
+    .enum(["running", "succeeded", "failed", "canceled", "retrying", "later", "lost", "released", "dead", "retried"])
+    .describe(
+      "`retrying`: another attempt followed; `later`: it asked for that, and does not count; `lost`: with its worker; `released`: handed back unfinished; `dead`: the task was run again after that; `retried`: that this was done.",
+    ),
+  worker: text.nullable().describe("The last 20 characters of its name; null without the scope `read`."),
+  error: text.nullable().describe("Null without the scope `read`."),
+});
+/** An attempt of a task, or that a dead task was run again. */
+export type Attempt = Document<typeof attempt>;
+
+export const shown = z.object({
+  mediaType: text,
+  bytes: count.nullable(),
+  truncated: flag.describe("It is too long to be shown here."),
+  json: z.unknown().exactOptional().describe("The value, if it is JSON."),
+  text: text.exactOptional(),
+});
+/** Bytes as a page can show them: JSON or text, if they are not too many. */
+export type Shown = Document<typeof shown>;
+
+const step = z.object({
+  name: text,
+  number: count,
+  state: z.enum(["begun", "done", "undone"]),
+  undoable: flag,
+  undoneAt: time.nullable().describe("When the last of them had been undone; null before."),
+  bytes: count,
+  value: z.unknown().describe("JSON; null if it is long."),
+  truncated: flag,
+});
+/** A durable step of a task. */
+export type Step = Document<typeof step>;
+
+export const timeline = z.object({
+  task,
+  caller: text.nullable(),
+  priority: count,
+  key: text.nullable(),
+  dueAt: time.nullable(),
+  query: z.record(z.string(), text),
+  attempts: z.array(attempt).describe("The oldest first."),
+  attemptsOmitted: flag.describe("There may have been earlier ones."),
+  steps: z
+    .array(step)
+    .describe(
+      "Of a task that is pending, dead, or can be undone; once they have been undone as long as the result of that is kept.",
+    ),
+  stepsOmitted: count,
+  undo: z
+    .object({
+      id: text,
+      state,
+      attempt: count,
+      startedAt: time.nullable(),
+      finishedAt: time.nullable(),
+      error: text.nullable(),
+    })
+    .nullable(),
+  webhooks: z
+    .array(
+      z.object({
+        id: text,
+        url: text,
+        state,
+        attempt: count,
+        maxAttempts: count,
+        nextAttemptAt: time.nullable(),
+        finishedAt: time.nullable(),
+        attempts: z.array(attempt),
+      }),
+    )
+    .describe("One delivery for each end of the task, as long as it is remembered."),
+  input: shown.nullable(),
+  result: shown.extend({ status: z.int() }).nullable(),
+});
+/** What happened to a task. */
+export type Timeline = Document<typeof timeline>;
