@@ -152,7 +152,8 @@ describe("the readers of text that others choose", () => {
     "Idempotency-Key": (text) => checkIdempotencyKey({ "idempotency-key": text }),
     traceparent: (text) => traceOf({ traceparent: text, tracestate: text }),
     "Retry-After": (text) => [retryAfterMs(text, { nowMs: 0, mostMs: 1000 }), retryAfterOf(text)],
-    "a path": (path) => requestIdOf({ method: "PUT", path, headers: {} }, null, { value: "secret" }),
+    "an id in a path": (id) =>
+      requestIdOf({ routerName: "put", params: { id }, headers: {} }, null, { value: "secret" }),
     "a path behind a gateway": isUnsafePath,
     JSON: parseJson,
     "a query": (text) => readSubmitOptions(new URLSearchParams(text), {}, 0),

@@ -13,8 +13,6 @@ import getRawBody from "raw-body";
 import { built } from "../harness/built.ts";
 import { RUNGS, type Rung, type Usual } from "../harness/rungs.ts";
 
-const { Application } =
-  await built<typeof import("../../src/http/server/application.ts")>("http/server/application.js");
 const { HttpRequest } = await built<typeof import("../../src/http/server/request.ts")>("http/server/request.js");
 const { HttpResponse, responseOf } =
   await built<typeof import("../../src/http/server/response.ts")>("http/server/response.js");
@@ -83,7 +81,7 @@ function listenPlain() {
 }
 
 function listenKoa() {
-  const app = usual === "Koa's listeners on every response" ? new Koa() : new Application();
+  const app = new Koa();
   if (has("correlation")) app.use(correlate());
   const handle: Middleware = async (ctx) => {
     let input: unknown = {};

@@ -3,7 +3,6 @@ import type { Middleware } from "koa";
 import { Watchers } from "../engine/watching/watchers.ts";
 import type { Api } from "./api.ts";
 import { LiveTasks } from "./live/live-tasks.ts";
-import { PATH_OPTIONS } from "./route-match.ts";
 import { allocationEndpoints } from "./routes/dialects/allocations.ts";
 import { predictionEndpoints } from "./routes/dialects/predictions.ts";
 import { leaseEndpoints } from "./routes/leases/leases.ts";
@@ -28,24 +27,16 @@ import { inputEndpoints } from "./routes/tasks/input.ts";
 import { monitorEndpoints } from "./routes/tasks/monitor.ts";
 import { outputEndpoints } from "./routes/tasks/output.ts";
 import { timelineEndpoints } from "./routes/tasks/timeline.ts";
-import { type Endpoint, type Endpoints, ROUTES, type Route, type RouteName } from "./routes.ts";
+import { type Endpoints, ROUTES, type Route, type RouteName } from "./routes.ts";
 
-/** The middleware that routes requests to the endpoints of a server that accepts tasks. */
-export interface Routing {
-  /** Answers requests for the hot routes whose path has no parameters, without looking for them. */
-  readonly direct: Middleware;
-  /** All routes, the hot ones in the first router, since a router tries each of its paths. */
-  readonly routers: readonly Router[];
-}
-
-/** The routing of a server that accepts tasks. */
-export function apiRouting(api: Api): Routing {
+/** The endpoints of a server that accepts tasks. */
+export function apiEndpoints(api: Api): Partial<Endpoints<RouteName>> {
   const watchers = new Watchers(api.engine, {
     onError: (error) =>
       api.log.debug({ err: error }, "monitor: could not look at the watched tasks; trying again later"),
   });
   const live = new LiveTasks(api, watchers);
-  const endpoints: Endpoints<RouteName> = {
+  return {
     ...submitEndpoints(api, live),
     ...collectEndpoints(api),
     ...batchEndpoints(api),
@@ -61,7 +52,7 @@ export function apiRouting(api: Api): Routing {
     ...bulkEndpoints(api),
     ...deadEndpoints(api),
     ...allocationEndpoints(api),
-    ...predictionEndpoints(api),
+    ...(api.replicate && predictionEndpoints(api)),
     ...workerEndpoints(api),
     ...leaseEndpoints(api),
     ...gatewayEndpoints(api),
@@ -71,49 +62,25 @@ export function apiRouting(api: Api): Routing {
     ...problemEndpoints,
     ...pageEndpoints(),
   };
-  const served = ({ dialect }: Route) => dialect !== true || api.replicate;
-  const routers = [
-    routerOf(endpoints, ({ hot }) => hot === true),
-    routerOf(endpoints, (route) => route.hot !== true && served(route)),
-  ];
-  return { direct: directTo(endpoints), routers };
 }
 
 /** What the routes of a worker that listens need. */
 export type WorkerApi = Pick<Api, "readiness" | "engine" | "exposition">;
 
-/** The routing of a worker that listens. */
-export function workerRouting(api: WorkerApi): Routing {
-  const endpoints = { ...healthEndpoints(api), ...metricsEndpoints(api) };
-  return { direct: directTo(endpoints), routers: [routerOf(endpoints, () => true)] };
+/** The endpoints of a worker that listens. */
+export function probeEndpoints(api: WorkerApi): Partial<Endpoints<RouteName>> {
+  return { ...healthEndpoints(api), ...metricsEndpoints(api) };
 }
 
-function directTo(endpoints: Partial<Endpoints<RouteName>>): Middleware {
-  const byRequest = new Map<string, Endpoint>();
-  for (const [name, { hot, path, methods }] of Object.entries<Route>(ROUTES)) {
+/**
+ * Routes requests to endpoints, by the one table.
+ * @param before what every request passes first, when its route is known
+ */
+export function routerOf(endpoints: Partial<Endpoints<RouteName>>, before: readonly Middleware[] = []): Router {
+  const router = new Router({ sensitive: true });
+  for (const [name, { path, methods, alsoGuards = [] }] of Object.entries<Route>(ROUTES)) {
     const endpoint = endpoints[name as RouteName];
-    if (!endpoint || !hot || /[:*]/.test(path)) continue;
-    for (const method of methods) byRequest.set(`${method} ${path}`, named(path, endpoint));
-  }
-  return (ctx, next) => {
-    const endpoint = byRequest.get(`${ctx.method} ${ctx.path}`);
-    return endpoint ? endpoint(ctx) : next();
-  };
-}
-
-/** An endpoint that notes the route of its requests, for metrics and traces. */
-function named(path: string, endpoint: Endpoint): Endpoint {
-  return (ctx) => {
-    ctx.state.route = path;
-    return endpoint(ctx);
-  };
-}
-
-function routerOf(endpoints: Partial<Endpoints<RouteName>>, among: (route: Route) => boolean): Router {
-  const router = new Router(PATH_OPTIONS);
-  for (const [name, route] of Object.entries<Route>(ROUTES)) {
-    const endpoint = endpoints[name as RouteName];
-    if (endpoint && among(route)) router.register(route.path, [...route.methods], named(route.path, endpoint));
+    if (endpoint) router.register(path, [...methods, ...alsoGuards], [...before, endpoint], { name });
   }
   return router;
 }

@@ -16,10 +16,8 @@ export interface Route {
   readonly submits?: "under the path's id" | "under the caller's key";
   /** Changes something, or may, although its method is a safe one. */
   readonly effects?: true;
-  /** Methods with the same requirements that the router itself answers. */
+  /** Further methods with the same requirements, which OpenAPI does not describe. */
   readonly alsoGuards?: readonly string[];
-  /** The most frequent routes: matched before all others. */
-  readonly hot?: true;
   /** Of another API, for its client libraries; served only where REPLICATE is set, and described by that API's documentation. */
   readonly dialect?: true;
   /** For people, or loaded by a page, so not described by OpenAPI. */
@@ -53,12 +51,12 @@ const GATEWAY = {
  * `openapi/`; the compiler holds both against this table.
  */
 export const ROUTES = {
-  submit: { methods: POST, path: "/v1/requests", scopes: SUBMIT, submits: KEY, hot: true },
-  submitTo: { methods: POST, path: "/v1/queues/:queue/requests", scopes: SUBMIT, submits: KEY, hot: true },
-  put: { methods: PUT, path: "/v1/requests/:id", scopes: SUBMIT, submits: PATH, hot: true },
-  putTo: { methods: PUT, path: "/v1/queues/:queue/requests/:id", scopes: SUBMIT, submits: PATH, hot: true },
-  collect: { methods: GET, path: "/v1/requests/:id", scopes: WATCH, signedLink: true, hot: true },
-  cancel: { methods: DELETE, path: "/v1/requests/:id", scopes: SUBMIT, hot: true },
+  submit: { methods: POST, path: "/v1/requests", scopes: SUBMIT, submits: KEY },
+  submitTo: { methods: POST, path: "/v1/queues/:queue/requests", scopes: SUBMIT, submits: KEY },
+  put: { methods: PUT, path: "/v1/requests/:id", scopes: SUBMIT, submits: PATH },
+  putTo: { methods: PUT, path: "/v1/queues/:queue/requests/:id", scopes: SUBMIT, submits: PATH },
+  collect: { methods: GET, path: "/v1/requests/:id", scopes: WATCH, signedLink: true },
+  cancel: { methods: DELETE, path: "/v1/requests/:id", scopes: SUBMIT },
   submitBatch: { methods: POST, path: "/v1/queues/:queue/batches", scopes: SUBMIT },
 
   watch: { methods: GET, path: "/v1/requests/:id/status", scopes: WATCH, signedLink: true },
@@ -137,8 +135,20 @@ export type DescribedRoute = {
   [Name in RouteName]: (typeof ROUTES)[Name] extends { page: true } | { dialect: true } ? never : Name;
 }[RouteName];
 
+/** The route of a request; undefined if none has its method and path. */
+export function routeOf({ routerName }: Context | { readonly routerName?: string }): Route | undefined {
+  return routerName === undefined ? undefined : ROUTES[routerName as RouteName];
+}
+
+const SAFE = new Set(["GET", "HEAD", "OPTIONS"]);
+
+/** Whether a request may change something. A browser must not send it on behalf of another site's page. */
+export function hasEffects(ctx: Context): boolean {
+  return !SAFE.has(ctx.method) || routeOf(ctx)?.effects === true;
+}
+
 /** What answers the requests of a route. */
-export type Endpoint = (ctx: Context) => Promise<void> | void;
+type Endpoint = (ctx: Context) => Promise<void> | void;
 
 /** The endpoints of some routes, by name. */
 export type Endpoints<Name extends RouteName> = Readonly<Record<Name, Endpoint>>;

@@ -2,14 +2,10 @@ import { createHmac, randomUUID } from "node:crypto";
 import { stringify } from "uuid";
 import { PaihaoError } from "../../errors.ts";
 import { isId } from "../../task.ts";
-import { routeFinder } from "../route-match.ts";
-import { DEFAULT_QUEUE } from "../routes.ts";
+import { DEFAULT_QUEUE, routeOf } from "../routes.ts";
 
 /** Visible ASCII, with the length limit of the header's drafts. */
 const KEY_FORM = /^[\x21-\x7e]{1,255}$/;
-
-const byPath = routeFinder(({ submits }) => submits === "under the path's id");
-const byKey = routeFinder(({ submits }) => submits === "under the caller's key");
 
 /** The current secret of the deployment. */
 export interface IdSecret {
@@ -18,8 +14,9 @@ export interface IdSecret {
 
 /** The parts of a request that determine its id. */
 export interface IdSource {
-  readonly method: string;
-  readonly path: string;
+  /** Of its route, as the router read it. */
+  readonly routerName?: string;
+  readonly params?: Readonly<Record<string, string>>;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
@@ -30,13 +27,14 @@ export interface IdSource {
  * X-Request-Id, or a new id. An invalid header is never used, since the id goes into logs and headers.
  */
 export function requestIdOf(request: IdSource, caller: string | null, secret: IdSecret): string {
-  const { method, path, headers } = request;
-  const id = byPath(method, path)?.param("id");
-  if (id !== undefined && isId(id)) return id;
+  const { params = {}, headers } = request;
+  const submits = routeOf(request)?.submits;
+  if (submits === "under the path's id" && params.id !== undefined && isId(params.id)) return params.id;
   const key = single(headers["idempotency-key"]);
   const bare = key === undefined ? undefined : bareKey(key);
-  const match = bare === undefined ? undefined : byKey(method, path);
-  if (match) return derivedId(JSON.stringify([caller, match.param("queue") ?? DEFAULT_QUEUE, bare]), secret.value);
+  if (bare !== undefined && submits === "under the caller's key") {
+    return derivedId(JSON.stringify([caller, params.queue ?? DEFAULT_QUEUE, bare]), secret.value);
+  }
   const sent = single(headers["x-request-id"]);
   return sent !== undefined && isId(sent) ? sent : randomUUID();
 }

@@ -1,22 +1,26 @@
 import type { Middleware } from "koa";
 import type { Logger } from "../../log.ts";
+import type { Metrics } from "../../metrics.ts";
+import { PROBES, routeOf } from "../routes.ts";
 import { callerOf } from "../task/access.ts";
 
 /**
- * Logs each request at level info: method, path, status, milliseconds and the name of the key; like every line it has the
- * correlation id. The query is not logged: it may contain a signature.
+ * Counts each request when its answer begins, and logs it at level info: method, path, status, milliseconds and the name of the key;
+ * like every line it has the correlation id. The query is not logged: it may contain a signature.
  */
-export function accessLog(log: Logger): Middleware {
-  if (!log.isLevelEnabled("info")) return (_, next) => next();
+export function accessLog(log: Logger, metrics: Metrics): Middleware {
+  const logged = log.isLevelEnabled("info");
   return (ctx, next) => {
     const started = performance.now();
     return next().then(() => {
-      const ms = Math.round((performance.now() - started) * 10) / 10;
+      const ms = performance.now() - started;
+      const [route, status] = [routeOf(ctx)?.path ?? "", ctx.status];
+      metrics.requests.observe(ms, ctx.method, route, String(status));
+      if (!PROBES.has(route)) metrics.countAnswer(status);
+      if (!logged) return;
       const caller = callerOf(ctx);
-      log.info(
-        { method: ctx.method, path: ctx.path, status: ctx.status, ms, ...(caller !== null && { caller }) },
-        "request",
-      );
+      const { method, path } = ctx;
+      log.info({ method, path, status, ms: Math.round(ms * 10) / 10, ...(caller !== null && { caller }) }, "request");
     });
   };
 }

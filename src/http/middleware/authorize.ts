@@ -1,7 +1,6 @@
 import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
-import { findRoute } from "../route-match.ts";
-import type { Route } from "../routes.ts";
+import { type Route, routeOf } from "../routes.ts";
 import { type Access, accessOf, hasScope, type ShownLink } from "../task/access.ts";
 import type { Check } from "./checks.ts";
 
@@ -21,13 +20,13 @@ export function authorize(): Check {
 
 /** @throws PaihaoError unauthenticated, forbidden */
 function check(ctx: Context): void {
-  const match = findRoute(ctx.method, ctx.path);
+  const route = routeOf(ctx);
   // Everyone may know that a route does not exist.
-  if (!match) return;
-  const { scopes, signedLink } = match.route;
+  if (!route) return;
+  const { scopes, signedLink } = route;
   const access = accessOf(ctx);
   const otherwise = refusalOf(ctx, access, scopes);
-  const link = signedLink && linkOf(ctx, access, match.param("id") ?? "");
+  const link = signedLink && linkOf(ctx, access, ctx.params.id);
   // The link is checked after its task has been read, see task/find.ts.
   if (link) ctx.state.access = { ...access, link: { ...link, otherwise } } satisfies Access;
   else if (otherwise) throw otherwise;

@@ -15,7 +15,7 @@ export function correlate(secret: IdSecret): Middleware {
     // Refused requests get the same id for all callers: otherwise it would tell whether a key is valid.
     const caller = stoppedBy(ctx) === undefined ? callerOf(ctx) : null;
     // Validated, since it is written to logs and headers.
-    const id = requestIdOf(ctx.request, caller, secret);
+    const id = requestIdOf(ctx, caller, secret);
     responseOf(ctx).addHeader("X-Request-Id", id);
     return rTracer.runWithId(next, id);
   };

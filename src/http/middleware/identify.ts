@@ -1,6 +1,6 @@
 import type { Context, Middleware } from "koa";
 import type { LinkSigner } from "../../auth/link-signer.ts";
-import { hasEffects } from "../route-match.ts";
+import { hasEffects } from "../routes.ts";
 import type { KeyRing } from "../security/key-ring.ts";
 import { type Access, keyAccess, openAccess } from "../task/access.ts";
 
@@ -41,5 +41,5 @@ function shown(ctx: Context, keyRing: KeyRing, signer: LinkSigner | undefined): 
  * that changes something needs a header that our own script sends and pages of other sites cannot (Fetch standard, preflight).
  */
 function mayBeBrowser(ctx: Context): boolean {
-  return ctx.get("X-Requested-With") === "paihao-dashboard" || !hasEffects(ctx.method, ctx.path);
+  return ctx.get("X-Requested-With") === "paihao-dashboard" || !hasEffects(ctx);
 }

@@ -5,8 +5,7 @@ import { prefersHtml } from "../headers/accept.ts";
 import { retryAfterOf, setRetryAfter } from "../headers/retry-after.ts";
 import { replyDashboard } from "../pages/dashboard-page.ts";
 import { replyMissingPage } from "../pages/task/task-page.ts";
-import { findRoute } from "../route-match.ts";
-import { ROUTES } from "../routes.ts";
+import { ROUTES, routeOf } from "../routes.ts";
 import { replyProblem } from "../task/reply.ts";
 
 /** Codes for responses of Koa and the router that have no body. */
@@ -66,7 +65,7 @@ function answer(ctx: Context, error: unknown, { log, embedOrigins }: AnswerParts
 
 /** The page that a path leads to, if it is one that stands for refusals as well. */
 function pageOf(ctx: Context): "task" | "dashboard" | undefined {
-  const { route } = findRoute(ctx.method, ctx.path) ?? {};
+  const route = routeOf(ctx);
   if (route === ROUTES.watch || route === ROUTES.watchQueue) return "task";
   return route === ROUTES.dashboard || route === ROUTES.dashboardView ? "dashboard" : undefined;
 }

@@ -1,6 +1,6 @@
 import type { Middleware } from "koa";
 import { PaihaoError } from "../../errors.ts";
-import { findRoute } from "../route-match.ts";
+import { routeOf } from "../routes.ts";
 import type { RateLimit } from "../security/rate-limit.ts";
 import { senderOf } from "../security/sender.ts";
 import { stoppedBy } from "./checks.ts";
@@ -12,7 +12,7 @@ import { stoppedBy } from "./checks.ts";
  */
 export function rateLimit(limit: RateLimit): Middleware {
   return async (ctx, next) => {
-    if (stoppedBy(ctx) === "answered" || findRoute(ctx.method, ctx.path)?.route.scopes === "none") return next();
+    if (stoppedBy(ctx) === "answered" || routeOf(ctx)?.scopes === "none") return next();
     const left = await limit.take(senderOf(ctx));
     if (!left) return next();
     ctx.set("RateLimit-Policy", `"default";q=${limit.rate.max};w=${limit.rate.perS}`);

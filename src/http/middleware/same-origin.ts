@@ -1,6 +1,6 @@
 import type { Context } from "koa";
 import { PaihaoError } from "../../errors.ts";
-import { hasEffects } from "../route-match.ts";
+import { hasEffects } from "../routes.ts";
 import type { Check } from "./checks.ts";
 
 /**
@@ -17,7 +17,7 @@ export function sameOrigin(origins: readonly string[]): Check {
     if (origin === "" && fetchSite === "") return false;
     const site = String(fetchSite).toLowerCase();
     const elsewhere = site === "cross-site" || site === "same-site" || (origin !== "" && !isOurs(ctx, origin));
-    if (elsewhere && hasEffects(ctx.method, ctx.path) && !listed.has(origin) && !(all && origin !== "")) {
+    if (elsewhere && hasEffects(ctx) && !listed.has(origin) && !(all && origin !== "")) {
       throw new PaihaoError("forbidden", "A page of another origin may do this only where CORS_ORIGINS lists it.");
     }
     return false;

@@ -1,8 +1,7 @@
 import type { Middleware } from "koa";
 import { traceOf } from "../../telemetry/trace-context.ts";
 import type { Tracing } from "../../telemetry/tracing.ts";
-import { routeOf } from "../route-match.ts";
-import { PROBES } from "../routes.ts";
+import { PROBES, routeOf } from "../routes.ts";
 
 /** Longest user agent that is kept, characters. */
 const AGENT_LENGTH = 256;
@@ -15,6 +14,6 @@ export function traceRequests(tracing: Tracing): Middleware {
     if (PROBES.has(path)) return next();
     const userAgent = ctx.headers["user-agent"]?.slice(0, AGENT_LENGTH);
     const request = { method, path, scheme, userAgent, trace: traceOf(ctx.headers) };
-    return tracing.request(request, next, () => ({ route: routeOf(ctx), status: ctx.res.statusCode }));
+    return tracing.request(request, next, () => ({ route: routeOf(ctx)?.path ?? "", status: ctx.res.statusCode }));
   };
 }

@@ -3,8 +3,7 @@ import type { Context } from "koa";
 import type { TaskEnd } from "../../engine/reading/inspect.ts";
 import { BODILESS, isActive, keptHeaders } from "../../handler/result-headers.ts";
 import type { Result } from "../../task.ts";
-import { findRoute } from "../route-match.ts";
-import { ROUTES } from "../routes.ts";
+import { ROUTES, routeOf } from "../routes.ts";
 import { responseOf } from "../server/response.ts";
 import { bodyLength, setBody } from "./result-body.ts";
 
@@ -115,7 +114,7 @@ export function fitType(contentType: string): string {
 
 /** Whether the request was for the API behind a gateway, not for the result resource. */
 function isForwarded(ctx: Context): boolean {
-  const route = findRoute(ctx.method, ctx.path)?.route;
+  const route = routeOf(ctx);
   return route === ROUTES.gateway || route === ROUTES.gatewayPath;
 }
 

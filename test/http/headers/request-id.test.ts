@@ -1,12 +1,13 @@
 import { expect } from "chai";
 import { PaihaoError } from "../../../src/errors.ts";
 import { checkIdempotencyKey, requestIdOf } from "../../../src/http/headers/request-id.ts";
+import { matched } from "../../helpers/http/matched.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
 const POST = "/v1/requests";
 const SECRET = { value: "of this deployment" };
 const idOf = (headers: Record<string, string>, path = POST, method = "POST", caller: string | null = null) =>
-  requestIdOf({ method, path, headers }, caller, SECRET);
+  requestIdOf({ ...matched(method, path), headers }, caller, SECRET);
 
 describe("the id of a request", () => {
   it("is a valid X-Request-Id", () => {
@@ -52,7 +53,7 @@ describe("the id of a request", () => {
   });
 
   it("cannot be computed without the deployment's secret", () => {
-    const request = { method: "POST", path: POST, headers: { "idempotency-key": "order-17" } };
+    const request = { ...matched("POST", POST), headers: { "idempotency-key": "order-17" } };
     expect(requestIdOf(request, null, { value: "of another" })).to.not.equal(idOf(request.headers));
     expect(requestIdOf(request, null, { value: SECRET.value })).to.equal(idOf(request.headers));
   });

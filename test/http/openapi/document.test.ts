@@ -5,7 +5,7 @@ import { defineHandler } from "../../../src/handler/define.ts";
 import type { Api } from "../../../src/http/api.ts";
 import { openApiDocument } from "../../../src/http/openapi/document.ts";
 import type { OpenApiDocument } from "../../../src/http/openapi/types.ts";
-import { apiRouting } from "../../../src/http/router.ts";
+import { apiEndpoints, routerOf } from "../../../src/http/router.ts";
 import { testKeys } from "../../helpers/http/api-keys.ts";
 import { startServer, type TestServer } from "../../helpers/http/server.ts";
 
@@ -15,15 +15,14 @@ const PAGES = /^\/(docs|dashboard|pages|llms\.txt)(\/|$)/;
 /** Every route as the description writes it, HEAD aside where it only comes with GET. */
 function routes(): string[] {
   const api: Partial<Api> = { handlers: new Map(), stopping: new AbortController().signal };
-  const found = apiRouting(api as Api)
-    .routers.flatMap(({ stack }) => stack)
-    .flatMap((layer) => {
-      const path = String(layer.path)
-        .replace(/\{?\*(\w+)\}?/g, "{$1}")
-        .replace(/:(\w+)/g, "{$1}");
-      const own = path.startsWith("/v1/gateway") ? layer.methods : layer.methods.filter((method) => method !== "HEAD");
-      return PAGES.test(path) ? [] : own.map((method) => `${method} ${path}`);
-    });
+  const found = routerOf(apiEndpoints(api as Api)).stack.flatMap((layer) => {
+    const path = String(layer.path)
+      .replace(/\{?\*(\w+)\}?/g, "{$1}")
+      .replace(/:(\w+)/g, "{$1}");
+    const hidden = path.startsWith("/v1/gateway") ? "OPTIONS" : "HEAD";
+    const own = layer.methods.filter((method) => method !== hidden);
+    return PAGES.test(path) ? [] : own.map((method) => `${method} ${path}`);
+  });
   return [...new Set(found)].sort();
 }
 

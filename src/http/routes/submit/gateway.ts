@@ -10,7 +10,7 @@ import { checkIdempotencyKey } from "../../headers/request-id.ts";
 import { readBytes } from "../../input/body.ts";
 import { currentId } from "../../middleware/correlate.ts";
 import { handlerOf } from "../../named-queue.ts";
-import { type Endpoints, pathTo } from "../../routes.ts";
+import { type Endpoints, METHODS, pathTo } from "../../routes.ts";
 import { keyOf, shareOf } from "../../submission/line-keys.ts";
 import { cancelAfterOf } from "../../submission/submit-options.ts";
 import { callerOf } from "../../task/access.ts";
@@ -24,6 +24,12 @@ export function gatewayEndpoints(api: Api): Endpoints<"gateway" | "gatewayPath">
 
 /** Submits the request as a task, whose result is the API's response. */
 async function enter(ctx: Context, api: Api): Promise<void> {
+  if (ctx.method === "OPTIONS") {
+    ctx.set("Allow", METHODS);
+    ctx.status = 200;
+    ctx.body = "";
+    return;
+  }
   const queue: string = ctx.params.queue ?? "";
   const handler = handlerOf(api, queue);
   if (!isGateway(handler))
