@@ -64,13 +64,6 @@ export function errorEntry(code: ErrorCode): ErrorEntry {
   return { code, status, title };
 }
 
-/** An invalid value of the input, in the form of RFC 9457 §3. */
-export interface FieldError {
-  /** JSON Pointer as a URI fragment (RFC 6901 §6), e.g. `#/width`. */
-  readonly pointer: string;
-  readonly detail: string;
-}
-
 /** The one error class of the project: a code of the catalogue, a detail that a caller may read, and the cause for the log. */
 export class PaihaoError extends Error {
   readonly code: ErrorCode;

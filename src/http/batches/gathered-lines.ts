@@ -98,7 +98,7 @@ export class GatheredLines {
     const code = error instanceof PaihaoError ? error.code : undefined;
     if (code === "store-unavailable") this.#storeAway = true;
     // It may have been stored anyway: with this id it can be submitted again without running twice.
-    if (code === "store-unavailable" || code === "not-durable") problem.id ??= id;
-    return { problem };
+    const isUnsure = code === "store-unavailable" || code === "not-durable";
+    return { problem: isUnsure ? { ...problem, id: problem.id ?? id } : problem };
   }
 }

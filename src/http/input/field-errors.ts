@@ -1,5 +1,6 @@
 import type { StandardSchemaV1 } from "@standard-schema/spec";
-import { type FieldError, PaihaoError } from "../../errors.ts";
+import { PaihaoError } from "../../errors.ts";
+import type { FieldError } from "../../wire/problem.ts";
 
 /** Limits of the errors for an input: a megabyte of invalid values would give 29 MB of errors. */
 export const FIELD_ERROR_LIMITS = { errors: 100, pointer: 512, detail: 512 } as const;

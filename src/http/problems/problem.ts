@@ -1,15 +1,9 @@
 import { type ErrorCode, errorEntry, PaihaoError } from "../../errors.ts";
 import type { Logger } from "../../log.ts";
+import type { AnyProblem } from "../../wire/problem.ts";
 
 /** A problem document of the catalogue (RFC 9457). */
-export interface ProblemDocument {
-  readonly type: string;
-  readonly title: string;
-  readonly status: number;
-  readonly detail?: string;
-  /** Further members, e.g. `id`. */
-  [extension: string]: unknown;
-}
+export type ProblemDocument = AnyProblem & { readonly title: string };
 
 /** The document of a code of the catalogue. */
 export function problemDocument(

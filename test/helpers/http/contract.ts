@@ -43,6 +43,11 @@ export class Contract {
     return problems.map((problem) => `${found.name} ${status}: ${problem}`);
   }
 
+  /** What is wrong with a document, by the name of its schema: for answers that may also be something else. */
+  faults(name: string, document: unknown): string[] {
+    return this.#check({ $ref: `#/components/schemas/${name}` }, document, name);
+  }
+
   #operation(method: string, path: string): { name: string; operation: Operation } | undefined {
     const { pathname } = new URL(path, "http://host");
     const templates = Object.keys(this.#document.paths).filter((template) => {

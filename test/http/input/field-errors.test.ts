@@ -1,7 +1,7 @@
 import { expect } from "chai";
 import { z } from "zod";
-import type { FieldError } from "../../../src/errors.ts";
 import { invalidInput, pointerOf } from "../../../src/http/input/field-errors.ts";
+import type { FieldError } from "../../../src/wire/problem.ts";
 
 const errorsOf = (schema: z.ZodType, value: unknown) => {
   const issues = schema.safeParse(value).error?.issues ?? [];

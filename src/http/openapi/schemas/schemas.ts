@@ -5,6 +5,7 @@ import { envelope, verdict } from "../../../wire/batch.ts";
 import { bulkStep, deletedDead, retriedDead } from "../../../wire/bulk.ts";
 import { histories, history } from "../../../wire/history.ts";
 import { completion, failure, lease, renewal } from "../../../wire/lease.ts";
+import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../../../wire/lease-bodies.ts";
 import { listOf, pageOf } from "../../../wire/page.ts";
 import { explanation, fieldError, problem } from "../../../wire/problem.ts";
 import { queue } from "../../../wire/queue.ts";
@@ -14,7 +15,6 @@ import { attempt, shown, timeline } from "../../../wire/timeline.ts";
 import { flag } from "../../../wire/values.ts";
 import { worker } from "../../../wire/worker.ts";
 import { bulkBody } from "../../input/bulk-body.ts";
-import { completeBody, failBody, outputBody, progressBody, renewBody, takeBody } from "../../input/lease-bodies.ts";
 import type { Reference, Schema } from "../types.ts";
 
 /** The form of a task's id. */

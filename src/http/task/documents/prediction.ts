@@ -3,6 +3,7 @@ import type { Inspection } from "../../../engine/reading/inspect.ts";
 import { resultJson } from "../../../engine/reading/result-json.ts";
 import type { Result, State } from "../../../task.ts";
 import { timestamp } from "../../../timestamp.ts";
+import type { Prediction } from "../../../wire/prediction.ts";
 import { pathTo } from "../../routes.ts";
 import { paths } from "../links.ts";
 import { errorOf } from "./monitor-document.ts";
@@ -13,7 +14,7 @@ const PREFIX = "prediction-";
 const LONGEST_ID = 128;
 
 /** The statuses of the dialect. */
-const STATUSES: Readonly<Record<State, string>> = {
+const STATUSES: Readonly<Record<State, Prediction["status"]>> = {
   waiting: "starting",
   scheduled: "starting",
   retrying: "starting",
@@ -53,14 +54,11 @@ export interface PredictionView {
   readonly pendingAs?: "starting";
 }
 
-/** A prediction, all but its output, and the link that stands for an output which is not JSON. */
-interface Prediction {
-  readonly document: object;
-  readonly href: string;
-}
-
-/** A task as a prediction of Replicate's HTTP API. */
-export function predictionOf(seen: Inspection, view: PredictionView = {}): Prediction {
+/** A task as a prediction without its output, and the link that stands for an output which is not JSON. */
+export function predictionOf(
+  seen: Inspection,
+  view: PredictionView = {},
+): { readonly document: Omit<Prediction, "output">; readonly href: string } {
   const { id, queue, state, createdMs, startedMs, finishedMs } = seen;
   const { absolute = (at: string) => at, signature = "", input = {}, pendingAs } = view;
   const pending = state !== "succeeded" && state !== "failed" && state !== "canceled";

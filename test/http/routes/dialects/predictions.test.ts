@@ -1,6 +1,8 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "chai";
+import { z } from "zod";
+import { prediction } from "../../../../src/wire/prediction.ts";
 import { ROOT } from "../../../../testbed/root.ts";
 import { closedGate } from "../../../helpers/gates.ts";
 import { testKeys } from "../../../helpers/http/api-keys.ts";
@@ -41,6 +43,7 @@ describe("predictions of Replicate's API", () => {
     expect(json.input).to.deep.equal({ n: 1 });
     expect(json.output.input).to.deep.equal({ n: 1 });
     expect(json.completed_at).to.be.a("string");
+    expect(z.strictObject(prediction.shape).safeParse(json).error).to.equal(undefined);
     const again = await server.send(new URL(json.urls.get).pathname);
     expect(again.json).to.include({ id: json.id, status: "succeeded" });
     expect((await server.send(`/v1/requests/${json.id}`)).json.input).to.deep.equal({ n: 1 });

@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { isContentType } from "../../handler/result-headers.ts";
-import { LONGEST_DELAY_S } from "../../task.ts";
+import { isContentType } from "../handler/result-headers.ts";
+import { LONGEST_DELAY_S } from "../task.ts";
 
 // What callers may choose freely is `unknown`: it was parsed from JSON, and z.json() would copy it value by value.
 
